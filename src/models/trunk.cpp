@@ -10,30 +10,26 @@ namespace {
 BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_parallel) {
   const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
   const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
-  BlockSpec spec;
-  spec.attention = {"",
-                    0,
-                    c.d_model,
-                    c.n_heads,
-                    c.kv_heads(),
-                    c.head_width(),
-                    c.positions == Positions::rotary,
-                    rotary_waves(c),
-                    c.bias || c.attention_bias,
-                    c.dropout,
-                    deviation,
-                    out_deviation,
-                    sequence_parallel,
-                    c.window,
-                    !c.architecture->sees_ahead(),
-                    rate,
-                    c.attention_scale()};
-  spec.mlp = {"",        c.d_model,     c.hidden(),        c.activation, c.bias,
-              deviation, out_deviation, sequence_parallel, rate};
-  spec.norm = norm;
-  spec.placement = c.norm_placement;
-  spec.dropout = c.dropout;
-  return spec;
+  const AttentionSpec attention{"",
+                                0,
+                                c.d_model,
+                                c.n_heads,
+                                c.kv_heads(),
+                                c.head_width(),
+                                c.positions == Positions::rotary,
+                                rotary_waves(c),
+                                c.bias || c.attention_bias,
+                                c.dropout,
+                                deviation,
+                                out_deviation,
+                                sequence_parallel,
+                                c.window,
+                                !c.architecture->sees_ahead(),
+                                rate,
+                                c.attention_scale()};
+  const MlpSpec mlp{"",        c.d_model,     c.hidden(),        c.activation, c.bias,
+                    deviation, out_deviation, sequence_parallel, rate};
+  return attention_and_mlp(attention, mlp, norm, c.norm_placement, c.dropout);
 }
 
 }  // namespace
@@ -49,8 +45,9 @@ Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parall
     if (c.embedding_norm) spec.norm = norm_spec("");
     embedding_.emplace(parameters, spec, piece.chunk);
   }
-  stack_.emplace(parameters, piece.first_block, piece.last_block, piece.chunk,
-                 block_spec(c, norm_spec(""), sequence_parallel_));
+  const std::vector<BlockSpec> blocks(static_cast<size_t>(piece.last_block - piece.first_block),
+                                      block_spec(c, norm_spec(""), sequence_parallel_));
+  stack_.emplace(parameters, piece.first_block, piece.chunk, blocks);
 }
 
 NormSpec Trunk::norm_spec(const char* name) const {

@@ -79,12 +79,13 @@ Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass
 Var Attention::operator()(const Var& x, const Var& memory, const Pass& pass) const {
   SKEIN_CHECK(memory.defined() || !looks_elsewhere());
   const Var entered = enter_shards(x, pass);
-  const Var source = looks_elsewhere() ? enter_shards(memory, pass) : entered;
+  const Var seen = ops::one_use(memory),
+            source = looks_elsewhere() ? enter_shards(seen, pass) : entered;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
   Var k = in_heads(k_(source, pass), spec_.head_width);
   const Var v = in_heads(v_(source, pass), spec_.head_width);
   leave_shards(entered, x, pass);
-  if (looks_elsewhere()) leave_shards(source, memory, pass);
+  if (looks_elsewhere()) leave_shards(source, seen, pass);
   if (spec_.rotary) {
     q = turned(q, pass.batch->positions, spec_.waves);
     k = turned(k, pass.batch->positions, spec_.waves);

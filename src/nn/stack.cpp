@@ -10,78 +10,92 @@ namespace {
 
 std::string block_name(int number) { return fmt::format("block.{}", number); }
 
-NormSpec norm_spec(NormSpec spec, int number, const char* name) {
-  spec.name = block_name(number) + name;
+template <class Spec>
+Spec within_block(Spec spec, int block) {
+  spec.name = block_name(block) + "." + spec.name;
   return spec;
 }
 
-AttentionSpec attention_spec(AttentionSpec spec, int number) {
-  spec.name = block_name(number) + ".attention";
-  spec.block = number;
-  return spec;
+// Dropout sites of a block: -i is the weights of sublayer i's attention, 1 + i its result.
+AttentionSpec within_block(AttentionSpec spec, int block, int number) {
+  spec.block = block;
+  spec.dropout_site = -number;
+  return within_block(spec, block);
 }
 
-MlpSpec mlp_spec(MlpSpec spec, int number) {
-  spec.name = block_name(number) + ".mlp";
-  return spec;
+std::variant<Attention, Mlp> made_branch(Parameters& parameters, const SublayerSpec& spec,
+                                         int block, int number) {
+  if (const auto* attention = std::get_if<AttentionSpec>(&spec.branch))
+    return Attention(parameters, within_block(*attention, block, number));
+  return Mlp(parameters, within_block(std::get<MlpSpec>(spec.branch), block));
 }
 
 }  // namespace
 
-Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
-    : number_(number),
-      name_(block_name(number)),
-      placement_(spec.placement),
+BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
+                            const NormSpec& norm, NormPlacement placement, double dropout) {
+  BlockSpec made{{{norm, attention, dropout}, {norm, mlp, dropout}}, placement};
+  made.sublayers[0].norm.name = "norm_1";
+  std::get<AttentionSpec>(made.sublayers[0].branch).name = "attention";
+  made.sublayers[1].norm.name = "norm_2";
+  std::get<MlpSpec>(made.sublayers[1].branch).name = "mlp";
+  return made;
+}
+
+Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, int number)
+    : block_(block),
+      number_(number),
       dropout_(spec.dropout),
-      norm_1_(parameters, norm_spec(spec.norm, number, ".norm_1")),
-      attention_(parameters, attention_spec(spec.attention, number)),
-      norm_2_(parameters, norm_spec(spec.norm, number, ".norm_2")),
-      mlp_(parameters, mlp_spec(spec.mlp, number)) {}
+      norm_(parameters, within_block(spec.norm, block)),
+      branch_(made_branch(parameters, spec, block, number)) {}
 
-Var Block::pre_norm(const Var& x, const Pass& pass) const {
-  const Within here = Within::part(name_.c_str());
-  const auto [middle, entered] = joined(x, attention_(norm_1_(x), {}, pass), norm_2_, pass, 1);
-  return joined(middle, mlp_(entered, pass), pass, 2);
-}
-
-Var Block::attention_half(const Var& x, const Pass& pass) const {
-  const Within here = Within::part(name_.c_str());
-  if (placement_ == NormPlacement::pre) return joined(x, attention_(norm_1_(x), {}, pass), pass, 1);
-  return joined(x, attention_(x, {}, pass), norm_1_, pass, 1).normed;
-}
-
-Var Block::mlp_half(const Var& x, const Pass& pass) const {
-  const Within here = Within::part(name_.c_str());
-  if (placement_ == NormPlacement::pre) return joined(x, mlp_(norm_2_(x), pass), pass, 2);
-  return joined(x, mlp_(x, pass), norm_2_, pass, 2).normed;
-}
-
-// A branch's value is needed by nobody once it is added.
-Var Block::joined(const Var& x, const Var& branch, const Pass& pass, int place) const {
-  const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
-  const Var sum = ops::add(x, dropped);
-  branch.drop_value();
-  dropped.drop_value();
-  return sum;
-}
-
-ops::Joined Block::joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass,
-                          int place) const {
-  const Var dropped = residual_dropout(branch, pass, dropout_, number_, place);
-  const ops::Joined made = norm.joined(x, dropped);
+// The branch's value is needed by nobody once it is added.
+ops::Joined Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
+                                 const Var& memory, const Pass& pass) const {
+  const auto* attention = std::get_if<Attention>(&branch_);
+  const Var branch =
+      attention ? (*attention)(entered, memory, pass) : std::get<Mlp>(branch_)(entered, pass);
+  const Var dropped = residual_dropout(branch, pass, dropout_, block_, 1 + number_);
+  const ops::Joined made =
+      next_norm ? next_norm->joined(x, dropped) : ops::Joined{ops::add(x, dropped), {}};
   branch.drop_value();
   dropped.drop_value();
   return made;
 }
 
-Var Block::operator()(const Var& x, const Pass& pass) const {
-  if (pass.recompute == Recompute::selective) {
-    const Var middle =
-        ops::recompute(x, [this, pass](const Var& in) { return attention_half(in, pass); });
-    return ops::recompute(middle, [this, pass](const Var& in) { return mlp_half(in, pass); });
+Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
+    : name_(block_name(number)), placement_(spec.placement) {
+  SKEIN_CHECK(!spec.sublayers.empty());
+  for (size_t i = 0; i < spec.sublayers.size(); ++i)
+    sublayers_.emplace_back(parameters, spec.sublayers[i], number, static_cast<int>(i));
+}
+
+// Sublayers [first, last). Before a branch, the norm of the sum that the sublayer before it made is
+// made in one pass with that sum; the first one's is made here.
+Var Block::run(size_t first, size_t last, const Var& in, const Var& memory,
+               const Pass& pass) const {
+  const Within here = Within::part(name_.c_str());
+  const bool pre = placement_ == NormPlacement::pre;
+  Var x = in, entered = pre ? sublayers_[first].norm()(in) : in;
+  for (size_t i = first; i < last; ++i) {
+    const size_t next = pre ? i + 1 : i;
+    const NormLayer* norm = next < last ? &sublayers_[next].norm() : nullptr;
+    const auto [sum, normed] = sublayers_[i](x, entered, norm, memory, pass);
+    x = pre ? sum : normed;
+    entered = normed;
   }
-  return placement_ == NormPlacement::pre ? pre_norm(x, pass)
-                                          : mlp_half(attention_half(x, pass), pass);
+  return x;
+}
+
+Var Block::operator()(const Var& in, const Var& memory, const Pass& pass) const {
+  const Var seen = ops::one_use(memory);
+  if (pass.recompute != Recompute::selective) return run(0, sublayers_.size(), in, seen, pass);
+  Var x = in;
+  for (size_t i = 0; i < sublayers_.size(); ++i)
+    x = ops::recompute({x, seen}, [this, i, pass](const std::vector<Var>& given) {
+      return run(i, i + 1, given[0], given[1], pass);
+    });
+  return x;
 }
 
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place) {
@@ -91,21 +105,24 @@ Var residual_dropout(const Var& x, const Pass& pass, double probability, int blo
                       {probability, pass.dropout_key(block, place), pass.batch->sample_ids, first});
 }
 
-Stack::Stack(Parameters& parameters, int first, int last, int chunk, const BlockSpec& spec) {
-  for (int number = first; number < last; ++number) {
+Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
+  for (const BlockSpec& spec : blocks) {
+    const int number = first + static_cast<int>(blocks_.size());
     parameters.enter(block_name(number), chunk);
     blocks_.emplace_back(parameters, number, spec);
   }
 }
 
-Var Stack::operator()(Var x, const Pass& pass) const {
+Var Stack::operator()(Var x, const Pass& pass, const Var& memory) const {
   for (const Block& block : blocks_) {
     std::optional<NoGrad> frozen;
-    if (!block.learns() && !x.needs_gradient()) frozen.emplace();
+    if (!block.learns() && !x.needs_gradient() && !memory.needs_gradient()) frozen.emplace();
     if (pass.recompute == Recompute::full)
-      x = ops::recompute(x, [&block, pass](const Var& in) { return block(in, pass); });
+      x = ops::recompute({x, memory}, [&block, pass](const std::vector<Var>& given) {
+        return block(given[0], given[1], pass);
+      });
     else
-      x = block(x, pass);
+      x = block(x, memory, pass);
   }
   return x;
 }

@@ -34,7 +34,8 @@ Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Gro
   return stack(Var(x), pass).value();
 }
 
-KvCache empty_cache(int shards, const AttentionSpec& attention) {
+KvCache empty_cache(int shards, const BlockSpec& block) {
+  const auto& attention = std::get<AttentionSpec>(block.sublayers[0].branch);
   KvCache cache;
   const Shape shape{2, kLength, attention.kv_heads / shards, attention.head_width};
   for (int block = 0; block < 2; ++block)
@@ -68,11 +69,11 @@ Tensor whole(const Stack& stack, const Tensor& x, int64_t row, Group& tp) {
 
 void compare(Family family, Group& tp) {
   Parameters parameters(DType::f64, tp.rank(), tp.size());
-  const BlockSpec spec = test::small_block(family);
-  const Stack stack(parameters, 0, 2, 0, spec);
+  const std::vector<BlockSpec> blocks = test::small_blocks(family);
+  const Stack stack(parameters, 0, 0, blocks);
   test::initialize_all(parameters, false);
   const Tensor x = test::random_tensor({2, kLength, kWidth}, 1);
-  KvCache cache = empty_cache(tp.size(), spec.attention);
+  KvCache cache = empty_cache(tp.size(), blocks[0]);
   const std::vector<Tensor> parts = decoded(stack, x, cache, tp);
   ASSERT_EQ(parts.size(), static_cast<size_t>(1 + kLength - kPrompt));
   for (int64_t row = 0; row < 2; ++row) {
@@ -100,14 +101,14 @@ TEST(Cache, PromptAndStepsAreTheWholeSequence) {
 TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  const BlockSpec spec = test::small_block(Family::llama);
-  const Stack stack(parameters, 0, 2, 0, spec);
+  const std::vector<BlockSpec> blocks = test::small_blocks(Family::llama);
+  const Stack stack(parameters, 0, 0, blocks);
   test::initialize_all(parameters, false);
   const Tensor x = test::random_tensor({2, kLength, kWidth}, 1),
                positions = test::counted_positions(2, kLength, kFirst);
   std::vector<KvCache> caches;
   for (int64_t prompt : {kPrompt, kPrompt + 1}) {
-    caches.push_back(empty_cache(1, spec.attention));
+    caches.push_back(empty_cache(1, blocks[0]));
     const Tensor own = Tensor::empty({2, prompt}, DType::i32);
     for (int64_t row = 0; row < 2; ++row)
       own.flat(row * prompt, prompt).copy_from(positions.flat(row * kLength, prompt));

@@ -20,6 +20,9 @@ Batch small_batch() {
   batch.positions = test::counted_positions(2, 4, {0, 0});
   batch.segments = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 0, 1, 1, 1}, {2, 4});
   batch.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {2});
+  batch.source.tokens = Tensor::zeros({2, 8}, DType::i32);
+  batch.source.segments =
+      Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 1, 1, -1, -1, 0, 1, 0, 0, 1, 1, 1, 1}, {2, 8});
   return batch;
 }
 
@@ -43,7 +46,7 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
   std::mutex one;
   run_ranks(shards, [&](Group& tp) {
     Parameters parameters(DType::f64, tp.rank(), shards);
-    const Stack stack(parameters, 0, 2, 0, test::small_block(family, sequence_parallel, dropout));
+    const Stack stack(parameters, 0, 0, test::small_blocks(family, sequence_parallel, dropout));
     test::initialize_all(parameters, true);
     const Batch batch = small_batch();
     Pass pass;
@@ -53,27 +56,33 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
     pass.seed = 4;
     pass.batch = &batch;
     pass.recompute = recompute;
-    const int64_t part = sequence_parallel ? 4 / shards : 4,
-                  from = sequence_parallel ? part * tp.rank() : 0;
+    // This rank's part of x [2,n,16].
     const auto slice = [&](const Tensor& x) {
+      const int64_t length = x.dim(1), part = sequence_parallel ? length / shards : length,
+                    from = sequence_parallel ? part * tp.rank() : 0;
       const Tensor own = Tensor::empty({2, part, 16}, DType::f64);
       for (int64_t b = 0; b < 2; ++b)
-        own.flat(b * part * 16, part * 16).copy_from(x.flat((b * 4 + from) * 16, part * 16));
+        own.flat(b * part * 16, part * 16).copy_from(x.flat((b * length + from) * 16, part * 16));
       return own;
     };
     const Var x = Var::leaf(slice(test::random_tensor({2, 4, 16}, 1)));
-    const Var y = stack(x, pass);
-    const Tensor output = y.value().clone();
+    Var memory;
+    if (family == Family::decoder) memory = Var::leaf(slice(test::random_tensor({2, 8, 16}, 3)));
+    const Var y = stack(x, pass, memory);
+    std::vector<std::pair<std::string, Tensor>> made{{"output", y.value().clone()}};
     backward(y, slice(test::random_tensor({2, 4, 16}, 2)));
+    made.emplace_back("input gradient", x.gradient());
+    if (memory.defined()) made.emplace_back("memory gradient", memory.gradient());
     for (const Parameter& p : parameters.all())
       if (p.sum_over_shards) tp.all_reduce_sum(p.gradient);
     const std::lock_guard hold(one);
-    for (const auto& [name, tensor] :
-         {std::pair{"output", output}, std::pair{"input gradient", x.gradient()}}) {
-      all[name].resize(2 * 4 * 16);
+    for (const auto& [name, tensor] : made) {
+      const int64_t part = tensor.dim(1), length = sequence_parallel ? part * shards : part,
+                    from = sequence_parallel ? part * tp.rank() : 0;
+      all[name].resize(static_cast<size_t>(2 * length * 16));
       for (int64_t b = 0; b < 2; ++b)
         std::copy_n(tensor.data<double>() + b * part * 16, part * 16,
-                    all[name].begin() + (b * 4 + from) * 16);
+                    all[name].begin() + (b * length + from) * 16);
     }
     for (const Parameter& p : parameters.all()) {
       place(p, p.value, all["value " + p.name]);
@@ -106,13 +115,15 @@ TEST_P(Shards, GiveTheSameFunctionAndGradients) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Shards,
                          testing::Combine(testing::Values(Family::gpt2, Family::post_norm,
-                                                          Family::llama),
+                                                          Family::llama, Family::decoder),
                                           testing::Values(0.0, 0.3)));
 
 TEST(Recomputing, GivesTheSameBits) {
-  const Gathered expected = run(1, false, Family::llama, 0.3, Recompute::none);
-  for (Recompute recompute : {Recompute::selective, Recompute::full})
-    EXPECT_EQ(run(1, false, Family::llama, 0.3, recompute), expected);
+  for (Family family : {Family::post_norm, Family::llama, Family::decoder}) {
+    const Gathered expected = run(1, false, family, 0.3, Recompute::none);
+    for (Recompute recompute : {Recompute::selective, Recompute::full})
+      EXPECT_EQ(run(1, false, family, 0.3, recompute), expected);
+  }
 }
 
 TEST(StartValues, DoNotDependOnShardsWhereTheVocabularyDoesNotDivide) {

@@ -7,23 +7,37 @@
 
 namespace skein::test {
 
-enum class Family { gpt2, post_norm, llama };
+// decoder: gpt2 that looks at a memory of the same width too.
+enum class Family { gpt2, post_norm, llama, decoder };
 
 constexpr int64_t kWidth = 16;
 
 inline BlockSpec small_block(Family family, bool sequence_parallel = false, double dropout = 0) {
   const bool llama = family == Family::llama;
   const int64_t heads = llama ? 8 : 4;  // in pairs over 4 key heads, for llama
-  BlockSpec made;
-  made.attention = {"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
-                    {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
-  made.mlp = {"",     kWidth, 24,  llama ? MlpKind::swiglu : MlpKind::gelu_erf,
-              !llama, 0.3,    0.3, sequence_parallel};
-  made.norm = {"",   kWidth, llama ? ops::Norm::rms : ops::Norm::layer,
-               1e-5, !llama, sequence_parallel};
-  made.placement = family == Family::post_norm ? NormPlacement::post : NormPlacement::pre;
-  made.dropout = dropout;
+  const AttentionSpec attention{"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
+                                {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
+  const MlpSpec mlp{"",     kWidth, 24,  llama ? MlpKind::swiglu : MlpKind::gelu_erf,
+                    !llama, 0.3,    0.3, sequence_parallel};
+  const NormSpec norm{"",   kWidth, llama ? ops::Norm::rms : ops::Norm::layer,
+                      1e-5, !llama, sequence_parallel};
+  BlockSpec made = attention_and_mlp(
+      attention, mlp, norm, family == Family::post_norm ? NormPlacement::post : NormPlacement::pre,
+      dropout);
+  if (family != Family::decoder) return made;
+  SublayerSpec second = made.sublayers[0];
+  second.norm.name = "norm_memory";
+  auto& to_memory = std::get<AttentionSpec>(second.branch);
+  to_memory.name = "memory";
+  to_memory.memory_width = kWidth;
+  made.sublayers.insert(made.sublayers.begin() + 1, second);
   return made;
+}
+
+// Two of them.
+inline std::vector<BlockSpec> small_blocks(Family family, bool sequence_parallel = false,
+                                           double dropout = 0) {
+  return std::vector<BlockSpec>(2, small_block(family, sequence_parallel, dropout));
 }
 
 // Start values; biases and gains too are random, since 0 and 1 hide how often they are applied.

@@ -255,12 +255,54 @@ TEST(Gradient, Recompute) {
   const ops::DropoutMask mask{0.4, 77, sample_ids({3, 8}), 0};
   check_gradients(
       [&](const Checked& at) {
-        return ops::recompute(at.inputs[0], [&, weight = at.weights[0]](const Var& x) {
-          return ops::dropout(
-              ops::activation(ops::linear(x, weight, {}), ops::Activation::gelu_tanh), mask);
-        });
+        return ops::recompute(
+            {at.inputs[0]}, [&, weight = at.weights[0]](const std::vector<Var>& x) {
+              return ops::dropout(
+                  ops::activation(ops::linear(x[0], weight, {}), ops::Activation::gelu_tanh), mask);
+            });
       },
       {{2, 3, 4}}, {{4, 4}});
+}
+
+TEST(Gradient, RecomputeOfSeveralInputs) {
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::recompute(at.inputs, [weight = at.weights[0]](const std::vector<Var>& x) {
+          return ops::swiglu(ops::linear(x[0], weight, {}), ops::add(ops::add(x[1], x[1]), x[2]));
+        });
+      },
+      {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, {{4, 4}});
+}
+
+// One is a constant, one is not there, and one plays no part.
+TEST(Recompute, MakesTheGradientsThatAreWanted) {
+  const Var x = Var::leaf(test::random_tensor({2, 3}, 1)),
+            unused = Var::leaf(test::random_tensor({5}, 2)),
+            constant(test::random_tensor({2, 3}, 3));
+  int runs = 0;
+  const Var y = ops::recompute({x, constant, {}, unused}, [&](const std::vector<Var>& given) {
+    ++runs;
+    EXPECT_FALSE(given[1].needs_gradient());
+    EXPECT_FALSE(given[2].defined());
+    return ops::swiglu(given[0], given[1]);
+  });
+  EXPECT_EQ(runs, 1);
+  const Tensor dy = test::random_tensor({2, 3}, 4);
+  backward(y, dy.clone());
+  EXPECT_EQ(runs, 2);
+  EXPECT_FALSE(unused.gradient().defined());
+  const Var plain = Var::leaf(x.value());
+  backward(ops::swiglu(plain, constant), dy.clone());
+  EXPECT_EQ(test::bytes_of(x.gradient()), test::bytes_of(plain.gradient()));
+}
+
+TEST(Recompute, OfWhatLearnsNothingPassesNothingBack) {
+  const Var constant(test::random_tensor({2, 3}, 3));
+  const Var y = ops::recompute({constant}, [](const std::vector<Var>& given) {
+    return ops::activation(given[0], ops::Activation::relu);
+  });
+  backward(y, test::random_tensor({2, 3}, 4));
+  EXPECT_FALSE(constant.gradient().defined());
 }
 
 TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {

@@ -2,7 +2,9 @@
 // else.
 #pragma once
 
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "skein/nn/attention.h"
@@ -11,49 +13,67 @@ namespace skein {
 
 enum class NormPlacement { pre, post };
 
-struct BlockSpec {
-  AttentionSpec attention;
-  MlpSpec mlp;
-  NormSpec norm;  // its name is replaced
-  NormPlacement placement = NormPlacement::pre;
-  double dropout = 0;  // on the attention's and the feed-forward's results
+// One addition to the residual stream. Names count from the block: "norm_1", "attention".
+struct SublayerSpec {
+  NormSpec norm;
+  std::variant<AttentionSpec, MlpSpec> branch;
+  double dropout = 0;  // on the branch's result
 };
 
-// pre:  x + f(norm(x)) twice;  post:  norm(x + f(x)) twice.
+struct BlockSpec {
+  std::vector<SublayerSpec> sublayers;  // at least one
+  NormPlacement placement = NormPlacement::pre;
+};
+
+// norm_1, attention, norm_2, mlp: what GPT, Llama and BERT are made of. The specs' names are
+// replaced.
+BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
+                            const NormSpec& norm, NormPlacement placement, double dropout);
+
+class Sublayer {
+ public:
+  // block, and number in the block: the keys of its dropout masks.
+  Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, int number);
+  // sum = x + branch(entered), and normed = next_norm(sum), made in one pass; undefined where
+  // next_norm is null.
+  ops::Joined operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
+                         const Var& memory, const Pass& pass) const;
+  const NormLayer& norm() const { return norm_; }
+
+ private:
+  int block_, number_;
+  double dropout_;
+  NormLayer norm_;
+  std::variant<Attention, Mlp> branch_;
+};
+
+// For each sublayer f, in order:   pre: x = x + f(norm(x))   post: x = norm(x + f(x))
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);
-  Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
-  bool learns() const { return norm_1_.learns(); }
+  // x [B,T,C] -> [B,T,C]. memory is handed to attention that looks at one; else it is undefined.
+  Var operator()(const Var& x, const Var& memory, const Pass& pass) const;
+  bool learns() const { return sublayers_.front().norm().learns(); }
 
  private:
-  Var pre_norm(const Var& x, const Pass& pass) const;
-  Var attention_half(const Var& x, const Pass& pass) const;
-  Var mlp_half(const Var& x, const Pass& pass) const;
-  Var joined(const Var& x, const Var& branch, const Pass& pass, int place) const;
-  ops::Joined joined(const Var& x, const Var& branch, const NormLayer& norm, const Pass& pass,
-                     int place) const;
+  Var run(size_t first, size_t last, const Var& in, const Var& memory, const Pass& pass) const;
 
-  int number_;
   std::string name_;
   NormPlacement placement_;
-  double dropout_;
-  NormLayer norm_1_;
-  Attention attention_;
-  NormLayer norm_2_;
-  Mlp mlp_;
+  std::vector<Sublayer> sublayers_;
 };
 
 // Dropout on [B,T/t,C] activations at one site; x itself outside training.
 Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place);
 
-// Blocks [first, last) of a model, in order. Recompute::full keeps a block's input only; selective
-// keeps the inputs of the attention half and of the feed-forward half only. Frozen blocks before
-// the first that learns keep nothing.
+// Blocks of a model, in order, which may differ. Recompute::full keeps a block's input only;
+// selective keeps the input of each sublayer only. Frozen blocks before the first that learns keep
+// nothing.
 class Stack {
  public:
-  Stack(Parameters& parameters, int first, int last, int chunk, const BlockSpec& spec);
-  Var operator()(Var x, const Pass& pass) const;
+  // first: number of the first block in the whole model, whose tensors are "block.<first>...".
+  Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks);
+  Var operator()(Var x, const Pass& pass, const Var& memory = {}) const;
 
  private:
   std::vector<Block> blocks_;
