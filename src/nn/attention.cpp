@@ -14,8 +14,20 @@ LinearSpec projection(const AttentionSpec& spec, const char* name, int64_t input
           spec.sequence_parallel, spec.rate};
 }
 
-int64_t key_inputs(const AttentionSpec& spec) {
-  return spec.memory_width ? spec.memory_width : spec.width;
+LinearSpec key_projection(const AttentionSpec& spec, const char* name) {
+  if (!spec.memory_width) return projection(spec, name, spec.width, spec.kv_heads);
+  LinearSpec made = projection(spec, name, spec.memory_width, spec.kv_heads);
+  made.meets = RowKind::source_tokens;
+  return made;
+}
+
+void add_costs(Parameters& parameters, const AttentionSpec& spec) {
+  const RowKind keys = spec.memory_width ? RowKind::source_tokens : RowKind::tokens;
+  const int64_t width = spec.heads * spec.head_width, key_width = spec.kv_heads * spec.head_width;
+  parameters.add_cost(
+      ScoreCost{.width = width, .causal = spec.causal && keys == RowKind::tokens, .keys = keys});
+  parameters.add_cost(KeptCost{.split = 2 * width});                    // queries, results
+  parameters.add_cost(KeptCost{.split = 2 * key_width, .rows = keys});  // keys, values
 }
 
 // Where one of two sequences tells none, its tokens are all of segment 0.
@@ -43,11 +55,12 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
 Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
     : spec_(spec),
       q_(parameters, projection(spec, ".q", spec.width, spec.heads)),
-      k_(parameters, projection(spec, ".k", key_inputs(spec), spec.kv_heads)),
-      v_(parameters, projection(spec, ".v", key_inputs(spec), spec.kv_heads)),
+      k_(parameters, key_projection(spec, ".k")),
+      v_(parameters, key_projection(spec, ".v")),
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
                         spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
   SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.window == 0));
+  add_costs(parameters, spec);
 }
 
 kernels::Mask Attention::mask(const Batch& batch) const {

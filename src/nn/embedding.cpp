@@ -9,22 +9,23 @@
 namespace skein {
 
 Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk) : spec_(spec) {
-  const Start start{Start::normal, spec.deviation};
+  const auto table = [&](const char* name, int64_t rows, Split split) {
+    return &parameters.add({.name = name,
+                            .shape = {rows, spec.width},
+                            .split = split,
+                            .start = {Start::normal, spec.deviation},
+                            .meets = RowKind::looked_up});
+  };
   parameters.enter("embedding.tokens", chunk);
-  tokens_ = &parameters.add(
-      {"embedding.tokens.weight", {spec.vocab_size, spec.width}, Split::vocab, start});
+  tokens_ = table("embedding.tokens.weight", spec.vocab_size, Split::vocab);
   if (spec.positions == Positions::learned) {
     parameters.enter("embedding.positions", chunk);
-    positions_ = &parameters.add({"embedding.positions.weight",
-                                  {spec.context + spec.position_offset, spec.width},
-                                  Split::none,
-                                  start});
+    positions_ =
+        table("embedding.positions.weight", spec.context + spec.position_offset, Split::none);
   }
   if (spec.token_types == 0 && !spec.norm) return;
   parameters.enter("embedding.rest", chunk);
-  if (spec.token_types > 0)
-    types_ = &parameters.add(
-        {"embedding.types.weight", {spec.token_types, spec.width}, Split::none, start});
+  if (spec.token_types > 0) types_ = table("embedding.types.weight", spec.token_types, Split::none);
   if (!spec.norm) return;
   NormSpec norm = *spec.norm;
   norm.name = "embedding.norm";

@@ -6,13 +6,12 @@
 namespace skein {
 
 Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.split) {
-  weight_ = &parameters.add({spec.name + ".weight",
-                             {spec.outputs, spec.inputs},
-                             spec.split,
-                             {Start::normal, spec.deviation},
-                             false,
-                             {},
-                             spec.rate});
+  weight_ = &parameters.add({.name = spec.name + ".weight",
+                             .shape = {spec.outputs, spec.inputs},
+                             .split = spec.split,
+                             .start = {Start::normal, spec.deviation},
+                             .rate = spec.rate,
+                             .meets = spec.meets});
   if (!spec.bias) return;
   const Split bias_split = spec.split == Split::columns ? Split::columns : Split::none;
   const bool sees_slice = spec.sequence_parallel && spec.split == Split::rows;
@@ -68,6 +67,13 @@ ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
                        epsilon_);
 }
 
+namespace {
+
+// Besides the result of each product that of the activation, or of the gate.
+int64_t kept_widths(MlpKind kind) { return kind == MlpKind::swiglu ? 3 : 2; }
+
+}  // namespace
+
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     : kind_(spec.kind),
       up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias,
@@ -78,6 +84,7 @@ Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     gate_.emplace_back(parameters,
                        LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns,
                                   spec.bias, spec.in_deviation, spec.sequence_parallel, spec.rate});
+  parameters.add_cost(KeptCost{.split = kept_widths(spec.kind) * spec.hidden});
 }
 
 std::optional<ops::Activation> activation_of(MlpKind kind) {

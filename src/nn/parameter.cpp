@@ -35,9 +35,20 @@ std::vector<int64_t> Parameter::box_extent() const {
   return extent;
 }
 
-void Parameters::enter(const std::string& bucket, int chunk) {
+void Parameters::enter(const std::string& bucket, int chunk, int block) {
   bucket_ = bucket;
   chunk_ = chunk;
+  block_ = block;
+}
+
+void Parameters::add_cost(ScoreCost cost) {
+  cost.block = block_;
+  costs_.scores.push_back(cost);
+}
+
+void Parameters::add_cost(KeptCost cost) {
+  cost.block = block_;
+  costs_.kept.push_back(cost);
 }
 
 Parameter& Parameters::add(const ParameterSpec& spec) {
@@ -50,6 +61,8 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
   made.tied_to = spec.tied_to;
   made.rate = spec.rate;
+  made.meets = spec.meets;
+  made.block = block_;
   made.bucket = bucket_;
   made.chunk = chunk_;
   if (spec.split == Split::none) return made;

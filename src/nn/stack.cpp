@@ -47,7 +47,9 @@ Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, 
       number_(number),
       dropout_(spec.dropout),
       norm_(parameters, within_block(spec.norm, block)),
-      branch_(made_branch(parameters, spec, block, number)) {}
+      branch_(made_branch(parameters, spec, block, number)) {
+  parameters.add_cost(KeptCost{.whole = 2 * spec.norm.width, .input = spec.norm.width});
+}
 
 // The branch's value is needed by nobody once it is added.
 ops::Joined Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
@@ -108,7 +110,7 @@ Var residual_dropout(const Var& x, const Pass& pass, double probability, int blo
 Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
   for (const BlockSpec& spec : blocks) {
     const int number = first + static_cast<int>(blocks_.size());
-    parameters.enter(block_name(number), chunk);
+    parameters.enter(block_name(number), chunk, number);
     blocks_.emplace_back(parameters, number, spec);
   }
 }

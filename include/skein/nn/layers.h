@@ -19,6 +19,7 @@ struct LinearSpec {
   double deviation = 0.02;
   bool sequence_parallel = false;
   double rate = 1;  // learning rate of the weight, as a multiple of the run's
+  RowKind meets = RowKind::tokens;
 };
 
 class Linear {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "skein/comm/group.h"
+#include "skein/nn/cost.h"
 #include "skein/ops/var.h"
 
 namespace skein {
@@ -37,6 +38,8 @@ struct Parameter {
   // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the
   // gradient needs a sum over them.
   bool sum_over_shards = false;
+  RowKind meets = RowKind::none;
+  int block = -1;       // number in the whole model of the block it belongs to; -1: of none
   std::string bucket;   // parameters of one bucket are reduced together
   int chunk = 0;        // model chunk on this rank (interleaved schedules)
   std::string tied_to;  // the parameter this is a second use of, or ""
@@ -62,6 +65,7 @@ struct ParameterSpec {
   bool sum_over_shards = false;
   std::string tied_to = {};
   double rate = 1;
+  RowKind meets = RowKind::none;
 };
 
 class Parameters {
@@ -71,10 +75,13 @@ class Parameters {
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
-  // Where the next parameters belong.
-  void enter(const std::string& bucket, int chunk);
+  // Where the next parameters and costs belong.
+  void enter(const std::string& bucket, int chunk, int block = -1);
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
+  // What a layer does and keeps beside its products; the block is filled in.
+  void add_cost(ScoreCost cost);
+  void add_cost(KeptCost cost);
 
   // Freezes those whose name, or that of the first use of a tied one, `frozen` holds for. Before
   // they are given memory.
@@ -92,6 +99,7 @@ class Parameters {
   Parameter* find(const std::string& name);
   std::deque<Parameter>& all() { return all_; }
   const std::deque<Parameter>& all() const { return all_; }
+  const Costs& costs() const { return costs_; }
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
   int shard() const { return shard_; }
@@ -102,8 +110,9 @@ class Parameters {
   int shard_, shards_;
   Device device_;
   std::string bucket_;
-  int chunk_ = 0;
+  int chunk_ = 0, block_ = -1;
   std::deque<Parameter> all_;
+  Costs costs_;
 };
 
 // Fills value with the start values of the part it holds.

@@ -19,21 +19,22 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
   }
   parameters.enter("head", piece.chunk);
   if (config.head != Head::vocabulary) {
-    classifier_.emplace(parameters, LinearSpec{"classifier", config.d_model, config.labels,
-                                               Split::none, false, config.head_deviation()});
+    classifier_.emplace(parameters,
+                        LinearSpec{"classifier", config.d_model, config.labels, Split::none, false,
+                                   config.head_deviation(), false, 1, RowKind::places});
     return;
   }
   const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
-  head_ = &parameters.add({"head.weight",
-                           {config.vocab_size, config.d_model},
-                           Split::vocab,
-                           {Start::normal, config.init_std},
-                           false,
-                           tied_to});
+  head_ = &parameters.add({.name = "head.weight",
+                           .shape = {config.vocab_size, config.d_model},
+                           .split = Split::vocab,
+                           .start = {Start::normal, config.init_std},
+                           .tied_to = tied_to,
+                           .meets = RowKind::places});
   if (!config.own.get<GptOptions>().value_head) return;
   parameters.enter("value", piece.chunk);
   value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true,
-                                        config.head_deviation()});
+                                        config.head_deviation(), false, 1, RowKind::places});
 }
 
 Var Gpt::scaled(const Var& normed) const {

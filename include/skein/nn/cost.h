@@ -1,0 +1,78 @@
+// What layers hold, keep and compute, asked of Parameters that describe them: they need no memory
+// for it. Tensors say what they are multiplied with; what a layer does beside its products with
+// them, it records when it is made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "skein/nn/pass.h"
+
+namespace skein {
+
+struct Parameter;
+class Parameters;
+
+// The rows that a weight is multiplied with: those of all tokens, of all tokens of the batch's
+// source, of the places at which something is predicted, or one a sample. looked_up: rows of its
+// own are taken instead. none: its numbers are added or multiplied one by one.
+enum class RowKind { none, looked_up, tokens, source_tokens, places, samples };
+
+// Attention: a query and each key that it sees meet over `width` numbers, for the score and for the
+// weighted sum.
+struct ScoreCost {
+  int64_t width = 0;  // heads times their width
+  bool causal = false;
+  RowKind keys = RowKind::tokens;
+  int block = -1;  // as in Parameter
+};
+
+// Numbers that forward keeps for backward, of each row.
+struct KeptCost {
+  int64_t whole = 0;  // on every tensor-parallel rank, which sequence parallelism divides
+  int64_t split = 0;  // divided by tensor-parallel ranks
+  int64_t input = 0;  // of `whole`: what is left of a sublayer when it is recomputed
+  RowKind rows = RowKind::tokens;
+  int block = -1;
+};
+
+struct Costs {
+  std::vector<ScoreCost> scores;
+  std::vector<KeptCost> kept;
+};
+
+// Learned numbers in whole tensors, of those that are counted; a second use of a tensor has none.
+int64_t learned_numbers(const Parameters& parameters);
+int64_t learned_numbers(const Parameters& parameters,
+                        const std::function<bool(const Parameter&)>& counted);
+
+// The rows there are for each token of a sample.
+struct RowsPerToken {
+  double places = 1;
+  double samples = 0;  // 0: what is done once a sample is not counted
+  double source_tokens = 0;
+};
+
+// Floating-point operations of forward and backward for one token of a sample of `length`, by
+// number of block, -1 for what is outside of blocks; recomputation not counted:
+//   6 · weights · rows a token + 12 · width · keys a query
+// A query of causal attention counts `causal` of all keys: half are needed (Megatron-LM, llm.c),
+// all are counted by PaLM's appendix B and torchtitan. Windows are not looked at.
+std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
+                                      const RowsPerToken& rows = {}, double causal = 0.5);
+
+struct KeptShape {
+  int64_t tokens = 0;        // of the micro-batches in flight together
+  double source_tokens = 0;  // for each token
+  bool sequence = false;     // parallel
+  Recompute recompute = Recompute::none;
+};
+
+// Bytes that the described blocks keep on a rank, of tensor-parallel ranks and of the type that
+// `parameters` has. Of recomputed blocks it is their inputs, or those of their sublayers, and all
+// that the largest block keeps, which is at work.
+double kept_bytes(const Parameters& parameters, const KeptShape& shape);
+
+}  // namespace skein

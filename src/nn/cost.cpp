@@ -1,0 +1,81 @@
+#include "skein/nn/cost.h"
+
+#include <algorithm>
+
+#include "skein/nn/parameter.h"
+
+namespace skein {
+namespace {
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+double rows_per_token(RowKind kind, const RowsPerToken& rows) {
+  switch (kind) {
+    case RowKind::none:
+    case RowKind::looked_up: return 0;
+    case RowKind::tokens: return 1;
+    case RowKind::source_tokens: return rows.source_tokens;
+    case RowKind::places: return rows.places;
+    case RowKind::samples: return rows.samples;
+  }
+  return 0;
+}
+
+// What one block keeps of a token, in numbers.
+struct KeptByBlock {
+  double all = 0, sublayer_inputs = 0, input = 0;
+
+  void add(const KeptCost& cost, double rows, double stream_ranks, double ranks) {
+    all += rows * (number(cost.whole) / stream_ranks + number(cost.split) / ranks);
+    const double own = rows * number(cost.input) / stream_ranks;
+    if (sublayer_inputs == 0) input = own;
+    sublayer_inputs += own;
+  }
+};
+
+}  // namespace
+
+int64_t learned_numbers(const Parameters& parameters) {
+  return learned_numbers(parameters, [](const Parameter&) { return true; });
+}
+
+int64_t learned_numbers(const Parameters& parameters,
+                        const std::function<bool(const Parameter&)>& counted) {
+  int64_t sum = 0;
+  for (const Parameter& p : parameters.all())
+    if (!p.tied() && counted(p)) sum += p.shape.size();
+  return sum;
+}
+
+std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
+                                      const RowsPerToken& rows, double causal) {
+  std::map<int, double> made;
+  for (const Parameter& p : parameters.all())
+    made[p.block] += 6 * rows_per_token(p.meets, rows) * number(p.shape.size());
+  for (const ScoreCost& cost : parameters.costs().scores) {
+    const double keys = rows_per_token(cost.keys, rows) * number(length);
+    made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * keys;
+  }
+  return made;
+}
+
+double kept_bytes(const Parameters& parameters, const KeptShape& shape) {
+  const RowsPerToken rows{0, 0, shape.source_tokens};
+  const double ranks = parameters.shards(), stream_ranks = shape.sequence ? ranks : 1;
+  std::map<int, KeptByBlock> blocks;
+  for (const KeptCost& cost : parameters.costs().kept)
+    blocks[cost.block].add(cost, rows_per_token(cost.rows, rows), stream_ranks, ranks);
+  double sum = 0, largest = 0;
+  for (const auto& [block, kept] : blocks) {
+    largest = std::max(largest, kept.all);
+    switch (shape.recompute) {
+      case Recompute::none: sum += kept.all; break;
+      case Recompute::selective: sum += kept.sublayer_inputs; break;
+      case Recompute::full: sum += kept.input; break;
+    }
+  }
+  if (shape.recompute != Recompute::none) sum += largest;
+  return sum * number(shape.tokens) * number(size_of(parameters.dtype()));
+}
+
+}  // namespace skein
