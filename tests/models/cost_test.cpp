@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "skein/models/bert.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
-#include "skein/models/gpt.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/models/memory.h"
 
 namespace skein {
@@ -40,14 +41,14 @@ ModelConfig llama() {
 
 ModelConfig bert() {
   ModelConfig c = gpt2();
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.vocab_size = 30522;
   c.context = 512;
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
   c.embedding_norm = true;
   c.token_types = 2;
-  c.pooler = true;
+  bert_options(c).pooler = true;
   return c;
 }
 
@@ -62,14 +63,15 @@ std::vector<ModelConfig> configs() {
   all.push_back(llama());
   all.back().tie_embeddings = true, all.back().bias = true, all.back().n_kv_heads = 0;
   all.push_back(bert());
-  all.back().tie_embeddings = false, all.back().pooler = false, all.back().position_offset = 2;
+  all.back().tie_embeddings = false, bert_options(all.back()).pooler = false,
+  all.back().position_offset = 2;
   return all;
 }
 
 // The same with heads of labels, and of values.
 std::vector<ModelConfig> other_heads() {
   std::vector<ModelConfig> all{gpt2(), gpt2(), bert(), bert()};
-  all[0].value_head = true;
+  all[0].own.get<GptOptions>().value_head = true;
   all[1].head = Head::sequence, all[1].labels = 3;
   all[2].head = Head::sequence, all[2].labels = 3;
   all[3].head = Head::token, all[3].labels = 9;
@@ -81,11 +83,7 @@ struct Described {
 
   explicit Described(const ModelConfig& c, DType dtype = DType::f32, int shards = 1)
       : parameters(dtype, 0, shards) {
-    const ModelPiece whole{0, static_cast<int>(c.n_layers), true, true, 0};
-    if (c.architecture == Architecture::gpt)
-      Gpt(c, whole, false, parameters);
-    else
-      Bert(c, whole, false, parameters);
+    describe(c, whole_piece(c), parameters);
   }
 
   int64_t numbers(const std::function<bool(const Parameter&)>& counted) const {
@@ -95,8 +93,8 @@ struct Described {
 
 std::string name_of(const ModelConfig& c) {
   return fmt::format("architecture {}, {} layers, width {}, head {}, {} ids",
-                     static_cast<int>(c.architecture), c.n_layers, c.d_model,
-                     static_cast<int>(c.head), c.vocab_size);
+                     c.architecture->name(), c.n_layers, c.d_model, static_cast<int>(c.head),
+                     c.vocab_size);
 }
 
 // Of all blocks, by the formula of the whole.
@@ -130,7 +128,7 @@ TEST(DescribedModels, ComputeTheFlopsOfTheFormulas) {
     for (int64_t length : {c.context, int64_t{100}})
       for (AttentionCount count : {AttentionCount::half, AttentionCount::full}) {
         SCOPED_TRACE(name_of(c));
-        const bool encoder = c.architecture == Architecture::bert;
+        const bool encoder = c.architecture == &bert_architecture();
         const Described model(c);
         const auto flops = flops_per_token(model.parameters, length, {.places = encoder ? 0.15 : 1},
                                            count == AttentionCount::half ? 0.5 : 1);
