@@ -1,6 +1,7 @@
 #include "skein/models/description.h"
 
 #include "skein/models/architecture.h"
+#include "skein/nn/cost.h"
 
 namespace skein {
 
@@ -24,10 +25,7 @@ TensorShapes tensor_shapes(const ModelConfig& config, const ModelPiece& piece) {
 int64_t ModelConfig::parameters() const {
   Parameters all(DType::f32, 0, 1);
   describe(*this, whole_piece(*this), all);
-  int64_t sum = 0;
-  for (const Parameter& parameter : all.all())
-    if (!parameter.tied()) sum += parameter.shape.size();
-  return sum;
+  return learned_numbers(all);
 }
 
 }  // namespace skein

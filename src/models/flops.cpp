@@ -1,30 +1,23 @@
 #include "skein/models/flops.h"
 
 #include "skein/models/architecture.h"
+#include "skein/models/description.h"
+#include "skein/nn/cost.h"
 
 namespace skein {
-namespace {
 
-double number(int64_t value) { return static_cast<double>(value); }
-
-}  // namespace
-
-double block_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {
-  const double width = number(m.d_model), heads = number(m.n_heads) * number(m.head_width());
-  const double keys = number(m.kv_heads()) * number(m.head_width());
-  const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
-  const double products =
-      width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
-  const bool half = count == AttentionCount::half && !m.architecture->sees_ahead();
-  return 6 * products + (half ? 6 : 12) * heads * number(length);
+std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
+                                     AttentionCount count) {
+  Parameters all(DType::f32, 0, 1);
+  describe(model, whole_piece(model), all);
+  return flops_per_token(all, length, {.places = model.architecture->places_per_token(model)},
+                         count == AttentionCount::half ? 0.5 : 1);
 }
 
-double head_flops_per_token(const ModelConfig& m) {
-  return m.architecture->head_flops_per_token(m);
-}
-
-double model_flops_per_token(const ModelConfig& m, int64_t length, AttentionCount count) {
-  return number(m.n_layers) * block_flops_per_token(m, length, count) + head_flops_per_token(m);
+double model_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count) {
+  double sum = 0;
+  for (const auto& [block, own] : flops_by_block(model, length, count)) sum += own;
+  return sum;
 }
 
 }  // namespace skein

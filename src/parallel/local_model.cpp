@@ -60,9 +60,9 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
   check(config, mesh.tp().size(), parallel.sequence);
   connect(mesh, parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
-  const auto split =
-      split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
-                   head_flops_per_token(config) / block_flops_per_token(config, config.context));
+  const auto flops = flops_by_block(config, config.context);
+  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
+                                  flops.at(-1) / flops.at(0));
   check_frozen(config, frozen_layers);
   first_learning_ = frozen_layers < 0 ? 0 : first_beyond(split, frozen_layers);
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {

@@ -9,7 +9,7 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
 #include "skein/models/flops.h"
-#include "skein/models/memory.h"
+#include "skein/nn/cost.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein {
@@ -77,7 +77,9 @@ Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
   for (const Batch& batch : work.micro_batches) {
     const auto tokens = static_cast<double>(batch.tokens.size());
     made.tokens += tokens;
-    made.flops += tokens * model_flops_per_token(config_.model, batch.length());
+    double& a_token = flops_[batch.length()];
+    if (a_token == 0) a_token = model_flops_per_token(config_.model, batch.length());
+    made.flops += tokens * a_token;
     longest_ = std::max(longest_, batch.length());
   }
   const auto over_ranks = [&](double own) {
@@ -180,10 +182,9 @@ ReplicaMemory Replica::memory() const {
       all_forward_first
           ? plan_.micro_batches()
           : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
-  made.activations = activation_bytes(
-      config_.model, {in_flight * plan_.micro_batch * longest_,
-                      static_cast<int64_t>(model_.blocks().size()), config_.precision(),
-                      mesh_.tp().size(), config_.parallel.sequence, config_.parallel.recompute});
+  made.activations =
+      kept_bytes(model_.parameters(), {in_flight * plan_.micro_batch * longest_, 0,
+                                       config_.parallel.sequence, config_.parallel.recompute});
   return made;
 }
 

@@ -7,7 +7,8 @@
 #include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/models/gpt/gpt.h"
-#include "skein/models/memory.h"
+
+#include "formulas.h"
 
 namespace skein {
 namespace {
@@ -102,7 +103,7 @@ int64_t block_numbers(const ModelConfig& model) {
   ModelConfig one = model, two = model;
   one.n_layers = 1;
   two.n_layers = 2;
-  return (two.parameters() - one.parameters()) * model.n_layers;
+  return (test::parameters_by_formula(two) - test::parameters_by_formula(one)) * model.n_layers;
 }
 
 int64_t table_numbers(const ModelConfig& c) {
@@ -116,7 +117,7 @@ TEST(DescribedModels, HoldTheNumbersOfTheFormulas) {
   for (const ModelConfig& c : all) {
     SCOPED_TRACE(name_of(c));
     const Described model(c);
-    EXPECT_EQ(learned_numbers(model.parameters), c.parameters());
+    EXPECT_EQ(learned_numbers(model.parameters), test::parameters_by_formula(c));
     EXPECT_EQ(model.numbers([](const Parameter& p) { return p.block >= 0; }), block_numbers(c));
     EXPECT_EQ(model.numbers([](const Parameter& p) { return p.meets == RowKind::looked_up; }),
               table_numbers(c));
@@ -137,13 +138,14 @@ TEST(DescribedModels, ComputeTheFlopsOfTheFormulas) {
         for (const auto& [block, own] : flops) {
           total += own;
           if (block >= 0) {
-            EXPECT_EQ(own, block_flops_per_token(c, length, count)) << block;
+            EXPECT_EQ(own, test::block_flops_by_formula(c, length, count)) << block;
           }
         }
-        EXPECT_DOUBLE_EQ(flops.at(-1), head_flops_per_token(c)) << "15% of an encoder's round";
-        EXPECT_DOUBLE_EQ(total, model_flops_per_token(c, length, count));
+        EXPECT_DOUBLE_EQ(flops.at(-1), test::head_flops_by_formula(c))
+            << "15% of an encoder's round";
+        EXPECT_DOUBLE_EQ(total, test::model_flops_by_formula(c, length, count));
         if (!encoder) {
-          EXPECT_EQ(total, model_flops_per_token(c, length, count));
+          EXPECT_EQ(total, test::model_flops_by_formula(c, length, count));
         }
       }
 }
@@ -155,7 +157,7 @@ TEST(DescribedModels, ComputeTheFlopsOfTheirBlocksUnderAnyHead) {
     const Described model(c);
     const auto flops = flops_per_token(model.parameters, c.context, {.places = 0});
     EXPECT_EQ(flops.at(-1), 0);
-    EXPECT_EQ(flops.at(3), block_flops_per_token(c, c.context));
+    EXPECT_EQ(flops.at(3), test::block_flops_by_formula(c, c.context));
   }
 }
 
@@ -168,7 +170,8 @@ TEST(DescribedModels, KeepTheBytesOfTheFormula) {
         for (bool sequence : {false, true})
           for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
             EXPECT_EQ(kept_bytes(model.parameters, {2048, 0, sequence, recompute}),
-                      activation_bytes(c, {2048, c.n_layers, dtype, tensor, sequence, recompute}));
+                      test::activation_bytes_by_formula(
+                          c, {2048, c.n_layers, dtype, tensor, sequence, recompute}));
       }
 }
 

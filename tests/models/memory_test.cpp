@@ -1,11 +1,11 @@
 // The formula of what blocks keep against what they keep.
-#include "skein/models/memory.h"
-
 #include <gtest/gtest.h>
 
 #include "skein/comm/local.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/tensor/buffer.h"
+
+#include "formulas.h"
 
 namespace skein {
 namespace {
@@ -61,7 +61,8 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
             const double found =
                 kept(config, dtype, 2, tp, sequence) - kept(fewer, dtype, 2, tp, sequence);
             const double wanted =
-                activation_bytes(config, {128, 4, dtype, tensor, sequence}) * tensor;
+                test::activation_bytes_by_formula(config, {128, 4, dtype, tensor, sequence}) *
+                tensor;
             EXPECT_NEAR(found / wanted, 1, 0.05)
                 << llama << " " << name_of(dtype) << " " << tensor << " " << sequence;
           });
@@ -73,12 +74,15 @@ TEST(ActivationBytes, FollowTheFormulaAt16Bits) {
   ModelConfig config;
   config.d_model = 768;
   config.n_heads = 12;
-  const double plain = activation_bytes(config, {1, 1, DType::bf16});
+  const double plain = test::activation_bytes_by_formula(config, {1, 1, DType::bf16});
   EXPECT_EQ(plain, 32.0 * 768);
-  EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, true}), (8.0 / 4 + 24.0 / 4) * 768);
-  EXPECT_EQ(activation_bytes(config, {1, 1, DType::bf16, 4, false}), (8 + 24.0 / 4) * 768);
-  EXPECT_EQ(activation_bytes(config, {1, 12, DType::bf16, 1, false, Recompute::full}),
-            (12 * 2 + 32) * 768.0);
+  EXPECT_EQ(test::activation_bytes_by_formula(config, {1, 1, DType::bf16, 4, true}),
+            (8.0 / 4 + 24.0 / 4) * 768);
+  EXPECT_EQ(test::activation_bytes_by_formula(config, {1, 1, DType::bf16, 4, false}),
+            (8 + 24.0 / 4) * 768);
+  EXPECT_EQ(
+      test::activation_bytes_by_formula(config, {1, 12, DType::bf16, 1, false, Recompute::full}),
+      (12 * 2 + 32) * 768.0);
 }
 
 }  // namespace

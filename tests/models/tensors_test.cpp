@@ -7,6 +7,8 @@
 #include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
 
+#include "formulas.h"
+
 namespace skein {
 namespace {
 
@@ -57,33 +59,6 @@ TensorShapes by_pieces(const ModelConfig& c) {
   return made;
 }
 
-int64_t head_size(const ModelConfig& c, int64_t norm) {
-  const bool decodes = c.head == Head::vocabulary, pooler = bert_options(c).pooler;
-  const int64_t decoder = decodes && !c.tie_embeddings ? c.vocab_size * c.d_model : 0,
-                dense = c.d_model * (c.d_model + 1);
-  if (is_gpt(c))
-    return decoder +
-           (decodes ? (c.own.get<GptOptions>().value_head ? c.d_model + 1 : 0)
-                    : c.labels * c.d_model) +
-           (c.norm_placement == NormPlacement::pre ? norm : 0);
-  const int64_t outputs = decodes ? 2 : c.labels;
-  return decoder + (pooler ? dense : 0) + (decodes ? dense + norm + c.vocab_size : 0) +
-         (pooler || !decodes ? outputs * (c.d_model + 1) : 0);
-}
-
-int64_t by_formula(const ModelConfig& c) {
-  const int64_t out = c.n_heads * c.head_width(), keys = c.kv_heads() * c.head_width();
-  const int64_t matrices = c.activation == MlpKind::swiglu ? 3 : 2;
-  const int64_t norm = c.norm == ops::Norm::layer && c.bias ? 2 * c.d_model : c.d_model;
-  int64_t block = c.d_model * (2 * out + 2 * keys) + matrices * c.d_model * c.hidden() + 2 * norm;
-  if (c.bias || c.attention_bias) block += out + 2 * keys + c.d_model;
-  if (c.bias) block += (matrices - 1) * c.hidden() + c.d_model;
-  int64_t whole = c.n_layers * block + (c.vocab_size + c.token_types) * c.d_model;
-  if (c.positions == Positions::learned) whole += (c.context + c.position_offset) * c.d_model;
-  if (c.embedding_norm) whole += norm;
-  return whole + head_size(c, norm);
-}
-
 TEST(ModelTensors, AreThoseOfItsPiecesAndAsManyAsTheFormulaSays) {
   for (const auto& models : {decoders(), encoders()})
     for (const ModelConfig& c : models) {
@@ -91,7 +66,7 @@ TEST(ModelTensors, AreThoseOfItsPiecesAndAsManyAsTheFormulaSays) {
                    << "architecture " << c.architecture->name() << ", " << &c - models.data());
       check(c, 1, false);
       EXPECT_EQ(by_pieces(c), tensor_shapes(c, whole_piece(c)));
-      EXPECT_EQ(c.parameters(), by_formula(c));
+      EXPECT_EQ(c.parameters(), test::parameters_by_formula(c));
     }
 }
 

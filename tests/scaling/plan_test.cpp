@@ -5,11 +5,11 @@
 
 #include "skein/core/json.h"
 #include "skein/models/bert/bert.h"
-#include "skein/models/memory.h"
 #include "skein/scaling/fit/isoflop.h"
 #include "skein/train/config.h"
 
 #include "data/data_fixtures.h"
+#include "models/formulas.h"
 #include "scaling/fit_fixture.h"
 
 namespace skein {
@@ -257,16 +257,16 @@ TEST(Layout, CountsParametersAndActivations) {
   const Layout one = lay_out(model, machine, 2048 * 4);
   EXPECT_EQ(one.micro_batch, 4);
   EXPECT_EQ(one.parallel.recompute, Recompute::none);
-  const double flow = activation_bytes(model, {4 * 2048, 8, DType::bf16});
+  const double flow = test::activation_bytes_by_formula(model, {4 * 2048, 8, DType::bf16});
   EXPECT_NEAR(one.bytes, 18 * static_cast<double>(model.parameters()) + flow, 1e-3 * one.bytes);
   machine.count = 4;
   const Layout four = lay_out(model, machine, 2048 * 4);
   EXPECT_EQ(four.parallel.data, 4);
   EXPECT_TRUE(four.parallel.zero);
-  EXPECT_NEAR(
-      four.bytes,
-      9 * static_cast<double>(model.parameters()) + activation_bytes(model, {2048, 8, DType::bf16}),
-      1e-3 * four.bytes);
+  EXPECT_NEAR(four.bytes,
+              9 * static_cast<double>(model.parameters()) +
+                  test::activation_bytes_by_formula(model, {2048, 8, DType::bf16}),
+              1e-3 * four.bytes);
 }
 
 TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {

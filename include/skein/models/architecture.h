@@ -28,8 +28,8 @@ class Architecture {
   // The tensors join `parameters`, which outlives the piece.
   virtual std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                        bool sequence_parallel, Parameters& parameters) const = 0;
-  // Of forward and backward for the head's work, for one token of a sequence (see flops.h).
-  virtual double head_flops_per_token(const ModelConfig& config) const = 0;
+  // At how many places something is predicted, for each token of a sample: what its FLOPs count.
+  virtual double places_per_token(const ModelConfig& config) const = 0;
 
   // Each token sees those after it, too: a text stands between the tokenizer's marks, and what is
   // said of it is said at its beginning.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "skein/models/config.h"
 
@@ -11,18 +12,14 @@ namespace skein {
 // llm.c) or all (PaLM's appendix B, torchtitan).
 enum class AttentionCount { half, full };
 
-// Floating-point operations of forward and backward for one token of a sequence of `length`,
-// recomputation not counted:
-//   6 L (C D (H + 2G) + H D C + k C F)   projections and feed-forward; k = 2, or 3 for swiglu
-//   + A L H D T                          scores and weighted sums; A = 6 (half) or 12 (full, and of
-//   encoders always)
-//   + 6 C V                              head; of encoders 6 C (V + C) at 15% of the places, those
-//   that are masked by default
+// Floating-point operations of forward and backward for one token of a sequence of `length`, as the
+// model's layers say them (nn/cost.h), by number of block; -1: the head, which works at the places
+// where something is predicted (Architecture::places_per_token). Recomputation is not counted.
 // (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021, without
 // its recompute term.)
-double block_flops_per_token(const ModelConfig& model, int64_t length,
-                             AttentionCount count = AttentionCount::half);
-double head_flops_per_token(const ModelConfig& model);
+std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
+                                     AttentionCount count = AttentionCount::half);
+// Of all.
 double model_flops_per_token(const ModelConfig& model, int64_t length,
                              AttentionCount count = AttentionCount::half);
 

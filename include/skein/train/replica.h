@@ -45,7 +45,7 @@ struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t packed = 0;  // weights in the order of the products
   int64_t work = 0;    // the most that was in use beside these: activations, logits, exchanges
-  // of them, as activation_bytes says of micro-batches as long as the longest so far
+  // of them, as kept_bytes says of micro-batches as long as the longest so far
   double activations = 0;
   int64_t longest = 0;  // tokens of a row of that one
 };
@@ -96,6 +96,7 @@ class Replica {
   Optimizer optimizer_;
   Pipeline pipeline_;
   int64_t longest_ = 0;
+  std::map<int64_t, double> flops_;  // of a token, by the length of its row
   std::unique_ptr<Objective> beside_objective_;
   std::unique_ptr<Pipeline> beside_;
 };

@@ -18,10 +18,9 @@ class BertArchitecture : public Architecture {
                                bool sequence_parallel, Parameters& parameters) const override {
     return std::make_unique<Bert>(config, piece, sequence_parallel, parameters);
   }
-  double head_flops_per_token(const ModelConfig& c) const override {
-    if (c.head != Head::vocabulary) return 0;
-    return 0.15 * 6 * static_cast<double>(c.d_model) *
-           static_cast<double>(c.vocab_size + c.d_model);
+  // As many as are masked by default.
+  double places_per_token(const ModelConfig& c) const override {
+    return c.head == Head::vocabulary ? 0.15 : 0;
   }
 
   bool sees_ahead() const override { return true; }

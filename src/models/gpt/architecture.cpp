@@ -28,9 +28,8 @@ class GptArchitecture : public Architecture {
                                bool sequence_parallel, Parameters& parameters) const override {
     return std::make_unique<Gpt>(config, piece, sequence_parallel, parameters);
   }
-  double head_flops_per_token(const ModelConfig& c) const override {
-    if (c.head != Head::vocabulary) return 0;
-    return 6 * static_cast<double>(c.d_model) * static_cast<double>(c.vocab_size);
+  double places_per_token(const ModelConfig& c) const override {
+    return c.head == Head::vocabulary ? 1 : 0;
   }
 
   bool sees_ahead() const override { return false; }

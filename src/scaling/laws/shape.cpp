@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "skein/core/error.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
+#include "skein/nn/cost.h"
 
 namespace skein {
 namespace {
 
 constexpr double kAspectWeight = 0.1, kMostOff = 1.5;
 
-double block_parameters_of(const ModelConfig& model) {
-  ModelConfig one = model, two = model;
-  one.n_layers = 1;
-  two.n_layers = 2;
-  return static_cast<double>((two.parameters() - one.parameters()) * model.n_layers);
+// All blocks are alike.
+int64_t numbers_of_a_block(const ModelConfig& model) {
+  Parameters block(DType::f32, 0, 1);
+  describe(model, {0, 1, false, false, 0}, block);
+  return learned_numbers(block);
 }
 
 int64_t scaled_feed_forward(const ModelConfig& base, int64_t d_model) {
@@ -52,6 +55,7 @@ int64_t scaled_kv_heads(const ModelConfig& base, int64_t heads, int64_t together
 }
 
 struct Nearest {
+  std::map<int64_t, int64_t> of_a_block = {};  // learned numbers, by heads
   ModelConfig model;
   double cost = std::numeric_limits<double>::infinity(), parameters = 0;
 };
@@ -64,11 +68,13 @@ void try_layers(int64_t layers, double wanted, const ModelConfig& base, const Sh
   for (int64_t heads = (rule.least_heads + together - 1) / together * together;;
        heads += together) {
     const ModelConfig model = with_shape(base, layers, heads * rule.d_head, rule.d_head, together);
-    const double parameters = block_parameters_of(model),
+    int64_t& of_a_block = best.of_a_block[heads];
+    if (of_a_block == 0) of_a_block = numbers_of_a_block(model);
+    const double parameters = static_cast<double>(of_a_block * layers),
                  aspect = static_cast<double>(model.d_model) / static_cast<double>(layers);
     const double cost = std::abs(std::log(parameters / wanted)) +
                         kAspectWeight * std::abs(std::log(aspect / rule.aspect));
-    if (cost < best.cost) best = {model, cost, parameters};
+    if (cost < best.cost) best.model = model, best.cost = cost, best.parameters = parameters;
     if (parameters > kMostOff * wanted) return;
   }
 }
@@ -115,12 +121,13 @@ ModelConfig shape_for(double wanted, const ModelConfig& base, const ShapeRule& r
 ModelCounts counts_of(const ModelConfig& model) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   ModelCounts counts;
-  counts.blocks = block_parameters_of(model);
-  int64_t rows = model.vocab_size + model.token_types;
-  if (model.positions == Positions::learned) rows += model.context + model.position_offset;
-  counts.embedding = number(rows * model.d_model);
+  Parameters all(DType::f32, 0, 1);
+  describe(model, whole_piece(model), all);
+  counts.blocks = number(learned_numbers(all, [](const Parameter& one) { return one.block >= 0; }));
+  counts.embedding = number(
+      learned_numbers(all, [](const Parameter& one) { return one.meets == RowKind::looked_up; }));
   counts.head = number(model.d_model * model.vocab_size);
-  counts.all = number(model.parameters());
+  counts.all = number(learned_numbers(all));
   counts.flops_per_token = model_flops_per_token(model, model.context);
   return counts;
 }

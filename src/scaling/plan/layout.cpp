@@ -2,7 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "skein/models/memory.h"
+#include "skein/models/description.h"
+#include "skein/nn/cost.h"
 
 #include "search.h"
 
@@ -19,8 +20,8 @@ DType precision_of(const Machine& machine) {
 }
 
 // The first and the last stage hold a table more than the others.
-double parameters_of_rank(const ModelConfig& model, const ParallelConfig& p) {
-  const ModelCounts counts = counts_of(model);
+double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
+                          const ParallelConfig& p) {
   const double tables =
       p.pipeline > 1 ? std::max(counts.embedding, counts.head) : counts.all - counts.blocks;
   const double blocks =
@@ -28,23 +29,18 @@ double parameters_of_rank(const ModelConfig& model, const ParallelConfig& p) {
   return (blocks + tables) / p.tensor;
 }
 
-double state_bytes(const ModelConfig& model, const Machine& machine, const ParallelConfig& p) {
+double state_bytes(double parameters, const Machine& machine, const ParallelConfig& p) {
   const bool narrow = precision_of(machine) != DType::f32;
   const double whole = narrow ? 6 : 8, divided = narrow ? 12 : 8;
-  return parameters_of_rank(model, p) * (whole + divided / (p.zero ? p.data : 1));
+  return parameters * (whole + divided / (p.zero ? p.data : 1));
 }
 
-double flow_bytes(const ModelConfig& model, const Machine& machine, const Layout& layout,
+// blocks: of the fullest rank.
+double flow_bytes(const Parameters& blocks, int64_t context, const Layout& layout,
                   int64_t micro_batches) {
   const ParallelConfig& p = layout.parallel;
-  ActivationShape shape;
-  shape.tokens = layout.micro_batch * model.context * std::min<int64_t>(p.pipeline, micro_batches);
-  shape.layers = (model.n_layers + p.pipeline - 1) / p.pipeline;
-  shape.dtype = precision_of(machine);
-  shape.tensor = p.tensor;
-  shape.sequence = p.sequence;
-  shape.recompute = p.recompute;
-  return activation_bytes(model, shape);
+  const int64_t in_flight = std::min<int64_t>(p.pipeline, micro_batches);
+  return kept_bytes(blocks, {layout.micro_batch * context * in_flight, 0, p.sequence, p.recompute});
 }
 
 double lost_time(const Layout& layout, int64_t micro_batches) {
@@ -64,6 +60,7 @@ struct Search {
   const Machine& machine;
   int64_t sequences;  // that the batch rule asks for
   double room;        // bytes of a device; infinite: unknown
+  ModelCounts counts = counts_of(model);
   Layout best{};
   double best_cost = std::numeric_limits<double>::infinity();
 
@@ -81,12 +78,13 @@ struct Search {
     return layout.fits ? lost : 1e6 + layout.bytes / kGiB;
   }
 
-  void try_one(Layout layout) {
+  void try_one(Layout layout, const Parameters& blocks) {
     const int64_t unit = layout.parallel.data * layout.micro_batch;
     const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
     layout.global_batch = unit * micro_batches;
-    layout.bytes = state_bytes(model, machine, layout.parallel) +
-                   flow_bytes(model, machine, layout, micro_batches);
+    const double parameters = parameters_of_rank(model, counts, layout.parallel);
+    layout.bytes = state_bytes(parameters, machine, layout.parallel) +
+                   flow_bytes(blocks, model.context, layout, micro_batches);
     layout.fits = layout.bytes <= room;
     const double cost = cost_of(layout, micro_batches);
     if (cost < best_cost) best = layout, best_cost = cost;
@@ -105,10 +103,13 @@ struct Search {
     p.reduction_groups = data;
     const int64_t most = std::max<int64_t>(
         1, std::min(kMostMicroTokens / model.context, std::max<int64_t>(1, sequences / data)));
+    Parameters blocks(precision_of(machine), 0, tensor);
+    const auto layers = static_cast<int>((model.n_layers + pipeline - 1) / pipeline);
+    describe(model, {0, layers, false, false, 0}, blocks);
     for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
       for (layout.micro_batch = 1; layout.micro_batch <= most; layout.micro_batch *= 2) {
         p.recompute = recompute;
-        try_one(layout);
+        try_one(layout, blocks);
       }
   }
 };

@@ -174,7 +174,7 @@ Plan make_plan(const PlanOptions& options);
 
 // Of ranks pipeline x data x tensor = count, or fewer where none share out all devices, data and
 // tensor powers of two, pipeline at most the layers, the layout whose parameters (16-bit: 18 bytes
-// each, of which ZeRO divides 12; 32-bit: 16 and 8) and activations (models/memory.h) leave a tenth
+// each, of which ZeRO divides 12; 32-bit: 16 and 8) and activations (nn/cost.h) leave a tenth
 // of the memory, at the least loss of time by this reckoning: recomputing a third more, 5% for each
 // doubling of tensor-parallel ranks, (p - 1) / m of a pipeline of p stages and m micro-batches,
 // devices at rest, and a batch above 1.5 times batch_tokens as often as it is that.
