@@ -86,7 +86,8 @@ void Parameters::allocate(bool gradients) {
   for (Parameter& p : all_) {
     Parameter* primary = p.tied() ? find(p.tied_to) : nullptr;
     p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_, device_);
-    if (gradients && p.learns) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
+    p.learns = p.learns && gradients;
+    if (p.learns) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
   }
 }
 

@@ -32,15 +32,15 @@ void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x,
 }  // namespace
 
 Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional<Activation> f) {
-  SKEIN_CHECK_EQ(x.shape()[-1], weight.value.dim(1));
-  const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value.dim(0)), x.value().dtype(),
+  SKEIN_CHECK_EQ(x.shape()[-1], weight.value().dim(1));
+  const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value().dim(0)), x.value().dtype(),
                                    x.value().device());
   const Tensor out = f ? Tensor::empty(sum.shape(), sum.dtype(), sum.device()) : sum;
-  kernels::Ending ending{bias.value};
-  if (f) ending = {bias.value, as_rows(out), *f};
+  kernels::Ending ending{bias.value()};
+  if (f) ending = {bias.value(), as_rows(out), *f};
   on_device(out.device(), [&](auto device) {
-    kernels::matmul(device, as_rows(x.value()), Transpose::no, weight.value, Transpose::yes,
-                    as_rows(sum), Write::overwrite, ending, weight.packed.get());
+    kernels::matmul(device, as_rows(x.value()), Transpose::no, weight.value(), Transpose::yes,
+                    as_rows(sum), Write::overwrite, ending, weight.packed());
   });
   return record(
       out, {x}, weight.learns(),
@@ -49,26 +49,26 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
         on_device(dy.device(), [&](auto device) {
           if (f)
             kernels::activation_backward(device, *f, sum, given, dy,
-                                         bias.learns() ? bias.gradient : Tensor());
+                                         bias.learns() ? bias.gradient() : Tensor());
           if (x.needs_gradient()) {
             Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-            kernels::matmul(device, as_rows(dy), Transpose::no, weight.value, Transpose::no,
-                            as_rows(dx), Write::overwrite, {}, weight.packed.get());
+            kernels::matmul(device, as_rows(dy), Transpose::no, weight.value(), Transpose::no,
+                            as_rows(dx), Write::overwrite, {}, weight.packed());
             x.add_gradient(dx);
           }
-          if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient);
-          if (!f && bias.learns()) kernels::bias_backward(device, dy, bias.gradient);
+          if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient());
+          if (!f && bias.learns()) kernels::bias_backward(device, dy, bias.gradient());
         });
       });
 }
 
 Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
-  const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value.dim(0)),
+  const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value().dim(0)),
                                     gradient_dtype(x.dtype()), x.device());
   on_device(sums.device(), [&](auto device) {
-    kernels::matmul(device, as_rows(x), Transpose::no, weight.value, Transpose::yes, as_rows(sums),
-                    Write::overwrite, {}, weight.packed.get());
-    if (bias.defined()) kernels::add_bias(device, sums, bias.value, sums);
+    kernels::matmul(device, as_rows(x), Transpose::no, weight.value(), Transpose::yes,
+                    as_rows(sums), Write::overwrite, {}, weight.packed());
+    if (bias.defined()) kernels::add_bias(device, sums, bias.value(), sums);
   });
   return sums;
 }
@@ -76,12 +76,12 @@ Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
 Var add_bias(const Var& x, const Weight& bias) {
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
   on_device(out.device(),
-            [&](auto device) { kernels::add_bias(device, x.value(), bias.value, out); });
+            [&](auto device) { kernels::add_bias(device, x.value(), bias.value(), out); });
   return record(out, {x}, bias.learns(), [x, bias](const Tensor& dy) {
     x.add_gradient(dy);
     if (bias.learns())
       on_device(dy.device(),
-                [&](auto device) { kernels::bias_backward(device, dy, bias.gradient); });
+                [&](auto device) { kernels::bias_backward(device, dy, bias.gradient()); });
   });
 }
 

@@ -57,10 +57,10 @@ class Head {
         bias_(bias),
         shard_(shard),
         group_(group && group->size() > 1 ? group : nullptr),
-        sums_(gradient_dtype(weight.value.dtype())) {
-    const int64_t ids = weight.value.dim(0);
+        sums_(gradient_dtype(weight.value().dtype())) {
+    const int64_t ids = weight.value().dim(0);
     rows_ = chunk_rows(rows, ids, size_of(sums_));
-    logits_ = Tensor::empty({rows_, ids}, sums_, weight.value.device());
+    logits_ = Tensor::empty({rows_, ids}, sums_, weight.value().device());
   }
   int64_t rows() const { return rows_; }
 
@@ -68,9 +68,9 @@ class Head {
     const int64_t rows = chunk.x.dim(0);
     const Tensor logits = logits_.rows(0, rows);
     on_device(logits.device(), [&](auto device) {
-      kernels::matmul(device, chunk.x, Transpose::no, weight_.value, Transpose::yes, logits,
+      kernels::matmul(device, chunk.x, Transpose::no, weight_.value(), Transpose::yes, logits,
                       kernels::Write::overwrite, {}, copies_for(rows));
-      if (bias_.defined()) kernels::add_bias(device, logits, bias_.value, logits);
+      if (bias_.defined()) kernels::add_bias(device, logits, bias_.value(), logits);
       const Statistics found = statistics(device, logits, chunk.targets);
       kernels::row_losses(device, found.sum_exp, found.target, chunk.losses);
       const auto& [entropies, entropy_weights, policy] = chunk.extras;
@@ -115,7 +115,7 @@ class Head {
 
   // A short last chunk alone is not worth copies of the largest weight.
   kernels::PackedCopies* copies_for(int64_t rows) const {
-    return rows == rows_ ? weight_.packed.get() : nullptr;
+    return rows == rows_ ? weight_.packed() : nullptr;
   }
 
   template <class OnDevice>
@@ -134,15 +134,15 @@ class Head {
       kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
                                       chunk.targets, shard_.first_id, slopes, dlogits);
     if (chunk.dx.defined())
-      kernels::matmul(device, dlogits, Transpose::no, weight_.value, Transpose::no, chunk.dx,
+      kernels::matmul(device, dlogits, Transpose::no, weight_.value(), Transpose::no, chunk.dx,
                       kernels::Write::overwrite, {}, copies_for(chunk.x.dim(0)));
     if (weight_.learns())
-      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient,
+      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient(),
                       kernels::Write::accumulate);
-    if (bias_.learns()) kernels::bias_backward(device, dlogits, bias_.gradient);
+    if (bias_.learns()) kernels::bias_backward(device, dlogits, bias_.gradient());
   }
 
-  const Weight &weight_, &bias_;
+  Weight weight_, bias_;
   VocabShard shard_;
   Group* group_;
   DType sums_;
@@ -157,7 +157,7 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
                          const VocabShard& shard, Group* group, const RowExtras& extras) {
   SKEIN_CHECK(!extras.entropy_weights.defined() || extras.entropies.defined());
   const int64_t rows = x.shape()[0];
-  SKEIN_CHECK_EQ(x.shape()[1], weight.value.dim(1));
+  SKEIN_CHECK_EQ(x.shape()[1], weight.value().dim(1));
   const Tensor losses =
       Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
   const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());

@@ -76,7 +76,7 @@ template <class Run>
 Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, const Run& run) {
   Tensor out = like(x.value());
   const DType sums = gradient_dtype(out.dtype());
-  const int64_t rows = out.size() / gain.value.size();
+  const int64_t rows = out.size() / gain.value().size();
   Tensor mean = Tensor::empty({rows}, sums, out.device()),
          rstd = Tensor::empty({rows}, sums, out.device());
   on_device(out.device(), [&](auto device) { run(device, out, mean, rstd); });
@@ -84,8 +84,8 @@ Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias,
     Tensor dx = like(dy);
     const Tensor more = x.take_gradient();
     on_device(dx.device(), [&](auto device) {
-      kernels::norm_backward(device, kind, x.value(), gain.value, mean, rstd, dy, dx, gain.gradient,
-                             bias.gradient, more);
+      kernels::norm_backward(device, kind, x.value(), gain.value(), mean, rstd, dy, dx,
+                             gain.gradient(), bias.gradient(), more);
     });
     x.add_gradient(dx);
   });
@@ -96,8 +96,8 @@ Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias,
 Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
   return record_norm(x, kind, gain, bias,
                      [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
-                       kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out,
-                                     mean, rstd);
+                       kernels::norm(device, kind, x.value(), gain.value(), bias.value(), epsilon,
+                                     out, mean, rstd);
                      });
 }
 
@@ -108,7 +108,7 @@ Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, 
   const Var normed =
       record_norm(sum, kind, gain, bias,
                   [&](auto device, const Tensor& out, const Tensor& mean, const Tensor& rstd) {
-                    kernels::norm(device, kind, x.value(), gain.value, bias.value, epsilon, out,
+                    kernels::norm(device, kind, x.value(), gain.value(), bias.value(), epsilon, out,
                                   mean, rstd, {branch.value(), sum.value()});
                   });
   return {sum, normed};

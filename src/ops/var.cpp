@@ -42,6 +42,17 @@ Node::~Node() {
   falling = nullptr;
 }
 
+const Tensor& Weight::none() {
+  static const Tensor undefined;
+  return undefined;
+}
+
+const Tensor& Weight::gradient() const {
+  if (!learns()) return none();
+  SKEIN_CHECK(memory_->gradient.defined());
+  return memory_->gradient;
+}
+
 Var::Var(Tensor value) : state_(std::make_shared<State>()) { state_->value = std::move(value); }
 
 Var Var::leaf(Tensor value) {

@@ -93,7 +93,7 @@ TEST(Gradient, Linear) {
 }
 
 TEST(Gradient, OfAFrozenWeightIsNotMade) {
-  const Weight frozen{test::random_tensor({3, 4}, 1), {}};
+  const WeightMemory frozen{test::random_tensor({3, 4}, 1), {}, nullptr, false};
   check_gradients([&](const Checked& at) { return ops::linear(at.inputs[0], frozen, {}); },
                   {{2, 4}});
   EXPECT_FALSE(ops::linear(Var(test::random_tensor({2, 4}, 2)), frozen, {}).needs_gradient());

@@ -67,7 +67,7 @@ Found run(const Rows& in, bool entropic) {
   found.entropies = Tensor::empty({kRows}, DType::f64);
   ops::RowExtras extras = policy_of(in, found.entropies);
   if (entropic) extras.entropy_weights = in.entropy_weights;
-  const Weight weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
+  const WeightMemory weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
   const Var x = Var::leaf(in.x);
   const auto losses = [&](const ops::RowExtras& of) {
     return ops::linear_cross_entropy(x, weight, {}, in.targets, in.row_weights, kRows, {0, kValid},
@@ -119,7 +119,7 @@ struct Square {
 
 Square square(const Rows& in) {
   Square made{Tensor::zeros({1}, DType::f64), {}, Tensor::zeros({kIds, kWidth}, DType::f64)};
-  const Weight weight{in.weight, made.dweight};
+  const WeightMemory weight{in.weight, made.dweight};
   const Var x = Var::leaf(in.x);
   const auto losses = [&](const Tensor& row_weights) {
     return ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid},
@@ -187,8 +187,8 @@ TEST(RowExtras, ShardsGiveTheSame) {
     const Tensor entropies = Tensor::empty({kRows}, DType::f64);
     ops::RowExtras extras = policy_of(in, entropies);
     extras.entropy_weights = in.entropy_weights;
-    const Weight weight{in.weight.rows(first, first + 3).clone(),
-                        Tensor::zeros({3, kWidth}, DType::f64)};
+    const WeightMemory weight{in.weight.rows(first, first + 3).clone(),
+                              Tensor::zeros({3, kWidth}, DType::f64)};
     const Var x = Var::leaf(in.x.clone()), entered = ops::copy_to_shards(x, group);
     const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, in.row_weights,
                                                kRows, {first, valid}, &group, extras);

@@ -79,7 +79,7 @@ struct CrossEntropy {
 CrossEntropy cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                            const ops::VocabShard& shard, Group& group) {
   const Var in = Var::leaf(x);
-  const Weight head{weight, Tensor::zeros(weight.shape(), gradient_dtype(weight.dtype()))};
+  const WeightMemory head{weight, Tensor::zeros(weight.shape(), gradient_dtype(weight.dtype()))};
   const Tensor row_weights = random_tensor({x.dim(0)}, 4, head.gradient.dtype());
   const Var losses =
       ops::linear_cross_entropy(in, head, {}, targets, row_weights, x.dim(0), shard, &group);

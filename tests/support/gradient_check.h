@@ -23,7 +23,7 @@ inline Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype = DTy
 // What a function is checked in: inputs on the tape, and weights whose gradients are accumulated.
 struct Checked {
   std::vector<Var> inputs;
-  std::vector<Weight> weights;
+  std::vector<WeightMemory> weights;
 };
 
 using Function = std::function<Var(const Checked&)>;

@@ -24,7 +24,8 @@ struct Start {
   double deviation = 0;
 };
 
-struct Parameter {
+// value and gradient are [local]; packed as Parameters::keep_packed says.
+struct Parameter : WeightMemory {
   std::string name;  // "block.3.attention.q.weight"
   Shape shape;       // of the whole tensor
   Split split = Split::none;
@@ -34,7 +35,6 @@ struct Parameter {
   Start start = {};
   bool decays = false;  // weight decay applies (matrices and embeddings, not 1-D tensors)
   double rate = 1;      // its learning rate as a multiple of the run's, at every step
-  bool learns = true;   // false: frozen, and without a gradient
   // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the
   // gradient needs a sum over them.
   bool sum_over_shards = false;
@@ -43,11 +43,8 @@ struct Parameter {
   std::string bucket;   // parameters of one bucket are reduced together
   int chunk = 0;        // model chunk on this rank (interleaved schedules)
   std::string tied_to;  // the parameter this is a second use of, or ""
-  Tensor value;         // [local]
-  Tensor gradient;      // [local], accumulator type
-  std::shared_ptr<kernels::PackedCopies> packed;  // of value; see Parameters::keep_packed
 
-  Weight weight() const { return {value, gradient, packed}; }
+  Weight weight() const { return *this; }
   bool tied() const { return !tied_to.empty(); }
   // Elements that are not padding; they are the first ones of the part in row-major order for every
   // split that can have padding (vocab).
@@ -87,6 +84,7 @@ class Parameters {
   // they are given memory.
   void freeze(const std::function<bool(const std::string& name)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
+  // Without gradients none learns.
   void allocate(bool gradients);
   void initialize(uint64_t seed);
 

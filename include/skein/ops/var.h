@@ -20,15 +20,35 @@
 
 namespace skein {
 
-// A parameter as ops see it: its value and the memory its gradient is added into (accumulator
-// type). An undefined gradient freezes it. packed, where there is one, belongs to whoever changes
-// the value.
-struct Weight {
+// What lies in memory for a parameter. Its owner may move, free and make it again whenever no op is
+// at work on it, between a forward and its backward too.
+struct WeightMemory {
   Tensor value;
-  Tensor gradient;
+  Tensor gradient;  // accumulator type: backward adds to it
+  // Of the value, in the order of products; null: none are kept. Whoever changes the value lets
+  // them be forgotten.
   std::shared_ptr<kernels::PackedCopies> packed = nullptr;
-  bool defined() const { return value.defined(); }
-  bool learns() const { return gradient.defined(); }
+  bool learns = true;  // false: frozen, and without a gradient
+};
+
+// A parameter as ops see it: a handle that finds the memory when an op runs, and again when its
+// backward runs. The memory's owner outlives both.
+class Weight {
+ public:
+  Weight() = default;  // none: an absent bias
+  Weight(const WeightMemory& memory) : memory_(&memory) {}
+  Weight(WeightMemory&&) = delete;
+  bool defined() const { return memory_ && memory_->value.defined(); }
+  bool learns() const { return memory_ && memory_->learns; }
+  // Undefined where there is none.
+  const Tensor& value() const { return memory_ ? memory_->value : none(); }
+  const Tensor& gradient() const;
+  kernels::PackedCopies* packed() const { return memory_ ? memory_->packed.get() : nullptr; }
+
+ private:
+  static const Tensor& none();
+
+  const WeightMemory* memory_ = nullptr;
 };
 
 struct Node;

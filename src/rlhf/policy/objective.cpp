@@ -10,15 +10,19 @@ namespace {
 // Of a banned id: no softmax sees it, and times 0 it is still 0. f16 knows no larger one.
 double never(DType dtype) { return dtype == DType::f16 ? -6e4 : -1e9; }
 
-Weight ban_of(const Predictor& model, const std::vector<int64_t>& banned) {
-  if (banned.empty()) return {};
+// Added to every row's logits; nothing where no id is banned.
+WeightMemory ban_of(const Predictor& model, const std::vector<int64_t>& banned) {
+  WeightMemory ban;
+  ban.learns = false;
+  if (banned.empty()) return ban;
   const Tensor& weight = model.head().value;
   const ops::VocabShard shard = model.vocab_shard();
   const Tensor scores = Tensor::zeros({weight.dim(0)}, DType::f64);
   for (int64_t id : banned)
     if (id >= shard.first_id && id < shard.first_id + shard.valid)
       scores.data<double>()[id - shard.first_id] = never(weight.dtype());
-  return {scores.to(weight.dtype()).to(weight.device()), {}};
+  ban.value = scores.to(weight.dtype()).to(weight.device());
+  return ban;
 }
 
 Tensor host_numbers(const Tensor& of) { return of.to(Device{}).to(DType::f64); }
@@ -97,7 +101,7 @@ std::vector<Term> PolicyObjective::terms(const PolicyRules& rules) {
 Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tensor& row_weights,
                                 const ops::RowExtras& extras) const {
   const Var x = ops::scale(predictor_.rows(output, pass), 1 / rules_.distribution.temperature);
-  const Weight ban = ban_of(predictor_, rules_.distribution.banned);
+  const WeightMemory ban = ban_of(predictor_, rules_.distribution.banned);
   return ops::linear_cross_entropy(
       x, predictor_.head().weight(), ban, pass.batch->targets.reshape({-1}), row_weights,
       pass.batch->targets.dim(1), predictor_.vocab_shard(), pass.tp, extras);
