@@ -126,10 +126,10 @@ void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Dev
       figures.add({"collectives", fmt::format("{} of {} KiB", name, kib), median(seconds), 0,
                    static_cast<double>(x.bytes()), 0});
     };
-    add("all-reduce", [&] { world.all_reduce_sum(x); });
+    add("all-reduce", [&] { world.all_reduce_sum(x).wait(); });
     if (x.size() % world.size()) continue;
-    add("reduce-scatter", [&] { world.reduce_scatter(x, own); });
-    add("all-gather", [&] { world.all_gather(own, x); });
+    add("reduce-scatter", [&] { world.reduce_scatter(x, own).wait(); });
+    add("all-gather", [&] { world.all_gather(own, x).wait(); });
   }
 }
 

@@ -25,12 +25,18 @@ std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); 
 bool away(const Tensor& tensor) { return tensor.device().kind != DeviceKind::cpu; }
 Tensor at_home(const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype()); }
 
-// Runs `work` on a host copy of what it changes.
-template <class Work>
-void through_host(const Tensor& tensor, const Work& work) {
+// Does the collective, to its end, on a host copy of what it changes.
+template <class Collective>
+Work through_host(const Tensor& tensor, const Collective& collective) {
   const Tensor copy = tensor.to(Device{});
-  work(copy);
+  collective(copy);
   tensor.copy_from(copy);
+  return {};
+}
+
+Work copied(const Tensor& in, const Tensor& out) {
+  out.copy_from(in);
+  return {};
 }
 
 // out [n] from blocks [ranks*n]; out may be one of them.
@@ -55,14 +61,14 @@ void sum_blocks(const Tensor& blocks, int ranks, const Tensor& out) {
 // blocks [ranks*n] of every rank's `in` [n]
 Tensor gather_blocks(Group& group, const Tensor& in) {
   Tensor blocks = Tensor::empty({group.size() * in.size()}, in.dtype(), in.device());
-  group.all_gather_bytes(in.bytes_data(), blocks.bytes_data(), in.bytes());
+  group.all_gather_bytes(in.bytes_data(), blocks.bytes_data(), in.bytes()).wait();
   return blocks;
 }
 
 // out may lie in `in`, which is not read again once the blocks are exchanged.
 void scatter_sum(Group& group, const Tensor& in, const Tensor& out) {
   const Tensor blocks = Tensor::empty({in.size()}, in.dtype(), in.device());
-  group.all_to_all_bytes(in.bytes_data(), blocks.bytes_data(), out.bytes());
+  group.all_to_all_bytes(in.bytes_data(), blocks.bytes_data(), out.bytes()).wait();
   sum_blocks(blocks, group.size(), out);
 }
 
@@ -83,7 +89,7 @@ void all_reduce_piece(Group& group, const Tensor& piece) {
   const Tensor whole = even ? piece : padded(piece, block * ranks);
   const Tensor own = whole.flat(block * group.rank(), block);
   scatter_sum(group, whole, own);
-  group.all_gather_bytes(own.bytes_data(), whole.bytes_data(), own.bytes());
+  group.all_gather_bytes(own.bytes_data(), whole.bytes_data(), own.bytes()).wait();
   if (!even) piece.copy_from(whole.flat(0, n));
 }
 
@@ -105,7 +111,7 @@ void max_blocks(const T* blocks, int ranks, int64_t n, T* out) {
 template <class T>
 std::vector<T> gather_values(Group& group, T value) {
   std::vector<T> all(static_cast<size_t>(group.size()));
-  group.all_gather_bytes(bytes_of(value), bytes_of(all[0]), sizeof(T));
+  group.all_gather_bytes(bytes_of(value), bytes_of(all[0]), sizeof(T)).wait();
   return all;
 }
 
@@ -148,52 +154,58 @@ Work Group::recv(const Tensor& tensor, int peer, int tag) {
       });
 }
 
-void Group::all_gather(const Tensor& in, const Tensor& out) {
+Work Group::all_gather(const Tensor& in, const Tensor& out) {
   const Span span("all gather", 0, static_cast<double>(out.bytes()));
   SKEIN_CHECK(in.dtype() == out.dtype());
   SKEIN_CHECK_EQ(out.size(), size() * in.size());
-  if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
-  if (size() == 1) return out.copy_from(in);
+  if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return {};
+  if (size() == 1) return copied(in, out);
   if (away(in) && devices_) return devices_->all_gather(in, out);
   if (away(in))
-    return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy); });
+    return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy).wait(); });
   if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
-  all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
+  return all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
 }
 
-void Group::reduce_scatter(const Tensor& in, const Tensor& out) {
+Work Group::reduce_scatter(const Tensor& in, const Tensor& out) {
   const Span span("reduce scatter", 0, static_cast<double>(in.bytes()));
   SKEIN_CHECK(in.dtype() == out.dtype());
   SKEIN_CHECK_EQ(in.size(), size() * out.size());
-  if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return;
-  if (size() == 1) return out.copy_from(in);
+  if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return {};
+  if (size() == 1) return copied(in, out);
   if (away(in) && devices_) return devices_->reduce_scatter(in, out);
   if (away(in))
-    return through_host(out, [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy); });
+    return through_host(out,
+                        [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy).wait(); });
   if (Window* shared = window_for(in.bytes())) return shared->reduce_scatter(in, out);
   scatter_sum(*this, in, out);
+  return {};
 }
 
-void Group::all_reduce_sum(const Tensor& tensor) {
+Work Group::all_reduce_sum(const Tensor& tensor) {
   const Span span("all reduce", 0, static_cast<double>(tensor.bytes()));
-  if (size() == 1) return;
+  if (size() == 1) return {};
   if (away(tensor) && devices_) return devices_->all_reduce(tensor, false);
-  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { all_reduce_sum(copy); });
+  if (away(tensor))
+    return through_host(tensor, [&](const Tensor& copy) { all_reduce_sum(copy).wait(); });
   if (Window* shared = window_for(tensor.bytes())) return shared->all_reduce_sum(tensor);
   const int64_t most =
       std::max<int64_t>(1, kPieceBytes / size_of(tensor.dtype()) / size()) * size();
   for (int64_t begin = 0; begin < tensor.size(); begin += most)
     all_reduce_piece(*this, tensor.flat(begin, std::min(most, tensor.size() - begin)));
+  return {};
 }
 
-void Group::all_reduce_max(const Tensor& tensor) {
-  if (size() == 1 || tensor.size() == 0) return;
+Work Group::all_reduce_max(const Tensor& tensor) {
+  if (size() == 1 || tensor.size() == 0) return {};
   if (away(tensor) && devices_) return devices_->all_reduce(tensor, true);
-  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { all_reduce_max(copy); });
+  if (away(tensor))
+    return through_host(tensor, [&](const Tensor& copy) { all_reduce_max(copy).wait(); });
   const Tensor blocks = gather_blocks(*this, tensor);
   const auto take = [&](auto tag) {
     using T = typename decltype(tag)::type;
     max_blocks(blocks.data<T>(), size(), tensor.size(), tensor.data<T>());
+    return Work();
   };
   switch (tensor.dtype()) {
     case DType::f32: return take(TypeTag<float>{});
@@ -205,12 +217,13 @@ void Group::all_reduce_max(const Tensor& tensor) {
   }
 }
 
-void Group::broadcast(const Tensor& tensor, int root) {
+Work Group::broadcast(const Tensor& tensor, int root) {
   const Span span("broadcast", 0, static_cast<double>(tensor.bytes()));
-  if (size() == 1 || tensor.size() == 0) return;
+  if (size() == 1 || tensor.size() == 0) return {};
   if (away(tensor) && devices_) return devices_->broadcast(tensor, root);
-  if (away(tensor)) return through_host(tensor, [&](const Tensor& copy) { broadcast(copy, root); });
-  broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
+  if (away(tensor))
+    return through_host(tensor, [&](const Tensor& copy) { broadcast(copy, root).wait(); });
+  return broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
 }
 
 double Group::sum(double value) { return sum_values(*this, value); }
@@ -233,10 +246,10 @@ std::vector<double> Group::all_gather(double value) {
 std::string Group::broadcast(const std::string& text, int root) {
   if (size() == 1) return text;
   auto length = static_cast<int64_t>(text.size());
-  broadcast_bytes(bytes_of(length), sizeof(length), root);
+  broadcast_bytes(bytes_of(length), sizeof(length), root).wait();
   std::string copy = text;
   copy.resize(static_cast<size_t>(length));
-  if (length > 0) broadcast_bytes(bytes_of(copy[0]), length, root);
+  if (length > 0) broadcast_bytes(bytes_of(copy[0]), length, root).wait();
   return copy;
 }
 
@@ -248,7 +261,7 @@ std::vector<std::string> Group::all_gather(const std::string& text) {
   if (longest == 0) return texts;
   std::string mine = text, all(longest * lengths.size(), '\0');
   mine.resize(longest);
-  all_gather_bytes(bytes_of(mine[0]), bytes_of(all[0]), static_cast<int64_t>(longest));
+  all_gather_bytes(bytes_of(mine[0]), bytes_of(all[0]), static_cast<int64_t>(longest)).wait();
   for (size_t r = 0; r < texts.size(); ++r)
     texts[r] = all.substr(r * longest, static_cast<size_t>(lengths[r]));
   return texts;

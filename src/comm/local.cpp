@@ -135,24 +135,27 @@ class LocalGroup : public Group {
         [shared = shared_, route, number, into] { take_message(*shared, route, number, into); });
   }
 
-  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange({"all_gather", in, bytes}, [&](const std::vector<Slot>& slots) {
       for (size_t r = 0; r < slots.size(); ++r) copy_block(slots[r].data, 0, out, r, bytes);
     });
+    return {};
   }
 
-  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange({"all_to_all", in, bytes}, [&](const std::vector<Slot>& slots) {
       for (size_t r = 0; r < slots.size(); ++r)
         copy_block(slots[r].data, static_cast<size_t>(rank_), out, r, bytes);
     });
+    return {};
   }
 
-  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     exchange({"broadcast", data, bytes, root}, [&](const std::vector<Slot>& slots) {
       if (rank_ != root) copy_block(slots[static_cast<size_t>(root)].data, 0, data, 0, bytes);
     });
+    return {};
   }
 
   void barrier() override {
@@ -250,7 +253,8 @@ class LocalGroup : public Group {
     const Wish mine{color, key};
     std::vector<Wish> all(shared_->slots.size());
     all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
-                     reinterpret_cast<std::byte*>(all.data()), sizeof(mine));
+                     reinterpret_cast<std::byte*>(all.data()), sizeof(mine))
+        .wait();
     return members_of(all, color);
   }
 

@@ -43,7 +43,7 @@ bool Meeting::meet(bool working) {
   const Tensor told = Tensor::from(
       std::vector<double>{asked_() ? 1.0 : 0.0, working ? 1.0 : 0.0, meetings_ > 0 ? seconds : 0.0},
       {3});
-  world_.all_reduce_max(told);
+  world_.all_reduce_max(told).wait();
   const double* all = told.data<double>();
   if (all[0] != 0) {
     begin();

@@ -218,26 +218,29 @@ class MpiGroup : public Group {
     return Work([transfer] { transfer->wait_received(); });
   }
 
-  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     const bool in_place = in == out + rank_ * bytes;
     in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
       const void* from = in_place ? MPI_IN_PLACE : static_cast<const void*>(in + offset);
       check(MPI_Allgather(from, count, type, out + offset, count, type, comm_), "MPI_Allgather");
     });
+    return {};
   }
 
-  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
       check(MPI_Alltoall(in + offset, count, type, out + offset, count, type, comm_),
             "MPI_Alltoall");
     });
+    return {};
   }
 
-  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
       check(MPI_Bcast(data + offset, count, MPI_BYTE, root, comm_), "MPI_Bcast");
     });
+    return {};
   }
 
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }

@@ -58,24 +58,30 @@ Work QueuedTransport::transfer(int stream, const Exchange& exchange, const Tenso
   });
 }
 
-void QueuedTransport::all_gather(const Tensor& in, const Tensor& out) {
-  queue(DeviceQueue::kCompute, {"all-gather", spec_.group, out.bytes()},
-        [&] { queue_->all_gather(in, out); });
+// All that follows on the computation's stream runs after it: nothing is left to wait for.
+template <class Move>
+Work QueuedTransport::collective(const Exchange& exchange, const Move& move) {
+  queue(DeviceQueue::kCompute, exchange, move);
+  return {};
 }
 
-void QueuedTransport::reduce_scatter(const Tensor& in, const Tensor& out) {
-  queue(DeviceQueue::kCompute, {"reduce-scatter", spec_.group, in.bytes()},
-        [&] { queue_->reduce_scatter(in, out); });
+Work QueuedTransport::all_gather(const Tensor& in, const Tensor& out) {
+  return collective({"all-gather", spec_.group, out.bytes()}, [&] { queue_->all_gather(in, out); });
 }
 
-void QueuedTransport::all_reduce(const Tensor& tensor, bool maximum) {
-  queue(DeviceQueue::kCompute, {"all-reduce", spec_.group, tensor.bytes()},
-        [&] { queue_->all_reduce(tensor, maximum); });
+Work QueuedTransport::reduce_scatter(const Tensor& in, const Tensor& out) {
+  return collective({"reduce-scatter", spec_.group, in.bytes()},
+                    [&] { queue_->reduce_scatter(in, out); });
 }
 
-void QueuedTransport::broadcast(const Tensor& tensor, int root) {
-  queue(DeviceQueue::kCompute, {"broadcast", spec_.group, tensor.bytes(), root},
-        [&] { queue_->broadcast(tensor, root); });
+Work QueuedTransport::all_reduce(const Tensor& tensor, bool maximum) {
+  return collective({"all-reduce", spec_.group, tensor.bytes()},
+                    [&] { queue_->all_reduce(tensor, maximum); });
+}
+
+Work QueuedTransport::broadcast(const Tensor& tensor, int root) {
+  return collective({"broadcast", spec_.group, tensor.bytes(), root},
+                    [&] { queue_->broadcast(tensor, root); });
 }
 
 int QueuedTransport::stream_of(int from, int to, int tag) const {

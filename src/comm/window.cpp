@@ -76,21 +76,23 @@ void Window::scatter_sums(const T* in, int64_t count, T* out) {
   }
 }
 
-void Window::all_reduce_sum(const Tensor& tensor) {
+Work Window::all_reduce_sum(const Tensor& tensor) {
   visit_sums(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     all_reduce(tensor.data<T>(), tensor.size());
   });
+  return {};
 }
 
-void Window::reduce_scatter(const Tensor& in, const Tensor& out) {
+Work Window::reduce_scatter(const Tensor& in, const Tensor& out) {
   visit_sums(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     scatter_sums(in.data<T>(), out.size(), out.data<T>());
   });
+  return {};
 }
 
-void Window::all_gather(const Tensor& in, const Tensor& out) {
+Work Window::all_gather(const Tensor& in, const Tensor& out) {
   const int64_t bytes = in.bytes();
   const std::byte* from = in.bytes_data();
   std::byte* to = out.bytes_data();
@@ -102,6 +104,7 @@ void Window::all_gather(const Tensor& in, const Tensor& out) {
       if (r != rank_ || from != to + r * bytes)
         std::memcpy(to + r * bytes + begin, r == rank_ ? from + begin : half(r), n);
   }
+  return {};
 }
 
 }  // namespace skein

@@ -234,7 +234,7 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
     const Tensor own = logits.dim(0) == rows.size() ? logits : chosen_rows(logits, numbers);
     ids = sample(own, g_.vocabulary_, g_.config_.sampling, draws);
   }
-  g_.mesh_.pp().broadcast(ids, g_.mesh_.pp().size() - 1);
+  g_.mesh_.pp().broadcast(ids, g_.mesh_.pp().size() - 1).wait();
   for (int64_t row = 0; row < rows.size(); ++row) {
     Sequence& sequence = *rows.all[static_cast<size_t>(row)].sequence;
     if (!sequence.finished())

@@ -17,7 +17,7 @@ Tensor swapped(const Tensor& x) {
 Tensor gathered(const Tensor& x, Group& group) {
   const int64_t batch = x.dim(0), own = x.dim(1), columns = x.dim(2), ranks = group.size();
   Tensor blocks = Tensor::empty({ranks, batch, own * columns}, x.dtype(), x.device());
-  group.all_gather(x, blocks);
+  group.all_gather(x, blocks).wait();
   return swapped(blocks).reshape({batch, ranks * own, columns});
 }
 
@@ -28,7 +28,7 @@ Tensor in_blocks(const Tensor& x, int ranks) {
 
 Tensor reduce_scattered(const Tensor& x, Group& group) {
   Tensor own = Tensor::empty({x.dim(0), x.dim(1) / group.size(), x.dim(2)}, x.dtype(), x.device());
-  group.reduce_scatter(in_blocks(x, group.size()), own);
+  group.reduce_scatter(in_blocks(x, group.size()), own).wait();
   return own;
 }
 
@@ -45,7 +45,7 @@ Var copy_to_shards(const Var& x, Group& group) {
   if (group.size() == 1) return x;
   return record(x.value(), {x}, false, [x, &group](const Tensor& dy) {
     Tensor dx = dy.clone();
-    group.all_reduce_sum(dx);
+    group.all_reduce_sum(dx).wait();
     x.add_gradient(dx);
   });
 }
@@ -53,7 +53,7 @@ Var copy_to_shards(const Var& x, Group& group) {
 Var reduce_from_shards(const Var& x, Group& group) {
   if (group.size() == 1) return x;
   Tensor out = x.value().clone();
-  group.all_reduce_sum(out);
+  group.all_reduce_sum(out).wait();
   return record(out, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
 }
 
@@ -97,7 +97,7 @@ Tensor whole_columns(const Tensor& x, Group& group) {
   const int64_t shards = group.size(), rows = x.dim(0), part = x.dim(1);
   if (shards == 1) return x;
   const Tensor all = Tensor::empty({shards, rows, part}, x.dtype(), x.device());
-  group.all_gather(x, all);
+  group.all_gather(x, all).wait();
   return swapped(all).reshape({rows, -1});
 }
 

@@ -22,8 +22,8 @@ Tensor likeliest(const Tensor& logits, const VocabShard& shard, Group& group) {
   if (ranks == 1) return ids;
   const Tensor all_best = Tensor::empty({ranks, rows}, DType::f32),
                all_ids = Tensor::empty({ranks, rows}, DType::i32);
-  group.all_gather(best, all_best);
-  group.all_gather(ids, all_ids);
+  group.all_gather(best, all_best).wait();
+  group.all_gather(ids, all_ids).wait();
   best.copy_from(all_best.rows(0, 1));
   ids.copy_from(all_ids.rows(0, 1));
   for (int64_t i = rows; i < ranks * rows; ++i) {

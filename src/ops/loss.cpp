@@ -96,11 +96,11 @@ class Head {
       return made;
     }
     kernels::row_maximum(device, logits, shard_.valid, made.maximum);
-    group_->all_reduce_max(made.maximum);
+    group_->all_reduce_max(made.maximum).wait();
     kernels::row_sum_exp(device, logits, shard_.valid, made.maximum, targets, shard_.first_id,
                          made.sum_exp, made.target);
-    group_->all_reduce_sum(made.sum_exp);
-    group_->all_reduce_sum(made.target);
+    group_->all_reduce_sum(made.sum_exp).wait();
+    group_->all_reduce_sum(made.target).wait();
     return made;
   }
 
@@ -109,7 +109,7 @@ class Head {
                       const Tensor& entropies) const {
     const Tensor moment = row_sums(logits);
     kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, moment);
-    if (group_) group_->all_reduce_sum(moment);
+    if (group_) group_->all_reduce_sum(moment).wait();
     kernels::row_entropies(device, found.sum_exp, moment, entropies);
   }
 

@@ -115,7 +115,7 @@ void Buckets::reduce_over_data(Bucket& bucket) {
   const Within here = Within::part(bucket.name.c_str());
   Tensor own =
       Tensor::empty({own_size(bucket)}, bucket.gradients.dtype(), bucket.gradients.device());
-  mesh_.dp().reduce_scatter(bucket.gradients, own);
+  mesh_.dp().reduce_scatter(bucket.gradients, own).wait();
   bucket.gradients.flat(own_begin(bucket), own_size(bucket)).copy_from(own);
 }
 
@@ -131,7 +131,7 @@ void Buckets::reduce(bool everywhere) {
 void Buckets::gather(const Bucket& bucket, const Tensor& whole) {
   if (bucket.alias) return;
   const Within here = Within::part(bucket.name.c_str());
-  mesh_.dp().all_gather(whole.flat(own_begin(bucket), own_size(bucket)), whole);
+  mesh_.dp().all_gather(whole.flat(own_begin(bucket), own_size(bucket)), whole).wait();
 }
 
 void Buckets::sum_over_shards() {
@@ -143,7 +143,8 @@ void Buckets::sum_over_shards() {
       if (bucket.frozen || !member.parameter->sum_over_shards) continue;
       const int64_t begin = std::max(own, member.begin),
                     stop = std::min(end, member.begin + member.valid);
-      if (begin < stop) mesh_.tp().all_reduce_sum(bucket.gradients.flat(begin, stop - begin));
+      if (begin < stop)
+        mesh_.tp().all_reduce_sum(bucket.gradients.flat(begin, stop - begin)).wait();
     }
   }
 }

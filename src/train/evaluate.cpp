@@ -106,8 +106,8 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   }
   lead.finish();
   // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
-  mesh.dp().all_reduce_sum(sums);
-  mesh.pp().broadcast(sums, mesh.pp().size() - 1);
+  mesh.dp().all_reduce_sum(sums).wait();
+  mesh.pp().broadcast(sums, mesh.pp().size() - 1).wait();
   own.tokens = mesh.dp().sum(own.tokens);
   own.bytes = mesh.dp().sum(own.bytes);
   for (double sum : sums.span<double>()) own.nats += sum;

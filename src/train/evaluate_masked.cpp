@@ -38,8 +38,8 @@ struct Counts {
     const Tensor numbers =
         Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
     for (const Tensor& counted : {numbers, by_id}) {
-      mesh.dp().all_reduce_sum(counted);
-      mesh.pp().broadcast(counted, mesh.pp().size() - 1);
+      mesh.dp().all_reduce_sum(counted).wait();
+      mesh.pp().broadcast(counted, mesh.pp().size() - 1).wait();
     }
     const int64_t* found = numbers.data<int64_t>();
     tokens = found[0], right = found[1], pairs = found[2], pairs_right = found[3];

@@ -36,8 +36,8 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   std::vector<std::vector<double>> all;
   for (const Tensor& sum : sums) {
     // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
-    mesh.dp().all_reduce_sum(sum);
-    mesh.pp().broadcast(sum, mesh.pp().size() - 1);
+    mesh.dp().all_reduce_sum(sum).wait();
+    mesh.pp().broadcast(sum, mesh.pp().size() - 1).wait();
     all.emplace_back(sum.span<double>().begin(), sum.span<double>().end());
   }
   return all;
@@ -62,8 +62,8 @@ Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t cou
           first += model.batch * model.mesh.dp().size();
         });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
-  model.mesh.dp().all_reduce_sum(all);
-  model.mesh.pp().broadcast(all, model.mesh.pp().size() - 1);
+  model.mesh.dp().all_reduce_sum(all).wait();
+  model.mesh.pp().broadcast(all, model.mesh.pp().size() - 1).wait();
   return all;
 }
 

@@ -195,8 +195,8 @@ double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
   const Tensor sums = Tensor::zeros({count}, DType::f64),
                all = Tensor::zeros({plan.global_batch}, DType::f64);
   if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
-  mesh_.dp().all_gather(sums, all);
-  mesh_.pp().broadcast(all, mesh_.pp().size() - 1);
+  mesh_.dp().all_gather(sums, all).wait();
+  mesh_.pp().broadcast(all, mesh_.pp().size() - 1).wait();
   double total = 0;
   for (double sum : all.span<double>()) total += sum;
   return total * scale;

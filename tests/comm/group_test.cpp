@@ -55,17 +55,17 @@ TEST(SingleRank, CollectivesCopyOnlyWhatLiesElsewhere) {
   const Tensor tensor = Tensor::from<float>({1, 2, 3}, {3});
   const Tensor other = Tensor::zeros({3}, DType::f32);
   const std::byte* place = tensor.bytes_data();
-  group->all_reduce_sum(tensor);
-  group->all_reduce_max(tensor);
-  group->broadcast(tensor, 0);
-  group->all_gather(tensor, tensor);
-  group->reduce_scatter(tensor, tensor);
+  group->all_reduce_sum(tensor).wait();
+  group->all_reduce_max(tensor).wait();
+  group->broadcast(tensor, 0).wait();
+  group->all_gather(tensor, tensor).wait();
+  group->reduce_scatter(tensor, tensor).wait();
   EXPECT_EQ(tensor.bytes_data(), place);
   EXPECT_EQ(tensor.data<float>()[2], 3);
-  group->all_gather(tensor, other);
+  group->all_gather(tensor, other).wait();
   EXPECT_TRUE(test::same_bits(tensor, other));
   other.fill_zero();
-  group->reduce_scatter(tensor, other);
+  group->reduce_scatter(tensor, other).wait();
   EXPECT_TRUE(test::same_bits(tensor, other));
 }
 
@@ -81,19 +81,21 @@ TEST(SingleRank, AMessageToItselfThatWasNeverSentIsAnError) {
 }
 
 TEST(Sums, OfUnsuitableTypesAreRefused) {
-  const auto sum = [](Group& group) { group.all_reduce_sum(Tensor::zeros({4}, DType::u8)); };
+  const auto sum = [](Group& group) { group.all_reduce_sum(Tensor::zeros({4}, DType::u8)).wait(); };
   expect_text(error_of(2, sum), "not u8");
-  const auto max = [](Group& group) { group.all_reduce_max(Tensor::zeros({4}, DType::bf16)); };
+  const auto max = [](Group& group) {
+    group.all_reduce_max(Tensor::zeros({4}, DType::bf16)).wait();
+  };
   expect_text(error_of(2, max), "bf16");
 }
 
 TEST(Sums, OfBlocksThatDoNotFitAreRefused) {
   const auto scatter = [](Group& group) {
-    group.reduce_scatter(Tensor::zeros({7}, DType::f32), Tensor::zeros({3}, DType::f32));
+    group.reduce_scatter(Tensor::zeros({7}, DType::f32), Tensor::zeros({3}, DType::f32)).wait();
   };
   expect_text(error_of(2, scatter), "7 against 6");
   const auto gather = [](Group& group) {
-    group.all_gather(Tensor::zeros({3}, DType::f32), Tensor::zeros({7}, DType::f32));
+    group.all_gather(Tensor::zeros({3}, DType::f32), Tensor::zeros({7}, DType::f32)).wait();
   };
   expect_text(error_of(2, gather), "7 against 6");
 }
@@ -165,14 +167,15 @@ TEST(Failure, DifferentCollectivesAreNamed) {
   const Error kind = error_of(2, [](Group& group) {
     std::array<int64_t, 2> values{};
     if (group.rank() == 0)
-      group.broadcast_bytes(bytes_of(values), 8, 0);
+      group.broadcast_bytes(bytes_of(values), 8, 0).wait();
     else
-      group.all_gather_bytes(bytes_of(values[1]), bytes_of(values), 8);
+      group.all_gather_bytes(bytes_of(values[1]), bytes_of(values), 8).wait();
   });
   EXPECT_EQ(kind.code(), ExitCode::internal);
   expect_text(kind, "rank 0 broadcast of 8 bytes with root 0, rank 1 all_gather of 8 bytes");
-  const Error size = error_of(
-      2, [](Group& group) { group.broadcast(Tensor::zeros({3 + group.rank()}, DType::u8), 0); });
+  const Error size = error_of(2, [](Group& group) {
+    group.broadcast(Tensor::zeros({3 + group.rank()}, DType::u8), 0).wait();
+  });
   expect_text(size, "broadcast of 3 bytes");
   expect_text(size, "broadcast of 4 bytes");
 }
@@ -194,7 +197,8 @@ TEST(Failure, AMemberThatIsNoneIsRefused) {
       error_of(2, [](Group& group) { group.send(Tensor::zeros({1}, DType::f32), 2, 0); }).code(),
       ExitCode::internal);
   EXPECT_EQ(
-      error_of(2, [](Group& group) { group.broadcast(Tensor::zeros({1}, DType::f32), -1); }).code(),
+      error_of(2, [](Group& group) { group.broadcast(Tensor::zeros({1}, DType::f32), -1).wait(); })
+          .code(),
       ExitCode::internal);
 }
 

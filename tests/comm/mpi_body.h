@@ -78,13 +78,13 @@ void check_all_gather_of(Group& group, int64_t n) {
   };
   const Tensor mine = filled<T>(n, [&](int64_t i) { return value(group.rank(), i); });
   const Tensor all = Tensor::empty({group.size(), n}, DTypeOf<T>::value);
-  group.all_gather(mine, all);
+  group.all_gather(mine, all).wait();
   expect_values<T>(all, "all_gather", [&](int64_t i) { return value(i / n, i % n); });
 
   const Tensor whole = Tensor::zeros({group.size() * n}, DTypeOf<T>::value);
   const Tensor own = whole.flat(group.rank() * n, n);
   own.copy_from(mine);
-  group.all_gather(own, whole);
+  group.all_gather(own, whole).wait();
   expect(same_bits(whole, all), "all_gather in place of {} elements differs", n);
 }
 
@@ -108,7 +108,7 @@ inline void check_all_to_all(Group& group) {
     const Tensor in = filled<uint8_t>(
         ranks * bytes, [&](int64_t i) { return value(group.rank(), i / bytes, i % bytes); });
     const Tensor out = Tensor::zeros({ranks * bytes}, DType::u8);
-    group.all_to_all_bytes(in.bytes_data(), out.bytes_data(), bytes);
+    group.all_to_all_bytes(in.bytes_data(), out.bytes_data(), bytes).wait();
     expect_values<uint8_t>(out, "all_to_all",
                            [&](int64_t i) { return value(i / bytes, group.rank(), i % bytes); });
   }
@@ -121,12 +121,12 @@ void check_sums_of(Group& group, int64_t n) {
   const auto base = [](int64_t i) { return static_cast<double>(i % 11); };
   const auto sum = [&](int64_t i) { return sum_of_ranks(group) + ranks * base(i); };
   const Tensor tensor = filled<T>(n, [&](int64_t i) { return group.rank() + base(i); });
-  group.all_reduce_sum(tensor);
+  group.all_reduce_sum(tensor).wait();
   expect_values<T>(tensor, "all_reduce_sum", sum);
   if constexpr (!std::is_integral_v<T>) {
     const Tensor in = filled<T>(ranks * n, [&](int64_t i) { return group.rank() + base(i); });
     const Tensor out = Tensor::zeros({n}, DTypeOf<T>::value);
-    group.reduce_scatter(in, out);
+    group.reduce_scatter(in, out).wait();
     expect_values<T>(out, "reduce_scatter", [&](int64_t i) { return sum(group.rank() * n + i); });
   }
 }
@@ -163,12 +163,12 @@ inline void check_tree_order(Group& group) {
   const int64_t n = 70001;
   const auto term = [](int64_t i) { return [i](int rank) { return rough(rank, i); }; };
   const Tensor tensor = filled<float>(n, [&](int64_t i) { return rough(group.rank(), i); });
-  group.all_reduce_sum(tensor);
+  group.all_reduce_sum(tensor).wait();
   expect_values<float>(tensor, "tree order",
                        [&](int64_t i) { return tree_of<float>(0, group.size(), term(i)); });
 
   const Tensor halves = filled<BFloat16>(n, [&](int64_t i) { return rough(group.rank(), i); });
-  group.all_reduce_sum(halves);
+  group.all_reduce_sum(halves).wait();
   expect_values<BFloat16>(halves, "tree order", [&](int64_t i) {
     return tree_of<float>(0, group.size(),
                           [&](int rank) { return static_cast<float>(BFloat16(rough(rank, i))); });
@@ -185,7 +185,7 @@ inline void check_tree_order(Group& group) {
 inline void check_known_tree(Group& group) {
   const Tensor tensor =
       filled<float>(1, [&](int64_t) { return group.rank() == 0 ? 1.0 : 0x1p-24; });
-  group.all_reduce_sum(tensor);
+  group.all_reduce_sum(tensor).wait();
   const double units = group.size() == 4 ? 1 : group.size() == 8 ? 3 : 0;
   if (group.size() <= 4 || group.size() == 8)
     expect_values<float>(tensor, "1 + e + e ...", [&](int64_t) { return 1.0 + units * 0x1p-23; });
@@ -195,17 +195,17 @@ inline void check_small_equals_large(Group& group) {
   const int64_t n = 530003, few = 1000;
   const Tensor large = filled<float>(n, [&](int64_t i) { return rough(group.rank(), i); });
   const Tensor original = large.clone();
-  group.all_reduce_sum(large);
+  group.all_reduce_sum(large).wait();
   for (int64_t begin : {int64_t{0}, int64_t{131072} - 500, int64_t{262144} - 500, n - few}) {
     const Tensor small = original.flat(begin, few).clone();
-    group.all_reduce_sum(small);
+    group.all_reduce_sum(small).wait();
     expect(same_bits(small, large.flat(begin, few)),
            "sums from element {} depend on the tensor's size", begin);
   }
   const Tensor even = original.flat(0, n / group.size() * group.size());
   const int64_t share = even.size() / group.size();
   const Tensor own = Tensor::empty({share}, DType::f32);
-  group.reduce_scatter(even, own);
+  group.reduce_scatter(even, own).wait();
   expect(same_bits(own, large.flat(group.rank() * share, share)),
          "reduce_scatter and all_reduce_sum differ");
 }
@@ -215,7 +215,7 @@ void check_max_of(Group& group) {
   const int ranks = group.size();
   const Tensor tensor =
       filled<T>(1003, [&](int64_t i) { return (group.rank() + i) % ranks - 1000.0; });
-  group.all_reduce_max(tensor);
+  group.all_reduce_max(tensor).wait();
   expect_values<T>(tensor, "all_reduce_max", [&](int64_t) { return ranks - 1 - 1000.0; });
 }
 
@@ -226,7 +226,7 @@ inline void check_max(Group& group) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor tensor =
       filled<float>(group.size(), [&](int64_t i) { return i == group.rank() ? nan : 1.0; });
-  group.all_reduce_max(tensor);
+  group.all_reduce_max(tensor).wait();
   for (float value : tensor.span<float>())
     expect(std::isnan(value), "NaN was lost in a maximum: {}", value);
 }
@@ -236,7 +236,7 @@ inline void check_broadcast(Group& group) {
     for (int64_t n : {0, 1, 12347}) {
       const Tensor tensor = filled<uint8_t>(
           n, [&](int64_t i) { return group.rank() == root ? (i + root) % 256 : 0; });
-      group.broadcast(tensor, root);
+      group.broadcast(tensor, root).wait();
       expect_values<uint8_t>(tensor, "broadcast", [&](int64_t i) { return (i + root) % 256; });
     }
     const std::string text =

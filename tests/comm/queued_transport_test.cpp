@@ -168,18 +168,20 @@ TEST_F(Ordered, EachMoveTakesItsEdge) {
 
 TEST_F(Ordered, CollectivesRunBetweenTheComputations) {
   QueuedTransport transport = ring_of(3);
-  const auto check = [&](const char* name, const std::function<void()>& collective) {
+  const auto check = [&](const char* name, const std::function<Work()>& collective) {
     const size_t before = queue_->compute();
-    collective();
+    Work work = collective();
+    work.wait();
+    EXPECT_EQ(queue_->open_marks(), 0u) << "the streams are in order by themselves";
     const size_t moved = queue_->last(), after = queue_->compute();
     EXPECT_EQ(queue_->operations[moved].name, name);
     EXPECT_EQ(queue_->operations[moved].stream, DeviceQueue::kCompute);
     EXPECT_TRUE(queue_->runs_before(before, moved) && queue_->runs_before(moved, after));
   };
-  check("all-gather", [&] { transport.all_gather(tensor_, tensor_); });
-  check("reduce-scatter", [&] { transport.reduce_scatter(tensor_, tensor_); });
-  check("all-reduce", [&] { transport.all_reduce(tensor_, false); });
-  check("broadcast", [&] { transport.broadcast(tensor_, 0); });
+  check("all-gather", [&] { return transport.all_gather(tensor_, tensor_); });
+  check("reduce-scatter", [&] { return transport.reduce_scatter(tensor_, tensor_); });
+  check("all-reduce", [&] { return transport.all_reduce(tensor_, false); });
+  check("broadcast", [&] { return transport.broadcast(tensor_, 0); });
 }
 
 TEST_F(Ordered, MemoryIsKeptUntilTheComputationWaits) {

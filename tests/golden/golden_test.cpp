@@ -192,7 +192,7 @@ void check_gradients(const Reference& reference, const Parameters& parameters, G
         on_device(Device{}, [&](auto device) {
           kernels::accumulate(device, second.gradient.to(Device{}), gradient);
         });
-    if (p.sum_over_shards) tp.all_reduce_sum(gradient);
+    if (p.sum_over_shards) tp.all_reduce_sum(gradient).wait();
     const std::vector<float> wanted = part_of(p, reference.gradients.at(p.name));
     EXPECT_LT(error_of(gradient.span<float>(), wanted), kTolerance) << p.name;
   }

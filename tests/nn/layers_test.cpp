@@ -26,7 +26,7 @@ void expect_bias_once(Group& tp, bool sequence_parallel) {
   backward(
       y, Tensor::from(std::vector<double>(static_cast<size_t>(y.value().size()), 1.0), y.shape()));
   EXPECT_EQ(bias.sum_over_shards, sequence_parallel && tp.size() > 1);
-  if (bias.sum_over_shards) tp.all_reduce_sum(bias.gradient);
+  if (bias.sum_over_shards) tp.all_reduce_sum(bias.gradient).wait();
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(bias.gradient.data<double>()[i], 4);
 }
 

@@ -74,7 +74,7 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
     made.emplace_back("input gradient", x.gradient());
     if (memory.defined()) made.emplace_back("memory gradient", memory.gradient());
     for (const Parameter& p : parameters.all())
-      if (p.sum_over_shards) tp.all_reduce_sum(p.gradient);
+      if (p.sum_over_shards) tp.all_reduce_sum(p.gradient).wait();
     const std::lock_guard hold(one);
     for (const auto& [name, tensor] : made) {
       const int64_t part = tensor.dim(1), length = sequence_parallel ? part * shards : part,

@@ -85,7 +85,7 @@ CrossEntropy cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& 
       ops::linear_cross_entropy(in, head, {}, targets, row_weights, x.dim(0), shard, &group);
   backward(losses, row_weights);
   const Tensor dx = in.gradient().clone();
-  group.all_reduce_sum(dx);
+  group.all_reduce_sum(dx).wait();
   return {losses.value(), dx, head.gradient};
 }
 

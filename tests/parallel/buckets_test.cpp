@@ -47,7 +47,7 @@ Tensor summed(int ranks, bool everywhere) {
       const auto& bucket = buckets.all().front();
       const Tensor slice =
           bucket.gradients.flat(buckets.own_begin(bucket), buckets.own_size(bucket)).clone();
-      world.all_gather(slice, bucket.gradients);
+      world.all_gather(slice, bucket.gradients).wait();
     }
     if (world.rank() == 0) result = p.gradient.clone();
   });

@@ -36,14 +36,14 @@ class Noting : public Group {
   Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
     return noted().recv_bytes(data, bytes, peer, tag);
   }
-  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    noted().all_gather_bytes(in, out, bytes);
+  Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    return noted().all_gather_bytes(in, out, bytes);
   }
-  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    noted().all_to_all_bytes(in, out, bytes);
+  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+    return noted().all_to_all_bytes(in, out, bytes);
   }
-  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
-    noted().broadcast_bytes(data, bytes, root);
+  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+    return noted().broadcast_bytes(data, bytes, root);
   }
   void barrier() override { group_.barrier(); }
   std::unique_ptr<Group> split(int color, int key) override {

@@ -17,16 +17,17 @@ class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;
   // Sums follow the transport's own order. Errors name rank, host, device, collective and where().
-  virtual void all_gather(const Tensor& in, const Tensor& out) = 0;
-  virtual void reduce_scatter(const Tensor& in, const Tensor& out) = 0;
-  virtual void all_reduce(const Tensor& tensor, bool maximum) = 0;
-  virtual void broadcast(const Tensor& tensor, int root) = 0;
+  // wait() makes later work of the device wait, and not the host.
+  virtual Work all_gather(const Tensor& in, const Tensor& out) = 0;
+  virtual Work reduce_scatter(const Tensor& in, const Tensor& out) = 0;
+  virtual Work all_reduce(const Tensor& tensor, bool maximum) = 0;
+  virtual Work broadcast(const Tensor& tensor, int root) = 0;
 
   // Whether send and recv reach that rank; the same on both sides.
   virtual bool connects(int peer) const = 0;
-  // The tensor's memory is kept until wait(), which makes later work of the device wait and not the
-  // host. Messages between a pair must be received in the order they were sent; between two ranks,
-  // those with even tags and those with odd tags each in theirs.
+  // The same; the tensor's memory is kept until wait(). Messages between a pair must be received in
+  // the order they were sent; between two ranks, those with even tags and those with odd tags each
+  // in theirs.
   virtual Work send(const Tensor& tensor, int peer, int tag) = 0;
   virtual Work recv(const Tensor& tensor, int peer, int tag) = 0;
   // Ends what is under way on every connection; from then on each move is an error.

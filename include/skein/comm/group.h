@@ -5,32 +5,20 @@
 // every transport:
 //   tree order over n ranks: sum(0..n) = sum(0..h) + sum(h..n), h the largest power of two below n.
 // A group of one costs nothing: all its collectives return at once.
+//
+// What moves tensors or bytes gives a Work, on which the caller waits before it reads or writes the
+// memory again. Works may be waited for in any order, but all members start them in the same one.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "skein/comm/work.h"
 #include "skein/tensor/tensor.h"
 
 namespace skein {
-
-// A transfer under way. The buffer it was started with must outlive wait().
-class Work {
- public:
-  Work() = default;  // already complete
-  explicit Work(std::function<void()> wait) : wait_(std::move(wait)) {}
-  // Returns when the transfer is complete; between devices it only makes later work of the device
-  // wait for it. Idempotent. Throws Error(failure) when the peer is gone.
-  void wait() {
-    if (auto todo = std::exchange(wait_, nullptr)) todo();
-  }
-
- private:
-  std::function<void()> wait_;
-};
 
 class Window;
 class DeviceTransport;
@@ -49,11 +37,11 @@ class Group {
   virtual Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) = 0;
   virtual Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) = 0;
   // out holds size() blocks of `bytes`, in rank order. in may be out's own block.
-  virtual void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
+  virtual Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
   // in: size() blocks of `bytes`, block r for rank r; out: block r from rank r. in and out are
   // distinct.
-  virtual void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
-  virtual void broadcast_bytes(std::byte* data, int64_t bytes, int root) = 0;
+  virtual Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
+  virtual Work broadcast_bytes(std::byte* data, int64_t bytes, int root) = 0;
   virtual void barrier() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
@@ -71,20 +59,20 @@ class Group {
   Work send(const Tensor& tensor, int peer, int tag);
   Work recv(const Tensor& tensor, int peer, int tag);
   // out [size()*n] from in [n]. The first dim of out is rank-major: [size(), ...in.shape].
-  void all_gather(const Tensor& in, const Tensor& out);
+  [[nodiscard]] Work all_gather(const Tensor& in, const Tensor& out);
   // out [n] = tree-ordered sum over ranks of block rank() of in [size()*n]. f32 or f64; bf16 and
   // f16 sum in f32.
-  void reduce_scatter(const Tensor& in, const Tensor& out);
+  [[nodiscard]] Work reduce_scatter(const Tensor& in, const Tensor& out);
   // Tree-ordered sum over ranks, in place, the same bits on every rank. f32, f64, bf16, f16, i64.
-  void all_reduce_sum(const Tensor& tensor);
+  [[nodiscard]] Work all_reduce_sum(const Tensor& tensor);
   // Elementwise maximum, in place; NaN where any rank has NaN. f32, f64, i64.
-  void all_reduce_max(const Tensor& tensor);
-  void broadcast(const Tensor& tensor, int root);
+  [[nodiscard]] Work all_reduce_max(const Tensor& tensor);
+  [[nodiscard]] Work broadcast(const Tensor& tensor, int root);
 
   // For tensors on devices; see comm/device_transport.h.
   void set_device_transport(std::unique_ptr<DeviceTransport> transport);
 
-  // --- conveniences on host values ---
+  // --- conveniences on host values, complete when they return ---
 
   double sum(double value);
   int64_t sum(int64_t value);

@@ -1,4 +1,5 @@
-// A DeviceTransport over streams. Collectives run on the computation's stream; a message runs on
+// A DeviceTransport over streams. Collectives run on the computation's stream, where they are in
+// order with what comes before and after, so that there is nothing to wait for; a message runs on
 // the stream of its edge, which first waits for the computation so far, and the computation waits
 // for it where its Work is waited for. Freed memory is used again in the order of the computation's
 // stream, so this order also keeps a message's memory from being written too early.
@@ -26,10 +27,10 @@ class QueuedTransport : public DeviceTransport {
   QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec,
                   std::shared_ptr<Watchdog> watchdog);
 
-  void all_gather(const Tensor& in, const Tensor& out) override;
-  void reduce_scatter(const Tensor& in, const Tensor& out) override;
-  void all_reduce(const Tensor& tensor, bool maximum) override;
-  void broadcast(const Tensor& tensor, int root) override;
+  Work all_gather(const Tensor& in, const Tensor& out) override;
+  Work reduce_scatter(const Tensor& in, const Tensor& out) override;
+  Work all_reduce(const Tensor& tensor, bool maximum) override;
+  Work broadcast(const Tensor& tensor, int root) override;
   bool connects(int peer) const override;
   Work send(const Tensor& tensor, int peer, int tag) override;
   Work recv(const Tensor& tensor, int peer, int tag) override;
@@ -39,6 +40,8 @@ class QueuedTransport : public DeviceTransport {
   int stream_of(int from, int to, int tag) const;
   template <class Move>
   void queue(int stream, const Exchange& exchange, const Move& move);
+  template <class Move>
+  Work collective(const Exchange& exchange, const Move& move);
   template <class Move>
   Work transfer(int stream, const Exchange& exchange, const Tensor& tensor, const Move& move);
 

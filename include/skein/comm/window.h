@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "skein/comm/work.h"
 #include "skein/tensor/tensor.h"
 
 namespace skein {
@@ -25,9 +26,9 @@ class Window {
   int size() const { return static_cast<int>(segments_.size()); }
 
   // Collectives as Group describes them: the same bits, in the same tree order.
-  void all_reduce_sum(const Tensor& tensor);
-  void reduce_scatter(const Tensor& in, const Tensor& out);
-  void all_gather(const Tensor& in, const Tensor& out);
+  Work all_reduce_sum(const Tensor& tensor);
+  Work reduce_scatter(const Tensor& in, const Tensor& out);
+  Work all_gather(const Tensor& in, const Tensor& out);
 
  private:
   std::byte* half(int rank) const {

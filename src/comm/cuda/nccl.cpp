@@ -41,7 +41,7 @@ void expect(const Tensor& tensor, float wanted) {
 // A sum over the group, then over each edge the number of its sender.
 void exchange_once(DeviceTransport& transport, const TransportSpec& spec, Device device) {
   const Tensor one = Tensor::from<float>({1}, {1}).to(device);
-  transport.all_reduce(one, false);
+  transport.all_reduce(one, false).wait();
   expect(one, static_cast<float>(spec.size));
   const Tensor own = Tensor::from<float>({static_cast<float>(spec.rank)}, {1}).to(device);
   for (const RingEdge& edge : spec.edges) {

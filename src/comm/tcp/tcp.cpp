@@ -70,16 +70,18 @@ class TcpGroup : public Group {
     return receive(data, bytes, peer, tag);
   }
 
-  void all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange([in](int) { return in; }, out, bytes);
+    return {};
   }
 
-  void all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
+  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange([in, bytes](int peer) { return in + peer * bytes; }, out, bytes);
+    return {};
   }
 
   // Down a tree, counted from the root: the parent of a place is the place without its highest bit.
-  void broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     const int place = (rank_ - root + size()) % size();
     int step = 1;
@@ -90,6 +92,7 @@ class TcpGroup : public Group {
     for (; place + step < size(); step *= 2)
       sending.push_back(send(data, bytes, (place + step + root) % size(), kCollective));
     for (Work& work : sending) work.wait();
+    return {};
   }
 
   // After each round a rank knows of twice as many that have come.
@@ -110,7 +113,8 @@ class TcpGroup : public Group {
     const Wish mine{color, key, mesh_->new_group()};
     std::vector<Wish> all(world_ranks_.size());
     all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
-                     reinterpret_cast<std::byte*>(all.data()), sizeof(Wish));
+                     reinterpret_cast<std::byte*>(all.data()), sizeof(Wish))
+        .wait();
     const std::vector<int> members = members_of(all, color);
     std::vector<int> world_ranks;
     for (const int member : members)

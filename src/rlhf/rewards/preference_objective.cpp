@@ -30,8 +30,8 @@ PreferenceScores preference_scores(const Judged& model, const PreferenceSamples&
                                         batch.sample_ids.data<int64_t>()[0], batch.size());
                           });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
-  model.mesh.dp().all_reduce_sum(made.scores);
-  model.mesh.pp().broadcast(made.scores, model.mesh.pp().size() - 1);
+  model.mesh.dp().all_reduce_sum(made.scores).wait();
+  model.mesh.pp().broadcast(made.scores, model.mesh.pp().size() - 1).wait();
   made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / static_cast<double>(count);
   return made;
 }

@@ -98,8 +98,8 @@ LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int
       });
   // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
   for (const Tensor& shared : {made.scores, weight}) {
-    model.mesh.dp().all_reduce_sum(shared);
-    model.mesh.pp().broadcast(shared, model.mesh.pp().size() - 1);
+    model.mesh.dp().all_reduce_sum(shared).wait();
+    model.mesh.pp().broadcast(shared, model.mesh.pp().size() - 1).wait();
   }
   made.loss =
       std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / std::max(1.0, *weight.data<double>());
