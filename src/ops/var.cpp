@@ -6,6 +6,18 @@
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 
+// Invariants of the tape.
+//
+// A node is made for each op that is recorded, and its number says when: numbers rise on a thread
+// and a node's inputs have smaller ones. backward() gathers the nodes behind its output and runs
+// them from the largest number to the smallest, whatever the graph looks like. So the parts of a
+// weight's gradient are added in one order, whoever asks; and when backward comes to a node, all
+// ops of the graph that were made later have run. on_backward() tells of that moment.
+//
+// A node runs once and is freed then, with all that only it has kept. Its own result's gradient is
+// taken from the result before it runs, so none outlives its use. What recompute() records anew
+// within a step is a graph of its own, which is run to its end there: to the graph around it, that
+// is one node, and its weights are done when that node is.
 namespace skein {
 
 struct Node {
@@ -13,6 +25,7 @@ struct Node {
   std::vector<Var> inputs;
   std::function<void(const Tensor&)> step;
   const char* part = where().part;
+  std::vector<std::function<void()>> reached = {};
   ~Node();
 };
 
@@ -71,6 +84,10 @@ void Var::remake_value(std::function<Tensor()> remake) const {
   state_->remake = std::move(remake);
 }
 
+void Var::on_backward(std::function<void()> reached) const {
+  if (state_->node) state_->node->reached.push_back(std::move(reached));
+}
+
 void Var::add_gradient(const Tensor& gradient) const {
   if (!needs_gradient()) return;
   SKEIN_CHECK_EQ(gradient.size(), shape().size());
@@ -117,6 +134,7 @@ void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradie
   const NoGrad no_grad;
   for (auto& state : made) {
     const auto node = std::move(state->node);
+    for (const auto& reached : node->reached) reached();
     const Within here = Within::part(node->part);
     if (state->gradient.defined()) node->step(std::exchange(state->gradient, Tensor()));
     state.reset();

@@ -75,6 +75,10 @@ class Var {
   void drop_value() const { state_->value.drop_data(); }
   // Frees them too, and makes them again when somebody next asks for the value.
   void remake_value(std::function<Tensor()> remake) const;
+  // In backward `reached` is called once all ops that were made after this Var have run their
+  // steps, before the one that made it runs its own: the gradients of weights to which those add
+  // hold all they will. Nothing where no recorded op has made it.
+  void on_backward(std::function<void()> reached) const;
   const Shape& shape() const { return state_->value.shape(); }
   // Whether both are one result, not equal ones.
   bool is(const Var& other) const { return state_ == other.state_; }
