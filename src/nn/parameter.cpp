@@ -1,5 +1,7 @@
 #include "skein/nn/parameter.h"
 
+#include <algorithm>
+
 #include "skein/core/philox.h"
 
 namespace skein {
@@ -35,10 +37,14 @@ std::vector<int64_t> Parameter::box_extent() const {
   return extent;
 }
 
-void Parameters::enter(const std::string& bucket, int chunk, int block) {
-  bucket_ = bucket;
-  chunk_ = chunk;
+int Parameters::enter(const std::string& bucket, int chunk, int block) {
+  const auto found = std::find_if(buckets_.begin(), buckets_.end(),
+                                  [&](const BucketSpec& one) { return one.name == bucket; });
+  bucket_ = static_cast<int>(found - buckets_.begin());
   block_ = block;
+  if (found == buckets_.end()) buckets_.push_back({bucket, chunk});
+  SKEIN_CHECK_EQ(buckets_[static_cast<size_t>(bucket_)].chunk, chunk);
+  return bucket_;
 }
 
 void Parameters::add_cost(ScoreCost cost) {
@@ -52,6 +58,7 @@ void Parameters::add_cost(KeptCost cost) {
 }
 
 Parameter& Parameters::add(const ParameterSpec& spec) {
+  if (bucket_ < 0) enter("", 0);
   Parameter& made = all_.emplace_back();
   made.name = spec.name;
   made.shape = made.local = spec.shape;
@@ -64,7 +71,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   made.meets = spec.meets;
   made.block = block_;
   made.bucket = bucket_;
-  made.chunk = chunk_;
+  made.chunk = buckets_[static_cast<size_t>(bucket_)].chunk;
   if (spec.split == Split::none) return made;
   const int dim = split_dim(spec.split);
   const int64_t whole = spec.shape[dim], part = (whole + shards_ - 1) / shards_;

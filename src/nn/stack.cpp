@@ -107,16 +107,28 @@ Var residual_dropout(const Var& x, const Pass& pass, double probability, int blo
                       {probability, pass.dropout_key(block, place), pass.batch->sample_ids, first});
 }
 
+namespace {
+
+// x: what the parameters of the bucket, and of all behind it, are used after.
+void tell_when_done(const Var& x, const Pass& pass, int bucket) {
+  if (pass.gradients_done) x.on_backward([done = pass.gradients_done, bucket] { done(bucket); });
+}
+
+}  // namespace
+
 Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
   for (const BlockSpec& spec : blocks) {
     const int number = first + static_cast<int>(blocks_.size());
-    parameters.enter(block_name(number), chunk, number);
+    buckets_.push_back(parameters.enter(block_name(number), chunk, number));
     blocks_.emplace_back(parameters, number, spec);
   }
+  buckets_.push_back(static_cast<int>(parameters.buckets().size()));
 }
 
 Var Stack::operator()(Var x, const Pass& pass, const Var& memory) const {
+  auto bucket = buckets_.begin();
   for (const Block& block : blocks_) {
+    tell_when_done(x, pass, *bucket++);
     std::optional<NoGrad> frozen;
     if (!block.learns() && !x.needs_gradient() && !memory.needs_gradient()) frozen.emplace();
     if (pass.recompute == Recompute::full)
@@ -126,6 +138,7 @@ Var Stack::operator()(Var x, const Pass& pass, const Var& memory) const {
     else
       x = block(x, memory, pass);
   }
+  tell_when_done(x, pass, *bucket);
   return x;
 }
 

@@ -62,9 +62,7 @@ void Buckets::plan_norm(Device device) {
 
 Tensor Buckets::gradient_square_sum() const {
   const Within here = Within::part("gradient norm");
-  return square_sum([this](size_t b) {
-    return buckets_[b].gradients.flat(own_begin(buckets_[b]), own_size(buckets_[b]));
-  });
+  return square_sum([this](size_t b) { return own_part(buckets_[b], buckets_[b].gradients); });
 }
 
 Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const {

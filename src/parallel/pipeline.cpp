@@ -144,7 +144,7 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
                        return made.rows.value();
                      });
   losses_[static_cast<size_t>(micro_batch)] = {losses, {batch.weights}};
-  if (step.after_backward) step.after_backward(micro_batch, 0);
+  if (step.gradients_done) step.gradients_done(micro_batch, 0, 0);
 }
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
@@ -153,6 +153,9 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
   Pass inner = pass;
   inner.batch = &batch;
+  if (step.train && step.gradients_done)
+    inner.gradients_done = [&step, micro_batch = action.micro_batch, chunk = action.chunk](
+                               int bucket) { step.gradients_done(micro_batch, chunk, bucket); };
   std::unique_ptr<NoGrad> no_grad;
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   InFlight flight;
@@ -200,7 +203,7 @@ void Pipeline::backward(const Action& action, const PipelineStep& step, const Pa
     wait(flight.sent);
   else
     pass_back(action, flight, step, pass);
-  if (step.after_backward) step.after_backward(action.micro_batch, action.chunk);
+  if (step.gradients_done) step.gradients_done(action.micro_batch, action.chunk, 0);
 }
 
 // What a piece hands on as it came it may still read itself.

@@ -94,9 +94,10 @@ Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, c
   const Fed made = fed(work, batch.lengths.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
-  work.after_backward = [this, per_group = plan.micro_batches_per_group()](int micro_batch,
-                                                                           int chunk) {
-    if ((micro_batch + 1) % per_group == 0) buckets_.end_group(chunk);
+  work.gradients_done = [this, per_group = static_cast<int>(plan.micro_batches_per_group())](
+                            int micro_batch, int chunk, int bucket) {
+    if ((micro_batch + 1) % per_group == 0)
+      buckets_.end_group(micro_batch / per_group, chunk, bucket);
   };
   Pass pass = model_.pass();
   pass.train = true;
@@ -108,7 +109,7 @@ Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, c
   }
   pipeline.run(work, pass);
   const Span sum("sum gradients");
-  buckets_.reduce(!config_.parallel.zero);
+  buckets_.finish(!config_.parallel.zero);
   return made;
 }
 
@@ -118,9 +119,7 @@ void Replica::add_beside(const Beside& beside, int64_t number, double loss_scale
                          StepResult& result) {
   SKEIN_CHECK(beside_ != nullptr);
   const auto own = [this](const Buckets::Bucket& bucket) {
-    return config_.parallel.zero
-               ? bucket.gradients.flat(buckets_.own_begin(bucket), buckets_.own_size(bucket))
-               : bucket.gradients;
+    return config_.parallel.zero ? buckets_.own_part(bucket, bucket.gradients) : bucket.gradients;
   };
   std::vector<Tensor> kept;
   for (const auto& bucket : buckets_.all())

@@ -40,9 +40,9 @@ Tensor summed(int ranks, bool everywhere) {
     for (int i = 0; i < 8 / ranks; ++i) {
       const Tensor own = group_gradient(world.rank() * (8 / ranks) + i, shape);
       for (int64_t j = 0; j < 1500; ++j) p.gradient.data<float>()[j] += own.data<float>()[j];
-      buckets.end_group(0);
+      buckets.end_group(i, 0, 0);
     }
-    buckets.reduce(everywhere);
+    buckets.finish(everywhere);
     if (!everywhere) {  // each rank has its own slice only
       const auto& bucket = buckets.all().front();
       const Tensor slice =
@@ -148,7 +148,7 @@ TEST(Buckets, AddUsesOverStagesOnlyWhereTheyAreTied) {
       const Parameter& own =
           *parameters.find(mesh.first_stage() ? "embedding.tokens.weight" : "head.weight");
       own.gradient.data<float>()[0] = 1;
-      buckets.reduce(true);
+      buckets.finish(true);
       EXPECT_EQ(own.gradient.data<float>()[0], tied ? 2 : 1);
     });
 }

@@ -35,7 +35,7 @@ struct Setting {
     return buckets;
   }
   double step(double lr) {
-    buckets.reduce(everywhere);
+    buckets.finish(everywhere);
     return optimizer.step(lr);
   }
   std::vector<std::byte> bytes() const {

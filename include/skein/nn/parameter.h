@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "skein/comm/group.h"
 #include "skein/nn/cost.h"
@@ -40,7 +41,7 @@ struct Parameter : WeightMemory {
   bool sum_over_shards = false;
   RowKind meets = RowKind::none;
   int block = -1;       // number in the whole model of the block it belongs to; -1: of none
-  std::string bucket;   // parameters of one bucket are reduced together
+  int bucket = 0;       // its number in Parameters::buckets()
   int chunk = 0;        // model chunk on this rank (interleaved schedules)
   std::string tied_to;  // the parameter this is a second use of, or ""
 
@@ -65,6 +66,12 @@ struct ParameterSpec {
   RowKind meets = RowKind::none;
 };
 
+// Parameters whose gradients are summed over ranks together.
+struct BucketSpec {
+  std::string name;
+  int chunk = 0;
+};
+
 class Parameters {
  public:
   Parameters(DType dtype, int shard, int shards, Device device = {})
@@ -72,8 +79,10 @@ class Parameters {
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
-  // Where the next parameters and costs belong.
-  void enter(const std::string& bucket, int chunk, int block = -1);
+  // Where the next parameters and costs belong, and the number of that bucket. A piece of the model
+  // enters its buckets in the order in which its forward pass uses them first.
+  int enter(const std::string& bucket, int chunk, int block = -1);
+  const std::vector<BucketSpec>& buckets() const { return buckets_; }
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
   // What a layer does and keeps beside its products; the block is filled in.
@@ -107,8 +116,9 @@ class Parameters {
   DType dtype_;
   int shard_, shards_;
   Device device_;
-  std::string bucket_;
-  int chunk_ = 0, block_ = -1;
+  std::vector<BucketSpec> buckets_;
+  int bucket_ = -1;  // that was entered last
+  int block_ = -1;
   std::deque<Parameter> all_;
   Costs costs_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "skein/comm/group.h"
 #include "skein/data/samples/batch.h"
@@ -21,6 +22,9 @@ struct Pass {
   const Batch* batch = nullptr;  // positions, segments, sample ids
   // decoding: keys and values of earlier tokens; logits of the last position only
   KvCache* cache = nullptr;
+  // Called in backward as it proceeds: the gradients of all buckets of this piece from number
+  // `bucket` on hold what this pass adds to them. Empty: nobody asks.
+  std::function<void(int bucket)> gradients_done = {};
 
   // The same where every rank holds all positions.
   Pass whole() const;

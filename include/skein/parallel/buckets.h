@@ -42,6 +42,8 @@ class Buckets {
     bool alias = false;
     int tied_bucket = -1;         // alias: the bucket of the first use
     std::vector<Tensor> pending;  // sums of whole subtrees, one a level of the tree
+    int groups_done = 0;          // of this step
+    bool reduced = false;         // in this step
   };
 
   // Gives all parameters their memory (undefined values, zero gradients). groups_per_rank is a
@@ -49,13 +51,17 @@ class Buckets {
   Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
 
   void zero_gradients();
-  // The gradients of `chunk` now hold the fold over one group; adds them into the tree. Call
-  // groups_per_rank times a step and chunk.
-  void end_group(int chunk);
-  // After the last group: sums over data-parallel ranks, tensor-parallel replicas and tied uses.
-  // Afterwards the own slice of each bucket's gradients is final; with everywhere = true all of it
-  // is, on every rank.
-  void reduce(bool everywhere);
+  // The gradients of the chunk's buckets from number `from` on now hold the fold over group number
+  // `group` of this rank's groups in the step; adds those that have not been yet into the tree.
+  // Gives the buckets whose last group that was, the last bucket first: reduce() may begin.
+  std::vector<size_t> end_group(int group, int chunk, int from);
+  // Once its last group is over: sums over data-parallel ranks and tensor-parallel replicas, of the
+  // own slice. Collective: all ranks begin, and wait for, these in one order.
+  Work reduce(size_t bucket);
+  // Ends the step's sums: reduces what has not been, and adds the uses of tied tensors. Afterwards
+  // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on
+  // every rank.
+  void finish(bool everywhere);
   // Own slices of the values to every data-parallel rank; frozen ones only where they were written
   // too.
   void gather_values(bool frozen_too = false);
@@ -67,6 +73,10 @@ class Buckets {
     return bucket.size / mesh_.dp().size() * mesh_.dp().rank();
   }
   int64_t own_size(const Bucket& bucket) const { return bucket.size / mesh_.dp().size(); }
+  // That range of `whole`, which is as long as the bucket.
+  Tensor own_part(const Bucket& bucket, const Tensor& whole) const {
+    return whole.flat(own_begin(bucket), own_size(bucket));
+  }
 
   // [1] f64 where the gradients are: the sum of squares of every final gradient of the whole model,
   // each logical element once, in name order. Collective; the same bits on every rank and, without
@@ -89,16 +99,15 @@ class Buckets {
   void build(Parameters& parameters);
   void allocate(Bucket& bucket, Parameters& parameters);
   void find_ties(Parameters& parameters);
-  void reduce_over_data(Bucket& bucket);
+  void add_group(Bucket& bucket);
   void gather(const Bucket& bucket, const Tensor& whole);
-  void sum_over_shards();
+  void sum_over_shards(const Bucket& bucket);
   void sum_tied();
   void exchange_tied(Bucket& bucket, int peer_stage, bool first_use);
   void plan_norm(Device device);
 
   Mesh& mesh_;
   int groups_per_rank_;
-  std::vector<int> groups_done_;   // by chunk
   bool tied_over_stages_ = false;  // the last stage uses the first one's embedding again
   std::vector<Bucket> buckets_;
   NormPlan norm_;

@@ -33,8 +33,10 @@ struct PipelineStep {
   bool train = true;     // false: forward only
   bool answers = false;  // forward only: what the model says is kept too
   bool losses = true;    // forward only: false where answers alone are wanted
-  // Called after the backward of (micro_batch, chunk) is done.
-  std::function<void(int micro_batch, int chunk)> after_backward;
+  // Called in the backward of (micro_batch, chunk) as it proceeds: the gradients of that piece's
+  // buckets from number `bucket` on hold what the micro-batch adds to them. At its end with 0: all
+  // of them do. On a device the work for that is queued.
+  std::function<void(int micro_batch, int chunk, int bucket)> gradients_done;
 };
 
 class Pipeline {

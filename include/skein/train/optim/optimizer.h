@@ -32,7 +32,7 @@ class Optimizer {
   // stochastic rounding.
   Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard,
             uint64_t seed = 0);
-  // After Buckets::reduce(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge
+  // After Buckets::finish(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge
   // (θ as the optimizer keeps it, in the accumulator type; tied tensors and replicas once), clips
   // by the global norm, updates, and gathers values where they are sharded. Returns the norm before
   // clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes
