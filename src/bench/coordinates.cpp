@@ -39,7 +39,7 @@ class Probe {
     for (int block = 0; block < blocks; ++block) add({block, block + 1, false, false, 0});
     add({blocks, blocks, false, true, 0});
     for (Parameter& parameter : parameters_.all())
-      parameter.value = trained.find(parameter.tied() ? parameter.tied_to : parameter.name)->value;
+      parameter.value = trained.find(parameter.tensor())->value;
   }
 
   std::vector<double> sizes(const Batch& batch) const {

@@ -4,10 +4,10 @@ namespace skein {
 
 Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
                const Tensor& data) {
-  const std::string& name = parameter.tied() ? parameter.tied_to : parameter.name;
   const Tensor host = data.to(Device{});
-  Piece piece{kind + "/" + name,      data.dtype(), parameter.shape.dims(), parameter.box_start(),
-              parameter.box_extent(), begin,        begin + data.size(),    host.bytes_data()};
+  Piece piece{
+      kind + "/" + parameter.tensor(), data.dtype(), parameter.shape.dims(), parameter.box_start(),
+      parameter.box_extent(),          begin,        begin + data.size(),    host.bytes_data()};
   if (data.device() == Device{}) return piece;
   piece.copy = host;
   piece.tensor = data;

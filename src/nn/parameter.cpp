@@ -1,6 +1,7 @@
 #include "skein/nn/parameter.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "skein/core/philox.h"
 
@@ -38,11 +39,11 @@ std::vector<int64_t> Parameter::box_extent() const {
 }
 
 int Parameters::enter(const std::string& bucket, int chunk, int block) {
-  const auto found = std::find_if(buckets_.begin(), buckets_.end(),
-                                  [&](const BucketSpec& one) { return one.name == bucket; });
-  bucket_ = static_cast<int>(found - buckets_.begin());
+  const auto [found, is_new] =
+      bucket_numbers_.try_emplace(bucket, static_cast<int>(buckets_.size()));
+  if (is_new) buckets_.push_back({bucket, chunk});
+  bucket_ = found->second;
   block_ = block;
-  if (found == buckets_.end()) buckets_.push_back({bucket, chunk});
   SKEIN_CHECK_EQ(buckets_[static_cast<size_t>(bucket_)].chunk, chunk);
   return bucket_;
 }
@@ -67,6 +68,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   made.decays = spec.shape.rank() > 1;
   made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
   made.tied_to = spec.tied_to;
+  if (made.tied()) made.use = spec.use;
   made.rate = spec.rate;
   made.meets = spec.meets;
   made.block = block_;
@@ -85,14 +87,19 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   return made;
 }
 
-void Parameters::freeze(const std::function<bool(const std::string& name)>& frozen) {
-  for (Parameter& p : all_) p.learns = !frozen(p.tied() ? p.tied_to : p.name);
+void Parameters::freeze(const std::function<bool(const std::string& tensor)>& frozen) {
+  for (Parameter& p : all_) p.learns = !frozen(p.tensor());
 }
 
 void Parameters::allocate(bool gradients) {
+  std::map<std::string_view, Parameter*> firsts;  // by tensor, the first of its uses here
   for (Parameter& p : all_) {
-    Parameter* primary = p.tied() ? find(p.tied_to) : nullptr;
-    p.value = primary ? primary->value : Tensor::zeros(p.local, dtype_, device_);
+    Parameter*& first = firsts[p.tensor()];
+    if (!first || p.use < first->use) first = &p;
+  }
+  for (auto& [tensor, p] : firsts) p->value = Tensor::zeros(p->local, dtype_, device_);
+  for (Parameter& p : all_) {
+    p.value = firsts.at(p.tensor())->value;
     p.learns = p.learns && gradients;
     if (p.learns) p.gradient = Tensor::zeros(p.local, gradient_dtype(dtype_), device_);
   }
@@ -127,8 +134,7 @@ Parameter* Parameters::find(const std::string& name) {
 }
 
 void initialize(const Parameter& parameter, uint64_t seed) {
-  const std::string& name = parameter.tied() ? parameter.tied_to : parameter.name;
-  const uint64_t key = derive_key(seed, name);
+  const uint64_t key = derive_key(seed, parameter.tensor());
   const int64_t columns = parameter.local.rank() > 1 ? parameter.local[1] : 1;
   const int64_t whole_columns = parameter.shape.rank() > 1 ? parameter.shape[1] : 1;
   const int64_t first_row =

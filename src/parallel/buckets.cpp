@@ -18,6 +18,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
@@ -36,6 +39,9 @@ Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
   SKEIN_CHECK(std::has_single_bit(static_cast<unsigned>(groups_per_rank)));
   build(parameters);
   find_ties(parameters);
+  for (Bucket& bucket : buckets_)
+    if (!bucket.alias)
+      bucket.values = Tensor::zeros({bucket.size}, parameters.dtype(), parameters.device());
   for (Bucket& bucket : buckets_) allocate(bucket, parameters);
   plan_norm(parameters.device());
 }
@@ -59,26 +65,57 @@ void Buckets::build(Parameters& parameters) {
   }
 }
 
-void Buckets::find_ties(Parameters& parameters) {
-  for (Bucket& bucket : buckets_) {
-    const Parameter& p = *bucket.members.front().parameter;
-    Parameter* first_use = p.tied() ? parameters.find(p.tied_to) : nullptr;
-    if (!first_use) continue;
-    SKEIN_CHECK_EQ(bucket.members.size(), size_t{1});
-    bucket.alias = true;
-    bucket.tied_bucket = first_use->bucket;
+// Every stage tells what it uses; all find the same.
+void Buckets::find_ties(const Parameters& parameters) {
+  std::string own;
+  for (const Parameter& p : parameters.all()) own += fmt::format("{} {}\n", p.use, p.tensor());
+  std::map<std::string, std::vector<Use>> uses;  // by tensor
+  int stage = 0;
+  for (const std::string& told : mesh_.pp().all_gather(own)) {
+    std::istringstream lines(told);
+    auto here = parameters.all().begin();
+    std::string tensor;
+    for (Use use{0, stage, -1}; lines >> use.number && lines.get() && getline(lines, tensor);) {
+      use.bucket = stage == mesh_.stage() ? here++->bucket : -1;
+      uses[tensor].push_back(use);
+    }
+    ++stage;
   }
-  tied_over_stages_ =
-      mesh_.pp().size() > 1 &&
-      mesh_.pp().any(std::any_of(buckets_.begin(), buckets_.end(), [](const Bucket& bucket) {
-        return !bucket.frozen && bucket.members.front().parameter->tied();
-      }));
+  for (auto& [tensor, all] : uses) {
+    const bool used_here =
+        std::any_of(all.begin(), all.end(), [](const Use& use) { return use.bucket >= 0; });
+    if (all.size() > 1 && used_here) ties_.push_back(tie_of(tensor, std::move(all)));
+  }
+}
+
+Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
+  std::sort(uses.begin(), uses.end(),
+            [](const Use& left, const Use& right) { return left.number < right.number; });
+  Tie made;
+  std::set<int> peers;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const Use& use = uses[i];
+    if (use.number != static_cast<int>(i) + 1)
+      throw Error(ExitCode::internal, fmt::format("use {} of {} of {} is declared as number {}",
+                                                  i + 1, uses.size(), tensor, use.number));
+    if (use.bucket < 0) {
+      peers.insert(use.stage);
+      continue;
+    }
+    Bucket& bucket = buckets_[static_cast<size_t>(use.bucket)];
+    SKEIN_CHECK_EQ(bucket.members.size(), size_t{1});
+    bucket.alias = made.home >= 0;
+    if (bucket.alias) bucket.home = made.home;
+    if (made.home < 0) made.home = use.bucket;
+  }
+  made.uses = std::move(uses);
+  made.peers.assign(peers.begin(), peers.end());
+  return made;
 }
 
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
   const Device device = parameters.device();
-  if (!bucket.alias) bucket.values = Tensor::zeros({bucket.size}, parameters.dtype(), device);
   const int levels = bucket.frozen ? 0 : std::countr_zero(static_cast<unsigned>(groups_per_rank_));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level)
@@ -88,7 +125,7 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
     if (!bucket.frozen)
       p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
     const Tensor& values =
-        bucket.alias ? buckets_[static_cast<size_t>(bucket.tied_bucket)].values : bucket.values;
+        bucket.alias ? buckets_[static_cast<size_t>(bucket.home)].values : bucket.values;
     p.value = values.flat(member.begin, p.local.size()).reshape(p.local);
   }
 }
@@ -149,7 +186,7 @@ Work Buckets::reduce(size_t number) {
 void Buckets::finish(bool everywhere) {
   for (size_t b = 0; b < buckets_.size(); ++b)
     if (!buckets_[b].reduced) reduce(b).wait();
-  sum_tied();
+  for (const Tie& tie : ties_) sum_uses(tie);
   for (Bucket& bucket : buckets_) {
     bucket.groups_done = 0;
     bucket.reduced = false;
@@ -176,33 +213,30 @@ void Buckets::sum_over_shards(const Bucket& bucket) {
   }
 }
 
-void Buckets::sum_tied() {
-  for (Bucket& bucket : buckets_) {
-    if (bucket.frozen) continue;
-    if (bucket.alias) {
-      const Tensor into = buckets_[static_cast<size_t>(bucket.tied_bucket)].gradients;
-      on_device(into.device(),
-                [&](auto device) { kernels::accumulate(device, bucket.gradients, into); });
-    } else if (tied_over_stages_ && bucket.members.front().parameter->tied()) {
-      exchange_tied(bucket, 0, false);
-    } else if (tied_over_stages_ && mesh_.first_stage() && bucket.name == "embedding.tokens") {
-      exchange_tied(bucket, mesh_.pp().size() - 1, true);
-    }
-  }
-}
-
-// Both stages add first use + second use, so both copies stay equal to the bit.
-void Buckets::exchange_tied(Bucket& bucket, int peer_stage, bool first_use) {
+// Each stage that has a use adds all of them, first + second + ..., so their copies stay equal to
+// the bit.
+void Buckets::sum_uses(const Tie& tie) {
   constexpr int kTag = 1 << 20;
-  const Within here = Within::part(bucket.name.c_str());
-  const Tensor own = own_part(bucket, bucket.gradients);
-  Tensor theirs = Tensor::empty(own.shape(), own.dtype(), own.device());
-  Work sent = mesh_.pp().send(own, peer_stage, kTag);
-  mesh_.pp().recv(theirs, peer_stage, kTag).wait();
-  sent.wait();
-  const Tensor& left = first_use ? own : theirs;
-  const Tensor& right = first_use ? theirs : own;
-  on_device(own.device(), [&](auto device) { kernels::add(device, left, right, own); });
+  const Bucket& home = buckets_[static_cast<size_t>(tie.home)];
+  if (home.frozen) return;
+  const Within here = Within::part(home.name.c_str());
+  const Tensor own = own_part(home, home.gradients);
+  std::vector<Tensor> parts;
+  std::vector<Work> moves;
+  for (const Use& use : tie.uses) {
+    const bool held = use.bucket >= 0;
+    parts.push_back(held ? own_part(home, buckets_[static_cast<size_t>(use.bucket)].gradients)
+                         : Tensor::empty(own.shape(), own.dtype(), own.device()));
+    for (int peer : tie.peers)
+      if (held) moves.push_back(mesh_.pp().send(parts.back(), peer, kTag));
+  }
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (tie.uses[i].bucket < 0) moves.push_back(mesh_.pp().recv(parts[i], tie.uses[i].stage, kTag));
+  for (Work& move : moves) move.wait();
+  on_device(own.device(), [&](auto device) {
+    for (size_t i = 1; i < parts.size(); ++i) kernels::accumulate(device, parts[i], parts[0]);
+  });
+  if (tie.uses.front().bucket < 0) own.copy_from(parts[0]);
 }
 
 void Buckets::values_changed() {

@@ -10,7 +10,7 @@
 namespace skein {
 
 // Elements [begin, begin + data.size()) of the part of `parameter` that lies here, row-major;
-// `data` [n] holds them. A second use of a tied parameter goes by the name of the first.
+// `data` [n] holds them. All uses of a tensor go by the name of the first.
 Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
                const Tensor& data);
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,20 @@ struct Parameter : WeightMemory {
   // gradient needs a sum over them.
   bool sum_over_shards = false;
   RowKind meets = RowKind::none;
-  int block = -1;       // number in the whole model of the block it belongs to; -1: of none
-  int bucket = 0;       // its number in Parameters::buckets()
-  int chunk = 0;        // model chunk on this rank (interleaved schedules)
-  std::string tied_to;  // the parameter this is a second use of, or ""
+  int block = -1;  // number in the whole model of the block it belongs to; -1: of none
+  int bucket = 0;  // its number in Parameters::buckets()
+  int chunk = 0;   // model chunk on this rank (interleaved schedules)
+  // A tensor may have several uses, on any stages: each is a parameter of its own, alone in its
+  // bucket. All but the first name the first in tied_to and are numbered in the order in which
+  // their gradients are added. They share values where they are on one stage, and stay equal to the
+  // bit elsewhere.
+  std::string tied_to;  // "" for the first use, and where there is one only
+  int use = 1;
 
   Weight weight() const { return *this; }
   bool tied() const { return !tied_to.empty(); }
+  // The name of the tensor, which is that of its first use: of its start values and in checkpoints.
+  const std::string& tensor() const { return tied() ? tied_to : name; }
   // Elements that are not padding; they are the first ones of the part in row-major order for every
   // split that can have padding (vocab).
   int64_t valid_size() const;
@@ -63,6 +71,7 @@ struct ParameterSpec {
   bool sum_over_shards = false;
   std::string tied_to = {};
   double rate = 1;
+  int use = 2;  // of a tied one
   RowKind meets = RowKind::none;
 };
 
@@ -89,9 +98,8 @@ class Parameters {
   void add_cost(ScoreCost cost);
   void add_cost(KeptCost cost);
 
-  // Freezes those whose name, or that of the first use of a tied one, `frozen` holds for. Before
-  // they are given memory.
-  void freeze(const std::function<bool(const std::string& name)>& frozen);
+  // Freezes those for whose tensor's name `frozen` holds. Before they are given memory.
+  void freeze(const std::function<bool(const std::string& tensor)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   // Without gradients none learns.
   void allocate(bool gradients);
@@ -117,6 +125,7 @@ class Parameters {
   int shard_, shards_;
   Device device_;
   std::vector<BucketSpec> buckets_;
+  std::map<std::string, int> bucket_numbers_;
   int bucket_ = -1;  // that was entered last
   int block_ = -1;
   std::deque<Parameter> all_;

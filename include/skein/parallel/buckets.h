@@ -38,9 +38,9 @@ class Buckets {
     Tensor values;        // [size], undefined when `alias`
     Tensor gradients;     // [size], accumulator type; undefined when `frozen`
     bool frozen = false;  // its parameters do not learn
-    // second use of a tied tensor whose first use is on this rank: gradients only
+    // of a tensor of which an earlier use is on this rank, and has the values: gradients only
     bool alias = false;
-    int tied_bucket = -1;         // alias: the bucket of the first use
+    int home = -1;                // alias: the bucket of the first use here
     std::vector<Tensor> pending;  // sums of whole subtrees, one a level of the tree
     int groups_done = 0;          // of this step
     bool reduced = false;         // in this step
@@ -58,7 +58,8 @@ class Buckets {
   // Once its last group is over: sums over data-parallel ranks and tensor-parallel replicas, of the
   // own slice. Collective: all ranks begin, and wait for, these in one order.
   Work reduce(size_t bucket);
-  // Ends the step's sums: reduces what has not been, and adds the uses of tied tensors. Afterwards
+  // Ends the step's sums: reduces what has not been, and adds the uses of each tensor that has
+  // several, in their order, wherever they are. Afterwards
   // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on
   // every rank.
   void finish(bool everywhere);
@@ -83,13 +84,24 @@ class Buckets {
   // tensor parallelism, under every layout. Valid until the next call.
   Tensor gradient_square_sum() const;
   // The same of other numbers: own_slice gives, for a bucket that is not frozen, what stands in
-  // place of the own slice of its gradients. Not asked of second uses.
+  // place of the own slice of its gradients. Not asked of aliases.
   Tensor square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const;
 
   std::vector<Bucket>& all() { return buckets_; }
   const std::vector<Bucket>& all() const { return buckets_; }
 
  private:
+  // A tensor with several uses, some of them here.
+  struct Use {
+    int number;  // of the order in which they are added, from 1
+    int stage;
+    int bucket;  // -1: on another stage
+  };
+  struct Tie {
+    std::vector<Use> uses;   // of all stages, in order
+    std::vector<int> peers;  // other stages that have some
+    int home = -1;           // the bucket of the first use here
+  };
   struct NormPlan {
     Tensor chunks;           // f64, squares of each chunk of all buckets
     Tensor ranges, sums;     // by parameter here: its chunks, and their sum
@@ -98,17 +110,17 @@ class Buckets {
   };
   void build(Parameters& parameters);
   void allocate(Bucket& bucket, Parameters& parameters);
-  void find_ties(Parameters& parameters);
+  void find_ties(const Parameters& parameters);
+  Tie tie_of(const std::string& tensor, std::vector<Use> uses);
   void add_group(Bucket& bucket);
   void gather(const Bucket& bucket, const Tensor& whole);
   void sum_over_shards(const Bucket& bucket);
-  void sum_tied();
-  void exchange_tied(Bucket& bucket, int peer_stage, bool first_use);
+  void sum_uses(const Tie& tie);
   void plan_norm(Device device);
 
   Mesh& mesh_;
   int groups_per_rank_;
-  bool tied_over_stages_ = false;  // the last stage uses the first one's embedding again
+  std::vector<Tie> ties_;  // by the tensors' names, so alike on all stages
   std::vector<Bucket> buckets_;
   NormPlan norm_;
 };

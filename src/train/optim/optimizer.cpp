@@ -129,9 +129,8 @@ void Optimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
     if (count <= 0) continue;
     const Parameter& parameter = *member.parameter;
     const int shard = parameter.split == Split::none ? 0 : shard_;
-    const uint64_t key = derive_key(
-        seed_, fmt::format("rounding {} {}", parameter.tied() ? parameter.tied_to : parameter.name,
-                           shard));
+    const uint64_t key =
+        derive_key(seed_, fmt::format("rounding {} {}", parameter.tensor(), shard));
     on_device(bucket.values.device(), [&](auto device) {
       kernels::stochastic_round(
           device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum},
