@@ -16,15 +16,15 @@ Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chun
                             .start = {Start::normal, spec.deviation},
                             .meets = RowKind::looked_up});
   };
-  parameters.enter("embedding.tokens", chunk);
+  parameters.enter("embedding.tokens", chunk, {Part::embedding});
   tokens_ = table("embedding.tokens.weight", spec.vocab_size, Split::vocab);
   if (spec.positions == Positions::learned) {
-    parameters.enter("embedding.positions", chunk);
+    parameters.enter("embedding.positions", chunk, {Part::embedding});
     positions_ =
         table("embedding.positions.weight", spec.context + spec.position_offset, Split::none);
   }
   if (spec.token_types == 0 && !spec.norm) return;
-  parameters.enter("embedding.rest", chunk);
+  parameters.enter("embedding.rest", chunk, {Part::embedding});
   if (spec.token_types > 0) types_ = table("embedding.types.weight", spec.token_types, Split::none);
   if (!spec.norm) return;
   NormSpec norm = *spec.norm;

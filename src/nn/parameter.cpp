@@ -38,23 +38,23 @@ std::vector<int64_t> Parameter::box_extent() const {
   return extent;
 }
 
-int Parameters::enter(const std::string& bucket, int chunk, int block) {
+int Parameters::enter(const std::string& bucket, int chunk, Part part) {
   const auto [found, is_new] =
       bucket_numbers_.try_emplace(bucket, static_cast<int>(buckets_.size()));
   if (is_new) buckets_.push_back({bucket, chunk});
   bucket_ = found->second;
-  block_ = block;
+  part_ = part;
   SKEIN_CHECK_EQ(buckets_[static_cast<size_t>(bucket_)].chunk, chunk);
   return bucket_;
 }
 
 void Parameters::add_cost(ScoreCost cost) {
-  cost.block = block_;
+  cost.block = part_.block;
   costs_.scores.push_back(cost);
 }
 
 void Parameters::add_cost(KeptCost cost) {
-  cost.block = block_;
+  cost.block = part_.block;
   costs_.kept.push_back(cost);
 }
 
@@ -71,7 +71,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   if (made.tied()) made.use = spec.use;
   made.rate = spec.rate;
   made.meets = spec.meets;
-  made.block = block_;
+  made.part = part_;
   made.bucket = bucket_;
   made.chunk = buckets_[static_cast<size_t>(bucket_)].chunk;
   if (spec.split == Split::none) return made;

@@ -119,7 +119,7 @@ void tell_when_done(const Var& x, const Pass& pass, int bucket) {
 Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
   for (const BlockSpec& spec : blocks) {
     const int number = first + static_cast<int>(blocks_.size());
-    buckets_.push_back(parameters.enter(block_name(number), chunk, number));
+    buckets_.push_back(parameters.enter(block_name(number), chunk, {Part::block, number}));
     blocks_.emplace_back(parameters, number, spec);
   }
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));

@@ -20,6 +20,22 @@ namespace skein {
 // rows past V on the last ranks are padding that is never stored, counted or learned.
 enum class Split { none, columns, rows, vocab };
 
+// What a tensor is part of: said where it is declared, so that nobody has to read its name.
+struct Part {
+  enum Kind {
+    other,
+    embedding,
+    block,
+    final_norm,
+    head,        // over the vocabulary
+    label_head,  // classes, tags, a number
+    value_head,  // a number beside the vocabulary's scores
+    pooler
+  };
+  Kind kind = other;
+  int block_number = 0;  // in the whole model
+};
+
 struct Start {
   enum Kind { zeros, ones, normal } kind = zeros;
   // of normal: element i is N(0, deviation) by philox(seed, name, global index)
@@ -41,7 +57,7 @@ struct Parameter : WeightMemory {
   // gradient needs a sum over them.
   bool sum_over_shards = false;
   RowKind meets = RowKind::none;
-  int block = -1;  // number in the whole model of the block it belongs to; -1: of none
+  Part part = {};  // of a further use: what the first is part of
   int bucket = 0;  // its number in Parameters::buckets()
   int chunk = 0;   // model chunk on this rank (interleaved schedules)
   // A tensor may have several uses, on any stages: each is a parameter of its own, alone in its
@@ -90,7 +106,7 @@ class Parameters {
 
   // Where the next parameters and costs belong, and the number of that bucket. A piece of the model
   // enters its buckets in the order in which its forward pass uses them first.
-  int enter(const std::string& bucket, int chunk, int block = -1);
+  int enter(const std::string& bucket, int chunk, Part part = {});
   const std::vector<BucketSpec>& buckets() const { return buckets_; }
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
@@ -127,7 +143,7 @@ class Parameters {
   std::vector<BucketSpec> buckets_;
   std::map<std::string, int> bucket_numbers_;
   int bucket_ = -1;  // that was entered last
-  int block_ = -1;
+  Part part_;
   std::deque<Parameter> all_;
   Costs costs_;
 };
