@@ -51,7 +51,7 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
                                       const RowsPerToken& rows, double causal) {
   std::map<int, double> made;
   for (const Parameter& p : parameters.all())
-    made[p.part.block] += 6 * rows_per_token(p.meets, rows) * number(p.shape.size());
+    made[p.part.block_number] += 6 * rows_per_token(p.meets, rows) * number(p.shape.size());
   for (const ScoreCost& cost : parameters.costs().scores) {
     const double keys = rows_per_token(cost.keys, rows) * number(length);
     made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * keys;

@@ -49,12 +49,12 @@ int Parameters::enter(const std::string& bucket, int chunk, Part part) {
 }
 
 void Parameters::add_cost(ScoreCost cost) {
-  cost.block = part_.block;
+  cost.block = part_.block_number;
   costs_.scores.push_back(cost);
 }
 
 void Parameters::add_cost(KeptCost cost) {
-  cost.block = part_.block;
+  cost.block = part_.block_number;
   costs_.kept.push_back(cost);
 }
 

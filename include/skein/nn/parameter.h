@@ -33,7 +33,7 @@ struct Part {
     pooler
   };
   Kind kind = other;
-  int block_number = 0;  // in the whole model
+  int block_number = -1;  // in the whole model; -1: of none
 };
 
 struct Start {

@@ -14,16 +14,17 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
       output_scale_(1 / config.width_ratio()) {
   if (!piece.predicts) return;
   if (config.norm_placement == NormPlacement::pre) {
-    parameters.enter("final_norm", piece.chunk);
+    parameters.enter("final_norm", piece.chunk, {Part::final_norm});
     final_norm_.emplace(parameters, trunk_.norm_spec("final_norm"));
   }
-  parameters.enter("head", piece.chunk);
   if (config.head != Head::vocabulary) {
+    parameters.enter("head", piece.chunk, {Part::label_head});
     classifier_.emplace(parameters,
                         LinearSpec{"classifier", config.d_model, config.labels, Split::none, false,
                                    config.head_deviation(), false, 1, RowKind::places});
     return;
   }
+  parameters.enter("head", piece.chunk, {config.tie_embeddings ? Part::embedding : Part::head});
   const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
   head_ = &parameters.add({.name = "head.weight",
                            .shape = {config.vocab_size, config.d_model},
@@ -32,7 +33,7 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
                            .tied_to = tied_to,
                            .meets = RowKind::places});
   if (!config.own.get<GptOptions>().value_head) return;
-  parameters.enter("value", piece.chunk);
+  parameters.enter("value", piece.chunk, {Part::value_head});
   value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true,
                                         config.head_deviation(), false, 1, RowKind::places});
 }
