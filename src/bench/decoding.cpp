@@ -35,9 +35,9 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
   Yardsticks yardsticks(local.parameters().device(), config);
   double weights = 0;
   for (const Parameter& p : local.parameters().all())
-    if (p.name != "embedding.positions.weight" &&
-        (!p.name.starts_with("embedding.tokens") || run.model.tie_embeddings))
-      weights += p.tied() ? 0 : static_cast<double>(p.value.bytes());
+    // Rows are looked up in the embedding's tables; a head that is one of them reads it whole.
+    if (p.tied() || p.part.kind != Part::embedding || p.shape.rank() == 1)
+      weights += static_cast<double>(p.value.bytes());
   figures.title(fmt::format(
       "decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
       config.prompt, name_of(run.precision())));

@@ -14,6 +14,8 @@ Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begi
   return piece;
 }
 
+std::string weight_name(const std::string& tensor) { return "param/" + tensor; }
+
 std::vector<Piece> parameter_pieces(const Parameters& parameters) {
   std::vector<Piece> pieces;
   for (const Parameter& parameter : parameters.all())

@@ -87,8 +87,8 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   return made;
 }
 
-void Parameters::freeze(const std::function<bool(const std::string& tensor)>& frozen) {
-  for (Parameter& p : all_) p.learns = !frozen(p.tensor());
+void Parameters::freeze(const std::function<bool(const Parameter&)>& frozen) {
+  for (Parameter& p : all_) p.learns = !frozen(p);
 }
 
 void Parameters::allocate(bool gradients) {

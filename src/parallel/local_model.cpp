@@ -18,9 +18,9 @@ void connect(Mesh& mesh, Device device, double timeout) {
   connect_devices(mesh.pp(), device, {"pipeline", true}, watchdog);
 }
 
-bool is_frozen(const std::string& name, int64_t layers, int64_t of) {
-  if (name.starts_with("block.")) return std::stoll(name.substr(6)) < layers;
-  return name.starts_with("embedding.") || (layers == of && name.starts_with("final_norm."));
+bool is_frozen(const Part& part, int64_t layers, int64_t of) {
+  if (part.kind == Part::block) return part.block_number < layers;
+  return part.kind == Part::embedding || (layers == of && part.kind == Part::final_norm);
 }
 
 // Whether more than the frozen tensors, and second uses of them, is left.
@@ -28,7 +28,7 @@ bool learns_beside(const ModelConfig& config, int64_t layers) {
   Parameters all(DType::f32, 0, 1);
   describe(config, whole_piece(config), all);
   return std::any_of(all.all().begin(), all.all().end(), [&](const Parameter& p) {
-    return !is_frozen(p.tied() ? p.tied_to : p.name, layers, config.n_layers);
+    return !is_frozen(p.part, layers, config.n_layers);
   });
 }
 
@@ -77,7 +77,7 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
   if (last_) objective_ = last_->objective();
   if (frozen_layers >= 0)
     parameters_.freeze(
-        [&](const std::string& name) { return is_frozen(name, frozen_layers, config.n_layers); });
+        [&](const Parameter& p) { return is_frozen(p.part, frozen_layers, config.n_layers); });
 }
 
 PipelineModel LocalModel::pipeline_model() const {

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 
 namespace skein {
@@ -25,13 +26,10 @@ void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const
            Group& world) {
   const auto held = checkpoint_tensors(from, world);
   std::string anew;
-  std::vector<Piece> targets = replica.optimizer().pieces(false);
-  std::erase_if(targets, [&](const Piece& piece) {
-    if (!piece.name.starts_with("param/")) return true;
-    const std::string tensor = piece.name.substr(6);
-    const bool begins = task.begins_anew(tensor, held.contains(piece.name), notes);
-    if (begins) anew += tensor + "\n";
-    return begins;
+  const auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
+    const bool begins = task.begins_anew(p.part, held.contains(weight_name(p.tensor())), notes);
+    if (begins) anew += p.tensor() + "\n";
+    return !begins;
   });
   load_checkpoint(from, targets, false, world);
   replica.optimizer().loaded(0);

@@ -28,7 +28,7 @@ void take_best(const RunState& stored, RunState& state) {
 }
 
 void keep_if_best(RunState& state, double quality, CheckpointStore* store,
-                  const std::function<std::vector<Piece>()>& pieces,
+                  const std::function<std::vector<Piece>()>& weights,
                   const std::function<std::string()>& metadata) {
   if (!std::isfinite(quality)) quality = std::numeric_limits<double>::lowest();
   const bool better = state.best_step < 0 || quality > state.best_quality;
@@ -45,10 +45,9 @@ void keep_if_best(RunState& state, double quality, CheckpointStore* store,
   state.best_quality = quality;
   state.best_step = state.step;
   if (!store) return;
-  std::vector<Piece> weights = pieces();
-  std::erase_if(weights, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
+  const std::vector<Piece> own = weights();
   try {
-    store->save(state.step, weights, metadata());
+    store->save(state.step, own, metadata());
   } catch (const Error& error) {
     if (error.code() == ExitCode::superseded) throw;
     log::warn("the best weights so far, of step {}, are not kept: {}", state.step, error.what());

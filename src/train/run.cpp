@@ -133,7 +133,7 @@ void Run::evaluate(Learner& learner) {
   folder_.record(state_.step, scores_.values);
   if (compares_)
     keep_if_best(
-        state_, scores_.quality, best_.get(), [&] { return learner.best_tensors(); },
+        state_, scores_.quality, best_.get(), [&] { return learner.best_weights(); },
         [&] { return learner.state_text(); });
   evaluated_step_ = state_.step;
 }

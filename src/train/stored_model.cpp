@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/models/description.h"
 #include "skein/train/run_state.h"
@@ -19,7 +20,7 @@ std::string text_of(const std::vector<int64_t>& dims) { return Shape(dims).str()
 // `name` is that of the model, without the folder of the weights.
 void check_tensor(const std::string& name, const std::vector<int64_t>& shape,
                   const TensorShapes& held, const std::string& origin) {
-  const auto found = held.find("param/" + name);
+  const auto found = held.find(weight_name(name));
   if (found == held.end()) refuse(origin, fmt::format("there is no {}", name));
   if (found->second != shape)
     refuse(origin,
@@ -50,7 +51,7 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
   for (int i = 0; i < last; ++i) {
     const TensorShapes block = tensor_shapes(model, {i, i + 1, false, false, 0});
     if (std::none_of(block.begin(), block.end(),
-                     [&](const auto& tensor) { return held.contains("param/" + tensor.first); }))
+                     [&](const auto& tensor) { return held.contains(weight_name(tensor.first)); }))
       refuse(origin,
              fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
     check_all(block);

@@ -52,7 +52,7 @@ class Trainer : private Learner {
   bool evaluates_end() const override { return true; }
   Scores score(Meeting& meeting) override { return task_.validate(judged(&meeting)); }
   std::vector<Piece> tensors() override { return replica_->optimizer().pieces(true); }
-  std::vector<Piece> best_tensors() override { return tensors(); }
+  std::vector<Piece> best_weights() override { return replica_->optimizer().weights(true); }
   std::string state_text() override;
   // meeting: where it may be interrupted.
   Judged judged(Meeting* meeting = nullptr) {
@@ -149,9 +149,8 @@ void Trainer::load(const RunState& stored) {
       "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
       path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
   const std::string changes = compare_with_stored(stored, config_, run_.state().tokenizer, path);
-  std::vector<Piece> targets = replica_->optimizer().pieces(false);
-  if (weights_only)
-    std::erase_if(targets, [](const Piece& piece) { return !piece.name.starts_with("param/"); });
+  const Optimizer& optimizer = replica_->optimizer();
+  const auto targets = weights_only ? optimizer.weights(false) : optimizer.pieces(false);
   load_checkpoint(*resume_from_, targets, !weights_only, run_.world());
   replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);
   run_.state().imported = stored.imported;

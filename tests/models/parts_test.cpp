@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "skein/models/bert.h"
-#include "skein/models/gpt.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {
@@ -64,7 +64,7 @@ TEST(Parts, OfDecoders) {
 
 TEST(Parts, OfEncoders) {
   ModelConfig c = small();
-  c.architecture = Architecture::bert;
+  c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
   c.pooler = c.embedding_norm = true;

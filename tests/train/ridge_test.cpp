@@ -25,7 +25,7 @@ TEST(Ridge, IsTheGradientAndTheLossOfAllThatLearns) {
     parameters.add({"vector", {77}, Split::none, {Start::ones}});
     parameters.enter("frozen", 0);
     parameters.add({"still", {9}, Split::none, {Start::ones}});
-    parameters.freeze([](const std::string& name) { return name == "still"; });
+    parameters.freeze([](const Parameter& p) { return p.name == "still"; });
     Buckets buckets(parameters, mesh, 1);
     parameters.initialize(3);
     const double squares = square_sum(parameters) - 9;

@@ -14,6 +14,9 @@ namespace skein {
 Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
                const Tensor& data);
 
+// The name of a tensor's values in a checkpoint.
+std::string weight_name(const std::string& tensor);
+
 // The whole local part of every parameter under "param/": what a model without an optimizer loads.
 std::vector<Piece> parameter_pieces(const Parameters& parameters);
 

@@ -114,8 +114,8 @@ class Parameters {
   void add_cost(ScoreCost cost);
   void add_cost(KeptCost cost);
 
-  // Freezes those for whose tensor's name `frozen` holds. Before they are given memory.
-  void freeze(const std::function<bool(const std::string& tensor)>& frozen);
+  // Freezes those for which `frozen` holds. Before they are given memory.
+  void freeze(const std::function<bool(const Parameter&)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   // Without gradients none learns.
   void allocate(bool gradients);

@@ -19,11 +19,11 @@ void take_best(const RunState& stored, RunState& state);
 
 // Collective. Compares an evaluation at state.step with those before, which is counted in state,
 // and commits the weights of a better one to `store`; null: it is only counted. A quality that is
-// not finite is the lowest. pieces: of which the parameters are taken; metadata: of the state as it
-// is then. A disk that fails leaves the earlier best in place, as does a step without a finite
-// gradient, with a warning.
+// not finite is the lowest. weights: those of this rank; metadata: of the state as it is then. A
+// disk that fails leaves the earlier best in place, as does a step without a finite gradient, with
+// a warning.
 void keep_if_best(RunState& state, double quality, CheckpointStore* store,
-                  const std::function<std::vector<Piece>()>& pieces,
+                  const std::function<std::vector<Piece>()>& weights,
                   const std::function<std::string()>& metadata);
 
 }  // namespace skein

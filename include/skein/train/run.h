@@ -42,9 +42,10 @@ class Learner {
   virtual bool evaluation_due() const = 0;
   virtual bool evaluates_end() const = 0;
   virtual Scores score(Meeting& meeting) = 0;
-  // What a checkpoint holds of it, to go on from, and the part that is kept of the best.
+  // What a checkpoint holds of it, to go on from, and the weights that are kept where they are the
+  // best.
   virtual std::vector<Piece> tensors() = 0;
-  virtual std::vector<Piece> best_tensors() = 0;
+  virtual std::vector<Piece> best_weights() = 0;
   // The run's state with its own, as checkpoints hold it.
   virtual std::string state_text() = 0;
   // Its files outlive a loss of power from here on.

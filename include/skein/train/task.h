@@ -84,12 +84,11 @@ class Task {
   }
   // Whether checkpoint.load is another task's model, from whose weights this one begins.
   virtual bool adapts() const { return false; }
-  // Of an adapting task: whether this tensor of the model ("classifier.bias") keeps its start
-  // values, whatever checkpoint.load, which has these notes, holds; in_checkpoint: a tensor of that
-  // name.
-  virtual bool begins_anew(const std::string& tensor, bool in_checkpoint,
-                           const std::string& notes) const {
-    static_cast<void>(tensor), static_cast<void>(in_checkpoint), static_cast<void>(notes);
+  // Of an adapting task: whether a tensor of this part of the model keeps its start values instead
+  // of those of checkpoint.load. in_checkpoint: whether that holds a tensor of its name; notes: of
+  // the task that made it.
+  virtual bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+    static_cast<void>(part), static_cast<void>(in_checkpoint), static_cast<void>(notes);
     return false;
   }
 };

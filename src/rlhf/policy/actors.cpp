@@ -1,5 +1,6 @@
 #include "actors.h"
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 
@@ -43,17 +44,12 @@ std::vector<Piece> named(std::vector<Piece> pieces, const std::string& prefix) {
   return pieces;
 }
 
-bool is_weight(const Piece& piece) { return piece.name.starts_with("param/"); }
-
 // The weights of a replica that a checkpoint has; its others keep their start values, which only a
 // new head may.
-void load_weights(Replica& replica, const CheckpointInfo& from, const std::string& head,
-                  Mesh& mesh) {
+void load_weights(Replica& replica, const CheckpointInfo& from, Part::Kind head, Mesh& mesh) {
   const auto held = checkpoint_tensors(from, mesh.world());
-  std::vector<Piece> targets = replica.optimizer().pieces(false);
-  std::erase_if(targets, [&](const Piece& piece) {
-    return !is_weight(piece) ||
-           (piece.name.starts_with("param/" + head) && !held.contains(piece.name));
+  const auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
+    return p.part.kind != head || held.contains(weight_name(p.tensor()));
   });
   load_checkpoint(from, targets, false, mesh.world());
   replica.optimizer().loaded(0);
@@ -110,10 +106,10 @@ Learning Actors::policy_learning() const {
 }
 
 void Actors::begin(const CriticStart& critic) {
-  load_weights(*policy_, tuning_.start, "value.", mesh_);
+  load_weights(*policy_, tuning_.start, Part::value_head, mesh_);
   if (config_.ppo.ema > 0) policy_->optimizer().begin_mean();
   if (!critic_) return;
-  load_weights(*critic_, critic.from ? *critic.from : tuning_.start, "classifier.", mesh_);
+  load_weights(*critic_, critic.from ? *critic.from : tuning_.start, Part::label_head, mesh_);
   if (critic.from) log::info("the critic begins with the weights of {}", critic.from->path);
 }
 

@@ -66,7 +66,7 @@ class Tuner : private Learner {
   bool evaluates_end() const override { return false; }
   Scores score(Meeting& meeting) override { return held_out_->evaluate(meeting); }
   std::vector<Piece> tensors() override { return actors_->pieces(true); }
-  std::vector<Piece> best_tensors() override { return actors_->policy().optimizer().pieces(true); }
+  std::vector<Piece> best_weights() override { return actors_->policy().optimizer().weights(true); }
   std::string state_text() override;
   void sync() override {
     if (rollouts_) rollouts_->sync(run_.claim());

@@ -239,9 +239,8 @@ void RewardTask::check_notes(const std::string& notes, const std::string& origin
 }
 
 // A reward model's head is kept.
-bool RewardTask::begins_anew(const std::string& tensor, bool in_checkpoint,
-                             const std::string& notes) const {
-  return tensor.starts_with("classifier.") &&
+bool RewardTask::begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+  return part.kind == Part::label_head &&
          (!in_checkpoint || !reward_head(notes, "checkpoint.load"));
 }
 

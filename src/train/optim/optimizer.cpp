@@ -172,6 +172,17 @@ std::vector<Piece> Optimizer::pieces(bool own) const {
   return all;
 }
 
+std::vector<Piece> Optimizer::weights(bool own,
+                                      const std::function<bool(const Parameter&)>& wanted) const {
+  std::vector<Piece> all;
+  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                     int64_t count) {
+    if (!wanted || wanted(parameter))
+      all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+  });
+  return all;
+}
+
 std::vector<Piece> Optimizer::mean_pieces() const {
   std::vector<Piece> all;
   each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,

@@ -24,8 +24,7 @@ class LabelTask : public Task {
   std::string notes() const override { return to_json(head_, training_->checksum()); }
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const std::string& tensor, bool in_checkpoint,
-                   const std::string& notes) const override;
+  bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const override;
 
   void complete(PretrainConfig& config, double epochs) const;
 
@@ -135,10 +134,9 @@ void LabelTask::check_notes(const std::string& notes, const std::string& origin)
 }
 
 // A head is kept where it says the same labels.
-bool LabelTask::begins_anew(const std::string& tensor, bool in_checkpoint,
-                            const std::string& notes) const {
-  if (tensor.starts_with("pooler.")) return !in_checkpoint;
-  if (!tensor.starts_with("classifier.")) return false;
+bool LabelTask::begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+  if (part.kind == Part::pooler) return !in_checkpoint;
+  if (part.kind != Part::label_head) return false;
   const auto before = label_head(notes, "checkpoint.load");
   return !in_checkpoint || !before || before->kind != head_.kind || before->labels != head_.labels;
 }

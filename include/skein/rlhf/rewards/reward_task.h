@@ -75,8 +75,7 @@ class RewardTask : public Task {
   std::string measured_notes(const Judged& model) const override;
   void check_notes(const std::string& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const std::string& tensor, bool in_checkpoint,
-                   const std::string& notes) const override;
+  bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const override;
 
   // Of the latest validation; without prompts before there was one.
   const PreferenceReport& report() const { return report_; }

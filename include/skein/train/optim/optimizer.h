@@ -49,6 +49,9 @@ class Optimizer {
   // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
   // rank, to save; else all that is held here, to load into.
   std::vector<Piece> pieces(bool own) const;
+  // The values among them, of the parameters that are wanted; empty: of all.
+  std::vector<Piece> weights(bool own,
+                             const std::function<bool(const Parameter&)>& wanted = {}) const;
   // The running mean in place of the values, to save: a model of its own.
   std::vector<Piece> mean_pieces() const;
   // The running mean begins with the values as they are.
