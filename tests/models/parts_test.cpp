@@ -52,10 +52,10 @@ TEST(Parts, OfDecoders) {
   EXPECT_EQ(checked_parts<Gpt>(c), (Kinds{Part::embedding, Part::block, Part::final_norm}))
       << "the head is the embedding";
   c.tie_embeddings = false;
-  c.value_head = true;
+  c.own.get<GptOptions>().value_head = true;
   EXPECT_EQ(checked_parts<Gpt>(c),
             (Kinds{Part::embedding, Part::block, Part::final_norm, Part::head, Part::value_head}));
-  c.value_head = false;
+  c.own.get<GptOptions>().value_head = false;
   c.head = Head::sequence;
   c.labels = 3;
   EXPECT_EQ(checked_parts<Gpt>(c),
@@ -67,7 +67,7 @@ TEST(Parts, OfEncoders) {
   c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;
-  c.pooler = c.embedding_norm = true;
+  bert_options(c).pooler = c.embedding_norm = true;
   c.token_types = 2;
   for (bool tied : {true, false}) {
     c.tie_embeddings = tied;

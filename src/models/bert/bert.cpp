@@ -59,7 +59,10 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
   if (bert_options(c).pooler)
     pooler_.emplace(parameters,
                     whole_linear(c, "pooler", c.d_model, pooler_deviation(c), RowKind::samples));
-  if (c.head == Head::vocabulary) return add_vocabulary_head(c, piece.chunk, parameters);
+  if (c.head == Head::vocabulary) {
+    add_vocabulary_head(c, piece.chunk, parameters);
+    return;
+  }
   parameters.enter("head", piece.chunk, {Part::label_head});
   classifier_.emplace(parameters,
                       whole_linear(c, "classifier", c.labels, c.head_deviation(),
