@@ -65,10 +65,10 @@ Batch every_field(int32_t first) {
   Batch batch;
   for_each_field(
       [&](const FieldKind& kind, Tensor& part) {
-        if (kind.second == Dim::none)
+        if (kind.second == FieldDim::none)
           part = Tensor::zeros({2}, DType::i32);
         else
-          part = filled(2, kind.second == Dim::token ? 40 : 20, 0);
+          part = filled(2, kind.second == FieldDim::token ? 40 : 20, 0);
         for (int32_t& number : part.span<int32_t>()) number = first++;
       },
       batch);
@@ -92,7 +92,7 @@ TEST(BatchFields, AllHaveTheRowsThatAreCutOut) {
   const Batch whole = every_field(0), second = batch_rows(whole, 1, 2);
   for_each_field(
       [](const FieldKind& kind, const Tensor& of, const Tensor& made) {
-        ASSERT_EQ(made.defined(), kind.first == Dim::sample);
+        ASSERT_EQ(made.defined(), kind.first == FieldDim::sample);
         if (made.defined()) {
           EXPECT_EQ(numbers_of(made), numbers_of(of.rows(1, 2)));
         }
@@ -111,12 +111,12 @@ std::vector<int32_t> first_of(const Tensor& x, int64_t count) {
 TEST(BatchFields, AreAllTrimmedEachSideByItsOwnLength) {
   const Batch whole = every_field(0), made = trimmed(whole, 8);
   for (const auto& field : kSequenceFields) {
-    if (field.kind.second != Dim::token) continue;
+    if (field.kind.second != FieldDim::token) continue;
     EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 16));
     EXPECT_EQ(numbers_of(made.source.*field.tensor), first_of(whole.source.*field.tensor, 24));
   }
   for (const auto& field : kBatchFields) {
-    if (field.kind.second != Dim::place) continue;
+    if (field.kind.second != FieldDim::place) continue;
     EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 8));
   }
   EXPECT_EQ(numbers_of(made.lengths), numbers_of(whole.lengths));
@@ -127,7 +127,7 @@ TEST(BatchFields, AreAllPlaced) {
   const Batch whole = every_field(0), made = placed(whole, {});
   for_each_field(
       [](const FieldKind& kind, const Tensor& of, const Tensor& there) {
-        if (kind.first == Dim::sample) {
+        if (kind.first == FieldDim::sample) {
           EXPECT_EQ(numbers_of(there), numbers_of(of));
         }
       },
@@ -144,7 +144,7 @@ TEST(BatchFields, OnTheDeviceAreAllRecordedAndTakenOver) {
   for_each_field(
       [](const FieldKind& kind, const Tensor& given, const Tensor& own) {
         EXPECT_EQ(numbers_of(own), numbers_of(given));
-        EXPECT_EQ(own.bytes_data() == given.bytes_data(), kind.home == Home::host);
+        EXPECT_EQ(own.bytes_data() == given.bytes_data(), kind.home == FieldHome::host);
       },
       first, recorded);
   const Batch next = every_field(1000);
@@ -152,7 +152,7 @@ TEST(BatchFields, OnTheDeviceAreAllRecordedAndTakenOver) {
   copy_bytes(next, recorded);
   for_each_field(
       [](const FieldKind& kind, const Tensor& given, const Tensor& own) {
-        if (kind.home == Home::device) {
+        if (kind.home == FieldHome::device) {
           EXPECT_EQ(numbers_of(own), numbers_of(given));
         }
       },

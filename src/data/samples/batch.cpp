@@ -62,14 +62,14 @@ void trim_tokens(Sequence& sequence, int64_t multiple) {
                 length = sequence.length(), kept = rounded_length(longest, multiple, length);
   SKEIN_CHECK(longest <= length);
   for (const auto& field : kSequenceFields)
-    if (field.kind.second == Dim::token) keep_columns(sequence.*field.tensor, length, kept);
+    if (field.kind.second == FieldDim::token) keep_columns(sequence.*field.tensor, length, kept);
 }
 
 void trim_places(Batch& batch) {
   const int64_t places = batch.places.dim(1),
                 kept = rounded_length(most_places(batch.places), kPlaceMultiple, places);
   for (const auto& field : kBatchFields)
-    if (field.kind.second == Dim::place) keep_columns(batch.*field.tensor, places, kept);
+    if (field.kind.second == FieldDim::place) keep_columns(batch.*field.tensor, places, kept);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Batch batch_rows(const Batch& batch, int64_t begin, int64_t end) {
   Batch rows;
   for_each_field(
       [&](const FieldKind& kind, const Tensor& from, Tensor& to) {
-        if (kind.first == Dim::sample && from.defined()) to = from.rows(begin, end);
+        if (kind.first == FieldDim::sample && from.defined()) to = from.rows(begin, end);
       },
       batch, rows);
   return rows;
@@ -108,7 +108,7 @@ Batch placed(const Batch& batch, Device device) {
   if (made.places.defined()) number_places(made);
   for_each_field(
       [&](const FieldKind& kind, Tensor& part) {
-        if (kind.home == Home::device && part.defined()) part = part.to(device);
+        if (kind.home == FieldHome::device && part.defined()) part = part.to(device);
       },
       made);
   return made;
@@ -118,7 +118,7 @@ Batch with_own_bytes(const Batch& batch) {
   Batch made = batch;
   for_each_field(
       [](const FieldKind& kind, Tensor& part) {
-        if (kind.home == Home::device && part.defined()) part = part.clone();
+        if (kind.home == FieldHome::device && part.defined()) part = part.clone();
       },
       made);
   return made;
@@ -138,7 +138,7 @@ void copy_bytes(const Batch& from, const Batch& to) {
   SKEIN_CHECK(same_shapes(from, to));
   for_each_field(
       [](const FieldKind& kind, const Tensor& source, const Tensor& target) {
-        if (kind.home == Home::device && source.defined()) target.copy_from(source);
+        if (kind.home == FieldHome::device && source.defined()) target.copy_from(source);
       },
       from, to);
 }

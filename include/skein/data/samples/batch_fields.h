@@ -9,39 +9,40 @@
 namespace skein {
 
 // What a dim of a field counts. `none`: there is no such dim, or it counts nothing of a sample.
-enum class Dim { none, sample, token, place };
+enum class FieldDim { none, sample, token, place };
 // Where placed() puts a field: weights and what else weighs losses is read on the host.
-enum class Home { device, host };
+enum class FieldHome { device, host };
 
 struct FieldKind {
-  Dim first, second;  // third dims are of each place or token
-  Home home;
+  FieldDim first, second;  // third dims are of each place or token
+  FieldHome home;
 };
 
 template <class Of>
-struct Field {
+struct BatchField {
   Tensor Of::*tensor;
   FieldKind kind;
 };
 
-inline constexpr Field<Sequence> kSequenceFields[] = {
-    {&Sequence::tokens, {Dim::sample, Dim::token, Home::device}},
-    {&Sequence::positions, {Dim::sample, Dim::token, Home::device}},
-    {&Sequence::segments, {Dim::sample, Dim::token, Home::device}},
-    {&Sequence::types, {Dim::sample, Dim::token, Home::device}},
-    {&Sequence::lengths, {Dim::sample, Dim::none, Home::host}},
+inline constexpr BatchField<Sequence> kSequenceFields[] = {
+    {&Sequence::tokens, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::positions, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::segments, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::types, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::lengths, {FieldDim::sample, FieldDim::none, FieldHome::host}},
 };
 
-inline constexpr Field<Batch> kBatchFields[] = {
-    {&Batch::targets, {Dim::sample, Dim::place, Home::device}},
-    {&Batch::weights, {Dim::sample, Dim::place, Home::host}},
-    {&Batch::sample_ids, {Dim::sample, Dim::none, Home::device}},
-    {&Batch::places, {Dim::sample, Dim::place, Home::device}},
-    {&Batch::pair_labels, {Dim::sample, Dim::none, Home::device}},
-    {&Batch::values, {Dim::sample, Dim::place, Home::device}},
-    {&Batch::known, {Dim::sample, Dim::place, Home::host}},
-    {&Batch::place_rows, {Dim::none, Dim::none, Home::device}},  // placed() makes them anew
-    {&Batch::row_places, {Dim::none, Dim::none, Home::device}},
+inline constexpr BatchField<Batch> kBatchFields[] = {
+    {&Batch::targets, {FieldDim::sample, FieldDim::place, FieldHome::device}},
+    {&Batch::weights, {FieldDim::sample, FieldDim::place, FieldHome::host}},
+    {&Batch::sample_ids, {FieldDim::sample, FieldDim::none, FieldHome::device}},
+    {&Batch::places, {FieldDim::sample, FieldDim::place, FieldHome::device}},
+    {&Batch::pair_labels, {FieldDim::sample, FieldDim::none, FieldHome::device}},
+    {&Batch::values, {FieldDim::sample, FieldDim::place, FieldHome::device}},
+    {&Batch::known, {FieldDim::sample, FieldDim::place, FieldHome::host}},
+    // Made anew by placed().
+    {&Batch::place_rows, {FieldDim::none, FieldDim::none, FieldHome::device}},
+    {&Batch::row_places, {FieldDim::none, FieldDim::none, FieldHome::device}},
 };
 
 static_assert(sizeof(Sequence) == std::size(kSequenceFields) * sizeof(Tensor),
