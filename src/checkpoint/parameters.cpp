@@ -24,4 +24,10 @@ std::vector<Piece> parameter_pieces(const Parameters& parameters) {
   return pieces;
 }
 
+void load_weights(const CheckpointInfo& from, Parameters& parameters, Group& world) {
+  parameters.allocate(false);
+  load_checkpoint(from, parameter_pieces(parameters), false, world);
+  parameters.values_changed();
+}
+
 }  // namespace skein

@@ -72,8 +72,7 @@ Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Ba
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
   const auto model = config.architecture->piece(config, whole_piece(config), false, parameters);
-  parameters.allocate(false);
-  load_checkpoint(info, parameter_pieces(parameters), false, *alone);
+  load_weights(info, parameters, *alone);
   Pass pass;
   pass.tp = alone.get();
   pass.batch = &batch;

@@ -179,8 +179,7 @@ std::vector<double> scores_of(const std::string& path) {
   const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
   Parameters parameters(DType::f32, 0, 1);
   const Bert bert(model, {0, static_cast<int>(model.n_layers), true, true, 0}, false, parameters);
-  parameters.allocate(false);
-  load_checkpoint(info, parameter_pieces(parameters), false, *alone);
+  load_weights(info, parameters, *alone);
   Batch batch;
   batch.tokens = Tensor::from(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {3, 4});
   batch.positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, {3, 4});

@@ -36,8 +36,7 @@ Tensor logits_of(const std::string& path) {
   const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
   Parameters parameters(DType::f32, 0, 1);
   const Gpt gpt(model, {0, static_cast<int>(model.n_layers), true, true, 0}, false, parameters);
-  parameters.allocate(false);
-  load_checkpoint(info, parameter_pieces(parameters), false, *alone);
+  load_weights(info, parameters, *alone);
   Batch batch;
   batch.tokens = Tensor::from(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6}, {1, 8});
   batch.positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}, {1, 8});

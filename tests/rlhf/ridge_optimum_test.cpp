@@ -88,9 +88,7 @@ std::vector<Vector> differences_in(const std::string& run, const ModelConfig& mo
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     LocalModel local(model, {}, mesh, DType::f32);
-    local.parameters().allocate(false);
-    load_checkpoint(*find_checkpoint(run, world), parameter_pieces(local.parameters()), false,
-                    world);
+    load_weights(*find_checkpoint(run, world), local.parameters(), world);
     const Pooled last(Pool::last);
     PipelineModel pieces = local.pipeline_model();
     pieces.objective = &last;

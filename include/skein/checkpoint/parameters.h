@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/piece.h"
 #include "skein/nn/parameter.h"
 
@@ -19,5 +20,9 @@ std::string weight_name(const std::string& tensor);
 
 // The whole local part of every parameter under "param/": what a model without an optimizer loads.
 std::vector<Piece> parameter_pieces(const Parameters& parameters);
+
+// Collective. Gives the parameters memory, none for gradients, and fills them from a checkpoint.
+// Errors as load_checkpoint.
+void load_weights(const CheckpointInfo& from, Parameters& parameters, Group& world);
 
 }  // namespace skein

@@ -18,10 +18,8 @@ FrozenPolicy::FrozenPolicy(const ModelConfig& model, const ParallelConfig& paral
     : mesh_(mesh),
       model_(model, parallel, mesh, dtype),
       pipeline_(mesh, telling(model_, rules), ScheduleKind::gpipe) {
-  model_.parameters().allocate(false);
-  load_checkpoint(weights, parameter_pieces(model_.parameters()), false, mesh.world());
+  load_weights(weights, model_.parameters(), mesh.world());
   model_.parameters().keep_packed();
-  model_.parameters().values_changed();
 }
 
 Judged FrozenPolicy::judged(int64_t batch) { return {pipeline_, model_.pass(), mesh_, batch}; }

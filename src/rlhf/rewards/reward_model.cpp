@@ -43,9 +43,7 @@ RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dt
       batch_(batch),
       multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
-  local_.parameters().allocate(false);
-  load_checkpoint(opened.info, parameter_pieces(local_.parameters()), false, mesh.world());
-  local_.parameters().values_changed();
+  load_weights(opened.info, local_.parameters(), mesh.world());
 }
 
 PipelineModel RewardModel::pieces() {
