@@ -2,9 +2,7 @@
 
 #include "skein/core/error.h"
 #include "skein/train/run_folder.h"
-#include "skein/train/run_state.h"
 
-#include "label_model.h"
 #include "long_run.h"
 
 namespace skein {
@@ -32,10 +30,11 @@ AdaptedRun start_of(const PretrainConfig& c, Group& world) {
   auto claim = RunFolder::claim(c.run, world);
   if (claim)
     if (const auto own = find_own_checkpoint(c.run, world))
-      return {{}, source_of(*own, world), true, std::move(claim)};
+      return {{}, trained_model(*own, world), true, std::move(claim)};
   require(!c.checkpoint.load.empty(),
           "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return {{}, open_source(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};
+  return {
+      {}, open_trained_model(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};
 }
 
 void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {
@@ -65,7 +64,7 @@ AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Gr
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);
   take_model(c, run.source.model, run.given);
-  check_tokenizer(run.source);
+  require_tokenizer(run.source);
   return run;
 }
 

@@ -7,6 +7,7 @@
 
 #include "skein/checkpoint/claim.h"
 #include "skein/train/config.h"
+#include "skein/train/trained_model.h"
 
 #include "command.h"
 
@@ -18,7 +19,7 @@ bool parse_run(Options& options, const std::vector<std::string>& args, const Pre
 
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key
-  Source source;         // the run's own checkpoint where it has one, else the one it begins from
+  TrainedModel source;   // the run's own checkpoint where it has one, else the one it begins from
   bool goes_on = false;  // it is its own
   std::unique_ptr<RunClaim> claim = {};  // of run.dir, for train()
 };

@@ -4,13 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/kernels/threads.h"
 #include "skein/parallel/layout.h"
-#include "skein/train/run_state.h"
-#include "skein/train/run_weights.h"
 
 namespace skein {
 namespace {
@@ -56,28 +53,6 @@ std::unique_ptr<Group> begin_world() {
   const int cores = cores_per_rank(*world);
   if (!std::getenv("OMP_NUM_THREADS")) kernels::set_threads(cores);
   return world;
-}
-
-Source open_source(const std::string& path, Group& world, const std::string& option) {
-  require(!path.empty(),
-          "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
-  const auto info = find_weights(path, world);
-  require(info.has_value(), "{}={}", option, no_checkpoint(path));
-  return source_of(*info, world);
-}
-
-Source source_of(const CheckpointInfo& info, Group& world) {
-  const RunState state = run_state(info.metadata, info.path);
-  const ModelConfig model = stored_model(state, info.path);
-  check_held(model, info, world);
-  return {info,         model,         stored_masks(state, info.path), state.tokenizer, state.notes,
-          state.config, state.imported};
-}
-
-void load_weights(const Source& source, LocalModel& local, Mesh& mesh) {
-  local.parameters().allocate(false);
-  load_checkpoint(source.info, parameter_pieces(local.parameters()), false, mesh.world());
-  local.parameters().values_changed();
 }
 
 }  // namespace skein

@@ -4,18 +4,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "skein/checkpoint/checkpoint.h"
-#include "skein/comm/mesh.h"
+#include "skein/comm/group.h"
 #include "skein/core/options/options.h"
-#include "skein/data/samples/masking.h"
-#include "skein/models/config.h"
 #include "skein/parallel/layout.h"
-#include "skein/parallel/local_model.h"
 
 namespace skein {
 
@@ -52,27 +47,5 @@ void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t glo
 // The world, with a fair share of each host's cores for every rank unless OMP_NUM_THREADS says
 // otherwise.
 std::unique_ptr<Group> begin_world();
-
-// What a trained model needs besides its weights.
-struct Source {
-  CheckpointInfo info;
-  ModelConfig model;
-  MaskConfig mlm;
-  std::string tokenizer;   // JSON
-  std::string notes = {};  // of the task, JSON
-  std::map<std::string, std::string> config =
-      {};                     // options of the run that wrote it; of an import, the model's
-  std::string imported = {};  // what skein-convert keeps of the model's origin, JSON
-};
-
-// Collective. What a checkpoint that has been found holds. A usage error where its tensors are not
-// those of the model that it describes: from here on the model's sizes can be relied on.
-Source source_of(const CheckpointInfo& info, Group& world);
-// Collective. path: a checkpoint, or a run's folder, of which find_weights decides what is taken.
-// option: that named it, for messages.
-Source open_source(const std::string& path, Group& world,
-                   const std::string& option = "checkpoint.path");
-// Collective. Gives the parameters memory and fills them.
-void load_weights(const Source& source, LocalModel& local, Mesh& mesh);
 
 }  // namespace skein

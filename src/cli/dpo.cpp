@@ -26,11 +26,11 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
           "checkpoint.load names no policy to begin from{}; give the folder of its run",
           refers ? ", which is the reference too" : "");
   AdaptedRun run = begin_adapted(options, config.run, world);
-  DpoTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
+  DpoTask task(config, tokenizer_from_json(run.source.state.tokenizer), run.source.state.notes);
   settle_run(options, config.run, run);
   if (refers) {
-    const Source reference =
-        run.goes_on ? open_source(config.run.checkpoint.load, *world, "checkpoint.load")
+    const TrainedModel reference =
+        run.goes_on ? open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
                     : run.source;
     task.ask_reference(config.run, reference.info, *world);
   }

@@ -1,4 +1,5 @@
 #include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
@@ -6,9 +7,10 @@
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/text_input.h"
 
-#include "label_model.h"
+#include "command.h"
 
 namespace skein {
 namespace {
@@ -89,17 +91,17 @@ LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>
   return formed(LabelHead{}, form, texts);
 }
 
-int64_t embed(const EmbedConfig& c, const Source& source, Group& world) {
+int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
   require(c.length >= 0 && c.length <= model.context,
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);
-  const auto tokenizer = tokenizer_from_json(source.tokenizer);
+  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
   const LabelForm form(*tokenizer, {encoder, c.length > 0 ? c.length : model.context, "", false});
   Mesh mesh(world, mesh_shape(c.parallel, world.size()));
   LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
-  load_weights(source, local, mesh);
+  load_weights(source.info, local.parameters(), mesh.world());
   const Pooled pooled(c.pool);
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
@@ -146,8 +148,8 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
     return 0;
   check(config);
   world = begin_world();
-  const Source source = open_source(config.checkpoint, *world);
-  check_tokenizer(source);
+  const TrainedModel source = open_trained_model(config.checkpoint, *world);
+  require_tokenizer(source);
   const int64_t done = embed(config, source, *world);
   log::info("{} vectors of {} numbers from {}", done, source.model.d_model, source.info.path);
   return 0;

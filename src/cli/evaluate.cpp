@@ -7,6 +7,7 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/files/private_folder.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
@@ -14,14 +15,14 @@
 #include "skein/core/values.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/models/architecture.h"
+#include "skein/rlhf/rewards/evaluate_reward.h"
+#include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/evaluate_masked.h"
+#include "skein/train/taken_over.h"
+#include "skein/train/tasks/evaluate_chats.h"
+#include "skein/train/tasks/evaluate_labels.h"
 
 #include "command.h"
-#include "evaluate_chats.h"
-#include "evaluate_labels.h"
-#include "label_model.h"
-#include "reward_report.h"
-#include "taken_over.h"
 
 namespace skein {
 namespace {
@@ -68,7 +69,7 @@ void bind(Options& options, EvaluateConfig& c) {
 // sees the text.
 class TemporaryStore {
  public:
-  TemporaryStore(const std::string& text, const Source& source)
+  TemporaryStore(const std::string& text, const TrainedModel& source)
       : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
     EncodeConfig config;
     config.output = path_;
@@ -78,7 +79,7 @@ class TemporaryStore {
     if (source.mlm.pairs == PairTask::next &&
         format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
       config.corpus.blank_lines = 1;
-    encode_corpus({text}, *tokenizer_from_json(source.tokenizer), config);
+    encode_corpus({text}, *tokenizer_from_json(source.state.tokenizer), config);
   }
   const std::string& path() const { return path_; }
 
@@ -92,7 +93,7 @@ using Values = std::vector<std::pair<std::string, std::optional<double>>>;
 
 Values known(const NamedValues& values) { return {values.begin(), values.end()}; }
 
-void write_result(ResultFile& file, const Source& source, const Values& values) {
+void write_result(ResultFile& file, const TrainedModel& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) {
     const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
@@ -123,15 +124,15 @@ void check_ids(const TokenStore& store, int64_t known) {
   }
 }
 
-void check_tokenizer(const TokenStore& store, const Source& source) {
+void check_tokenizer(const TokenStore& store, const TrainedModel& source) {
   check_ids(store, source.model.vocab_size);
-  require(store.info().tokenizer == source.tokenizer,
+  require(store.info().tokenizer == source.state.tokenizer,
           "{} was made with another tokenizer than the model's, or does not name its own; encode "
           "it again with the tokenizer of the training data, or name that with data.tokenizer",
           store.path());
 }
 
-Values next_tokens(const Judged& model, const Source& source,
+Values next_tokens(const Judged& model, const TrainedModel& source,
                    const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const Loader loader(stores, 1, 0, config.data);
   check_tokenizer(loader.store(0), source);
@@ -147,7 +148,7 @@ Values next_tokens(const Judged& model, const Source& source,
           {"bytes", static_cast<double>(result.bytes)}};
 }
 
-Values masked_tokens(const Judged& model, const Source& source,
+Values masked_tokens(const Judged& model, const TrainedModel& source,
                      const std::vector<std::string>& stores, const EvaluateConfig& config) {
   require(config.eval.stride == 0,
           "eval.stride is for decoders; an encoder sees each sample once, leave it out");
@@ -170,19 +171,20 @@ void check(const EvaluateConfig& c) {
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
-Values evaluate_text(EvaluateConfig& config, Options& options, const Source& source, Group& world) {
+Values evaluate_text(EvaluateConfig& config, Options& options, const TrainedModel& source,
+                     Group& world) {
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   take_over_text(options, source);
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<TemporaryStore> encoded;
-  if (!config.text.empty()) check_tokenizer(source);
+  if (!config.text.empty()) require_tokenizer(source);
   if (!config.text.empty())
     agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
-  load_weights(source, local, mesh);
+  load_weights(source.info, local.parameters(), mesh.world());
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   const Judged model{pipeline, local.pass(), mesh, config.batch};
   const bool masks = source.model.architecture->fills_masks(source.model);
@@ -190,11 +192,11 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const Source& sou
                : next_tokens(model, source, stores, config);
 }
 
-Values evaluate_examples(const EvaluateConfig& config, Options& options, const Source& source,
+Values evaluate_examples(const EvaluateConfig& config, Options& options, const TrainedModel& source,
                          Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
-  if (is_reward_model(source))
+  if (reward_head(source.state.notes, source.info.path))
     return known(evaluate_reward(source.info.path, files, parallel, config.batch, world).values());
   if (source.model.architecture->continues_text(source.model))
     return known(
@@ -203,7 +205,7 @@ Values evaluate_examples(const EvaluateConfig& config, Options& options, const S
 }
 
 // Collective.
-void check_finite(const Values& values, const Source& source, Group& world) {
+void check_finite(const Values& values, const TrainedModel& source, Group& world) {
   std::vector<std::string> odd;
   for (const auto& [name, value] : values)
     if (value && !std::isfinite(*value))
@@ -243,7 +245,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   agree(*world, [&] {
     if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
   });
-  const Source source = open_source(config.checkpoint, *world);
+  const TrainedModel source = open_trained_model(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
   const Values values = examples ? evaluate_examples(config, options, source, *world)
                                  : evaluate_text(config, options, source, *world);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "skein/checkpoint/agree.h"
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
@@ -15,9 +16,9 @@
 #include "skein/rlhf/rewards/answers.h"
 #include "skein/rlhf/rewards/best_of.h"
 #include "skein/train/tasks/chat_data.h"
+#include "skein/train/trained_model.h"
 
 #include "command.h"
-#include "label_model.h"
 
 namespace skein {
 namespace {
@@ -74,24 +75,27 @@ void check_output(const std::string& path) {
 // How prompts become tokens, and tokens text.
 class Writer {
  public:
-  Writer(const Command& command, const Source& source)
-      : command_(command), tokenizer_(tokenizer_from_json(source.tokenizer)), source_(source) {
+  Writer(const Command& command, const TrainedModel& source)
+      : command_(command),
+        tokenizer_(tokenizer_from_json(source.state.tokenizer)),
+        source_(source) {
     const std::string& named = command.records.form;
     require(command.chat || (named.empty() && command.system.empty()),
             "generate.template and generate.system are for conversations; give generate.chat too");
     if (!command.chat) return;
-    require(!chat_template_in(source.notes).empty() || !named.empty(),
+    require(!chat_template_in(source.state.notes).empty() || !named.empty(),
             "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
             "that, generate.template names one",
             source.info.path);
-    form_ = chat_template(command.records, *tokenizer_, source.notes);
-    const bool alone = command.records.instructions ? true : instruction_notes(source.notes).alone;
+    form_ = chat_template(command.records, *tokenizer_, source.state.notes);
+    const bool alone =
+        command.records.instructions ? true : instruction_notes(source.state.notes).alone;
     headings_ = alone && conversations({}).instructions == InstructionForm::alpaca;
   }
 
   // How files of conversations are read for this model.
   ConversationsConfig conversations(const std::vector<std::string>& files) const {
-    return conversations_config(command_.records, *form_, files, source_.notes);
+    return conversations_config(command_.records, *form_, files, source_.state.notes);
   }
 
   // The turns that the model is given.
@@ -115,14 +119,14 @@ class Writer {
   bool chats() const { return form_.has_value(); }
   // A text that is continued is a prompt of no template.
   PolicyText policy() const {
-    return {source_.tokenizer,
+    return {source_.state.tokenizer,
             form_ ? form_->to_json() : ChatTemplate("none", *tokenizer_).to_json()};
   }
 
  private:
   const Command& command_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  const Source& source_;
+  const TrainedModel& source_;
   std::optional<ChatTemplate> form_;
   bool headings_ = false;  // a prompt that stands for itself is an instruction
 };
@@ -282,9 +286,9 @@ void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t contex
         full, made.size(), asked, context);
 }
 
-void generate(const Command& command, const std::vector<std::string>& words, const Source& source,
-              Group& world) {
-  check_tokenizer(source);
+void generate(const Command& command, const std::vector<std::string>& words,
+              const TrainedModel& source, Group& world) {
+  require_tokenizer(source);
   const Writer writer(command, source);
   const std::vector<Question> questions = unpacked(from_root(world, [&] {
     check_output(command.output);
@@ -302,7 +306,7 @@ void generate(const Command& command, const std::vector<std::string>& words, con
                    precision_on(command.parallel.device, command.generate.precision));
   Generator generator(source.model, local, mesh, command.generate, writer.end(),
                       writer.vocabulary());
-  load_weights(source, local, mesh);
+  load_weights(source.info, local.parameters(), mesh.world());
   std::optional<RewardMixture> rewards = rewards_for(command, writer, questions, given, mesh);
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Generated> made =
@@ -348,7 +352,7 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   check(command.generate);
   settle(command.answers, command.format == PromptFormat::jsonl, command.generate.sampling);
   world = begin_world();
-  const Source source = open_source(command.checkpoint, *world);
+  const TrainedModel source = open_trained_model(command.checkpoint, *world);
   generate(command, options.words(), source, *world);
   return 0;
 }

@@ -12,9 +12,9 @@
 #include "skein/rlhf/oracle/run.h"
 #include "skein/rlhf/rewards/reward_list.h"
 #include "skein/train/tasks/chat_data.h"
+#include "skein/train/trained_model.h"
 
 #include "command.h"
-#include "label_model.h"
 #include "long_run.h"
 
 namespace skein {
@@ -140,28 +140,30 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
           "\"length:target=40\"");
-  const Source source = open_source(config.run.checkpoint.load, world, "checkpoint.load");
-  check_tokenizer(source);
+  const TrainedModel source =
+      open_trained_model(config.run.checkpoint.load, world, "checkpoint.load");
+  require_tokenizer(source);
   require(source.model.architecture->continues_text(source.model),
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
           "model.head=vocabulary",
           config.run.checkpoint.load);
   config.run.model = source.model;
   settle(config);
-  const auto tokenizer = tokenizer_from_json(source.tokenizer);
-  const ChatTemplate form = chat_template(c.chat, *tokenizer, source.notes);
+  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
+  const ChatTemplate form = chat_template(c.chat, *tokenizer, source.state.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0,
           "generate.max_tokens={} leaves no room for a prompt in the model's context of {}",
           config.generate.max_tokens, source.model.context);
-  const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.notes, room);
+  const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.state.notes, room);
   std::optional<FilePrompts> held_out;
   if (!c.validation_prompts.empty())
-    held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.notes, room);
+    held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.state.notes,
+                     room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   RewardMixture rewards =
-      make_rewards(c.rewards, PolicyText{source.tokenizer, form.to_json()}, config.run.parallel,
-                   config.run.precision(), config.generate.batch, mesh);
+      make_rewards(c.rewards, PolicyText{source.state.tokenizer, form.to_json()},
+                   config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
@@ -179,7 +181,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
     tuning.settings["data.validation_prompts"] = fmt::format(
         "{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
   }
-  tuning.instructions = instruction_notes(source.notes);
+  tuning.instructions = instruction_notes(source.state.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) {
     return form.answer_text(tokens);
   };

@@ -5,9 +5,10 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/text_input.h"
 
-#include "label_model.h"
+#include "command.h"
 
 namespace skein {
 namespace {
@@ -106,7 +107,7 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
-  const Source source = open_source(config.checkpoint, *world);
+  const TrainedModel source = open_trained_model(config.checkpoint, *world);
   LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision),
                    config.batch, *world);
   model.settle_columns(options, config.columns, source.info.path);

@@ -7,7 +7,6 @@
 
 #include "adapted_run.h"
 #include "long_run.h"
-#include "reward_report.h"
 
 namespace skein {
 namespace {
@@ -34,13 +33,15 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const RewardTask task(config, tokenizer_from_json(run.source.tokenizer), run.source.notes);
+  const RewardTask task(config, tokenizer_from_json(run.source.state.tokenizer),
+                        run.source.state.notes);
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
   if (result.stopped) return code_of_run(true, result.committed);
   if (task.validates()) {
-    tell_length_warning(task.report());
+    if (const std::string warning = task.report().length_warning(); !warning.empty())
+      log::warn("{}", warning);
     write_report(config.run, task.report(), *world);
   }
   return 0;

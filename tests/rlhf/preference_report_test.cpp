@@ -76,6 +76,9 @@ TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
   const PreferenceReport report = judged.report();
   EXPECT_EQ(report.longer, 6.0 / 8);
   EXPECT_TRUE(report.length_explains());
+  EXPECT_EQ(report.length_warning(),
+            "\"the longer answer is better\" alone is right for 0.7500 of the pairs, the model for "
+            "0.7500: it may have learnt nothing but length");
   ASSERT_EQ(report.by_length.size(), 2u);
   EXPECT_EQ(report.by_length[0].low, -2);
   EXPECT_EQ(report.by_length[0].accuracy, 0);

@@ -209,6 +209,15 @@ nlohmann::ordered_json json_of(const std::vector<PairBin>& bins) {
 
 }  // namespace
 
+std::string PreferenceReport::length_warning() const {
+  if (!length_explains()) return "";
+  const bool longer_wins = longer >= 0.5;
+  return fmt::format(
+      "\"the {} answer is better\" alone is right for {:.4f} of the pairs, the model for {:.4f}: "
+      "it may have learnt nothing but length",
+      longer_wins ? "longer" : "shorter", longer_wins ? longer : 1 - longer, accuracy);
+}
+
 std::string PreferenceReport::text() const {
   std::string text = fmt::format("loss {:.4f}", shown_number(loss));
   if (pairs > 0)

@@ -2,29 +2,25 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
-#include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
+#include "skein/train/trained_model.h"
 
 namespace skein {
 
 struct RewardModel::Opened {
-  CheckpointInfo info;
-  ModelConfig model;
+  TrainedModel model;
   RewardHead head;
-  std::unique_ptr<Tokenizer> tokenizer;
 };
 
 RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
   const auto info = find_weights(path, mesh.world());
   require(info.has_value(), "the reward model: {}", no_checkpoint(path));
-  const RunState state = run_state(info->metadata, info->path);
-  const auto head = reward_head(state.notes, info->path);
+  TrainedModel model = trained_model(*info, mesh.world());
+  const auto head = reward_head(model.state.notes, info->path);
   require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
-  if (state.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, info->path));
-  const ModelConfig model = stored_model(state, info->path);
-  check_held(model, *info, mesh.world());
-  return {*info, model, *head, tokenizer_from_json(state.tokenizer)};
+  require_tokenizer(model);
+  return {std::move(model), *head};
 }
 
 RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype,
@@ -33,17 +29,17 @@ RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel
 
 RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
                          Mesh& mesh)
-    : origin_(opened.info.path),
+    : origin_(opened.model.info.path),
       head_(opened.head),
-      tokenizer_(std::move(opened.tokenizer)),
-      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model, head_)),
+      tokenizer_(tokenizer_from_json(opened.model.state.tokenizer)),
+      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model.model, head_)),
       mesh_(mesh),
-      local_(opened.model, parallel, mesh, dtype),
+      local_(opened.model.model, parallel, mesh, dtype),
       pipeline_(mesh, pieces(), parallel.schedule),
       batch_(batch),
       multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
-  load_weights(opened.info, local_.parameters(), mesh.world());
+  load_weights(opened.model.info, local_.parameters(), mesh.world());
 }
 
 PipelineModel RewardModel::pieces() {

@@ -50,6 +50,8 @@ struct PreferenceReport {
   bool length_explains() const {
     return pairs > 0 && (longer >= accuracy || 1 - longer >= accuracy);
   }
+  // A sentence that warns of that; "" where it is not so.
+  std::string length_warning() const;
   std::string text() const;
   NamedValues values() const;
   std::string to_json() const;

@@ -1,9 +1,7 @@
-#include "evaluate_labels.h"
+#include "skein/train/tasks/evaluate_labels.h"
 
 #include "skein/core/log.h"
-#include "skein/core/values.h"
-
-#include "label_model.h"
+#include "skein/train/tasks/label_model.h"
 
 namespace skein {
 
@@ -14,8 +12,9 @@ void bind(Options& options, LabelEvalConfig& c) {
   bind(options, c.columns);
 }
 
-NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options, const Source& source,
-                            const ParallelConfig& parallel, int64_t batch, Group& world) {
+NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
+                            const TrainedModel& source, const ParallelConfig& parallel,
+                            int64_t batch, Group& world) {
   LabelModel model(source, parallel, DType::f32, batch, world);
   model.settle_columns(options, config.columns, source.info.path);
   const LabelData data = read_labelled(model.head(), model.form(), config.columns, config.files);

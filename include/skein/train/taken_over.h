@@ -5,8 +5,7 @@
 #include <string>
 
 #include "skein/core/options/options.h"
-
-#include "command.h"
+#include "skein/train/trained_model.h"
 
 namespace skein {
 
@@ -17,6 +16,6 @@ void take_over(Options& options, const std::map<std::string, std::string>& train
                const std::string& origin);
 
 // Of an evaluation on text: which places count, what they see, and how far back.
-void take_over_text(Options& options, const Source& source);
+void take_over_text(Options& options, const TrainedModel& source);
 
 }  // namespace skein

@@ -1,17 +1,15 @@
-// A fine-tuned model as commands use it.
+// A fine-tuned model that labels texts.
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "skein/parallel/local_model.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/tasks/label_scores.h"
-
-#include "command.h"
+#include "skein/train/trained_model.h"
 
 namespace skein {
-
-// A usage error where no text can be encoded for the model.
-void check_tokenizer(const Source& source);
 
 // A usage error for a token that the model does not know, since its tokenizer may have more ids.
 void check_ids(const LabelData& data, const ModelConfig& model);
@@ -19,7 +17,7 @@ void check_ids(const LabelData& data, const ModelConfig& model);
 class LabelModel {
  public:
   // Collective. A usage error for a checkpoint without labels. batch: samples a forward pass.
-  LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
+  LabelModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
              Group& world);
 
   const LabelHead& head() const { return head_; }

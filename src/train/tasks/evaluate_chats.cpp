@@ -1,25 +1,25 @@
-#include "evaluate_chats.h"
+#include "skein/train/tasks/evaluate_chats.h"
 
+#include <algorithm>
+
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
-#include "skein/core/values.h"
+#include "skein/train/taken_over.h"
 #include "skein/train/tasks/chat_scores.h"
-
-#include "label_model.h"
-#include "taken_over.h"
 
 namespace skein {
 namespace {
 
 std::unique_ptr<ChatSamples> read_samples(const ChatEvaluation& asked) {
-  const Source& source = asked.source;
+  const TrainedModel& source = asked.source;
   const auto& [chat, rows] = asked.config;
-  const auto tokenizer = tokenizer_from_json(source.tokenizer);
+  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
   require(tokenizer->vocab_size() <= source.model.vocab_size,
           "the model knows {} ids, but its tokenizer has {}; convert it again with its own "
           "(--tokenizer)",
           source.model.vocab_size, tokenizer->vocab_size());
-  const ChatTemplate form = chat_template(chat, *tokenizer, source.notes);
-  auto chats = read_chats(chat, form, asked.files, source.notes).chats;
+  const ChatTemplate form = chat_template(chat, *tokenizer, source.state.notes);
+  auto chats = read_chats(chat, form, asked.files, source.state.notes).chats;
   ChatSamplesConfig how = rows_of(rows, chats, source.model.context, row_multiple(asked.parallel));
   how.pad = std::max(0, tokenizer->roles().pad);
   how.shuffle = false;
@@ -40,13 +40,13 @@ void bind(Options& options, ChatEvalConfig& c) {
 }
 
 NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
-  const Source& source = asked.source;
-  check_tokenizer(source);
-  take_over(asked.options, stored_rows(source.notes, source.info.path), source.info.path);
+  const TrainedModel& source = asked.source;
+  require_tokenizer(source);
+  take_over(asked.options, stored_rows(source.state.notes, source.info.path), source.info.path);
   const auto samples = read_samples(asked);
   Mesh mesh(world, mesh_shape(asked.parallel, world.size()));
   LocalModel local(source.model, asked.parallel, mesh, DType::f32);
-  load_weights(source, local, mesh);
+  load_weights(source.info, local.parameters(), mesh.world());
   Pipeline pipeline(mesh, local.pipeline_model(), asked.parallel.schedule);
   const Scores scores =
       answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);

@@ -1,12 +1,13 @@
-// `skein eval` of decoders on conversations.
+// How well a decoder does on conversations.
 #pragma once
 
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "skein/core/values.h"
+#include "skein/parallel/layout.h"
 #include "skein/train/tasks/sft.h"
-
-#include "command.h"
+#include "skein/train/trained_model.h"
 
 namespace skein {
 
@@ -22,7 +23,7 @@ struct ChatEvaluation {
   Options&
       options;  // that config is bound to: rows that were not asked for are those of the training
   const std::vector<std::string>& files;
-  const Source& source;
+  const TrainedModel& source;
   const ParallelConfig& parallel;
   int64_t batch = 1;  // rows a forward pass
 };

@@ -1,4 +1,4 @@
-#include "taken_over.h"
+#include "skein/train/taken_over.h"
 
 #include <fmt/ranges.h>
 #include <utility>
@@ -16,16 +16,16 @@ using Values = std::map<std::string, std::string>;
 constexpr char kAttention[] = "data.cross_document_attention", kEnds[] = "data.mask_document_ends";
 
 // A checkpoint that was imported knows nothing of its training.
-void add_stored(Values& trained, const std::string& option, const Source& source,
+void add_stored(Values& trained, const std::string& option, const TrainedModel& source,
                 const std::string& key) {
-  const auto found = source.config.find(key);
-  if (found != source.config.end()) trained[option] = found->second;
+  const auto found = source.state.config.find(key);
+  if (found != source.state.config.end()) trained[option] = found->second;
 }
 
 // They cannot be given here.
-void tell_masking(const Source& source) {
+void tell_masking(const TrainedModel& source) {
   std::vector<std::string> told;
-  for (const auto& [key, value] : source.config)
+  for (const auto& [key, value] : source.state.config)
     if (key.starts_with("mlm.") && key != "mlm.static") told.push_back(key + "=" + value);
   if (!told.empty())
     log::info("tokens are hidden as in {}: {}", source.info.path, fmt::join(told, ", "));
@@ -48,7 +48,7 @@ void take_over(Options& options, const Values& trained, const std::string& origi
   if (!told.empty()) log::info("as {} was trained: {}", origin, fmt::join(told, ", "));
 }
 
-void take_over_text(Options& options, const Source& source) {
+void take_over_text(Options& options, const TrainedModel& source) {
   const bool encoder = source.model.architecture->fills_masks(source.model);
   require(!encoder || !options.given(kEnds),
           "{} is for decoders; an encoder is asked for hidden tokens, leave it out", kEnds);

@@ -1,27 +1,21 @@
-#include "label_model.h"
+#include "skein/train/tasks/label_model.h"
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
-#include "skein/train/run_state.h"
 
 namespace skein {
 namespace {
 
-LabelHead head_in(const Source& source) {
-  const auto head = label_head(source.notes, source.info.path);
+LabelHead head_in(const TrainedModel& source) {
+  const auto head = label_head(source.state.notes, source.info.path);
   require(head != nullptr,
           "{} was not fine-tuned on labels; `skein finetune` makes such a model of it",
           source.info.path);
-  check_tokenizer(source);
+  require_tokenizer(source);
   return *head;
 }
 
 }  // namespace
-
-void check_tokenizer(const Source& source) {
-  RunState state;
-  state.imported = source.imported;
-  if (source.tokenizer.empty()) fail_usage("{}", no_tokenizer(state, source.info.path));
-}
 
 void check_ids(const LabelData& data, const ModelConfig& model) {
   for (const LabelledSample& sample : data.samples)
@@ -32,18 +26,18 @@ void check_ids(const LabelData& data, const ModelConfig& model) {
               id, model.vocab_size);
 }
 
-LabelModel::LabelModel(const Source& source, const ParallelConfig& parallel, DType dtype,
+LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world)
     : head_(head_in(source)),
       model_(source.model),
-      tokenizer_(tokenizer_from_json(source.tokenizer)),
+      tokenizer_(tokenizer_from_json(source.state.tokenizer)),
       form_(head_.form(model_, *tokenizer_)),
       mesh_(world, mesh_shape(parallel, world.size())),
       local_(model_, parallel, mesh_, dtype),
       pipeline_(mesh_, local_.pipeline_model(), parallel.schedule),
       batch_(batch),
       multiple_(row_multiple(parallel)) {
-  load_weights(source, local_, mesh_);
+  load_weights(source.info, local_.parameters(), mesh_.world());
 }
 
 void LabelModel::settle_columns(Options& options, const LabelColumns& columns,

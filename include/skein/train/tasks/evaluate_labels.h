@@ -1,0 +1,27 @@
+// How well a model with a head of labels does on examples.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/core/values.h"
+#include "skein/parallel/layout.h"
+#include "skein/train/tasks/label_head.h"
+#include "skein/train/trained_model.h"
+
+namespace skein {
+
+struct LabelEvalConfig {
+  std::vector<std::string> files;
+  LabelColumns columns;
+};
+
+void bind(Options& options, LabelEvalConfig& config);
+
+// Collective. Metrics of the files' examples, also told in the log. options: those that config is
+// bound to.
+NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
+                            const TrainedModel& source, const ParallelConfig& parallel,
+                            int64_t batch, Group& world);
+
+}  // namespace skein

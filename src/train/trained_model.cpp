@@ -1,0 +1,29 @@
+#include "skein/train/trained_model.h"
+
+#include "skein/core/error.h"
+#include "skein/train/run_weights.h"
+
+namespace skein {
+
+TrainedModel trained_model(const CheckpointInfo& info, Group& world) {
+  RunState state = run_state(info.metadata, info.path);
+  const ModelConfig model = stored_model(state, info.path);
+  check_held(model, info, world);
+  const MaskConfig mlm = stored_masks(state, info.path);
+  return {info, std::move(state), model, mlm};
+}
+
+TrainedModel open_trained_model(const std::string& path, Group& world, const std::string& option) {
+  require(!path.empty(),
+          "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
+  const auto info = find_weights(path, world);
+  require(info.has_value(), "{}={}", option, no_checkpoint(path));
+  return trained_model(*info, world);
+}
+
+void require_tokenizer(const TrainedModel& source) {
+  if (source.state.tokenizer.empty())
+    fail_usage("{}", no_tokenizer(source.state, source.info.path));
+}
+
+}  // namespace skein
