@@ -256,7 +256,7 @@ void run_convert(const Words& arguments) {
 std::string tokenizer_kind(const StoreInfo& info) {
   if (info.tokenizer.empty()) return "unknown";
   try {
-    const std::string text = tokenizer_from_json(info.tokenizer)->to_json();
+    const std::string text = info.tokenizer->to_json();
     if (text == byte_tokenizer()->to_json()) return "bytes";
     const auto json = nlohmann::json::parse(text);
     return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece"
@@ -266,11 +266,11 @@ std::string tokenizer_kind(const StoreInfo& info) {
   }
 }
 
-std::unique_ptr<Tokenizer> tokenizer_of(const TokenStore& store) {
+std::shared_ptr<const Tokenizer> tokenizer_of(const TokenStore& store) {
   require(!store.info().tokenizer.empty(),
           "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
   try {
-    return tokenizer_from_json(store.info().tokenizer);
+    return store.info().tokenizer.value();
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{}: its tokenizer cannot be used: {}", store.path(), error.what()));

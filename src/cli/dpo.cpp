@@ -26,7 +26,7 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
           "checkpoint.load names no policy to begin from{}; give the folder of its run",
           refers ? ", which is the reference too" : "");
   AdaptedRun run = begin_adapted(options, config.run, world);
-  DpoTask task(config, tokenizer_from_json(run.source.state.tokenizer), run.source.state.notes);
+  DpoTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
   if (refers) {
     const TrainedModel reference =

@@ -97,8 +97,8 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   require(c.length >= 0 && c.length <= model.context,
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);
-  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
-  const LabelForm form(*tokenizer, {encoder, c.length > 0 ? c.length : model.context, "", false});
+  const LabelForm form(*source.state.tokenizer,
+                       {encoder, c.length > 0 ? c.length : model.context, "", false});
   Mesh mesh(world, mesh_shape(c.parallel, world.size()));
   LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
   load_weights(source.info, local.parameters(), mesh.world());

@@ -79,7 +79,7 @@ class TemporaryStore {
     if (source.mlm.pairs == PairTask::next &&
         format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
       config.corpus.blank_lines = 1;
-    encode_corpus({text}, *tokenizer_from_json(source.state.tokenizer), config);
+    encode_corpus({text}, *source.state.tokenizer, config);
   }
   const std::string& path() const { return path_; }
 

@@ -15,7 +15,7 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const auto task = label_task(config, run.source.state.tokenizer);
+  const auto task = label_task(config, run.source.state.tokenizer.value());
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));

@@ -76,9 +76,7 @@ void check_output(const std::string& path) {
 class Writer {
  public:
   Writer(const Command& command, const TrainedModel& source)
-      : command_(command),
-        tokenizer_(tokenizer_from_json(source.state.tokenizer)),
-        source_(source) {
+      : command_(command), tokenizer_(source.state.tokenizer), source_(source) {
     const std::string& named = command.records.form;
     require(command.chat || (named.empty() && command.system.empty()),
             "generate.template and generate.system are for conversations; give generate.chat too");
@@ -119,13 +117,12 @@ class Writer {
   bool chats() const { return form_.has_value(); }
   // A text that is continued is a prompt of no template.
   PolicyText policy() const {
-    return {source_.state.tokenizer,
-            form_ ? form_->to_json() : ChatTemplate("none", *tokenizer_).to_json()};
+    return {tokenizer_, form_ ? form_->stored() : ChatTemplate("none", *tokenizer_).stored()};
   }
 
  private:
   const Command& command_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   const TrainedModel& source_;
   std::optional<ChatTemplate> form_;
   bool headings_ = false;  // a prompt that stands for itself is an instruction

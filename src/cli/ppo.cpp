@@ -47,7 +47,7 @@ class FilePrompts : public Prompts {
  public:
   // option: that named the files. notes: of the policy's checkpoint.
   FilePrompts(const Command& c, const char* option, const std::vector<std::string>& files,
-              const ChatTemplate& form, const std::string& notes, int64_t room)
+              const ChatTemplate& form, const TaskNotes& notes, int64_t room)
       : seed_(c.tune.run.train.seed) {
     int64_t longer = 0, number = 0;
     read_prompts(
@@ -149,7 +149,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
           config.run.checkpoint.load);
   config.run.model = source.model;
   settle(config);
-  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
+  const StoredTokenizer& tokenizer = source.state.tokenizer;
   const ChatTemplate form = chat_template(c.chat, *tokenizer, source.state.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0,
@@ -162,15 +162,15 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
                      room);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   RewardMixture rewards =
-      make_rewards(c.rewards, PolicyText{source.state.tokenizer, form.to_json()},
-                   config.run.parallel, config.run.precision(), config.generate.batch, mesh);
+      make_rewards(c.rewards, PolicyText{tokenizer, form.stored()}, config.run.parallel,
+                   config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
   if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
   for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id)
     tuning.banned.push_back(id);
-  tuning.chat = form.to_json();
+  tuning.chat = form.stored();
   tuning.files = record_files(
       {{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
   tuning.settings = {{"reward.sources", c.rewards.sources},

@@ -33,8 +33,7 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const RewardTask task(config, tokenizer_from_json(run.source.state.tokenizer),
-                        run.source.state.notes);
+  const RewardTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));

@@ -15,7 +15,7 @@ int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const auto task = sft_task(config, run.source.state.tokenizer, run.source.state.notes);
+  const auto task = sft_task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
   const TrainResult result =
       train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));

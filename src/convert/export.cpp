@@ -13,7 +13,6 @@
 #include "skein/core/error.h"
 #include "skein/core/files/new_file.h"
 #include "skein/core/files/output_place.h"
-#include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
@@ -64,15 +63,10 @@ void check_tensors(const NameMap& names, const std::map<std::string, StoredTenso
           text);
 }
 
-bool is_reward_model(const std::string& notes) {
-  const auto json = nlohmann::json::parse(notes, nullptr, false);
-  return json.is_object() && json.value("task", nlohmann::json()) == "reward";
-}
-
-SpecialIds ids_of(const std::string& tokenizer) {
+SpecialIds ids_of(const StoredTokenizer& tokenizer) {
   if (tokenizer.empty()) return {};
   try {
-    const TokenRoles roles = tokenizer_from_json(tokenizer)->roles();
+    const TokenRoles roles = tokenizer->roles();
     return {roles.pad, roles.bos, roles.eos};
   } catch (const Error& error) {
     log::warn("the config.json gets no special ids: {}", error.what());
@@ -186,7 +180,8 @@ void Export::fold_mup() {
 }
 
 void Export::add_pooler() {
-  if (!is_bert(model_) || model_.head != Head::token || !is_reward_model(state_.notes)) return;
+  if (!is_bert(model_) || model_.head != Head::token || state_.notes.text_of("task") != "reward")
+    return;
   model_.head = Head::sequence;
   bert_options(model_).pooler = pooler_added_ = true;
   const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;

@@ -312,12 +312,12 @@ void refuse_other_attention(const Config& config, const ModelConfig& c) {
 
 }  // namespace
 
-std::string label_notes(const std::string& text, const std::string& origin,
-                        const ModelConfig& model) {
+TaskNotes label_notes(const std::string& text, const std::string& origin,
+                      const ModelConfig& model) {
   const Config config(text, origin);
   if (model.head == Head::vocabulary ||
       config.text("problem_type", "") == "multi_label_classification")
-    return "";
+    return {};
   LabelHead head;
   head.kind = model.head == Head::token ? LabelKind::tag
               : model.labels == 1       ? LabelKind::regress
@@ -325,17 +325,17 @@ std::string label_notes(const std::string& text, const std::string& origin,
   head.metric = metric_of(head.kind, LabelMetric::automatic);
   head.length = model.context;
   head.framed = is_gpt(model);
-  if (head.kind == LabelKind::regress) return to_json(head, 0);
-  if (!config.has("id2label") || !config.at("id2label").is_object()) return "";
+  if (head.kind == LabelKind::regress) return to_notes(head, 0);
+  if (!config.has("id2label") || !config.at("id2label").is_object()) return {};
   std::set<std::string> known;
   for (int64_t i = 0; i < model.labels; ++i) {
     const auto found = config.at("id2label").find(std::to_string(i));
     if (found == config.at("id2label").end() || !found->is_string() ||
         !known.insert(found->get<std::string>()).second)
-      return "";
+      return {};
     head.labels.push_back(found->get<std::string>());
   }
-  return to_json(head, 0);
+  return to_notes(head, 0);
 }
 
 std::map<std::string, std::string> model_values(const ModelConfig& model) {

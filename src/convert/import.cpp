@@ -72,9 +72,9 @@ void check_ids(const Tokenizer& tokenizer, const ModelConfig& model, const std::
           path, tokenizer.vocab_size(), model.vocab_size);
 }
 
-void warn_of_ids(const std::string& tokenizer, const ModelConfig& model,
+void warn_of_ids(const StoredTokenizer& tokenizer, const ModelConfig& model,
                  const std::string& folder) {
-  const int64_t ids = tokenizer.empty() ? 0 : tokenizer_from_json(tokenizer)->vocab_size();
+  const int64_t ids = tokenizer.empty() ? 0 : tokenizer->vocab_size();
   if (ids > model.vocab_size)
     log::warn(
         "the tokenizer of {} has {} ids, but the model knows {}: texts that hold one of the others "
@@ -144,13 +144,12 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
   if (!config.tokenizer.empty()) {
-    const auto tokenizer = load_tokenizer(config.tokenizer);
-    check_ids(*tokenizer, model_, config.tokenizer);
-    tokenizer_ = tokenizer->to_json();
+    tokenizer_ = StoredTokenizer(load_tokenizer(config.tokenizer));
+    check_ids(*tokenizer_, model_, config.tokenizer);
     drop_tokenizer(notes_);
   } else if (form == Form::huggingface) {
     const FolderTokenizer found = folder_tokenizer(source);
-    tokenizer_ = found.json;
+    tokenizer_ = found.tokenizer;
     notes_.tokenizer_fault = found.fault;
     warn_of_ids(tokenizer_, model_, source);
   }

@@ -64,7 +64,7 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
 
 }  // namespace
 
-std::string import_metadata(const ModelConfig& model, const std::string& tokenizer,
+std::string import_metadata(const ModelConfig& model, const StoredTokenizer& tokenizer,
                             const ImportNotes& notes) {
   RunState state;
   if (!notes.config.empty())
@@ -121,14 +121,15 @@ FolderTokenizer folder_tokenizer(const std::string& folder) {
         "{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used",
         folder);
     const bool pieces = has("tokenizer.model");
-    return {"", pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read"
-                       : "it holds no tokenizer.json, vocab.json or vocab.txt"};
+    return {{},
+            pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read"
+                   : "it holds no tokenizer.json, vocab.json or vocab.txt"};
   }
   try {
-    return {load_tokenizer(folder)->to_json(), ""};
+    return {StoredTokenizer(load_tokenizer(folder)), ""};
   } catch (const Error& error) {
     log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
-    return {"", error.what()};
+    return {{}, error.what()};
   }
 }
 

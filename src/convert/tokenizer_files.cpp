@@ -95,15 +95,14 @@ std::string with_inputs(Json config, bool types) {
 
 }  // namespace
 
-std::map<std::string, std::string> tokenizer_files(const std::string& tokenizer, bool types) {
+std::map<std::string, std::string> tokenizer_files(const StoredTokenizer& tokenizer, bool types) {
   if (tokenizer.empty()) return {};
   try {
-    const auto read =
-        tokenizer_from_json(tokenizer);  // refuses what is deep, and tokens that cannot be
-    const Json json = Json::parse(tokenizer);
+    const Tokenizer& read = *tokenizer;  // refuses what is deep, and tokens that cannot be
+    const Json json = Json::parse(tokenizer.text());
     if (json.contains("model"))
-      return {{"tokenizer.json", tokenizer},
-              {"tokenizer_config.json", with_inputs(config_of(*read), types)}};
+      return {{"tokenizer.json", tokenizer.text()},
+              {"tokenizer_config.json", with_inputs(config_of(read), types)}};
     const Json whole = own_tokenizer(json);
     Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                 {"bos_token", kEndOfText},

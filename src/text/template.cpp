@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kBegin = "{bos}", kEnd = "{eos}";
 constexpr size_t kAssistant = 2;
+constexpr const char* kOrigin = "the chat template";  // of one that has no name yet
 
 void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
   to.insert(to.end(), ids.begin(), ids.end());
@@ -22,35 +23,46 @@ void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
 
 }  // namespace
 
-ChatTemplate::Json ChatTemplate::found(const std::string& spec) {
+StoredTemplate::StoredTemplate(std::string json)
+    : Stored(std::move(json), [](const std::string& text) -> std::shared_ptr<const TemplateForm> {
+        return std::make_shared<const TemplateForm>(template_form(text, kOrigin));
+      }) {}
+
+StoredTemplate::StoredTemplate(const TemplateForm& form)
+    : Stored(to_json(form), std::make_shared<const TemplateForm>(form)) {}
+
+ChatTemplate::Found ChatTemplate::found(const std::string& spec) {
+  const auto read = [](const std::string& text, const std::string& origin) {
+    return Found{StoredTemplate(template_form(text, origin)), origin};
+  };
   if (const char* named = named_template(spec))
-    return {named, fmt::format("the chat template \"{}\"", spec)};
+    return read(named, fmt::format("the chat template \"{}\"", spec));
   std::error_code error;
   require(std::filesystem::is_regular_file(spec, error),
           "\"{}\" is neither a chat template ({}) nor a JSON file of one", spec, template_names());
   std::ifstream file(spec, std::ios::binary);
   require(file.is_open(), "the chat template {} cannot be read", spec);
-  return {{std::istreambuf_iterator<char>(file), {}}, fmt::format("the chat template {}", spec)};
+  return read({std::istreambuf_iterator<char>(file), {}},
+              fmt::format("the chat template {}", spec));
 }
 
 ChatTemplate::ChatTemplate(const std::string& spec, const Tokenizer& tokenizer)
     : ChatTemplate(found(spec), tokenizer) {}
 
-ChatTemplate ChatTemplate::from_json(const std::string& json, const Tokenizer& tokenizer) {
-  return ChatTemplate(Json{json, "the chat template"}, tokenizer);
-}
+ChatTemplate::ChatTemplate(const StoredTemplate& stored, const Tokenizer& tokenizer)
+    : ChatTemplate(Found{StoredTemplate(*stored), kOrigin}, tokenizer) {}
 
-ChatTemplate::ChatTemplate(const Json& json, const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {
-  const TemplateForm form = template_form(json.text, json.origin);
+ChatTemplate::ChatTemplate(const Found& found, const Tokenizer& tokenizer)
+    : tokenizer_(&tokenizer), stored_(found.stored) {
+  const TemplateForm& form = *stored_;
   name_ = form.name;
-  json_ = skein::to_json(form);
   trim_ = form.trim;
   for (const std::string& token : form.tokens) require_special(token);
   if (form.end != kEnd) require_special(form.end);
   const std::vector<int32_t> end = markup(form.end);
   require(end.size() == 1,
           "\"end\" of {} is \"{}\", which is {} tokens of the tokenizer; it must be one",
-          json.origin, form.end, end.size());
+          found.origin, form.end, end.size());
   end_ = end.front();
   prefix_ = markup(form.prefix);
   for (size_t role = 0; role < kChatRoles.size(); ++role) {
@@ -63,7 +75,7 @@ ChatTemplate::ChatTemplate(const Json& json, const Tokenizer& tokenizer) : token
   const auto at = std::find(assistant.close.begin(), assistant.close.end(), end_);
   require(at != assistant.close.end(),
           "what closes the assistant's turn in {} is \"{}\", which does not hold its end, \"{}\"",
-          json.origin, form.turns[kAssistant]->close, form.end);
+          found.origin, form.turns[kAssistant]->close, form.end);
   assistant.counted = static_cast<size_t>(at - assistant.close.begin()) + 1;
 }
 
@@ -161,10 +173,10 @@ std::string ChatTemplate::answer_text(const std::vector<int32_t>& tokens) const 
   return text.substr(spaced ? 1 : 0);
 }
 
-bool same_template(const std::string& left, const std::string& right) {
+bool same_template(const StoredTemplate& left, const StoredTemplate& right) {
   if (left == right) return true;
   try {
-    return template_form(left, "a chat template") == template_form(right, "a chat template");
+    return *left == *right;
   } catch (const Error&) {
     return false;
   }

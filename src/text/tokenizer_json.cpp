@@ -78,10 +78,18 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
   return bpe_tokenizer(read_merges(json.at("merges")));
 }
 
-bool same_tokenizer(const std::string& left, const std::string& right) {
+StoredTokenizer::StoredTokenizer(std::string json)
+    : Stored(std::move(json), [](const std::string& text) -> std::shared_ptr<const Tokenizer> {
+        return tokenizer_from_json(text);
+      }) {}
+
+StoredTokenizer::StoredTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
+    : Stored(tokenizer->to_json(), tokenizer) {}
+
+bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right) {
   if (left == right) return true;
   try {
-    return tokenizer_from_json(left)->to_json() == tokenizer_from_json(right)->to_json();
+    return left->to_json() == right->to_json();
   } catch (const Error&) {
     return false;
   }

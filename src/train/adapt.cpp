@@ -22,7 +22,7 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const std::string& notes,
+void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const TaskNotes& notes,
            Group& world) {
   const auto held = checkpoint_tensors(from, world);
   std::string anew;

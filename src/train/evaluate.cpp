@@ -7,7 +7,6 @@
 #include "skein/core/numbers.h"
 #include "skein/data/samples/windows.h"
 #include "skein/parallel/lead.h"
-#include "skein/text/tokenizer.h"
 
 namespace skein {
 namespace {
@@ -16,10 +15,10 @@ namespace {
 // says of their number.
 std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
   if (info.tokenizer.empty()) return {};
-  const auto tokenizer = tokenizer_from_json(info.tokenizer);
+  const Tokenizer& tokenizer = *info.tokenizer;
   std::vector<int64_t> bytes;
-  for (int64_t id = 0; id < std::min<int64_t>(info.vocab_size, tokenizer->vocab_size()); ++id)
-    bytes.push_back(static_cast<int64_t>(tokenizer->bytes_of(static_cast<int32_t>(id)).size()));
+  for (int64_t id = 0; id < std::min<int64_t>(info.vocab_size, tokenizer.vocab_size()); ++id)
+    bytes.push_back(static_cast<int64_t>(tokenizer.bytes_of(static_cast<int32_t>(id)).size()));
   return bytes;
 }
 

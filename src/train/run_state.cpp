@@ -60,10 +60,10 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"loss_scale", s.loss_scale},
       {"good_steps", s.good_steps},
       {"best", {{"quality", s.best_quality}, {"step", s.best_step}, {"fruitless", s.fruitless}}},
-      {"notes", s.notes},
+      {"notes", s.notes.text()},
       {"layout", {{"pipeline", layout.pp}, {"data", layout.dp}, {"tensor", layout.tp}}},
       {"config", s.config},
-      {"tokenizer", s.tokenizer}};
+      {"tokenizer", s.tokenizer.text()}};
   if (!s.data.empty()) json["data"] = json_of(s.data);
   if (s.validation_owed) json["validation_owed"] = true;
   if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
@@ -90,12 +90,12 @@ RunState run_state(const std::string& text, const std::string& origin) {
                    .reduction_groups = count(json, "reduction_groups"),
                    .loss_scale = json.value("loss_scale", 1.0),
                    .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
-                   .notes = json.value("notes", ""),
+                   .notes = TaskNotes(json.value("notes", "")),
                    .imported = {},
-                   .tokenizer = json.at("tokenizer"),
+                   .tokenizer = StoredTokenizer(json.at("tokenizer").get<std::string>()),
                    .config = json.at("config")};
     if (!state.notes.empty())
-      check_json(state.notes, "the notes in " + origin + "'s metadata", kMostDepth);
+      check_json(state.notes.text(), "the notes in " + origin + "'s metadata", kMostDepth);
     if (const auto best = json.find("best"); best != json.end()) {
       state.best_quality = best->at("quality");
       state.best_step = count(*best, "step");
@@ -203,7 +203,7 @@ std::map<std::string, std::string> written_out(const RunState& stored, const std
 }  // namespace
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
-                                const std::string& tokenizer, const std::string& origin) {
+                                const StoredTokenizer& tokenizer, const std::string& origin) {
   std::string model, other;
   PretrainConfig now = config;
   now.model = now.model.written_out();

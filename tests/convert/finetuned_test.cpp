@@ -33,7 +33,7 @@ ModelConfig labelled(ModelConfig model, Head head, int64_t labels) {
 
 RunState with_head(const LabelHead& head) {
   RunState state;
-  state.notes = to_json(head, 0);
+  state.notes = to_notes(head, 0);
   return state;
 }
 
@@ -139,7 +139,7 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
   ASSERT_NE(decoder, nullptr);
   EXPECT_EQ(decoder->labels, (std::vector<std::string>{"no", "yes", "x"}));
   EXPECT_TRUE(decoder->framed) << "read at the last token of the tokenizer's template";
-  EXPECT_TRUE(label_head(to_json(*decoder, 0), "here")->framed);
+  EXPECT_TRUE(label_head(to_notes(*decoder, 0), "here")->framed);
   EXPECT_TRUE(decoder->imported());
   EXPECT_EQ(labels("{}", test::small_model()), nullptr);
   const Scratch scratch;
@@ -159,8 +159,8 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
 TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
   const Scratch scratch;
   RunState state;
-  state.notes =
-      R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
+  state.notes = TaskNotes(
+      R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})");
   save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, state);
   test::export_folder(scratch.file("run"), scratch.file("out"));
   EXPECT_EQ(config_in(scratch.file("out"))["architectures"],
@@ -199,8 +199,8 @@ TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
   for (const bool roberta : {false, true}) {
     const Scratch scratch;
     RunState state;
-    state.notes =
-        R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})";
+    state.notes = TaskNotes(
+        R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})");
     save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::token, 1), 2, state);
     test::export_folder(scratch.file("run"), scratch.file("out"));
     EXPECT_EQ(config_in(scratch.file("out"))["architectures"],
@@ -302,7 +302,7 @@ std::string finetuned(const Scratch& scratch, const std::string& imported, const
   c.run.checkpoint.load = imported;
   c.run.run.dir = scratch.file(name);
   c.run.run.tensorboard = false;
-  const auto task = label_task(c, state.tokenizer);
+  const auto task = label_task(c, state.tokenizer.value());
   train(c.run, *task, *alone);
   return scratch.file(name);
 }

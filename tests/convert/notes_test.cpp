@@ -63,10 +63,10 @@ TEST(Notes, NestedTooDeepAreRefused) {
   expect_error(ExitCode::usage, {"here", "nested deeper"},
                [&] { run_state(R"({"step": 0, "imported": )" + deep + "}", "here"); });
   RunState state;
-  state.notes =
-      R"({"task": "sft", "template": {"a": )" + std::string(10, '[') + std::string(10, ']') + "}}";
+  state.notes = TaskNotes(R"({"task": "sft", "template": {"a": )" + std::string(10, '[') +
+                          std::string(10, ']') + "}}");
   EXPECT_EQ(run_state(to_json(state, {}), "here").notes, state.notes);
-  state.notes = R"({"template": {"x": )" + deep + "}}";
+  state.notes = TaskNotes(R"({"template": {"x": )" + deep + "}}");
   expect_error(ExitCode::usage, {"the notes in here's metadata", "nested deeper"},
                [&] { run_state(to_json(state, {}), "here"); });
 }
@@ -100,7 +100,7 @@ std::string missing_tokenizer(const Scratch& scratch, const std::string& folder)
   test::import_folder(folder, scratch.file("run"), {});
   const auto found = list_checkpoints(scratch.file("run"));
   const RunState state = run_state(found.at(0).metadata, "here");
-  EXPECT_EQ(state.tokenizer, "");
+  EXPECT_TRUE(state.tokenizer.empty());
   return no_tokenizer(state, "runs/gpt2");
 }
 

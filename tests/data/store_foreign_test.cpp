@@ -101,7 +101,7 @@ TEST(ForeignStore, IsReadWhenItFollowsTheLayout) {
   EXPECT_EQ(all_tokens(store), ascending(5, 7));
   EXPECT_EQ(store.info().documents, 2);
   EXPECT_EQ(store.info().text_bytes, 21);
-  EXPECT_EQ(store.info().tokenizer, "{\"foreign\":true}");
+  EXPECT_EQ(store.info().tokenizer.text(), "{\"foreign\":true}");
   expect_error(ExitCode::failure, {"sum"},
                [&] { TokenStore verified(scratch.file("foreign.h5"), true); });
 }

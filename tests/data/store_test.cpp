@@ -52,7 +52,7 @@ TEST_P(Widths, RoundTrip) {
   EXPECT_EQ(store.info().vocab_size, vocab_size);
   EXPECT_EQ(store.info().end_of_text, last);
   EXPECT_EQ(store.info().text_bytes, 5);
-  EXPECT_EQ(store.info().tokenizer, "{\"v\":1}");
+  EXPECT_EQ(store.info().tokenizer.text(), "{\"v\":1}");
   EXPECT_EQ(store.path(), scratch.file("a.h5"));
   EXPECT_EQ(made.tokens, 8);
   EXPECT_EQ(made.documents, 3);
@@ -85,7 +85,7 @@ TEST(TokenStore, HoldsMoreThanOneWriteAndALongTokenizer) {
   write_store(scratch.file("a.h5"), 50257, -1, {tokens}, tokenizer);
   const TokenStore store(scratch.file("a.h5"), true);
   EXPECT_TRUE(all_tokens(store) == tokens);
-  EXPECT_TRUE(store.info().tokenizer == tokenizer);
+  EXPECT_TRUE(store.info().tokenizer.text() == tokenizer);
 }
 
 TEST(TokenStore, SurvivesBeingMovedAndReadFromManyThreads) {

@@ -17,7 +17,7 @@ using namespace test;
 
 constexpr int32_t kEnd = 299;
 const TokenNotes kNotes{
-    .tokenizer = "", .vocab_size = 300, .end_of_text = kEnd, .text_bytes = 0, .end_of_text_at = ""};
+    .tokenizer = {}, .vocab_size = 300, .end_of_text = kEnd, .text_bytes = 0, .end_of_text_at = ""};
 const std::string kGolden = "data/golden/";
 
 // The documents of tools/make_token_files.py.
@@ -171,7 +171,7 @@ TEST(TokenFiles, EveryFormatGoesToEveryFormatAndBack) {
     const std::string name = scratch.file(format == TokenFormat::native ? "b.h5" : "b.bin");
     const StoreInfo made = convert_tokens(source, name, format);
     EXPECT_EQ(static_cast<int>(made.format), static_cast<int>(format));
-    EXPECT_EQ(made.tokenizer, tokenizer->to_json());
+    EXPECT_EQ(made.tokenizer.text(), tokenizer->to_json());
     EXPECT_EQ(made.text_bytes, 158);
     const TokenStore foreign(name, true);
     EXPECT_EQ(list(foreign.documents()), list(source.documents()));
@@ -233,10 +233,10 @@ TEST(TokenNotes, StandBesideTheFile) {
   const auto tokenizer = bpe_tokenizer({{0, 1}});
   write_file(scratch.file("tok.json"), tokenizer->to_json());
   write_file(scratch.file("train.meta.json"), R"({"tokenizer": "tok.json"})");
-  EXPECT_EQ(TokenStore(path).info().tokenizer, tokenizer->to_json());
+  EXPECT_EQ(TokenStore(path).info().tokenizer.text(), tokenizer->to_json());
   EXPECT_EQ(TokenStore(path).info().end_of_text, 257);
   write_file(scratch.file("train.meta.json"), "{\"tokenizer\": " + tokenizer->to_json() + "}");
-  EXPECT_EQ(TokenStore(path).info().tokenizer, tokenizer->to_json());
+  EXPECT_EQ(TokenStore(path).info().tokenizer.text(), tokenizer->to_json());
 }
 
 TEST(TokenNotes, FaultsAreNamed) {
@@ -261,7 +261,7 @@ TEST(TokenNotes, FaultsAreNamed) {
   refused(R"({"end_of_text_at": "middle"})", {"begin"});
   write_file(scratch.file("train.meta.json"), R"({"tokenizer": "bytes"})");
   expect_error(ExitCode::usage, {"train.meta.json", "257", "300"}, [&] {
-    TokenStore store(path, {.tokenizer = "{}",
+    TokenStore store(path, {.tokenizer = StoredTokenizer("{}"),
                             .vocab_size = 300,
                             .end_of_text = -1,
                             .text_bytes = 0,
@@ -355,8 +355,9 @@ TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   const Scratch scratch;
   write_store(scratch.file("a.h5"), 257, 256, {ascending(0, 9)}, "");
   const TokenNotes notes = notes_of_tokenizer("bytes");
-  EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer, byte_tokenizer()->to_json());
-  EXPECT_EQ(TokenStore(scratch.file("a.h5")).info().tokenizer, "");
+  EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer.text(),
+            byte_tokenizer()->to_json());
+  EXPECT_TRUE(TokenStore(scratch.file("a.h5")).info().tokenizer.empty());
   write_store(scratch.file("b.h5"), 300, 256, {ascending(0, 9)}, "");
   expect_error(ExitCode::usage, {"b.h5", "300", "257"},
                [&] { TokenStore(scratch.file("b.h5"), notes); });
@@ -407,7 +408,7 @@ TEST(TokenNotes, LargeTokenizersTakeNoAge) {
   const StoreInfo made =
       convert_tokens(TokenStore(scratch.file("a.h5")), scratch.file("a.bin"), TokenFormat::llmc);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
-  EXPECT_EQ(made.tokenizer, tokenizer->to_json());
+  EXPECT_EQ(made.tokenizer.text(), tokenizer->to_json());
 }
 
 void expect_same_batch(const Batch& left, const Batch& right) {

@@ -8,10 +8,11 @@
 
 void fuzz(std::string_view input) {
   static const auto tokenizer = skein::byte_tokenizer();
-  const auto form = skein::ChatTemplate::from_json(std::string(input), *tokenizer);
+  const skein::StoredTemplate stored{std::string(input)};
+  const skein::ChatTemplate form(stored, *tokenizer);
   const std::string json = form.to_json();
-  if (skein::ChatTemplate::from_json(json, *tokenizer).to_json() != json ||
-      !skein::same_template(std::string(input), json))
+  if (skein::ChatTemplate(skein::StoredTemplate(json), *tokenizer).to_json() != json ||
+      !skein::same_template(stored, form.stored()))
     std::abort();
   const std::vector<skein::Message> turns{{"user", " What?\n"},
                                           {"assistant", "\xff that <|endoftext|>"}};

@@ -31,7 +31,7 @@ void fuzz(std::string_view input) {
     check_shapes(skein::other_tensors(model));
     if (model.parameters() < 0) std::abort();
     skein::check_held(model, part<skein::TensorShapes>(input), "fuzz");
-    skein::label_head(std::string(skein::test::take_part(input)), "fuzz");
+    skein::label_head(skein::TaskNotes(std::string(skein::test::take_part(input))), "fuzz");
   } catch (const nlohmann::json::exception&) {
     // Values of other kinds.
   }

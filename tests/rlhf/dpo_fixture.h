@@ -43,7 +43,7 @@ inline std::string write_policy(const Workspace& folder, const std::string& name
   c.run.run.dir = folder.at(name);
   run_ranks(1, [&](Group& world) {
     SftConfig own = c;
-    const auto task = sft_task(own, byte_tokenizer()->to_json(), "");
+    const auto task = sft_task(own, byte_tokenizer(), {});
     train(own.run, *task, world);
   });
   return folder.at(name);
@@ -77,11 +77,11 @@ inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int 
   run_ranks(ranks, [&](Group& world) {
     DpoTuneConfig own = c;
     const auto reference = find_checkpoint(c.run.checkpoint.load, world);
-    DpoTask task(own, byte_tokenizer(), "");
+    DpoTask task(own, byte_tokenizer(), {});
     if (has_reference(own.task.rules.loss.kind)) task.ask_reference(own.run, *reference, world);
     const TrainResult result = train(own.run, task, world);
     if (world.rank() == 0)
-      tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes(), {}};
+      tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes().text(), {}};
   });
   tuned.state = state_of(folder.at(name));
   std::ifstream file(folder.at(name) + "/metrics.jsonl");

@@ -14,15 +14,15 @@ namespace {
 class OracleTask : public Task {
  public:
   OracleTask(const OracleLanguage& language, const SampleSource& samples, int64_t length)
-      : tokenizer_(oracle_tokenizer(language)->to_json()), samples_(samples), length_(length) {}
+      : tokenizer_(oracle_tokenizer(language)), samples_(samples), length_(length) {}
   const SampleSource& samples() const override { return samples_; }
   int64_t length() const override { return length_; }
-  std::string tokenizer() const override { return tokenizer_; }
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
   bool validates() const override { return false; }
   Scores validate(const Judged&) const override { return {}; }
 
  private:
-  std::string tokenizer_;
+  StoredTokenizer tokenizer_;
   const SampleSource& samples_;
   int64_t length_;
 };

@@ -86,7 +86,7 @@ inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks =
   write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
     RewardConfig own = c;
-    const RewardTask task(own, reward_tokenizer(own, folder, tokenizer), "");
+    const RewardTask task(own, reward_tokenizer(own, folder, tokenizer), {});
     const TrainResult result = train(own.run, task, world);
     if (world.rank() == 0)
       trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};

@@ -162,11 +162,11 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     });
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
-    const std::string own_template = ChatTemplate("none", *byte_tokenizer()).to_json();
-    ModelReward reward(folder_.at("run"), {byte_tokenizer()->to_json(), own_template}, {},
+    const StoredTemplate own_template = ChatTemplate("none", *byte_tokenizer()).stored();
+    ModelReward reward(folder_.at("run"), {StoredTokenizer(byte_tokenizer()), own_template}, {},
                        DType::f32, 2, mesh);
-    ModelReward by_text(folder_.at("run"), {bpe_tokenizer({{1, 2}})->to_json(), own_template}, {},
-                        DType::f32, 2, mesh);
+    ModelReward by_text(folder_.at("run"), {StoredTokenizer(bpe_tokenizer({{1, 2}})), own_template},
+                        {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
       asked[i].prompt.messages = {{"user", "ask"}};
@@ -248,21 +248,22 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
     EXPECT_EQ(judged(policy, &said), score) << words;
     EXPECT_NE(said.find(words), std::string::npos) << said;
   };
-  const std::string own = tokenizer->to_json(), sorted = Json::parse(form.to_json()).dump();
-  ASSERT_NE(sorted, form.to_json()) << "keys in another order";
-  expect({own, form.to_json()}, of_tokens, "is fed the tokens as they were sampled");
+  const StoredTokenizer own(tokenizer->to_json());
+  const StoredTemplate sorted(Json::parse(form.to_json()).dump());
+  ASSERT_FALSE(sorted == form.stored()) << "keys in another order";
+  expect({own, form.stored()}, of_tokens, "is fed the tokens as they were sampled");
   expect({own, sorted}, of_tokens, "is fed the tokens as they were sampled");
-  expect({own, other.to_json()}, of_text,
+  expect({own, other.stored()}, of_text,
          "is fed texts, the turns of each prompt and the answer: its chat template is not the "
          "policy's");
-  expect({bpe_tokenizer({{65, 64}})->to_json(), form.to_json()}, of_text,
+  expect({StoredTokenizer(bpe_tokenizer({{65, 64}})), form.stored()}, of_text,
          "its tokenizer is not the policy's");
   Json untrimmed = Json::parse(form.to_json());
   untrimmed["trim"] = false;
-  expect({own, untrimmed.dump()}, of_text, "its chat template is not the policy's");
+  expect({own, StoredTemplate(untrimmed.dump())}, of_text, "its chat template is not the policy's");
   answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
   test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] {
-    judged({own, form.to_json()});
+    judged({own, form.stored()});
   });
   testing::internal::GetCapturedStderr();
 }
@@ -365,7 +366,7 @@ TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
   c.run.data.train = {folder_.at("long.jsonl")};
   const auto samples = [&] {
     RewardConfig own = c;
-    return RewardTask(own, byte_tokenizer(), "").samples().all();
+    return RewardTask(own, byte_tokenizer(), {}).samples().all();
   };
   auto all = samples();
   ASSERT_EQ(all.size(), 2u) << "an answer is never cut";
@@ -406,7 +407,7 @@ TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
       << R"({"prompt":"ask","chosen":"a","rejected":""})" << '\n';
   const auto rejected = [&](RewardConfig c, std::unique_ptr<Tokenizer> tokenizer) {
     c.run.data.train = {folder_.at("empty.jsonl")};
-    return RewardTask(c, std::move(tokenizer), "").samples().all().at(0).sequences.at(1);
+    return RewardTask(c, std::move(tokenizer), {}).samples().all().at(0).sequences.at(1);
   };
   testing::internal::CaptureStderr();
   const FormedSample decoder = rejected(small_reward(), byte_tokenizer());
@@ -439,7 +440,7 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
     RewardConfig c = small_reward();
     c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1)};
     change(c);
-    test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, byte_tokenizer(), ""); });
+    test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, byte_tokenizer(), {}); });
   };
   error_of([](RewardConfig& c) { c.run.data.train.clear(); }, {"data.train names no file"});
   error_of([](RewardConfig& c) { c.task.length = 25; }, {"reward.length=25", "model.context=24"});
@@ -469,7 +470,7 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   some.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1), folder_.at("system.jsonl")};
   some.task.chat_template = folder_.at("form.json");
   some.task.bad_records = 1;
-  EXPECT_EQ(RewardTask(some, byte_tokenizer(), "").samples().all().size(), 8u);
+  EXPECT_EQ(RewardTask(some, byte_tokenizer(), {}).samples().all().size(), 8u);
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
@@ -479,18 +480,19 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
 }
 
 TEST(RewardNotes, KeepAllOfThem) {
-  const RewardHead head{R"({"name":"mine"})", 77, -3.25, 0.1, {0.5, 0.25}};
-  const auto back = reward_head(to_json(head, 4'000'000'000u), "here");
+  const RewardHead head{StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25}};
+  const TaskNotes notes = to_notes(head, 4'000'000'000u);
+  const auto back = reward_head(notes, "here");
   ASSERT_NE(back, nullptr);
-  EXPECT_EQ(to_json(*back, reward_checksum(to_json(head, 4'000'000'000u))),
-            to_json(head, 4'000'000'000u));
-  EXPECT_EQ(reward_head("", "here"), nullptr);
-  EXPECT_EQ(reward_head(R"({"task":"labels"})", "here"), nullptr);
+  EXPECT_EQ(to_notes(*back, reward_checksum(notes)).text(), notes.text());
+  EXPECT_EQ(reward_head({}, "here"), nullptr);
+  EXPECT_EQ(reward_head(TaskNotes(R"({"task":"labels"})"), "here"), nullptr);
   test::expect_error(ExitCode::usage, {"here are damaged"},
-                     [] { reward_head(R"({"task":"reward"})", "here"); });
+                     [] { reward_head(TaskNotes(R"({"task":"reward"})"), "here"); });
   test::expect_error(ExitCode::usage, {"here are damaged"}, [] {
-    reward_head(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})",
-                "here");
+    reward_head(
+        TaskNotes(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})"),
+        "here");
   });
 }
 

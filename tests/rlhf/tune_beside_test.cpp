@@ -95,14 +95,14 @@ class TunedBeside : public TunedPolicy {
 
   // A critic of random weights, saved as a reward model is; head: size of its last ones.
   CheckpointInfo some_critic(const ModelConfig& policy, const std::string& name = "critic",
-                             float head = 0, const std::string& notes = "") {
+                             float head = 0, const TaskNotes& notes = {}) {
     const auto alone = single_rank();
     Mesh mesh(*alone, {1, 1, 1});
     LocalModel critic(critic_model(policy), {}, mesh, DType::f32);
     critic.parameters().allocate(false);
     critic.parameters().initialize(77);
     RunState state;
-    state.tokenizer = tokenizer_->to_json();
+    state.tokenizer = StoredTokenizer(tokenizer_->to_json());
     state.notes = notes;
     const std::vector<Piece> pieces = parameter_pieces(critic.parameters());
     for (const Piece& piece : pieces)
@@ -286,7 +286,7 @@ TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
   const CheckpointInfo start = pretrained("base");
   const ModelConfig policy = stored_model(run_state(start.metadata, start.path), start.path);
   const auto notes = [](double mean) {
-    return to_json(RewardHead{.chat_template = "", .length = 8, .mean = mean, .deviation = 4}, 1);
+    return to_notes(RewardHead{.chat_template = {}, .length = 8, .mean = mean, .deviation = 4}, 1);
   };
   const auto value_loss = [&](const CheckpointInfo& critic, const std::string& name) {
     return told(tune_from(

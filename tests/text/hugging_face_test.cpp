@@ -338,11 +338,16 @@ TEST(HuggingFace, BlankLinesTakeNoAge) {
 }
 
 TEST(HuggingFace, TheSameTokenizerMayBeWrittenOtherwise) {
-  const std::string canonical = made(small_bpe())->to_json();
-  EXPECT_TRUE(same_tokenizer(canonical, small_bpe().dump(2)));
-  EXPECT_FALSE(same_tokenizer(canonical, made(small_wordpiece())->to_json()));
-  EXPECT_FALSE(same_tokenizer(canonical, "{}"));
-  EXPECT_TRUE(same_tokenizer("{}", "{}"));
+  const StoredTokenizer canonical(made(small_bpe())), written(small_bpe().dump(2)), none("{}");
+  EXPECT_TRUE(same_tokenizer(canonical, written));
+  EXPECT_FALSE(canonical == written) << "their texts differ";
+  EXPECT_EQ(canonical->vocab_size(), written->vocab_size());
+  EXPECT_FALSE(same_tokenizer(canonical, StoredTokenizer(made(small_wordpiece()))));
+  EXPECT_FALSE(same_tokenizer(canonical, none));
+  EXPECT_TRUE(same_tokenizer(none, StoredTokenizer("{}")));
+  test::expect_refused({"a tokenizer needs \"type\""}, [&] { none.value(); });
+  EXPECT_EQ(none.text(), "{}") << "what is stored stays";
+  EXPECT_TRUE(StoredTokenizer().empty());
 }
 
 }  // namespace

@@ -150,8 +150,10 @@ TEST(ChatTemplates, PlainIsPlain) {
             "\n\nHuman: hi\n\nAssistant: yes<|endoftext|>\n\nHuman: ok\n\nAssistant:");
   EXPECT_EQ(plain.answer_text({' ', 'o', 'k', '\n', 256}), "ok");
   EXPECT_EQ(ChatTemplate("none", bytes()).answer_text({' ', 'o', 'k', 256}), " ok");
-  const ChatTemplate spaced = ChatTemplate::from_json(
-      R"({"user": {}, "assistant": {"open": "> ", "close": "{eos}"}, "end": "{eos}"})", bytes());
+  const ChatTemplate spaced(
+      StoredTemplate(
+          R"({"user": {}, "assistant": {"open": "> ", "close": "{eos}"}, "end": "{eos}"})"),
+      bytes());
   EXPECT_EQ(spaced.answer_text({' ', ' ', 'o', 256}), " o");
   EXPECT_EQ(spaced.answer_text({'o', 256}), "o");
 }
@@ -237,7 +239,7 @@ TEST(ChatTemplates, TurnsThatAreAddedKeepWhatStandsBefore) {
 TEST(ChatTemplates, TellAllOfThemselves) {
   for (const std::string& name : kNames) {
     const ChatTemplate form(name, marked_tokenizer()),
-        again = ChatTemplate::from_json(form.to_json(), marked_tokenizer());
+        again(StoredTemplate(form.to_json()), marked_tokenizer());
     EXPECT_EQ(form.to_json(), again.to_json());
     const Messages chat{{"user", "a"}, {"assistant", "b"}, {"user", "c"}};
     EXPECT_EQ(form.prompt(chat), again.prompt(chat));
@@ -259,30 +261,30 @@ TEST(ChatTemplates, AreReadFromFiles) {
 
 TEST(ChatTemplates, AreComparedByWhatTheySay) {
   for (const std::string& name : kNames) {
-    const std::string json = ChatTemplate(name, marked_tokenizer()).to_json(),
-                      sorted = Json::parse(json).dump(2);
-    ASSERT_NE(json, sorted);
-    EXPECT_TRUE(same_template(json, sorted)) << name;
-    EXPECT_TRUE(same_template(sorted, json)) << name;
+    const StoredTemplate stored = ChatTemplate(name, marked_tokenizer()).stored(),
+                         sorted(Json::parse(stored.text()).dump(2));
+    ASSERT_FALSE(stored == sorted);
+    EXPECT_TRUE(same_template(stored, sorted)) << name;
+    EXPECT_TRUE(same_template(sorted, stored)) << name;
     for (const std::string& other : kNames)
-      EXPECT_EQ(same_template(ChatTemplate(other, marked_tokenizer()).to_json(), sorted),
+      EXPECT_EQ(same_template(ChatTemplate(other, marked_tokenizer()).stored(), sorted),
                 name == other)
           << name << other;
   }
-  const std::string mine =
-      R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
-  EXPECT_TRUE(same_template(mine, ChatTemplate::from_json(mine, bytes()).to_json()))
+  const StoredTemplate mine(
+      R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})");
+  EXPECT_TRUE(same_template(mine, ChatTemplate(mine, bytes()).stored()))
       << "what is left out has its usual value";
   for (const char* place :
        {"/user/open", "/user/open_after_system", "/user/close", "/assistant/open",
         "/assistant/close", "/system/open", "/prefix", "/end", "/name"}) {
-    Json changed = Json::parse(mine);
+    Json changed = Json::parse(mine.text());
     changed[Json::json_pointer(place)] = "x";
-    EXPECT_FALSE(same_template(mine, changed.dump())) << place;
+    EXPECT_FALSE(same_template(mine, StoredTemplate(changed.dump()))) << place;
   }
-  EXPECT_TRUE(same_template("", ""));
-  EXPECT_FALSE(same_template("", mine));
-  EXPECT_FALSE(same_template(mine, "{}"));
+  EXPECT_TRUE(same_template({}, {}));
+  EXPECT_FALSE(same_template({}, mine));
+  EXPECT_FALSE(same_template(mine, StoredTemplate("{}")));
 }
 
 TEST(ChatTemplates, RefuseTokenizersWithoutTheirTokens) {
@@ -298,15 +300,15 @@ TEST(ChatTemplates, RefuseTokenizersWithoutTheirTokens) {
   test::expect_refused({"\"plain\"", "end-of-text", "has none"},
                        [&] { ChatTemplate("plain", *endless); });
   test::expect_refused({"<end>", "as an ordinary token only"}, [&] {
-    ChatTemplate::from_json(R"({"user": {}, "assistant": {"close": "<end>"}, "end": "<end>"})",
-                            *endless);
+    ChatTemplate(StoredTemplate(R"({"user": {}, "assistant": {"close": "<end>"}, "end": "<end>"})"),
+                 *endless);
   });
 }
 
 TEST(ChatTemplates, RefuseWhatIsNoTemplate) {
   const auto refused = [](const std::string& json, std::initializer_list<std::string> words) {
     SCOPED_TRACE(json.substr(0, 200));
-    test::expect_refused(words, [&] { ChatTemplate::from_json(json, bytes()); });
+    test::expect_refused(words, [&] { ChatTemplate(StoredTemplate(json), bytes()); });
   };
   test::expect_refused({"\"vicuna\"", "none, plain, chatml, llama2, llama3", "JSON file"},
                        [] { ChatTemplate("vicuna", bytes()); });

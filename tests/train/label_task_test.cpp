@@ -418,13 +418,20 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
 TEST(LabelHeads, KeepAllInTheirNotes) {
   LabelHead head{LabelKind::regress,  LabelMetric::pearson, {}, 3.25, 0.1, 77, "\t|", true,
                  {{"task.text", "s"}}};
-  const auto back = label_head(to_json(head, 4'000'000'000u), "here");
+  const TaskNotes notes = to_notes(head, 4'000'000'000u);
+  const auto back = label_head(notes, "here");
   ASSERT_NE(back, nullptr);
-  EXPECT_EQ(to_json(*back, checksum_in(to_json(head, 4'000'000'000u))),
-            to_json(head, 4'000'000'000u));
-  EXPECT_EQ(label_head("", "here"), nullptr);
-  EXPECT_EQ(label_head("{\"other\":1}", "here"), nullptr);
-  EXPECT_THROW(label_head("{\"task\":\"labels\"}", "here"), Error);
+  EXPECT_EQ(to_notes(*back, checksum_in(notes)).text(), notes.text());
+  EXPECT_EQ(label_head({}, "here"), nullptr);
+  EXPECT_EQ(label_head(TaskNotes("{\"other\":1}"), "here"), nullptr);
+  for (const char* damaged : {"{\"task\":\"labels\"}", "[1]", "{"}) try {
+      label_head(TaskNotes(damaged), "here");
+      ADD_FAILURE() << damaged;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("the notes of here on its labels cannot be read"),
+                std::string::npos)
+          << error.what();
+    }
 }
 
 }  // namespace

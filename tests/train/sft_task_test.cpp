@@ -65,13 +65,12 @@ class SftTasks : public testing::Test {
     Scores validation;
   };
 
-  Ended run(SftConfig c, int ranks = 1, const std::string& name = "",
-            const std::string& notes = "") {
+  Ended run(SftConfig c, int ranks = 1, const std::string& name = "", const TaskNotes& notes = {}) {
     c.run.run.dir = name.empty() ? "" : folder_.at(name);
     Ended ended;
     run_ranks(ranks, [&](Group& world) {
       SftConfig own = c;
-      const auto task = sft_task(own, byte_tokenizer()->to_json(), notes);
+      const auto task = sft_task(own, byte_tokenizer(), notes);
       const TrainResult result = skein::train(own.run, *task, world);
       if (world.rank() == 0)
         ended = {{result.losses, result.grad_norms, {}, {}}, result.validation};
@@ -235,8 +234,8 @@ TEST_F(SftTasks, BeginWithAPretrainedModelAndKeepItsTemplate) {
   const State before = run(c, 1, "first").finished.state;
   const auto alone = single_rank();
   const auto info = find_checkpoint(folder_.at("first"), *alone);
-  const std::string notes = run_state(info->metadata, info->path).notes;
-  EXPECT_EQ(chat_template_in(notes), ChatTemplate(form_, *byte_tokenizer()).to_json());
+  const TaskNotes notes = run_state(info->metadata, info->path).notes;
+  EXPECT_EQ(chat_template_in(notes).text(), ChatTemplate(form_, *byte_tokenizer()).to_json());
   c.chat.form.clear();
   c.run.checkpoint.load = folder_.at("first");
   c.run.lr.lr = 1e-30;
@@ -244,9 +243,8 @@ TEST_F(SftTasks, BeginWithAPretrainedModelAndKeepItsTemplate) {
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
   const auto next = find_checkpoint(folder_.at("second"), *alone);
   EXPECT_EQ(chat_template_in(run_state(next->metadata, next->path).notes), chat_template_in(notes));
-  EXPECT_EQ(chat_template_in(""), "");
-  EXPECT_EQ(chat_template_in("{}"), "");
-  EXPECT_EQ(chat_template_in("{\"template\": 3}"), "");
+  for (const char* without : {"", "{}", "{\"template\": 3}", "[]", "{"})
+    EXPECT_TRUE(chat_template_in(TaskNotes(without)).empty()) << without;
 }
 
 TEST_F(SftTasks, RunsOfOtherTemplatesAreRefusedAndOtherConversationsTold) {
@@ -296,7 +294,7 @@ TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
   EXPECT_NE(error_of(c).find("chats.jsonl:65"), std::string::npos) << error_of(c);
   c.chat.bad_records = 1;
   testing::internal::CaptureStderr();
-  sft_task(c, byte_tokenizer()->to_json(), "");
+  sft_task(c, byte_tokenizer(), {});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"),
             std::string::npos);
 }
@@ -331,14 +329,14 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
       << R"({"instruction": "do", "input": "x", "output": "y"})" << '\n';
   std::ofstream(folder_.at("pairs.jsonl")) << R"({"prompt": "do", "completion": "y"})" << '\n';
   const auto noted = [&](const std::string& form, std::vector<std::string> files,
-                         const std::string& before = "") {
+                         const TaskNotes& before = {}) {
     SftConfig c = small_task(file_, form);
     c.run.data.train = std::move(files);
     c.run.data.validation.clear();
     c.run.model.context = 512;
-    return sft_task(c, byte_tokenizer()->to_json(), before)->notes();
+    return sft_task(c, byte_tokenizer(), before)->notes();
   };
-  const std::string alpaca = noted("none", {folder_.at("tasks.jsonl")});
+  const TaskNotes alpaca = noted("none", {folder_.at("tasks.jsonl")});
   EXPECT_EQ(instruction_notes(alpaca).form, InstructionForm::alpaca);
   EXPECT_TRUE(instruction_notes(alpaca).alone);
   EXPECT_FALSE(
@@ -346,13 +344,14 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
           .alone);
   EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form,
             InstructionForm::turn);
-  const std::string turns = with_instructions(alpaca, {InstructionForm::turn, false});
+  const TaskNotes turns = with_instructions(alpaca, {InstructionForm::turn, false});
   EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form,
             InstructionForm::turn)
       << "as the checkpoint learnt them";
-  EXPECT_FALSE(instruction_notes("{}").form.has_value());
-  EXPECT_FALSE(instruction_notes(R"({"instructions":{"form":"poem"}})").form.has_value());
-  EXPECT_EQ(with_instructions("{}", {}), "{}");
+  EXPECT_FALSE(instruction_notes(TaskNotes("{}")).form.has_value());
+  EXPECT_FALSE(
+      instruction_notes(TaskNotes(R"({"instructions":{"form":"poem"}})")).form.has_value());
+  EXPECT_EQ(with_instructions(TaskNotes("{}"), {}).text(), "{}");
 }
 
 TEST_F(SftTasks, FillInWhatTheDataSays) {
@@ -361,7 +360,7 @@ TEST_F(SftTasks, FillInWhatTheDataSays) {
   c.run.validation.every = -1;
   c.run.train.global_batch = 8;
   c.task.pack = false;
-  sft_task(c, byte_tokenizer()->to_json(), "");
+  sft_task(c, byte_tokenizer(), {});
   EXPECT_EQ(c.run.train.steps, 24);
   EXPECT_EQ(c.run.validation.every, 8);
   EXPECT_EQ(c.run.lr.warmup, 1);

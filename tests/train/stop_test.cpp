@@ -26,7 +26,7 @@ class StoppedInValidation : public Task {
   std::vector<DataFile> data_files() const override { return files_; }
   const SampleSource& samples() const override { return task_.samples(); }
   int64_t length() const override { return task_.length(); }
-  std::string tokenizer() const override { return task_.tokenizer(); }
+  StoredTokenizer tokenizer() const override { return task_.tokenizer(); }
   bool validates() const override { return task_.validates(); }
   Scores validate(const Judged& model) const override {
     if (++validations_ == at_ && model.mesh.world().rank() == 0) raise(SIGUSR1);

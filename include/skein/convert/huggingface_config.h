@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skein/convert/family.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -19,11 +20,10 @@ inline constexpr int kMostConfigDepth = 32;
 ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,
                                    const std::set<std::string>& names);
 
-// What a config.json says of its model's labels, as the notes of a head of labels of ours (JSON);
-// "" where the model is no classifier, or names no label for each of its numbers, or was trained to
+// What a config.json says of its model's labels, as the notes of a head of labels of ours; none
+// where the model is no classifier, or names no label for each of its numbers, or was trained to
 // say several of them at once. Decoders' samples are framed by their tokenizer.
-std::string label_notes(const std::string& text, const std::string& origin,
-                        const ModelConfig& model);
+TaskNotes label_notes(const std::string& text, const std::string& origin, const ModelConfig& model);
 
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {

@@ -53,7 +53,7 @@ class Import {
   ConvertConfig config_;
   ModelConfig model_;
   ImportNotes notes_;
-  std::string tokenizer_;
+  StoredTokenizer tokenizer_;
   WeightFiles files_;
   Match match_;
 };

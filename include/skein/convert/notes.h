@@ -24,7 +24,7 @@ struct ImportNotes {
 
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md
 // has it, and the notes.
-std::string import_metadata(const ModelConfig& model, const std::string& tokenizer,
+std::string import_metadata(const ModelConfig& model, const StoredTokenizer& tokenizer,
                             const ImportNotes& notes);
 // Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are
 // damaged, or name files that no import keeps.
@@ -36,8 +36,8 @@ ImportNotes read_notes(const std::string& folder);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);
 struct FolderTokenizer {
-  std::string json;   // "" when there is none that can be used
-  std::string fault;  // the reason then
+  StoredTokenizer tokenizer;  // none when there is none that can be used
+  std::string fault;          // the reason then
 };
 // The tokenizer of a folder. Warns when there is none that can be used.
 FolderTokenizer folder_tokenizer(const std::string& folder);

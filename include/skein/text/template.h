@@ -33,9 +33,23 @@
 #include <string_view>
 #include <vector>
 
+#include "skein/core/stored.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {
+
+struct TemplateForm;
+
+// A chat template as checkpoints keep it, without a tokenizer: its JSON, which stays as it is
+// stored, or "" where they know none. The value is what the JSON says; usage errors as ChatTemplate
+// has them for a text that says nothing of the kind.
+class StoredTemplate : public Stored<TemplateForm> {
+ public:
+  StoredTemplate() : StoredTemplate(std::string()) {}
+  explicit StoredTemplate(std::string json);
+  // Its JSON is the declarative form above; equal forms have equal JSON.
+  explicit StoredTemplate(const TemplateForm& form);
+};
 
 // role: system, user or assistant.
 struct Message {
@@ -55,7 +69,7 @@ class ChatTemplate {
   // file that is none, and a tokenizer without a token that the template needs.
   ChatTemplate(const std::string& spec, const Tokenizer& tokenizer);
   // A usage error as above; whatever the text, it is never more than that.
-  static ChatTemplate from_json(const std::string& json, const Tokenizer& tokenizer);
+  ChatTemplate(const StoredTemplate& stored, const Tokenizer& tokenizer);
 
   // A usage error for a role that the template does not know.
   TemplatedChat conversation(std::span<const Message> messages) const;
@@ -68,8 +82,9 @@ class ChatTemplate {
   // The token that ends an answer.
   int32_t end() const { return end_; }
   const std::string& name() const { return name_; }
-  // All of it, in the declarative form; equal templates have equal JSON.
-  std::string to_json() const { return json_; }
+  // All of it; equal templates have equal JSON.
+  const StoredTemplate& stored() const { return stored_; }
+  const std::string& to_json() const { return stored_.text(); }
 
  private:
   struct Opening {
@@ -82,12 +97,13 @@ class ChatTemplate {
     size_t counted = 0;  // of close: so many belong to the answer
   };
 
-  struct Json {
-    std::string text, origin;
+  struct Found {
+    StoredTemplate stored;
+    std::string origin;
   };
 
-  ChatTemplate(const Json& json, const Tokenizer& tokenizer);
-  static Json found(const std::string& spec);
+  ChatTemplate(const Found& found, const Tokenizer& tokenizer);
+  static Found found(const std::string& spec);
   std::vector<int32_t> markup(std::string_view text) const;
   Opening opening(const std::string& text) const;
   void require_special(const std::string& token) const;
@@ -96,15 +112,16 @@ class ChatTemplate {
   void add(std::span<const Message> messages, size_t index, TemplatedChat& chat) const;
 
   const Tokenizer* tokenizer_;
-  std::string name_, json_;
+  StoredTemplate stored_;
+  std::string name_;
   bool trim_ = false;
   std::vector<int32_t> prefix_;
   std::array<std::optional<Turn>, 3> turns_;  // system, user, assistant
   int32_t end_ = -1;
 };
 
-// Whether both are JSON of one template: what they say is compared, not how it is written (the
-// order of keys, white space). Texts that are none are so only when they are equal.
-bool same_template(const std::string& left, const std::string& right);
+// Whether both are one template: what they say is compared, not how it is written (the order of
+// keys, white space). Texts that are none are so only when they are equal.
+bool same_template(const StoredTemplate& left, const StoredTemplate& right);
 
 }  // namespace skein

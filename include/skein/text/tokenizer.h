@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/stored.h"
+
 namespace skein {
 
 // Ids that mean something to models; -1 where a tokenizer has no such token.
@@ -77,8 +79,19 @@ std::unique_ptr<Tokenizer> bpe_tokenizer(std::vector<std::pair<int32_t, int32_t>
 // bounded by the size of the text.
 std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& json);
 
-// Whether both are JSON of one tokenizer. Texts that are none are so only when they are equal.
-bool same_tokenizer(const std::string& left, const std::string& right);
+// A tokenizer as checkpoints and token stores keep it: its JSON, which stays as it is stored, or ""
+// where they know none. The value is what tokenizer_from_json makes of it, with its errors.
+class StoredTokenizer : public Stored<Tokenizer> {
+ public:
+  StoredTokenizer() : StoredTokenizer(std::string()) {}
+  explicit StoredTokenizer(std::string json);
+  // Its JSON is what to_json() says.
+  explicit StoredTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+};
+
+// Whether both are one tokenizer, however they are written. Texts that are none are so only when
+// they are equal.
+bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right);
 
 // "bytes" names the byte tokenizer. Else a file of the above; or a folder that holds
 // tokenizer.json, vocab.json and merges.txt, or vocab.txt (looked for in this order), or one of

@@ -12,7 +12,7 @@ namespace skein {
 // Collective. Fills the replica's weights from a checkpoint that has these notes, but for the
 // tensors that the task begins anew, which keep their start values; the log says where from, and
 // which those are.
-void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const std::string& notes,
+void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const TaskNotes& notes,
            Group& world);
 
 }  // namespace skein

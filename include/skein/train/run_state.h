@@ -9,7 +9,9 @@
 #include "skein/comm/mesh.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/models/description.h"
+#include "skein/text/tokenizer.h"
 #include "skein/train/config.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -29,10 +31,10 @@ struct RunState {
   int64_t best_step = -1, fruitless = 0;
   bool validation_owed = false;  // the evaluation that was due at `step` was interrupted: it is
                                  // made before the next step
-  std::string notes;             // of the task, JSON; "" for none
-  std::string imported;   // what skein-convert keeps of the model's origin for the way back, JSON;
-                          // "" for none
-  std::string tokenizer;  // JSON of the training data's tokenizer
+  TaskNotes notes{};             // of the task
+  std::string imported;  // what skein-convert keeps of the model's origin for the way back, JSON;
+                         // "" for none
+  StoredTokenizer tokenizer{};                // the training data's
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
   std::vector<DataFile>
       data{};  // learnt from and judged by; token stores among them agreed with their sums
@@ -73,6 +75,6 @@ MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // values: such a run is another run. Returns what else differs, as "key: old -> new" lines for the
 // log.
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
-                                const std::string& tokenizer, const std::string& origin);
+                                const StoredTokenizer& tokenizer, const std::string& origin);
 
 }  // namespace skein

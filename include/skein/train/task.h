@@ -12,6 +12,8 @@
 #include "skein/data/samples/source.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/parallel/local_model.h"
+#include "skein/text/tokenizer.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -48,8 +50,7 @@ class Task {
   virtual const SampleSource& samples() const = 0;
   // Tokens of a sample, padding included.
   virtual int64_t length() const = 0;
-  // JSON.
-  virtual std::string tokenizer() const = 0;
+  virtual StoredTokenizer tokenizer() const = 0;
   // What a piece of the model on the last stage learns; null: what its head is for.
   virtual std::unique_ptr<Objective> objective(const LocalModel& model) const {
     static_cast<void>(model);
@@ -69,17 +70,17 @@ class Task {
   // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted
   // through, after which it can be called again.
   virtual Scores validate(const Judged& model) const = 0;
-  // What a checkpoint of this task says beside the rest, JSON; "" for nothing.
-  virtual std::string notes() const { return {}; }
+  // What a checkpoint of this task says beside the rest.
+  virtual TaskNotes notes() const { return {}; }
   // Collective. The notes of a checkpoint of this model as it is, where they tell what the task has
   // measured of it.
-  virtual std::string measured_notes(const Judged& model) const {
+  virtual TaskNotes measured_notes(const Judged& model) const {
     static_cast<void>(model);
     return notes();
   }
   // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it
   // cannot as this task.
-  virtual void check_notes(const std::string& notes, const std::string& origin) const {
+  virtual void check_notes(const TaskNotes& notes, const std::string& origin) const {
     static_cast<void>(notes), static_cast<void>(origin);
   }
   // Whether checkpoint.load is another task's model, from whose weights this one begins.
@@ -87,7 +88,7 @@ class Task {
   // Of an adapting task: whether a tensor of this part of the model keeps its start values instead
   // of those of checkpoint.load. in_checkpoint: whether that holds a tensor of its name; notes: of
   // the task that made it.
-  virtual bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+  virtual bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
     static_cast<void>(part), static_cast<void>(in_checkpoint), static_cast<void>(notes);
     return false;
   }

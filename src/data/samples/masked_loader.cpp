@@ -32,7 +32,7 @@ MaskedLoader::MaskedLoader(const std::vector<std::string>& entries, int64_t leng
       !stores_.front()->info().tokenizer.empty(),
       "{} names no tokenizer, and masking needs to know its special tokens; give data.tokenizer",
       stores_.front()->path());
-  const auto tokenizer = tokenizer_from_json(stores_.front()->info().tokenizer);
+  const StoredTokenizer& tokenizer = stores_.front()->info().tokenizer;
   require(tokenizer->vocab_size() >= stores_.front()->info().vocab_size,
           "{} holds ids up to {}, but its tokenizer has {}; encode it again",
           stores_.front()->path(), stores_.front()->info().vocab_size - 1, tokenizer->vocab_size());

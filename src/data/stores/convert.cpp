@@ -8,7 +8,6 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/formats/indexed.h"
-#include "skein/text/tokenizer.h"
 
 #include "data/files/spool.h"
 #include "store_file.h"
@@ -43,7 +42,7 @@ int64_t ids_in(const TokenStore& from) {
 void write_native(const TokenStore& from, const std::string& output, Existing existing) {
   from.require_vocabulary();
   const StoreInfo& info = from.info();
-  TokenStoreWriter writer(output, info.vocab_size, info.end_of_text, info.tokenizer,
+  TokenStoreWriter writer(output, info.vocab_size, info.end_of_text, info.tokenizer.text(),
                           info.sentences > 0, existing);
   writer.append({}, info.text_bytes);
   const auto documents = from.documents();
@@ -118,16 +117,16 @@ bool begins_documents(const TokenStore& from) {
 }
 
 // Notes with a tokenizer that is not known here, or of another vocabulary, could not be read back.
-std::string known_tokenizer(const TokenStore& from) {
-  if (from.info().tokenizer.empty()) return "";
+StoredTokenizer known_tokenizer(const TokenStore& from) {
+  if (from.info().tokenizer.empty()) return {};
   try {
-    const int64_t ids = tokenizer_from_json(from.info().tokenizer)->vocab_size();
+    const int64_t ids = from.info().tokenizer->vocab_size();
     require(ids == from.info().vocab_size, "it has {} ids, the store {}", ids,
             from.info().vocab_size);
     return from.info().tokenizer;
   } catch (const Error& error) {
     log::warn("{}: its tokenizer is left out of the notes: {}", from.path(), error.what());
-    return "";
+    return {};
   }
 }
 

@@ -115,7 +115,7 @@ StoreInfo LayoutReader::read_info() const {
           info.vocab_size, info.vocab_size - 1);
   info.text_bytes = integer("text_bytes");
   require(info.text_bytes >= 0, "text_bytes is {}; it cannot be negative", info.text_bytes);
-  info.tokenizer = text("tokenizer");
+  info.tokenizer = StoredTokenizer(text("tokenizer"));
   return info;
 }
 
@@ -223,7 +223,7 @@ void LayoutWriter::write(StoreLayout& layout) {
   put("end_of_text", info.end_of_text);
   put("text_bytes", info.text_bytes);
   put_attribute("xxh3", H5T_STD_U64LE, H5T_NATIVE_UINT64, &layout.sum);
-  put_text("tokenizer", info.tokenizer);
+  put_text("tokenizer", info.tokenizer.text());
   const hid_t type = layout.width == 1   ? H5T_STD_U8LE
                      : layout.width == 2 ? H5T_STD_U16LE
                                          : H5T_STD_U32LE;

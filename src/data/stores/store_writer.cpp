@@ -79,7 +79,7 @@ struct TokenStoreWriter::Impl {
         documents(stem + ".documents") {
     layout.info.vocab_size = vocab_size;
     layout.info.end_of_text = end_of_text;
-    layout.info.tokenizer = std::move(tokenizer_json);
+    layout.info.tokenizer = StoredTokenizer(std::move(tokenizer_json));
     layout.width = token_width(vocab_size);
     if (with_sentences) sentences.emplace(stem + ".sentences");
   }
@@ -201,7 +201,7 @@ StoreInfo TokenStoreWriter::finish() {
   layout.sum = XXH3_64bits_digest(impl_->sum.get());
   check_free_space(impl_->path, impl_->tokens.size() + impl_->documents.size() +
                                     (impl_->sentences ? impl_->sentences->size() : 0) +
-                                    layout.info.tokenizer.size() + kMetadataRoom);
+                                    layout.info.tokenizer.text().size() + kMetadataRoom);
   impl_->assemble();
   return layout.info;
 }

@@ -23,10 +23,10 @@ constexpr std::string_view kSuffix = ".meta.json";
 constexpr uintmax_t kMostBytes = uintmax_t{1} << 29;
 constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
-TokenNotes notes_of(const Tokenizer& tokenizer) {
-  return {.tokenizer = tokenizer.to_json(),
-          .vocab_size = tokenizer.vocab_size(),
-          .end_of_text = tokenizer.end_of_text(),
+TokenNotes notes_of(const std::shared_ptr<const Tokenizer>& tokenizer) {
+  return {.tokenizer = StoredTokenizer(tokenizer),
+          .vocab_size = tokenizer->vocab_size(),
+          .end_of_text = tokenizer->end_of_text(),
           .text_bytes = 0,
           .end_of_text_at = ""};
 }
@@ -97,7 +97,7 @@ class NotesReader {
 
   TokenNotes inline_tokenizer(const Json& value) const {
     try {
-      return notes_of(*tokenizer_from_json(value.dump()));
+      return notes_of(tokenizer_from_json(value.dump()));
     } catch (const Error& error) {
       throw Error(error.code(), fmt::format("{}: {}", path_, error.what()));
     }
@@ -119,7 +119,7 @@ void require_same(const std::string& path, const TokenNotes& found, const TokenN
 }  // namespace
 
 TokenNotes notes_of_tokenizer(const std::string& path) {
-  return path.empty() ? TokenNotes() : notes_of(*load_tokenizer(path));
+  return path.empty() ? TokenNotes() : notes_of(load_tokenizer(path));
 }
 
 std::string stem_of(const std::string& path) {
@@ -152,7 +152,7 @@ std::string notes_json(const TokenNotes& notes) {
   const std::string text = json.dump() + "\n";
   return notes.tokenizer.empty()
              ? text
-             : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer, text.substr(1));
+             : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer.text(), text.substr(1));
 }
 
 }  // namespace skein

@@ -179,7 +179,8 @@ std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
   return means;
 }
 
-DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
+DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
+                 const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
   check(c);
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
@@ -193,12 +194,12 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::unique_ptr<Tokenizer> tokenizer, const s
   complete(c.run, c.task.epochs, training_.samples->samples_per_epoch());
 }
 
-void DpoTask::read(const DpoTuneConfig& c, const std::string& notes) {
+void DpoTask::read(const DpoTuneConfig& c, const TaskNotes& notes) {
   const PreferencesConfig files = files_of(c.task, c.run.data.train);
   const Preferences learnt = read_preferences(files);
   tell(learnt, "training", c.task.diverging);
   template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
-  const ChatTemplate form = ChatTemplate::from_json(template_, *tokenizer_);
+  const ChatTemplate form = ChatTemplate(template_, *tokenizer_);
   training_ = source(c, form, learnt.records, left_of(files, learnt), "training");
   if (is_kto()) tell_balance(*training_.samples, rules_.loss);
   if (c.run.data.validation.empty()) return;
@@ -270,24 +271,24 @@ Scores DpoTask::validate(const Judged& model) const {
   return scores;
 }
 
-std::string DpoTask::notes() const {
+TaskNotes DpoTask::notes() const {
   Json own{{"task", kTask},
            {"loss", name_of(rules_.loss.kind)},
            {"length", length_},
            {"checksum", training_.samples->checksum()},
            {"reference", training_.samples->mean_reference()},
-           {"template", Json::parse(template_)},
+           {"template", Json::parse(template_.text())},
            {"reference_path", reference_path_},
            {"reference_sum", reference_sum_},
            {"sft", rules_.sft}};
   for (const auto& [name, value] : numbers_of(rules_.loss)) own[name] = value;
-  return with_instructions(own.dump(), instructions_);
+  return with_instructions(TaskNotes(own.dump()), instructions_);
 }
 
-void DpoTask::check_notes(const std::string& notes, const std::string& origin) const {
-  const Json stored = Json::parse(notes, nullptr, false), own = Json::parse(this->notes());
-  require(stored.is_object() && stored.value("task", Json()) == kTask,
-          "{} is no run of skein dpo; give another run.dir", origin);
+void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+  require(notes.text_of("task") == kTask, "{} is no run of skein dpo; give another run.dir",
+          origin);
+  const nlohmann::ordered_json& stored = *notes;
   const auto as_number = [&](const char* key) {
     require(stored.contains(key) && stored[key].is_number(),
             "the notes of {} are damaged: no number \"{}\"", origin, key);
@@ -323,7 +324,7 @@ void DpoTask::check_notes(const std::string& notes, const std::string& origin) c
           "{} learnt with dpo.{}={}, now it is {}: another objective, whose losses do not compare "
           "with those before",
           origin, rule, before, now);
-  if (as_number("checksum") != own["checksum"].get<double>()) {
+  if (as_number("checksum") != training_.samples->checksum()) {
     log::warn(
         "the training {} are not those that {} was trained on; the run goes on with the new ones",
         is_kto() ? "answers" : "pairs", origin);

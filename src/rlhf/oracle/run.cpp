@@ -66,9 +66,9 @@ class OraclePretraining : public Task {
 
   const SampleSource& samples() const override { return training_; }
   int64_t length() const override { return training_.context(); }
-  std::string tokenizer() const override { return tokenizer_->to_json(); }
-  std::string notes() const override { return text_source(language_); }
-  void check_notes(const std::string& notes, const std::string& origin) const override {
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
+  TaskNotes notes() const override { return TaskNotes(text_source(language_)); }
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override {
     require(notes == this->notes(),
             "{} was pretrained on another language than {} has now; give another run.dir", origin,
             language_.origin);
@@ -96,7 +96,7 @@ class OraclePretraining : public Task {
 
   OracleLanguage language_;
   OracleSamples training_, held_out_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
 };
 
 class OracleScores : public RewardSource {

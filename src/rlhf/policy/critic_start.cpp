@@ -13,7 +13,7 @@ CriticStart critic_start(const TuneConfig& config, const Tuning& tuning, Group& 
   CriticStart start{find_weights(config.critic.load, world)};
   require(start.from.has_value(), "critic.load={}", no_checkpoint(config.critic.load));
   const RunState stored = run_state(start.from->metadata, start.from->path);
-  require(stored.tokenizer == tuning.tokenizer.to_json(),
+  require(stored.tokenizer.text() == tuning.tokenizer.to_json(),
           "critic.load={} was trained with another tokenizer than the policy", config.critic.load);
   if (const auto head = reward_head(stored.notes, start.from->path)) {
     start.mean = head->mean;

@@ -146,7 +146,7 @@ void Tuner::build(const CheckpointInfo* own) {
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, run_.mesh());
   run_.set_data(actors_->data_files());
   RunState& state = run_.state();
-  state.tokenizer = tuning_.tokenizer.to_json();
+  state.tokenizer = StoredTokenizer(tuning_.tokenizer.to_json());
   PretrainConfig written = config_.run;
   written.model.architecture->give_values(written.model,
                                           config_.critic.kind == CriticConfig::Kind::shared &&
@@ -194,7 +194,7 @@ std::string Tuner::state_text() {
   state.good_steps = loss_scale_.good_steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
   tuned_.kl = kl_.state();
-  state.notes = with_instructions(to_json(tuned_), tuning_.instructions);
+  state.notes = with_instructions(to_notes(tuned_), tuning_.instructions);
   return to_json(state, run_.shape());
 }
 
@@ -204,7 +204,7 @@ void Tuner::save_mean() {
   CheckpointStore store(run_.folder().path() + "/ema", 1, run_.world(), run_.claim()->run());
   RunState state = run_.state();
   state.optimizer_steps = 0;
-  state.notes = with_instructions(to_json(tuned_), tuning_.instructions);
+  state.notes = with_instructions(to_notes(tuned_), tuning_.instructions);
   store.save(state.step, actors_->mean_pieces(), to_json(state, run_.shape()));
 }
 

@@ -37,7 +37,7 @@ PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh,
       loader_(c.ptx.data, c.ptx.length, c.run.train.seed, data_config(c)),
       plan_(plan_beside(c, plan, mesh)) {
   const TokenStore& store = loader_.store(0);
-  require(same_tokenizer(store.info().tokenizer, tokenizer.to_json()),
+  require(same_tokenizer(store.info().tokenizer, StoredTokenizer(tokenizer.to_json())),
           "{} (ptx.data) was made with another tokenizer than the policy, or does not name its "
           "own; encode its text with the policy's",
           store.path());

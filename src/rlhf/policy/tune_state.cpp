@@ -4,8 +4,11 @@
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
+#include "skein/train/tasks/chat_data.h"
 
 namespace skein {
+
+using Json = nlohmann::ordered_json;
 
 std::map<std::string, std::string> tune_settings(const TuneConfig& config,
                                                  const std::map<std::string, std::string>& beside) {
@@ -23,30 +26,29 @@ std::map<std::string, std::string> tune_settings(const TuneConfig& config,
   return made;
 }
 
-std::string to_json(const TuneState& s) {
-  const auto chat =
-      s.chat.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(s.chat);
-  return nlohmann::ordered_json{{"kind", "tuned"},
-                                {"iterations", s.iterations},
-                                {"updates", s.updates},
-                                {"critic_steps", s.critic_steps},
-                                {"negative_kl", s.negative_kl},
-                                {"kl_beta", s.kl.beta},
-                                {"ema", s.ema},
-                                {"template", chat},
-                                {"start", s.start},
-                                {"start_sum", s.start_sum},
-                                {"critic_mean", s.critic_mean},
-                                {"critic_deviation", s.critic_deviation},
-                                {"settings", s.settings}}
-      .dump();
+TaskNotes to_notes(const TuneState& s) {
+  const Json chat = s.chat.empty() ? Json() : Json::parse(s.chat.text());
+  const Json json{{"kind", "tuned"},
+                  {"iterations", s.iterations},
+                  {"updates", s.updates},
+                  {"critic_steps", s.critic_steps},
+                  {"negative_kl", s.negative_kl},
+                  {"kl_beta", s.kl.beta},
+                  {"ema", s.ema},
+                  {"template", chat},
+                  {"start", s.start},
+                  {"start_sum", s.start_sum},
+                  {"critic_mean", s.critic_mean},
+                  {"critic_deviation", s.critic_deviation},
+                  {"settings", s.settings}};
+  return TaskNotes(json.dump());
 }
 
-TuneState tune_state(const std::string& notes, const std::string& origin) {
-  const auto json = nlohmann::json::parse(notes, nullptr, false);
-  require(json.is_object() && json.value("kind", "") == "tuned",
+TuneState tune_state(const TaskNotes& notes, const std::string& origin) {
+  require(notes.text_of("kind") == "tuned",
           "{} is no checkpoint of a policy tuned by rewards; give another run.dir", origin);
   try {
+    const Json& json = *notes;
     TuneState state;
     const auto count = [&](const char* key) {
       return whole<int64_t>(json.at(key), key, "the notes of " + origin);
@@ -57,8 +59,7 @@ TuneState tune_state(const std::string& notes, const std::string& origin) {
     state.negative_kl = count("negative_kl");
     state.kl.beta = json.at("kl_beta");
     state.ema = json.value("ema", 0.0);
-    const auto ordered = nlohmann::ordered_json::parse(notes);
-    if (ordered.at("template").is_object()) state.chat = ordered.at("template").dump();
+    if (json.at("template").is_object()) state.chat = chat_template_in(notes);
     state.start = json.at("start");
     state.start_sum = json.value("start_sum", uint32_t{0});
     state.critic_mean = json.value("critic_mean", 0.0);

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "skein/rlhf/policy/ppo_config.h"
+#include "skein/text/template.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -17,7 +19,7 @@ struct TuneState {
   int64_t negative_kl = 0;  // latest iterations in a row with a KL that cannot be
   double ema = 0;           // ppo.ema: with one above 0 the checkpoint holds the running mean
   KlState kl;
-  std::string chat;        // JSON of the template; "" for none
+  StoredTemplate chat;     // the template; none for none
   std::string start;       // checkpoint that the reference is
   uint32_t start_sum = 0;  // CheckpointInfo::sum of it; 0 where it is not known
   double critic_mean = 0, critic_deviation = 1;  // as ValueRules has them
@@ -29,8 +31,8 @@ struct TuneState {
 std::map<std::string, std::string> tune_settings(const TuneConfig& config,
                                                  const std::map<std::string, std::string>& beside);
 
-std::string to_json(const TuneState& state);
+TaskNotes to_notes(const TuneState& state);
 // A usage error naming `origin` when the notes are none of such a run.
-TuneState tune_state(const std::string& notes, const std::string& origin);
+TuneState tune_state(const TaskNotes& notes, const std::string& origin);
 
 }  // namespace skein

@@ -8,9 +8,9 @@ namespace {
 
 // Why the model cannot be fed the policy's tokens; "" where it can.
 std::string why_texts(const RewardModel& model, const PolicyText& policy) {
-  const std::string& chat_template = model.head().chat_template;
+  const StoredTemplate& chat_template = model.head().chat_template;
   if (chat_template.empty()) return "it is an encoder";
-  if (!same_tokenizer(policy.tokenizer, model.tokenizer().to_json()))
+  if (!same_tokenizer(policy.tokenizer, model.tokenizer()))
     return "its tokenizer is not the policy's";
   return same_template(policy.chat_template, chat_template)
              ? ""

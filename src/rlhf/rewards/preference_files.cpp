@@ -31,15 +31,15 @@ void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging
               "records that cannot be used and are left out, before one is an error");
 }
 
-std::string preference_template(const std::string& spec, const Tokenizer& tokenizer,
-                                const std::string& notes,
-                                const std::vector<PreferenceRecord>& records) {
-  if (!spec.empty()) return ChatTemplate(spec, tokenizer).to_json();
-  if (const std::string stored = chat_template_in(notes); !stored.empty()) return stored;
+StoredTemplate preference_template(const std::string& spec, const Tokenizer& tokenizer,
+                                   const TaskNotes& notes,
+                                   const std::vector<PreferenceRecord>& records) {
+  if (!spec.empty()) return ChatTemplate(spec, tokenizer).stored();
+  if (StoredTemplate stored = chat_template_in(notes); !stored.empty()) return stored;
   const bool dialogues =
       std::any_of(records.begin(), records.end(),
                   [](const PreferenceRecord& record) { return record.dialogue; });
-  return ChatTemplate(dialogues ? "plain" : "none", tokenizer).to_json();
+  return ChatTemplate(dialogues ? "plain" : "none", tokenizer).stored();
 }
 
 std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files) {

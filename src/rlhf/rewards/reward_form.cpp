@@ -32,7 +32,7 @@ void drop_beginning(std::vector<int32_t>& tokens, int64_t count) {
 
 }  // namespace
 
-std::string to_json(const RewardHead& head, uint32_t checksum) {
+TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
   Json json{{"task", kTask},
             {"length", head.length},
             {"mean", head.mean},
@@ -40,13 +40,13 @@ std::string to_json(const RewardHead& head, uint32_t checksum) {
             {"margin", head.loss.margin},
             {"centring", head.loss.centring},
             {"checksum", checksum}};
-  if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template);
-  return json.dump();
+  if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template.text());
+  return TaskNotes(json.dump());
 }
 
-std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::string& origin) {
-  const Json json = Json::parse(notes, nullptr, false);
-  if (!json.is_object() || json.value("task", Json()) != kTask) return nullptr;
+std::unique_ptr<RewardHead> reward_head(const TaskNotes& notes, const std::string& origin) {
+  if (notes.text_of("task") != kTask) return nullptr;
+  const nlohmann::ordered_json& json = *notes;
   auto head = std::make_unique<RewardHead>();
   try {
     head->length = whole<int64_t>(json.at("length"), "length", "the notes of " + origin);
@@ -63,10 +63,10 @@ std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::str
   return head;
 }
 
-uint32_t reward_checksum(const std::string& notes) {
-  const Json json = Json::parse(notes, nullptr, false);
-  return json.is_object() && json.contains("checksum") && json["checksum"].is_number_unsigned()
-             ? json["checksum"].get<uint32_t>()
+uint32_t reward_checksum(const TaskNotes& notes) {
+  const nlohmann::ordered_json* json = notes.object();
+  return json && json->contains("checksum") && json->at("checksum").is_number_unsigned()
+             ? json->at("checksum").get<uint32_t>()
              : 0;
 }
 
@@ -78,8 +78,7 @@ RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, con
     pairs_ = std::make_unique<LabelForm>(tokenizer,
                                          LabelFormConfig{.encoder = true, .length = head.length});
   else
-    template_ =
-        std::make_unique<ChatTemplate>(ChatTemplate::from_json(head.chat_template, tokenizer));
+    template_ = std::make_unique<ChatTemplate>(head.chat_template, tokenizer);
 }
 
 int32_t RewardForm::pad() const { return std::max(0, tokenizer_.roles().pad); }

@@ -31,7 +31,7 @@ RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dt
                          Mesh& mesh)
     : origin_(opened.model.info.path),
       head_(opened.head),
-      tokenizer_(tokenizer_from_json(opened.model.state.tokenizer)),
+      tokenizer_(opened.model.state.tokenizer),
       form_(std::make_unique<RewardForm>(*tokenizer_, opened.model.model, head_)),
       mesh_(mesh),
       local_(opened.model.model, parallel, mesh, dtype),

@@ -110,8 +110,8 @@ PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& file
   return data;
 }
 
-RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer,
-                       const std::string& notes)
+RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
+                       const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), seed_(c.run.train.seed) {
   require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
           "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
@@ -126,7 +126,7 @@ RewardTask::RewardTask(RewardConfig& c, std::unique_ptr<Tokenizer> tokenizer,
   complete(c.run, c.task.epochs);
 }
 
-void RewardTask::read(const RewardConfig& c, const std::string& notes) {
+void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
   const PreferencesConfig files = files_of(c.task, c.run.data.train);
   const Preferences learnt = read_preferences(files);
   tell(learnt, "training", c.task.diverging);
@@ -196,7 +196,7 @@ Scores RewardTask::validate(const Judged& model) const {
   return scores;
 }
 
-std::string RewardTask::measured_notes(const Judged& model) const {
+TaskNotes RewardTask::measured_notes(const Judged& model) const {
   if (!reference_) return notes();
   const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
   const auto count = static_cast<double>(scores.size());
@@ -212,10 +212,10 @@ std::string RewardTask::measured_notes(const Judged& model) const {
         head.mean, head.deviation);
     return notes();
   }
-  return to_json(head, training_->checksum());
+  return to_notes(head, training_->checksum());
 }
 
-void RewardTask::check_notes(const std::string& notes, const std::string& origin) const {
+void RewardTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
   require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
   require(same_template(stored->chat_template, head_.chat_template),
@@ -239,7 +239,7 @@ void RewardTask::check_notes(const std::string& notes, const std::string& origin
 }
 
 // A reward model's head is kept.
-bool RewardTask::begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+bool RewardTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
   return part.kind == Part::label_head &&
          (!in_checkpoint || !reward_head(notes, "checkpoint.load"));
 }

@@ -7,6 +7,8 @@
 
 namespace skein {
 
+using Json = nlohmann::ordered_json;
+
 void bind_records(Options& options, ChatDataConfig& c) {
   options.add_choice("chat.kind", c.kind,
                      {{"auto", ConversationKind::automatic},
@@ -37,11 +39,10 @@ void bind(Options& options, ChatDataConfig& c) {
 }
 
 ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer,
-                           const std::string& notes) {
+                           const TaskNotes& notes) {
   if (!c.form.empty()) return ChatTemplate(c.form, tokenizer);
-  const std::string stored = chat_template_in(notes);
-  return stored.empty() ? ChatTemplate("plain", tokenizer)
-                        : ChatTemplate::from_json(stored, tokenizer);
+  const StoredTemplate stored = chat_template_in(notes);
+  return stored.empty() ? ChatTemplate("plain", tokenizer) : ChatTemplate(stored, tokenizer);
 }
 
 namespace {
@@ -50,7 +51,7 @@ constexpr const char* kTurn = "turn";
 constexpr const char* kAlpaca = "alpaca";
 
 InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& form,
-                                 const std::string& notes) {
+                                 const TaskNotes& notes) {
   if (c.instructions) return *c.instructions;
   if (const InstructionNotes stored = instruction_notes(notes); stored.form && c.form.empty())
     return *stored.form;
@@ -61,7 +62,7 @@ InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& fo
 
 ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form,
                                          const std::vector<std::string>& files,
-                                         const std::string& notes) {
+                                         const TaskNotes& notes) {
   ConversationsConfig made;
   made.files = files;
   made.kind = c.kind;
@@ -73,7 +74,7 @@ ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemp
 }
 
 Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form,
-                 const std::vector<std::string>& files, const std::string& notes) {
+                 const std::vector<std::string>& files, const TaskNotes& notes) {
   const ConversationsConfig config = conversations_config(c, form, files, notes);
   Chats made{{}, {config.instructions, true}};
   int64_t empty = 0;
@@ -90,30 +91,29 @@ Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form,
   return made;
 }
 
-InstructionNotes instruction_notes(const std::string& notes) {
-  const auto json = nlohmann::json::parse(notes, nullptr, false);
-  if (!json.is_object() || !json.contains("instructions") || !json["instructions"].is_object())
-    return {};
-  const auto& stored = json["instructions"];
-  const auto form = stored.value("form", nlohmann::json());
+InstructionNotes instruction_notes(const TaskNotes& notes) {
+  const Json* json = notes.object();
+  if (!json || !json->contains("instructions") || !json->at("instructions").is_object()) return {};
+  const Json& stored = json->at("instructions");
+  const Json form = stored.value("form", Json());
   if (form != kTurn && form != kAlpaca) return {};
   return {form == kAlpaca ? InstructionForm::alpaca : InstructionForm::turn,
-          stored.value("alone", nlohmann::json()) == true};
+          stored.value("alone", Json()) == true};
 }
 
-std::string with_instructions(const std::string& notes, const InstructionNotes& instructions) {
+TaskNotes with_instructions(const TaskNotes& notes, const InstructionNotes& instructions) {
   if (!instructions.form) return notes;
-  auto json = nlohmann::ordered_json::parse(notes);
+  Json json = *notes;
   json["instructions"] = {{"form", *instructions.form == InstructionForm::alpaca ? kAlpaca : kTurn},
                           {"alone", instructions.alone}};
-  return json.dump();
+  return TaskNotes(json.dump());
 }
 
-std::string chat_template_in(const std::string& notes) {
-  const auto json = nlohmann::ordered_json::parse(notes, nullptr, false);
-  return json.is_object() && json.contains("template") && json["template"].is_object()
-             ? json["template"].dump()
-             : "";
+StoredTemplate chat_template_in(const TaskNotes& notes) {
+  const Json* json = notes.object();
+  return json && json->contains("template") && json->at("template").is_object()
+             ? StoredTemplate(json->at("template").dump())
+             : StoredTemplate();
 }
 
 }  // namespace skein

@@ -13,7 +13,7 @@ namespace {
 std::unique_ptr<ChatSamples> read_samples(const ChatEvaluation& asked) {
   const TrainedModel& source = asked.source;
   const auto& [chat, rows] = asked.config;
-  const auto tokenizer = tokenizer_from_json(source.state.tokenizer);
+  const StoredTokenizer& tokenizer = source.state.tokenizer;
   require(tokenizer->vocab_size() <= source.model.vocab_size,
           "the model knows {} ids, but its tokenizer has {}; convert it again with its own "
           "(--tokenizer)",

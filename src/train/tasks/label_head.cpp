@@ -106,19 +106,19 @@ LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
   return asked;
 }
 
-std::string to_json(const LabelHead& head, uint32_t checksum) {
+TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
   const nlohmann::ordered_json json{
       {"task", "labels"},      {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
       {"labels", head.labels}, {"mean", head.mean},           {"deviation", head.deviation},
       {"length", head.length}, {"separator", head.separator}, {"pairs", head.pairs},
       {"framed", head.framed}, {"columns", head.columns},     {"training_checksum", checksum}};
-  return json.dump();
+  return TaskNotes(json.dump());
 }
 
-std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::string& origin) {
+std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string& origin) {
   if (notes.empty()) return nullptr;
   try {
-    const auto json = nlohmann::json::parse(notes);
+    const nlohmann::ordered_json& json = *notes;
     if (json.value("task", "") != "labels") return nullptr;
     auto head = std::make_unique<LabelHead>();
     head->kind = value_in<LabelKind>(kKinds, json.at("kind"));
@@ -138,8 +138,6 @@ std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::strin
   }
 }
 
-uint32_t checksum_in(const std::string& notes) {
-  return nlohmann::json::parse(notes).at("training_checksum");
-}
+uint32_t checksum_in(const TaskNotes& notes) { return notes->at("training_checksum"); }
 
 }  // namespace skein

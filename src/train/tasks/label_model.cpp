@@ -30,7 +30,7 @@ LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& paralle
                        int64_t batch, Group& world)
     : head_(head_in(source)),
       model_(source.model),
-      tokenizer_(tokenizer_from_json(source.state.tokenizer)),
+      tokenizer_(source.state.tokenizer),
       form_(head_.form(model_, *tokenizer_)),
       mesh_(world, mesh_shape(parallel, world.size())),
       local_(model_, parallel, mesh_, dtype),

@@ -13,25 +13,25 @@ constexpr int64_t kUsualLength = 128;
 
 class LabelTask : public Task {
  public:
-  LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer);
+  LabelTask(const FinetuneConfig& c, StoredTokenizer tokenizer);
 
   const LabelSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
-  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override;
-  std::string notes() const override { return to_json(head_, training_->checksum()); }
-  void check_notes(const std::string& notes, const std::string& origin) const override;
+  TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const override;
+  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
   void check(const LabelData& data, const char* what) const;
 
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   LabelHead head_;
   std::unique_ptr<LabelSamples> training_, validation_;
   LabelData known_;  // of the validation data
@@ -73,7 +73,7 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
   return {values.begin(), values.end()};
 }
 
-LabelTask::LabelTask(const FinetuneConfig& c, std::unique_ptr<Tokenizer> tokenizer)
+LabelTask::LabelTask(const FinetuneConfig& c, StoredTokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
   const LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
@@ -109,7 +109,7 @@ Scores LabelTask::validate(const Judged& model) const {
   return scores;
 }
 
-void LabelTask::check_notes(const std::string& notes, const std::string& origin) const {
+void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = label_head(notes, origin);
   require(stored != nullptr, "{} is no run of fine-tuning; give another run.dir", origin);
   require(stored->kind == head_.kind && stored->labels == head_.labels,
@@ -134,7 +134,7 @@ void LabelTask::check_notes(const std::string& notes, const std::string& origin)
 }
 
 // A head is kept where it says the same labels.
-bool LabelTask::begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const {
+bool LabelTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
   if (part.kind == Part::pooler) return !in_checkpoint;
   if (part.kind != Part::label_head) return false;
   const auto before = label_head(notes, "checkpoint.load");
@@ -157,17 +157,14 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
 
 }  // namespace
 
-std::unique_ptr<Task> label_task(FinetuneConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+std::unique_ptr<Task> label_task(FinetuneConfig& config,
+                                 std::shared_ptr<const Tokenizer> tokenizer) {
   require(config.run.model.vocab_size >= tokenizer->vocab_size(),
           "the model knows {} ids, but its tokenizer has {}", config.run.model.vocab_size,
           tokenizer->vocab_size());
-  auto task = std::make_unique<LabelTask>(config, std::move(tokenizer));
+  auto task = std::make_unique<LabelTask>(config, StoredTokenizer(std::move(tokenizer)));
   task->complete(config.run, config.task.epochs);
   return task;
-}
-
-std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer) {
-  return label_task(config, tokenizer_from_json(tokenizer));
 }
 
 }  // namespace skein

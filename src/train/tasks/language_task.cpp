@@ -41,7 +41,7 @@ class NextTokenTask : public Task {
 
   const Loader& samples() const override { return training_; }
   int64_t length() const override { return context_; }
-  std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
+  StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<DataFile> data_files() const override {
     return files_of(training_, validation_.get());
   }
@@ -86,7 +86,7 @@ class MaskedTask : public Task {
 
   const MaskedLoader& samples() const override { return training_; }
   int64_t length() const override { return context_; }
-  std::string tokenizer() const override { return training_.store(0).info().tokenizer; }
+  StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<Term> terms() const override {
     return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}}
                   : std::vector<Term>{{}};

@@ -40,12 +40,11 @@ ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedCha
   return config;
 }
 
-std::map<std::string, std::string> stored_rows(const std::string& notes,
-                                               const std::string& origin) {
-  const auto json = nlohmann::json::parse(notes, nullptr, false);
-  if (!json.is_object() || !json.contains("rows")) return {};
+std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std::string& origin) {
+  const nlohmann::ordered_json* json = notes.object();
+  if (!json || !json->contains("rows")) return {};
   try {
-    return json.at("rows");
+    return json->at("rows");
   } catch (const nlohmann::json::exception& error) {
     fail_usage("the notes of {} on rows of conversations are damaged: {}", origin,
                json_fault(error.what()));

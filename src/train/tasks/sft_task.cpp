@@ -15,27 +15,27 @@ using Json = nlohmann::ordered_json;
 
 class SftTask : public Task {
  public:
-  SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
+  SftTask(const SftConfig& c, StoredTokenizer tokenizer, const TaskNotes& notes);
 
   const ChatSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->length(); }
-  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override {
     return answer_scores(model, *validation_, vocabulary_);
   }
-  std::string notes() const override;
-  void check_notes(const std::string& notes, const std::string& origin) const override;
+  TaskNotes notes() const override;
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
 
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
   std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files,
-                                    const std::string& notes, bool training);
+                                    const TaskNotes& notes, bool training);
 
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   ChatTemplate form_;
   InstructionNotes instructions_;            // of the training data
   std::map<std::string, std::string> rows_;  // of both, by option
@@ -52,7 +52,7 @@ std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
   return {values.begin(), values.end()};
 }
 
-SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes)
+SftTask::SftTask(const SftConfig& c, StoredTokenizer tokenizer, const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)),
       form_(chat_template(c.chat, *tokenizer_, notes)),
       training_(read(c, c.run.data.train, notes, true)),
@@ -68,7 +68,7 @@ SftTask::SftTask(const SftConfig& c, std::unique_ptr<Tokenizer> tokenizer, const
 
 std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c,
                                            const std::vector<std::string>& files,
-                                           const std::string& notes, bool training) {
+                                           const TaskNotes& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
@@ -84,28 +84,26 @@ std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c,
   return made;
 }
 
-std::string SftTask::notes() const {
-  return with_instructions(Json{{"task", "sft"},
-                                {"template", Json::parse(form_.to_json())},
-                                {"length", length()},
-                                {"training_checksum", training_->checksum()},
-                                {"rows", rows_}}
-                               .dump(),
-                           instructions_);
+TaskNotes SftTask::notes() const {
+  const Json json{{"task", "sft"},
+                  {"template", Json::parse(form_.to_json())},
+                  {"length", length()},
+                  {"training_checksum", training_->checksum()},
+                  {"rows", rows_}};
+  return with_instructions(TaskNotes(json.dump()), instructions_);
 }
 
-void SftTask::check_notes(const std::string& notes, const std::string& origin) const {
-  const Json json = Json::parse(notes, nullptr, false);
-  const std::string stored = chat_template_in(notes);
-  require(json.is_object() && json.value("task", Json()) == "sft" && !stored.empty(),
+void SftTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+  const StoredTemplate stored = chat_template_in(notes);
+  require(notes.text_of("task") == "sft" && !stored.empty(),
           "{} is no run of instruction tuning; give another run.dir", origin);
-  const ChatTemplate before = ChatTemplate::from_json(stored, *tokenizer_);
+  const ChatTemplate before = ChatTemplate(stored, *tokenizer_);
   require(before.to_json() == form_.to_json(),
           "{} learns conversations by the chat template \"{}\", but chat.template is \"{}\"{}; "
           "give another run.dir to begin anew",
           origin, before.name(), form_.name(),
           before.name() == form_.name() ? " with other markers" : "");
-  if (json.value("training_checksum", Json()) != training_->checksum())
+  if (notes->value("training_checksum", Json()) != training_->checksum())
     log::warn(
         "the training samples are not those that {} was trained on; the run goes on with the new "
         "ones",
@@ -141,11 +139,10 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer,
-                               const std::string& notes) {
-  auto made = tokenizer_from_json(tokenizer);
-  check(config, *made);
-  auto task = std::make_unique<SftTask>(config, std::move(made), notes);
+std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+                               const TaskNotes& notes) {
+  check(config, *tokenizer);
+  auto task = std::make_unique<SftTask>(config, StoredTokenizer(std::move(tokenizer)), notes);
   task->complete(config.run, config.task.epochs);
   return task;
 }

@@ -23,6 +23,7 @@
 #include <string>
 
 #include "skein/core/files/output_place.h"
+#include "skein/text/tokenizer.h"
 
 namespace skein {
 
@@ -35,15 +36,15 @@ struct StoreInfo {
   int64_t sentences = 0;   // 0 where the store does not know them
   int64_t vocab_size = 0;  // 0 if unknown
   int64_t end_of_text = -1;
-  int64_t text_bytes = 0;  // 0 if unknown
-  std::string tokenizer;   // JSON, as Tokenizer::to_json writes it; "" if unknown
+  int64_t text_bytes = 0;     // 0 if unknown
+  StoredTokenizer tokenizer;  // none if unknown
 };
 
 // What token files of other programs do not say of themselves. Found in NAME.meta.json beside
 // NAME.bin, a JSON object with any of: tokenizer (a path from that folder, "bytes", or the
 // tokenizer's own JSON), vocab_size, end_of_text, text_bytes, end_of_text_at ("begin" or "end").
 struct TokenNotes {
-  std::string tokenizer;     // JSON
+  StoredTokenizer tokenizer{};
   int64_t vocab_size = 0;    // the tokenizer's where there is one
   int64_t end_of_text = -1;  // likewise
   int64_t text_bytes = 0;

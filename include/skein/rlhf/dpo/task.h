@@ -71,34 +71,35 @@ class DpoTask : public Task {
   // Reads the data and fills in what config left open. notes: of the checkpoint the model is of.
   // Usage errors for data that does not fit, for a model that does not continue text, and for what
   // would make the policy differ from the reference at the beginning.
-  DpoTask(DpoTuneConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
+  DpoTask(DpoTuneConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+          const TaskNotes& notes);
   // Collective; before training, where the loss has a reference. A usage error for a reference with
   // another tokenizer.
   void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world);
 
   const SampleSource& samples() const override { return *training_.samples; }
   int64_t length() const override { return training_.samples->length(); }
-  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
   void before_step(const Judged& model, int64_t first, int64_t count) const override;
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_.samples != nullptr; }
   Scores validate(const Judged& model) const override;
-  std::string notes() const override;
-  void check_notes(const std::string& notes, const std::string& origin) const override;
+  TaskNotes notes() const override;
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
 
  private:
-  void read(const DpoTuneConfig& config, const std::string& notes);
+  void read(const DpoTuneConfig& config, const TaskNotes& notes);
   DpoData source(const DpoTuneConfig& config, const ChatTemplate& form,
                  const std::vector<PreferenceRecord>& records, const PreferencesConfig& files,
                  const char* what) const;
   bool is_kto() const { return rules_.loss.kind == DpoKind::kto; }
 
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   DpoRules rules_;
-  std::string template_;  // JSON
+  StoredTemplate template_;
   InstructionNotes instructions_;
   std::string reference_path_;
   uint32_t reference_sum_ = 0;

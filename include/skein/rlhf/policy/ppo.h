@@ -32,10 +32,10 @@ struct Tuning {
   RewardMixture& rewards;
   CheckpointInfo start;  // the policy to begin from; always the reference
   const Tokenizer& tokenizer;
-  int32_t end = -1;               // the token that ends an answer
-  std::vector<int64_t> banned{};  // ids that are never sampled, and that neither policy nor
-                                  // reference gives any probability
-  std::string chat{};  // the chat template's JSON, for the checkpoint's notes; "" for none
+  int32_t end = -1;                 // the token that ends an answer
+  std::vector<int64_t> banned{};    // ids that are never sampled, and that neither policy nor
+                                    // reference gives any probability
+  StoredTemplate chat{};            // for the checkpoint's notes
   InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
   std::function<std::string(const std::vector<int32_t>&)>
       answer_text{};  // what an answer's tokens say; null: all they decode to

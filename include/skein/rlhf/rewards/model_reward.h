@@ -11,7 +11,8 @@ namespace skein {
 
 // How a policy's answers are made of tokens.
 struct PolicyText {
-  std::string tokenizer, chat_template;  // JSON
+  StoredTokenizer tokenizer;
+  StoredTemplate chat_template;
 };
 
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference

@@ -7,6 +7,8 @@
 
 #include "skein/core/options/options.h"
 #include "skein/data/records/preferences.h"
+#include "skein/text/template.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -18,11 +20,11 @@ enum class LongPrompts { cut, drop };
 void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging& diverging,
                            int64_t& bad_records);
 
-// JSON of the chat template `spec`; "": the one in the notes of a checkpoint, else plain for
-// dialogues and none for single texts. Usage errors as ChatTemplate.
-std::string preference_template(const std::string& spec, const Tokenizer& tokenizer,
-                                const std::string& notes,
-                                const std::vector<PreferenceRecord>& records);
+// The chat template `spec`; "": the one in the notes of a checkpoint, else plain for dialogues and
+// none for single texts. Usage errors as ChatTemplate.
+StoredTemplate preference_template(const std::string& spec, const Tokenizer& tokenizer,
+                                   const TaskNotes& notes,
+                                   const std::vector<PreferenceRecord>& records);
 
 // "pairs.jsonl:12", for messages about a record.
 std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files);

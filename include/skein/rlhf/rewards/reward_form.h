@@ -16,23 +16,24 @@
 #include "skein/models/config.h"
 #include "skein/ops/preference.h"
 #include "skein/text/template.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
 // What a reward model is beside its weights, kept in the checkpoint's notes.
 struct RewardHead {
-  std::string chat_template = {};  // JSON; "" for encoders
-  int64_t length = 0;              // tokens of the longest sequence
-  double mean = 0, deviation = 1;  // of the raw scores of reference answers; a score is told as
-                                   // (raw - mean) / deviation
+  StoredTemplate chat_template = {};  // none for encoders
+  int64_t length = 0;                 // tokens of the longest sequence
+  double mean = 0, deviation = 1;     // of the raw scores of reference answers; a score is told as
+                                      // (raw - mean) / deviation
   ops::PreferenceLossConfig loss = {};  // that it learnt by
 };
 
-// JSON. checksum: of the training samples.
-std::string to_json(const RewardHead& head, uint32_t checksum);
+// checksum: of the training samples.
+TaskNotes to_notes(const RewardHead& head, uint32_t checksum);
 // Null where the notes are not of a reward model. A usage error naming `origin` for damaged ones.
-std::unique_ptr<RewardHead> reward_head(const std::string& notes, const std::string& origin);
-uint32_t reward_checksum(const std::string& notes);
+std::unique_ptr<RewardHead> reward_head(const TaskNotes& notes, const std::string& origin);
+uint32_t reward_checksum(const TaskNotes& notes);
 
 class RewardForm {
  public:

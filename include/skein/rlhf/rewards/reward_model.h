@@ -26,7 +26,7 @@ class RewardModel {
   const std::string& origin() const { return origin_; }
   const RewardHead& head() const { return head_; }
   const RewardForm& form() const { return *form_; }
-  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const StoredTokenizer& tokenizer() const { return tokenizer_; }
 
   // From now on what follows may be Interrupted at that meeting, which outlives its use; null: no
   // more.
@@ -52,7 +52,7 @@ class RewardModel {
 
   std::string origin_;
   RewardHead head_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   std::unique_ptr<RewardForm> form_;
   Mesh& mesh_;
   LocalModel local_;

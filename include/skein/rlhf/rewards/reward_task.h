@@ -61,27 +61,28 @@ class RewardTask : public Task {
   // sqrt(d_model + 1)) (Stiennon and others, "Learning to summarize from human feedback", 2020),
   // and fills in what was left open. notes: of the checkpoint it begins from. Usage errors for data
   // that does not fit.
-  RewardTask(RewardConfig& config, std::unique_ptr<Tokenizer> tokenizer, const std::string& notes);
+  RewardTask(RewardConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+             const TaskNotes& notes);
 
   const PreferenceSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
-  std::string tokenizer() const override { return tokenizer_->to_json(); }
+  StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const Judged& model) const override;
-  std::string notes() const override { return to_json(head_, training_->checksum()); }
+  TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
   // With the mean and deviation that the model gives the reference answers.
-  std::string measured_notes(const Judged& model) const override;
-  void check_notes(const std::string& notes, const std::string& origin) const override;
+  TaskNotes measured_notes(const Judged& model) const override;
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
-  bool begins_anew(const Part& part, bool in_checkpoint, const std::string& notes) const override;
+  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
   // Of the latest validation; without prompts before there was one.
   const PreferenceReport& report() const { return report_; }
 
  private:
-  void read(const RewardConfig& config, const std::string& notes);
+  void read(const RewardConfig& config, const TaskNotes& notes);
   void complete(PretrainConfig& config, double epochs) const;
   std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples,
                                             bool shuffle) const;
@@ -89,7 +90,7 @@ class RewardTask : public Task {
       const RewardTaskConfig& config, const RewardForm& form,
       const std::vector<PreferenceSample>& learnt) const;
 
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   RewardHead head_;
   int64_t multiple_ = 8;
   uint64_t seed_ = 0;

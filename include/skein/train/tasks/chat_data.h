@@ -7,6 +7,8 @@
 
 #include "skein/core/options/options.h"
 #include "skein/data/records/conversations.h"
+#include "skein/text/template.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -32,19 +34,19 @@ struct InstructionNotes {
   // all that it learnt were such records, so a text that stands for itself is one, too
   bool alone = false;
 };
-InstructionNotes instruction_notes(const std::string& notes);
+InstructionNotes instruction_notes(const TaskNotes& notes);
 // The notes of a task with those of instructions.
-std::string with_instructions(const std::string& notes, const InstructionNotes& instructions);
+TaskNotes with_instructions(const TaskNotes& notes, const InstructionNotes& instructions);
 
 // notes: of the checkpoint, see chat_template_in. tokenizer outlives the template. Usage errors as
 // ChatTemplate.
 ChatTemplate chat_template(const ChatDataConfig& config, const Tokenizer& tokenizer,
-                           const std::string& notes);
+                           const TaskNotes& notes);
 // notes: as above; what they say of instructions counts where the template is the checkpoint's,
 // too.
 ConversationsConfig conversations_config(const ChatDataConfig& config, const ChatTemplate& form,
                                          const std::vector<std::string>& files,
-                                         const std::string& notes);
+                                         const TaskNotes& notes);
 
 struct Chats {
   std::vector<TemplatedChat> chats;
@@ -53,9 +55,9 @@ struct Chats {
 // The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the
 // template has no place for, with its file and line; config.bad_records counts both.
 Chats read_chats(const ChatDataConfig& config, const ChatTemplate& form,
-                 const std::vector<std::string>& files, const std::string& notes);
+                 const std::vector<std::string>& files, const TaskNotes& notes);
 
-// The JSON of the template that the notes of a checkpoint hold as "template"; "" for none.
-std::string chat_template_in(const std::string& notes);
+// The template that the notes of a checkpoint hold as "template".
+StoredTemplate chat_template_in(const TaskNotes& notes);
 
 }  // namespace skein

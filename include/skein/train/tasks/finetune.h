@@ -33,11 +33,10 @@ struct FinetuneConfig {
 FinetuneConfig finetune_defaults();
 void bind(Options& options, FinetuneConfig& config);
 
-// The task, for the model that config.run.model describes and its tokenizer (JSON). Reads the data,
-// gives config.run.model the head and fills in what was left open. Usage errors for data that does
-// not fit.
-std::unique_ptr<Task> label_task(FinetuneConfig& config, const std::string& tokenizer);
-// For a tokenizer of the caller's.
-std::unique_ptr<Task> label_task(FinetuneConfig& config, std::unique_ptr<Tokenizer> tokenizer);
+// The task, for the model that config.run.model describes and its tokenizer. Reads the data, gives
+// config.run.model the head and fills in what was left open. Usage errors for data that does not
+// fit.
+std::unique_ptr<Task> label_task(FinetuneConfig& config,
+                                 std::shared_ptr<const Tokenizer> tokenizer);
 
 }  // namespace skein

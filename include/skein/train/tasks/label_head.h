@@ -13,6 +13,7 @@
 #include "skein/data/records/labels.h"
 #include "skein/data/samples/label_form.h"
 #include "skein/models/config.h"
+#include "skein/train/task_notes.h"
 
 namespace skein {
 
@@ -60,11 +61,11 @@ const char* name_of(LabelMetric metric);
 // with those that do.
 LabelMetric metric_of(LabelKind kind, LabelMetric asked);
 
-// JSON. checksum: of the training samples.
-std::string to_json(const LabelHead& head, uint32_t checksum);
+// checksum: of the training samples.
+TaskNotes to_notes(const LabelHead& head, uint32_t checksum);
 // Null where the notes are none of a head of labels. A usage error naming `origin` for damaged
 // ones.
-std::unique_ptr<LabelHead> label_head(const std::string& notes, const std::string& origin);
-uint32_t checksum_in(const std::string& notes);
+std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string& origin);
+uint32_t checksum_in(const TaskNotes& notes);
 
 }  // namespace skein

@@ -31,7 +31,7 @@ class LabelModel {
  private:
   LabelHead head_;
   ModelConfig model_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  StoredTokenizer tokenizer_;
   LabelForm form_;
   Mesh mesh_;
   LocalModel local_;

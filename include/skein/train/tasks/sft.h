@@ -41,13 +41,13 @@ ChatSamplesConfig rows_of(const SftTaskConfig& config, const std::vector<Templat
                           int64_t context, int64_t multiple);
 // The options of bind_rows that the run had whose checkpoint has these notes; none where they say
 // nothing. A usage error naming `origin` for damaged notes.
-std::map<std::string, std::string> stored_rows(const std::string& notes, const std::string& origin);
+std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std::string& origin);
 
-// The task, for the model that config.run.model describes, its tokenizer (JSON) and the notes of
-// its checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is
+// The task, for the model that config.run.model describes, its tokenizer and the notes of its
+// checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is
 // no language model, and for data that does not fit. The notes of the task hold the template (see
 // chat_template_in).
-std::unique_ptr<Task> sft_task(SftConfig& config, const std::string& tokenizer,
-                               const std::string& notes);
+std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+                               const TaskNotes& notes);
 
 }  // namespace skein
