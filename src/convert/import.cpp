@@ -11,6 +11,7 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/models/description.h"
 #include "skein/text/tokenizer.h"
 
 #include "elements.h"
@@ -32,13 +33,10 @@ std::set<std::string> names_in(const WeightFiles& files) {
 
 // The names of ours that a map gives are all that the model has, each of the model's shape.
 void check_against_model(const NameMap& names, const ModelConfig& model) {
-  std::map<std::string, std::vector<int64_t>> ours, wanted;
+  TensorShapes ours;
   for (const ForeignTensor& tensor : names.tensors)
     for (const OurTensor& part : tensor.parts) ours[part.name] = part.shape;
-  WholeModel whole(model);
-  for (const Parameter& parameter : whole.parameters().all())
-    if (!parameter.tied()) wanted[parameter.name] = parameter.shape.dims();
-  SKEIN_CHECK(ours == wanted);
+  SKEIN_CHECK(ours == tensor_shapes(model, whole_piece(model)));
 }
 
 // Cuts tensors into pieces that fit a shard.

@@ -11,7 +11,6 @@ class WholeModel {
  public:
   explicit WholeModel(const ModelConfig& config);
 
-  Parameters& parameters() { return parameters_; }
   // Elements [begin, end) of the tensor's start values as `dtype` to `out`.
   void start(const std::string& name, int64_t begin, int64_t end, uint64_t seed, DType dtype,
              std::byte* out);
