@@ -14,8 +14,7 @@
 #include "skein/core/files/new_file.h"
 #include "skein/core/files/output_place.h"
 #include "skein/core/log.h"
-#include "skein/models/bert/bert.h"
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
 
@@ -26,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kRunBytes = int64_t{1} << 24, kLlmcPadding = 128;
+constexpr int64_t kRunBytes = int64_t{1} << 24;
 
 // tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of
 // two costs no bit.
@@ -76,8 +75,10 @@ SpecialIds ids_of(const StoredTokenizer& tokenizer) {
 
 // The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
 // place for the true ones but the classifier's weights.
-void check_scale(const LabelHead& head, const ModelConfig& model, const std::string& path) {
-  require(is_bert(model) || head.mean == 0,
+void check_head(const LabelHead& head, const ModelConfig& model, const std::string& path) {
+  require(model.labels == head.outputs(), "{} has a head of {} numbers, and notes on one of {}",
+          path, model.labels, head.outputs());
+  require(model.architecture->sees_ahead() || head.mean == 0,
           "{} predicts (value - mean) / deviation, with mean {} and deviation {}; a decoder's "
           "classifier has no bias that could add the mean. Fine-tune an encoder, or fine-tune on "
           "values from which {} has been taken, so that their mean is 0",
@@ -98,27 +99,26 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
       stored_(tensors_->tensors()) {
   check_held(model_, shapes_of(stored_),
              info_.path);  // before anything is made of the sizes that the model says
-  fold_mup();
-  add_pooler();
-  const int64_t padded = (model_.vocab_size + kLlmcPadding - 1) / kLlmcPadding * kLlmcPadding;
-  names_ = form == Form::llmc ? llmc_names(model_, padded) : huggingface_names(model_);
-  add_copies();
-  check_tensors(names_, stored_, info_.path);
-  if (head_) {
-    require(model_.labels == head_->outputs(),
-            "{} has a head of {} numbers, and notes on one of {}", info_.path, model_.labels,
-            head_->outputs());
-    check_scale(*head_, model_, info_.path);
-  }
-  if (model_.own.get<GptOptions>().value_head)
-    log::warn(
-        "{} has a head of values beside its vocabulary, which other programs' models lack: it is "
-        "left out",
-        info_.path);
+  choose_names();
   choose_dtypes();
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < names_.tensors.size(); ++i) total_ += bytes.emplace_back(bytes_of(i));
   files_ = export_files(names_, notes_.weights, bytes, config.shard_bytes);
+}
+
+void Export::choose_names() {
+  fold_mup();
+  add_pooler();
+  names_ = form_ == Form::llmc ? llmc_names(model_, llmc_rows(model_.vocab_size))
+                               : huggingface_names(model_);
+  add_copies();
+  check_tensors(names_, stored_, info_.path);
+  if (head_) check_head(*head_, model_, info_.path);
+  if (stored_.contains(kept_name("value.weight")))
+    log::warn(
+        "{} has a head of values beside its vocabulary, which other programs' models lack: it is "
+        "left out",
+        info_.path);
 }
 
 // Where the parts of one differ, it takes f32, which holds the values of all.
@@ -180,10 +180,10 @@ void Export::fold_mup() {
 }
 
 void Export::add_pooler() {
-  if (!is_bert(model_) || model_.head != Head::token || state_.notes.text_of("task") != "reward")
-    return;
-  model_.head = Head::sequence;
-  bert_options(model_).pooler = pooler_added_ = true;
+  const bool reads_first = model_.architecture->sees_ahead() && model_.head == Head::token;
+  if (!reads_first || state_.notes.text_of("task") != "reward") return;
+  model_.architecture->begin_labels(model_, Head::sequence, model_.labels);
+  pooler_added_ = true;
   const DType dtype = stored_.at(kept_name("classifier.weight")).dtype;
   stored_[kept_name("pooler.weight")] = {dtype, {model_.d_model, model_.d_model}, {}};
   stored_[kept_name("pooler.bias")] = {dtype, {model_.d_model}, {}};
@@ -327,8 +327,7 @@ void Export::write_folder(const std::string& folder) {
 
 void Export::write_llmc(const std::string& path) {
   NewFile file(path, Existing::refuse);
-  LlmcModel header{model_, names_.tensors.front().shape[0], dtype()};
-  const std::string text = llmc_header(header);
+  const std::string text = llmc_header({model_, llmc_rows(model_.vocab_size), dtype()});
   file.append(std::as_bytes(std::span(text)));
   for (size_t i = 0; i < names_.tensors.size(); ++i)
     stream(i, [&](std::span<const std::byte> bytes) { file.append(bytes); });

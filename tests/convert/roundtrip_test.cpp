@@ -103,7 +103,7 @@ TEST(FreshExport, OfAnyLayoutComesBackAsItWas) {
                     stored_model(run_state(find_checkpoint(path, *alone)->metadata, path), path)),
                 model_values(model));
       EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(path))
-          << name_of(family_of(model));
+          << huggingface_names(model).prefix;
     }
 }
 
@@ -249,6 +249,26 @@ TEST(Llmc, ComesBackAsItWas) {
     test::export_folder(path, scratch.file("again.bin"), {}, Form::llmc);
     EXPECT_TRUE(test::bytes_of_file(scratch.file("again.bin")) == bytes);
   }
+}
+
+// llm.c reads its tensors one behind the other, without names.
+TEST(Llmc, HasTheTensorsOfAllBlocksByKind) {
+  ModelConfig model = small_model();
+  model.d_ff = 0;
+  model.norm_epsilon = 1e-5;
+  std::string shapes, parts;
+  for (const ForeignTensor& tensor : llmc_names(model, llmc_rows(model.vocab_size)).tensors) {
+    shapes += fmt::format("{} {}\n", tensor.name, fmt::join(tensor.shape, ","));
+    if (tensor.name == "qkvb")
+      for (const OurTensor& part : tensor.parts) parts += part.name + "\n";
+  }
+  EXPECT_EQ(shapes,
+            "wte 128,8\nwpe 8,8\nln1w 2,8\nln1b 2,8\nqkvw 2,24,8\nqkvb 2,24\nattprojw 2,8,8\n"
+            "attprojb 2,8\nln2w 2,8\nln2b 2,8\nfcw 2,32,8\nfcb 2,32\nfcprojw 2,8,32\n"
+            "fcprojb 2,8\nlnfw 8\nlnfb 8\n");
+  EXPECT_EQ(parts,
+            "block.0.attention.q.bias\nblock.0.attention.k.bias\nblock.0.attention.v.bias\n"
+            "block.1.attention.q.bias\nblock.1.attention.k.bias\nblock.1.attention.v.bias\n");
 }
 
 // The folder of scratch's "run", its vectors in f32 and all else in another type.

@@ -28,6 +28,7 @@ ROOMS = {
     },
     "models": {"": set(), "gpt": {""}, "bert": {""}, "registry.cpp": {"", "gpt", "bert"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
+    "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {
         "rewards": set(), "policy": {"rewards"}, "dpo": {"policy", "rewards"}, "oracle": {"policy"},
     },

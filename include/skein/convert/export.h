@@ -29,6 +29,8 @@ class Export {
   void run(const std::string& destination, const ConvertProgress& progress);
 
  private:
+  // The model as other programs see it, and its tensors' names there.
+  void choose_names();
   void choose_dtypes();
   int64_t bytes_of(size_t tensor) const;
   DType dtype() const;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/convert/family.h"
+#include "skein/convert/names.h"
 #include "skein/train/task_notes.h"
 
 namespace skein {
@@ -41,8 +41,9 @@ struct ConfigExtras {
 
 // config.json of a model. With `before`, the text that it was once imported with: that text where
 // it still says the same, and else that text with what changed, so that keys unknown here stay.
-// `dtype` of most of its tensors. A decoder's classifier gets no padding id that also ends texts,
-// with a warning: transformers reads the last token that is no padding.
+// `dtype` of most of its tensors. A usage error as huggingface_names. A decoder's classifier gets
+// no padding id that also ends texts, with a warning: transformers reads the last token that is no
+// padding.
 std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
                                const std::string& before);
 

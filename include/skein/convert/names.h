@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/convert/family.h"
+#include "skein/models/config.h"
 
 namespace skein {
 
@@ -51,11 +51,9 @@ struct NameMap {
   std::vector<std::string> candidates(const std::string& name) const;
 };
 
-// Hugging Face's names of such a model.
+// Hugging Face's names of such a model. A usage error that says, for each family of models, which
+// option keeps it out. transformers' RoBERTa has erf-GELU in the vocabulary head whatever its
+// blocks have, its BERT the blocks' activation.
 NameMap huggingface_names(const ModelConfig& config);
-
-// Those of llm.c's model files, in the order of their bytes, grouped by kind over all blocks.
-// `padded_vocab` rows of tokens.
-NameMap llmc_names(const ModelConfig& config, int64_t padded_vocab);
 
 }  // namespace skein

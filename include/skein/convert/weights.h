@@ -35,7 +35,7 @@ struct WeightFiles {
 // when there are only pickled weights.
 WeightFiles open_safetensors(const std::string& folder);
 
-// llm.c's model files: 256 i32, then the tensors of llmc_names.
+// llm.c's model files, of GPT-2: 256 i32, then the tensors of llmc_names.
 struct LlmcModel {
   ModelConfig config;
   int64_t padded_vocab = 0;
@@ -45,5 +45,10 @@ bool is_llmc_file(const std::string& path);
 LlmcModel read_llmc_header(const std::string& path);
 WeightFiles open_llmc(const std::string& path);
 std::string llmc_header(const LlmcModel& model);
+// Rows of tokens that llm.c gives a vocabulary.
+int64_t llmc_rows(int64_t vocab_size);
+// Names in the order of their bytes, grouped by kind over all blocks. `padded_vocab` rows of
+// tokens. A usage error where the model is none that llm.c has.
+NameMap llmc_names(const ModelConfig& config, int64_t padded_vocab);
 
 }  // namespace skein

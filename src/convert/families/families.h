@@ -1,0 +1,57 @@
+// The families there are, and what several have alike.
+#pragma once
+
+#include "convert/foreign_family.h"
+
+namespace skein {
+
+const ForeignFamily& gpt2_family();
+const ForeignFamily& llama_family();
+const ForeignFamily& bert_family();
+const ForeignFamily& roberta_family();
+
+// Collects the names of a model's tensors.
+struct NameCollector {
+  NameCollector(const ModelConfig& config, const std::string& prefix) : c(config) {
+    map.prefix = prefix;
+  }
+  // Theirs and ours of one shape.
+  ForeignTensor& same(const std::string& theirs, const std::string& ours,
+                      const std::vector<int64_t>& shape) {
+    return map.tensors.emplace_back(ForeignTensor{theirs, {}, shape, false, {{ours, shape}}});
+  }
+  void linear(const std::string& theirs, const std::string& ours, int64_t outputs, int64_t inputs,
+              bool bias) {
+    same(theirs + ".weight", ours + ".weight", {outputs, inputs});
+    if (bias) same(theirs + ".bias", ours + ".bias", {outputs});
+  }
+  void layer_norm(const std::string& theirs, const std::string& ours) {
+    same(theirs + ".weight", ours + ".gain", {c.d_model});
+    same(theirs + ".bias", ours + ".bias", {c.d_model});
+  }
+  // "block.3".
+  static std::string block(int64_t i) { return "block." + std::to_string(i); }
+
+  const ModelConfig& c;
+  NameMap map;
+};
+
+Demand plain_heads(const ModelConfig& c);
+
+// Decoders: what each demands, behind its own.
+std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own);
+// Logits by the tokens' weights, whose name is `tokens`, or by their own; or a score without bias.
+void add_decoder_head(NameCollector& names, const std::string& tokens);
+
+// Encoders, BERT and its like. `offset` is what is demanded of the first row of positions, and
+// `of_head` what follows the dense layer of the vocabulary head.
+std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, MlpKind of_head);
+// Embeddings, blocks and what files hold besides.
+void add_encoder(NameCollector& names);
+// What turns features into logits over the vocabulary; `bias` is the name beside the decoder's own.
+void add_vocabulary_head(NameCollector& names, const std::string& dense, const std::string& norm,
+                         const std::string& decoder, const std::string& bias);
+// The model has its position_offset.
+void encoder_keys(ForeignConfig& keys, ModelConfig& c);
+
+}  // namespace skein

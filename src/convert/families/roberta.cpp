@@ -1,0 +1,52 @@
+#include "skein/models/bert/bert.h"
+
+#include "families.h"
+
+namespace skein {
+namespace {
+
+// transformers' RobertaLMHead does not ask what the blocks have.
+constexpr MlpKind kOfHead = MlpKind::gelu_erf;
+
+std::vector<Demand> demands(const ModelConfig& c) {
+  std::vector<Demand> all =
+      encoder_demands(c, {c.position_offset > 0, "model.position_offset above 0"}, kOfHead);
+  all.push_back({!(c.head == Head::vocabulary && bert_options(c).pooler),
+                 "no pooler beside the vocabulary head"});
+  return all;
+}
+
+NameMap names(const ModelConfig& c) {
+  NameCollector names(c, "roberta.");
+  add_encoder(names);
+  if (c.head == Head::vocabulary) {
+    add_vocabulary_head(names, "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
+                        "lm_head.bias");
+  } else if (c.head == Head::sequence) {
+    names.linear("classifier.dense", "pooler", c.d_model, c.d_model, true);
+    names.linear("classifier.out_proj", "classifier", c.labels, c.d_model, true);
+  } else {
+    names.linear("classifier", "classifier", c.labels, c.d_model, true);
+  }
+  return names.map;
+}
+
+void keys(ForeignConfig& keys, ModelConfig& c) {
+  if (keys.reads()) c.position_offset = keys.integer("pad_token_id", 1) + 1;
+  encoder_keys(keys, c);
+  keys.write("pad_token_id", c.position_offset - 1);
+  if (!keys.reads()) return;
+  if (c.activation != kOfHead) bert_options(c).head_activation = kOfHead;
+  bert_options(c).pooler = c.head == Head::sequence;
+}
+
+}  // namespace
+
+const ForeignFamily& roberta_family() {
+  static const ForeignFamily only{
+      "roberta", "Roberta", {"ForMaskedLM", "ForCausalLM"}, bert_architecture(), demands,
+      names,     keys};
+  return only;
+}
+
+}  // namespace skein

@@ -1,0 +1,46 @@
+// What the engine asks of a family of models that Hugging Face folders hold. A family is a source
+// of families/ and a line of families.cpp; the engine knows none by name.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "foreign_config.h"
+
+namespace skein {
+
+// Of a family's files on a model.
+struct Demand {
+  bool met;
+  std::string option;  // that would meet it
+};
+
+struct ForeignFamily {
+  std::string name;  // as config.json's model_type says it
+  std::string stem;  // with which transformers' names of classes begin, "GPT2"
+  // How those of them go on that have logits over the vocabulary. The first is written.
+  std::vector<std::string> vocabulary_classes;
+  const Architecture& architecture;
+
+  // Beside the architecture.
+  std::vector<Demand> (*demands)(const ModelConfig&);
+  // Of a model that meets them.
+  NameMap (*names)(const ModelConfig&);
+  // What config.json says beside classes, vocabulary, ties and start values; its first dropout
+  // stands for all. A model that is read has its architecture and its head; one that is written
+  // meets the demands and is written_out.
+  void (*keys)(ForeignConfig&, ModelConfig&);
+
+  // That config.json may have besides for what `keys` writes.
+  std::vector<std::string> aliases = {};
+  bool ties_embeddings = true;  // where config.json does not say
+};
+
+std::span<const ForeignFamily* const> foreign_families();
+
+// The family whose files can hold such a model. A usage error that says, for each family, which
+// option keeps it out.
+const ForeignFamily& family_of(const ModelConfig& config);
+
+}  // namespace skein
