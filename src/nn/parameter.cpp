@@ -74,7 +74,9 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   made.part = part_;
   made.bucket = bucket_;
   made.chunk = buckets_[static_cast<size_t>(bucket_)].chunk;
+  made.counts = !made.tied() && (spec.split != Split::none || shard_ == 0);
   if (spec.split == Split::none) return made;
+  made.shard = shard_;
   const int dim = split_dim(spec.split);
   const int64_t whole = spec.shape[dim], part = (whole + shards_ - 1) / shards_;
   require(spec.split == Split::vocab || whole % shards_ == 0,

@@ -35,10 +35,10 @@ void Buckets::plan_norm(Device device) {
     if (bucket.frozen) continue;
     for (const Member& member : bucket.members) {
       if (member.parameter->tied()) continue;
-      const bool counts = member.parameter->split != Split::none || mesh_.tp().rank() == 0;
       const int64_t begin = chunks + member.begin / kChunk;
       ranges.push_back(begin);
-      ranges.push_back(counts ? begin + (member.valid + kChunk - 1) / kChunk : begin);
+      ranges.push_back(member.parameter->counts ? begin + (member.valid + kChunk - 1) / kChunk
+                                                : begin);
       names += member.parameter->name + "\n";
     }
     chunks += bucket.size / kChunk;

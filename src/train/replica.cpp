@@ -38,8 +38,9 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       terms_(learning.terms),
       model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
       buckets_(model_.parameters(), mesh, plan.groups_per_rank),
-      optimizer_(config.optimizer, with_start_values(buckets_, model_, config.train.seed),
-                 config.parallel.zero, mesh.tp().rank(), config.train.seed),
+      optimizer_(make_optimizer(config.optimizer), config.optimizer,
+                 with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
+                 config.train.seed),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph) {
   require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),

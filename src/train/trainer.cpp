@@ -149,7 +149,7 @@ void Trainer::load(const RunState& stored) {
       "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
       path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
   const std::string changes = compare_with_stored(stored, config_, run_.state().tokenizer, path);
-  const Optimizer& optimizer = replica_->optimizer();
+  const ShardedOptimizer& optimizer = replica_->optimizer();
   const auto targets = weights_only ? optimizer.weights(false) : optimizer.pieces(false);
   load_checkpoint(*resume_from_, targets, !weights_only, run_.world());
   replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);

@@ -1,5 +1,3 @@
-#include "skein/train/optim/optimizer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "skein/comm/local.h"
 #include "skein/train/optim/loss_scale.h"
+#include "skein/train/optim/sharded_optimizer.h"
 
 #include "support/gradient_check.h"
 
@@ -21,7 +20,7 @@ struct Setting {
       : mesh(world, {1, world.size(), 1}),
         parameters(dtype, 0, 1),
         buckets(added(parameters), mesh, 1),
-        optimizer(config, begun(buckets, parameters), zero, 0),
+        optimizer(make_optimizer(config), config, begun(buckets, parameters), zero),
         everywhere(!zero) {}
   static Parameters& added(Parameters& parameters) {
     parameters.enter("a", 0);
@@ -48,7 +47,7 @@ struct Setting {
   Mesh mesh;
   Parameters parameters;
   Buckets buckets;
-  Optimizer optimizer;
+  ShardedOptimizer optimizer;
   bool everywhere;
 };
 

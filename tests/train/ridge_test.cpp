@@ -4,6 +4,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "skein/train/optim/sharded_optimizer.h"
+
 #include "train/layout_check.h"
 
 namespace skein {
@@ -29,7 +31,8 @@ TEST(Ridge, IsTheGradientAndTheLossOfAllThatLearns) {
     Buckets buckets(parameters, mesh, 1);
     parameters.initialize(3);
     const double squares = square_sum(parameters) - 9;
-    Optimizer optimizer({.weight_decay = 0, .ridge = 0.25}, buckets, false, 0);
+    const OptimizerConfig config{.weight_decay = 0, .ridge = 0.25};
+    ShardedOptimizer optimizer(make_optimizer(config), config, buckets, false);
     const float before = parameters.all()[0].value.data<float>()[5];
     // The data's gradients come scaled, the ridge's are not.
     parameters.all()[0].gradient.data<float>()[5] = 64;
@@ -57,7 +60,7 @@ TEST(Ridge, MustBeANumberFromZero) {
       parameters.add({"matrix", {3, 4}});
       Buckets buckets(parameters, mesh, 1);
       try {
-        Optimizer({.ridge = ridge}, buckets, false, 0);
+        ShardedOptimizer(make_optimizer({}), {.ridge = ridge}, buckets, false);
         ADD_FAILURE() << ridge;
       } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("optimizer.ridge"), std::string::npos);

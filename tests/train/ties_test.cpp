@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "skein/comm/local.h"
-#include "skein/train/optim/optimizer.h"
+#include "skein/train/optim/sharded_optimizer.h"
 
 #include "support/gradient_check.h"
 
@@ -80,7 +80,7 @@ class Ties : public testing::TestWithParam<std::tuple<int, bool, bool>> {
                 add_uses(parameters, placement, mesh.stage(), reversed);
                 Buckets buckets(parameters, mesh, 1);
                 parameters.initialize(4);
-                Optimizer optimizer({}, buckets, zero, 0);
+                ShardedOptimizer optimizer(make_optimizer({}), {}, buckets, zero);
                 for (int step = 0; step < 2; ++step) {
                   buckets.zero_gradients();
                   for (Parameter& p : parameters.all())

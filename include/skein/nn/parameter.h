@@ -50,6 +50,10 @@ struct Parameter : WeightMemory {
   Shape local;        // of the part here, padding included
   int64_t first = 0;  // where the part begins in the split dim
   int64_t valid = 0;  // rows or columns of it in the split dim that are not padding
+  int shard = 0;      // number of that part; 0 of a whole tensor
+  // Among the copies that tensor-parallel ranks and uses hold alike, the one that norms count and
+  // checkpoints keep.
+  bool counts = true;
   Start start = {};
   bool decays = false;  // weight decay applies (matrices and embeddings, not 1-D tensors)
   double rate = 1;      // its learning rate as a multiple of the run's, at every step

@@ -9,7 +9,7 @@
 #include "skein/parallel/buckets.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/config.h"
-#include "skein/train/optim/optimizer.h"
+#include "skein/train/optim/sharded_optimizer.h"
 #include "skein/train/task.h"
 
 namespace skein {
@@ -71,7 +71,7 @@ class Replica {
   ReplicaMemory memory() const;
 
   LocalModel& model() { return model_; }
-  Optimizer& optimizer() { return optimizer_; }
+  ShardedOptimizer& optimizer() { return optimizer_; }
   Pipeline& pipeline() { return pipeline_; }
 
  private:
@@ -93,7 +93,7 @@ class Replica {
   std::vector<Term> terms_;
   LocalModel model_;
   Buckets buckets_;
-  Optimizer optimizer_;
+  ShardedOptimizer optimizer_;
   Pipeline pipeline_;
   int64_t longest_ = 0;
   std::map<int64_t, double> flops_;  // of a token, by the length of its row

@@ -138,7 +138,7 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   made.lr.min_lr = 0;
   made.lr.warmup = 50;
   made.optimizer.weight_decay = 0;
-  made.optimizer.beta2 = 0.99;
+  made.optimizer.adamw.beta2 = 0.99;
   made.validation.every = 0;
   made.checkpoint.every = 0;
   made.run.log_every = std::max<int64_t>(1, oracle.pretraining / 5);

@@ -15,8 +15,8 @@ TuneConfig tune_defaults() {
   c.run.lr.min_lr = 0;
   c.run.lr.warmup = 0;
   c.run.lr.decay = LrConfig::Decay::linear;
-  c.run.optimizer.beta2 = 0.999;
-  c.run.optimizer.epsilon = 1e-5;
+  c.run.optimizer.adamw.beta2 = 0.999;
+  c.run.optimizer.adamw.epsilon = 1e-5;
   c.run.optimizer.weight_decay = 0;
   c.run.checkpoint.every = 10;
   c.run.validation.every = 10;

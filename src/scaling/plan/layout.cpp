@@ -4,6 +4,7 @@
 
 #include "skein/models/description.h"
 #include "skein/nn/cost.h"
+#include "skein/train/optim/optimizer.h"
 
 #include "search.h"
 
@@ -30,9 +31,10 @@ double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
 }
 
 double state_bytes(double parameters, const Machine& machine, const ParallelConfig& p) {
-  const bool narrow = precision_of(machine) != DType::f32;
-  const double whole = narrow ? 6 : 8, divided = narrow ? 12 : 8;
-  return parameters * (whole + divided / (p.zero ? p.data : 1));
+  const DType dtype = precision_of(machine);
+  const int64_t whole = size_of(dtype) + size_of(gradient_dtype(dtype)),
+                divided = make_optimizer({})->bytes_per_parameter(dtype);
+  return parameters * (number(whole) + number(divided) / (p.zero ? p.data : 1));
 }
 
 // blocks: of the fullest rank.

@@ -10,7 +10,7 @@ FinetuneConfig finetune_defaults() {
   FinetuneConfig c;
   c.run = adapting_defaults({"runs/finetune", 16, 5e-5});
   c.run.model.dropout = 0.1;
-  c.run.optimizer.beta2 = 0.999;
+  c.run.optimizer.adamw.beta2 = 0.999;
   c.run.optimizer.weight_decay = 0.01;
   return c;
 }

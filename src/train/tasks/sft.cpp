@@ -10,7 +10,7 @@ SftConfig sft_defaults() {
   SftConfig c;
   c.run = adapting_defaults({"runs/sft", 16, 2e-5, LrConfig::Decay::cosine});
   c.run.train.micro_batch = 1;
-  c.run.optimizer.beta2 = 0.999;
+  c.run.optimizer.adamw.beta2 = 0.999;
   return c;
 }
 

@@ -1,18 +1,22 @@
-// AdamW over the buckets: the whole of them on every rank, or with zero = true only the slices a
-// rank owns.
+// What an optimizer is: a rule by which the elements of parameters move along their gradients.
+// Which elements a rank has, sums and norms, the running mean and checkpoints are no business of it
+// (train/optim/sharded_optimizer.h).
+//
+// Another one is a class beside AdamW's (src/train/optim/adamw.cpp), with its options, and a line
+// in make_optimizer.
 #pragma once
 
-#include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "skein/checkpoint/piece.h"
-#include "skein/core/options/options.h"
-#include "skein/parallel/buckets.h"
+#include "skein/tensor/tensor.h"
+#include "skein/train/optim/adamw.h"
 
 namespace skein {
 
 struct OptimizerConfig {
-  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  AdamWConfig adamw = {};
   double weight_decay = 0.1;  // of matrices and embeddings; 1-D tensors have none
   double ridge = 0;  // λ of a penalty λ‖θ‖² in the loss, θ being every parameter that learns,
                      // biases and norms too; 0: none
@@ -26,64 +30,40 @@ struct OptimizerConfig {
 // Binds every field under section "optimizer" but mean_decay.
 void bind(Options& options, OptimizerConfig& config);
 
+// Consecutive elements of one parameter, all [n] and, but for `rounded`, in the accumulator type.
+struct Shard {
+  Tensor values;              // moved in place
+  Tensor gradient;            // of the whole step
+  std::vector<Tensor> state;  // as state_names() names them; 0 before the first update
+  Tensor rounded;  // receives the new values in the parameter's own type; may be undefined
+};
+
+// What a step has for the elements of a shard.
+struct Update {
+  int64_t number = 1;         // from 1
+  double lr = 0;              // of these elements
+  double weight_decay = 0;    // of these, decoupled: values -= lr * weight_decay * values
+  double gradient_scale = 1;  // multiplied into each gradient before anything else
+  // [1] f64, where the gradients are: the squares of all of them, of the whole model, before
+  // scaling. Where it is not finite nothing may change.
+  Tensor square_sum = {};
+  double clip = 0;  // scaled gradients are shrunk to this norm where theirs is larger; 0: never
+};
+
 class Optimizer {
  public:
-  // Copies the values, which must have begun. shard: this rank's tensor-parallel number; seed: of
-  // stochastic rounding.
-  Optimizer(const OptimizerConfig& config, Buckets& buckets, bool zero, int shard,
-            uint64_t seed = 0);
-  // After Buckets::finish(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge
-  // (θ as the optimizer keeps it, in the accumulator type; tied tensors and replicas once), clips
-  // by the global norm, updates, and gathers values where they are sharded. Returns the norm before
-  // clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes
-  // when the norm is not finite.
-  double step(double lr, double gradient_scale = 1);
-  // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those
-  // of the norm.
-  double ridge_loss() const { return ridge_loss_; }
-  // Of moments and of masters that are not the values themselves, on this rank.
-  int64_t bytes() const;
-  int64_t steps() const { return steps_; }
+  virtual ~Optimizer() = default;
+  // What it keeps for each element, by its name in checkpoints ("adam_m", for "adam_m/NAME").
+  virtual std::vector<std::string> state_names() const = 0;
+  // Each element by itself, so that the bits do not depend on where shards begin. No device is
+  // waited for.
+  virtual void update(const Shard& shard, const Update& update) const = 0;
 
-  // Values (f32 whatever the parameters' type), both moments and the running mean
-  // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
-  // rank, to save; else all that is held here, to load into.
-  std::vector<Piece> pieces(bool own) const;
-  // The values among them, of the parameters that are wanted; empty: of all.
-  std::vector<Piece> weights(bool own,
-                             const std::function<bool(const Parameter&)>& wanted = {}) const;
-  // The running mean in place of the values, to save: a model of its own.
-  std::vector<Piece> mean_pieces() const;
-  // The running mean begins with the values as they are.
-  void begin_mean();
-  // Collective. After the pieces, or only the values among them, were loaded: brings the parameters
-  // into line.
-  void loaded(int64_t steps);
-
- private:
-  struct State {
-    Tensor master, m, v;  // of the range held here; master is a view of the values when they are
-                          // accumulators already; frozen: no m and v
-    Tensor mean = {};     // undefined where there is none
-    int64_t begin = 0, size = 0;
-  };
-  void add_ridge(double gradient_scale);
-  void update(size_t bucket, double lr, double gradient_scale, const Tensor& square_sum);
-  void follow(const State& state) const;
-  // Parts of parameters that are held here, or with own = true owned: where they begin in the state
-  // and in the parameter, and their size.
-  void each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t at,
-                                                    int64_t inside, int64_t count)>& use) const;
-  void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
-
-  OptimizerConfig config_;
-  Buckets& buckets_;
-  bool zero_;
-  int shard_;
-  uint64_t seed_;
-  int64_t steps_ = 0;
-  double ridge_loss_ = 0;
-  std::vector<State> states_;  // by bucket
+  // Of an element that learns, beside value and gradient: its state and, where its type is not the
+  // accumulator's, its value in that.
+  int64_t bytes_per_parameter(DType dtype) const;
 };
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
 
 }  // namespace skein

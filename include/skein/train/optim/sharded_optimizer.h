@@ -1,0 +1,79 @@
+// An optimizer over the buckets: the whole of them on every rank, or with zero = true only the
+// slices a rank owns.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "skein/checkpoint/piece.h"
+#include "skein/parallel/buckets.h"
+#include "skein/train/optim/optimizer.h"
+
+namespace skein {
+
+class ShardedOptimizer {
+ public:
+  // Copies the values, which must have begun. seed: of stochastic rounding.
+  ShardedOptimizer(std::unique_ptr<const Optimizer> optimizer, const OptimizerConfig& config,
+                   Buckets& buckets, bool zero, uint64_t seed = 0);
+  // After Buckets::finish(!zero): multiplies the gradients by gradient_scale, adds 2λθ of a ridge
+  // (θ as the optimizer keeps it, in the accumulator type; tied tensors and replicas once), clips
+  // by the global norm, updates, and gathers values where they are sharded. Returns the norm before
+  // clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes
+  // when the norm is not finite.
+  double step(double lr, double gradient_scale = 1);
+  // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those
+  // of the norm.
+  double ridge_loss() const { return ridge_loss_; }
+  // Of the optimizer's state, the running mean, and masters that are not the values themselves, on
+  // this rank.
+  int64_t bytes() const;
+  int64_t steps() const { return steps_; }
+
+  // Values (f32 whatever the parameters' type), the optimizer's state and the running mean
+  // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
+  // rank, to save; else all that is held here, to load into.
+  std::vector<Piece> pieces(bool own) const;
+  // The values among them, of the parameters that are wanted; empty: of all.
+  std::vector<Piece> weights(bool own,
+                             const std::function<bool(const Parameter&)>& wanted = {}) const;
+  // The running mean in place of the values, to save: a model of its own.
+  std::vector<Piece> mean_pieces() const;
+  // The running mean begins with the values as they are.
+  void begin_mean();
+  // Collective. After the pieces, or only the values among them, were loaded: brings the parameters
+  // into line.
+  void loaded(int64_t steps);
+
+ private:
+  struct State {
+    Tensor master;  // of the range held here; a view of the values when they are accumulators
+                    // already; undefined of aliases
+    std::vector<Tensor> kept;  // the optimizer's; none of what is frozen
+    Tensor mean = {};          // undefined where there is none
+    int64_t begin = 0, size = 0;
+    bool learns = false;
+  };
+  void add_ridge(double gradient_scale);
+  void begin(State& state, const Buckets::Bucket& bucket) const;
+  // update: the same for all; the rates are put in here.
+  void move(size_t bucket, double lr, Update update) const;
+  void follow(const State& state) const;
+  // Parts of parameters that are held here, or with own = true owned: where they begin in the state
+  // and in the parameter, and their size.
+  void each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t at,
+                                                    int64_t inside, int64_t count)>& use) const;
+  void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
+
+  std::unique_ptr<const Optimizer> optimizer_;
+  OptimizerConfig config_;
+  Buckets& buckets_;
+  bool zero_;
+  uint64_t seed_;
+  int64_t steps_ = 0;
+  double ridge_loss_ = 0;
+  std::vector<State> states_;  // by bucket
+};
+
+}  // namespace skein

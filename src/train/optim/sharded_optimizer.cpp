@@ -1,0 +1,227 @@
+#include "skein/train/optim/sharded_optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/checkpoint/parameters.h"
+#include "skein/core/philox.h"
+#include "skein/core/where.h"
+#include "skein/kernels/adamw.h"
+#include "skein/kernels/elementwise.h"
+
+namespace skein {
+namespace {
+
+// Calls use(member, begin, count) for the elements of each member that lie in [first, last) of the
+// bucket.
+template <class Use>
+void each_slice(const Buckets::Bucket& bucket, int64_t first, int64_t last, const Use& use) {
+  for (const Buckets::Member& member : bucket.members) {
+    const int64_t begin = std::max(first, member.begin),
+                  count = std::min(last, member.begin + member.valid) - begin;
+    if (count > 0) use(member, begin, count);
+  }
+}
+
+}  // namespace
+
+ShardedOptimizer::ShardedOptimizer(std::unique_ptr<const Optimizer> optimizer,
+                                   const OptimizerConfig& config, Buckets& buckets, bool zero,
+                                   uint64_t seed)
+    : optimizer_(std::move(optimizer)),
+      config_(config),
+      buckets_(buckets),
+      zero_(zero),
+      seed_(seed) {
+  require(std::isfinite(config.ridge) && config.ridge >= 0,
+          "optimizer.ridge={} must be a number from 0", config.ridge);
+  for (const auto& bucket : buckets.all()) {
+    State& state = states_.emplace_back();
+    if (bucket.alias) continue;
+    require(!config.stochastic_rounding || bucket.values.dtype() == DType::bf16,
+            "optimizer.stochastic_rounding rounds bf16 weights, but these are {}; set "
+            "train.precision=bf16 or leave it out",
+            name_of(bucket.values.dtype()));
+    begin(state, bucket);
+  }
+}
+
+void ShardedOptimizer::begin(State& state, const Buckets::Bucket& bucket) const {
+  state.learns = !bucket.frozen;
+  state.begin = zero_ ? buckets_.own_begin(bucket) : 0;
+  state.size = zero_ ? buckets_.own_size(bucket) : bucket.size;
+  const DType sums = gradient_dtype(bucket.values.dtype());
+  state.master = bucket.values.flat(state.begin, state.size).to(sums);
+  if (config_.mean_decay > 0) state.mean = state.master.clone();
+  for (size_t i = 0; state.learns && i < optimizer_->state_names().size(); ++i)
+    state.kept.push_back(Tensor::zeros({state.size}, sums, bucket.values.device()));
+}
+
+int64_t ShardedOptimizer::bytes() const {
+  int64_t total = 0;
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    if (!state.master.defined()) continue;
+    const bool apart = state.master.dtype() != buckets_.all()[b].values.dtype();
+    for (const Tensor& kept : state.kept) total += kept.bytes();
+    total += (apart ? state.master.bytes() : 0) + (state.mean.defined() ? state.mean.bytes() : 0);
+  }
+  return total;
+}
+
+double ShardedOptimizer::step(double lr, double gradient_scale) {
+  if (config_.ridge > 0) add_ridge(gradient_scale);
+  Update update{.number = steps_ + 1, .gradient_scale = gradient_scale, .clip = config_.clip};
+  update.square_sum = buckets_.gradient_square_sum();
+  for (size_t b = 0; b < states_.size(); ++b)
+    if (states_[b].learns) move(b, lr, update);
+  if (zero_) buckets_.gather_values();
+  buckets_.values_changed();
+  const double norm = gradient_scale * std::sqrt(*update.square_sum.to(Device{}).data<double>());
+  if (!std::isfinite(norm)) return norm;
+  ++steps_;
+  for (const State& state : states_)
+    if (state.mean.defined() && state.learns) follow(state);
+  return norm;
+}
+
+void ShardedOptimizer::add_ridge(double gradient_scale) {
+  const Within here = Within::part("ridge");
+  const Tensor sum = buckets_.square_sum([this](size_t b) {
+    const auto& bucket = buckets_.all()[b];
+    return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin,
+                                  buckets_.own_size(bucket));
+  });
+  ridge_loss_ = config_.ridge * *sum.to(Device{}).data<double>();
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    if (!state.learns) continue;
+    const Tensor pull = Tensor::empty({state.size}, state.master.dtype(), state.master.device());
+    on_device(pull.device(), [&](auto device) {
+      kernels::scale(device, state.master, 2 * config_.ridge / gradient_scale, pull);
+      kernels::accumulate(device, pull, buckets_.all()[b].gradients.flat(state.begin, state.size));
+    });
+  }
+}
+
+void ShardedOptimizer::move(size_t b, double lr, Update update) const {
+  const auto& bucket = buckets_.all()[b];
+  const State& state = states_[b];
+  const bool rounded =
+      bucket.values.dtype() != state.master.dtype() && !config_.stochastic_rounding;
+  each_slice(bucket, state.begin, state.begin + state.size,
+             [&](const Buckets::Member& member, int64_t begin, int64_t count) {
+               const double rate = member.parameter->rate;
+               update.lr = lr * rate;
+               update.weight_decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
+               const int64_t at = begin - state.begin;
+               Shard shard{state.master.flat(at, count),
+                           bucket.gradients.flat(begin, count),
+                           {},
+                           rounded ? bucket.values.flat(begin, count) : Tensor()};
+               for (const Tensor& kept : state.kept) shard.state.push_back(kept.flat(at, count));
+               optimizer_->update(shard, update);
+             });
+  if (config_.stochastic_rounding) round(b, update.number, update.square_sum);
+}
+
+// By parameter and place in it, so that the layout plays no part but for tensor-parallel shards.
+void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
+  const auto& bucket = buckets_.all()[b];
+  const State& state = states_[b];
+  each_slice(
+      bucket, state.begin, state.begin + state.size,
+      [&](const Buckets::Member& member, int64_t begin, int64_t count) {
+        const Parameter& parameter = *member.parameter;
+        const uint64_t key =
+            derive_key(seed_, fmt::format("rounding {} {}", parameter.tensor(), parameter.shard));
+        on_device(bucket.values.device(), [&](auto device) {
+          kernels::stochastic_round(
+              device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum},
+              state.master.flat(begin - state.begin, count), bucket.values.flat(begin, count));
+        });
+      });
+}
+
+void ShardedOptimizer::each_part(bool own,
+                                 const std::function<void(const State&, const Parameter&, int64_t,
+                                                          int64_t, int64_t)>& use) const {
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    const auto& bucket = buckets_.all()[b];
+    if (!state.master.defined()) continue;
+    const int64_t first = own ? buckets_.own_begin(bucket) : state.begin;
+    const int64_t last = own ? first + buckets_.own_size(bucket) : state.begin + state.size;
+    each_slice(bucket, first, last,
+               [&](const Buckets::Member& member, int64_t begin, int64_t count) {
+                 const Parameter& parameter = *member.parameter;
+                 if (!own || parameter.counts)
+                   use(state, parameter, begin - state.begin, begin - member.begin, count);
+               });
+  }
+}
+
+std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
+  const std::vector<std::string> names = optimizer_->state_names();
+  std::vector<Piece> all;
+  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                     int64_t count) {
+    all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+    if (state.mean.defined())
+      all.push_back(piece_of("ema_param", parameter, inside, state.mean.flat(at, count)));
+    for (size_t i = 0; i < state.kept.size(); ++i)
+      all.push_back(piece_of(names[i], parameter, inside, state.kept[i].flat(at, count)));
+  });
+  return all;
+}
+
+std::vector<Piece> ShardedOptimizer::weights(
+    bool own, const std::function<bool(const Parameter&)>& wanted) const {
+  std::vector<Piece> all;
+  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                     int64_t count) {
+    if (!wanted || wanted(parameter))
+      all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+  });
+  return all;
+}
+
+std::vector<Piece> ShardedOptimizer::mean_pieces() const {
+  std::vector<Piece> all;
+  each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
+                      int64_t count) {
+    SKEIN_CHECK(state.mean.defined());
+    all.push_back(piece_of("param", parameter, inside, state.mean.flat(at, count)));
+  });
+  return all;
+}
+
+void ShardedOptimizer::begin_mean() {
+  for (State& state : states_)
+    if (state.master.defined()) state.mean.copy_from(state.master);
+}
+
+void ShardedOptimizer::follow(const State& state) const {
+  const Tensor now = Tensor::empty({state.size}, state.mean.dtype(), state.mean.device());
+  on_device(now.device(), [&](auto device) {
+    kernels::scale(device, state.master, 1 - config_.mean_decay, now);
+    kernels::scale(device, state.mean, config_.mean_decay, state.mean);
+    kernels::accumulate(device, now, state.mean);
+  });
+}
+
+void ShardedOptimizer::loaded(int64_t steps) {
+  steps_ = steps;
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    const auto& bucket = buckets_.all()[b];
+    if (state.learns && config_.stochastic_rounding)
+      round(b, steps_, {});
+    else if (state.master.defined() && bucket.values.dtype() != state.master.dtype())
+      bucket.values.flat(state.begin, state.size).copy_from(state.master.to(bucket.values.dtype()));
+  }
+  if (zero_) buckets_.gather_values(true);
+  buckets_.values_changed();
+}
+
+}  // namespace skein
