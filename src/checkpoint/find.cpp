@@ -51,8 +51,8 @@ CheckpointInfo verify_checkpoint(const std::string& path, const std::string& run
     fail_usage("it is of the run {}, and the generations beside it are of the run {}", manifest.run,
                run);
   agree(world, [&] {
-    for (int shard = world.rank(); shard < manifest.ranks(); shard += world.size())
-      verify_shard(path, manifest.shards[static_cast<size_t>(shard)]);
+    for (int shard = 0; shard < manifest.ranks(); ++shard)
+      if (world.takes(shard)) verify_shard(path, manifest.shards[static_cast<size_t>(shard)]);
   });
   return info_of(path, manifest);
 }

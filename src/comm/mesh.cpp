@@ -38,4 +38,13 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
   SKEIN_CHECK_EQ(rank_at(pp_->rank(), dp_->rank(), tp_->rank()), world.rank());
 }
 
+void Mesh::share_last_stage(const Tensor& tensor) const {
+  pp_->broadcast(tensor, shape_.pp - 1).wait();
+}
+
+void Mesh::share_results(const Tensor& numbers) const {
+  dp_->all_reduce_sum(numbers).wait();
+  share_last_stage(numbers);
+}
+
 }  // namespace skein

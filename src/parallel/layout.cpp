@@ -91,6 +91,10 @@ int64_t choose_groups(int64_t batch, int dp) {
 
 }  // namespace
 
+Turns turns_of(const Mesh& mesh, int64_t batch) {
+  return {mesh.dp().rank() * batch, mesh.dp().size() * batch};
+}
+
 int64_t largest_divisor(int64_t count, int64_t most) {
   int64_t found = std::min(count, most);
   while (found > 1 && count % found != 0) --found;

@@ -71,6 +71,11 @@ std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int 
                             total, stages, chunks);
 }
 
+int64_t most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches) {
+  if (kind == ScheduleKind::gpipe) return micro_batches;
+  return std::min<int64_t>(micro_batches, stages - stage);
+}
+
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks) {
   require(chunks >= 1, "parallel.chunks is {}; it must be at least 1", chunks);
   require(chunks == 1 || kind == ScheduleKind::interleaved,

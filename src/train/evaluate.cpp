@@ -88,11 +88,12 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   const int64_t used = (windows.count() - 1) / step + 1,
                 count = config_.windows ? std::min(used, config_.windows) : used;
   const std::vector<int64_t> bytes = bytes_of_ids(store.info());
-  const int64_t batch = model_.batch, stride = batch * mesh.dp().size();
+  const int64_t batch = model_.batch;
   const Tensor sums = Tensor::zeros({count}, DType::f64);
   Evaluation own;
   ForwardLead lead(mesh, model_.meeting);
-  for (int64_t first = mesh.dp().rank() * batch; first < count; first += stride) {
+  const Turns turns = turns_of(mesh, batch);
+  for (int64_t first = turns.first; first < count; first += turns.apart) {
     PipelineStep work;
     work.train = false;
     work.micro_batches.push_back(windows.batch(first * step, std::min(batch, count - first), step));
@@ -104,9 +105,7 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
     if (!losses.empty()) std::copy(losses[0].begin(), losses[0].end(), sums.data<double>() + first);
   }
   lead.finish();
-  // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
-  mesh.dp().all_reduce_sum(sums).wait();
-  mesh.pp().broadcast(sums, mesh.pp().size() - 1).wait();
+  mesh.share_results(sums);
   own.tokens = mesh.dp().sum(own.tokens);
   own.bytes = mesh.dp().sum(own.bytes);
   for (double sum : sums.span<double>()) own.nats += sum;

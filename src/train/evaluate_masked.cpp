@@ -37,10 +37,7 @@ struct Counts {
   void share(Mesh& mesh) {
     const Tensor numbers =
         Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
-    for (const Tensor& counted : {numbers, by_id}) {
-      mesh.dp().all_reduce_sum(counted).wait();
-      mesh.pp().broadcast(counted, mesh.pp().size() - 1).wait();
-    }
+    for (const Tensor& counted : {numbers, by_id}) mesh.share_results(counted);
     const int64_t* found = numbers.data<int64_t>();
     tokens = found[0], right = found[1], pairs = found[2], pairs_right = found[3];
   }

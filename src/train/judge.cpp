@@ -12,9 +12,9 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   Mesh& mesh = model.mesh;
   std::vector<Tensor> sums;
   for (size_t term = 0; term < terms; ++term) sums.push_back(Tensor::zeros({count}, DType::f64));
-  const int64_t stride = model.batch * mesh.dp().size();
+  const Turns turns = turns_of(mesh, model.batch);
   ForwardLead lead(mesh, model.meeting);
-  for (int64_t first = mesh.dp().rank() * model.batch; first < count; first += stride) {
+  for (int64_t first = turns.first; first < count; first += turns.apart) {
     PipelineStep work;
     work.train = false;
     work.answers = with_answers;
@@ -35,9 +35,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   lead.finish();
   std::vector<std::vector<double>> all;
   for (const Tensor& sum : sums) {
-    // Every place is 0 on all ranks but one, so the sum moves the values without rounding.
-    mesh.dp().all_reduce_sum(sum).wait();
-    mesh.pp().broadcast(sum, mesh.pp().size() - 1).wait();
+    mesh.share_results(sum);
     all.emplace_back(sum.span<double>().begin(), sum.span<double>().end());
   }
   return all;
@@ -55,15 +53,14 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
 Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places,
                    int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
-  int64_t first = model.mesh.dp().rank() * model.batch;
+  const Turns turns = turns_of(model.mesh, model.batch);
+  int64_t first = turns.first;
   judge(model, samples, count, 0, true,
         [&](const Batch& batch, const std::vector<Tensor>& answers) {
           put_answers(answers[0], all, first, batch.size());
-          first += model.batch * model.mesh.dp().size();
+          first += turns.apart;
         });
-  // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
-  model.mesh.dp().all_reduce_sum(all).wait();
-  model.mesh.pp().broadcast(all, model.mesh.pp().size() - 1).wait();
+  model.mesh.share_results(all);
   return all;
 }
 

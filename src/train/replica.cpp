@@ -1,3 +1,22 @@
+// Invariants of a step, whatever the layout.
+//
+// Samples: a rank has a contiguous range of the step's samples, in micro-batches of equal size and
+// in sample order, so in whole reduction groups. Each place's weight is divided by what counts in
+// the global batch before anything is added (cut), so that micro-batches and ranks only add.
+//
+// Gradients: backpropagate() begins with zeros and ends with every bucket's own slice final;
+// without ZeRO all of it is. In between a bucket's groups end while backward still runs on the
+// blocks before it (Buckets::end_group): nothing reads a gradient there, and nobody adds to one of
+// a bucket that is complete. Samples beside the batch go through the same buckets a second time,
+// and the two final sums are added, never their parts.
+//
+// Values: the optimizer alone changes them, after all of that. It goes by a norm that has the same
+// bits on every rank, so either every rank applies the step or none does.
+//
+// Losses: an f64 sum for each sample comes from the last stage, is gathered in sample order, and is
+// added from the left on every rank. So the loss has the same bits on all ranks and layouts.
+//
+// All ranks call these collectives in this order; none of it depends on what a rank alone has seen.
 #include "skein/train/replica.h"
 
 #include <algorithm>
@@ -177,11 +196,8 @@ ReplicaMemory Replica::memory() const {
   made.work = memory_use(model_.parameters().device().kind).peak - made.parameters -
               made.gradients - made.optimizer - made.packed;
   made.longest = longest_;
-  const bool all_forward_first = config_.parallel.schedule == ScheduleKind::gpipe;
-  const int64_t in_flight =
-      all_forward_first
-          ? plan_.micro_batches()
-          : std::min<int64_t>(plan_.micro_batches(), mesh_.pp().size() - mesh_.stage());
+  const int64_t in_flight = most_in_flight(config_.parallel.schedule, mesh_.stage(),
+                                           mesh_.pp().size(), plan_.micro_batches());
   made.activations =
       kept_bytes(model_.parameters(), {in_flight * plan_.micro_batch * longest_, 0,
                                        config_.parallel.sequence, config_.parallel.recompute});
@@ -196,7 +212,7 @@ double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
                all = Tensor::zeros({plan.global_batch}, DType::f64);
   if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
   mesh_.dp().all_gather(sums, all).wait();
-  mesh_.pp().broadcast(all, mesh_.pp().size() - 1).wait();
+  mesh_.share_last_stage(all);
   double total = 0;
   for (double sum : all.span<double>()) total += sum;
   return total * scale;

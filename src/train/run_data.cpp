@@ -64,8 +64,7 @@ void RunData::go_on(const StoredData& stored) {
 void RunData::begin() {
   std::vector<std::shared_ptr<const TokenStore>> own;
   for (size_t i = 0; i < unknown_.size(); ++i)
-    if (static_cast<int>(i % static_cast<size_t>(world_.size())) == world_.rank())
-      own.push_back(unknown_[i]);
+    if (world_.takes(static_cast<int64_t>(i))) own.push_back(unknown_[i]);
   check_ = std::make_unique<StoreCheck>(std::move(own));
 }
 

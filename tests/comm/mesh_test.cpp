@@ -44,6 +44,24 @@ TEST(Mesh, TensorPeersAreNeighbours) {
   });
 }
 
+// What is not of the last stage plays no part.
+TEST(Mesh, SharesWhatTheLastStagesHave) {
+  run_ranks(12, [](Group& world) {
+    const Mesh mesh(world, {.pp = 3, .dp = 2, .tp = 2});
+    const auto found = [&] {
+      const double own = mesh.last_stage() ? mesh.dp().rank() + 10 * mesh.tp().rank() : 1000;
+      return Tensor::from(Values{own, 0.1}, {2});
+    };
+    const Tensor sum = found(), shared = found();
+    mesh.share_results(sum);
+    EXPECT_EQ(sum.data<double>()[0], 1 + 20 * mesh.tp().rank());
+    EXPECT_EQ(sum.data<double>()[1], 0.2);
+    mesh.share_last_stage(shared);
+    EXPECT_EQ(shared.data<double>()[0], mesh.dp().rank() + 10 * mesh.tp().rank());
+    EXPECT_EQ(shared.data<double>()[1], 0.1);
+  });
+}
+
 TEST(Mesh, CoordinatesGiveBackTheRank) {
   for (const MeshShape shape : {MeshShape{1, 1, 6}, MeshShape{1, 6, 1}, MeshShape{6, 1, 1},
                                 MeshShape{3, 1, 2}, MeshShape{1, 2, 3}, MeshShape{2, 3, 1}})

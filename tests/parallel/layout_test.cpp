@@ -1,7 +1,10 @@
 #include "skein/parallel/layout.h"
 
+#include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 
+#include "skein/comm/local.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {
@@ -25,6 +28,28 @@ TEST(Layout, TheTimeoutIsAnOptionOfAtLeastZeroSeconds) {
               std::string::npos)
         << error.what();
   }
+}
+
+// Each sample of a pass, and of a step, is one rank's.
+TEST(Layout, DataParallelRanksShareOutSamples) {
+  std::vector<std::atomic<int>> passed(23), stepped(24);
+  run_ranks(6, [&](Group& world) {
+    const Mesh mesh(world, {.pp = 1, .dp = 3, .tp = 2});
+    if (mesh.tp().rank() > 0) return;
+    const Turns turns = turns_of(mesh, 4);
+    for (int64_t first = turns.first; first < 23; first += turns.apart)
+      for (int64_t i = first; i < std::min<int64_t>(first + 4, 23); ++i)
+        ++passed[static_cast<size_t>(i)];
+    BatchPlan plan;
+    plan.samples_per_rank = 8;
+    for (int64_t i = 0; i < 8; ++i) ++stepped[static_cast<size_t>(plan.first_sample(mesh) + i)];
+    int taken = 0;
+    for (int64_t turn = 0; turn < 7; ++turn) taken += mesh.dp().takes(turn);
+    EXPECT_EQ(taken, mesh.dp().rank() == 0 ? 3 : 2);
+    EXPECT_TRUE(mesh.dp().takes(mesh.dp().rank() + 3));
+  });
+  for (const auto* all : {&passed, &stepped})
+    for (const auto& times : *all) EXPECT_EQ(times, 1);
 }
 
 TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {

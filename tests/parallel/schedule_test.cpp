@@ -117,6 +117,8 @@ TEST(Schedule, OneForwardOneBackwardKeepsFewMicroBatches) {
         }
         EXPECT_EQ(held, 0);
         EXPECT_EQ(most, std::min(stages - s, m)) << stages << " " << m << " " << s;
+        EXPECT_EQ(most_in_flight(ScheduleKind::one_f_one_b, s, stages, m), most);
+        EXPECT_EQ(most_in_flight(ScheduleKind::gpipe, s, stages, m), m);
       }
 }
 

@@ -30,6 +30,9 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  // Of work that members share out one by one: whether this one does number `turn`.
+  bool takes(int64_t turn) const { return turn % size() == rank(); }
+
   // --- moves of bytes: what a transport implements. Each throws Error(failure) when a peer is
   // gone. ---
 

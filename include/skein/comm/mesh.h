@@ -34,6 +34,11 @@ class Mesh {
   int stage() const { return pp_->rank(); }
   bool first_stage() const { return stage() == 0; }
   bool last_stage() const { return stage() == shape_.pp - 1; }
+  // Collective over pp(): every stage gets what the last one has.
+  void share_last_stage(const Tensor& tensor) const;
+  // Collective over dp() and pp(): every rank gets the sum over data-parallel ranks of what the
+  // last stages have. Numbers that are 0 on all of them but one come as they are.
+  void share_results(const Tensor& numbers) const;
   // The world rank at these coordinates.
   int rank_at(int pp_index, int dp_index, int tp_index) const {
     return (pp_index * shape_.dp + dp_index) * shape_.tp + tp_index;

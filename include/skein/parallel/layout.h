@@ -57,9 +57,18 @@ struct BatchPlan {
   int64_t samples_per_rank = 0;
   int groups_per_rank = 1;
 
+  // Number of this rank's first sample in a step.
+  int64_t first_sample(const Mesh& mesh) const { return mesh.dp().rank() * samples_per_rank; }
   int64_t micro_batches() const { return samples_per_rank / micro_batch; }
   int64_t micro_batches_per_group() const { return micro_batches() / groups_per_rank; }
 };
+
+// Samples that data-parallel ranks take in turn, `batch` at a time: this rank's first one, and how
+// far those are apart at which it begins.
+struct Turns {
+  int64_t first = 0, apart = 1;
+};
+Turns turns_of(const Mesh& mesh, int64_t batch);
 
 // The largest number up to `most` that divides count; 1 at least. count and most are at least 1.
 int64_t largest_divisor(int64_t count, int64_t most);

@@ -63,9 +63,7 @@ class Replica {
                   const Beside* beside = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample
   // `first`.
-  int64_t own_first(int64_t first) const {
-    return first + mesh_.dp().rank() * plan_.samples_per_rank;
-  }
+  int64_t own_first(int64_t first) const { return first + plan_.first_sample(mesh_); }
 
   // Of the steps so far.
   ReplicaMemory memory() const;

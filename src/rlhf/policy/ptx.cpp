@@ -44,7 +44,7 @@ PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh,
 }
 
 Beside PtxTexts::of_update(int64_t number) const {
-  return {loader_.batch(number * plan_.global_batch + mesh_.dp().rank() * plan_.samples_per_rank,
+  return {loader_.batch(number * plan_.global_batch + plan_.first_sample(mesh_),
                         plan_.samples_per_rank),
           coefficient_};
 }

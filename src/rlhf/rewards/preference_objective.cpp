@@ -29,9 +29,7 @@ PreferenceScores preference_scores(const Judged& model, const PreferenceSamples&
                             put_answers(said[0], made.scores.reshape({count, answers, 1}),
                                         batch.sample_ids.data<int64_t>()[0], batch.size());
                           });
-  // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
-  model.mesh.dp().all_reduce_sum(made.scores).wait();
-  model.mesh.pp().broadcast(made.scores, model.mesh.pp().size() - 1).wait();
+  model.mesh.share_results(made.scores);
   made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / static_cast<double>(count);
   return made;
 }

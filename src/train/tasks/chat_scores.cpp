@@ -32,8 +32,7 @@ Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vo
                               ++counts.data<int64_t>()[1];
                             }
                           });
-  model.mesh.dp().all_reduce_sum(counts).wait();
-  model.mesh.pp().broadcast(counts, model.mesh.pp().size() - 1).wait();
+  model.mesh.share_results(counts);
   const auto tokens = static_cast<double>(counts.data<int64_t>()[1]),
              accuracy = static_cast<double>(counts.data<int64_t>()[0]) / tokens;
   const double loss = std::accumulate(nats[0].begin(), nats[0].end(), 0.0) / tokens;

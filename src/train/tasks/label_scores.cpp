@@ -96,11 +96,7 @@ LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int
         put_answers(answers[0], made.scores, batch.sample_ids.data<int64_t>()[0], batch.size());
         for (float counts : batch.weights.span<float>()) *weight.data<double>() += counts;
       });
-  // Every number is 0 on all data-parallel ranks but one, so the sum moves them without rounding.
-  for (const Tensor& shared : {made.scores, weight}) {
-    model.mesh.dp().all_reduce_sum(shared).wait();
-    model.mesh.pp().broadcast(shared, model.mesh.pp().size() - 1).wait();
-  }
+  for (const Tensor& shared : {made.scores, weight}) model.mesh.share_results(shared);
   made.loss =
       std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / std::max(1.0, *weight.data<double>());
   return made;
