@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "skein/checkpoint/piece.h"
 #include "skein/convert/match.h"
 #include "skein/convert/notes.h"
 
