@@ -91,7 +91,7 @@ int64_t choose_groups(int64_t batch, int dp) {
 
 }  // namespace
 
-Turns turns_of(const Mesh& mesh, int64_t batch) {
+BatchStride batch_stride(const Mesh& mesh, int64_t batch) {
   return {mesh.dp().rank() * batch, mesh.dp().size() * batch};
 }
 

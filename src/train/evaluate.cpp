@@ -92,7 +92,7 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
   const Tensor sums = Tensor::zeros({count}, DType::f64);
   Evaluation own;
   ForwardLead lead(mesh, model_.meeting);
-  const Turns turns = turns_of(mesh, batch);
+  const BatchStride turns = batch_stride(mesh, batch);
   for (int64_t first = turns.first; first < count; first += turns.apart) {
     PipelineStep work;
     work.train = false;

@@ -12,7 +12,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
   Mesh& mesh = model.mesh;
   std::vector<Tensor> sums;
   for (size_t term = 0; term < terms; ++term) sums.push_back(Tensor::zeros({count}, DType::f64));
-  const Turns turns = turns_of(mesh, model.batch);
+  const BatchStride turns = batch_stride(mesh, model.batch);
   ForwardLead lead(mesh, model.meeting);
   for (int64_t first = turns.first; first < count; first += turns.apart) {
     PipelineStep work;
@@ -53,7 +53,7 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
 Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places,
                    int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
-  const Turns turns = turns_of(model.mesh, model.batch);
+  const BatchStride turns = batch_stride(model.mesh, model.batch);
   int64_t first = turns.first;
   judge(model, samples, count, 0, true,
         [&](const Batch& batch, const std::vector<Tensor>& answers) {

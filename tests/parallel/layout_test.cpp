@@ -36,7 +36,7 @@ TEST(Layout, DataParallelRanksShareOutSamples) {
   run_ranks(6, [&](Group& world) {
     const Mesh mesh(world, {.pp = 1, .dp = 3, .tp = 2});
     if (mesh.tp().rank() > 0) return;
-    const Turns turns = turns_of(mesh, 4);
+    const BatchStride turns = batch_stride(mesh, 4);
     for (int64_t first = turns.first; first < 23; first += turns.apart)
       for (int64_t i = first; i < std::min<int64_t>(first + 4, 23); ++i)
         ++passed[static_cast<size_t>(i)];

@@ -65,10 +65,10 @@ struct BatchPlan {
 
 // Samples that data-parallel ranks take in turn, `batch` at a time: this rank's first one, and how
 // far those are apart at which it begins.
-struct Turns {
+struct BatchStride {
   int64_t first = 0, apart = 1;
 };
-Turns turns_of(const Mesh& mesh, int64_t batch);
+BatchStride batch_stride(const Mesh& mesh, int64_t batch);
 
 // The largest number up to `most` that divides count; 1 at least. count and most are at least 1.
 int64_t largest_divisor(int64_t count, int64_t most);
