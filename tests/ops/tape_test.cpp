@@ -23,8 +23,8 @@ TEST(OnBackward, ComesWhenAllThatIsBehindHasRun) {
     const WeightMemory first = matrix(1), second = matrix(2), third = matrix(3);
     const std::vector<std::byte> none(4 * 4 * sizeof(float));
     const Var a = ops::linear(Var(random_tensor({2, 4}, 4, DType::f32)), first, {});
-    const auto use = [&](const Var& x) { return ops::linear(x, second, {}); };
-    const Var b = ops::add(again ? ops::recompute(a, use) : use(a), a);
+    const auto use = [&](const std::vector<Var>& in) { return ops::linear(in[0], second, {}); };
+    const Var b = ops::add(again ? ops::recompute({a}, use) : use({a}), a);
     std::vector<std::string> told;
     a.on_backward([&] {
       told.push_back("a");

@@ -104,8 +104,8 @@ TEST(WeightMemory, OfATableMayMove) {
 TEST(WeightMemory, OfWhatRunsAgainInBackwardMayMove) {
   expect_free_to_move(
       [](const Var& x, const Memory& at) {
-        return ops::recompute(x, [first = Weight(at[0]), second = Weight(at[1])](const Var& in) {
-          return ops::linear(ops::linear(in, first, {}, ops::Activation::tanh), second, {});
+        return ops::recompute({x}, [first = Weight(at[0]), second = Weight(at[1])](const auto& in) {
+          return ops::linear(ops::linear(in[0], first, {}, ops::Activation::tanh), second, {});
         });
       },
       {{5, 4}, {4, 5}});
