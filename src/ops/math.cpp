@@ -84,8 +84,12 @@ Var record_norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias,
     Tensor dx = like(dy);
     const Tensor more = x.take_gradient();
     on_device(dx.device(), [&](auto device) {
-      kernels::norm_backward(device, kind, x.value(), gain.value(), mean, rstd, dy, dx,
-                             gain.gradient(), bias.gradient(), more);
+      // A frozen gain has no gradient, and what goes through it does.
+      const Tensor dgain = gain.learns()
+                               ? gain.gradient()
+                               : Tensor::zeros(gain.value().shape(), rstd.dtype(), rstd.device());
+      kernels::norm_backward(device, kind, x.value(), gain.value(), mean, rstd, dy, dx, dgain,
+                             bias.gradient(), more);
     });
     x.add_gradient(dx);
   });
