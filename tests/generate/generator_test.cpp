@@ -7,6 +7,7 @@
 #include <set>
 
 #include "skein/comm/local.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {

@@ -118,7 +118,8 @@ TEST(DescribedModels, HoldTheNumbersOfTheFormulas) {
     SCOPED_TRACE(name_of(c));
     const Described model(c);
     EXPECT_EQ(learned_numbers(model.parameters), test::parameters_by_formula(c));
-    EXPECT_EQ(model.numbers([](const Parameter& p) { return p.part.block_number >= 0; }), block_numbers(c));
+    EXPECT_EQ(model.numbers([](const Parameter& p) { return p.part.block_number >= 0; }),
+              block_numbers(c));
     EXPECT_EQ(model.numbers([](const Parameter& p) { return p.meets == RowKind::looked_up; }),
               table_numbers(c));
   }

@@ -29,7 +29,9 @@ TEST(DescribedBlocks, CountTheirNumbers) {
   const Described made(test::small_blocks(Family::gpt2));
   const int64_t norms = 4 * 16, biases = 4 * 16 + 24 + 16;
   EXPECT_EQ(learned_numbers(made.parameters), 2 * (4 * 16 * 16 + 2 * 16 * 24 + norms + biases));
-  EXPECT_EQ(learned_numbers(made.parameters, [](const Parameter& p) { return p.part.block_number == 5; }) * 2,
+  EXPECT_EQ(learned_numbers(made.parameters,
+                            [](const Parameter& p) { return p.part.block_number == 5; }) *
+                2,
             learned_numbers(made.parameters));
   EXPECT_EQ(learned_numbers(made.parameters,
                             [](const Parameter& p) { return p.meets == RowKind::tokens; }),

@@ -25,7 +25,7 @@ void move_all(Parameters& parameters) {
 std::vector<std::byte> gradients(test::Family family, Recompute recompute, bool moves) {
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
-  const Stack stack(parameters, 0, 2, 0, test::small_block(family));
+  const Stack stack(parameters, 0, 0, test::small_blocks(family));
   test::initialize_all(parameters, true);
   parameters.keep_packed();
   const Tensor positions = test::counted_positions(2, 6, {0, 0});

@@ -32,10 +32,7 @@ RunState state_of(const ModelConfig& model) {
 
 TensorShapes held_by(const ModelConfig& c) {
   TensorShapes made;
-  for (const auto& [name, shape] : other_tensors(c)) made["param/" + name] = shape;
-  for (int64_t i = 0; i < c.n_layers; ++i)
-    for (const auto& [name, shape] : block_tensors(c))
-      made[fmt::format("param/block.{}.{}", i, name)] = shape;
+  for (const auto& [name, shape] : tensor_shapes(c, whole_piece(c))) made["param/" + name] = shape;
   return made;
 }
 

@@ -123,7 +123,8 @@ ModelCounts counts_of(const ModelConfig& model) {
   ModelCounts counts;
   Parameters all(DType::f32, 0, 1);
   describe(model, whole_piece(model), all);
-  counts.blocks = number(learned_numbers(all, [](const Parameter& one) { return one.part.block_number >= 0; }));
+  counts.blocks =
+      number(learned_numbers(all, [](const Parameter& one) { return one.part.block_number >= 0; }));
   counts.embedding = number(
       learned_numbers(all, [](const Parameter& one) { return one.meets == RowKind::looked_up; }));
   counts.head = number(model.d_model * model.vocab_size);
