@@ -1,6 +1,7 @@
 // What a row of a pair holds, which pairs records give, and the gradient of what is learnt from
 // them.
 #include "skein/comm/local.h"
+#include "skein/models/gpt/gpt.h"
 #include "skein/rlhf/dpo/task.h"
 
 #include "data/data_fixtures.h"
