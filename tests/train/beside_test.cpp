@@ -1,6 +1,7 @@
 // Samples that learn beside the batch of a step.
 #include <gtest/gtest.h>
 
+#include "skein/models/terms.h"
 #include "skein/train/replica.h"
 
 #include "train/train_fixture.h"

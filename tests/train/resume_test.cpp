@@ -80,11 +80,11 @@ TEST(RunState, TakesOptionsThatACheckpointDoesNotKnowForTheirDefaults) {
   stored.config = config_values(c);
   stored.config.erase("model.mup_base_width");
   stored.config.erase("optimizer.ridge");
-  EXPECT_EQ(compare_with_stored(stored, c, "", "old"), "");
+  EXPECT_EQ(compare_with_stored(stored, c, {}, "old"), "");
   c.optimizer.ridge = 0.5;
-  EXPECT_EQ(compare_with_stored(stored, c, "", "old"), "\n  optimizer.ridge: 0 -> 0.5");
+  EXPECT_EQ(compare_with_stored(stored, c, {}, "old"), "\n  optimizer.ridge: 0 -> 0.5");
   c.model.mup_base_width = 8;
-  EXPECT_THROW(compare_with_stored(stored, c, "", "old"), Error);
+  EXPECT_THROW(compare_with_stored(stored, c, {}, "old"), Error);
 }
 
 // With a scale that doubles until gradients overflow, and with weights rounded at random.
