@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/error.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
 
 namespace skein {
 namespace {
@@ -21,7 +23,8 @@ struct Asked {
   }
 };
 
-TrainedModel trained(Architecture architecture, const std::map<std::string, std::string>& config) {
+TrainedModel trained(const Architecture* architecture,
+                     const std::map<std::string, std::string>& config) {
   TrainedModel made;
   made.info.path = "runs/a";
   made.model.architecture = architecture;
@@ -45,7 +48,7 @@ TEST(TakenOver, OptionsOfADecoderThatWereNotGivenAreThoseOfItsTraining) {
   Asked asked;
   asked.options.set("eval.stride", "8", "the command line");
   const std::string said =
-      said_by([&] { take_over_text(asked.options, trained(Architecture::gpt, kTrained)); });
+      said_by([&] { take_over_text(asked.options, trained(&gpt_architecture(), kTrained)); });
   EXPECT_TRUE(asked.attention);
   EXPECT_FALSE(asked.ends);
   EXPECT_EQ(asked.stride, 8);
@@ -60,7 +63,7 @@ TEST(TakenOver, OptionsOfADecoderThatWereNotGivenAreThoseOfItsTraining) {
 
 TEST(TakenOver, WhatAnImportDoesNotKnowStaysAsItIs) {
   Asked asked;
-  EXPECT_EQ(said_by([&] { take_over_text(asked.options, trained(Architecture::gpt, {})); }), "");
+  EXPECT_EQ(said_by([&] { take_over_text(asked.options, trained(&gpt_architecture(), {})); }), "");
   EXPECT_FALSE(asked.attention);
   EXPECT_TRUE(asked.ends);
   EXPECT_EQ(asked.stride, 0);
@@ -69,7 +72,7 @@ TEST(TakenOver, WhatAnImportDoesNotKnowStaysAsItIs) {
 TEST(TakenOver, AnEncoderHidesTokensAsInItsTraining) {
   Asked asked;
   const std::string said =
-      said_by([&] { take_over_text(asked.options, trained(Architecture::bert, kTrained)); });
+      said_by([&] { take_over_text(asked.options, trained(&bert_architecture(), kTrained)); });
   EXPECT_TRUE(asked.attention);
   EXPECT_TRUE(asked.ends) << "of decoders";
   EXPECT_EQ(asked.stride, 0) << "of decoders";
@@ -81,7 +84,7 @@ TEST(TakenOver, AnEncoderIsNotAskedForTheEndsOfDocuments) {
   Asked asked;
   asked.options.set("data.mask_document_ends", "true", "the command line");
   try {
-    take_over_text(asked.options, trained(Architecture::bert, kTrained));
+    take_over_text(asked.options, trained(&bert_architecture(), kTrained));
     ADD_FAILURE() << "nothing was refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
