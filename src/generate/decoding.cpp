@@ -73,10 +73,9 @@ Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequence
 void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
   while (next_ < sequences_.size() || rows_.live() > 0) {
     if (meeting) meeting->pass();
-    if (wants_newcomers())
-      admit();
-    else if (wants_to_move())
-      rows_ = joined({&rows_});
+    if (wants_newcomers()) admit();
+    // Newcomers may all have ended with their first token, and left the rows where they are.
+    if (wants_to_move()) rows_ = joined({&rows_});
     tell(progress);
     if (rows_.live() > 0) step();
   }

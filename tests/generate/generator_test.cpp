@@ -398,6 +398,29 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
   }
 }
 
+// They take and leave the second place of the batch beside a sequence that goes on.
+TEST(Generator, GoesOnBesideNewcomersThatEndWithTheirFirstToken) {
+  ModelConfig config = model(true);
+  config.context = 200;
+  const auto run = [&](const std::vector<Tokens>& prompts) {
+    const auto alone = single_rank();
+    Mesh mesh(*alone, {1, 1, 1});
+    LocalModel local(config, {}, mesh, DType::f32);
+    local.parameters().allocate(false);
+    local.parameters().initialize(3);
+    GenerateConfig options;
+    options.max_tokens = 150;
+    options.batch = 2;
+    options.sampling.temperature = 0;
+    return Generator(config, local, mesh, options, -1).run(prompts);
+  };
+  std::vector<Tokens> prompts{{1, 2, 3}};
+  for (int i = 0; i < 80; ++i) prompts.emplace_back(199, i % 67);  // one token fits behind them
+  const auto made = run(prompts);
+  EXPECT_EQ(made[0], run({prompts[0]})[0]);
+  for (size_t i = 1; i < made.size(); ++i) EXPECT_EQ(made[i].tokens.size(), 1u);
+}
+
 TEST(Generator, NeverDrawsBannedTokens) {
   Layout setup = brief(16);
   setup.vocabulary = 0;
