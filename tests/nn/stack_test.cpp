@@ -56,7 +56,8 @@ TEST(Stack, NamesItsTensorsByBlockAndSublayer) {
   for (const Parameter& p : parameters.all()) {
     if (p.shape.rank() == 2) matrices.push_back(p.name);
     if (p.name.ends_with("gain")) norms.push_back(p.name);
-    EXPECT_TRUE(p.name.starts_with(p.bucket + ".")) << p.name << " in " << p.bucket;
+    const std::string& bucket = parameters.buckets().at(static_cast<size_t>(p.bucket)).name;
+    EXPECT_TRUE(p.name.starts_with(bucket + ".")) << p.name << " in " << bucket;
     EXPECT_EQ(p.chunk, 1);
   }
   EXPECT_EQ(

@@ -243,8 +243,6 @@ TEST_F(TuneConfigs, RefuseNumbersOutOfTheirRange) {
   config_.ppo.save_rollouts = true;
   config_.run.run.dir = "";
   expect_refused({"ppo.save_rollouts=true", "run.dir is empty"});
-  config_.run.train.precision = DType::f16;
-  expect_refused({"train.precision=f16", "bf16"});
 }
 
 }  // namespace
