@@ -22,10 +22,17 @@ TensorShapes tensor_shapes(const ModelConfig& config, const ModelPiece& piece) {
   return made;
 }
 
+// Block by block, for a configuration that anybody may have written can name very many.
 int64_t ModelConfig::parameters() const {
-  Parameters all(DType::f32, 0, 1);
-  describe(*this, whole_piece(*this), all);
-  return learned_numbers(all);
+  const auto numbers_of = [this](const ModelPiece& piece) {
+    Parameters parameters(DType::f32, 0, 1);
+    describe(*this, piece, parameters);
+    return learned_numbers(parameters);
+  };
+  const auto last = static_cast<int>(n_layers);
+  int64_t sum = numbers_of({0, 0, true, false, 0}) + numbers_of({last, last, false, true, 0});
+  for (int block = 0; block < last; ++block) sum += numbers_of({block, block + 1, false, false, 0});
+  return sum;
 }
 
 }  // namespace skein
