@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import check_docs  # noqa: E402
 import check_floors  # noqa: E402
 import check_format  # noqa: E402
 import check_style  # noqa: E402
@@ -130,6 +131,51 @@ class Style(unittest.TestCase):
         code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 8 + self.body(21)})
         self.assertEqual(code, 1)
         self.assertIn("88.9% of functions are within 20 lines", output)
+
+
+class Docs(unittest.TestCase):
+    WHOLE = {"docs/tour.md": "`nn/stack.h` and `src/nn/stack.cpp`: `Stack::run()`, `f64`\n",
+             "docs/how-to-add.md": "`src/nn/NAME.cpp`, [the tour](tour.md), `--x=y/z`\n",
+             "include/skein/nn/stack.h": "class Stack { void run(double f64); };\n", "src/nn/stack.cpp": "\n"}
+
+    def table(self, rooms=None):
+        def used(names):
+            return " ".join(f"`{name or '/'}`" for name in sorted(names))
+
+        def cell(folder):
+            return "; ".join(f"`{room or '/'}` → {used(names)}" for room, names in rooms.get(folder, {}).items())
+
+        rooms = check_floors.ROOMS if rooms is None else rooms
+        floors = {**check_floors.FLOORS, "tools": "tools"}
+        return "".join(f"| {floor} | `{folder}` | . | {cell(folder)} |\n" for folder, floor in floors.items())
+
+    def refused(self, files, *words):
+        code, output = run(check_docs, {"CONTRIBUTING.md": self.table(), **self.WHOLE, **files})
+        self.assertEqual(code, 1, output)
+        for word in words:
+            self.assertIn(word, output)
+
+    def test_what_is_there_passes(self):
+        code, output = run(check_docs, {"CONTRIBUTING.md": self.table(), **self.WHOLE})
+        self.assertEqual(code, 0, output)
+
+    def test_paths(self):
+        self.refused({"docs/tour.md": "\n`nn/block.h`, `src/nn`\n"}, "docs/tour.md:2: there is no nn/block.h", "1 faults")
+        self.refused({"docs/tour.md": "`src/nn/block/`, `CHANGES.md`\n"}, "no src/nn/block/", "no CHANGES.md")
+        self.refused({"docs/tour.md": "`nn/stack.h` [there](there.md#part)\n"}, "no there.md")
+        self.refused({"docs/how-to-add.md": "`src/layers/NAME.cpp`\n"}, "no src/layers/NAME.cpp")
+        self.refused({"docs/how-to-add.md": "nothing\n"}, "docs/how-to-add.md: names no file")
+
+    def test_names(self):
+        self.refused({"docs/tour.md": "`nn/stack.h`: `Stack::walk`\n"}, "docs/tour.md:1: no source says Stack::walk")
+        self.refused({"docs/tour.md": "`nn/stack.h`: `make_stack()`\n"}, "no source says make_stack()")
+
+    def test_the_table(self):
+        self.refused({"CONTRIBUTING.md": self.table().replace("| 5 |", "| 4 |")}, "nn is of floor 5, the table has 4")
+        self.refused({"CONTRIBUTING.md": self.table().replace("`cli`", "`shell`")}, "the table has none", "no folder shell")
+        train = {**check_floors.ROOMS["train"], "optim": {""}}
+        self.refused({"CONTRIBUTING.md": self.table({**check_floors.ROOMS, "train": train})}, "the rooms of train")
+        self.refused({"CONTRIBUTING.md": "\n"}, "core is of floor 1, the table has none")
 
 
 @unittest.skipUnless(shutil.which(check_format.PROGRAM), "there is no clang-format")

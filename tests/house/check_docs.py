@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Checks that the documents for those who work on the sources say what is there.
+
+  docs/tour.md, docs/how-to-add.md   every path in backticks or in a link is a file or a folder: of the
+                                     repository, of include/skein, or beside the document; NAME in a path
+                                     stands for a new one, and the folder of that is there; every C++ name
+                                     in backticks stands somewhere in the sources
+  CONTRIBUTING.md                    the table has the floors and rooms of check_floors.py, and which room
+                                     uses which
+
+usage: check_docs.py REPOSITORY"""
+import re
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from check_floors import FLOORS, ROOMS, TOOLS, sources  # noqa: E402
+
+DOCUMENTS = ("docs/tour.md", "docs/how-to-add.md")
+NEW = "NAME"
+
+QUOTED = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)#\s]+)")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:h|cpp|cu|cuh|py|sh|md|txt|ini)")
+CPP_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*(?:\(\))?")
+
+ROW = re.compile(r"\|\s*(tools|\d+)\s*\|\s*`(\w+)`\s*\|[^|]*\|([^|]*)\|")
+
+
+def is_there(name, document, root):
+    parts = Path(name).parts
+    new = next((i for i, part in enumerate(parts) if NEW in part), len(parts))
+    known = Path(*parts[:new])
+    return any((folder / known).exists() for folder in (root, root / "include/skein", document.parent))
+
+
+def document_faults(document, words, root):
+    if not document.is_file():
+        yield f"{document.relative_to(root)}: missing"
+        return
+    paths = 0
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        where = f"{document.relative_to(root)}:{number}"
+        quoted = [word.strip(",;") for span in QUOTED.findall(line) for word in span.split()]
+        named = [word for word in quoted if PATH.fullmatch(word)] + LINK.findall(line)
+        paths += len(named)
+        for name in named:
+            if not is_there(name, document, root):
+                yield f"{where}: there is no {name}"
+        for span in QUOTED.findall(line):
+            name = span.removesuffix("()").split("::")
+            if CPP_NAME.fullmatch(span) and NEW not in span and not words.issuperset(name):
+                yield f"{where}: no source says {span}"
+    if paths == 0:
+        yield f"{document.relative_to(root)}: names no file"
+
+
+def rooms_in(cell):
+    """{room: rooms that it uses} of a cell of the table, where / is the floor's own folder."""
+    rooms = {}
+    for part in filter(str.strip, cell.split(";")):
+        room, _, used = part.partition("→")
+        for name in QUOTED.findall(room):
+            rooms["" if name == "/" else name] = {"" if other == "/" else other for other in QUOTED.findall(used)}
+    return rooms
+
+
+def table_faults(root):
+    table = root / "CONTRIBUTING.md"
+    rows = {folder: (floor, rooms) for floor, folder, rooms in ROW.findall(table.read_text())} if table.is_file() else {}
+    for folder, level in {**FLOORS, "tools": TOOLS}.items():
+        floor, rooms = rows.pop(folder, (None, ""))
+        wanted = "tools" if level == TOOLS else str(level)
+        if floor != wanted:
+            yield f"CONTRIBUTING.md: {folder} is of floor {wanted}, the table has {floor or 'none'}"
+        if rooms_in(rooms) != ROOMS.get(folder, {}):
+            yield f"CONTRIBUTING.md: the rooms of {folder} are others than those of check_floors.py"
+    for folder in rows:
+        yield f"CONTRIBUTING.md: there is no folder {folder}"
+
+
+def main(argv):
+    root = Path(argv[1]).resolve()
+    words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources(root))))
+    faults = [fault for name in DOCUMENTS for fault in document_faults(root / name, words, root)]
+    faults += table_faults(root)
+    for fault in faults:
+        print(fault)
+    print(f"{len(DOCUMENTS) + 1} documents, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
