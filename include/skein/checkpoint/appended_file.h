@@ -12,7 +12,7 @@
 
 namespace skein {
 
-// Every function throws what those of files.h throw.
+// Every function throws what those of core/files/files.h throw.
 class AppendedFile {
  public:
   // The new file holds `kept`. Its name is durable after a sync_directory().

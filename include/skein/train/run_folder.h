@@ -33,8 +33,8 @@ class RunFolder {
   bool writes() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
-  // Collective. Before anything in the folder is read, so that no other process changes it:
-  // RunClaim (claim.h). Null for path "".
+  // Collective. Claims the folder (RunClaim, checkpoint/claim.h), so that no other process changes
+  // it. To be called before anything in it is read. Null for path "".
   static std::unique_ptr<RunClaim> claim(const RunConfig& run, Group& world);
   // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of
   // steps after `step`, which a resumed run makes again. When it cannot be made, read or written an

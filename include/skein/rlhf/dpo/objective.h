@@ -1,5 +1,6 @@
 // What a policy learns from judged answers without sampling any: direct preference optimisation and
-// its relatives (dpo_losses.h), for batches of DpoSamples. Log-probabilities are at temperature 1.
+// its relatives (rlhf/dpo/losses.h), for batches of DpoSamples. Log-probabilities are at
+// temperature 1.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ namespace skein {
 // tokenizer.
 std::unique_ptr<Task> language_task(PretrainConfig& config);
 
-// Collective over world: train() (trainer.h) with that task.
+// Collective over world: train() (train/trainer.h) with that task.
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
 
 }  // namespace skein
