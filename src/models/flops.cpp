@@ -14,10 +14,16 @@ std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
                          count == AttentionCount::half ? 0.5 : 1);
 }
 
+TokenFlops::TokenFlops(const ModelConfig& model, AttentionCount count) {
+  const auto without = flops_by_block(model, 0, count), with_one = flops_by_block(model, 1, count);
+  for (const auto& [block, own] : without) {
+    products_ += own;
+    scores_ += with_one.at(block) - own;
+  }
+}
+
 double model_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count) {
-  double sum = 0;
-  for (const auto& [block, own] : flops_by_block(model, length, count)) sum += own;
-  return sum;
+  return TokenFlops(model, count)(length);
 }
 
 }  // namespace skein

@@ -61,7 +61,8 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
                  with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
                  config.train.seed),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
-                config.parallel.cuda_graph) {
+                config.parallel.cuda_graph),
+      flops_(config.model) {
   require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),
           "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
           "model.head=vocabulary); leave it out");
@@ -97,9 +98,7 @@ Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
   for (const Batch& batch : work.micro_batches) {
     const auto tokens = static_cast<double>(batch.tokens.size());
     made.tokens += tokens;
-    double& a_token = flops_[batch.length()];
-    if (a_token == 0) a_token = model_flops_per_token(config_.model, batch.length());
-    made.flops += tokens * a_token;
+    made.flops += tokens * flops_(batch.length());
     longest_ = std::max(longest_, batch.length());
   }
   const auto over_ranks = [&](double own) {

@@ -19,7 +19,18 @@ enum class AttentionCount { half, full };
 // its recompute term.)
 std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
                                      AttentionCount count = AttentionCount::half);
-// Of all.
+// Of all blocks and the head, for any length: describes the model once.
+class TokenFlops {
+ public:
+  explicit TokenFlops(const ModelConfig& model, AttentionCount count = AttentionCount::half);
+  double operator()(int64_t length) const {
+    return products_ + scores_ * static_cast<double>(length);
+  }
+
+ private:
+  double products_ = 0, scores_ = 0;  // scores: for each token of the length
+};
+// Of one length.
 double model_flops_per_token(const ModelConfig& model, int64_t length,
                              AttentionCount count = AttentionCount::half);
 

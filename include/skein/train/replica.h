@@ -6,6 +6,7 @@
 
 #include "skein/checkpoint/piece.h"
 #include "skein/data/samples/loader.h"
+#include "skein/models/flops.h"
 #include "skein/parallel/buckets.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/config.h"
@@ -94,7 +95,7 @@ class Replica {
   ShardedOptimizer optimizer_;
   Pipeline pipeline_;
   int64_t longest_ = 0;
-  std::map<int64_t, double> flops_;  // of a token, by the length of its row
+  TokenFlops flops_;
   std::unique_ptr<Objective> beside_objective_;
   std::unique_ptr<Pipeline> beside_;
 };

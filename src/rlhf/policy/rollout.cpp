@@ -90,13 +90,13 @@ void weigh_answers(const TuneConfig& c, double beta, Rollout& rollout) {
 }
 
 double rollout_flops(const TuneConfig& c, const std::vector<Episode>& episodes) {
-  const ModelConfig critic = critic_model(c.run.model);
+  const TokenFlops policy(c.run.model), critic(critic_model(c.run.model));
   double sum = 0;
   for (const Episode& episode : episodes) {
     // The last token is not fed.
     const auto fed = static_cast<int64_t>(episode.prompt.tokens.size() + episode.tokens.size()) - 1;
-    double a_token = 3 * model_flops_per_token(c.run.model, fed);
-    if (c.has_critic()) a_token += model_flops_per_token(critic, fed);
+    double a_token = 3 * policy(fed);
+    if (c.has_critic()) a_token += critic(fed);
     sum += static_cast<double>(fed) * a_token / 3;
   }
   return sum;
