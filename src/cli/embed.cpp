@@ -9,6 +9,8 @@
 #include "skein/parallel/precision.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/text_input.h"
+#include "skein/train/trained_model.h"
+#include "skein/train/vocabulary.h"
 
 #include "command.h"
 
@@ -114,7 +116,7 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   int64_t done = 0, cut = 0;
   for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
     const LabelData data = formed_texts(form, texts);
-    check_ids(data, model);
+    for (const LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model);
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
     const LabelAnswers vectors =

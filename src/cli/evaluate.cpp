@@ -21,6 +21,7 @@
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/evaluate_chats.h"
 #include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/vocabulary.h"
 
 #include "command.h"
 
@@ -108,34 +109,10 @@ void write_result(ResultFile& file, const TrainedModel& source, const Values& va
   file.finish();
 }
 
-// A tokenizer from elsewhere may have more ids than its model.
-void check_ids(const TokenStore& store, int64_t known) {
-  if (store.info().vocab_size <= known) return;
-  std::vector<int32_t> ids(size_t{1} << 16);
-  for (int64_t at = 0; at < store.info().tokens; at += static_cast<int64_t>(ids.size())) {
-    ids.resize(static_cast<size_t>(
-        std::min<int64_t>(static_cast<int64_t>(ids.size()), store.info().tokens - at)));
-    store.read(at, ids);
-    const auto odd = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= known; });
-    require(odd == ids.end(),
-            "token {} of the text is {}, but the model knows {} ids and its tokenizer has {}; "
-            "convert it again with its own (--tokenizer)",
-            at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known, store.info().vocab_size);
-  }
-}
-
-void check_tokenizer(const TokenStore& store, const TrainedModel& source) {
-  check_ids(store, source.model.vocab_size);
-  require(store.info().tokenizer == source.state.tokenizer,
-          "{} was made with another tokenizer than the model's, or does not name its own; encode "
-          "it again with the tokenizer of the training data, or name that with data.tokenizer",
-          store.path());
-}
-
 Values next_tokens(const Judged& model, const TrainedModel& source,
                    const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const Loader loader(stores, 1, 0, config.data);
-  check_tokenizer(loader.store(0), source);
+  check_store(loader.store(0), source);
   const Evaluation result =
       Evaluator(model, config.eval).run(loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
@@ -153,7 +130,7 @@ Values masked_tokens(const Judged& model, const TrainedModel& source,
   require(config.eval.stride == 0,
           "eval.stride is for decoders; an encoder sees each sample once, leave it out");
   const auto samples = validation_samples(stores, source.model.context, config.data, source.mlm);
-  check_tokenizer(samples->store(0), source);
+  check_store(samples->store(0), source);
   const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
   Values values = known(result.values(""));

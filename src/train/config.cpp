@@ -128,15 +128,6 @@ PretrainConfig adapting_defaults(const AdaptingDefaults& defaults) {
   return c;
 }
 
-int64_t steps_of(const std::string& option, double passes, double steps_a_pass) {
-  constexpr double kMost = 1e12;
-  require(std::isfinite(passes) && passes > 0, "{}={} must be above 0", option, passes);
-  const double steps = std::ceil(passes * steps_a_pass);
-  require(steps <= kMost, "{}={} are {:.3g} steps; at most {:.0e} can be made", option, passes,
-          steps, kMost);
-  return std::max<int64_t>(1, static_cast<int64_t>(steps));
-}
-
 namespace {
 
 void check_layout(const PretrainConfig& c, int ranks) {

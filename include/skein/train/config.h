@@ -91,9 +91,6 @@ struct AdaptingDefaults {
   LrConfig::Decay decay = LrConfig::Decay::linear;
 };
 PretrainConfig adapting_defaults(const AdaptingDefaults& defaults);
-// Steps of so many passes over data of so many steps, rounded up, at least 1. option: that names
-// the passes. Usage errors for passes that are not above 0, and for more steps than 1e12.
-int64_t steps_of(const std::string& option, double passes, double steps_a_pass);
 // Usage errors for what no run by so many ranks can be asked for, whatever its data and its
 // checkpoints say: to be told before the run is claimed, which ends an older start.
 void check_start(const PretrainConfig& config, int ranks);

@@ -13,7 +13,9 @@
 #include "skein/rlhf/rewards/reward_task.h"
 #include "skein/train/judge.h"
 #include "skein/train/run_state.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/chat_data.h"
+#include "skein/train/vocabulary.h"
 
 #include "rlhf/policy/frozen.h"
 
@@ -116,14 +118,8 @@ std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const Prefere
 
 void complete(PretrainConfig& c, double epochs, int64_t samples) {
   c.model.architecture->give_values(c.model, false);
-  const double epoch = static_cast<double>(samples) /
-                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) {
-    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
-  };
-  if (c.train.steps == 0) c.train.steps = steps_of("dpo.epochs", epochs, epoch);
+  fill_in(c, {"dpo.epochs", epochs, samples, 4});
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
-  if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }
 
 double mean_named(const std::vector<Term>& terms, const std::vector<double>& means,
@@ -183,9 +179,7 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
                  const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
   check(c);
-  require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
-          "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
-          tokenizer_->vocab_size());
+  check_vocabulary(c.run.model, *tokenizer_);
   length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
   instructions_ = instruction_notes(notes);
   read(c, notes);
@@ -286,30 +280,20 @@ TaskNotes DpoTask::notes() const {
 }
 
 void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
-  require(notes.text_of("task") == kTask, "{} is no run of skein dpo; give another run.dir",
-          origin);
+  require_run_of("skein dpo", notes.text_of("task") == kTask, origin);
   const nlohmann::ordered_json& stored = *notes;
   const auto as_number = [&](const char* key) {
     require(stored.contains(key) && stored[key].is_number(),
             "the notes of {} are damaged: no number \"{}\"", origin, key);
     return stored[key].get<double>();
   };
-  require(same_template(chat_template_in(notes), template_),
-          "{} was trained with another chat template; give the same chat.template, or another "
-          "run.dir to begin anew",
-          origin);
+  require_unchanged(chat_template_in(notes), template_, origin);
   // Losses other than dpo came later.
   require(!stored.contains("loss") || stored["loss"].is_string(),
           "the notes of {} are damaged: no text \"loss\"", origin);
   const std::string loss = stored.value("loss", name_of(DpoKind::dpo));
-  require(loss == name_of(rules_.loss.kind),
-          "{} was trained with dpo.loss={}, now it is {}; give the same, or another run.dir to "
-          "begin anew",
-          origin, loss, name_of(rules_.loss.kind));
-  require(as_number("length") == static_cast<double>(length_),
-          "{} was trained with dpo.length={}, now it is {}; give the same, or another run.dir to "
-          "begin anew",
-          origin, as_number("length"), length_);
+  require_unchanged<std::string>("dpo.loss", loss, name_of(rules_.loss.kind), origin);
+  require_unchanged("dpo.length", as_number("length"), static_cast<double>(length_), origin);
   // Sums came later than paths.
   require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
                                            : stored.value("reference_path", "") == reference_path_,
@@ -324,12 +308,8 @@ void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) con
           "{} learnt with dpo.{}={}, now it is {}: another objective, whose losses do not compare "
           "with those before",
           origin, rule, before, now);
-  if (as_number("checksum") != training_.samples->checksum()) {
-    log::warn(
-        "the training {} are not those that {} was trained on; the run goes on with the new ones",
-        is_kto() ? "answers" : "pairs", origin);
-    return;
-  }
+  if (as_number("checksum") != training_.samples->checksum())
+    return warn_of_other_samples(origin, is_kto() ? "answers" : "pairs");
   const double reference = training_.samples->mean_reference();
   require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
           "{} was trained against a reference that gives tokens a mean log-probability of {}, but "

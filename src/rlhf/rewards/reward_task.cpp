@@ -11,6 +11,8 @@
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/rewards/preference_files.h"
 #include "skein/rlhf/rewards/preference_objective.h"
+#include "skein/train/tasks/adapting.h"
+#include "skein/train/vocabulary.h"
 
 namespace skein {
 namespace {
@@ -113,9 +115,7 @@ PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& file
 RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
                        const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), seed_(c.run.train.seed) {
-  require(c.run.model.vocab_size >= tokenizer_->vocab_size(),
-          "the model knows {} ids, but its tokenizer has {}", c.run.model.vocab_size,
-          tokenizer_->vocab_size());
+  check_vocabulary(c.run.model, *tokenizer_);
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
   check(c.task);
   multiple_ = row_multiple(c.run.parallel);
@@ -217,25 +217,15 @@ TaskNotes RewardTask::measured_notes(const Judged& model) const {
 
 void RewardTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
-  require(stored != nullptr, "{} is no run of a reward model; give another run.dir", origin);
-  require(same_template(stored->chat_template, head_.chat_template),
-          "{} was trained with another chat template; give the same chat.template, or another "
-          "run.dir to begin anew",
-          origin);
-  require(stored->length == head_.length,
-          "{} was trained with reward.length={}, now it is {}; give the same, or another run.dir "
-          "to begin anew",
-          origin, stored->length, head_.length);
+  require_run_of("a reward model", stored != nullptr, origin);
+  require_unchanged(stored->chat_template, head_.chat_template, origin);
+  require_unchanged("reward.length", stored->length, head_.length, origin);
   if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
     log::warn(
         "{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run "
         "goes on with these",
         origin, stored->loss.margin, stored->loss.centring, head_.loss.margin, head_.loss.centring);
-  if (reward_checksum(notes) != training_->checksum())
-    log::warn(
-        "the training samples are not those that {} was trained on; the run goes on with the new "
-        "ones",
-        origin);
+  if (reward_checksum(notes) != training_->checksum()) warn_of_other_samples(origin);
 }
 
 // A reward model's head is kept.
@@ -250,14 +240,8 @@ void RewardTask::complete(PretrainConfig& c, double epochs) const {
   architecture.begin_labels(c.model, architecture.sees_ahead() ? Head::token : Head::sequence, 1);
   if (c.model.head_std < 0)
     c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
-  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
-                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) {
-    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
-  };
-  if (c.train.steps == 0) c.train.steps = steps_of("reward.epochs", epochs, epoch);
+  fill_in(c, {"reward.epochs", epochs, training_->samples_per_epoch(), 4});
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
-  if (c.validation.every < 0) c.validation.every = steps(epoch / 4);
 }
 
 }  // namespace skein

@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/chat_scores.h"
+#include "skein/train/vocabulary.h"
 
 namespace skein {
 namespace {
@@ -14,10 +15,7 @@ std::unique_ptr<ChatSamples> read_samples(const ChatEvaluation& asked) {
   const TrainedModel& source = asked.source;
   const auto& [chat, rows] = asked.config;
   const StoredTokenizer& tokenizer = source.state.tokenizer;
-  require(tokenizer->vocab_size() <= source.model.vocab_size,
-          "the model knows {} ids, but its tokenizer has {}; convert it again with its own "
-          "(--tokenizer)",
-          source.model.vocab_size, tokenizer->vocab_size());
+  check_vocabulary(source.model, *tokenizer, kConvertAgain);
   const ChatTemplate form = chat_template(chat, *tokenizer, source.state.notes);
   auto chats = read_chats(chat, form, asked.files, source.state.notes).chats;
   ChatSamplesConfig how = rows_of(rows, chats, source.model.context, row_multiple(asked.parallel));

@@ -2,6 +2,7 @@
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
+#include "skein/train/vocabulary.h"
 
 namespace skein {
 namespace {
@@ -16,15 +17,6 @@ LabelHead head_in(const TrainedModel& source) {
 }
 
 }  // namespace
-
-void check_ids(const LabelData& data, const ModelConfig& model) {
-  for (const LabelledSample& sample : data.samples)
-    for (const int32_t id : sample.form.tokens)
-      require(id < model.vocab_size,
-              "a text holds token {}, but the model knows {} ids and its tokenizer has more; "
-              "convert it again with its own (--tokenizer)",
-              id, model.vocab_size);
-}
 
 LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world)
@@ -48,7 +40,7 @@ void LabelModel::settle_columns(Options& options, const LabelColumns& columns,
 }
 
 LabelAnswers LabelModel::answers(const LabelData& data) {
-  check_ids(data, model_);
+  for (const LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model_);
   const bool types = form_.encoder() && head_.pairs && model_.token_types >= 2;
   const int64_t length = padded_length(data.samples, multiple_, model_.context);
   const auto source = data.source(form_, length, false, 0, head_.kind, types);

@@ -1,10 +1,10 @@
-#include <cmath>
-
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
+#include "skein/train/vocabulary.h"
 
 namespace skein {
 namespace {
@@ -111,7 +111,7 @@ Scores LabelTask::validate(const Judged& model) const {
 
 void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = label_head(notes, origin);
-  require(stored != nullptr, "{} is no run of fine-tuning; give another run.dir", origin);
+  require_run_of("fine-tuning", stored != nullptr, origin);
   require(stored->kind == head_.kind && stored->labels == head_.labels,
           "{} learns task.kind={} with {} labels, but here are task.kind={} and {}{}; give another "
           "run.dir to begin anew",
@@ -121,11 +121,7 @@ void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} "
           "and {}; give the same examples, or another run.dir to begin anew",
           origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
-  if (checksum_in(notes) != training_->checksum())
-    log::warn(
-        "the training samples are not those that {} was trained on; the run goes on with the new "
-        "ones",
-        origin);
+  if (checksum_in(notes) != training_->checksum()) warn_of_other_samples(origin);
   if (stored->metric != head_.metric)
     log::warn(
         "{} compared validations by task.metric={}, now it is {}: which one is best is judged by "
@@ -144,24 +140,16 @@ bool LabelTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNote
 void LabelTask::complete(PretrainConfig& c, double epochs) const {
   const Head head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
   c.model.architecture->begin_labels(c.model, head, head_.outputs());
-  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
-                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) {
-    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(count)));
-  };
-  if (c.train.steps == 0) c.train.steps = steps_of("task.epochs", epochs, epoch);
+  fill_in(c, {"task.epochs", epochs, training_->samples_per_epoch()});
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
-  if (c.validation.every < 0) c.validation.every = steps(epoch);
 }
 
 }  // namespace
 
 std::unique_ptr<Task> label_task(FinetuneConfig& config,
                                  std::shared_ptr<const Tokenizer> tokenizer) {
-  require(config.run.model.vocab_size >= tokenizer->vocab_size(),
-          "the model knows {} ids, but its tokenizer has {}", config.run.model.vocab_size,
-          tokenizer->vocab_size());
+  check_vocabulary(config.run.model, *tokenizer);
   auto task = std::make_unique<LabelTask>(config, StoredTokenizer(std::move(tokenizer)));
   task->complete(config.run, config.task.epochs);
   return task;

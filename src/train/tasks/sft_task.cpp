@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <cmath>
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/chat_scores.h"
 #include "skein/train/tasks/sft.h"
+#include "skein/train/vocabulary.h"
 
 namespace skein {
 namespace {
@@ -95,8 +96,7 @@ TaskNotes SftTask::notes() const {
 
 void SftTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const StoredTemplate stored = chat_template_in(notes);
-  require(notes.text_of("task") == "sft" && !stored.empty(),
-          "{} is no run of instruction tuning; give another run.dir", origin);
+  require_run_of("instruction tuning", notes.text_of("task") == "sft" && !stored.empty(), origin);
   const ChatTemplate before = ChatTemplate(stored, *tokenizer_);
   require(before.to_json() == form_.to_json(),
           "{} learns conversations by the chat template \"{}\", but chat.template is \"{}\"{}; "
@@ -104,22 +104,13 @@ void SftTask::check_notes(const TaskNotes& notes, const std::string& origin) con
           origin, before.name(), form_.name(),
           before.name() == form_.name() ? " with other markers" : "");
   if (notes->value("training_checksum", Json()) != training_->checksum())
-    log::warn(
-        "the training samples are not those that {} was trained on; the run goes on with the new "
-        "ones",
-        origin);
+    warn_of_other_samples(origin);
 }
 
 void SftTask::complete(PretrainConfig& c, double epochs) const {
-  const double epoch = static_cast<double>(training_->samples_per_epoch()) /
-                       static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
-  const auto steps = [](double count) {
-    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(count, 1e12))));
-  };
-  if (c.train.steps == 0) c.train.steps = steps_of("sft.epochs", epochs, epoch);
-  if (c.lr.warmup < 0) c.lr.warmup = steps(0.03 * static_cast<double>(c.train.steps));
+  fill_in(c, {"sft.epochs", epochs, training_->samples_per_epoch()});
+  if (c.lr.warmup < 0) c.lr.warmup = (c.train.steps * 3 + 99) / 100;
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::cosine;
-  if (c.validation.every < 0) c.validation.every = steps(epoch);
 }
 
 void check(const SftConfig& c, const Tokenizer& tokenizer) {
@@ -129,9 +120,7 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
       "this model is no language model that continues text, but {}; `skein sft` needs a GPT with "
       "model.head=vocabulary",
       model.architecture->otherwise(model));
-  require(model.vocab_size >= tokenizer.vocab_size(),
-          "the model knows {} ids, but its tokenizer has {}", model.vocab_size,
-          tokenizer.vocab_size());
+  check_vocabulary(model, tokenizer);
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
   check_rows(c.task, model.context);

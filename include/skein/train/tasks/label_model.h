@@ -11,9 +11,6 @@
 
 namespace skein {
 
-// A usage error for a token that the model does not know, since its tokenizer may have more ids.
-void check_ids(const LabelData& data, const ModelConfig& model);
-
 class LabelModel {
  public:
   // Collective. A usage error for a checkpoint without labels. batch: samples a forward pass.
@@ -25,7 +22,7 @@ class LabelModel {
   // Gives the options of `columns` that were not given what they were in training. An imported
   // model judges pairs where they name a second text.
   void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
-  // Collective.
+  // Collective. A usage error for a token that the model does not know.
   LabelAnswers answers(const LabelData& data);
 
  private:

@@ -1,0 +1,43 @@
+// What tasks have in common that begin from another task's model: how long they take, and what they
+// say when they go on behind a checkpoint that was not theirs as they are now.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "skein/core/error.h"
+#include "skein/text/template.h"
+#include "skein/train/config.h"
+
+namespace skein {
+
+// Passes over the training data.
+struct Passes {
+  std::string option;      // that says how many are made, such as "sft.epochs"
+  double count = 1;        // as it says
+  int64_t samples = 0;     // of one pass
+  double evaluations = 1;  // made in one pass, by themselves
+};
+// Fills in what adapting_defaults has left open but for the warm-up, which comes next: train.steps,
+// rounded up, and validation.every, both at least 1. Usage errors for passes that are not above 0,
+// and for more than 1e12 steps.
+void fill_in(PretrainConfig& config, const Passes& passes);
+
+// For Task::check_notes; origin: the checkpoint. Usage errors unless it is a run of that kind...
+void require_run_of(const std::string& kind, bool is_one, const std::string& origin);
+// ... that learnt with this value of the option, ...
+template <class Value>
+void require_unchanged(const std::string& option, const Value& before, const Value& now,
+                       const std::string& origin) {
+  require(before == now,
+          "{} was trained with {}={}, now it is {}; give the same, or another run.dir to begin "
+          "anew",
+          origin, option, before, now);
+}
+// ... and by this chat template.
+void require_unchanged(const StoredTemplate& before, const StoredTemplate& now,
+                       const std::string& origin);
+// Warns that the training samples, or what else they are `called`, are others now.
+void warn_of_other_samples(const std::string& origin, const std::string& called = "samples");
+
+}  // namespace skein

@@ -1,0 +1,53 @@
+#include "skein/train/tasks/adapting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/log.h"
+
+namespace skein {
+namespace {
+
+constexpr double kMostSteps = 1e12;
+
+int64_t whole_steps(double steps) {
+  return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(steps, kMostSteps))));
+}
+
+int64_t steps_of(const Passes& passes, double steps_a_pass) {
+  require(std::isfinite(passes.count) && passes.count > 0, "{}={} must be above 0", passes.option,
+          passes.count);
+  const double steps = std::ceil(passes.count * steps_a_pass);
+  require(steps <= kMostSteps, "{}={} are {:.3g} steps; at most {:.0e} can be made", passes.option,
+          passes.count, steps, kMostSteps);
+  return whole_steps(steps);
+}
+
+}  // namespace
+
+void fill_in(PretrainConfig& c, const Passes& passes) {
+  const double steps_a_pass = static_cast<double>(passes.samples) /
+                              static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
+  if (c.train.steps == 0) c.train.steps = steps_of(passes, steps_a_pass);
+  if (c.validation.every < 0) c.validation.every = whole_steps(steps_a_pass / passes.evaluations);
+}
+
+void require_run_of(const std::string& kind, bool is_one, const std::string& origin) {
+  require(is_one, "{} is no run of {}; give another run.dir", origin, kind);
+}
+
+void require_unchanged(const StoredTemplate& before, const StoredTemplate& now,
+                       const std::string& origin) {
+  require(same_template(before, now),
+          "{} was trained with another chat template; give the same chat.template, or another "
+          "run.dir to begin anew",
+          origin);
+}
+
+void warn_of_other_samples(const std::string& origin, const std::string& called) {
+  log::warn(
+      "the training {} are not those that {} was trained on; the run goes on with the new ones",
+      called, origin);
+}
+
+}  // namespace skein
