@@ -93,7 +93,9 @@ uint64_t offset_of(const Hdf5Dataset& dataset, uint64_t bytes, uint64_t image_by
 }  // namespace
 
 struct ShardReader::Impl {
-  Bytes image;
+  Bytes memory;                              // of one that was read
+  std::unique_ptr<const MappedFile> mapped;  // of one that was not
+  std::span<const std::byte> image;
   std::string origin;
   std::optional<Hdf5View> file;
   std::mutex mutex;  // a view keeps what it has found
@@ -101,10 +103,23 @@ struct ShardReader::Impl {
 
 ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::string& origin)
     : impl_(std::make_unique<Impl>()) {
-  impl_->image = std::move(image);
+  impl_->memory = std::move(image);
+  open(impl_->memory.span(), expected, origin);
+}
+
+ShardReader::ShardReader(std::unique_ptr<const MappedFile> file, const ShardHeader& expected,
+                         const std::string& origin)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->mapped = std::move(file);
+  open(impl_->mapped->whole(), expected, origin);
+}
+
+void ShardReader::open(std::span<const std::byte> image, const ShardHeader& expected,
+                       const std::string& origin) {
+  impl_->image = image;
   impl_->origin = origin;
   try {
-    impl_->file.emplace(impl_->image.span());
+    impl_->file.emplace(impl_->image);
     check_root(impl_->file->object(""), expected);
   } catch (const Error& error) {
     fail_usage("{} is not the shard that its manifest lists: {}", origin, error.what());
@@ -114,7 +129,7 @@ ShardReader::ShardReader(Bytes image, const ShardHeader& expected, const std::st
 ShardReader::~ShardReader() = default;
 
 void ShardReader::let_go(const std::byte* elements, int64_t bytes) const {
-  impl_->image.let_go(elements, bytes);
+  if (impl_->mapped) impl_->mapped->let_go(elements, bytes);
 }
 
 const std::byte* ShardReader::elements(const std::string& name, DType dtype,
@@ -126,8 +141,7 @@ const std::byte* ShardReader::elements(const std::string& name, DType dtype,
     const Hdf5Dataset dataset = object.dataset();
     check_part(object, dataset, dtype, shape, region);
     const auto bytes = static_cast<uint64_t>(region.size() * size_of(dtype));
-    return impl_->image.data() +
-           offset_of(dataset, bytes, static_cast<uint64_t>(impl_->image.size()));
+    return impl_->image.data() + offset_of(dataset, bytes, impl_->image.size());
   } catch (const Error& error) {
     fail_usage("{}: dataset {} is not what the manifest lists: {}", impl_->origin, name,
                error.what());

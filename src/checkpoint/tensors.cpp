@@ -37,7 +37,7 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
     const std::string file = join_path(path_, shard_file_name(piece.shard));
     if (!reader)
       reader =
-          std::make_unique<ShardReader>(Bytes::map(file),
+          std::make_unique<ShardReader>(std::make_unique<const MappedFile>(file),
                                         ShardHeader{manifest_.step, manifest_.generation,
                                                     piece.shard, manifest_.ranks(), manifest_.run},
                                         file);

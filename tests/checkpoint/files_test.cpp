@@ -38,8 +38,6 @@ TEST(Files, APipeDoesNotHang) {
   const TempDir directory;
   ASSERT_EQ(::mkfifo(directory.at("pipe").c_str(), 0600), 0);
   expect_error(ExitCode::usage, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
-  expect_error(ExitCode::usage, [&] { Bytes::map(directory.at("pipe")); },
-               {"pipe", "regular file"});
 }
 
 TEST(Files, OnlyFilesAreReplaced) {

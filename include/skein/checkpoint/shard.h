@@ -14,7 +14,7 @@
 
 #include "skein/checkpoint/piece.h"
 #include "skein/checkpoint/reshard.h"
-#include "skein/core/files/files.h"
+#include "skein/core/files/mapped_file.h"
 
 namespace skein {
 
@@ -38,13 +38,15 @@ std::vector<std::string> dataset_names(const std::vector<Piece>& pieces);
 // The shard's bytes. Empty pieces are left out.
 Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
 
-// Reads a shard from memory, without copying and without the HDF5 library. Everything the manifest
-// says of a shard is checked again.
+// Reads a shard from memory or a mapped file, without copying and without the HDF5 library.
+// Everything the manifest says of a shard is checked again.
 class ShardReader {
  public:
   // Error(usage) when the file is another rank's, step's, generation's or run's.
   // `origin` is named in errors.
   ShardReader(Bytes image, const ShardHeader& expected, const std::string& origin);
+  ShardReader(std::unique_ptr<const MappedFile> file, const ShardHeader& expected,
+              const std::string& origin);
   ~ShardReader();
 
   // The elements of a dataset, valid as long as the reader; unaligned. Error(usage) when it is
@@ -55,6 +57,8 @@ class ShardReader {
   void let_go(const std::byte* elements, int64_t bytes) const;
 
  private:
+  void open(std::span<const std::byte> image, const ShardHeader& expected,
+            const std::string& origin);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <random>
 #include <string_view>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <system_error>
@@ -93,39 +92,8 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 
 Bytes::Bytes(int64_t size) { resize(size); }
 
-void Bytes::Free::operator()(std::byte* data) const {
-  if (mapped > 0)
-    ::munmap(data, mapped);
-  else
-    std::free(data);
-}
-
-Bytes Bytes::map(const std::string& path) {
-  const FileDescriptor file(path, O_RDONLY | O_NONBLOCK);
-  struct stat status;
-  if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
-  if (!S_ISREG(status.st_mode)) fail_usage("{} is not a regular file", path);
-  const auto size = static_cast<size_t>(status.st_size);
-  void* mapped =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
-  if (mapped == MAP_FAILED) fail_system(errno, "cannot map {}", path);
-  Bytes bytes;
-  bytes.data_ = std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(mapped), Free(size));
-  bytes.size_ = bytes.capacity_ = status.st_size;
-  return bytes;
-}
-
-void Bytes::let_go(const std::byte* from, int64_t bytes) const {
-  if (data_.get_deleter().mapped == 0) return;
-  const auto page = static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
-  const int64_t first = (from - data_.get() + page - 1) / page * page,
-                last = (from - data_.get() + bytes) / page * page;
-  if (first < last)
-    ::madvise(data_.get() + first, static_cast<size_t>(last - first), MADV_DONTNEED);
-}
-
 void Bytes::resize(int64_t size) {
-  SKEIN_CHECK(size >= 0 && (size <= size_ || data_.get_deleter().mapped == 0));
+  SKEIN_CHECK(size >= 0);
   if (size > capacity_) {
     auto* grown = static_cast<std::byte*>(std::calloc(static_cast<size_t>(size), 1));
     if (grown == nullptr)
@@ -146,6 +114,12 @@ FileDescriptor::FileDescriptor(const std::string& path, int flags)
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+struct stat FileDescriptor::status() const {
+  struct stat status;
+  if (::fstat(fd_, &status) != 0) fail_system(errno, "cannot examine {}", path_);
+  return status;
 }
 
 void FileDescriptor::write_at(std::span<const std::byte> bytes, uint64_t at) const {
@@ -184,8 +158,7 @@ void FileDescriptor::close() {
 }
 
 FileReader::FileReader(const std::string& path) : path_(path), file_(open_to_read(path), path) {
-  struct stat status;
-  if (::fstat(file_.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
+  const struct stat status = file_.status();
   if (!S_ISREG(status.st_mode)) fail_usage("{} is not a regular file", path);
   size_ = status.st_size;
 }

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <unistd.h>
 #include <vector>
 #include <xxhash.h>
 
 #include "skein/core/error.h"
-
-#include "mapped_file.h"
+#include "skein/core/files/files.h"
 
 namespace skein {
 namespace {
@@ -45,10 +45,11 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
   return XXH3_64bits_digest(state.get());
 }
 
-uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes) {
-  const OpenFile file(path);
-  if (file.descriptor() < 0) fail_to_open(errno, "cannot read {}", path);
-  return content_sum(file.descriptor(), path, begin, bytes).value();
+uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes) try {
+  const FileDescriptor file(path, O_RDONLY | O_NONBLOCK);
+  return content_sum(file.get(), path, begin, bytes).value();
+} catch (const SystemError& error) {
+  fail_to_open(error.number(), "cannot read {}", path);
 }
 
 }  // namespace skein

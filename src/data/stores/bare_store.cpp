@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 #include "store_file.h"
 
 namespace skein {
@@ -12,7 +12,8 @@ namespace {
 
 class BareStore final : public StoreFile {
  public:
-  BareStore(const std::string& path, const TokenNotes& notes) : file_(path), notes_(notes) {
+  BareStore(const std::string& path, const TokenNotes& notes)
+      : file_(map_tokens(path)), notes_(notes) {
     info_.vocab_size = notes.vocab_size;
     info_.end_of_text = notes.end_of_text;
     info_.text_bytes = notes.text_bytes;

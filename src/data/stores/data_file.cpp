@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 
 #include "data/files/content_sum.h"
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 
 namespace skein {
 namespace {

@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 
 #include "data/files/content_sum.h"
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 #include "store_file.h"
 #include "store_layout.h"
 
@@ -74,7 +74,8 @@ TokenType type_of_width(int width) {
 
 class Hdf5Store final : public StoreFile {
  public:
-  Hdf5Store(const std::string& path, const TokenNotes& notes) : path_(path), file_(path) {
+  Hdf5Store(const std::string& path, const TokenNotes& notes)
+      : path_(path), file_(map_tokens(path)) {
     check_superblock(path_, file_);
     layout_ = read_store_layout(path_, file_.whole());
     info_ = layout_.info;
@@ -126,7 +127,7 @@ std::span<const uint64_t> Hdf5Store::sentences() {
 void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
   const auto bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(layout_.width);
   const auto file = file_.open_again(path_);
-  const auto sum = content_sum(file->descriptor(), path_, layout_.tokens_at, bytes, go_on);
+  const auto sum = content_sum(file->get(), path_, layout_.tokens_at, bytes, go_on);
   if (!sum || *sum == layout_.sum) return;
   fail(
       "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it again "

@@ -1,7 +1,7 @@
 // Megatron-LM's indexed data sets.
 #include <vector>
 
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 #include "store_file.h"
 
 namespace skein {
@@ -10,7 +10,9 @@ namespace {
 class IndexedStore final : public StoreFile {
  public:
   IndexedStore(const std::string& stem, const TokenNotes& notes)
-      : idx_(stem + ".idx"), bin_(stem + ".bin"), index_(idx_.whole(), stem + ".idx") {
+      : idx_(map_tokens(stem + ".idx")),
+        bin_(map_tokens(stem + ".bin")),
+        index_(idx_.whole(), stem + ".idx") {
     index_.check(bin_.bytes(), stem + ".bin");
     type_ = index_.type();
     tokens_ = bin_.at(0);

@@ -15,7 +15,7 @@
 #include "skein/core/error.h"
 #include "skein/text/tokenizer.h"
 
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 #include "store_file.h"
 
 namespace skein {

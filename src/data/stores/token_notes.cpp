@@ -10,7 +10,7 @@
 #include "skein/core/strict_json.h"
 #include "skein/text/tokenizer.h"
 
-#include "data/files/mapped_file.h"
+#include "data/files/token_file.h"
 #include "store_file.h"
 
 namespace skein {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -49,12 +50,6 @@ class Bytes {
   Bytes() = default;
   // Error(failure) naming the size when memory is short.
   explicit Bytes(int64_t size);
-  // A file's bytes, read as they are looked at; what is written stays in memory. They cannot grow.
-  static Bytes map(const std::string& path);
-  // Lets go of the memory of mapped bytes that have not been written; they are read again when they
-  // are looked at.
-  void let_go(const std::byte* from, int64_t bytes) const;
-
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
   std::span<const std::byte> span() const { return {data_.get(), static_cast<size_t>(size_)}; }
@@ -63,10 +58,7 @@ class Bytes {
 
  private:
   struct Free {
-    Free() : mapped(0) {}
-    explicit Free(size_t bytes) : mapped(bytes) {}
-    size_t mapped;  // bytes, when they are a file's
-    void operator()(std::byte* data) const;
+    void operator()(std::byte* data) const { std::free(data); }
   };
   std::unique_ptr<std::byte, Free> data_;
   int64_t size_ = 0;
@@ -83,6 +75,7 @@ class FileDescriptor {
   FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   int get() const { return fd_; }
+  struct stat status() const;
   // All of `bytes`, from byte `at` of the file on.
   void write_at(std::span<const std::byte> bytes, uint64_t at) const;
   // Up to bytes.size() bytes; fewer only at the end of the file.

@@ -1,0 +1,23 @@
+// Files that should hold tokens.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "skein/core/files/mapped_file.h"
+
+namespace skein {
+
+// Whether there is a regular file, links followed. Error(failure) where that cannot be seen.
+bool is_regular_file(const std::string& path);
+
+// A usage error when there is none, or when it is empty or no regular file; Error(failure) where
+// the system refuses it.
+MappedFile map_tokens(const std::string& path);
+
+// What a file that begins with `head` seems to be, and what to do with it.
+std::string_view what_it_looks_like(std::string_view head);
+// Whether that is a kind of its own, not just any bytes.
+bool looks_like_something(std::string_view head);
+
+}  // namespace skein
