@@ -1,14 +1,12 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/parameters.h"
-#include "skein/core/files/result_file.h"
-#include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/formats/npy.h"
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/text_input.h"
+#include "skein/train/tasks/vector_file.h"
 #include "skein/train/trained_model.h"
 #include "skein/train/vocabulary.h"
 
@@ -47,41 +45,6 @@ void bind(Options& options, EmbedConfig& c) {
   bind(options, c.parallel);
 }
 
-// Rank 0's part of the work.
-class VectorFile {
- public:
-  VectorFile(const std::string& path, int64_t width)
-      : file_("embed.output", path), npy_(path.ends_with(".npy")), width_(width) {
-    require(!npy_ || file_.rewritable(),
-            "embed.output={} is no file, but a .npy says at its beginning how many rows it has; "
-            "give a .jsonl, or a file",
-            path);
-    if (npy_) file_.write(npy_header(0, width));
-  }
-  void add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {
-    if (npy_)
-      file_.write({reinterpret_cast<const char*>(vectors.bytes_data()),
-                   static_cast<size_t>(vectors.bytes())});
-    for (size_t i = 0; !npy_ && i < texts.size(); ++i) {
-      const float* from = vectors.data<float>() + static_cast<int64_t>(i) * width_;
-      const nlohmann::ordered_json json{{"text", texts[i].text},
-                                        {"embedding", std::vector<float>(from, from + width_)}};
-      file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                  "\n");
-    }
-    rows_ += static_cast<int64_t>(texts.size());
-  }
-  void finish() {
-    if (npy_) file_.rewrite_begin(npy_header(rows_, width_));
-    file_.finish();
-  }
-
- private:
-  ResultFile file_;
-  bool npy_;
-  int64_t width_, rows_ = 0;
-};
-
 void check(const EmbedConfig& c) {
   require(!c.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
   require(c.output.empty() || c.output.ends_with(".jsonl") || c.output.ends_with(".npy"),
@@ -108,9 +71,10 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);
-  std::unique_ptr<VectorFile> file;
+  std::unique_ptr<VectorFile> file;  // of rank 0
   agree(world, [&] {
-    if (world.rank() == 0) file = std::make_unique<VectorFile>(c.output, model.d_model);
+    if (world.rank() == 0)
+      file = std::make_unique<VectorFile>("embed.output", c.output, model.d_model);
   });
   TextInput input(c.input, c.columns, false);
   int64_t done = 0, cut = 0;

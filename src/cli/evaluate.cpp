@@ -8,12 +8,10 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/parameters.h"
-#include "skein/core/files/private_folder.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/core/values.h"
-#include "skein/data/corpus/encode.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/evaluate_reward.h"
 #include "skein/rlhf/rewards/reward_form.h"
@@ -21,6 +19,7 @@
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/evaluate_chats.h"
 #include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/text_store.h"
 #include "skein/train/vocabulary.h"
 
 #include "command.h"
@@ -65,29 +64,6 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.chats);
   bind(options, c.parallel);
 }
-
-// Each rank encodes for itself: the stores are equal, and no disk needs to be shared. Nobody else
-// sees the text.
-class TemporaryStore {
- public:
-  TemporaryStore(const std::string& text, const TrainedModel& source)
-      : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
-    EncodeConfig config;
-    config.output = path_;
-    config.threads = 1;
-    if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
-    // Second parts come from other documents, which plain text has none of but its paragraphs.
-    if (source.mlm.pairs == PairTask::next &&
-        format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
-      config.corpus.blank_lines = 1;
-    encode_corpus({text}, *source.state.tokenizer, config);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  PrivateFolder folder_;
-  std::string path_;
-};
 
 // Nothing for what is not known.
 using Values = std::vector<std::pair<std::string, std::optional<double>>>;
@@ -155,10 +131,10 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const TrainedMode
   take_over_text(options, source);
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
-  std::unique_ptr<TemporaryStore> encoded;
+  std::unique_ptr<TextStore> encoded;
   if (!config.text.empty()) require_tokenizer(source);
   if (!config.text.empty())
-    agree(world, [&] { encoded = std::make_unique<TemporaryStore>(config.text, source); });
+    agree(world, [&] { encoded = std::make_unique<TextStore>(config.text, source); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source.info, local.parameters(), mesh.world());

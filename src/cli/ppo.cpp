@@ -7,9 +7,10 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
-#include "skein/data/samples/order.h"
+#include "skein/generate/sampling.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/oracle/run.h"
+#include "skein/rlhf/policy/file_prompts.h"
 #include "skein/rlhf/rewards/reward_list.h"
 #include "skein/train/tasks/chat_data.h"
 #include "skein/train/trained_model.h"
@@ -41,54 +42,6 @@ void bind(Options& options, Command& c) {
               "special tokens other than the answer's end are never sampled");
   bind(options, c.tune);
   bind(options, c.oracle);
-}
-
-class FilePrompts : public Prompts {
- public:
-  // option: that named the files. notes: of the policy's checkpoint.
-  FilePrompts(const Command& c, const char* option, const std::vector<std::string>& files,
-              const ChatTemplate& form, const TaskNotes& notes, int64_t room)
-      : seed_(c.tune.run.train.seed) {
-    int64_t longer = 0, number = 0;
-    read_prompts(
-        conversations_config(c.chat, form, files, notes), true, [&](const PromptRecord& record) {
-          std::vector<int32_t> tokens = form.prompt(record.messages);
-          if (static_cast<int64_t>(tokens.size()) > room)
-            ++longer;
-          else
-            prompts_.push_back({std::move(tokens), record.messages, record.record, number});
-          ++number;
-        });
-    require(!prompts_.empty(),
-            "all {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of "
-            "the model's context; allow fewer",
-            longer, option, room);
-    if (longer > 0)
-      log::warn(
-          "{} of {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of "
-          "the model's context, and left out",
-          longer, longer + static_cast<int64_t>(prompts_.size()), option, room);
-  }
-  Prompt at(int64_t index) const override {
-    const auto size = static_cast<int64_t>(prompts_.size());
-    return prompts_[static_cast<size_t>(permuted(seed_, index / size, size, index % size))];
-  }
-  const std::vector<Prompt>& all() const { return prompts_; }
-  // That answers to all of them can be scored.
-  void check(const RewardSource& rewards) const {
-    for (const Prompt& prompt : prompts_) rewards.check_prompt(prompt);
-  }
-
- private:
-  uint64_t seed_;
-  std::vector<Prompt> prompts_;
-};
-
-std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int32_t end) {
-  std::vector<int64_t> banned;
-  for (const auto& [text, id] : tokenizer.special_tokens())
-    if (id != end) banned.push_back(id);
-  return banned;
 }
 
 // Refuses what was given in vain: an option of which `unread` holds, at another than its usual
@@ -155,11 +108,14 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   require(room > 0,
           "generate.max_tokens={} leaves no room for a prompt in the model's context of {}",
           config.generate.max_tokens, source.model.context);
-  const FilePrompts prompts(c, "data.prompts", c.prompts, form, source.state.notes, room);
+  const auto read = [&](const char* option, const std::vector<std::string>& files) {
+    return FilePrompts(conversations_config(c.chat, form, files, source.state.notes), option, form,
+                       room, config.run.train.seed);
+  };
+  const FilePrompts prompts = read("data.prompts", c.prompts);
   std::optional<FilePrompts> held_out;
   if (!c.validation_prompts.empty())
-    held_out.emplace(c, "data.validation_prompts", c.validation_prompts, form, source.state.notes,
-                     room);
+    held_out = read("data.validation_prompts", c.validation_prompts);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   RewardMixture rewards =
       make_rewards(c.rewards, PolicyText{tokenizer, form.stored()}, config.run.parallel,
@@ -167,9 +123,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
   Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
-  if (c.ban_special) tuning.banned = banned_ids(*tokenizer, form.end());
-  for (int64_t id = tokenizer->vocab_size(); id < source.model.vocab_size; ++id)
-    tuning.banned.push_back(id);
+  tuning.banned = banned_ids(*tokenizer, source.model.vocab_size, form.end(), c.ban_special);
   tuning.chat = form.stored();
   tuning.files = record_files(
       {{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});

@@ -37,6 +37,16 @@ void check_banned(const SamplingConfig& c, int64_t ids, int64_t vocabulary) {
           "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
 }
 
+std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int64_t ids, int32_t end,
+                                bool specials) {
+  std::vector<int64_t> banned;
+  if (specials)
+    for (const auto& [text, id] : tokenizer.special_tokens())
+      if (id != end) banned.push_back(id);
+  for (int64_t id = tokenizer.vocab_size(); id < ids; ++id) banned.push_back(id);
+  return banned;
+}
+
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -6,6 +6,7 @@
 
 #include "skein/core/options/options.h"
 #include "skein/kernels/sample.h"
+#include "skein/text/tokenizer.h"
 
 namespace skein {
 
@@ -21,6 +22,11 @@ void check(const SamplingConfig& config);
 // The same of the banned ids, of which some may be banned twice: each below `ids`, and one of the
 // first `vocabulary` left.
 void check_banned(const SamplingConfig& config, int64_t ids, int64_t vocabulary);
+
+// Ids that no answer holds: of the model's `ids` those that the tokenizer does not know, and with
+// `specials` its special tokens but for `end`, which ends an answer.
+std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int64_t ids, int32_t end,
+                                bool specials);
 
 // What a draw is keyed by, beside the seed.
 struct Draw {

@@ -1,0 +1,30 @@
+// A file of texts as vectors: an array of f32 with a row a text (.npy), or a JSON object a line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skein/core/files/result_file.h"
+#include "skein/data/records/examples.h"
+#include "skein/tensor/tensor.h"
+
+namespace skein {
+
+class VectorFile {
+ public:
+  // path: ends in .npy, or JSONL; "": JSONL to stdout. option: that named it, for messages. width:
+  // numbers of a vector. Usage errors as ResultFile, and for a .npy that is no file.
+  VectorFile(const std::string& option, const std::string& path, int64_t width);
+
+  // vectors: f32, a row a text.
+  void add(const std::vector<LabelledExample>& texts, const Tensor& vectors);
+  // From here on the file is there.
+  void finish();
+
+ private:
+  ResultFile file_;
+  bool npy_;
+  int64_t width_, rows_ = 0;
+};
+
+}  // namespace skein

@@ -1,0 +1,125 @@
+#include "skein/rlhf/rewards/completions.h"
+
+#include "skein/core/json.h"
+#include "skein/core/log.h"
+#include "skein/rlhf/rewards/best_of.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json listed(const Turns& turns) {
+  Json list = Json::array();
+  for (const auto& [role, content] : turns) list.push_back({{"role", role}, {"content", content}});
+  return list;
+}
+
+// What was given, as data for tuning has it.
+Json prompt_of(const Turns& given) {
+  return given.size() == 1 ? Json(given.front().content) : listed(given);
+}
+
+Json record_of(const Completions& all, size_t answer) {
+  const Turns& turns = all.questions[all.question_of(answer)].turns;
+  const bool scored = !all.scores.sums.empty();
+  Json json;
+  if (scored)
+    json["prompt"] = prompt_of(all.given[all.question_of(answer)]);
+  else if (turns.size() == 1)
+    json["prompt"] = turns.front().content;
+  else
+    json["messages"] = listed(turns);
+  json["completion"] = all.texts[answer];
+  json["tokens"] = all.answers[answer].tokens;
+  if (!scored) return json;
+  json["score"] = all.scores.sums[answer];
+  for (const auto& [label, scores] : all.scores.sources) json["scores"][label] = scores[answer];
+  return json;
+}
+
+std::string result_of(const Completions& all, size_t answer, PromptFormat format, bool chats) {
+  if (format == PromptFormat::jsonl) return line_of(record_of(all, answer));
+  return (chats ? "" : all.questions[all.question_of(answer)].turns.front().content) +
+         all.texts[answer] + "\n---\n";
+}
+
+// A record of preferences; "" where all answers read the same.
+std::string ranked_of(const Completions& all, size_t question) {
+  const size_t first = question * all.each;
+  const RankedAnswers ranked =
+      ranked_answers(std::span(all.texts).subspan(first, all.each), all.scores.of(first, all.each));
+  if (ranked.order.size() < 2) return "";
+  Json json{{"prompt", prompt_of(all.given[question])},
+            {"answers", Json::array()},
+            {"ranks", ranked.ranks},
+            {"scores", Json::array()}};
+  for (size_t i : ranked.order) {
+    json["answers"].push_back(all.texts[first + i]);
+    json["scores"].push_back(all.scores.sums[first + i]);
+  }
+  return line_of(json);
+}
+
+// The index of the best answer to a question.
+size_t best_to(const Completions& all, size_t question) {
+  const size_t first = question * all.each;
+  return all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
+}
+
+void tell_scores(const Completions& all) {
+  if (all.scores.sums.empty()) return;
+  double best = 0, mean = 0;
+  for (size_t question = 0; question < all.questions.size(); ++question)
+    best += all.scores.sums[best_to(all, question)] / static_cast<double>(all.questions.size());
+  for (double score : all.scores.sums) mean += score / static_cast<double>(all.scores.sums.size());
+  log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
+}
+
+std::string kept_to(const Completions& all, size_t question, Kept kept, PromptFormat format,
+                    bool chats) {
+  if (kept == Kept::ranked) return ranked_of(all, question);
+  if (kept == Kept::best) return result_of(all, best_to(all, question), format, chats);
+  std::string text;
+  for (size_t i = question * all.each; i < (question + 1) * all.each; ++i)
+    text += result_of(all, i, format, chats);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Answer> answers_to_score(const Completions& all, const std::vector<Tokens>& prompts,
+                                     int32_t end) {
+  std::vector<Answer> made;
+  for (size_t i = 0; i < all.answers.size(); ++i) {
+    const size_t question = all.question_of(i);
+    made.push_back({{prompts[i], all.given[question], all.questions[question].record,
+                     static_cast<int64_t>(question)},
+                    all.texts[i],
+                    all.answers[i].tokens,
+                    all.answers[i].ended});
+    if (all.answers[i].ended) made.back().tokens.push_back(end);
+  }
+  return made;
+}
+
+std::string kept_text(const Completions& all, Kept kept, PromptFormat format, bool chats) {
+  std::string text;
+  size_t alike = 0;
+  for (size_t question = 0; question < all.questions.size(); ++question) {
+    const std::string one = kept_to(all, question, kept, format, chats);
+    alike += one.empty();
+    text += one;
+  }
+  if (alike > 0)
+    log::info("{} of {} prompts got one answer only, time and again, and are left out", alike,
+              all.questions.size());
+  tell_scores(all);
+  return text;
+}
+
+}  // namespace skein

@@ -1,0 +1,36 @@
+#include "skein/train/tasks/vector_file.h"
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/formats/npy.h"
+
+namespace skein {
+
+VectorFile::VectorFile(const std::string& option, const std::string& path, int64_t width)
+    : file_(option, path), npy_(path.ends_with(".npy")), width_(width) {
+  require(!npy_ || file_.rewritable(),
+          "{}={} is no file, but a .npy says at its beginning how many rows it has; give a .jsonl, "
+          "or a file",
+          option, path);
+  if (npy_) file_.write(npy_header(0, width));
+}
+
+void VectorFile::add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {
+  if (npy_)
+    file_.write({reinterpret_cast<const char*>(vectors.bytes_data()),
+                 static_cast<size_t>(vectors.bytes())});
+  for (size_t i = 0; !npy_ && i < texts.size(); ++i) {
+    const float* from = vectors.data<float>() + static_cast<int64_t>(i) * width_;
+    const nlohmann::ordered_json json{{"text", texts[i].text},
+                                      {"embedding", std::vector<float>(from, from + width_)}};
+    file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+  rows_ += static_cast<int64_t>(texts.size());
+}
+
+void VectorFile::finish() {
+  if (npy_) file_.rewrite_begin(npy_header(rows_, width_));
+  file_.finish();
+}
+
+}  // namespace skein

@@ -1,0 +1,20 @@
+#include "skein/train/text_store.h"
+
+#include "skein/data/corpus/encode.h"
+
+namespace skein {
+
+TextStore::TextStore(const std::string& text, const TrainedModel& source)
+    : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
+  EncodeConfig config;
+  config.output = path_;
+  config.threads = 1;
+  if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
+  // Second parts come from other documents, which plain text has none of but its paragraphs.
+  if (source.mlm.pairs == PairTask::next &&
+      format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
+    config.corpus.blank_lines = 1;
+  encode_corpus({text}, *source.state.tokenizer, config);
+}
+
+}  // namespace skein
