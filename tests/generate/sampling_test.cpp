@@ -55,6 +55,16 @@ TEST(Sampling, DrawsFromTheSoftmax) {
   }
 }
 
+TEST(Sampling, BansWhatNoAnswerHolds) {
+  const auto tokenizer = byte_tokenizer();
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(banned_ids(*tokenizer, 257, 256, true), Ids{}) << "the end of an answer may come";
+  EXPECT_EQ(banned_ids(*tokenizer, 257, 10, true), Ids{256});
+  EXPECT_EQ(banned_ids(*tokenizer, 257, 10, false), Ids{});
+  EXPECT_EQ(banned_ids(*tokenizer, 259, 10, true), (Ids{256, 257, 258}))
+      << "ids of the model that the tokenizer does not know";
+}
+
 TEST(Sampling, BannedIdsLeaveTheirProbabilityToTheOthers) {
   for (const auto& [top_k, top_p] : {std::pair<int64_t, double>{0, 1}, {2, 1}, {0, 0.99}}) {
     SamplingConfig c;

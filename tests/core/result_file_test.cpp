@@ -1,0 +1,116 @@
+// Results have their name only once they are whole.
+#include "skein/core/files/result_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <thread>
+
+#include "skein/core/error.h"
+
+namespace skein {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResultFiles : public testing::Test {
+ protected:
+  ResultFiles() {
+    std::string name = (fs::temp_directory_path() / "skein_result_XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    folder_ = name;
+  }
+  ~ResultFiles() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string text_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+  static std::string refused(const std::string& path) {
+    try {
+      const ResultFile file("x.output", path);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << path << " was taken";
+    return "";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ResultFiles, AreThereOnceTheyAreWhole) {
+  ResultFile file("x.output", path("a"));
+  EXPECT_TRUE(file.rewritable());
+  file.write("one ");
+  file.write("two");
+  EXPECT_FALSE(fs::exists(path("a")));
+  file.finish();
+  EXPECT_EQ(text_of(path("a")), "one two");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(ResultFiles, StayAsTheyWereWhereTheirSuccessorIsNotFinished) {
+  std::ofstream(path("a")) << "before";
+  {
+    ResultFile file("x.output", path("a"));
+    file.write("half");
+  }
+  EXPECT_EQ(text_of(path("a")), "before");
+  EXPECT_EQ(entries(), 1u);
+  ResultFile file("x.output", path("a"));
+  file.write("whole");
+  file.finish();
+  EXPECT_EQ(text_of(path("a")), "whole");
+}
+
+TEST_F(ResultFiles, TakeTheirBeginningAgain) {
+  ResultFile file("x.output", path("a"));
+  file.write("0 rows: ");
+  file.write("a b");
+  file.rewrite_begin("2");
+  file.finish();
+  EXPECT_EQ(text_of(path("a")), "2 rows: a b");
+}
+
+TEST_F(ResultFiles, AreWrittenIntoAPipeAsTheyCome) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = text_of(path("pipe")); });
+  {
+    ResultFile file("x.output", path("pipe"));
+    EXPECT_FALSE(file.rewritable());
+    file.write("some text");
+    file.finish();
+  }
+  reader.join();
+  EXPECT_EQ(read, "some text");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+}
+
+TEST_F(ResultFiles, AreRefusedWhereTheyCannotBe) {
+  EXPECT_EQ(refused(folder_.string()),
+            "x.output=" + folder_.string() + " is a folder; give a file");
+  EXPECT_EQ(refused(path("none/a")),
+            "x.output=" + path("none/a") +
+                " cannot be written; give a file in a folder that exists and may be written");
+}
+
+TEST_F(ResultFiles, WithoutANameGoToStdout) {
+  testing::internal::CaptureStdout();
+  ResultFile file("x.output", "");
+  EXPECT_FALSE(file.rewritable());
+  file.write("said");
+  file.finish();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "said");
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,105 @@
+// What is written of a model's answers.
+#include "skein/rlhf/rewards/completions.h"
+
+#include <gtest/gtest.h>
+
+#include "skein/core/json.h"
+
+namespace skein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Two questions with two answers each; the second question is a conversation.
+Completions completions(bool scored) {
+  Completions all;
+  all.questions = {
+      Question{Turns{Message{"user", "one?"}}, "{\"prompt\":\"one?\"}"},
+      Question{Turns{Message{"user", "u"}, Message{"assistant", "a"}, Message{"user", "two?"}}}};
+  all.given = {Turns{Message{"system", "s"}, Message{"user", "one?"}}, all.questions[1].turns};
+  all.each = 2;
+  all.answers = {{{1, 2}, true}, {{3}, false}, {{4}, true}, {{5, 6, 7}, true}};
+  all.texts = {" A", " B", "same", " same\n"};
+  if (scored) all.scores = {{1, 2, 0.5, 0.25}, {{"ended", {1, 0, 1, 1}}, {"length", {0, 2, 3, 4}}}};
+  return all;
+}
+
+std::vector<Json> records(const std::string& text) {
+  std::vector<Json> made;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) made.push_back(Json::parse(line));
+  return made;
+}
+
+std::string kept(const Completions& all, Kept kept, PromptFormat format, bool chats = false) {
+  testing::internal::CaptureStderr();
+  const std::string text = kept_text(all, kept, format, chats);
+  testing::internal::GetCapturedStderr();
+  return text;
+}
+
+TEST(Completions, AsTextStandBehindTheirPrompts) {
+  EXPECT_EQ(kept(completions(false), Kept::all, PromptFormat::text),
+            "one? A\n---\none? B\n---\nusame\n---\nu same\n\n---\n");
+  EXPECT_EQ(kept(completions(false), Kept::all, PromptFormat::text, true),
+            " A\n---\n B\n---\nsame\n---\n same\n\n---\n")
+      << "of conversations the answers alone";
+}
+
+TEST(Completions, AsRecordsSayWhatWasAsked) {
+  const auto found = records(kept(completions(false), Kept::all, PromptFormat::jsonl));
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2]})");
+  EXPECT_EQ(found[3]["messages"].size(), 3u);
+  EXPECT_EQ(found[3]["messages"][1].dump(), R"({"role":"assistant","content":"a"})");
+}
+
+TEST(Completions, AsRecordsSayTheirScoresAndWhatWasGiven) {
+  const auto found = records(kept(completions(true), Kept::all, PromptFormat::jsonl));
+  EXPECT_EQ(
+      found[1].dump(),
+      R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"score":2.0,"scores":{"ended":0.0,"length":2.0}})");
+}
+
+TEST(Completions, WithTheHighestScoresAreKept) {
+  EXPECT_EQ(kept(completions(true), Kept::best, PromptFormat::text, true), " B\n---\nsame\n---\n");
+}
+
+TEST(Completions, AreRankedWhereTheyDiffer) {
+  testing::internal::CaptureStderr();
+  const auto found = records(kept_text(completions(true), Kept::ranked, PromptFormat::jsonl, true));
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["answers"].dump(), R"([" B"," A"])");
+  EXPECT_EQ(found[0]["ranks"].dump(), "[1,2]");
+  EXPECT_EQ(found[0]["scores"].dump(), "[2.0,1.0]");
+  EXPECT_NE(said.find("1 of 2 prompts got one answer only"), std::string::npos) << said;
+  EXPECT_NE(said.find("mean score 0.9375 of all answers, 1.2500 of the best to each prompt"),
+            std::string::npos)
+      << said;
+}
+
+TEST(Completions, MayStopInsideOfACharacter) {
+  Completions all = completions(false);
+  all.texts[0] = "caf\xc3";
+  const auto found = records(kept(all, Kept::all, PromptFormat::jsonl));
+  EXPECT_EQ(found[0]["completion"], "caf\xef\xbf\xbd");
+}
+
+TEST(Completions, AreScoredWithTheirPromptsAndEnds) {
+  const Completions all = completions(false);
+  const std::vector<Tokens> prompts{{10}, {10}, {11, 12}, {11, 12}};
+  const std::vector<Answer> answers = answers_to_score(all, prompts, 99);
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(answers[0].prompt.number, 0);
+  EXPECT_EQ(answers[0].prompt.messages.size(), 2u);
+  EXPECT_EQ(answers[0].prompt.record, "{\"prompt\":\"one?\"}");
+  EXPECT_EQ(answers[0].tokens, (Tokens{1, 2, 99}));
+  EXPECT_EQ(answers[1].tokens, (Tokens{3})) << "it has not ended";
+  EXPECT_EQ(answers[3].prompt.number, 1);
+  EXPECT_EQ(answers[3].prompt.tokens, (Tokens{11, 12}));
+  EXPECT_EQ(answers[3].text, " same\n");
+}
+
+}  // namespace
+}  // namespace skein

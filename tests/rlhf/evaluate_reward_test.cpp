@@ -1,0 +1,57 @@
+// A reward model is worth as much after its training as in its last validation.
+#include "skein/rlhf/rewards/evaluate_reward.h"
+
+#include <gtest/gtest.h>
+
+#include "skein/core/values.h"
+
+#include "rlhf/expect_error.h"
+#include "rlhf/reward_model_fixture.h"
+
+namespace skein {
+namespace {
+
+std::string write_pairs(const Workspace& folder) {
+  std::ofstream file(folder.at("pairs.jsonl"));
+  for (const char* better : {"a", "b", "a b", "c d e"})
+    for (const char* worse : {"f", "e f"})
+      file << R"({"prompt": "ask", "chosen": ")" << better << R"(", "rejected": ")" << worse
+           << "\"}\n";
+  return folder.at("pairs.jsonl");
+}
+
+TEST(EvaluateReward, GivesTheReportOfTheFiles) {
+  const Workspace folder;
+  RewardConfig c = small_reward();
+  c.run.data.train = c.run.data.validation = {write_pairs(folder)};
+  c.run.train.steps = 3;
+  const Trained trained = train_reward(c, folder, 1, "run");
+  run_ranks(1, [&](Group& world) {
+    testing::internal::CaptureStderr();
+    const PreferenceReport found =
+        evaluate_reward(folder.at("run"), c.run.data.validation, {}, 3, world);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(found.pairs, 8);
+    EXPECT_EQ(found.accuracy, trained.report.accuracy);
+    EXPECT_NEAR(found.loss, trained.report.loss, 1e-6);
+    EXPECT_NEAR(found.margin, trained.report.margin, 1e-6);
+    EXPECT_NE(said.find(folder.at("run") + ": " + found.text()), std::string::npos) << said;
+    EXPECT_EQ(said.find("nothing but length") != std::string::npos, found.length_explains());
+  });
+}
+
+TEST(EvaluateReward, IsOfRewardModels) {
+  const Workspace folder;
+  write_small_store(folder.at("train.h5"));
+  PretrainConfig c = small_config(folder.at("train.h5"));
+  c.train.steps = 1;
+  train(c, 1, folder, "run");
+  run_ranks(1, [&](Group& world) {
+    test::expect_error(
+        ExitCode::usage, {"is no reward model; `skein reward` makes one of it"},
+        [&] { evaluate_reward(folder.at("run"), {folder.at("x.jsonl")}, {}, 3, world); });
+  });
+}
+
+}  // namespace
+}  // namespace skein

@@ -1,0 +1,162 @@
+// Fine-tuned models label texts as they did in their training.
+#include "skein/train/tasks/label_model.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "skein/core/values.h"
+#include "skein/models/bert/bert.h"
+#include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/tasks/finetune.h"
+
+#include "train/train_fixture.h"
+
+namespace skein {
+namespace {
+
+class LabelModels : public testing::Test {
+ protected:
+  LabelModels() {
+    std::ofstream vocabulary(folder_.at("vocab.txt"));
+    for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "good", "bad"})
+      vocabulary << word << '\n';
+    std::ofstream examples(file_);
+    for (const char* text : {"good", "a good", "good b", "b good a", "a b good", "good a b"})
+      examples << text << "\tyes\n";
+    for (const char* text : {"bad", "a bad", "bad b", "b bad a", "a b bad", "bad a b"})
+      examples << text << "\tno\n";
+  }
+
+  Scores finetuned() {
+    FinetuneConfig c = finetune_defaults();
+    ModelConfig& model = c.run.model;
+    model.architecture = &bert_architecture();
+    model.norm_placement = NormPlacement::post;
+    model.embedding_norm = true;
+    model.activation = MlpKind::gelu_erf;
+    model.token_types = 2;
+    model.vocab_size = 9;
+    model.context = 16;
+    model.d_model = 32;
+    model.n_layers = model.n_heads = 2;
+    model.init_std = 0.1;
+    c.task.columns.text = "1";
+    c.task.columns.label = "2";
+    c.run.data.train = c.run.data.validation = {file_};
+    c.run.train.steps = 80;
+    c.run.train.global_batch = 12;
+    c.run.train.micro_batch = 3;
+    c.run.lr.lr = 3e-3;
+    c.run.validation.every = 0;
+    c.run.run.log_every = 1000;
+    c.run.run.tensorboard = false;
+    c.run.run.dir = folder_.at("run");
+    Scores validation;
+    run_ranks(1, [&](Group& world) {
+      const auto task = label_task(c, load_tokenizer(folder_.at("vocab.txt")));
+      validation = train(c.run, *task, world).validation;
+    });
+    return validation;
+  }
+
+  static std::vector<LabelledExample> texts(const std::vector<std::string>& all) {
+    std::vector<LabelledExample> made;
+    for (const std::string& text : all) made.emplace_back().text = text;
+    return made;
+  }
+
+  template <class Body>
+  static void expect_refused(const std::string& words, Body&& body) {
+    try {
+      body();
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  }
+
+  Workspace folder_;
+  std::string file_ = folder_.at("examples.tsv");
+};
+
+TEST_F(LabelModels, SayWhatTheyHaveLearntAtEveryLayout) {
+  finetuned();
+  std::vector<float> alone;
+  for (const int stages : {1, 2})
+    run_ranks(stages, [&](Group& world) {
+      ParallelConfig parallel;
+      parallel.pipeline = stages;
+      const TrainedModel source = open_trained_model(folder_.at("run"), world);
+      LabelModel model(source, parallel, DType::f32, 2, world);
+      EXPECT_EQ(model.head().labels, (std::vector<std::string>{"no", "yes"}));
+      const LabelData data = formed(model.head(), model.form(), texts({"good b", "bad b", "bad"}));
+      const LabelAnswers answers = model.answers(data);
+      EXPECT_EQ(answers.best(0, 0), 1);
+      EXPECT_EQ(answers.best(1, 0), 0);
+      EXPECT_EQ(answers.best(2, 0), 0);
+      const auto scores = answers.scores.span<float>();
+      const std::vector<float> found(scores.begin(), scores.end());
+      if (alone.empty()) alone = found;
+      EXPECT_EQ(found, alone) << stages;
+    });
+}
+
+TEST_F(LabelModels, AreEvaluatedAsInTheirTraining) {
+  const Scores validation = finetuned();
+  run_ranks(1, [&](Group& world) {
+    const TrainedModel source = open_trained_model(folder_.at("run"), world);
+    LabelEvalConfig config;
+    Options options("skein eval", "Measures.");
+    bind(options, config);
+    options.set("data.test", file_, "the test");
+    const NamedValues found = evaluate_labels(config, options, source, {}, 5, world);
+    EXPECT_EQ(config.columns.text, "1") << "as in the training";
+    EXPECT_EQ(value_named(found, "samples"), 12);
+    EXPECT_EQ(value_named(found, "accuracy"),
+              value_named(validation.values, "validation_accuracy"));
+    EXPECT_NEAR(value_named(found, "loss"), value_named(validation.values, "validation_loss"),
+                1e-6);
+  });
+}
+
+TEST_F(LabelModels, KeepTheColumnsThatWereGiven) {
+  finetuned();
+  run_ranks(1, [&](Group& world) {
+    const TrainedModel source = open_trained_model(folder_.at("run"), world);
+    LabelModel model(source, {}, DType::f32, 2, world);
+    LabelColumns columns;
+    Options options("skein predict", "Labels.");
+    bind(options, columns);
+    options.set("task.text", "3", "the test");
+    model.settle_columns(options, columns, source.info.path);
+    EXPECT_EQ(columns.text, "3");
+    EXPECT_EQ(columns.label, "2");
+  });
+}
+
+TEST_F(LabelModels, RefuseTokensThatTheyDoNotKnow) {
+  finetuned();
+  run_ranks(1, [&](Group& world) {
+    const TrainedModel source = open_trained_model(folder_.at("run"), world);
+    LabelModel model(source, {}, DType::f32, 2, world);
+    LabelData data = formed(model.head(), model.form(), texts({"good"}));
+    data.samples.at(0).form.tokens.back() = 9;
+    expect_refused("a text holds token 9, but the model knows 9 ids", [&] { model.answers(data); });
+  });
+}
+
+TEST_F(LabelModels, AreFineTuned) {
+  write_small_store(folder_.at("train.h5"));
+  PretrainConfig c = small_config(folder_.at("train.h5"));
+  c.train.steps = 1;
+  train(c, 1, folder_, "pretrained");
+  run_ranks(1, [&](Group& world) {
+    const TrainedModel source = open_trained_model(folder_.at("pretrained"), world);
+    expect_refused("was not fine-tuned on labels; `skein finetune` makes such a model of it",
+                   [&] { LabelModel(source, {}, DType::f32, 2, world); });
+  });
+}
+
+}  // namespace
+}  // namespace skein

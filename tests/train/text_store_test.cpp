@@ -1,0 +1,54 @@
+// Text that is encoded for one evaluation.
+#include "skein/train/text_store.h"
+
+#include <gtest/gtest.h>
+
+#include "data/data_fixtures.h"
+
+namespace skein {
+namespace {
+
+using namespace test;
+
+TrainedModel model(PairTask pairs) {
+  TrainedModel made;
+  made.state.tokenizer = StoredTokenizer(byte_tokenizer());
+  made.mlm.pairs = pairs;
+  return made;
+}
+
+TEST(TextStores, HoldTheTextAsTheModelReadsIt) {
+  const Scratch scratch;
+  write_file(scratch.file("a.txt"), "It rained. We left.\n\nNobody knows.\n");
+  std::string path;
+  {
+    const TextStore made(scratch.file("a.txt"), model(PairTask::none));
+    path = made.path();
+    const TokenStore store(path);
+    EXPECT_EQ(store.info().tokenizer.text(), byte_tokenizer()->to_json());
+    EXPECT_EQ(store.documents().size(), 2u) << "one document";
+    EXPECT_EQ(store.info().sentences, 0);
+    const std::vector<int32_t> tokens = all_tokens(store);
+    EXPECT_EQ(byte_tokenizer()->decode(tokens).substr(0, 19), "It rained. We left.");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path)) << "nobody else sees the text";
+  EXPECT_EQ(scratch.entries(), 1);
+}
+
+TEST(TextStores, OfAModelThatLearntPairsHaveSentences) {
+  const Scratch scratch;
+  write_file(scratch.file("a.txt"), "It rained. We left.\n\nNobody knows.\n");
+  const TextStore made(scratch.file("a.txt"), model(PairTask::next));
+  const TokenStore store(made.path());
+  EXPECT_EQ(store.documents().size(), 3u) << "each paragraph is a document";
+  EXPECT_EQ(store.info().sentences, 3);
+}
+
+TEST(TextStores, NeedText) {
+  const Scratch scratch;
+  expect_error(ExitCode::usage, {scratch.file("none.txt")},
+               [&] { TextStore(scratch.file("none.txt"), model(PairTask::none)); });
+}
+
+}  // namespace
+}  // namespace skein
