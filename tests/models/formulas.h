@@ -77,14 +77,15 @@ struct ActivationShape {
 };
 
 // Bytes kept by the blocks, in elements a token and layer, C being d_model, F the feed-forward
-// width, H D and G D the widths of queries and of keys, t the tensor-parallel ranks:
-//   none       4 C (/ t with sequence parallelism) + (2 H D + 2 G D + k F) / t     k = 2, or 3 for
-//   swiglu selective  2 C (/ t with sequence parallelism) full       C (/ t with sequence
-//   parallelism)
-// and one block more of the first kind while a recomputed one is at work. At 16 bits, F = 4 C, H D
-// = G D = C this is 32 s b h: the 34 s b h of Korthikanti and others, "Reducing activation
-// recomputation in large transformer models" (2022), with attention's weights never stored and
-// dropout's masks drawn again.
+// width, H D and G D the widths of queries and of keys, t the tensor-parallel ranks, k = 2, or 3
+// for swiglu:
+//   none       4 C (/ t with sequence parallelism) + (2 H D + 2 G D + k F) / t
+//   selective  2 C (/ t with sequence parallelism)
+//   full       C (/ t with sequence parallelism)
+// and one block more of the first kind while a recomputed one is at work. At 16 bits and with
+// F = 4 C, H D = G D = C this is 32 s b h: the 34 s b h of Korthikanti and others, "Reducing
+// activation recomputation in large transformer models" (2022), with attention's weights never
+// stored and dropout's masks drawn again.
 inline double activation_bytes_by_formula(const ModelConfig& m, const ActivationShape& shape) {
   const double ranks = shape.tensor, stream = number(m.d_model) / (shape.sequence ? ranks : 1);
   const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;

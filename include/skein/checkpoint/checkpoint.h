@@ -44,12 +44,13 @@ class CheckpointStore {
   CheckpointStore(const RunClaim& claim, int keep, Group& world);
 
   // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns
-  // the path. On any rank's failure nothing becomes visible, the temporary is removed and every
-  // rank gets the same Error(failure) with the reason (rank, path, errno text); a process that a
-  // newer generation has fenced off gets Error(superseded), for good. A step that this store has
-  // committed before is left as it is. good: the step of the newest commit whose weights are known
-  // to be of use, which is not removed whatever `keep` says; below 0: none is known, and no commit
-  // is removed. Nothing: `keep` alone counts.
+  // the path. A step that this store has committed before is left as it is.
+  // On any rank's failure nothing becomes visible, the temporary is removed and every rank gets the
+  // same Error(failure) with the reason (rank, path, errno text); a process that a newer generation
+  // has fenced off gets Error(superseded), for good.
+  // good: the step of the newest commit whose weights are known to be of use. It is not removed,
+  // whatever `keep` says. Below 0: none is known, and no commit is removed. Absent: `keep` alone
+  // counts.
   std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
                    std::optional<int64_t> good = {});
 
@@ -69,14 +70,15 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory);
 
 // Collective. The newest checkpoint in the folder `path` whose manifest and shards all verify.
 // - One that is damaged (bytes without their sum, a file cut or missing), or of another run than
-// the
-//   folder's generations, is passed over for the next older one, with a warning that says why.
+//   the folder's generations, is passed over for the next older one, with a warning that says why.
 // - nullopt: the folder holds no checkpoint.
 // - Error(usage): it holds some, but none is good (with every reason), or all are commits of
 //   superseded starts.
 // - Error(failure): one could not be looked at or read, also when tried again; no older one is
-// taken. `path` may also be a run's folder, or one checkpoint's own directory: then only that one
-// is tried.
+//   taken.
+//
+// `path` may also be a run's folder, or one checkpoint's own directory: then only that one is
+// tried.
 std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& world);
 
 // "PATH holds no checkpoint", what lies there instead, and what to do: for messages. Looks for a

@@ -1,12 +1,14 @@
 // Starts what the environment asks for: MPI under mpirun or srun, TCP where it says where the ranks
-// meet, a single rank otherwise.
+// meet, a single rank otherwise. TCP is asked for by (see comm/tcp/tcp.h):
 //
-//   SKEIN_RENDEZVOUS (host:port of rank 0, or file:///path), SKEIN_RANK, SKEIN_RANKS: TCP, whatever
-//   the launcher. MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE > 1: the same, when no launcher of MPI
-//   is at work. SKEIN_RENDEZVOUS_TIMEOUT: seconds for all ranks to come; 300.
-//   SKEIN_RENDEZVOUS_SECRET, or SKEIN_RENDEZVOUS_SECRET_FILE (a file of mode 0600): what all ranks
-//   of the job know, 16 bytes or more. SKEIN_RENDEZVOUS_OPEN=1: none is needed, though other hosts
-//   can reach rank 0. See comm/tcp/tcp.h.
+//   SKEIN_RENDEZVOUS               host:port of rank 0, or file:///path
+//   SKEIN_RANK, SKEIN_RANKS        with it: TCP, whatever the launcher
+//   MASTER_ADDR, MASTER_PORT,      the same, where WORLD_SIZE is above 1 and no launcher of MPI is
+//   RANK, WORLD_SIZE               at work
+//   SKEIN_RENDEZVOUS_TIMEOUT       seconds for all ranks to come; 300
+//   SKEIN_RENDEZVOUS_SECRET        what all ranks of the job know, 16 bytes or more
+//   SKEIN_RENDEZVOUS_SECRET_FILE   a file of mode 0600 that holds it
+//   SKEIN_RENDEZVOUS_OPEN          1: no secret is needed, though other hosts can reach rank 0
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // The one exception type of Skein, and the checks that throw it.
 //
 //   require(vocab % tp == 0, "model.vocab_size {} does not divide by parallel.tensor {}; ...",
-//   vocab, tp); SKEIN_CHECK_EQ(x.dim(-1), weight.dim(1));
+//           vocab, tp);
+//   SKEIN_CHECK_EQ(x.dim(-1), weight.dim(1));
 //
 // `require` and `fail_usage` speak to the user (exit code 2): say what was wrong, both values,
 // where the value came from and what to do. `fail` is a failure of the outside world (exit code 1):

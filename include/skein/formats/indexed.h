@@ -1,13 +1,12 @@
 // Token files of other programs, as bytes: nothing here opens a file or reads tokens.
 //
 //   Megatron-LM   PREFIX.idx: "MMIDIDX\0\0", u64 version 1, u8 code of the token type, u64
-//   sequences S, u64 entries M, then
-//                 i32 [S] lengths in tokens, i64 [S] byte offsets into PREFIX.bin, i64 [M]
-//                 documents: the sequence each begins with, and S. PREFIX.bin: the tokens. Code: 1
-//                 u8, 2 i8, 3 i16, 4 i32, 5 i64, 8 u16 (6 and 7 are floats).
+//                 sequences S, u64 entries M, then i32 [S] lengths in tokens, i64 [S] byte offsets
+//                 into PREFIX.bin, i64 [M] documents: the sequence each begins with, and S.
+//                 PREFIX.bin: the tokens. Code: 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, 8 u16 (6 and 7
+//                 are floats).
 //   llm.c         256 i32: magic, version, number of tokens, zeros; then the tokens. Magic 20240520
-//   with version 1: u16;
-//                 magic 20240801 with version 7: u32.
+//                 with version 1: u16; magic 20240801 with version 7: u32.
 //   nanoGPT       u16 tokens, nothing else.
 //
 // All numbers are little-endian. Every fault is a usage error that names the file and both values.
@@ -35,9 +34,8 @@ class TokenIndex {
   // Checks the header and that the sizes add up; O(1). `name` is the file's.
   TokenIndex(std::span<const std::byte> file, std::string name);
   // That lengths are above 0, each sequence begins where the one before it ends, the last ends with
-  // the file of tokens
-  // (`bin`, of bin_bytes) and documents ascend from 0 to the number of sequences; O(sequences).
-  // Repeated entries stand for documents without tokens.
+  // the file of tokens (`bin`, of bin_bytes) and documents ascend from 0 to the number of
+  // sequences; O(sequences). Repeated entries stand for documents without tokens.
   void check(uint64_t bin_bytes, const std::string& bin) const;
 
   TokenType type() const { return type_; }

@@ -58,14 +58,16 @@ class Generator {
 
   // Collective over the mesh's world; prompts are equal on all ranks, and so is the result: what
   // continues each prompt. A sequence ends at end_of_text, after max_tokens, or when it fills the
-  // model's context. An empty prompt begins from end_of_text. draws: a number for each prompt,
-  // alike on all ranks; its index where there are none. A token is a function of the seed, its
-  // prompt and the tokens before it, the number and its position. It does not depend on the batch,
-  // nor on data- and pipeline-parallel sizes. Of equal prompts that follow each other one is fed to
-  // the model. Usage errors, with the prompt's number: a prompt without a token where there is no
-  // end_of_text; one that fills the context; an id outside of the model's vocabulary. progress is
-  // called on rank 0 now and then, and at the end, with what its data-parallel index has finished
-  // of its share. meeting: where it may be Interrupted, between two tokens; null: nowhere.
+  // model's context. An empty prompt begins from end_of_text. Of equal prompts that follow each
+  // other one is fed to the model.
+  // A token is a function of the seed, its prompt and the tokens before it, the prompt's draw and
+  // its position. It does not depend on the batch, nor on data- and pipeline-parallel sizes.
+  // draws: a number for each prompt, alike on all ranks; its index where there are none.
+  // progress: called on rank 0 now and then, and at the end, with what its data-parallel index has
+  // finished of its share.
+  // meeting: where it may be Interrupted, between two tokens; null: nowhere.
+  // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text;
+  // one that fills the context; an id outside of the model's vocabulary.
   std::vector<Generated> run(const std::vector<Tokens>& prompts,
                              std::span<const uint64_t> draws = {}, const Progress& progress = {},
                              Meeting* meeting = nullptr);

@@ -1,13 +1,15 @@
 // Losses of the scores that a prompt's answers have, by what is known of the answers.
 //
-// ranked: the mean over all pairs in which one answer is better of -log σ(r⁺ - r⁻ - m), m = margin
-// · (grade⁺ - grade⁻) (Bradley and
-//   Terry, 1952; lists in one sample: Ouyang and others, "Training language models to follow
-//   instructions with human feedback", 2022; margins: Touvron and others, "Llama 2", 2023).
-// best: -log softmax(r) of the best (Ziegler and others, "Fine-tuning language models from human
-// preferences", 2019). scored: the mean of (r - score)². ranked and best: plus centring · the mean
-// of (r⁺ + r⁻)² over the pairs, of the best with each other one (Eisenstein and others,
-//   "Helping or herding?", 2023).
+//   ranked  the mean of -log σ(r⁺ - r⁻ - m) over all pairs in which one answer is better, with
+//           m = margin · (grade⁺ - grade⁻). Bradley and Terry, 1952; lists in one sample: Ouyang
+//           and others, "Training language models to follow instructions with human feedback",
+//           2022; margins: Touvron and others, "Llama 2", 2023.
+//   best    -log softmax(r) of the best answer. Ziegler and others, "Fine-tuning language models
+//           from human preferences", 2019.
+//   scored  the mean of (r - score)².
+//
+// ranked and best add centring · the mean of (r⁺ + r⁻)² over the pairs; of best these are the best
+// answer with each other one. Eisenstein and others, "Helping or herding?", 2023.
 // All in f64, finite for scores of any size.
 #pragma once
 

@@ -3,8 +3,8 @@
 // full.
 //
 //   BpeTrainer trainer;
-//   trainer.count(text);                                     // any number of times; one thread a
-//   trainer auto tokenizer = bpe_tokenizer(trainer.train(4096, 2));
+//   trainer.count(text);  // any number of times; one thread a trainer
+//   auto tokenizer = bpe_tokenizer(trainer.train(4096, 2));
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,14 @@
 // Learns tokenizers of several kinds.
 //
 //   TokenizerTrainer trainer({.kind = LearntKind::wordpiece, .vocab_size = 8192});
-//   trainer.count(text);                                     // any number of times; one thread a
-//   trainer auto tokenizer = trainer.train();
+//   trainer.count(text);  // any number of times; one thread a trainer
+//   auto tokenizer = trainer.train();
 //
 // Byte-level BPE without special tokens is train_bpe.h's. With special tokens, and for WordPiece,
 // ids and ties follow the reference library: special tokens first, then the alphabet by code point,
 // then the merges; WordPiece is BPE over characters whose pieces inside of words begin with "##".
-// Where the reference leaves the order to chance (the ids of
-// "##" characters, and which of equally rare characters are left out), the lower code point comes
-// first.
+// Where the reference leaves the order to chance (the ids of "##" characters, and which of equally
+// rare characters are left out), the lower code point comes first.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // The INI files of Skein, a line at a time:
 //
-//   [train]               # keys below are train.key
-//   steps = 10k           # a comment starts at a # after a blank, or at a # or ; that begins a
-//   line note = " # as it is\n"  # quoted: \n \r \t \" \\ stand for themselves
+//   [train]                 # keys below are train.key
+//   steps = 10k             # a comment starts at a # after a blank, or at a # or ; that begins a
+//                           # line
+//   note = " # as it is\n"  # quoted: \n \r \t \" \\ stand for themselves
 #pragma once
 
 #include <string>

@@ -17,10 +17,10 @@ struct TcpJob {
   int rank = 0;
   int ranks = 1;
   // "host:port" ("[::1]:port"): rank 0 listens there, on every interface unless the host is a
-  // loopback one; without a secret it must be a loopback one, unless `open`. "file:///path": rank 0
-  // listens at any free port and writes where, and a new secret, to this file, which all ranks see
-  // and no other user can read (mode 0600); it replaces what an earlier job has left there and
-  // removes its own once all have come. Two jobs at a time need two files.
+  // loopback one; without a secret it must be a loopback one, unless `open`.
+  // "file:///path": rank 0 listens at any free port. It writes where, and a new secret, to this
+  // file, which all ranks see and no other user can read (mode 0600); it replaces what an earlier
+  // job has left there and removes its own once all have come. Two jobs at a time need two files.
   std::string rendezvous;
   std::string secret =
       "";                // "" for none, else 16 bytes or more; with a file both secrets are needed

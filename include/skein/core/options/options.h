@@ -4,8 +4,9 @@
 //
 //   Options options("skein pretrain", "Pretrain a language model.");
 //   options.add("train.steps", config.steps, "optimizer steps", "steps");
-//   options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
-//   "kind of norm"); options.parse({argv + 1, argv + argc});
+//   options.add_choice("model.norm", config.norm,
+//                      {{"layer", Norm::layer}, {"rms", Norm::rms}}, "kind of norm");
+//   options.parse({argv + 1, argv + argc});
 //
 // Flags are --section.key=value or --section.key value; a bare --section.key means true for a bool,
 // which takes the word that follows only when that is true, on, yes, 1, false, off, no or 0. A flag
@@ -13,8 +14,9 @@
 // --print-config, --help, -h.
 //
 // An INI file has [section] lines and `key = value` lines; a comment starts at a # after a blank,
-// or at a # or ; that begins a line. A value in double quotes is taken as it is, with \n \r \t \"
-// \\ for what they stand for elsewhere. A key that stands twice in one file is an error.
+// or at a # or ; that begins a line. A value in double quotes is taken as it is, with
+// \n \r \t \" \\ for what they stand for elsewhere. A key that stands twice in one file is an
+// error.
 //
 // An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any
 // program has) is left alone; one line of the log names them all. One that looks like a misspelt

@@ -4,12 +4,14 @@
 //   for (const Conversation& conversation : read_conversations(config)) ... conversation.messages
 //
 // Kinds of records:
-//   prompt       {"prompt", "completion" | "response" | "output" | "answer"}; each a text or a list
-//   of turns instruction  {"instruction", "input" | "context" (may be missing or empty), "output" |
-//   "response" | "completion"} messages     {"messages": [{"role": "system" | "user" | "assistant",
-//   "content"}, ...]} sharegpt     {"conversations": [{"from": "system" | "human" | "gpt",
-//   "value"}, ...]}; turns before the first of the
-//                human are left out, but for the system's
+//   prompt       {"prompt", "completion" | "response" | "output" | "answer"}; each is a text or a
+//                list of turns
+//   instruction  {"instruction", "input" | "context" (may be missing or empty),
+//                "output" | "response" | "completion"}
+//   messages     {"messages": [{"role": "system" | "user" | "assistant", "content"}, ...]}
+//   sharegpt     {"conversations": [{"from": "system" | "human" | "gpt", "value"}, ...]}; turns
+//                before the first of the human are left out, but for the system's
+//
 // Other keys are passed over. A system turn stands first or nowhere, and is left out where it is
 // empty; then the user begins, and turns alternate. gzip, xz and zstd are read through; CRLF, a
 // byte-order mark and empty lines are tolerated.

@@ -5,20 +5,22 @@
 //
 // Layouts, one a file, found from the first record or given:
 //   pairs      prompt, chosen, rejected: strings, or lists of {role, content} whose last one is the
-//   answer and whose first ones, where
-//              there are more, are the prompt (UltraFeedback); score_chosen and score_rejected, or
-//              margin, are their grades
+//              answer and whose first ones, where there are more, are the prompt (UltraFeedback);
+//              score_chosen and score_rejected, or margin, are their grades
 //   dialogues  chosen, rejected: whole dialogues of "\n\nHuman:" and "\n\nAssistant:" turns
-//   (Anthropic's HH-RLHF) summaries  info {post or article, title, subreddit}, summaries [{text},
-//   {text}], choice (OpenAI) best_of    query, sample0, sample1, ..., best (lm-human-preferences)
+//              (Anthropic's HH-RLHF)
+//   summaries  info {post or article, title, subreddit}, summaries [{text}, {text}], choice
+//              (OpenAI)
+//   best_of    query, sample0, sample1, ..., best (lm-human-preferences)
 //   shp        history, human_ref_A, human_ref_B, labels: 1 where A is better (Stanford Human
-//   Preferences) ranked     prompt, answers [...], ranks [...]: 1 is the best, equal ranks are not
-//   told apart; scores [...] may stand beside them as
-//              grades; or instruction, completions [{response, overall_score}] (raw UltraFeedback),
-//              ranked and graded by the score
+//              Preferences)
+//   ranked     prompt, answers [...], ranks [...]: 1 is the best, equal ranks are not told apart;
+//              scores [...] may stand beside them as grades; or instruction, completions
+//              [{response, overall_score}] (raw UltraFeedback), ranked and graded by the score
 //   scored     prompt, answer, score; or prompt, answers [...], scores [...]
 //   labelled   prompt, answer, label: true where the answer is good, else false (also 1 and 0); the
 //              answer may be a list of one message. A score of 1 or 0 (TRL's unpaired preferences)
+//
 // `response`, `responses` and `completions` may stand for `answer` and `answers`. prompt is a
 // string or a list of {role, content}. An answer may be empty: the token that ends it is all of it.
 // gzip, xz and zstd are read through; empty lines are passed over.

@@ -2,15 +2,16 @@
 // own are HDF5 files; the token files of Megatron-LM, nanoGPT and llm.c (skein/formats/indexed.h)
 // are read as they are.
 //
-// Layout of the HDF5 files (docs/token-store.md): 1-D contiguous datasets
-//   /tokens    u8, u16 or u32 (the smallest that holds vocab_size)
-//   /documents u64 [documents + 1], start of each document in /tokens; the last entry is the number
-//   of tokens /sentences u64 [sentences + 1], optional: start of each sentence, every document's
-//   start among them; the last
-//              entry is the number of tokens
-// and attributes on the root: format "skein-tokens", version 1, vocab_size, end_of_text (-1 if
-// none),
-//   text_bytes (UTF-8 bytes the tokens came from), tokenizer (its JSON), xxh3 of the token bytes.
+// Layout of the HDF5 files (docs/token-store.md), 1-D contiguous datasets:
+//   /tokens     u8, u16 or u32 (the smallest that holds vocab_size)
+//   /documents  u64 [documents + 1], start of each document in /tokens; the last entry is the
+//               number of tokens
+//   /sentences  u64 [sentences + 1], optional: start of each sentence, every document's start among
+//               them; the last entry is the number of tokens
+// and attributes on the root:
+//   format "skein-tokens", version 1, vocab_size, end_of_text (-1 if none), text_bytes (UTF-8 bytes
+//   the tokens came from), tokenizer (its JSON), xxh3 of the token bytes
+//
 // Each document is followed by end_of_text where the tokenizer has one; it belongs to the
 // document's last sentence. Stores converted from other programs' files keep it where those had it:
 // all documents end with it, all begin with it, or none ends with it.

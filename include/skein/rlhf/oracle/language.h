@@ -9,21 +9,23 @@
 //   pad       <pad>                  # fills up batches
 //
 //   initial   A 0.5  B 0.25  C 0.25  # how the first symbol of a text is drawn; what is not named
-//   has probability 0 from A    A 1/3  B 1/3  </s> 1/3 # what follows A; one such line a symbol of
-//   the alphabet from B    C 0.8  </s> 0.2 from C    A 0.5  </s> 0.5
+//                                    # has probability 0
+//   from A    A 1/3  B 1/3  </s> 1/3 # what follows A; one such line a symbol of the alphabet
+//   from B    C 0.8  </s> 0.2
+//   from C    A 0.5  </s> 0.5
 //
 //   prompts   chain 1 3              # of 1 to 3 symbols, each length as often, drawn from the
-//   chain given that it does not end;
-//                                    # or a list: prompt 0.75 A B, prompt 0.25 C (probability,
-//                                    symbols)
+//                                    # chain given that it does not end; or a list:
+//                                    # prompt 0.75 A B, prompt 0.25 C (probability, symbols)
 //   response  5                      # T, the most tokens of a response, its end included
 //   unended   replace -1             # the reward of a response that was cut at T: replaced by -1;
-//   or subtract 1; or keep (the default)
+//                                    # or subtract 1; or keep (the default)
 //
 //   reward    palindrome shortest=3  # see skein/rlhf/oracle/reward.h; any number of these, each
-//   with beta      0.5 0.25               # the weights of the KL divergence it is maximised under
+//                                    # with the two below
+//   beta      0.5 0.25               # the weights of the KL divergence it is maximised under
 //   closed    0.9                    # the least share of the gap a tuned policy must close;
-//   default 0.97, of palindrome 0.9
+//                                    # default 0.97, of palindrome 0.9
 //
 // A text is a prompt, the separator and a response. The response goes on with the chain from the
 // last symbol of the prompt, as if there were no separator; after an empty prompt it begins anew.

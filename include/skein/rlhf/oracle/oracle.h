@@ -2,11 +2,12 @@
 // prompt x, with the reference policy p and a policy q, all sums over all responses y:
 //
 //   J(q)   = sum q (r - beta log(q / p))           what is maximised
-//   q*     = p exp(r / beta) / Z                    the policy that maximises it
-//   J*     = beta log Z = J(q*)                     its value
-//   J* - J = beta KL(q, q*) >= 0                    so nothing scores above J*
-//   V*(s)  = beta log sum p(y | s) exp(r / beta)    of a beginning s: what a critic should say
-//   there; V* of nothing said is J* q*(a | s) = p(a | s) exp((V*(sa) - V*(s)) / beta)
+//   q*     = p exp(r / beta) / Z                   the policy that maximises it
+//   J*     = beta log Z = J(q*)                    its value
+//   J* - J = beta KL(q, q*) >= 0                   so nothing scores above J*
+//   V*(s)  = beta log sum p(y | s) exp(r / beta)   of a beginning s: what a critic should say
+//                                                  there; V* of nothing said is J*
+//   q*(a | s) = p(a | s) exp((V*(sa) - V*(s)) / beta)
 //
 // after Ziegler et al., "Fine-tuning language models from human preferences" (2019) and Korbak et
 // al., "RL with KL penalties is better viewed as Bayesian inference" (2022). Under q* the shaped

@@ -2,15 +2,17 @@
 // to T, the most tokens of a response) and whether it ended.
 //
 //   reward palindrome shortest=2   1 where the symbols read the same backwards and are at least
-//   `shortest`, else 0; with graded=1 the
-//                                  share of the pairs (y_i, y_{n+1-i}) that agree
+//                                  `shortest`, else 0; with graded=1 the share of the pairs
+//                                  (y_i, y_{n+1-i}) that agree
 //   reward length                  n / T; with target=N, from 1 at N symbols down to 0 at the
-//   length farthest from it reward count B                 how often B occurs, over T reward
-//   contains A B            1 where A B stands somewhere in the response, else 0 reward begins A B
-//   1 where it begins so reward ends A B                1 where its last symbols are these reward
-//   ended                   1 where it ended reward table default=0         as listed in lines
-//   below it: score 1.5 A B </s>, a value and a whole response. Without a default
-//                                  each response must be listed.
+//                                  length farthest from it
+//   reward count B                 how often B occurs, over T
+//   reward contains A B            1 where A B stands somewhere in the response, else 0
+//   reward begins A B              1 where it begins so
+//   reward ends A B                1 where its last symbols are these
+//   reward ended                   1 where it ended
+//   reward table default=0         as listed in lines below it: score 1.5 A B </s>, a value and a
+//                                  whole response. Without a default each response must be listed.
 //
 // Each takes scale and offset as well: the reward is scale * (the above) + offset, by default 1 and
 // 0. Rewards and scales lie within a million of 0.

@@ -5,13 +5,11 @@
 // in different places (Schulman, "Approximating KL divergence", 2020; Ziegler et al. 2019 charge k1
 // in the reward, Shao et al. 2024 (GRPO) use k3 as a loss):
 //
-//         formula          as a number                 in the reward                  as a loss,
-//         with its gradient
-//   k1    d                unbiased, may be below 0    the optimum stays as it is     zero in
-//   expectation: useless k2    d^2 / 2          biased, at least 0          moves the optimum
-//   gradient of KL(pi, pi_0), on policy k3    e^-d - 1 + d     unbiased, at least 0        moves
-//   the optimum              gradient of KL(pi_0, pi), on policy abs   |d|              biased
-//   moves the optimum              none that is meant
+//        formula       as a number               in the reward      as a loss, its gradient
+//   k1   d             unbiased, may be below 0  keeps the optimum  0 in expectation: useless
+//   k2   d^2 / 2       biased, at least 0        moves the optimum  that of KL(pi, pi_0), on policy
+//   k3   e^-d - 1 + d  unbiased, at least 0      moves the optimum  that of KL(pi_0, pi), on policy
+//   abs  |d|           biased                    moves the optimum  none that is meant
 //
 // "The optimum" is that of E[score] - beta KL: pi* proportional to pi_0 exp(score / beta). A loss
 // per token leaves out what a token does to the KL of later ones, so neither k2 nor k3 as a loss

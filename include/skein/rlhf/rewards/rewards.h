@@ -1,34 +1,35 @@
 // Where the scores of answers come from: rules, programs, models, and weighted sums of them, all of
 // equal standing.
 //
-//   RewardMixture rewards = make_rewards("exact:field=answer,match=number; -0.1*length:max=200",
-//   {world}); std::vector<double> scores = rewards.scores(answers);
+//   RewardMixture rewards =
+//       make_rewards("exact:field=answer,match=number; -0.1*length:max=200", {world});
+//   std::vector<double> scores = rewards.scores(answers);
 //
 // A list has rewards with ';' between them, each `kind:argument` or `weight*kind:argument`; '\;' is
 // a ';' within a reward. A reward with weight 0 is only logged. A weight is at most a factor: no
 // reward is scaled by what a batch of it looks like.
 //
-//   regex:PATTERN         1 where the regular expression (PCRE2, Unicode) matches somewhere in the
-//   answer, else 0 regex_full:PATTERN    the same for the answer from end to end length:target=N
-//   -|n - N| / N for an answer of n tokens, the end token not counted;  ,unit=characters: n
-//   characters length:max=N          min(n, N) / N, which rises up to N tokens or characters
-//   exact:field=NAME      1 where the answer is the text, number or one of a list of them in that
-//   field ("answer" if not given) of the
-//                         prompt's record, else 0. Case, white space and a full stop at the end do
-//                         not count. ,match=number: where the last number in the answer equals the
-//                         last one in the field, or after the field's last "####" (GSM8K); 1,000.50
-//                         equals 1000.5
-//   words:PATH            the sum of the weights of the answer's words that a file lists: a word a
-//   line (case does not count), with its
-//                         weight behind it (else 1);  ,cap=C: within +-C;  ,per=token: over the
-//                         number of tokens
-//   ended                 1 for an answer that has ended by itself, 0 for one that was cut
-//   process:COMMAND       what a program says, see below
+//   regex:PATTERN       1 where the regular expression (PCRE2, Unicode) matches somewhere in the
+//                       answer, else 0
+//   regex_full:PATTERN  the same for the answer from end to end
+//   length:target=N     -|n - N| / N for an answer of n tokens, the end token not counted;
+//                       ,unit=characters: n characters
+//   length:max=N        min(n, N) / N, which rises up to N tokens or characters
+//   exact:field=NAME    1 where the answer is the text, number or one of a list of them in that
+//                       field ("answer" if not given) of the prompt's record, else 0. Case, white
+//                       space and a full stop at the end do not count. ,match=number: where the
+//                       last number in the answer equals the last one in the field, or after the
+//                       field's last "####" (GSM8K); 1,000.50 equals 1000.5
+//   words:PATH          the sum of the weights of the answer's words that a file lists: a word a
+//                       line (case does not count), with its weight behind it (else 1);
+//                       ,cap=C: within +-C;  ,per=token: over the number of tokens
+//   ended               1 for an answer that has ended by itself, 0 for one that was cut
+//   process:COMMAND     what a program says, see below
 //
 // A process is started once, by rank 0, as /bin/sh -c COMMAND; stderr is that of the run. For each
-// answer it reads a line
-//   {"id":7,"prompt":"...","messages":[{"role":"user","content":"..."}],"response":"...","ended":true,"record":{...}}
-// with the last turn of the prompt and all of its turns,
+// answer it reads a line, with the last turn of the prompt and all of its turns (here in two):
+//   {"id":7,"prompt":"...","messages":[{"role":"user","content":"..."}],
+//    "response":"...","ended":true,"record":{...}}
 // and writes, in any order, {"id":7,"score":0.5}. It must not wait for the whole batch to be sent
 // before it writes, other than to read on, and must flush its lines. Its input is closed at the end
 // of the run; a process that goes on is ended, with all it has started.

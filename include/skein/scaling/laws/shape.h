@@ -40,12 +40,12 @@ ModelCounts counts_of(const ModelConfig& model);
 ModelConfig with_shape(const ModelConfig& base, int64_t layers, int64_t d_model, int64_t d_head,
                        int64_t heads_together = 1);
 
-// Learning rate and batch by size, as published:
-//   kaplan     lr .003239 - .0001395 ln N                                (N: blocks; Kaplan et al.,
-//   2020, D.6) porian     lr .0047 (N/1.08e8)^(-1/3), batch 160 * 2048 (N/1.08e8)^(2/3) tokens  (N:
-//   blocks + head; Porian et al., 2024) deepseek   lr .3118 C^-.125, batch .2920 C^.3271 tokens
-//   (DeepSeek-AI, 2024) step_law   lr 1.79 N^-.713 D^.307, batch .58 D^.571 tokens           (N:
-//   blocks; Li et al., "Step Law", 2025)
+// Learning rate and batch by size, as published, N being the parameters that a rule counts:
+//   kaplan    lr .003239 - .0001395 ln N; blocks (Kaplan et al., 2020, D.6)
+//   porian    lr .0047 (N/1.08e8)^(-1/3), batch 160 * 2048 (N/1.08e8)^(2/3) tokens; blocks and
+//             head (Porian et al., 2024)
+//   deepseek  lr .3118 C^-.125, batch .2920 C^.3271 tokens (DeepSeek-AI, 2024)
+//   step_law  lr 1.79 N^-.713 D^.307, batch .58 D^.571 tokens; blocks (Li et al., "Step Law", 2025)
 struct Hyperparameters {
   double lr = 0, batch_tokens = 0;  // batch 0: the rule says nothing of it
 };

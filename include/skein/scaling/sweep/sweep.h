@@ -2,19 +2,24 @@
 // queue, in one job or in many.
 //
 // The folder, run.dir of the sweep:
-//   config.ini           the options of the latest start
-//   results.csv, curves.csv, results.h5   all cells so far, in the order of the design; whole at
-//   any time cells/NAME/          a pretraining run, with beside it
-//     settings.json      what the cell was begun with, but for what cannot change its result
-//     (layout, folders, checkpoints) claim              locked (flock) by whoever trains the cell;
-//     the lock goes with the process, so that a dead one's cell is free result.json        how it
-//     ended: done, diverged or failed failed.json        how it failed in an earlier start, until
-//     it ends again begun.json         while it is trained: how often a process has been killed at
-//     it with no more than the checkpoint it has refused-checkpoints/   until it has a result:
-//     those of its checkpoints that it had to do without
-//   stop                 a file that asks all trainers of all jobs to end after the cells they are
-//   at; the last job removes it jobs.lock            shared (flock) by all jobs at work here
-//   results.lock         locked by whoever writes the tables
+//   config.ini        the options of the latest start
+//   results.csv, curves.csv, results.h5
+//                     all cells so far, in the order of the design; whole at any time
+//   cells/NAME/       a pretraining run, with beside it
+//     settings.json   what the cell was begun with, but for what cannot change its result (layout,
+//                     folders, checkpoints)
+//     claim           locked (flock) by whoever trains the cell; the lock goes with the process, so
+//                     that a dead one's cell is free
+//     result.json     how it ended: done, diverged or failed
+//     failed.json     how it failed in an earlier start, until it ends again
+//     begun.json      while it is trained: how often a process has been killed at it with no more
+//                     than the checkpoint it has
+//     refused-checkpoints/
+//                     until it has a result: those of its checkpoints that it had to do without
+//   stop              a file that asks all trainers of all jobs to end after the cells they are at;
+//                     the last job removes it
+//   jobs.lock         shared (flock) by all jobs at work here
+//   results.lock      locked by whoever writes the tables
 #pragma once
 
 #include <string>

@@ -38,11 +38,16 @@ struct LrPosition {
 };
 
 // Rate of the next step. x = what is done after it, in steps or tokens; by tokens a change of the
-// batch on the way keeps the curve. W warmup, D decay_end, A cooldown:
-//   x <= W: start_lr + (lr - start_lr) x / W          x > D: min_lr
-//   else with y = (x - W) / (D - W): min_lr + c (lr - min_lr),  c = 1 - y (linear), (1 + cos pi y)
-//   / 2 (cosine) inverse_sqrt: max(min_lr, lr sqrt(W / x));  constant: lr, whatever D wsd: lr until
-//   D - A, then with z = (x - D + A) / A: c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1, 1 - sqrt(z)
+// batch on the way keeps the curve. W warmup, D decay_end, A cooldown, y = (x - W) / (D - W),
+// z = (x - D + A) / A:
+//   x <= W         start_lr + (lr - start_lr) x / W
+//   x > D          min_lr, but for inverse_sqrt and constant
+//   linear         min_lr + c (lr - min_lr) with c = 1 - y
+//   cosine         the same with c = (1 + cos pi y) / 2
+//   inverse_sqrt   max(min_lr, lr sqrt(W / x))
+//   constant       lr, whatever D
+//   wsd            lr until D - A, then the same with c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1
+//                  or 1 - sqrt(z), by cooldown_shape in its order
 // (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
 double learning_rate(const LrConfig& config, const LrPosition& position);
 
