@@ -31,8 +31,8 @@ struct ImportedParts {
   bool joins_words = false;    // decoding puts spaces between words, as for WordPiece
   bool tidies_spaces = false;  // and takes them away before punctuation
   std::unique_ptr<WordModel> model;
-  std::string
-      json_head;  // the members of tokenizer.json before "model", with the brace that opens it
+  // the members of tokenizer.json before "model", with the brace that opens it
+  std::string json_head;
 };
 
 std::unique_ptr<Tokenizer> imported_tokenizer(ImportedParts parts);

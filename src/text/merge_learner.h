@@ -37,8 +37,8 @@ class MergeLearner {
   struct Pair {
     int32_t left, right;
     int64_t count = 0;
-    std::vector<uint32_t>
-        words{};  // that held it when it was made; each once, some hold it no more
+    // that held it when it was made; each once, some hold it no more
+    std::vector<uint32_t> words{};
   };
 
   // Counts of existing pairs only fall, so a heap entry never promises too little: one that

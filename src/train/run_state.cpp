@@ -72,8 +72,8 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
 
 RunState run_state(const std::string& text, const std::string& origin) {
   constexpr int kMostDepth = 16;
-  static constexpr int64_t kMostCounted =
-      int64_t{1} << 53;  // so that what is added to it stays within 64 bits
+  // So that what is added to it stays within 64 bits.
+  static constexpr int64_t kMostCounted = int64_t{1} << 53;
   try {
     const auto json = parse_strictly<nlohmann::json>(text, origin + "'s metadata", kMostDepth);
     const auto count = [&origin](const nlohmann::json& from, const char* key) {
@@ -104,8 +104,8 @@ RunState run_state(const std::string& text, const std::string& origin) {
     if (const auto data = json.find("data"); data != json.end())
       state.data = data_files(*data, origin);
     state.validation_owed = json.value("validation_owed", false);
-    state.reduction_groups =
-        std::max<int64_t>(1, state.reduction_groups);  // 0 where nothing has been summed
+    // 0 where nothing has been summed.
+    state.reduction_groups = std::max<int64_t>(1, state.reduction_groups);
     if (const auto imported = json.find("imported"); imported != json.end())
       state.imported = imported->dump();
     return state;

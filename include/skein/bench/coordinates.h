@@ -32,8 +32,8 @@ struct Coordinates {
   static constexpr double kFlat = 0.2;
 
   std::vector<int64_t> widths;
-  std::vector<std::string>
-      layers;  // "embedding", "block.0" (what the block adds to the stream), ..., "logits"
+  // "embedding", "block.0" (what the block adds to the stream), ..., "logits"
+  std::vector<std::string> layers;
   // By layer, step and width: mean |activation|, the geometric mean over seeds. Step 0 comes before
   // the first update.
   std::vector<std::vector<std::vector<double>>> sizes;

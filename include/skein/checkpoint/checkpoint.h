@@ -28,8 +28,9 @@ struct CheckpointInfo {
   int64_t generation = 0;
   std::string metadata;      // JSON given to save(): config, cursor, versions
   std::string created = {};  // UTC, "2024-05-06T07:08:09Z"
-  uint32_t sum = 0;  // CRC-32C of its shards' sums: the same for a copy, another one for other
-                     // bytes; 0 where it is not known
+  // CRC-32C of its shards' sums: the same for a copy, another one for other bytes; 0 where it is
+  // not known
+  uint32_t sum = 0;
 };
 
 class CheckpointStore {

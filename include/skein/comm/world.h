@@ -22,10 +22,10 @@ struct Launch {
   // OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE > 1, SLURM_PROCID with SLURM_NTASKS (of the step) >
   // 1, or TCP
   bool under_launcher = false;
-  int ranks = 1;            // as the launcher says; 0 when it does not say
-  int rank = 0;             // of this process, as the launcher says
-  std::string description;  // "mpirun, 4 ranks", "srun, 8 ranks", "TCP at host:port, 4 ranks", "no
-                            // launcher, 1 rank"
+  int ranks = 1;  // as the launcher says; 0 when it does not say
+  int rank = 0;   // of this process, as the launcher says
+  // "mpirun, 4 ranks", "srun, 8 ranks", "TCP at host:port, 4 ranks", "no launcher, 1 rank"
+  std::string description;
   bool over_tcp = false;
 };
 

@@ -13,8 +13,8 @@ namespace skein {
 struct ImportNotes {
   std::string source;  // the path it came from
   std::string config;  // text of config.json
-  std::map<std::string, std::string>
-      texts;  // other small files, by name: tokenizer, generation, chat template
+  // other small files, by name: tokenizer, generation, chat template
+  std::map<std::string, std::string> texts;
   std::map<std::string, std::vector<std::string>> weights;  // names of the tensors in each file
   std::map<std::string, std::string> sums;  // XXH3-128 of each file of weights, in hex
   std::string tokenizer_fault = {};  // why the source's tokenizer was not taken; "" where it was

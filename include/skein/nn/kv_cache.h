@@ -11,8 +11,8 @@ struct KvCache {
   struct Layer {
     Tensor keys, values;  // [B,S,G,D]
   };
-  std::vector<Layer>
-      layers;          // by the block's number in the whole model; empty where held elsewhere
+  // by the block's number in the whole model; empty where held elsewhere
+  std::vector<Layer> layers;
   int64_t length = 0;  // positions filled
   Tensor first_key;    // [B] i32: where each sequence begins (left padding)
 

@@ -18,16 +18,16 @@ namespace skein {
 struct PipelineModel {
   std::vector<const Model*> pieces;
   const Objective* objective = nullptr;  // on the last stage
-  int first_learning = 0;  // the first global piece that learns: no gradient goes to those before
-                           // it, nor from it to them
+  // the first global piece that learns: no gradient goes to those before it, nor from it to them
+  int first_learning = 0;
   DType dtype = DType::f32;
   Device device;
 };
 
 struct PipelineStep {
   std::vector<Batch> micro_batches;
-  double loss_scale = 1;  // every place's weight is multiplied by it: 1 / number of places that
-                          // count in the global batch
+  // every place's weight is multiplied by it: 1 / number of places that count in the global batch
+  double loss_scale = 1;
   // every sample's, where samples are judged too: 1 / samples of the global batch
   double sample_scale = 1;
   bool train = true;     // false: forward only

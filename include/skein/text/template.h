@@ -58,8 +58,8 @@ struct Message {
 
 struct TemplatedChat {
   std::vector<int32_t> tokens;
-  std::vector<char>
-      answer;  // of each token: not 0 in an assistant's answer, the token that ends it included
+  // of each token: not 0 in an assistant's answer, the token that ends it included
+  std::vector<char> answer;
 };
 
 class ChatTemplate {

@@ -18,8 +18,8 @@ namespace skein {
 // Ids that mean something to models; -1 where a tokenizer has no such token.
 struct TokenRoles {
   int32_t pad = -1, unk = -1;
-  int32_t cls = -1, sep = -1;  // what a sample of BERT begins with, and what ends each of its
-                               // parts; RoBERTa's <s> and </s>
+  // what a sample of BERT begins with, and what ends each of its parts; RoBERTa's <s> and </s>
+  int32_t cls = -1, sep = -1;
   int32_t mask = -1;
   int32_t bos = -1, eos = -1;
 };

@@ -28,8 +28,8 @@ struct TrainerSettings {
   LearntKind kind = LearntKind::bpe;
   int64_t vocab_size = 4096;  // ids in all
   int64_t min_frequency = 2;  // pairs that occur less often are not merged
-  std::vector<std::string>
-      special{};  // the first ids; WordPiece without any takes [PAD] [UNK] [CLS] [SEP] [MASK]
+  // the first ids; WordPiece without any takes [PAD] [UNK] [CLS] [SEP] [MASK]
+  std::vector<std::string> special{};
   bool lowercase = true;          // WordPiece: lower-case text without accents
   int64_t limit_alphabet = 1000;  // WordPiece: the most characters, the rarest being left out
 };

@@ -24,8 +24,8 @@ struct TrainConfig {
   int64_t micro_batch = 1;
   bool micro_batch_open = false;  // nobody gave it: what is left of it fits the reduction groups
   uint64_t seed = 1;
-  Precision
-      precision;  // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
+  // of parameters and activations; with bf16 and f16 the optimizer keeps f32 copies
+  Precision precision;
   LossScaleConfig loss_scale;  // for f16
   int64_t max_skipped = 3;     // steps in a row without a finite gradient before the run gives up
   int64_t frozen_layers = -1;  // the embeddings and so many blocks do not learn; -1: all learns

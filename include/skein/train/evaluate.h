@@ -12,16 +12,17 @@ namespace skein {
 
 struct EvalConfig {
   int64_t windows = 0;  // of the store, evenly spread; 0: all
-  int64_t stride = 0;   // tokens a window scores, with context - stride tokens before them; 0: all
-                        // of them, without overlap
+  // tokens a window scores, with context - stride tokens before them; 0: all of them, without
+  // overlap
+  int64_t stride = 0;
 };
 
 struct Evaluation {
-  double nats = 0;      // sum over the tokens that count
-  int64_t tokens = 0;   // that count
-  int64_t bytes = 0;    // of text that these tokens stand for; 0 if unknown, and bits_per_byte() is
-                        // then to be left out
-  double loss() const;  // nats a token
+  double nats = 0;     // sum over the tokens that count
+  int64_t tokens = 0;  // that count
+  // of text that these tokens stand for; 0 if unknown, and bits_per_byte() is then to be left out
+  int64_t bytes = 0;
+  double loss() const;           // nats a token
   double perplexity() const;     // exp(loss)
   double bits_per_byte() const;  // nats / ln 2 / bytes: comparable between tokenizers
   std::string text() const;      // "loss 2.31, perplexity 10.1, 1.93 bits per byte"

@@ -29,15 +29,15 @@ struct RunState {
   // of the validations so far, at best_step (-1: none yet); and how many there were since
   double best_quality = 0;
   int64_t best_step = -1, fruitless = 0;
-  bool validation_owed = false;  // the evaluation that was due at `step` was interrupted: it is
-                                 // made before the next step
-  TaskNotes notes{};             // of the task
-  std::string imported;  // what skein-convert keeps of the model's origin for the way back, JSON;
-                         // "" for none
+  // the evaluation that was due at `step` was interrupted: it is made before the next step
+  bool validation_owed = false;
+  TaskNotes notes{};  // of the task
+  // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
+  std::string imported;
   StoredTokenizer tokenizer{};                // the training data's
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
-  std::vector<DataFile>
-      data{};  // learnt from and judged by; token stores among them agreed with their sums
+  // learnt from and judged by; token stores among them agreed with their sums
+  std::vector<DataFile> data{};
 };
 
 // JSON, with the versions and the layout that wrote it.

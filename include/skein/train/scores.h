@@ -24,8 +24,8 @@ struct ClassScores {
   std::vector<ClassScore> classes;  // by class id
   int64_t examples = 0;
   double accuracy() const;  // also the micro F1, since every example has one class
-  double macro_f1()
-      const;  // mean F1 of the classes that occur in the truth or among the predictions
+  // mean F1 of the classes that occur in the truth or among the predictions
+  double macro_f1() const;
   double weighted_f1() const;  // mean F1 weighted by support
   // Correlation of truth and prediction as indicator vectors in [-1, 1], for any number of classes
   // (Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient",

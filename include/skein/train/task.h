@@ -38,8 +38,8 @@ struct Judged {
 struct Term {
   enum class Over { places, samples };
   std::string name;
-  Over over = Over::places;  // its mean is over the places of the global batch that count, or over
-                             // its samples
+  // its mean is over the places of the global batch that count, or over its samples
+  Over over = Over::places;
   // part of the loss; else told only, its rows having no weight in the gradient
   bool learnt = true;
 };

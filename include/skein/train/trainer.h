@@ -19,8 +19,9 @@ struct TrainResult {
   Scores validation;               // at the end; nothing without validation data
   int64_t step = 0;                // steps done in all
   bool stopped = false;            // was asked to stop before it was done
-  bool committed = false;  // its folder holds a checkpoint to go on from; of the last step, unless
-                           // nothing could be committed there
+  // its folder holds a checkpoint to go on from; of the last step, unless nothing could be
+  // committed there
+  bool committed = false;
 };
 
 // Collective over world. Goes on from the newest good checkpoint in config.run.dir, if

@@ -15,8 +15,8 @@ namespace skein {
 struct Rollout {
   std::vector<Episode> episodes;
   int64_t flat_groups = 0, groups = 0;  // where answers to a prompt are compared
-  std::vector<std::pair<std::string, std::vector<double>>>
-      sources;  // of each source of rewards its label, and each answer's score without the weight
+  // of each source of rewards its label, and each answer's score without the weight
+  std::vector<std::pair<std::string, std::vector<double>>> sources;
 };
 
 // Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the

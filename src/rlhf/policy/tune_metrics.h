@@ -29,8 +29,8 @@ class StepMeans {
 // Of an iteration; evaluations are no part of it.
 struct IterationCost {
   double generation = 0, scoring = 0, training = 0;  // seconds
-  double flops =
-      0;  // rollout_flops() and those of its steps (StepResult::flops), policy and critic
+  // rollout_flops() and those of its steps (StepResult::flops), policy and critic
+  double flops = 0;
   double seconds() const { return generation + scoring + training; }
 };
 

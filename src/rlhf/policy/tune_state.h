@@ -13,8 +13,9 @@ namespace skein {
 
 struct TuneState {
   int64_t iterations = 0;  // done
-  int64_t updates = 0;  // optimizer steps of the policy's schedule, those left out by ppo.stop_kl
-                        // or critic.warmup included
+  // optimizer steps of the policy's schedule, those left out by ppo.stop_kl or critic.warmup
+  // included
+  int64_t updates = 0;
   int64_t critic_steps = 0;
   int64_t negative_kl = 0;  // latest iterations in a row with a KL that cannot be
   double ema = 0;           // ppo.ema: with one above 0 the checkpoint holds the running mean

@@ -17,8 +17,8 @@ struct Parabola {
   double curvature = kUnknown;        // second derivative
   double half_width = kUnknown;       // of the range of x
   double centre = kUnknown;           // of the range of x
-  std::string
-      problem;  // why the vertex does not count: "two sizes", "concave", "minimum at the edge"
+  // why the vertex does not count: "two sizes", "concave", "minimum at the edge"
+  std::string problem;
 };
 Parabola fit_parabola(std::span<const Dot> dots);
 

@@ -151,8 +151,8 @@ std::string isoflop_caption(const IsoflopFit& fit) {
 using Cell = std::tuple<double, int64_t, int64_t, double>;  // parameters, width, layers, tokens
 
 struct RateCells {
-  std::map<Cell, std::map<double, std::pair<double, std::string>>>
-      lowest;  // by learning rate: loss and run
+  // by learning rate: loss and run
+  std::map<Cell, std::map<double, std::pair<double, std::string>>> lowest;
 };
 
 RateCells rate_cells(const Study& study) {

@@ -31,8 +31,8 @@ struct SplitStep {
   enum class Keep { all, matches, others };
   Kind kind;
   size_t digits = 3;  // llama3, numbers: the most numbers in a piece
-  std::shared_ptr<const SplitPattern>
-      pattern{};          // its matches and what lies between them are pieces
+  // its matches and what lies between them are pieces
+  std::shared_ptr<const SplitPattern> pattern{};
   Keep keep = Keep::all;  // pattern: which of them stay
 };
 

@@ -22,8 +22,8 @@ struct TcpJob {
   // file, which all ranks see and no other user can read (mode 0600); it replaces what an earlier
   // job has left there and removes its own once all have come. Two jobs at a time need two files.
   std::string rendezvous;
-  std::string secret =
-      "";                // "" for none, else 16 bytes or more; with a file both secrets are needed
+  // "" for none, else 16 bytes or more; with a file both secrets are needed
+  std::string secret = "";
   bool open = false;     // without a secret, let everybody in who reaches the port
   double timeout = 300;  // seconds for all ranks to come
   std::string origin = "SKEIN_RENDEZVOUS";  // where `rendezvous` was set, for errors

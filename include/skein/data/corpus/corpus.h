@@ -23,8 +23,8 @@ namespace skein {
 enum class CorpusFormat { automatic, text, jsonl };
 
 struct CorpusOptions {
-  CorpusFormat format =
-      CorpusFormat::automatic;     // by suffix: .jsonl, .ndjson and .json are JSONL, the rest text
+  // by suffix: .jsonl, .ndjson and .json are JSONL, the rest text
+  CorpusFormat format = CorpusFormat::automatic;
   std::string field = "text";      // JSONL: the key of the document
   std::string document_separator;  // text: a line of just this divides documents; "" for none
   int64_t blank_lines = 0;         // text: so many blank lines divide documents; 0 for never

@@ -28,8 +28,8 @@ struct ConllConfig {
   int64_t word = 1;                  // column of the word, from 1; from the end when negative
   int64_t tag = -1;                  // column of the tag, likewise; 0 for words without tags
   ColumnSeparator separator = ColumnSeparator::automatic;
-  std::string comment{};  // a line that begins with this, ahead of a sentence's words or among
-                          // them, is a comment; "": none
+  // a line that begins with this, ahead of a sentence's words or among them, is a comment; "": none
+  std::string comment{};
   int64_t most_line_bytes = int64_t{1} << 20;
   int64_t most_words = 100'000;  // of a sentence
 };
@@ -39,8 +39,8 @@ struct TaggedSentence {
   std::vector<std::string> tags;  // one a word; empty for words without tags
   std::vector<std::string> rows;  // the words' lines as they were read, without line breaks
   std::vector<int64_t> lines;     // their numbers, from 1
-  std::vector<std::string>
-      ahead;  // -DOCSTART- lines and comments ahead of it (those among the words included)
+  // -DOCSTART- lines and comments ahead of it (those among the words included)
+  std::vector<std::string> ahead;
   bool by_tab = false;  // whether tabs divide the columns of its file
   int64_t file = 0;     // index into ConllConfig::files
   int64_t first_line() const { return lines.front(); }

@@ -42,10 +42,10 @@ struct ConversationsConfig {
   std::vector<std::string> files{};  // "-" for stdin
   // automatic: of each file, by its first record
   ConversationKind kind = ConversationKind::automatic;
-  std::string prompt =
-      "prompt";          // key of prompts; another one than this makes records of kind prompt
-  std::string answer{};  // key of answers to prompts and instructions; "": the first of those above
-                         // that is there
+  // key of prompts; another one than this makes records of kind prompt
+  std::string prompt = "prompt";
+  // key of answers to prompts and instructions; "": the first of those above that is there
+  std::string answer{};
   InstructionForm instructions = InstructionForm::turn;
   // so many that cannot be used are left out and told of, before one is an error
   int64_t bad_records = 0;

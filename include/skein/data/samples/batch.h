@@ -9,11 +9,13 @@ namespace skein {
 struct Sequence {
   Tensor tokens;     // [B,T] i32, token ids
   Tensor positions;  // [B,T] i32, position fed to the embedding or rotation
-  Tensor segments;   // [B,T] i32, attention stays inside equal numbers: documents of a sample, or
-                     // its padding, apart. Undefined when every token may see every other.
-  Tensor types;      // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
-  Tensor lengths;    // [B] i32, tokens of each row that are no padding, which is behind them;
-                     // undefined: all are taken for such
+  // [B,T] i32, attention stays inside equal numbers: documents of a sample, or its padding, apart.
+  // Undefined when every token may see every other.
+  Tensor segments;
+  Tensor types;  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
+  // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken
+  // for such
+  Tensor lengths;
 
   int64_t size() const { return tokens.dim(0); }
   int64_t length() const { return tokens.dim(1); }
@@ -23,17 +25,17 @@ struct Sequence {
 // sample at which something is predicted: all T, unless `places` names them. Every field has a line
 // in batch_fields.h.
 struct Batch : Sequence {
-  Sequence source;     // what predictions may read besides; undefined where samples have one side
-  Tensor targets;      // [B,P] i32, the token or class to predict at each place
-  Tensor weights;      // [B,P] f32, 0 where a place does not count in the loss, else 1
-  Tensor sample_ids;   // [B] i64, number of the sample in the run's stream: the key of its dropout
-                       // masks
-  Tensor places;       // [B,P] i32, where in its sample each prediction is made, no place twice;
-                       // -1: nowhere
-  Tensor pair_labels;  // [B] i32: 1 where the second part does not follow the first; undefined: no
-                       // such task
-  Tensor values;       // [B,P] f32, the numbers to predict, of a regression
-  Tensor known;  // [B,P,n] f32, what the objective has to know of each place beside its target
+  Sequence source;  // what predictions may read besides; undefined where samples have one side
+  Tensor targets;   // [B,P] i32, the token or class to predict at each place
+  Tensor weights;   // [B,P] f32, 0 where a place does not count in the loss, else 1
+  // [B] i64, number of the sample in the run's stream: the key of its dropout masks
+  Tensor sample_ids;
+  // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
+  Tensor places;
+  // [B] i32: 1 where the second part does not follow the first; undefined: no such task
+  Tensor pair_labels;
+  Tensor values;  // [B,P] f32, the numbers to predict, of a regression
+  Tensor known;   // [B,P,n] f32, what the objective has to know of each place beside its target
   // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the
   // prediction made of each row.
   Tensor place_rows, row_places;  // [B*P], [B*T] i32

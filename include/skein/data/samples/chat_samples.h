@@ -60,8 +60,8 @@ class ChatSamples : public SampleSource {
   void fill(const Batch& batch, int64_t row, int64_t index) const;
   int64_t most_places() const;
 
-  std::vector<TemplatedChat>
-      chats_;  // each up to its last answer's end; the last token is only predicted
+  // each up to its last answer's end; the last token is only predicted
+  std::vector<TemplatedChat> chats_;
   ChatSamplesConfig config_;
   ChatCounts counts_;
   std::vector<std::vector<int64_t>> rows_;  // indices into chats_

@@ -17,8 +17,8 @@ namespace skein {
 struct DataConfig {
   std::vector<std::string> train;       // "path" or "weight:path", each a token store
   std::vector<std::string> validation;  // the same; empty: none
-  std::string tokenizer;   // of token files of other programs that do not name theirs: a path that
-                           // load_tokenizer takes
+  // of token files of other programs that do not name theirs: a path that load_tokenizer takes
+  std::string tokenizer;
   int64_t vocab_size = 0;  // theirs where no tokenizer is known; 0: it must be
   bool shuffle = true;
   bool cross_document_attention = true;  // false: attention and positions stop at document ends

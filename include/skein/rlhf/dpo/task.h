@@ -27,8 +27,8 @@ struct DpoTaskConfig {
 };
 
 struct DpoTuneConfig {
-  PretrainConfig
-      run;  // data.train and data.validation name files of preferences; checkpoint.load the policy
+  // data.train and data.validation name files of preferences; checkpoint.load the policy
+  PretrainConfig run;
   DpoTaskConfig task;
 };
 

@@ -57,9 +57,9 @@ struct OraclePrompt {
 };
 
 struct OracleReward {
-  std::string text;             // as the file says it: "palindrome shortest=3"
-  std::vector<double> scores;   // of each response by its number, before `unended` is applied: what
-                                // a source of rewards gives
+  std::string text;  // as the file says it: "palindrome shortest=3"
+  // of each response by its number, before `unended` is applied: what a source of rewards gives
+  std::vector<double> scores;
   std::vector<double> rewards;  // the same after it: what J is about. Not all equal.
   std::vector<double> betas;
   double closed = 0;  // the least share of the gap
@@ -70,8 +70,8 @@ struct OracleLanguage {
   std::string origin;                 // the file, for messages
   std::vector<std::string> alphabet;  // k names
   std::string end, separator, pad;
-  std::vector<double>
-      initial;  // [k + 1]: of each symbol, then of the end; empty where nothing is drawn from it
+  // [k + 1]: of each symbol, then of the end; empty where nothing is drawn from it
+  std::vector<double> initial;
   std::vector<std::vector<double>> transitions;  // [k][k + 1], likewise
   std::vector<OraclePrompt> prompts;
   ResponseTree responses{1, 1};

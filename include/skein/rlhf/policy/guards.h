@@ -11,9 +11,10 @@ namespace skein {
 
 struct KlFinding {
   double mean = 0;
-  double error = 0;   // standard error of the mean
-  double hidden = 0;  // how far below 0 the mean may be because of answers that happened not to be
-                      // drawn, which no standard error knows of
+  double error = 0;  // standard error of the mean
+  // how far below 0 the mean may be because of answers that happened not to be drawn, which no
+  // standard error knows of
+  double hidden = 0;
   // A KL is never below 0; chance alone hardly takes its estimate so far.
   bool impossible() const { return mean < -3 * error && mean < -hidden && mean < -1e-6; }
 };

@@ -32,15 +32,15 @@ struct Tuning {
   RewardMixture& rewards;
   CheckpointInfo start;  // the policy to begin from; always the reference
   const Tokenizer& tokenizer;
-  int32_t end = -1;                 // the token that ends an answer
-  std::vector<int64_t> banned{};    // ids that are never sampled, and that neither policy nor
-                                    // reference gives any probability
+  int32_t end = -1;  // the token that ends an answer
+  // ids that are never sampled, and that neither policy nor reference gives any probability
+  std::vector<int64_t> banned{};
   StoredTemplate chat{};            // for the checkpoint's notes
   InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
-  std::function<std::string(const std::vector<int32_t>&)>
-      answer_text{};  // what an answer's tokens say; null: all they decode to
-  std::map<std::string, std::string> settings{};  // what else learning hangs on, by name, for the
-                                                  // checkpoint to remember beside the options
+  // what an answer's tokens say; null: all they decode to
+  std::function<std::string(const std::vector<int32_t>&)> answer_text{};
+  // what else learning hangs on, by name, for the checkpoint to remember beside the options
+  std::map<std::string, std::string> settings{};
   // refuses to go on with settings other than it began with, instead of telling them
   bool settings_stay = false;
   const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none

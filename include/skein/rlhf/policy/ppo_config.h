@@ -32,9 +32,9 @@ struct PpoConfig {
   Aggregation aggregation = Aggregation::token_mean;
   // of the policy's weights, kept beside them: so much of it stays at each step; 0: none
   double ema = 0;
-  double stop_kl = 0;  // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5
-                       // times this; 0: never
-  int64_t shown = 1;   // answers shown at each progress line
+  // the rest of an iteration's epochs is left out once approx_kl is beyond 1.5 times this; 0: never
+  double stop_kl = 0;
+  int64_t shown = 1;           // answers shown at each progress line
   bool save_rollouts = false;  // all answers with their scores in run.dir/rollouts.jsonl
 
   int64_t answers_each() const { return answers ? answers : algorithm == Algorithm::ppo ? 1 : 4; }
@@ -44,8 +44,9 @@ struct PpoConfig {
 struct CriticConfig {
   enum class Kind { separate, shared };
   Kind kind = Kind::separate;
-  std::string load;    // checkpoint of a reward model or a critic to begin from; "": the policy's
-                       // weights, with a new head of zeros
+  // checkpoint of a reward model or a critic to begin from; "": the policy's weights, with a new
+  // head of zeros
+  std::string load;
   double lr = 0;       // 0: lr.lr
   int64_t warmup = 0;  // iterations in which the policy does not learn
   ValueRules rules;
@@ -61,8 +62,9 @@ struct PtxConfig {
 };
 
 struct TuneConfig {
-  PretrainConfig run;  // its checkpoint.load is the policy to begin from, and the reference;
-                       // train.global_batch a minibatch
+  // its checkpoint.load is the policy to begin from, and the reference; train.global_batch a
+  // minibatch
+  PretrainConfig run;
   PpoConfig ppo;
   PtxConfig ptx;
   CriticConfig critic;

@@ -39,9 +39,9 @@ struct PreferenceReport {
   double slope = 0;
   double longer = 0;  // accuracy of "the longer one is better", in tokens, a tie counting half
   std::vector<PairBin> by_confidence;  // ten bins of [0.5, 1]
-  std::vector<PairBin> by_length;  // up to five bins, alike in size, by tokens of the better answer
-                                   // less those of the worse
-  int64_t choices = 0;             // prompts with a best answer
+  // up to five bins, alike in size, by tokens of the better answer less those of the worse
+  std::vector<PairBin> by_length;
+  int64_t choices = 0;  // prompts with a best answer
   double choice_accuracy = 0;
   int64_t scored = 0;  // answers with a score
   double squared_error = 0, pearson = 0, spearman = 0;

@@ -24,8 +24,8 @@ namespace skein {
 struct RewardHead {
   StoredTemplate chat_template = {};  // none for encoders
   int64_t length = 0;                 // tokens of the longest sequence
-  double mean = 0, deviation = 1;     // of the raw scores of reference answers; a score is told as
-                                      // (raw - mean) / deviation
+  // of the raw scores of reference answers; a score is told as (raw - mean) / deviation
+  double mean = 0, deviation = 1;
   ops::PreferenceLossConfig loss = {};  // that it learnt by
 };
 

@@ -16,8 +16,9 @@
 namespace skein {
 
 struct RewardTaskConfig {
-  std::string chat_template;  // as ChatTemplate has them; "": the checkpoint's, else plain for
-                              // dialogues and none for single texts
+  // as ChatTemplate has them; "": the checkpoint's, else plain for dialogues and none for single
+  // texts
+  std::string chat_template;
   PreferenceLayout layout = PreferenceLayout::automatic;
   Diverging diverging = Diverging::drop;
   LongPrompts long_prompts = LongPrompts::cut;
@@ -25,9 +26,9 @@ struct RewardTaskConfig {
   int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
   ops::PreferenceLossConfig loss;
   double epochs = 1;
-  std::vector<std::string> reference{};  // files of prompts with good answers; empty: the better
-                                         // answers of the training data
-  int64_t reference_samples = 256;       // of them, evenly spread; 0: scores are told as they are
+  // files of prompts with good answers; empty: the better answers of the training data
+  std::vector<std::string> reference{};
+  int64_t reference_samples = 256;  // of them, evenly spread; 0: scores are told as they are
 };
 
 struct RewardConfig {

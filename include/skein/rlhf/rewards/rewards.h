@@ -99,8 +99,8 @@ class RewardMixture : public RewardSource {
  public:
   struct Part {
     double weight = 1;
-    std::string
-        label;  // kind of the reward; with _2, _3, ... behind it where an earlier part has it
+    // kind of the reward; with _2, _3, ... behind it where an earlier part has it
+    std::string label;
     std::unique_ptr<RewardSource> source;
   };
   explicit RewardMixture(std::vector<Part> parts);

@@ -25,8 +25,9 @@ struct Interval {
 
 // What shows that a minimum was found.
 struct Convergence {
-  double gradient_norm = kUnknown;  // at the end, of the objective over centred logarithms; least
-                                    // absolutes: smoothed over the last delta
+  // at the end, of the objective over centred logarithms; least absolutes: smoothed over the last
+  // delta
+  double gradient_norm = kUnknown;
   int64_t starts = 0;
   double best_share = kUnknown;  // of starts that came within 0.1% of the best objective
   // of the Hessian; for least absolutes, which have none, of Gauss-Newton's matrix
@@ -45,9 +46,10 @@ struct Convergence {
 enum class LossKind { huber, absolute, squared };
 struct ParametricOptions {
   LossKind kind = LossKind::huber;
-  double delta = 1e-3;       // of Huber's
-  bool every_start = false;  // all 4,500 starts of the paper, instead of the best of a scored grid;
-                             // read by fit_chinchilla alone
+  double delta = 1e-3;  // of Huber's
+  // all 4,500 starts of the paper, instead of the best of a scored grid; read by fit_chinchilla
+  // alone
+  bool every_start = false;
   int64_t resamples = 4000;  // of the bootstrap over clusters; 0: no intervals
   uint64_t seed = 42;
   int threads = 0;  // 0: as many as OMP_NUM_THREADS says, else all of this machine
@@ -102,8 +104,8 @@ struct OffsetPowerFit {
   OffsetPowerLaw law;
   Convergence convergence;
   Interval e, k, p;
-  std::vector<OffsetPowerLaw>
-      draws;                 // of the bootstrap, those that converged with a positive exponent
+  // of the bootstrap, those that converged with a positive exponent
+  std::vector<OffsetPowerLaw> draws;
   int64_t failed_draws = 0;  // the others
 };
 // Of residuals of ln y. A usage error below 4 different x, or where all y are one.
@@ -163,8 +165,8 @@ struct HeldOut {
   std::string law;           // "E + A/N^alpha + B/D^beta"
   double budget = kUnknown;  // smallest C that was held out
   int64_t fitted = 0, held_out = 0;
-  double mean_error = kUnknown, worst_error = kUnknown;  // of ln L, predicted less measured: the
-                                                         // mean with its sign, the largest by size
+  // of ln L, predicted less measured: the mean with its sign, the largest by size
+  double mean_error = kUnknown, worst_error = kUnknown;
   bool converged = false;
   std::string problem;
 };

@@ -20,8 +20,8 @@ struct IsoflopBudget {
   // Vertices of approach 3's law at these very sizes and tokens, over the law's own optimum, less
   // 1; unknown without that fit.
   double n_bias = kUnknown, d_bias = kUnknown;
-  std::string problem;  // why it has no vertex that counts: "minimum beyond the largest size",
-                        // "concave", "two sizes"
+  // why it has no vertex that counts: "minimum beyond the largest size", "concave", "two sizes"
+  std::string problem;
 };
 
 // All but fewest_runs are of approach 1, too.
@@ -35,10 +35,10 @@ struct IsoflopOptions {
 
 struct IsoflopFit {
   std::vector<IsoflopBudget> budgets;
-  PowerFit n_of_c, d_of_c;          // through the vertices that count
-  PowerFit loss_of_c;               // without an offset, within the budgets alone
-  OffsetPowerFit offset_loss_of_c;  // E + k C^-p by Huber's loss of ln L; where it is none, its
-                                    // convergence says why
+  PowerFit n_of_c, d_of_c;  // through the vertices that count
+  PowerFit loss_of_c;       // without an offset, within the budgets alone
+  // E + k C^-p by Huber's loss of ln L; where it is none, its convergence says why
+  OffsetPowerFit offset_loss_of_c;
   int64_t resamples = 0, failed_draws = 0;  // in which fewer than 3 budgets kept a minimum
   std::string problem;  // why there is no fit: "fewer than 3 budgets with a minimum inside"
   bool valid() const { return problem.empty(); }
@@ -73,8 +73,8 @@ struct EnvelopeFit {
   PowerFit n_of_c, d_of_c, loss_of_c;
   OffsetPowerFit offset_loss_of_c;  // through at most 64 points of the envelope, evenly chosen
   bool from_curves = false;
-  int64_t without_curves =
-      0;                // runs, where the others have them: one such, and all go by last points
+  // runs, where the others have them: one such, and all go by last points
+  int64_t without_curves = 0;
   int64_t budgets = 0;  // that were looked at; those of `envelope` are the ones that count
   int64_t resamples = 0, failed_draws = 0;
   std::string problem;  // why there is no fit

@@ -71,11 +71,11 @@ double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns
 struct SecondOrder {
   double value = 0;
   Unknowns gradient{};
-  UnknownsSquared hessian{};   // exact, where the criterion has one
-  UnknownsSquared majorant{};  // positive semidefinite: of the parabolas above (Gauss-Newton with
-                               // Huber's weights)
-  double pull = 0;             // sum of the sizes of what adds up to the gradient
-  double rounding = 0;         // what of the gradient may be rounding
+  UnknownsSquared hessian{};  // exact, where the criterion has one
+  // positive semidefinite: of the parabolas above (Gauss-Newton with Huber's weights)
+  UnknownsSquared majorant{};
+  double pull = 0;      // sum of the sizes of what adds up to the gradient
+  double rounding = 0;  // what of the gradient may be rounding
 };
 SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const Unknowns& at);
 

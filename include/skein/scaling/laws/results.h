@@ -63,8 +63,9 @@ struct ScalingTable {
   std::string path;
   std::vector<ScalingRun> runs;       // in the order of the file
   std::vector<std::string> warnings;  // what was odd, with lines
-  Settings settings = {};  // of a sweep: those that all its runs share, and sweep.lr_rule,
-                           // lr_factor, base_width and batch_rule; empty: not known
+  // of a sweep: those that all its runs share, and sweep.lr_rule, lr_factor, base_width and
+  // batch_rule; empty: not known
+  Settings settings = {};
 };
 
 // N or C of a run under a convention; kUnknown where the table does not say.
@@ -122,8 +123,9 @@ ScalingTable read_table(const std::string& path, const TableOptions& options = {
 struct ExclusionRules {
   int64_t highest_losses = 0;  // those with a loss not below the highest so many
   double least_tokens = 0;     // those trained on fewer tokens
-  bool best_settings = true;   // of a model and its tokens only the learning rate and batch size
-                               // with the lowest mean loss over seeds
+  // of a model and its tokens only the learning rate and batch size with the lowest mean loss over
+  // seeds
+  bool best_settings = true;
 };
 void exclude(ScalingTable& table, const ExclusionRules& rules);
 

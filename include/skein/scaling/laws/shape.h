@@ -14,8 +14,9 @@ struct ShapeRule {
   double aspect = 64;   // width / layers aimed at
   int64_t least_heads = 1;
   int64_t most_layers = 128;
-  int64_t heads_together = 1;  // heads are its multiples, and key heads as far as their share of
-                               // the heads goes, so that as many ranks can divide both
+  // heads are its multiples, and key heads as far as their share of the heads goes, so that as many
+  // ranks can divide both
+  int64_t heads_together = 1;
 };
 
 // `base` with the layers, width and heads whose blocks have about `block_parameters` learned

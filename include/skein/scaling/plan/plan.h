@@ -21,13 +21,13 @@ struct Machine {
   int64_t per_host = 8;  // devices that share a host: the most tensor-parallel ranks
   double peak = 0;       // FLOP/s
   double share = 0.4;    // of the peak that model FLOPs are expected to reach
-  double share_low = 0, share_high = 0;  // the range that run time is told for; 0: three quarters
-                                         // and five quarters of share
-  double memory = 0;                     // GiB
-  double price = 0;                      // an hour, in any currency
-  double watts = 0;                      // while at work
-  double pue = 1;                        // energy of the whole building over that of the devices
-  double carbon = 0;                     // g CO2 of a kWh
+  // the range that run time is told for; 0: three quarters and five quarters of share
+  double share_low = 0, share_high = 0;
+  double memory = 0;  // GiB
+  double price = 0;   // an hour, in any currency
+  double watts = 0;   // while at work
+  double pue = 1;     // energy of the whole building over that of the devices
+  double carbon = 0;  // g CO2 of a kWh
   DeviceKind device = DeviceKind::cuda;
 
   double low() const { return share_low > 0 ? share_low : 0.75 * share; }
@@ -79,10 +79,11 @@ PlanLaw fitted_plan_law(const std::string& path);
 double kaplan_loss(double blocks, double flops);
 
 struct PlanOptions {
-  std::string budget_text;  // what a user says of either: "1e22", "5e20 FLOPs", "5000h", "5000
-                            // GPU-hours", "200 GPU-days"; "": what stands below
-  double budget = 0;        // FLOPs
-  double gpu_hours = 0;     // or hours of devices at the machine's share of its peak
+  // what a user says of either: "1e22", "5e20 FLOPs", "5000h", "5000 GPU-hours", "200 GPU-days";
+  // "": what stands below
+  std::string budget_text;
+  double budget = 0;     // FLOPs
+  double gpu_hours = 0;  // or hours of devices at the machine's share of its peak
   std::string law = "chinchilla-replication";
   std::string fit;  // JSON of `skein fit` in place of law
   // that there are; more than that are seen again (Muennighoff et al., 2023); 0: enough
@@ -91,9 +92,10 @@ struct PlanOptions {
   // them where they differ, else by their own rule. "": fit where it knows one, else step_law.
   std::string lr_rule, batch_rule;
   int64_t d_head = 0;  // 0: 128 from 4e8 parameters on, 64 from 1e7, 32 from 1e6, else 16
-  double aspect = 0;   // width / layers; 0: 100 from 4e8 parameters on, else 64 (as the models of
-                       // Hoffmann et al., 2022, table A9)
-  ModelConfig model;   // all but layers, width and heads
+  // width / layers; 0: 100 from 4e8 parameters on, else 64 (as the models of Hoffmann et al., 2022,
+  // table A9)
+  double aspect = 0;
+  ModelConfig model;  // all but layers, width and heads
   Machine machine;
 };
 // Decoders of today: rotary positions, RMS norms, no biases, 32,000 tokens, 2,048 of them in a
@@ -115,9 +117,10 @@ struct Proposal {
   ModelCounts counts;
   double n = kUnknown;                         // as the law counts
   double tokens = kUnknown, flops = kUnknown;  // unknown: no number of tokens will do
-  Interval tokens_needed;  // over the law's draws, where the tokens follow from a loss; low or high
-                           // unknown: not in a thousand times the tokens
-  double epochs = 1;       // passes over the unique tokens
+  // over the law's draws, where the tokens follow from a loss; low or high unknown: not in a
+  // thousand times the tokens
+  Interval tokens_needed;
+  double epochs = 1;  // passes over the unique tokens
   Interval loss;
   Interval penalty;  // its loss less that of the proposal
   Cost cost;
@@ -148,10 +151,10 @@ struct LawOptimum {
 struct Plan {
   PlanOptions options;  // rules named
   PlanLaw law;
-  double flops = 0;                                // the budget
-  double beyond = kUnknown;                        // over the largest run that was fitted
-  Interval best_n, best_d, best_ratio, best_loss;  // of the law in its own counts, without a look
-                                                   // at shapes or at how many tokens there are
+  double flops = 0;          // the budget
+  double beyond = kUnknown;  // over the largest run that was fitted
+  // of the law in its own counts, without a look at shapes or at how many tokens there are
+  Interval best_n, best_d, best_ratio, best_loss;
   Proposal proposal;
   // 1/4, 1/2, 2 and 4 times the parameters: for the same FLOPs; trained until the loss is the
   // proposal's (the predicted one, and in each draw of the law that draw's); on the same tokens.

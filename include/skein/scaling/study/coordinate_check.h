@@ -12,10 +12,10 @@ namespace skein {
 struct CoordinateLayer {
   std::string name;    // "embedding", "block.0", "logits"
   bool grows = false;  // with the width after the last step, or no finite number
-  std::vector<double>
-      exponents;  // by step, from before the first: of growth with the width; unknown: not finite
-  std::vector<std::vector<double>>
-      sizes;  // by step and width: mean |activation|; unknown: not finite
+  // by step, from before the first: of growth with the width; unknown: not finite
+  std::vector<double> exponents;
+  // by step and width: mean |activation|; unknown: not finite
+  std::vector<std::vector<double>> sizes;
 };
 
 struct CoordinateCheck {

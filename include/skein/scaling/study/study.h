@@ -88,9 +88,9 @@ struct Study {
   ScalingTable table;
   std::string problem;  // why nothing is fitted; "": something is
   ConventionStudy main;
-  std::vector<ConventionStudy> others;           // exponents alone: 200 resamples
-  std::optional<ConventionStudy> with_excluded;  // the main one with the runs that rules exclude
-                                                 // put back: 200 resamples; none: no such runs
+  std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
+  // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
+  std::optional<ConventionStudy> with_excluded;
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
   // the largest N, and over C the lowest loss of each budget; none: see the problems below. The

@@ -16,9 +16,9 @@ struct ChatDataConfig {
   std::string form{};  // as ChatTemplate's spec; "": the checkpoint's, else plain
   ConversationKind kind = ConversationKind::automatic;
   std::string prompt = "prompt", answer{};  // keys
-  std::optional<InstructionForm>
-      instructions{};  // none: the checkpoint's, else under Alpaca's headings where the template is
-                       // "none", else as a turn
+  // none: the checkpoint's, else under Alpaca's headings where the template is "none", else as a
+  // turn
+  std::optional<InstructionForm> instructions{};
   int64_t bad_records = 0;  // see ConversationsConfig
 };
 
@@ -29,8 +29,8 @@ void bind_records(Options& options, ChatDataConfig& config);
 
 // How a model was taught instructions, as the notes of its checkpoint say.
 struct InstructionNotes {
-  std::optional<InstructionForm>
-      form{};  // of records that are instructions; none where nothing is said
+  // of records that are instructions; none where nothing is said
+  std::optional<InstructionForm> form{};
   // all that it learnt were such records, so a text that stands for itself is one, too
   bool alone = false;
 };

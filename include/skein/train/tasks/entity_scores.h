@@ -22,8 +22,8 @@ using TagSequences = std::vector<std::vector<std::string>>;  // a sentence each,
 
 struct EntityScores {
   ClassScore all;  // the micro average
-  std::map<std::string, ClassScore>
-      types;                   // those in the truth or among the predictions, in byte order
+  // those in the truth or among the predictions, in byte order
+  std::map<std::string, ClassScore> types;
   double macro_f1() const;     // mean F1 of the types
   double weighted_f1() const;  // mean F1 weighted by support
 };

@@ -20,8 +20,8 @@ void bind(Options& options, ChatEvalConfig& config);
 
 struct ChatEvaluation {
   const ChatEvalConfig& config;
-  Options&
-      options;  // that config is bound to: rows that were not asked for are those of the training
+  // that config is bound to: rows that were not asked for are those of the training
+  Options& options;
   const std::vector<std::string>& files;
   const TrainedModel& source;
   const ParallelConfig& parallel;

@@ -16,8 +16,8 @@ struct LabelTaskConfig {
   LabelKind kind = LabelKind::classify;
   LabelColumns columns;
   LabelMetric metric = LabelMetric::automatic;
-  std::vector<std::string>
-      labels{};  // in the order of their ids; empty: those of the training data, in byte order
+  // in the order of their ids; empty: those of the training data, in byte order
+  std::vector<std::string> labels{};
   std::string separator = "\n";
   int64_t length = 0;  // tokens of the longest sample; 0: model.context, at most 128
   double epochs = 3;

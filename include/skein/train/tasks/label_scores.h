@@ -12,9 +12,9 @@ namespace skein {
 
 // The model's numbers for every place of every sample.
 struct LabelAnswers {
-  Tensor scores;    // [samples,P,outputs] f32
-  double loss = 0;  // mean over the places that count, nats, or of squares of a regression; 0 where
-                    // nothing is known
+  Tensor scores;  // [samples,P,outputs] f32
+  // mean over the places that count, nats, or of squares of a regression; 0 where nothing is known
+  double loss = 0;
 
   const float* at(int64_t sample, int64_t place) const {
     return scores.data<float>() + (sample * scores.dim(1) + place) * scores.dim(2);
