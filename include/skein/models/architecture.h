@@ -13,7 +13,7 @@ namespace skein {
 class Architecture {
  public:
   virtual ~Architecture() = default;
-  // The word of model.architecture, and what stands for it in --help.
+  // The value of the option model.architecture that means it, and what --help says of that value.
   virtual std::string_view name() const = 0;
   virtual std::string_view help() const = 0;
 
@@ -21,31 +21,35 @@ class Architecture {
   virtual void bind(Options& options, ModelConfig& config) const = 0;
   // Writes out what its options mean where they are not given (ModelConfig::written_out).
   virtual void write_out(ModelConfig&) const {}
-  // Usage errors for what a model of it cannot be, beside those that hold for all.
+  // Throws usage errors for options that no model of it can have, beside the checks that hold for
+  // all models.
   virtual void check(const ModelConfig& config) const = 0;
-  // Usage errors for options of its own where the model is of another architecture.
+  // Throws usage errors where options of its own are given and the model is of another
+  // architecture.
   virtual void check_unused(const ModelConfig&) const {}
-  // The tensors join `parameters`, which outlives the piece.
+  // Makes a piece of such a model. Its tensors are added to `parameters`, which outlives the piece.
   virtual std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                        bool sequence_parallel, Parameters& parameters) const = 0;
-  // At how many places something is predicted, for each token of a sample: what its FLOPs count.
+  // How many places are predicted on for each token of a sample; the FLOPs of the head are counted
+  // by it.
   virtual double places_per_token(const ModelConfig& config) const = 0;
 
-  // Each token sees those after it, too: a text stands between the tokenizer's marks, and what is
-  // said of it is said at its beginning.
+  // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
+  // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;
-  // Gives logits for the token after the last.
+  // Whether it gives logits for the token after the last one.
   virtual bool continues_text(const ModelConfig&) const { return false; }
-  // Gives logits for tokens that are hidden from it.
+  // Whether it gives logits for tokens that are masked.
   virtual bool fills_masks(const ModelConfig&) const { return false; }
-  // Says whether the second part of a text follows the first.
+  // Whether it can tell if the second part of a text follows the first.
   virtual bool judges_pairs(const ModelConfig&) const { return false; }
-  // What it is where it does not continue text: "an encoder".
+  // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 
-  // Has the model end in `labels` numbers a sequence or a token.
+  // Changes the config so that the model ends in `labels` numbers for each sequence or token.
   virtual void begin_labels(ModelConfig& config, Head head, int64_t labels) const;
-  // Has it give a number for each token beside its logits, or not. A usage error where it cannot.
+  // Changes the config so that the model gives a number for each token beside its logits, or gives
+  // none. A usage error where it cannot.
   virtual void give_values(ModelConfig& config, bool values) const;
 };
 

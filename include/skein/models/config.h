@@ -16,8 +16,7 @@ using kernels::RopeScaling;
 // What the last piece ends in: logits over the vocabulary, or `labels` numbers for a sequence or
 // for each of its tokens.
 enum class Head { vocabulary, sequence, token };
-// What is made of a text's last hidden states where one vector has to stand for it. Padding does
-// not enter.
+// How the last hidden states of a text become one vector that stands for it. Padding is left out.
 enum class Pool { mean, first, last };
 
 struct ModelConfig {
@@ -76,7 +75,8 @@ struct ModelConfig {
   }
   // What q.k is multiplied by.
   double attention_scale() const;
-  // The same model with the sizes above in place of 0, and what its own options mean written out.
+  // The same model with the sizes above in place of 0, and with the values that its own options
+  // stand for.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.
   int64_t parameters() const;
@@ -87,8 +87,8 @@ kernels::RotaryWaves rotary_waves(const ModelConfig& config);
 
 // Binds every field under section "model".
 void bind(Options& options, ModelConfig& config);
-// Usage errors for sizes that cannot be, alone or with `tensor_parallel` shards: both values and
-// what to change.
+// Throws usage errors for sizes that are impossible, by themselves or with `tensor_parallel`
+// shards. They name both values and what to change.
 void check(const ModelConfig& config, int tensor_parallel, bool sequence_parallel);
 
 }  // namespace skein

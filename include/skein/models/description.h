@@ -1,4 +1,4 @@
-// A model's tensors as they would be: names and shapes without the memory.
+// Describes the tensors of a model, their names and shapes, without memory for them.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace skein {
 
-// By name, as a checkpoint holds them. A second use of a tensor (a tied head) is none of its own.
+// By name, as a checkpoint holds them. A further use of a tensor (a tied head) is not listed.
 using TensorShapes = std::map<std::string, std::vector<int64_t>>;
 
-// All of it in one piece.
+// The piece that is the whole model.
 ModelPiece whole_piece(const ModelConfig& config);
-// `parameters`, of the whole tensors or of a shard, receive the tensors of that piece.
+// Adds the piece's tensors to `parameters`, which are of whole tensors or of a shard of each.
 void describe(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
-// Of the whole model's piece.
+// The shapes of the whole tensors of a piece.
 TensorShapes tensor_shapes(const ModelConfig& config, const ModelPiece& piece);
 
 }  // namespace skein

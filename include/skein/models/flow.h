@@ -17,7 +17,7 @@ class Flow {
   Flow(Var one) { all_.push_back(std::move(one)); }
   explicit Flow(std::vector<Var> all) : all_(std::move(all)) {}
 
-  // Of one tensor.
+  // The tensor of a flow that has one only.
   const Var& only() const {
     SKEIN_CHECK_EQ(all_.size(), size_t{1});
     return all_.front();

@@ -11,9 +11,9 @@ namespace skein {
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  // Of the last piece's result: rows [B*P,C] for the batch's places.
+  // Makes rows [B*P,C], one for each place of the batch, of the last piece's result.
   virtual Var rows(const Var& output, const Pass& pass) const = 0;
-  // [V/t,C], and [V/t] or null.
+  // The weight [V/t,C], and its bias [V/t] or null.
   virtual const Parameter& head() const = 0;
   virtual const Parameter* head_bias() const { return nullptr; }
 

@@ -30,10 +30,11 @@ class Model {
   // Returns what the next piece reads, or, from the last piece, the one tensor its objective works
   // on.
   virtual Flow forward(const Flow& flow, const Pass& pass) const = 0;
-  // Of each tensor that enters this piece, where it is not the first.
+  // The shape of each tensor that enters this piece; never asked of the first piece.
   virtual std::vector<Shape> flow_shapes(const Pass& pass) const = 0;
 
-  // Of the last piece: what it can do, null for what it cannot, and what it learns by itself.
+  // Of the last piece: what it can do, null for what it cannot, and what it learns where no task
+  // says otherwise.
   virtual const Predictor* predictor() const { return nullptr; }
   virtual const Scorer* scorer() const { return nullptr; }
   virtual const ValueHead* value_head() const { return nullptr; }
@@ -42,29 +43,31 @@ class Model {
 
 // A pass that ends in losses.
 struct LossPass : Pass {
-  // [B*T] on the device: made by whoever runs the pass; undefined: from the batch and loss_scale
+  // [B*T] on the device, where whoever runs the pass has made them; undefined: the objective makes
+  // them of the batch's weights and loss_scale
   Tensor row_weights = {};
-  double loss_scale = 1;    // of the weight in the total loss of every place that is predicted,
-  double sample_scale = 1;  // and of every sample, where samples are judged beside them
+  double loss_scale = 1;    // factor of the weight that a place has in the total loss
+  double sample_scale = 1;  // the same of a sample, where samples are judged too
 };
 
 // Losses of a micro-batch, before weighting.
 struct Losses {
   Var rows;                     // [N] in the accumulator type: the rows of all terms, end to end
-  Tensor row_weights;           // [N] of rows' type: the gradient of rows in the total
+  Tensor row_weights;           // [N] of rows' type: the derivative of the total by each row
   std::vector<Tensor> weights;  // of each term [B,P] f32: 0 where a row does not count
 };
 
-// weights [B,P] times scale, as [B*P] in the type of gradients of `like`, where `like` is.
+// Returns weights [B,P] times scale as [B*P], in the type that gradients of `like` have, on its
+// device.
 Tensor row_weights_of(const Tensor& weights, double scale, const Tensor& like);
 
 class Objective {
  public:
   virtual ~Objective() = default;
-  // output: the last piece's result. Rows of the first term, over places of the batch, weigh
-  // pass.loss_scale; those of a second, over its samples, pass.sample_scale.
+  // output: the last piece's result. The rows of a term over places are weighed by pass.loss_scale,
+  // those of a term over samples by pass.sample_scale.
   virtual Losses losses(const Var& output, const LossPass& pass) const = 0;
-  // What the model says instead, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32.
+  // What the model answers, for each term, on the host: ids [B,P] i32, or numbers [B,P,n] f32.
   // Collective over pass.tp.
   virtual std::vector<Tensor> answers(const Var& output, const Pass& pass) const = 0;
 };

@@ -7,9 +7,9 @@
 
 namespace skein {
 
-// At most one value of each type: a struct that the architecture's folder defines. A value stays
-// where it is for as long as this lives, also when another OwnOptions is assigned, so that Options
-// may be bound to its fields.
+// Holds at most one value of each type; the types are structs that the architectures' folders
+// define. A value keeps its address for as long as this lives, also when another OwnOptions is
+// assigned, so that Options may be bound to its fields.
 class OwnOptions {
  public:
   OwnOptions() = default;
@@ -27,7 +27,8 @@ class OwnOptions {
     return *this;
   }
 
-  // A T as it begins where nobody has asked for one to be changed.
+  // The value of type T; a default T where none is held, which is made when somebody asks for it to
+  // change it.
   template <class T>
   const T& get() const {
     static const T begins{};

@@ -1,4 +1,4 @@
-// What a model makes of a whole text: one vector out of its last hidden states.
+// One vector for a whole text, made of the model's last hidden states.
 #pragma once
 
 #include "skein/models/config.h"
@@ -6,9 +6,9 @@
 
 namespace skein {
 
-// In place of a model's own objective: its answers are vectors [B,1,C] f32, its losses 0. Padding
-// does not enter: of encoders it is what batch.segments say, of decoders what lies behind the
-// sample's place.
+// It takes the place of a model's own objective: its answers are the vectors [B,1,C] f32, its
+// losses are 0. Padding is left out: in encoders batch.segments say which tokens are padding, in
+// decoders it is all that lies behind the sample's place.
 class Pooled : public Objective {
  public:
   explicit Pooled(Pool pool) : pool_(pool) {}

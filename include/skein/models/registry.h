@@ -1,4 +1,4 @@
-// The architectures there are.
+// The list of all architectures. A new one is a folder of models/ and an entry in registry.cpp.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@ namespace skein {
 
 class Architecture;
 
-// The first is the one of a model that names none.
+// A model that names none has the first.
 std::span<const Architecture* const> architectures();
 
 }  // namespace skein

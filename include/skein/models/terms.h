@@ -20,14 +20,15 @@ class LossTerm {
   virtual ~LossTerm() = default;
   // output: the last piece's result.
   virtual TermLosses losses(const Var& output, const LossPass& pass) const = 0;
-  // What the model says instead, on the host; undefined where the batch has nothing for it.
-  // Collective over pass.tp.
+  // What the model answers, on the host; undefined where the batch has nothing for it. Collective
+  // over pass.tp.
   virtual Tensor answers(const Var& output, const Pass& pass) const = 0;
 };
 
 class SumOfTerms : public Objective {
  public:
-  // At least one. Which of them a batch has nothing for is the same for all batches of a run.
+  // There is at least one. A term for which one batch of a run has nothing has nothing in all of
+  // them.
   explicit SumOfTerms(std::vector<std::unique_ptr<LossTerm>> terms) : terms_(std::move(terms)) {}
   explicit SumOfTerms(std::unique_ptr<LossTerm> term) { terms_.push_back(std::move(term)); }
   Losses losses(const Var& output, const LossPass& pass) const override;
@@ -61,7 +62,7 @@ class LabelTerm : public LossTerm {
   const Scorer& scorer_;
 };
 
-// The mean of either alone.
+// Objectives of one term each: the mean over tokens, and the mean over labels.
 std::unique_ptr<Objective> token_objective(const Predictor& predictor);
 std::unique_ptr<Objective> label_objective(const Scorer& scorer);
 

@@ -14,12 +14,13 @@ class Trunk {
   // parameters outlives the trunk and receives its tensors.
   Trunk(const ModelConfig& config, const ModelPiece& piece, bool sequence_parallel,
         Parameters& parameters);
-  // Hidden states [B,T,C], [B,T/t,C] under sequence parallelism, from those of the piece before.
+  // Makes hidden states [B,T,C], under sequence parallelism [B,T/t,C], of those of the piece
+  // before; the first piece looks up pass.batch->tokens.
   Var operator()(const Flow& flow, const Pass& pass) const;
-  // Of one tensor: these hidden states.
+  // The shapes of a flow of one tensor, these hidden states.
   std::vector<Shape> flow_shapes(const Pass& pass) const;
-  // The pass as this model carries it out: without sequence parallelism where there is nobody to
-  // share with.
+  // The pass as this model carries it out: without sequence parallelism where the model has one
+  // shard only.
   Pass carried_out(const Pass& pass) const;
   NormSpec norm_spec(const char* name) const;
 

@@ -1,6 +1,6 @@
-// What layers hold, keep and compute, asked of Parameters that describe them: they need no memory
-// for it. Tensors say what they are multiplied with; what a layer does beside its products with
-// them, it records when it is made.
+// What layers hold, keep and compute. It is asked of Parameters that describe the layers and need
+// no memory for it. Each tensor says what it is multiplied with; what a layer does beside these
+// products, the layer records when it is made.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,13 @@ struct Costs {
   std::vector<KeptCost> kept;
 };
 
-// Learned numbers in whole tensors, of those that are counted; a second use of a tensor has none.
+// How many learned numbers the whole tensors have: all, or those for which `counted` is true. A
+// further use of a tensor has none.
 int64_t learned_numbers(const Parameters& parameters);
 int64_t learned_numbers(const Parameters& parameters,
                         const std::function<bool(const Parameter&)>& counted);
 
-// The rows there are for each token of a sample.
+// How many rows of a kind there are for each token of a sample.
 struct RowsPerToken {
   double places = 1;
   double samples = 0;  // 0: what is done once a sample is not counted
@@ -70,9 +71,9 @@ struct KeptShape {
   Recompute recompute = Recompute::none;
 };
 
-// Bytes that the described blocks keep on a rank, of tensor-parallel ranks and of the type that
-// `parameters` has. Of recomputed blocks it is their inputs, or those of their sublayers, and all
-// that the largest block keeps, which is at work.
+// Bytes that the described blocks keep on a rank, for the number of tensor-parallel ranks and the
+// type that `parameters` has. Of blocks that are recomputed these are their inputs, or those of
+// their sublayers, and all that the largest block keeps, since one block is at work at a time.
 double kept_bytes(const Parameters& parameters, const KeptShape& shape);
 
 }  // namespace skein

@@ -21,8 +21,8 @@ struct KvCache {
   // S of the layers held here; 0 where there are none.
   int64_t places() const;
 
-  // Memory for [B,S,G,D] at the beginning of at least `elements`: caches of different shapes that
-  // ask for equally much take turns in the same memory.
+  // A tensor [B,S,G,D] at the beginning of memory for at least `elements` numbers. Caches of
+  // different shapes that ask for the same `elements` take turns in the same memory.
   static Tensor layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device);
 
   // Some rows of a cache, in any order and any number of times.

@@ -1,5 +1,4 @@
-// Linear, norm, embedding and feed-forward layers: plain values that hold references into
-// Parameters.
+// Linear, norm and feed-forward layers: plain values that hold references into Parameters.
 #pragma once
 
 #include <optional>
@@ -43,10 +42,10 @@ Var enter_shards(const Var& x, const Pass& pass);
 // (Korthikanti et al., 2022).
 void leave_shards(const Var& entered, const Var& x, const Pass& pass);
 
-// x, or under sequence parallelism all its positions, for what every rank then does alike.
+// x; under sequence parallelism with all its positions, for work that every rank then does alike.
 Var all_positions(const Var& x, const Pass& pass);
-// x, equal on all ranks, whose gradient goes on from the first rank only: for what every rank makes
-// of what entered shards, where gradients are summed.
+// x, which is equal on all ranks and used alike by them. Where shards are entered gradients are
+// summed over ranks, so in backward the first rank alone passes this one's gradient on.
 Var counted_once(const Var& x, const Pass& pass);
 
 struct NormSpec {

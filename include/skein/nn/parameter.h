@@ -108,17 +108,17 @@ class Parameters {
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
-  // Where the next parameters and costs belong, and the number of that bucket. A piece of the model
-  // enters its buckets in the order in which its forward pass uses them first.
+  // Says where the next parameters and costs belong, and returns the number of that bucket. A piece
+  // of the model enters its buckets in the order in which its forward pass uses them first.
   int enter(const std::string& bucket, int chunk, Part part = {});
   const std::vector<BucketSpec>& buckets() const { return buckets_; }
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
-  // What a layer does and keeps beside its products; the block is filled in.
+  // Records what a layer does and keeps beside its products; the number of the block is filled in.
   void add_cost(ScoreCost cost);
   void add_cost(KeptCost cost);
 
-  // Freezes those for which `frozen` holds. Before they are given memory.
+  // Freezes the parameters for which `frozen` is true. To be called before they are given memory.
   void freeze(const std::function<bool(const Parameter&)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   // Without gradients none learns.

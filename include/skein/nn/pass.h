@@ -26,7 +26,7 @@ struct Pass {
   // `bucket` on hold what this pass adds to them. Empty: nobody asks.
   std::function<void(int bucket)> gradients_done = {};
 
-  // The same where every rank holds all positions.
+  // The same pass for work in which every rank holds all positions.
   Pass whole() const;
   // The key of one dropout site: block (or -1 for the embedding) and place in it.
   uint64_t dropout_key(int block, int place) const;

@@ -68,8 +68,8 @@ Var residual_dropout(const Var& x, const Pass& pass, double probability, int blo
 
 // Blocks of a model, in order, which may differ. Recompute::full keeps a block's input only;
 // selective keeps the input of each sublayer only. Frozen blocks before the first that learns keep
-// nothing. In backward the pass hears of each block's end, and of the end of what comes behind the
-// last.
+// nothing. In backward pass.gradients_done is called at the end of each block, and at the end of
+// what comes behind the last one.
 class Stack {
  public:
   // first: number of the first block in the whole model, whose tensors are "block.<first>...".
@@ -78,7 +78,7 @@ class Stack {
 
  private:
   std::vector<Block> blocks_;
-  std::vector<int> buckets_;  // of each block, and the first behind them
+  std::vector<int> buckets_;  // numbers: one of each block, and the first behind them
 };
 
 }  // namespace skein

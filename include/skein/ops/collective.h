@@ -14,12 +14,12 @@ Var copy_to_shards(const Var& x, Group& group);
 Var reduce_from_shards(const Var& x, Group& group);
 // x [B,T/t,C] -> [B,T,C]; backward the sum over ranks of each rank's slice. Feeds split products.
 Var gather_sequence(const Var& x, Group& group);
-// For made = gather_sequence(x), once forward is done with it: its backward gathers again instead
-// of keeping the whole.
+// To be called for made = gather_sequence(x) once forward is done with `made`: its value is freed,
+// and gathered again when backward asks for it.
 void gather_again(const Var& made, const Var& x, Group& group);
 // x [B,T,C] -> sum over ranks, own slice [B,T/t,C]; backward gathers.
 Var reduce_scatter_sequence(const Var& x, Group& group);
-// The same for what every rank then does alike: backward the own slice.
+// As gather_sequence, for work that every rank then does alike: backward takes the own slice.
 Var gather_sequence_alike(const Var& x, Group& group);
 // x [B,T,C], equal on all ranks -> own slice [B,T/t,C]; backward gathers.
 Var slice_sequence(const Var& x, Group& group);
@@ -27,8 +27,9 @@ Var slice_sequence(const Var& x, Group& group);
 // x [M,N/t], a part of the columns on each rank -> [M,N] on all of them; not recorded.
 Tensor whole_columns(const Tensor& x, Group& group);
 
-// x, equal on all ranks and used alike by them: its gradient goes on from the first rank only. For
-// what is made, by every rank, of an x that was copied to shards, where gradients are summed.
+// x, which is equal on all ranks and used alike by them: in backward the first rank alone passes
+// the gradient on. It is for an x that was copied to shards: there gradients are summed over ranks,
+// and without this they would count once a rank.
 Var once(const Var& x, Group& group);
 
 }  // namespace skein::ops

@@ -31,8 +31,8 @@ struct PreferenceLoss {
   std::vector<double> slopes;  // d loss / d score
 };
 
-// Of one sample: scores [K], known [K, kKnownColumns]. Answers of kind none have slope 0; nothing
-// to tell apart: loss 0.
+// Of one sample: scores [K], known [K, kKnownColumns]. Answers of kind none have slope 0. A sample
+// with nothing to tell apart has loss 0.
 PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
                                const PreferenceLossConfig& config);
 

@@ -51,22 +51,24 @@ class Buckets {
   Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
 
   void zero_gradients();
-  // The gradients of the chunk's buckets from number `from` on now hold the fold over group number
-  // `group` of this rank's groups in the step; adds those that have not been yet into the tree.
-  // Gives the buckets whose last group that was, the last bucket first: reduce() may begin.
+  // Tells that the gradients of the chunk's buckets from number `from` on now hold the fold over
+  // this rank's group number `group` of the step. Adds those into the tree of which that has not
+  // been told yet. Returns the buckets whose last group this was, the last bucket first: reduce()
+  // may begin for them.
   std::vector<size_t> end_group(int group, int chunk, int from);
-  // Once its last group is over: sums over data-parallel ranks and tensor-parallel replicas, of the
-  // own slice. Collective: all ranks begin, and wait for, these in one order.
+  // To be called when the bucket's last group is over: sums its own slice over data-parallel ranks
+  // and tensor-parallel replicas. Collective: all ranks begin these, and wait for them, in one
+  // order.
   Work reduce(size_t bucket);
-  // Ends the step's sums: reduces what has not been, and adds the uses of each tensor that has
-  // several, in their order, wherever they are. Afterwards
-  // the own slice of each bucket's gradients is final; with everywhere = true all of it is, on
-  // every rank.
+  // Ends the step's sums: reduces the buckets that have not been reduced, and adds the uses of each
+  // tensor that has several, in their order, on whatever stages they are. Afterwards the own slice
+  // of each bucket's gradients is final; with everywhere = true all of it is, on every rank.
   void finish(bool everywhere);
-  // Own slices of the values to every data-parallel rank; frozen ones only where they were written
-  // too.
+  // Gives each rank's own slices of the values to every data-parallel rank; those of frozen buckets
+  // only if frozen_too, for when they were written as well.
   void gather_values(bool frozen_too = false);
-  // Somebody has written values: copies of them in another order are out of date.
+  // To be called when values were written: forgets the copies of them that are kept in another
+  // order.
   void values_changed();
 
   // Range of a bucket that this rank owns: an equal share of it.
@@ -83,8 +85,8 @@ class Buckets {
   // each logical element once, in name order. Collective; the same bits on every rank and, without
   // tensor parallelism, under every layout. Valid until the next call.
   Tensor gradient_square_sum() const;
-  // The same of other numbers: own_slice gives, for a bucket that is not frozen, what stands in
-  // place of the own slice of its gradients. Not asked of aliases.
+  // The same sum of other numbers: own_slice returns, for a bucket that is neither frozen nor an
+  // alias, the numbers that take the place of the own slice of its gradients.
   Tensor square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const;
 
   std::vector<Bucket>& all() { return buckets_; }

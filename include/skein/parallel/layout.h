@@ -31,7 +31,7 @@ struct ParallelConfig {
 // Binds every field under section "parallel".
 void bind(Options& options, ParallelConfig& config);
 
-// A usage error for GPUs in a build without their kernels.
+// Throws a usage error where GPUs are asked for and the build has no kernels for them.
 void require_kernels(DeviceKind kind);
 // The device of that kind for this process: with several GPUs, the one with the number of its rank
 // on the host. A usage error where there is none.

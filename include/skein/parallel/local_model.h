@@ -27,8 +27,8 @@ class LocalModel {
   const Predictor* predictor() const { return last_ ? last_->predictor() : nullptr; }
   const Scorer* scorer() const { return last_ ? last_->scorer() : nullptr; }
   const ValueHead* value_head() const { return last_ ? last_->value_head() : nullptr; }
-  // What it learns, on the last stage; by itself a model learns what its last piece says. Before
-  // pipeline_model().
+  // Sets what the model learns, on the last stage. Where nobody calls it the model learns its last
+  // piece's own objective. To be called before pipeline_model().
   void learn(std::unique_ptr<Objective> objective) { objective_ = std::move(objective); }
   // Numbers of the blocks held here.
   const std::vector<int>& blocks() const { return blocks_; }

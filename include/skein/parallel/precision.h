@@ -20,8 +20,8 @@ DType precision_on(DeviceKind device, Precision asked);
 // Binds the choice of auto, f32, bf16 and f16 to `key`. help: what the elements are of.
 void bind_precision(Options& options, const std::string& key, Precision& field,
                     const std::string& help);
-// Gives an `auto` its meaning on the device, in the field and in what options prints, where the
-// origin says auto.
+// Replaces an `auto` by what it means on the device, in the field and in what `options` prints;
+// there the origin says that it was auto.
 void settle_precision(Options& options, const std::string& key, const Precision& field,
                       DeviceKind device);
 

@@ -1,6 +1,6 @@
 // Forward and backward of a micro-batch as one graph on a GPU, recorded once: the host queues one
-// thing instead of hundreds. For a model whole on its rank, with fixed shapes and without dropout,
-// whose keys change from step to step.
+// thing instead of hundreds. The model must be whole on its rank and its shapes fixed, and it must
+// have no dropout: the recording would repeat the masks of one step.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ class RecordedPass {
   // Does forward and backward of a batch on the device, and gives its rows' losses.
   using Work = std::function<Tensor(const Batch& batch, const Tensor& row_weights)>;
 
-  // batch and row_weights [B*T], which are copied to where the graph reads them, on the device
-  // already. The first call runs the work, the second records it; batches of another shape than the
-  // first's run as they are.
+  // Runs the work on a batch, with row_weights [B*T]. Both are on the device already and are copied
+  // to where the graph reads them. The first call runs the work, the second one records it. A batch
+  // whose shapes are not those of the first runs without the graph.
   Tensor run(const Batch& batch, const Tensor& row_weights, const Work& work);
 
  private:

@@ -9,9 +9,8 @@
 
 namespace skein {
 
-// Collective. Fills the replica's weights from a checkpoint that has these notes, but for the
-// tensors that the task begins anew, which keep their start values; the log says where from, and
-// which those are.
+// Collective. Fills the replica's weights from a checkpoint that has these notes. The tensors that
+// the task begins anew keep their start values. The log names the checkpoint and these tensors.
 void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const TaskNotes& notes,
            Group& world);
 

@@ -11,17 +11,18 @@
 
 namespace skein {
 
-// Collective. Whether what a run's checkpoint, with this state, holds to be its best counts still:
-// only with its weights, since another start may have compared nothing, or its disk have been full.
+// Collective. Whether what the state of a run's checkpoint calls the best still counts. It does
+// only where those weights are kept: another start may have compared nothing, or its disk may have
+// been full.
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world);
-// What `stored` says of its evaluations goes into `state`.
+// Copies what `stored` says of its evaluations into `state`.
 void take_best(const RunState& stored, RunState& state);
 
-// Collective. Compares an evaluation at state.step with those before, which is counted in state,
-// and commits the weights of a better one to `store`; null: it is only counted. A quality that is
-// not finite is the lowest. weights: those of this rank; metadata: of the state as it is then. A
-// disk that fails leaves the earlier best in place, as does a step without a finite gradient, with
-// a warning.
+// Collective. Compares an evaluation at state.step with those before and counts it in `state`. The
+// weights of a better one are committed to `store`; null: it is only counted. A quality that is not
+// finite is the lowest. weights: gives those of this rank. metadata: gives that of the state as it
+// is then. Where a disk fails, or the step had no finite gradient, the earlier best stays, with a
+// warning.
 void keep_if_best(RunState& state, double quality, CheckpointStore* store,
                   const std::function<std::vector<Piece>()>& weights,
                   const std::function<std::string()>& metadata);

@@ -82,7 +82,7 @@ struct PretrainConfig {
   DType precision() const { return precision_on(parallel.device, train.precision); }
 };
 
-// What runs have in common that go on from another task's model. What the data says is left open:
+// Defaults of runs that begin from another task's model. What follows from the data is left open:
 // train.steps 0, lr.warmup -1, validation.every -1.
 struct AdaptingDefaults {
   std::string dir;
@@ -91,20 +91,21 @@ struct AdaptingDefaults {
   LrConfig::Decay decay = LrConfig::Decay::linear;
 };
 PretrainConfig adapting_defaults(const AdaptingDefaults& defaults);
-// Usage errors for what no run by so many ranks can be asked for, whatever its data and its
-// checkpoints say: to be told before the run is claimed, which ends an older start.
+// Throws usage errors for options that are impossible for any run by so many ranks, whatever its
+// data and its checkpoints say. To be called before the run is claimed, because that ends an older
+// start.
 void check_start(const PretrainConfig& config, int ranks);
-// Usage errors for what no run of rows of `length` tokens can be asked for, with the option's name
-// and value.
+// Throws usage errors for options that are impossible for rows of `length` tokens, with the
+// option's name and value.
 void check_run(const PretrainConfig& config, int64_t length);
-// All options of such a run but those of its data.
+// Binds all options of a run that begins from another task's model, but for those of its data.
 void bind_adapting(Options& options, PretrainConfig& config);
 
 void bind(Options& options, TrainConfig& config);
 void bind(Options& options, RunConfig& config);
 void bind(Options& options, CheckpointConfig& config);
 void bind(Options& options, ValidationConfig& config);
-// When evaluations are made, without what they are made of.
+// Binds the options that say when evaluations are made, without those that say of what.
 void bind_pace(Options& options, ValidationConfig& config);
 void bind(Options& options, DataConfig& config);
 void bind(Options& options, PretrainConfig& config);

@@ -1,4 +1,4 @@
-// How well an encoder says masked tokens of held-out text.
+// How well an encoder finds the masked tokens of held-out text.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct MaskedEvaluation {
   NamedValues values(const std::string& prefix) const;
 };
 
-// Held-out samples, whose masks never change.
+// Held-out samples. Their masks never change.
 std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries,
                                                  int64_t length, const DataConfig& data,
                                                  const MaskConfig& mask);

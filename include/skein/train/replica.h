@@ -15,8 +15,8 @@
 
 namespace skein {
 
-// What a replica learns: an objective for a model with its last piece here, null for the model's
-// own, and the terms of it.
+// What a replica learns. objective: makes the objective of a model whose last piece is here; empty,
+// or where it returns null: the model's own. terms: those of the objective.
 struct Learning {
   std::function<std::unique_ptr<Objective>(const LocalModel&)> objective = {};
   std::vector<Term> terms = {{}};
@@ -57,16 +57,16 @@ class Replica {
   Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
           const Learning& learning = {}, const BatchPlan& beside = {});
 
-  // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number keys
-  // the dropout masks; losses are multiplied by loss_scale on their way back, gradients divided by
-  // it.
+  // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number: of the
+  // step; dropout masks are keyed by it. loss_scale: losses are multiplied by it in backward,
+  // gradients divided by it.
   StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1,
                   const Beside* beside = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample
   // `first`.
   int64_t own_first(int64_t first) const { return first + plan_.first_sample(mesh_); }
 
-  // Of the steps so far.
+  // What was in use in the steps so far.
   ReplicaMemory memory() const;
 
   LocalModel& model() { return model_; }

@@ -1,6 +1,6 @@
 // What every run keeps, whatever it learns: its folder and the claim on it, the checkpoint that it
-// goes on from, its state, its commits and the best of them, its profile, and where it can be
-// asked to stop. What is learnt is a Learner's.
+// goes on from, its state, its commits and the best of them, its profile, and where it can be asked
+// to stop. What is learnt, and how, is the business of a Learner.
 //
 //   Run run(config, words, world, claim);      the folder is claimed, nothing is written
 //   run.plan(...);  run.set_data(...);          then the learner is built, and loaded
@@ -42,8 +42,8 @@ class Learner {
   virtual bool evaluation_due() const = 0;
   virtual bool evaluates_end() const = 0;
   virtual Scores score(Meeting& meeting) = 0;
-  // What a checkpoint holds of it, to go on from, and the weights that are kept where they are the
-  // best.
+  // The tensors that a checkpoint holds, to go on from; and the weights alone, which are kept where
+  // they are the best.
   virtual std::vector<Piece> tensors() = 0;
   virtual std::vector<Piece> best_weights() = 0;
   // The run's state with its own, as checkpoints hold it.
@@ -90,20 +90,22 @@ class Run {
   // The newest checkpoint of the run's own folder.
   std::optional<CheckpointInfo> own();
   bool is_own(const CheckpointInfo& info) const;
-  // The batch in groups, the stored ones where there are any, and micro-batches.
+  // How the batch is cut into reduction groups, the stored ones where there are any, and
+  // micro-batches.
   BatchPlan plan(const RunState* stored, const std::string& origin);
   void set_data(std::vector<DataFile> files);
-  // Goes on behind the steps of `stored`.
+  // Counts from the steps that `stored` has done.
   void count_from(const RunState& stored);
-  // That is the run's own: the evaluation that it owes is made. compared: the best is compared
-  // with what comes.
+  // After that, where `stored` is of the run's own checkpoint: it counts as saved, and the
+  // evaluation that it owes will be made. compared: coming evaluations are compared with the best
+  // that it names.
   void go_on(const RunState& stored, bool compared);
   // Writes the folder. compares: keeps the best weights by the learner's evaluations.
   void open(const std::string& resolved, bool compares);
 
   bool done() const { return state_.step >= last_ || out_of_patience(); }
-  // Counts an update that was made, or skipped since its gradient was not finite. forgiven: that
-  // is no fault, such as the overflow of a loss scale that is lowered now.
+  // Counts an update that was made, or one that was skipped because its gradient was not finite.
+  // forgiven: skipping it is no fault, as when a loss scale overflows and is lowered now.
   void count_update(bool applied, bool forgiven = false);
   // What to do when too many were skipped.
   std::string advice();

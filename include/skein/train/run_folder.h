@@ -45,11 +45,11 @@ class RunFolder {
   // file already, such as the last evaluation of a finished run, is not added again. Failing writes
   // warn once and never end a run.
   void record(int64_t step, const NamedValues& values);
-  // What was recorded outlives a loss of power from here on: to be called before a checkpoint says
-  // that those steps are done. A failure is warned of. claim: AppendedFile::sync.
+  // Makes what was recorded outlive a loss of power. To be called before a checkpoint says that
+  // those steps are done. A failure is only warned of. claim: as AppendedFile::sync has it.
   void sync(const RunClaim* claim);
-  // Collective. profile.json from the events of every rank; times count from `origin`, this rank's
-  // begin of the profile. what: was profiled, such as "3 steps".
+  // Collective. Writes profile.json from the events of every rank. Times count from `origin`, the
+  // time at which this rank's profile began. what: names what was profiled, such as "3 steps".
   void write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
                      const std::string& what, Group& world);
 

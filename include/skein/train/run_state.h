@@ -55,11 +55,11 @@ void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ra
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);
 
-// Collective. What a run that failed for want of finite gradients can go on from: for messages,
-// before "with ...". checkpoints: its folder of them. saved_step: of the newest one; below 0: it
-// has none. good_step: of the newest one after which this start has made a step with a finite
-// gradient; below 0: there is none. Only a good one's weights are known to be of use, so all newer
-// ones are to be removed first; CheckpointStore::save is told of it as well.
+// Collective. What a run that failed for want of finite gradients can go on from, as the beginning
+// of a message that goes on with "with ...". checkpoints: its folder of them. saved_step: of the
+// newest one; below 0: it has none. good_step: of the newest one after which this start has made a
+// step with a finite gradient; below 0: there is none. Only a good one's weights are known to be of
+// use, so all newer ones are to be removed first; CheckpointStore::save is told of it as well.
 std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step,
                            Group& world);
 
@@ -69,7 +69,7 @@ ModelConfig stored_model(const RunState& state, const std::string& origin);
 // A usage error naming `origin` unless the tensors that a checkpoint holds, by their names in it,
 // have all of the model's in their shapes. Before anything of the model's size is made.
 void check_held(const ModelConfig& model, const TensorShapes& held, const std::string& origin);
-// How it was asked for masked tokens, if it was.
+// How tokens were masked in that run, if they were.
 MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // A usage error listing every option of the model (and the tokenizer) that differs, with both
 // values: such a run is another run. Returns what else differs, as "key: old -> new" lines for the

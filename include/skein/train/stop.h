@@ -21,7 +21,8 @@ class StopRequest {
   // Collective: true on every rank once any has been asked. From then on the signals have no
   // effect, so that whatever comes while the run commits and ends, it ends as it was agreed.
   bool agreed(Group& world) const;
-  // The same where all have agreed otherwise (comm/meeting.h).
+  // To be called where all ranks have agreed in another way (comm/meeting.h): the signals have no
+  // effect from then on.
   void taken() const { ignore_stop_signals(); }
   // Removes the stop file, so that the next start runs.
   void clear() const;

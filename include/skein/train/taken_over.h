@@ -9,13 +9,13 @@
 
 namespace skein {
 
-// trained: options of this command by name, with the values that the checkpoint `origin` was
-// trained and validated with. Those that were not given take them; a line of the log names them
-// all, and one each of those that were given and differ.
+// Options of this command that were not given take the values that the checkpoint `origin` was
+// trained and validated with. trained: those values, by the option's name. One line of the log
+// names all that were taken, and one line each names an option that was given and differs.
 void take_over(Options& options, const std::map<std::string, std::string>& trained,
                const std::string& origin);
 
-// Of an evaluation on text: which places count, what they see, and how far back.
+// The same for an evaluation on text: which places count, what they may see, and how far back.
 void take_over_text(Options& options, const TrainedModel& source);
 
 }  // namespace skein

@@ -24,7 +24,7 @@ struct Scores {
   double quality = 0;  // what is best is kept: higher is better
 };
 
-// A model as a task judges it. batch: samples a forward pass. meeting: where the judging may be
+// A model that a task judges. batch: samples of a forward pass. meeting: where judging may be
 // interrupted; null: nowhere.
 struct Judged {
   Pipeline& pipeline;
@@ -51,43 +51,43 @@ class Task {
   // Tokens of a sample, padding included.
   virtual int64_t length() const = 0;
   virtual StoredTokenizer tokenizer() const = 0;
-  // What a piece of the model on the last stage learns; null: what its head is for.
+  // What the model learns, asked on the last stage; null: its last piece's own objective.
   virtual std::unique_ptr<Objective> objective(const LocalModel& model) const {
     static_cast<void>(model);
     return nullptr;
   }
-  // Collective. Before the step that learns samples [first, first + count): time to find what its
-  // objective has to know of all of them. The same bits at every data- and pipeline-parallel
-  // layout.
+  // Collective. Called before the step that learns samples [first, first + count), so that the task
+  // can find what its objective must know of all of them. The same bits at every data- and
+  // pipeline-parallel layout.
   virtual void before_step(const Judged& model, int64_t first, int64_t count) const {
     static_cast<void>(model), static_cast<void>(first), static_cast<void>(count);
   }
   // The files that it learns from and is judged by.
   virtual std::vector<DataFile> data_files() const { return {}; }
-  // The objective's terms, told beside their sum where they have names.
+  // The objective's terms. Those that have names are recorded beside their sum.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
   // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted
   // through, after which it can be called again.
   virtual Scores validate(const Judged& model) const = 0;
-  // What a checkpoint of this task says beside the rest.
+  // What the task adds to the metadata of a checkpoint.
   virtual TaskNotes notes() const { return {}; }
-  // Collective. The notes of a checkpoint of this model as it is, where they tell what the task has
-  // measured of it.
+  // Collective. The notes for a checkpoint of the model as it is now, for tasks that note something
+  // they measure of it.
   virtual TaskNotes measured_notes(const Judged& model) const {
     static_cast<void>(model);
     return notes();
   }
-  // Before a run whose checkpoint has these notes goes on: a usage error naming `origin` where it
-  // cannot as this task.
+  // Called before a run goes on from a checkpoint `origin` with these notes. A usage error naming
+  // it where it is not of this task.
   virtual void check_notes(const TaskNotes& notes, const std::string& origin) const {
     static_cast<void>(notes), static_cast<void>(origin);
   }
-  // Whether checkpoint.load is another task's model, from whose weights this one begins.
+  // Whether the run begins from the weights of another task's model, which checkpoint.load names.
   virtual bool adapts() const { return false; }
-  // Of an adapting task: whether a tensor of this part of the model keeps its start values instead
-  // of those of checkpoint.load. in_checkpoint: whether that holds a tensor of its name; notes: of
-  // the task that made it.
+  // For a task that adapts: whether a tensor of this part of the model keeps its start values,
+  // whatever the checkpoint to begin from holds. in_checkpoint: whether a tensor of that name is in
+  // the checkpoint. notes: those of the task that wrote it.
   virtual bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
     static_cast<void>(part), static_cast<void>(in_checkpoint), static_cast<void>(notes);
     return false;

@@ -17,15 +17,16 @@ struct TrainedModel {
   MaskConfig mlm;
 };
 
-// Collective. What a checkpoint that has been found holds. A usage error where its tensors are not
+// Collective. Reads what a checkpoint that was found says. A usage error where its tensors are not
 // those of the model that it describes: from here on the model's sizes can be relied on.
 TrainedModel trained_model(const CheckpointInfo& info, Group& world);
-// Collective. path: a checkpoint, or a run's folder, of which find_weights decides what is taken.
-// option: that named it, for messages. Usage errors where none is there, and as above.
+// Collective. Opens the checkpoint at `path`, or what find_weights takes of a run's folder there.
+// option: the option that named it, for messages. Usage errors where there is none, and as above.
 TrainedModel open_trained_model(const std::string& path, Group& world,
                                 const std::string& option = "checkpoint.path");
 
-// A usage error where no text can be encoded for the model, since nothing names its tokenizer.
+// Throws a usage error where no text can be encoded for the model because nothing names its
+// tokenizer.
 void require_tokenizer(const TrainedModel& source);
 
 }  // namespace skein

@@ -24,13 +24,15 @@ struct TrainResult {
   bool committed = false;
 };
 
-// Collective over world. Goes on from the newest good checkpoint in config.run.dir, if
-// find_own_checkpoint (run_folder.h) finds one, whatever layout wrote it. resolved: the options as
-// text, for run.dir/config.ini. Usage errors say what does not fit, with both numbers. With
-// config.validation.patience the run ends once validation has not been better for so many times in
-// a row; the best weights are in run.dir/best. start: the checkpoint to begin from where the caller
-// has found and so verified it already, by the rule here: the run's own newest, else what
-// checkpoint.load names, of which a run that takes weights alone takes those of find_weights.
+// Collective over world. Runs the task. The run goes on from the newest good checkpoint in
+// config.run.dir, whatever layout wrote it, if find_own_checkpoint (run_folder.h) finds one. Else
+// it begins from what checkpoint.load names: by find_weights where it takes weights alone, else by
+// find_checkpoint. With config.validation.patience it ends once validation has not been better for
+// so many times in a row; the best weights are in run.dir/best. Usage errors say what does not fit,
+// with both numbers.
+// resolved: the options as text, for run.dir/config.ini.
+// start: the checkpoint that these rules find, where the caller has found it, and so verified it,
+// already.
 // claim: that of config.run.dir, where the caller has taken it before it looked there.
 TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
                   const std::string& resolved = "",

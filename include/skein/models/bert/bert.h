@@ -30,11 +30,12 @@ inline BertOptions& bert_options(ModelConfig& config) { return config.own.get<Be
 inline const BertOptions& bert_options(const ModelConfig& config) {
   return config.own.get<BertOptions>();
 }
-// Of the vocabulary head's dense layer.
+// The activation of the vocabulary head's dense layer.
 MlpKind head_activation(const ModelConfig& config);
-// Of the pooler's start weights. Under a vocabulary head it is pretrained, from init_std as the
-// rest. Under a head of sequences it begins anew only where none was pretrained: by its fan-in,
-// 1 / sqrt(d_model), so that what it reads passes through a narrow one too.
+// The deviation of the pooler's start weights. A vocabulary head pretrains the pooler, which begins
+// with init_std like the rest. Under a head of sequences it begins anew only where none was
+// pretrained; then its deviation is 1 / sqrt(d_model), by its fan-in, so that a narrow pooler lets
+// through what it reads, too.
 double pooler_deviation(const ModelConfig& config);
 
 class Bert : public Model, public Predictor, public Scorer {
