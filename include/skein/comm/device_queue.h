@@ -14,18 +14,19 @@ class DeviceQueue : public Watched {
   // from 1.
   static constexpr int kCompute = 0;
 
-  // Marks the end of what is queued on a stream so far. It is over once wait() has been called for
-  // it or passed() was true.
+  // Marks the end of what is queued on a stream so far. The mark is over, and its number may be
+  // given to another, once wait() has been called for it or passed() was true.
   virtual int64_t mark(int stream) = 0;
   // What is queued on the stream from now on runs after the mark.
   virtual void wait(int stream, int64_t mark) = 0;
 
-  // All ranks of the group, on kCompute. Each throws Error(failure) with the library's words.
+  // Collectives of all ranks of the group, on kCompute. Each throws Error(failure) with the
+  // library's words.
   virtual void all_gather(const Tensor& in, const Tensor& out) = 0;
   virtual void reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual void all_reduce(const Tensor& tensor, bool maximum) = 0;
   virtual void broadcast(const Tensor& tensor, int root) = 0;
-  // To or from the rank at the other end of that stream's edge.
+  // A message to or from the rank at the other end of that stream's edge.
   virtual void send(int stream, const Tensor& tensor) = 0;
   virtual void recv(int stream, const Tensor& tensor) = 0;
 };

@@ -16,8 +16,8 @@ namespace skein {
 class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;
-  // Sums follow the transport's own order. Errors name rank, host, device, collective and where().
-  // wait() makes later work of the device wait, and not the host.
+  // Collectives. Sums follow the transport's own order. Errors name rank, host, device, collective
+  // and where(). wait() makes later work of the device wait, and not the host.
   virtual Work all_gather(const Tensor& in, const Tensor& out) = 0;
   virtual Work reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual Work all_reduce(const Tensor& tensor, bool maximum) = 0;
@@ -25,12 +25,12 @@ class DeviceTransport {
 
   // Whether send and recv reach that rank; the same on both sides.
   virtual bool connects(int peer) const = 0;
-  // The same; the tensor's memory is kept until wait(). Messages between a pair must be received in
-  // the order they were sent; between two ranks, those with even tags and those with odd tags each
-  // in theirs.
+  // Messages, with errors and wait() as above; the tensor's memory is kept until wait(). A pair of
+  // ranks must receive its messages in the order in which they were sent; in a group of two ranks
+  // this holds for even tags and for odd tags separately.
   virtual Work send(const Tensor& tensor, int peer, int tag) = 0;
   virtual Work recv(const Tensor& tensor, int peer, int tag) = 0;
-  // Ends what is under way on every connection; from then on each move is an error.
+  // Ends what is under way on every connection. From then on each move is an error.
   virtual void abort() = 0;
 };
 

@@ -6,8 +6,9 @@
 //   tree order over n ranks: sum(0..n) = sum(0..h) + sum(h..n), h the largest power of two below n.
 // A group of one costs nothing: all its collectives return at once.
 //
-// What moves tensors or bytes gives a Work, on which the caller waits before it reads or writes the
-// memory again. Works may be waited for in any order, but all members start them in the same one.
+// Whatever moves tensors or bytes returns a Work; the caller waits for it before it reads or writes
+// that memory again. Works may be waited for in any order, but all members start them in the same
+// one.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ class Group {
   virtual void barrier() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
-  // Memory all members see, where they are on one host and the transport has such memory; else
+  // Memory that all members see, where they are on one host and the transport has such memory; else
   // null. The first call is collective.
   virtual Window* window() { return nullptr; }
   // Ends every member of the job, now; called once a member cannot go on, from any thread, also

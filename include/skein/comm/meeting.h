@@ -1,4 +1,4 @@
-// Where ranks that work side by side for long agree, now and then, whether they go on.
+// Lets ranks that work side by side for long agree, now and then, whether they go on.
 #pragma once
 
 #include <chrono>
@@ -21,11 +21,12 @@ class Meeting {
   // world outlives it. asked: whether this rank wants all to leave; called at meetings only.
   Meeting(Group& world, std::function<bool()> asked);
 
-  // Collective now and then: no rank may wait for another's later round, or hold back what another
-  // needs to get to its own next round. Interrupted on all ranks once any was asked.
+  // Begins a round. Some of the calls are collective: so no rank may wait for a later round of
+  // another one, or hold back what another one needs to get to its own next round. Throws
+  // Interrupted on all ranks once any was asked.
   void pass();
-  // Collective: waits until all ranks are here. Interrupted, too. Afterwards the next work may
-  // begin.
+  // Collective: waits until all ranks are here; throws Interrupted like pass(). Afterwards the next
+  // work may begin.
   void finish();
 
  private:
@@ -35,7 +36,7 @@ class Meeting {
 
   Group& world_;
   std::function<bool()> asked_;
-  // Alike on all ranks: passes from one meeting to the next, and meetings of this work so far.
+  // Equal on all ranks: passes from one meeting to the next, and meetings of this work so far.
   int64_t interval_ = 1, meetings_ = 0;
   int64_t left_ = 1;  // passes to the next meeting
   std::chrono::steady_clock::time_point last_;

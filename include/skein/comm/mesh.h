@@ -17,8 +17,8 @@ struct MeshShape {
   bool operator==(const MeshShape&) const = default;
 };
 
-// A usage error naming both numbers, and the data-parallel size that would fit, when
-// ranks != shape.ranks().
+// Throws a usage error when ranks != shape.ranks(). It names both numbers, and the data-parallel
+// size that would fit.
 void check_shape(int ranks, const MeshShape& shape);
 
 class Mesh {

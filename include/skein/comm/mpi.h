@@ -1,4 +1,4 @@
-// The transport over MPI, host memory only. The one place that includes <mpi.h> is its source.
+// The transport over MPI, for host memory only. Its source is the one file that includes <mpi.h>.
 #pragma once
 
 #include <memory>

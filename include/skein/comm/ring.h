@@ -11,13 +11,13 @@ struct RingEdge {
   bool up = true;  // from r to r + 1, not to r - 1, modulo the ranks
   bool operator==(const RingEdge&) const = default;
 
-  // Whether a message takes this edge. Two ranks have two edges each way: even tags go up, odd tags
-  // down.
+  // Whether a message takes this edge. Of two ranks each has two edges to the other: even tags go
+  // up, odd tags down.
   bool carries(int source, int target, int tag, int ranks) const;
 };
 
-// All of them, in an order in which every rank can connect its own one after the other: edges
-// without a common rank come together.
+// All edges, in an order in which every rank can connect its own one after the other: edges without
+// a common rank come together.
 std::vector<RingEdge> ring_edges(int ranks);
 
 }  // namespace skein

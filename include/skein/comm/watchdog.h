@@ -20,15 +20,15 @@
 
 namespace skein {
 
-// What runs exchanges. All of it is called from the watchdog's thread, must not throw, and except
-// for abort must not wait.
+// What runs exchanges. All of its functions are called from the watchdog's thread. They must not
+// throw, and except for abort they must not wait.
 class Watched {
  public:
   virtual ~Watched() = default;
   // Whether all that was queued before the mark has run. Once it is true the mark is over and its
   // number may be given to another.
   virtual bool passed(int64_t mark) = 0;
-  // What failed without anybody asking; "" when nothing did.
+  // A failure that came by itself; "" when there is none.
   virtual std::string error() = 0;
   // Ends what is under way, so that nobody waits for it any longer; nothing can be queued
   // afterwards.
@@ -61,13 +61,13 @@ class Watchdog {
     std::function<double()> clock;                        // seconds; empty: the steady clock
   };
 
-  // The exchanges of one Watched, in lanes whose exchanges end in the order they began. They are
-  // forgotten with it.
+  // The exchanges of one Watched, in lanes: the exchanges of a lane end in the order in which they
+  // began. All are forgotten when the Watch goes.
   class Watch {
    public:
     virtual ~Watch() = default;
-    // Told of what was just queued before `mark`, at the calling thread's where(). Takes memory
-    // only while more are under way in the lane than ever before.
+    // Tells of an exchange that was just queued before `mark`, at the calling thread's where().
+    // Takes memory only while more exchanges are under way in the lane than ever before.
     virtual void begin(int lane, const Exchange& exchange, int64_t mark) = 0;
   };
 

@@ -1,4 +1,4 @@
-// Memory that all ranks of a group see, for ranks of one host: sums and exchanges through it read
+// Memory that all ranks of a group see, for ranks of one host. Sums and exchanges through it read
 // each peer's bytes where they lie instead of sending them.
 #pragma once
 

@@ -11,8 +11,8 @@ class Work {
  public:
   Work() = default;  // already complete
   explicit Work(std::function<void()> wait) : wait_(std::move(wait)) {}
-  // Returns when it is complete; between devices it only makes later work of the device
-  // wait for it. Idempotent. Throws Error(failure) when the peer is gone.
+  // Returns when it is complete; between devices it only makes later work of the device wait for
+  // it. May be called again. Throws Error(failure) when the peer is gone.
   void wait() {
     if (auto todo = std::exchange(wait_, nullptr)) todo();
   }

@@ -19,7 +19,8 @@ struct FrameHead {
 };
 
 std::string frame_of(std::string_view content);
-// Bytes of content behind `head`, which is a FrameHead; an error where they are more than `most`.
+// How many bytes of content follow `head`, the bytes of a FrameHead; an error where they are more
+// than `most`.
 size_t content_bytes(std::string_view head, size_t most);
 
 // From a rank that connects to another.

@@ -19,7 +19,7 @@
 
 namespace skein {
 
-// What the other side may send before it is believed, in bytes.
+// How many bytes the other side may send before it is believed.
 constexpr size_t kGreetingBytes = sizeof(Bits256);
 constexpr size_t kLongestHello = 1024, kLongestReply = 4096;
 
@@ -27,11 +27,12 @@ constexpr size_t kLongestHello = 1024, kLongestReply = 4096;
 class Listening {
  public:
   std::string greeting() const;
-  // The hello, once it is proven; nothing else.
+  // The hello, where its proof is good; else nothing.
   std::optional<std::string> hello(const Secret& secret, std::string_view content);
-  // To who has proven its hello.
+  // The answer to a side that has proven its hello.
   std::string reply(const Secret& secret, std::string_view text) const;
-  // To who has not: it can tell that the secrets differ, and learns nothing about ours.
+  // The answer to one that has not: it can tell that the secrets differ, and learns nothing about
+  // ours.
   static std::string reply_to_stranger();
 
  private:

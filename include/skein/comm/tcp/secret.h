@@ -1,4 +1,5 @@
-// What the ranks of a TCP job know and others do not, and how they prove it to each other.
+// What the ranks of a TCP job know and others do not, and how ranks prove to each other that they
+// know it.
 //
 // A proof is HMAC-SHA256 (RFC 2104, FIPS 180-4) under a key made of the job's secrets, over the
 // side that proves, a fresh random number of each side, and the text that it stands for. So neither
@@ -12,7 +13,7 @@
 
 namespace skein {
 
-// A secret of fewer bytes could be found by trying.
+// The fewest bytes of a secret: a shorter one could be found by trying.
 constexpr size_t kShortestSecret = 16;
 
 // 256 bits: random ones, a key, or a proof.
@@ -29,10 +30,10 @@ enum class HandshakeSide { connects, listens };
 
 class Secret {
  public:
-  // Of the environment, and of the rendezvous file; "" where there is none. Who knows only one of
-  // two proves nothing.
+  // Made of the secret of the environment and of that of the rendezvous file; "" where there is
+  // none. Who knows only one of two proves nothing.
   explicit Secret(std::string_view of_environment = "", std::string_view of_file = "");
-  // For connections between ranks that have met: rank 0 tells each the job's number.
+  // The secret for connections between ranks that have met: rank 0 tells each the job's number.
   Secret of_job(uint64_t job) const;
 
   Bits256 proof(HandshakeSide side, const Bits256& of_listener, const Bits256& of_connector,
@@ -42,7 +43,7 @@ class Secret {
   Bits256 key_;
 };
 
-// Takes as long wherever they differ.
+// Takes the same time wherever they differ, so that time tells nothing.
 bool equal_in_constant_time(const Bits256& a, const Bits256& b);
 
 }  // namespace skein

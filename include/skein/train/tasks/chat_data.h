@@ -24,7 +24,7 @@ struct ChatDataConfig {
 
 // Binds the fields under section "chat", and data.bad_records.
 void bind(Options& options, ChatDataConfig& config);
-// Those of them that say what records are read as, of section "chat".
+// Binds those of them that say how records are read, of section "chat".
 void bind_records(Options& options, ChatDataConfig& config);
 
 // How a model was taught instructions, as the notes of its checkpoint say.
@@ -38,12 +38,12 @@ InstructionNotes instruction_notes(const TaskNotes& notes);
 // The notes of a task with those of instructions.
 TaskNotes with_instructions(const TaskNotes& notes, const InstructionNotes& instructions);
 
-// notes: of the checkpoint, see chat_template_in. tokenizer outlives the template. Usage errors as
-// ChatTemplate.
+// The template that config asks for, or that of the checkpoint with these notes (see
+// chat_template_in). tokenizer outlives it. Usage errors as ChatTemplate.
 ChatTemplate chat_template(const ChatDataConfig& config, const Tokenizer& tokenizer,
                            const TaskNotes& notes);
-// notes: as above; what they say of instructions counts where the template is the checkpoint's,
-// too.
+// How the files are read. notes: as above; what they say of instructions counts only where the
+// template is the checkpoint's as well.
 ConversationsConfig conversations_config(const ChatDataConfig& config, const ChatTemplate& form,
                                          const std::vector<std::string>& files,
                                          const TaskNotes& notes);

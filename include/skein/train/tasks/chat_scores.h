@@ -6,13 +6,13 @@
 
 namespace skein {
 
-// Collective, the same bits at every data- and pipeline-parallel layout: mean loss of the answers'
-// tokens, each answer's end included, its perplexity, and the share of tokens that are the model's
-// first choice. samples has rows; vocabulary: of the model.
+// Collective, the same bits at every data- and pipeline-parallel layout: the mean loss of the
+// answers' tokens, each answer's end included, its perplexity, and the share of tokens that are the
+// model's first choice. samples: at least one row. vocabulary: the number of ids of the model.
 Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vocabulary);
 
-// A line for the log on what the samples are, and warnings where conversations are left out or lose
-// answers. what: "training".
+// Logs a line that says what the samples are, and warnings where conversations are left out or lose
+// answers. what: what they are for, such as "training".
 void tell_samples(const ChatSamples& samples, const std::string& what,
                   const std::string& chat_template);
 

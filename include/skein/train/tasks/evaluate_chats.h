@@ -28,9 +28,9 @@ struct ChatEvaluation {
   int64_t batch = 1;  // rows a forward pass
 };
 
-// Collective. How well the model predicts the answers of the conversations in the files, also told
-// in the log: loss, perplexity, token_accuracy, and the numbers of tokens and conversations they
-// are of.
+// Collective. Returns, and logs, how well the model predicts the answers of the conversations in
+// the files: loss, perplexity, token_accuracy, and the numbers of tokens and conversations that
+// these are of.
 NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world);
 
 }  // namespace skein

@@ -18,8 +18,8 @@ struct LabelEvalConfig {
 
 void bind(Options& options, LabelEvalConfig& config);
 
-// Collective. Metrics of the files' examples, also told in the log. options: those that config is
-// bound to.
+// Collective. Returns the metrics of the files' examples, and logs them. options: those that config
+// is bound to.
 NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
                             const TrainedModel& source, const ParallelConfig& parallel,
                             int64_t batch, Group& world);

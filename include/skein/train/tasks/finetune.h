@@ -28,14 +28,15 @@ struct FinetuneConfig {
   LabelTaskConfig task;
 };
 
-// Other defaults than pretraining has. What the data or the model say is left open: train.steps 0
-// (by task.epochs), lr.warmup -1 (a tenth of the steps), validation.every -1 (once an epoch).
+// Defaults, which differ from those of pretraining. What follows from the data or the model is left
+// open: train.steps 0 (by task.epochs), lr.warmup -1 (a tenth of the steps), validation.every -1
+// (once an epoch).
 FinetuneConfig finetune_defaults();
 void bind(Options& options, FinetuneConfig& config);
 
-// The task, for the model that config.run.model describes and its tokenizer. Reads the data, gives
-// config.run.model the head and fills in what was left open. Usage errors for data that does not
-// fit.
+// Makes the task for the model that config.run.model describes and its tokenizer. Reads the data,
+// gives config.run.model the head and fills in what was left open. Usage errors for data that does
+// not fit.
 std::unique_ptr<Task> label_task(FinetuneConfig& config,
                                  std::shared_ptr<const Tokenizer> tokenizer);
 

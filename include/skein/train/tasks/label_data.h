@@ -30,16 +30,16 @@ struct LabelData {
                                        uint64_t seed, LabelKind kind, bool types) const;
 };
 
-// Texts without their labels.
+// Examples formed as texts, without their labels.
 LabelData formed(const LabelHead& head, const LabelForm& form,
                  const std::vector<LabelledExample>& examples);
 LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences);
 
-// Files with labels, as the columns say. Usage errors as read_examples, read_conll and
+// Reads files with labels, by the columns. Usage errors as read_examples, read_conll and
 // LabelSet::id.
 LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns,
                         const std::vector<std::string>& files);
-// The same of training data: a head without labels is given those of the files, one of numbers
+// The same for training data: a head without labels gets those of the files, a head of numbers gets
 // their mean and deviation.
 LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns,
                         const std::vector<std::string>& files);

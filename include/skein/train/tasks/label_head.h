@@ -1,5 +1,5 @@
-// What a head of labels says and how it is fed: all that is needed beside its checkpoint to use it,
-// kept in the checkpoint's notes.
+// What a head of labels says and how it is fed: all that is needed beside the tensors to use it. It
+// is kept in the checkpoint's notes.
 #pragma once
 
 #include <map>
@@ -47,7 +47,8 @@ struct LabelHead {
   // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
   bool framed = false;
 
-  // Whether another program made it, which says nothing of single texts or pairs.
+  // Whether another program made the head; then nothing says whether it judges single texts or
+  // pairs.
   bool imported() const { return columns.empty(); }
   int64_t outputs() const {
     return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size());
@@ -57,14 +58,14 @@ struct LabelHead {
 
 const char* name_of(LabelKind kind);
 const char* name_of(LabelMetric metric);
-// The metric that automatic stands for; a usage error for one that does not belong to the kind,
-// with those that do.
+// The metric that `asked` stands for where it is automatic, else `asked`. A usage error for one
+// that does not belong to the kind; it names those that do.
 LabelMetric metric_of(LabelKind kind, LabelMetric asked);
 
 // checksum: of the training samples.
 TaskNotes to_notes(const LabelHead& head, uint32_t checksum);
-// Null where the notes are none of a head of labels. A usage error naming `origin` for damaged
-// ones.
+// The head that the notes describe; null where they are not of a head of labels. A usage error
+// naming `origin` for damaged notes.
 std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string& origin);
 uint32_t checksum_in(const TaskNotes& notes);
 

@@ -19,8 +19,8 @@ class LabelModel {
 
   const LabelHead& head() const { return head_; }
   const LabelForm& form() const { return form_; }
-  // Gives the options of `columns` that were not given what they were in training. An imported
-  // model judges pairs where they name a second text.
+  // Options of `columns` that were not given take the values that they had in training. An imported
+  // model judges pairs where the columns name a second text.
   void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
   // Collective. A usage error for a token that the model does not know.
   LabelAnswers answers(const LabelData& data);

@@ -26,14 +26,15 @@ struct LabelAnswers {
 // layout. samples: not shuffled.
 LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs);
 
-// Shares of the classes at a place: softmax of its scores.
+// The probabilities of the classes at a place: the softmax of its scores.
 std::vector<double> shares(const LabelAnswers& answers, int64_t sample, int64_t place);
 // A regression's number for a sample.
 double value_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample);
 // Label ids of each sentence's words.
 std::vector<std::vector<int32_t>> tags_of(const LabelData& data, const LabelAnswers& answers);
 
-// By what is known of the data. Values are named without a prefix; quality is the head's metric.
+// Compares the answers with what is known of the data. Values are named without a prefix; quality
+// is the head's metric.
 Scores score(const LabelHead& head, const LabelData& data, const LabelAnswers& answers);
 
 }  // namespace skein

@@ -10,9 +10,9 @@
 
 namespace skein {
 
-// By config.model.architecture. Fills in what the data says: config.model.vocab_size where it is 0.
-// Usage errors when the model's vocabulary is too small, or validation data was made with another
-// tokenizer.
+// Makes the task that config.model.architecture can learn. Fills in what follows from the data:
+// config.model.vocab_size where it is 0. Usage errors when the model's vocabulary is too small, or
+// validation data was made with another tokenizer.
 std::unique_ptr<Task> language_task(PretrainConfig& config);
 
 // Collective over world: train() (train/trainer.h) with that task.

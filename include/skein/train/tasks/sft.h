@@ -26,26 +26,27 @@ struct SftConfig {
   SftTaskConfig task;
 };
 
-// Other defaults than pretraining has. What the data says is left open: train.steps 0 (by
-// task.epochs), lr.warmup -1 (3% of the steps), validation.every -1 (once an epoch).
+// Defaults, which differ from those of pretraining. What follows from the data is left open:
+// train.steps 0 (by task.epochs), lr.warmup -1 (3% of the steps), validation.every -1 (once an
+// epoch).
 SftConfig sft_defaults();
 void bind(Options& options, SftConfig& config);
 
-// Binds what rows of conversations are: sft.length, sft.longer and sft.pack.
+// Binds the options that say how conversations become rows: sft.length, sft.longer and sft.pack.
 void bind_rows(Options& options, SftTaskConfig& config);
 // A usage error for rows longer than the context.
 void check_rows(const SftTaskConfig& config, int64_t context);
-// Rows for these chats; without packing their tokens are a multiple of `multiple`. Usage errors as
-// check_rows. Padding, order and seed are left open.
+// How rows are made of these chats; without packing their lengths are multiples of `multiple`.
+// Usage errors as check_rows. Padding, order and seed are left open.
 ChatSamplesConfig rows_of(const SftTaskConfig& config, const std::vector<TemplatedChat>& chats,
                           int64_t context, int64_t multiple);
-// The options of bind_rows that the run had whose checkpoint has these notes; none where they say
-// nothing. A usage error naming `origin` for damaged notes.
+// The options of bind_rows with which the run was made whose checkpoint has these notes; none where
+// they say nothing. A usage error naming `origin` for damaged notes.
 std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std::string& origin);
 
-// The task, for the model that config.run.model describes, its tokenizer and the notes of its
-// checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is
-// no language model, and for data that does not fit. The notes of the task hold the template (see
+// Makes the task for the model that config.run.model describes, its tokenizer and the notes of its
+// checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is no
+// language model, and for data that does not fit. The notes of the task hold the template (see
 // chat_template_in).
 std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
                                const TaskNotes& notes);

@@ -1,4 +1,4 @@
-// Texts that a command is given, read by rank 0 in parts and told to all ranks.
+// Texts that a command is given. Rank 0 reads them in parts and sends each part to all ranks.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ class TextInput {
   std::unique_ptr<ExampleReader> reader_;
 };
 
-// The same of sentences in CoNLL columns: on rank 0 as they were read, elsewhere the words alone.
+// The same for sentences in CoNLL columns. Rank 0 gets them as they were read, the other ranks get
+// the words alone.
 class SentenceInput {
  public:
   SentenceInput(const std::string& path, const LabelColumns& columns)
