@@ -1,6 +1,7 @@
 #include "adapted_run.h"
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
 #include "skein/train/run_folder.h"
 
 #include "long_run.h"
@@ -43,7 +44,10 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
   c.model.dropout = dropout;
   Options options("", "");
   bind(options, c.model);
-  for (const char* key : {"model.pool", "model.init_std", "model.head_std"})
+  std::vector<std::string> keys{"model.init_std", "model.head_std"};
+  for (const Architecture* one : architectures())
+    for (std::string& key : one->options_of_heads()) keys.push_back(std::move(key));
+  for (const std::string& key : keys)
     if (given.contains(key)) options.set(key, given.at(key), "");
 }
 

@@ -1,7 +1,10 @@
 #include "skein/models/own_options.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
+
+#include "skein/models/architecture.h"
 
 namespace skein {
 namespace {
@@ -29,6 +32,23 @@ TEST(OwnOptions, StayWhereTheyAreAndAreCopiedByValue) {
   copy.get<Left>().number = 1;
   EXPECT_EQ(left->number, 9);
   EXPECT_EQ(copy.get<Right>().text, "as it begins");
+}
+
+TEST(OwnOptions, OfHeadsAreAmongThoseOfTheirArchitecture) {
+  size_t options_of_heads = 0;
+  for (const Architecture* one : architectures()) {
+    ModelConfig config;
+    Options options("", "");
+    one->bind(options, config);
+    const auto own = options.values();
+    for (const std::string& key : one->options_of_heads()) {
+      ++options_of_heads;
+      EXPECT_TRUE(std::any_of(own.begin(), own.end(), [&](const auto& option) {
+        return option.first == key;
+      })) << key;
+    }
+  }
+  EXPECT_GT(options_of_heads, 0u);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "skein/models/config.h"
 #include "skein/models/model.h"
@@ -46,6 +48,9 @@ class Architecture {
   // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 
+  // Options of its own that a run may give anew though its model is another run's: they say how a
+  // head reads and begins, not what has been pretrained.
+  virtual std::vector<std::string> options_of_heads() const { return {}; }
   // Changes the config so that the model ends in `labels` numbers for each sequence or token.
   virtual void begin_labels(ModelConfig& config, Head head, int64_t labels) const;
   // Changes the config so that the model gives a number for each token beside its logits, or gives

@@ -30,6 +30,7 @@ class BertArchitecture : public Architecture {
   }
   std::string_view otherwise(const ModelConfig&) const override { return "an encoder"; }
 
+  std::vector<std::string> options_of_heads() const override { return {"model.pool"}; }
   void begin_labels(ModelConfig& config, Head head, int64_t labels) const override;
 };
 

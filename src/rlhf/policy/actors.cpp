@@ -14,8 +14,7 @@ PolicyRules rules_of(const TuneConfig& c, const Tuning& tuning) {
   rules.entropy = c.ppo.entropy;
   rules.kl = c.ppo.kl_loss;
   rules.kl_estimator = c.ppo.kl_loss_estimator;
-  rules.shared =
-      c.ppo.algorithm == PpoConfig::Algorithm::ppo && c.critic.kind == CriticConfig::Kind::shared;
+  rules.shared = c.has_shared_critic();
   rules.value = c.critic.rules;
   return rules;
 }
@@ -75,7 +74,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
     texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
   policy_ = std::make_unique<Replica>(policy_config(config, rules_.shared), plan, mesh,
                                       policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
-  if (config.ppo.algorithm == PpoConfig::Algorithm::ppo && !rules_.shared)
+  if (config.has_critic())
     critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh,
                                         Learning{[this](const LocalModel& model) {
                                                    return std::make_unique<ValueObjective>(

@@ -29,6 +29,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// The run as checkpoints tell it.
+PretrainConfig written_run(const TuneConfig& config) {
+  PretrainConfig written = config.run;
+  written.model.architecture->give_values(written.model, config.has_shared_critic());
+  return written;
+}
+
 // A part of an iteration, timed and profiled.
 class Phase {
  public:
@@ -147,11 +154,7 @@ void Tuner::build(const CheckpointInfo* own) {
   run_.set_data(actors_->data_files());
   RunState& state = run_.state();
   state.tokenizer = StoredTokenizer(tuning_.tokenizer.to_json());
-  PretrainConfig written = config_.run;
-  written.model.architecture->give_values(written.model,
-                                          config_.critic.kind == CriticConfig::Kind::shared &&
-                                              config_.ppo.algorithm == PpoConfig::Algorithm::ppo);
-  state.config = config_values(written);
+  state.config = config_values(written_run(config_));
   if (own)
     resume(*own, *stored);
   else
@@ -170,11 +173,9 @@ void Tuner::begin(const CriticStart& critic) {
 void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
   check_same_start(tuned_, config_, tuning_, own.path);
   tuned_.ema = config_.ppo.ema;
-  PretrainConfig now = config_.run;
-  now.model.architecture->give_values(now.model,
-                                      run_.state().config.at("model.value_head") == "true");
-  const std::string changes = compare_with_stored(stored, now, run_.state().tokenizer, own.path) +
-                              compare_settings(tuned_, config_, tuning_, own.path);
+  const std::string changes =
+      compare_with_stored(stored, written_run(config_), run_.state().tokenizer, own.path) +
+      compare_settings(tuned_, config_, tuning_, own.path);
   run_.data().go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});
   run_.go_on(stored, held_out_ && judged_as_before(tuned_, config_, tuning_));
   tuned_.settings = tune_settings(config_, tuning_.settings);

@@ -82,6 +82,10 @@ struct TuneConfig {
     return ppo.algorithm == PpoConfig::Algorithm::ppo &&
            critic.kind == CriticConfig::Kind::separate;
   }
+  // One that is a head of the policy's model.
+  bool has_shared_critic() const {
+    return ppo.algorithm == PpoConfig::Algorithm::ppo && critic.kind == CriticConfig::Kind::shared;
+  }
 };
 
 // Other defaults than pretraining has; docs/rlhf.md says where each comes from.
