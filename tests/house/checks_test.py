@@ -193,6 +193,14 @@ class Format(unittest.TestCase):
         self.assertEqual(run(check_format, {**self.STYLE, "src/nn/a.cpp": "int f();\n"})[0], 0)
         self.assertEqual(run(check_format, self.STYLE)[0], 1)
 
+    def test_long_lines(self):
+        style = {".clang-format": "BasedOnStyle: Google\nColumnLimit: 100\n"}
+        raw = 'auto a =\n    R"(' + "x" * 100 + ')";\n'
+        self.assertEqual(run(check_format, {**style, "src/nn/a.cpp": raw + "//" + "·" * 98 + "\n"})[0], 0)
+        code, output = run(check_format, {**style, "src/nn/a.cpp": raw + "//" + "x" * 99 + "\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("src/nn/a.cpp:3: a line of 101 columns, above 100", output)
+
 
 if __name__ == "__main__":
     unittest.main()

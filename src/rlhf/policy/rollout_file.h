@@ -1,8 +1,8 @@
 // RUN/rollouts.jsonl: every answer that was learnt from, with what is known of it, one JSON object
 // a line:
 //
-//   {"step":3,"number":35,"prompt":"...","answer":"...","score":0.5,"scores":{"regex":1.0,"process":-1.0},
-//    "reward":0.45,"kl":1.1,"tokens":12,"ended":true}
+//   {"step":3,"number":35,"prompt":"...","answer":"...","score":0.5,
+//    "scores":{"regex":1.0,"process":-1.0},"reward":0.45,"kl":1.1,"tokens":12,"ended":true}
 //
 // step: the iteration, from 1; number: of the answer in the run, from 0; prompt: what was asked, or
 // "messages", all turns, where there are several; score: the weighted sum of `scores`, which are

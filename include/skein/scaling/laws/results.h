@@ -130,8 +130,9 @@ struct ExclusionRules {
 void exclude(ScalingTable& table, const ExclusionRules& rules);
 
 // The same table as CSV, in the columns below, unknown numbers empty:
-//   run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,n_head,n_all,n_params,tokens,
-//   unique_tokens,flops_6n,flops_6n_head,flops_exact,lr,global_batch,steps,loss,train_loss,seconds
+//   run,status,reason,folder,seed,d_model,n_layers,n_heads,vocab_size,context,n_blocks,n_embedding,
+//   n_head,n_all,n_params,tokens,unique_tokens,flops_6n,flops_6n_head,flops_exact,lr,global_batch,
+//   steps,loss,train_loss,seconds
 // flops_6n is 6 n_all tokens, flops_6n_head is 6 (n_blocks + n_head) tokens. curves_csv:
 // run,tokens,loss.
 std::string table_csv(const std::vector<ScalingRun>& runs);
