@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import check_core  # noqa: E402
 import check_docs  # noqa: E402
 import check_floors  # noqa: E402
 import check_format  # noqa: E402
@@ -18,7 +19,7 @@ import check_style  # noqa: E402
 FUNCTION = "int f() {\n  return 1;\n}\n"
 
 
-def run(check, files):
+def run(check, files, *words):
     """(exit code, output) of a check over a tree given as {path: text}."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
@@ -27,7 +28,7 @@ def run(check, files):
             path.write_text(text)
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            code = check.main(["check", folder])
+            code = check.main(["check", folder, *words])
         return code, output.getvalue()
 
 
@@ -131,6 +132,91 @@ class Style(unittest.TestCase):
         code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 8 + self.body(21)})
         self.assertEqual(code, 1)
         self.assertIn("88.9% of functions are within 20 lines", output)
+
+
+class Core(unittest.TestCase):
+    BERT = {"src/models/bert/architecture.cpp": 'options.add("model.pooler", c.pooler, "");\n'}
+    TABLE = {check_core.FIELD_LIST: "{&Sequence::tokens}, {&Batch::targets}, {&Batch::values}, {&Batch::known},\n"}
+    HEADER = "include/skein/ops/a.h"
+    OPS = {HEADER: "namespace skein::ops {\nVar gain(const Var& x,\n         int64_t to);\nstruct S {};\n"}
+
+    def passes(self, check, files):
+        code, output = run(check_core, files, check)
+        self.assertEqual(code, 0, output)
+
+    def refused(self, check, files, *words):
+        code, output = run(check_core, files, check)
+        self.assertEqual(code, 1, output)
+        for word in words:
+            self.assertIn(word, output)
+
+    def each_refused(self, check, path, codes, files=None):
+        for code in codes:
+            self.refused(check, {**(files or {}), path: f"\n{code}\n"}, f"{path}:2")
+
+    def test_architectures(self):
+        for path in ("src/train/a.cpp", "include/skein/nn/a.h", "tools/a.cpp", "src/models/config.cpp"):
+            self.each_refused("architectures", path, (
+                "if (is_bert(c)) f();", "const Bert* model;", "bert_options(c).pooler;", "Kind::bert;",
+                '#include "skein/models/bert/bert.h"', 'f(name() == "bert");', 'f("model.pooler");'), self.BERT)
+        allowed = "// like BERT\nSpan bertha;\n" + 'fail("give model.architecture=bert and model.pooler");\n'
+        self.passes("architectures", {
+            **self.BERT, "src/train/a.cpp": allowed, "src/models/registry.cpp": "bert_architecture();\n",
+            "src/convert/a.cpp": "is_bert(c);\n", "src/text/a.cpp": "split_bert(text);\n"})
+        self.refused("architectures", {"src/models/config.cpp": "\n"}, "no architecture has a folder")
+
+    def test_decoding(self):
+        for path in ("src/generate/a.cpp", "include/skein/generate/a.h"):
+            self.each_refused("generate", path, (
+                "pp.send(x, 1);", "recv_bytes(&x, 1);", "f(mesh.stage());", "i % stages;", "mesh.pp().size();"))
+        self.passes("generate", {"src/generate/a.cpp": "// of the last stage\npipeline.run(step, pass);\n"})
+
+    def test_models(self):
+        self.each_refused("models", "src/models/bert/a.cpp", (
+            "tp.all_reduce_sum(x);", "kernels::norm(Cpu{}, x);", "on_device(device, f);",
+            '#include "skein/comm/group.h"', '#include "skein/ops/collective.h"'))
+        self.passes("models", {"src/models/a.cpp": "kernels::RotaryWaves f(C c);  // all_reduce(x)\n"})
+
+    def test_names_of_tensors(self):
+        self.each_refused("tensors", "src/train/a.cpp", (
+            'if (name == "head.weight") f();', 'name.starts_with("block.");', 'name.ends_with(".bias");',
+            'f("classifier.weight" != name);', 'p.tensor() == "anything";', 'parameter.name.substr(2);',
+            'name.find("final_norm");', 'name == fmt::format("block.{}.gain", i);'))
+        self.passes("tensors", {
+            "src/nn/a.cpp": 'add("head.weight");\nkey == "model.bias";\n', "src/convert/a.cpp": 'name == "head.weight";\n'})
+
+    def test_fields_of_a_batch(self):
+        self.passes("fields", {**self.TABLE, "src/data/a.cpp": "f(batch.tokens, batch.values, batch.known);\n"})
+        self.each_refused("fields", "src/data/a.cpp", (
+            "for (auto part : {&Batch::targets}) f(part);",
+            "for (auto* part : {&b.source.tokens, &b.targets,  &b.values, &b.known}) f(part);"), self.TABLE)
+        self.refused("fields", {"src/data/a.cpp": "\n"}, "lists no field")
+
+    def test_texts_of_ops(self):
+        self.refused("ops", self.OPS, "no test in tests/ops tells what gain refuses")
+        self.refused("ops", {**self.OPS, "tests/ops/a.cpp": 'other("gain");\n"again: x"\n'}, "gain refuses")
+        self.passes("ops", {**self.OPS, "tests/ops/a.cpp": '"gain: x must have values"\n'})
+        self.passes("ops", {**self.OPS, "tests/support/op_cases.h": '{"gain",\n{x}}\n'})
+        self.refused("ops", {}, "no op found")
+
+    def test_commands(self):
+        files = {"src/cli/main.cpp": "\n", "src/cli/command.h": "\n", "src/cli/fit.cpp": "int fit_command(A a) {}\n"}
+        self.passes("commands", files)
+        self.refused("commands", {**files, "src/cli/prompts.h": "\n"}, "src/cli/prompts.h: a header")
+        self.refused("commands", {**files, "src/cli/prompts.cpp": "\n"}, "makes no command prompts")
+        self.refused("commands", {**files, "src/cli/command.cpp": "\nclass A {\n"}, "command.cpp:2: A has no unit test")
+
+    def test_invariants(self):
+        def noted(lines):
+            return {name: "// x\n//\n" * lines + "\n// y\n" for name in check_core.NOTED}
+        for lines in (5, 15):
+            self.passes("notes", noted(lines))
+        for lines in (4, 16):
+            self.refused("notes", noted(lines), f"src/parallel/pipeline.cpp: begins with {lines} lines")
+        self.refused("notes", {}, "begins with 0 lines")
+
+    def test_all(self):
+        self.assertIn("9 faults", run(check_core, {**self.BERT, **self.TABLE, **self.OPS})[1])
 
 
 class Docs(unittest.TestCase):
