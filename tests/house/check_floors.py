@@ -17,7 +17,7 @@ FLOORS = {
 }
 TOOLS = 11
 # Floors that have rooms: which others each room may use. "" is what lies in the floor's own folder.
-# A file that is listed is a room of its own.
+# A file that is listed is a room of its own. "*": any room that is not listed, such as a new architecture's.
 ROOMS = {
     "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
     "text": {"split": set(), "": {"split"}},
@@ -26,7 +26,7 @@ ROOMS = {
         "files": set(), "stores": {"files"}, "corpus": {"files", "stores"},
         "samples": {"files", "stores"}, "records": {"files", "samples"},
     },
-    "models": {"": set(), "gpt": {""}, "bert": {""}, "registry.cpp": {"", "gpt", "bert"}},
+    "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {
@@ -84,7 +84,11 @@ def room_fault(path, target, root):
     if floor_of(path, root) != floor_of(target, root):
         return None
     room, other = room_of(path, root), room_of(target, root)
-    if room == other or other in ROOMS[floor_of(path, root)].get(room, set()):
+    if room == other:
+        return None
+    rooms = ROOMS[floor_of(path, root)]
+    seen = rooms.get(room, rooms.get("*", set()))
+    if other in seen or (other not in rooms and "*" in seen):
         return None
     return f"looks from room {room or 'the floor itself'} at {other or 'the floor itself'}"
 
@@ -149,7 +153,7 @@ def room_faults(graph, root):
     sources_in, faults = {}, []
     for path in graph:
         room = room_of(path, root)
-        if room is not None and room not in ROOMS[floor_of(path, root)]:
+        if room is not None and not {room, "*"} & ROOMS[floor_of(path, root)].keys():
             faults.append(f"{path.relative_to(root)}: {room or 'the floor itself'} is no known room")
         if path.suffix in (".cpp", ".cu"):
             sources_in.setdefault(path.parent, []).append(path)

@@ -79,6 +79,11 @@ class Floors(unittest.TestCase):
         self.refused(self.include("src/train/a.cpp", "skein/train/tasks/t.h"), "from room the floor itself at tasks")
         self.refused({"src/data/a.cpp": "\n"}, "the floor itself is no known room")
         self.refused({"src/data/cellar/a.cpp": "\n"}, "cellar is no known room")
+        self.refused(self.include("src/models/new/a.cpp", "skein/models/gpt/g.h"), "looks from room new at gpt")
+        self.refused(self.include("src/models/config.cpp", "skein/models/new/n.h"), "from room the floor itself at new")
+        for includer, included in (("src/models/registry.cpp", "skein/models/new/n.h"),
+                                   ("src/models/new/a.cpp", "skein/models/m.h")):
+            self.assertEqual(run(check_floors, self.include(includer, included))[0], 0)
         for includer, included in (("src/data/stores/a.cpp", "skein/data/files/f.h"), ("src/train/tasks/a.cpp", "skein/train/t.h"),
                                    ("src/comm/world.cpp", "skein/comm/tcp/t.h")):
             self.assertEqual(run(check_floors, self.include(includer, included))[0], 0)
