@@ -202,7 +202,8 @@ Tensor Generator::Decoding::forward(KvCache& cache, const Batch& batch) {
   step.micro_batches.push_back(batch);
   g_.pipeline_.run(step, pass);
   cache.length += batch.length();
-  return g_.mesh_.last_stage() ? g_.pipeline_.answers().front().front() : Tensor();
+  const auto& answers = g_.pipeline_.answers();
+  return answers.empty() ? Tensor() : answers.front().front();
 }
 
 namespace {
@@ -233,7 +234,7 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
     const Tensor own = logits.dim(0) == rows.size() ? logits : chosen_rows(logits, numbers);
     ids = sample(own, g_.vocabulary_, g_.config_.sampling, draws);
   }
-  g_.mesh_.pp().broadcast(ids, g_.mesh_.pp().size() - 1).wait();
+  g_.mesh_.share_last_stage(ids);
   for (int64_t row = 0; row < rows.size(); ++row) {
     Sequence& sequence = *rows.all[static_cast<size_t>(row)].sequence;
     if (!sequence.finished())

@@ -102,10 +102,10 @@ MaskedLoader::Draft MaskedLoader::pair(size_t store, int64_t sample, const Draws
 Batch MaskedLoader::empty(int64_t count) const {
   Batch made;
   const bool pairs = with_pairs();
-  for (Tensor Batch::*part : {&Batch::tokens, &Batch::positions})
-    made.*part = Tensor::zeros({count, length_}, DType::i32);
-  for (Tensor Batch::*part : {&Batch::targets, &Batch::places})
-    made.*part = Tensor::zeros({count, places_}, DType::i32);
+  for (Tensor* of_tokens : {&made.tokens, &made.positions})
+    *of_tokens = Tensor::zeros({count, length_}, DType::i32);
+  for (Tensor* of_places : {&made.targets, &made.places})
+    *of_places = Tensor::zeros({count, places_}, DType::i32);
   made.weights = Tensor::zeros({count, places_}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
   if (pairs || !data_.cross_document_attention)
