@@ -1,3 +1,19 @@
+// The commit protocol (docs/checkpoint-format.md). What holds at any moment:
+//
+// A committed name stands for a checkpoint that is whole and durable, whoever dies and when. Each
+// rank writes and syncs its own shard in a temporary folder; then rank 0 writes the manifest, which
+// has every shard's sum; then it renames the folder, once, and syncs the parent. Whatever lacks one
+// of these is no checkpoint, and the next start removes it. Rank 0 alone makes, names and removes
+// folders.
+//
+// All ranks learn the outcome of each step before any begins the next (agree.h), so all return, or
+// all throw the same. After build() the image is the checkpoint, and its tensors may change.
+//
+// A start that a newer one has superseded commits nothing: rank 0 looks before it makes the folder
+// and just before the rename. Should the rename come too late all the same, readers pass it over.
+//
+// Older checkpoints go last, once every rank has read its part of the new one back from the disk.
+// If that fails they stay, with a warning; the commit stands.
 #include <functional>
 #include <optional>
 #include <utility>

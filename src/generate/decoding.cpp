@@ -1,3 +1,18 @@
+// Invariants between two tokens.
+//
+// All ranks of a data-parallel index hold the same sequences, and decide who joins, moves or ends
+// by their tokens alone. The last stage samples these, and one broadcast brings them to the others.
+//
+// Every row of the cache ends in its column `length`; a shorter one begins later (first_key), and
+// nothing looks at what stands before. Row i of rows_.all is row `cached` of the cache: in start()
+// equal prompts that follow each other share one, afterwards each has its own. The columns up to
+// `places` are free; before they run out the rows move to the front of a new cache.
+//
+// A finished sequence stays, as a row that nobody reads, until a quarter of the rows are such; then
+// joined() leaves them out. So less than a quarter of a step's work is for nothing.
+//
+// A token depends on its own row alone: on seed, prompt, draw and position (generator.h). So who is
+// decoded beside whom changes no token, and rows may join and leave at any time.
 #include "decoding.h"
 
 #include <algorithm>

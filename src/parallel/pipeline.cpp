@@ -1,3 +1,17 @@
+// Invariants of a run.
+//
+// Order: each stage carries out its own list of the same schedule, in order. A send never waits for
+// its receiver, so nobody waits but for a message that its sender's list makes. Backward of a piece
+// comes in rising order of micro-batch: its gradients are a fold in sample order. The last piece
+// makes its losses in backward, since the head's gradient grows while they are made.
+//
+// Messages: a tag names micro-batch and receiving piece; the tensors of a flow follow each other
+// under it. None says its shapes: in forward the receiver asks its piece (Model::flow_shapes), in
+// backward it knows what it sent. Pieces before first_learning neither send nor await gradients.
+//
+// Memory: in_flight_ keeps a piece's input and output from its forward to its backward. The values
+// of an output are dropped once they are sent and their gradient has come, before backward runs;
+// what else is sent stays in sent_. When run() returns nothing is under way, nor kept in these.
 #include "skein/parallel/pipeline.h"
 
 #include <algorithm>

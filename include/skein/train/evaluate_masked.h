@@ -16,7 +16,7 @@ struct MaskedEvaluation {
   double nats = 0;     // sum over the masked tokens
   int64_t tokens = 0;  // that were masked
   int64_t right = 0;   // of them the model's first choice was right
-  // of them are the one token that is masked most often: what a constant guess gets right at best
+  // of them are the token that is masked most often: as many a constant guess gets right at best
   int64_t commonest = 0;
   double pair_nats = 0;
   int64_t pairs = 0, pairs_right = 0;  // 0 without pairs

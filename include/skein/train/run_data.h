@@ -1,5 +1,5 @@
-// The data files of a run: what its checkpoints remember of them, and that token stores are
-// compared with the sums they carry once, before the first commit.
+// The data files of a run: what its checkpoints remember of them, and the comparison of token
+// stores with the sums that they carry, which is made once, before the first commit.
 #pragma once
 
 #include <chrono>

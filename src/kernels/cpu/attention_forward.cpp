@@ -1,5 +1,17 @@
 // Softmax online over blocks of keys: Dao and others, "FlashAttention" (2022), with the rows of a
-// tile as its block.
+// tile as its block. Invariants:
+//
+// After each block a query's row of `sums` is the weighted sum of the values seen so far, and `sum`
+// that of the weights, both by exp(score - largest); a new maximum shrinks both. Dropout takes from
+// the weights of values, never from `sum`. While nothing was visible, largest is -inf, both are 0.
+//
+// Keys are counted from the first that anyone may see (Head::begin), and blocks begin at multiples
+// of kBlock of these. A block in which a query sees nothing changes nothing of its row. So the bits
+// of a row depend on its query and on the keys it may see, not on padding or on queries beside it.
+//
+// A task is one sample's key head, or some of the query heads that share it. It writes their parts
+// of out and logsumexp and no others. It packs keys and values once, in its thread's scratch
+// memory; a few queries, as in decoding, read them where they lie. Backward needs logsumexp alone.
 #include "skein/core/profile.h"
 
 #include "attention_head.h"

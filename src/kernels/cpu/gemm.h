@@ -1,5 +1,17 @@
 // One thread's matrix product: blocks that fit the caches around the tiles. Internal to the CPU
-// kernels.
+// kernels. Invariants:
+//
+// An element of c is one chain over the depth, from its beginning to its end: every block and tile
+// goes on with the sum that the one before it stored, in the type of sums. So its bits depend on
+// the depth and the unit alone: threads, row blocks and column blocks may cut rows and columns
+// anywhere, and nobody cuts the depth into sums of their own. A C of another type is rounded once,
+// after the last block of depth, when bias and activation come in, too.
+//
+// Packed operands are filled up with zeros to whole tiles. Of c only what exists is written.
+//
+// What is packed, and the strip, lie in this thread's scratch memory, one slot each: a thread is in
+// one product at a time. Panels that are `ready` belong to the weight's PackedCopies and are only
+// read.
 #pragma once
 
 #include "activations.h"

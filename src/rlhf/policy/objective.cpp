@@ -1,3 +1,19 @@
+// Invariants.
+//
+// Log-probabilities are made in one place, log_losses(), for what is told (answers) and for what is
+// learnt (losses): by one op, of the same rows, with the same temperature and bans. So a policy
+// that has not learnt since it answered has ratios of exactly 1, and guard_ratio() can insist on
+// that.
+//
+// What a token costs, and the slope of that, the op makes on the device while the token's logits
+// are at hand (kernels/policy.h); backward only passes it on. Beside the logits it needs `known`
+// only.
+//
+// Terms come as terms() names them, each with a row for every place of the batch and with the
+// batch's weights: a place that does not count is 0 in all. Rows that are only told weigh nothing
+// in the gradient. Nor do those of the entropy bonus, whose gradient went into the logits already.
+//
+// The rows that kernels write here belong to the Losses that are returned, and to nobody else.
 #include "skein/rlhf/policy/objective.h"
 
 #include "skein/core/where.h"
