@@ -27,7 +27,7 @@ REGISTRY = ("models", "registry.cpp")  # the one source that names all architect
 # Tokenizers bear the names of the models that they were made for, speakers that of a product.
 NAMED_IN_CODE, NAMED_IN_TEXT = {"models", "convert", "text"}, {"models", "convert", "text", "data"}
 
-STAGES = re.compile(r"\b(?:send|recv|receive)\w*\s*\(|\bpp\s*\(|\b\w*[sS]tage\w*")
+STAGES = re.compile(r"\b(?:send|recv|receive)\w*\s*\(|\bpp\s*\(|\b(?!share_last_stage\b)\w*[sS]tage\w*")
 COLLECTIVE = re.compile(
     r"\b(?:all_reduce\w*|all_gather\w*|reduce_scatter\w*|broadcast\w*|send\w*|recv\w*)\s*\("
     r"|\bkernels::[a-z]\w*\s*\(|\bon_device\s*\(")
