@@ -45,18 +45,19 @@ void bench_blocks(const ModelConfig& c, int64_t rows, DType dtype, Device device
                rstd = Tensor::empty({rows}, sums, device),
                dgain = Tensor::zeros({c.d_model}, sums, device),
                dbias = Tensor::zeros({c.d_model}, sums, device);
-  passes.add("residual add", 3 * bytes_of(x), [&](auto on) { kernels::add(on, x, y, z); });
+  passes.add("residual add", 3 * bytes_of(x), [&](auto on) { kernels::add(on, x, y, Out(z)); });
   passes.add("layer norm", 2 * bytes_of(x), [&](auto on) {
-    kernels::norm(on, kernels::Norm::layer, x, gain, bias, 1e-5, z, mean, rstd);
+    kernels::norm(on, x, {kernels::Norm::layer, gain, bias}, Out(z), Out(mean), Out(rstd));
   });
   passes.add("layer norm backward", 3 * bytes_of(x), [&](auto on) {
-    kernels::norm_backward(on, kernels::Norm::layer, x, gain, mean, rstd, y, z, dgain, dbias);
+    kernels::norm_backward(on, {kernels::Norm::layer, x, gain, mean, rstd}, y, {}, Out(z),
+                           Out(dgain), Out(dbias));
   });
   passes.add("gelu", 2 * bytes_of(wide), [&](auto on) {
-    kernels::activation(on, kernels::Activation::gelu_tanh, wide, wide_out);
+    kernels::activation(on, kernels::Activation::gelu_tanh, wide, Out(wide_out));
   });
   passes.add("gelu backward", 3 * bytes_of(wide), [&](auto on) {
-    kernels::activation_backward(on, kernels::Activation::gelu_tanh, wide, wide, wide_out);
+    kernels::activation_backward(on, kernels::Activation::gelu_tanh, wide, wide, Out(wide_out));
   });
 }
 
@@ -73,11 +74,12 @@ void bench_cross_entropy(int64_t tokens, int64_t vocabulary, DType dtype, Device
                target = Tensor::empty({rows}, sums, device),
                scales = random_values({rows}, sums, 7, device);
   passes.add("cross entropy", bytes_of(logits), [&](auto on) {
-    kernels::row_statistics(on, logits, vocabulary, targets, maximum, sum_exp, target);
+    kernels::row_statistics(on, logits, vocabulary, targets, Out(maximum), Out(sum_exp),
+                            Out(target));
   });
   passes.add("cross entropy backward", bytes_of(logits) + bytes_of(gradient), [&](auto on) {
-    kernels::cross_entropy_backward(on, logits, vocabulary, maximum, sum_exp, targets, 0, scales,
-                                    gradient);
+    kernels::cross_entropy_backward(on, {logits, {0, vocabulary}, targets, maximum, sum_exp},
+                                    scales, Out(gradient));
   });
 }
 
@@ -88,10 +90,13 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
   passes.add(
       "adamw, against its own pattern",
       7 * bytes_of(gradient) + (working.defined() ? bytes_of(working) : 0),
-      [&](auto on) { kernels::adamw(on, {1e-4}, gradient, master, m, v, working); }, true);
+      [&](auto on) {
+        kernels::adamw(on, {1e-4}, gradient, Out(master), Out(m), Out(v), Out(working));
+      },
+      true);
   const Tensor squares = Tensor::empty({elements / 1024}, DType::f64, device);
   passes.add("gradient norm", bytes_of(gradient),
-             [&](auto on) { kernels::chunk_square_sums(on, gradient, 1024, squares); });
+             [&](auto on) { kernels::chunk_square_sums(on, gradient, 1024, Out(squares)); });
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 namespace skein {
 namespace {
 
-using kernels::Transpose;
-
 struct Product {
   std::string name;
   int64_t outputs, inputs;
@@ -48,10 +46,10 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
       figures.add({"gemm", fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form), t.seconds,
                    flops, 0, t.peak});
     };
-    add("forward", [&](auto on) { kernels::matmul(on, x, Transpose::no, w, Transpose::yes, y); });
-    add("dx", [&](auto on) { kernels::matmul(on, y, Transpose::no, w, Transpose::no, dx); });
+    add("forward", [&](auto on) { kernels::matmul(on, x, w, {.transpose_b = true}, Out(y)); });
+    add("dx", [&](auto on) { kernels::matmul(on, y, w, {}, Out(dx)); });
     add("dw", [&](auto on) {
-      kernels::matmul(on, y, Transpose::yes, x, Transpose::no, dw, kernels::Write::accumulate);
+      kernels::matmul(on, y, x, {.transpose_a = true, .accumulate = true}, Out(dw));
     });
   }
 }
@@ -80,12 +78,15 @@ void bench_attention(const PretrainConfig& run, const BenchConfig& config, Devic
   figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length,
                             name_of(dtype)));
   const Timed forward = timed(device, config.samples, peak, [&] {
-    on_device(device, [&](auto on) { kernels::attention(on, q, k, v, arguments, out, logsumexp); });
+    on_device(device, [&](auto on) {
+      kernels::attention(on, q, k, v, arguments, Out(out), Out(logsumexp));
+    });
   });
   figures.add({"attention", "forward", forward.seconds, flops, 0, forward.peak});
   const Timed backward = timed(device, config.samples, peak, [&] {
     on_device(device, [&](auto on) {
-      kernels::attention_backward(on, q, k, v, arguments, out, logsumexp, dout, dq, dk, dv);
+      kernels::attention_backward(on, {q, k, v, out, logsumexp}, arguments, dout, Out(dq), Out(dk),
+                                  Out(dv));
     });
   });
   figures.add({"attention", "backward", backward.seconds, 2.5 * flops, 0, backward.peak});

@@ -20,8 +20,7 @@ double Yardsticks::products(DType dtype) {
   }
   const auto multiply = [&] {
     on_device(device_, [&](auto device) {
-      kernels::matmul(device, left_, kernels::Transpose::no, right_, kernels::Transpose::yes,
-                      result_);
+      kernels::matmul(device, left_, right_, {.transpose_b = true}, Out(result_));
     });
   };
   constexpr int kCalls = 5;
@@ -37,7 +36,7 @@ double Yardsticks::copy() {
   const Tensor &from = stream(0), &to = stream(1);
   const auto work = [&] {
     if (device_.kind == DeviceKind::cpu)
-      kernels::stream_copy(Cpu{}, from, to);
+      kernels::stream_copy(Cpu{}, from, Out(to));
     else
       to.copy_from(from);
   };
@@ -51,7 +50,7 @@ double Yardsticks::update() {
   if (device_.kind != DeviceKind::cpu) return copy();
   const double bytes = 7.0 * static_cast<double>(stream(0).bytes());
   return bytes / seconds_of(device_, [&] {
-           kernels::stream_update(Cpu{}, stream(0), stream(1), stream(2), stream(3));
+           kernels::stream_update(Cpu{}, stream(0), Out(stream(1)), Out(stream(2)), Out(stream(3)));
          });
 }
 

@@ -229,7 +229,7 @@ Tensor chosen_rows(const Tensor& logits, const std::vector<int32_t>& numbers) {
   const Tensor from = Tensor::from(numbers, {rows}).to(logits.device());
   const Tensor made = Tensor::empty({rows, logits.dim(1)}, logits.dtype(), logits.device());
   on_device(logits.device(),
-            [&](auto device) { kernels::embedding(device, logits, from, 0, made); });
+            [&](auto device) { kernels::embedding(device, logits, from, 0, Out(made)); });
   return made;
 }
 

@@ -60,7 +60,7 @@ void ban(const std::vector<int64_t>& ids, const Tensor& logits) {
   }
   const Tensor there = added.to(logits.device());
   on_device(logits.device(),
-            [&](auto device) { kernels::add_bias(device, logits, there, logits); });
+            [&](auto device) { kernels::add_bias(device, logits, there, Out(logits)); });
 }
 
 // [B] f64
@@ -95,7 +95,7 @@ Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& co
   const Tensor uniforms = uniforms_of(config.seed, draws).to(logits.device());
   const Tensor ids = Tensor::empty(uniforms.shape(), DType::i32, logits.device());
   on_device(logits.device(), [&](auto device) {
-    kernels::sample(device, logits, vocabulary, config, uniforms, ids);
+    kernels::sample(device, logits, vocabulary, config, uniforms, Out(ids));
   });
   const Tensor here = ids.to(Device{});
   require_ids(here);

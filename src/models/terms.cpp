@@ -45,9 +45,10 @@ TermLosses TokenTerm::losses(const Var& output, const LossPass& pass) const {
                                  ? pass.row_weights
                                  : row_weights_of(weights, pass.loss_scale, output.value());
   const Parameter* bias = predictor_.head_bias();
-  return {ops::linear_cross_entropy(predictor_.rows(output, pass), predictor_.head().weight(),
-                                    bias ? bias->weight() : Weight{}, targets, row_weights,
-                                    weights.dim(1), predictor_.vocab_shard(), pass.tp),
+  const ops::VocabHead head{predictor_.head().weight(), bias ? bias->weight() : Weight{},
+                            predictor_.vocab_shard(), pass.tp};
+  return {ops::linear_cross_entropy(predictor_.rows(output, pass), head, targets, row_weights,
+                                    weights.dim(1)),
           row_weights, weights};
 }
 

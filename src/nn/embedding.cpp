@@ -38,7 +38,7 @@ Var Embedding::added(Var x, const Batch& batch) const {
   if (spec_.positions == Positions::sinusoidal) {
     Tensor waves = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
     on_device(waves.device(),
-              [&](auto device) { kernels::sinusoid(device, batch.positions, waves); });
+              [&](auto device) { kernels::sinusoid(device, batch.positions, Out(waves)); });
     x = ops::add(x, Var(waves));
   }
   if (!types_) return x;

@@ -49,7 +49,8 @@ struct Join {
       const int64_t end = row + static_cast<int64_t>(parts[p].rows.size());
       if (row < end)
         on_device(like.device(), [&](auto device) {
-          kernels::embedding(device, from.reshape({-1, width}), sources[p], 0, made.rows(row, end));
+          kernels::embedding(device, from.reshape({-1, width}), sources[p], 0,
+                             Out(made.rows(row, end)));
         });
       from = {};
       row = end;
@@ -65,8 +66,8 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
               k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {
-    kernels::copy_places(device, k, 0, k.dim(1), held.keys, length);
-    kernels::copy_places(device, v, 0, v.dim(1), held.values, length);
+    kernels::copy_places(device, k, 0, k.dim(1), length, Out(held.keys));
+    kernels::copy_places(device, v, 0, v.dim(1), length, Out(held.values));
   });
 }
 

@@ -20,15 +20,15 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments
   Tensor logsumexp = Tensor::empty({query.dim(0), query.dim(2), query.dim(1)},
                                    gradient_dtype(query.dtype()), query.device());
   on_device(out.device(), [&](auto device) {
-    kernels::attention(device, query, k.value(), v.value(), arguments, out, logsumexp);
+    kernels::attention(device, query, k.value(), v.value(), arguments, Out(out), Out(logsumexp));
   });
   return record(out, {q, k, v}, false, [q, k, v, arguments, out, logsumexp](const Tensor& dy) {
     Tensor dq = Tensor::empty(q.shape(), dy.dtype(), dy.device());
     Tensor dk = Tensor::empty(k.shape(), dy.dtype(), dy.device()),
            dv = Tensor::empty(v.shape(), dy.dtype(), dy.device());
     on_device(dy.device(), [&](auto device) {
-      kernels::attention_backward(device, q.value(), k.value(), v.value(), arguments, out,
-                                  logsumexp, dy.reshape(out.shape()), dq, dk, dv);
+      kernels::attention_backward(device, {q.value(), k.value(), v.value(), out, logsumexp},
+                                  arguments, dy.reshape(out.shape()), Out(dq), Out(dk), Out(dv));
     });
     q.add_gradient(dq);
     k.add_gradient(dk);
@@ -38,12 +38,13 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments
 
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-  on_device(out.device(),
-            [&](auto device) { kernels::rotary(device, x.value(), positions, waves, false, out); });
+  on_device(out.device(), [&](auto device) {
+    kernels::rotary(device, x.value(), positions, waves, false, Out(out));
+  });
   return record(out, {x}, false, [x, positions, waves](const Tensor& dy) {
     Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
     on_device(dx.device(),
-              [&](auto device) { kernels::rotary(device, dy, positions, waves, true, dx); });
+              [&](auto device) { kernels::rotary(device, dy, positions, waves, true, Out(dx)); });
     x.add_gradient(dx);
   });
 }

@@ -9,7 +9,7 @@ Tensor swapped(const Tensor& x) {
   Shape shape = x.shape();
   std::swap(shape[0], shape[1]);
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  on_device(out.device(), [&](auto device) { kernels::swap_leading(device, x, out); });
+  on_device(out.device(), [&](auto device) { kernels::swap_leading(device, x, Out(out)); });
   return out;
 }
 

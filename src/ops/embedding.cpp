@@ -8,11 +8,12 @@ namespace skein::ops {
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
   Tensor out = Tensor::empty({ids.dim(0), ids.dim(1), table.value().dim(1)}, table.value().dtype(),
                              table.value().device());
-  on_device(out.device(),
-            [&](auto device) { kernels::embedding(device, table.value(), ids, first_id, out); });
+  on_device(out.device(), [&](auto device) {
+    kernels::embedding(device, table.value(), ids, first_id, Out(out));
+  });
   return record(out, {}, table.learns(), [ids, table, first_id](const Tensor& dy) {
     on_device(dy.device(), [&](auto device) {
-      kernels::embedding_backward(device, dy, ids, first_id, table.gradient());
+      kernels::embedding_backward(device, dy, ids, first_id, Out(table.gradient()));
     });
   });
 }
@@ -22,7 +23,7 @@ Var take_places(const Var& x, const Batch& batch) {
   const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
     Tensor out = Tensor::empty(shape, from.dtype(), from.device());
     on_device(out.device(), [&](auto device) {
-      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out);
+      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, Out(out));
     });
     return out;
   };
@@ -36,7 +37,7 @@ Var take_places(const Var& x, const Batch& batch) {
 Tensor last_position(const Tensor& x) {
   Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
   on_device(x.device(),
-            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, last, 0); });
+            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, 0, Out(last)); });
   return last;
 }
 
@@ -48,11 +49,11 @@ Var sample_means(const Var& x, const Tensor& segments) {
   const Tensor means =
       Tensor::empty({samples, 1, x.shape()[2]}, x.value().dtype(), x.value().device());
   on_device(means.device(),
-            [&](auto device) { kernels::sample_means(device, x.value(), kept, means); });
+            [&](auto device) { kernels::sample_means(device, x.value(), kept, Out(means)); });
   return record(means, {x}, false, [x, kept](const Tensor& dy) {
     const Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
     on_device(dy.device(),
-              [&](auto device) { kernels::sample_means_backward(device, dy, kept, dx); });
+              [&](auto device) { kernels::sample_means_backward(device, dy, kept, Out(dx)); });
     x.add_gradient(dx);
   });
 }

@@ -6,9 +6,6 @@
 namespace skein::ops {
 namespace {
 
-using kernels::Transpose;
-using kernels::Write;
-
 Tensor as_rows(const Tensor& x) { return x.reshape({-1, x.dim(-1)}); }
 
 Shape with_last(const Shape& shape, int64_t last) {
@@ -20,13 +17,12 @@ Shape with_last(const Shape& shape, int64_t last) {
 // gradient += dyᵀ · x over all rows, so that the bits do not depend on which samples [T,C] of x
 // [B,T,C] come together.
 template <class OnDevice>
-void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x,
-                         const Tensor& gradient) {
+void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x, Out gradient) {
   const int64_t rows = x.size() / x.dim(-1), sample = x.shape().rank() == 3 ? x.dim(1) : rows;
   const int64_t step = sample % kernels::depth_granule(device, x.dtype()) ? sample : rows;
   for (int64_t row = 0; row < rows; row += step)
-    kernels::matmul(device, as_rows(dy).rows(row, row + step), Transpose::yes,
-                    as_rows(x).rows(row, row + step), Transpose::no, gradient, Write::accumulate);
+    kernels::matmul(device, as_rows(dy).rows(row, row + step), as_rows(x).rows(row, row + step),
+                    {.transpose_a = true, .accumulate = true}, gradient);
 }
 
 }  // namespace
@@ -36,39 +32,42 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
   const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value().dim(0)), x.value().dtype(),
                                    x.value().device());
   const Tensor out = f ? Tensor::empty(sum.shape(), sum.dtype(), sum.device()) : sum;
-  kernels::Ending ending{bias.value()};
-  if (f) ending = {bias.value(), as_rows(out), *f};
+  kernels::MatmulArguments arguments{.transpose_b = true, .bias = bias.value()};
+  arguments.copies_of_b = weight.packed();
+  if (f) arguments.activation = *f;
   on_device(out.device(), [&](auto device) {
-    kernels::matmul(device, as_rows(x.value()), Transpose::no, weight.value(), Transpose::yes,
-                    as_rows(sum), Write::overwrite, ending, weight.packed());
+    kernels::matmul(device, as_rows(x.value()), weight.value(), arguments, Out(as_rows(sum)),
+                    f ? Out(as_rows(out)) : Out());
   });
-  return record(
-      out, {x}, weight.learns(),
-      [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
-        const Tensor dy = f ? Tensor::empty(given.shape(), given.dtype(), given.device()) : given;
-        on_device(dy.device(), [&](auto device) {
-          if (f)
-            kernels::activation_backward(device, *f, sum, given, dy,
-                                         bias.learns() ? bias.gradient() : Tensor());
-          if (x.needs_gradient()) {
-            Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-            kernels::matmul(device, as_rows(dy), Transpose::no, weight.value(), Transpose::no,
-                            as_rows(dx), Write::overwrite, {}, weight.packed());
-            x.add_gradient(dx);
-          }
-          if (weight.learns()) add_weight_gradient(device, dy, x.value(), weight.gradient());
-          if (!f && bias.learns()) kernels::bias_backward(device, dy, bias.gradient());
-        });
-      });
+  return record(out, {x}, weight.learns(),
+                [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
+                  const Tensor dy =
+                      f ? Tensor::empty(given.shape(), given.dtype(), given.device()) : given;
+                  on_device(dy.device(), [&](auto device) {
+                    if (f)
+                      kernels::activation_backward(device, *f, sum, given, Out(dy),
+                                                   bias.learns() ? Out(bias.gradient()) : Out());
+                    if (x.needs_gradient()) {
+                      Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
+                      kernels::matmul(device, as_rows(dy), weight.value(),
+                                      {.copies_of_b = weight.packed()}, Out(as_rows(dx)));
+                      x.add_gradient(dx);
+                    }
+                    if (weight.learns())
+                      add_weight_gradient(device, dy, x.value(), Out(weight.gradient()));
+                    if (!f && bias.learns())
+                      kernels::bias_backward(device, dy, Out(bias.gradient()));
+                  });
+                });
 }
 
 Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
   const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value().dim(0)),
                                     gradient_dtype(x.dtype()), x.device());
   on_device(sums.device(), [&](auto device) {
-    kernels::matmul(device, as_rows(x), Transpose::no, weight.value(), Transpose::yes,
-                    as_rows(sums), Write::overwrite, {}, weight.packed());
-    if (bias.defined()) kernels::add_bias(device, sums, bias.value(), sums);
+    kernels::matmul(device, as_rows(x), weight.value(),
+                    {.transpose_b = true, .copies_of_b = weight.packed()}, Out(as_rows(sums)));
+    if (bias.defined()) kernels::add_bias(device, sums, bias.value(), Out(sums));
   });
   return sums;
 }
@@ -76,12 +75,12 @@ Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
 Var add_bias(const Var& x, const Weight& bias) {
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
   on_device(out.device(),
-            [&](auto device) { kernels::add_bias(device, x.value(), bias.value(), out); });
+            [&](auto device) { kernels::add_bias(device, x.value(), bias.value(), Out(out)); });
   return record(out, {x}, bias.learns(), [x, bias](const Tensor& dy) {
     x.add_gradient(dy);
     if (bias.learns())
       on_device(dy.device(),
-                [&](auto device) { kernels::bias_backward(device, dy, bias.gradient()); });
+                [&](auto device) { kernels::bias_backward(device, dy, Out(bias.gradient())); });
   });
 }
 

@@ -8,8 +8,6 @@
 namespace skein::ops {
 namespace {
 
-using kernels::Transpose;
-
 // Of the logits that exist at once, and at least kFewestRows rows of them: less would read the
 // weight too often.
 constexpr int64_t kChunkBytes = 128 << 20;
@@ -25,23 +23,23 @@ Tensor part(const Tensor& of, int64_t begin, int64_t count) {
   return of.defined() ? of.rows(begin, begin + count) : Tensor();
 }
 
-kernels::PolicyRows part(const kernels::PolicyRows& of, int64_t begin, int64_t count) {
-  const auto rows = [&](const Tensor& one) { return part(one, begin, count); };
+kernels::PolicyOuts part(const kernels::PolicyOuts& of, int64_t begin, int64_t count) {
+  const auto rows = [&](const Out& one) { return Out(part(*one, begin, count)); };
   return {rows(of.loss),      rows(of.approx_kl), rows(of.clipped), rows(of.ratio),
           rows(of.ratio_off), rows(of.bonus),     rows(of.slopes)};
 }
 
 RowExtras part(const RowExtras& of, int64_t begin, int64_t count) {
-  RowExtras made{part(of.entropies, begin, count), part(of.entropy_weights, begin, count)};
+  RowExtras made{part(of.entropy_weights, begin, count)};
   if (of.policy)
     made.policy = PolicyLoss{of.policy->terms, part(of.policy->known, begin, count),
-                             part(of.policy->rows, begin, count)};
+                             part(of.policy->outs, begin, count)};
   return made;
 }
 
 struct Chunk {
   Tensor x, targets, row_weights, losses;  // of its rows
-  Tensor dx;                               // undefined where x wants no gradient
+  Tensor dx, entropies;                    // undefined where x wants no gradient, or nobody them
   RowExtras extras;
 };
 
@@ -51,16 +49,15 @@ struct Statistics {
 
 class Head {
  public:
-  Head(const Weight& weight, const Weight& bias, const VocabShard& shard, Group* group,
-       int64_t rows)
-      : weight_(weight),
-        bias_(bias),
-        shard_(shard),
-        group_(group && group->size() > 1 ? group : nullptr),
-        sums_(gradient_dtype(weight.value().dtype())) {
-    const int64_t ids = weight.value().dim(0);
+  Head(const VocabHead& head, int64_t rows)
+      : weight_(head.weight),
+        bias_(head.bias),
+        shard_(head.shard),
+        group_(head.group && head.group->size() > 1 ? head.group : nullptr),
+        sums_(gradient_dtype(head.weight.value().dtype())) {
+    const int64_t ids = weight_.value().dim(0);
     rows_ = chunk_rows(rows, ids, size_of(sums_));
-    logits_ = Tensor::empty({rows_, ids}, sums_, weight.value().device());
+    logits_ = Tensor::empty({rows_, ids}, sums_, weight_.value().device());
   }
   int64_t rows() const { return rows_; }
 
@@ -68,16 +65,15 @@ class Head {
     const int64_t rows = chunk.x.dim(0);
     const Tensor logits = logits_.rows(0, rows);
     on_device(logits.device(), [&](auto device) {
-      kernels::matmul(device, chunk.x, Transpose::no, weight_.value(), Transpose::yes, logits,
-                      kernels::Write::overwrite, {}, copies_for(rows));
-      if (bias_.defined()) kernels::add_bias(device, logits, bias_.value(), logits);
+      kernels::matmul(device, chunk.x, weight_.value(),
+                      {.transpose_b = true, .copies_of_b = copies_for(rows)}, Out(logits));
+      if (bias_.defined()) kernels::add_bias(device, logits, bias_.value(), Out(logits));
       const Statistics found = statistics(device, logits, chunk.targets);
-      kernels::row_losses(device, found.sum_exp, found.target, chunk.losses);
-      const auto& [entropies, entropy_weights, policy] = chunk.extras;
-      if (entropies.defined()) find_entropies(device, logits, found, entropies);
-      if (policy)
+      kernels::row_losses(device, found.sum_exp, found.target, Out(chunk.losses));
+      if (chunk.entropies.defined()) find_entropies(device, logits, found, Out(chunk.entropies));
+      if (const auto& policy = chunk.extras.policy)
         kernels::policy_losses(device, policy->terms, chunk.losses, chunk.row_weights,
-                               policy->known, entropies, policy->rows);
+                               policy->known, chunk.entropies, policy->outs);
       if (gradients) add_gradients(device, chunk, logits, found);
     });
   }
@@ -91,14 +87,14 @@ class Head {
   Statistics statistics(OnDevice device, const Tensor& logits, const Tensor& targets) const {
     const Statistics made{row_sums(logits), row_sums(logits), row_sums(logits)};
     if (!group_) {
-      kernels::row_statistics(device, logits, shard_.valid, targets, made.maximum, made.sum_exp,
-                              made.target);
+      kernels::row_statistics(device, logits, shard_.valid, targets, Out(made.maximum),
+                              Out(made.sum_exp), Out(made.target));
       return made;
     }
-    kernels::row_maximum(device, logits, shard_.valid, made.maximum);
+    kernels::row_maximum(device, logits, shard_.valid, Out(made.maximum));
     group_->all_reduce_max(made.maximum).wait();
-    kernels::row_sum_exp(device, logits, shard_.valid, made.maximum, targets, shard_.first_id,
-                         made.sum_exp, made.target);
+    kernels::row_sum_exp(device, logits, shard_, made.maximum, targets, Out(made.sum_exp),
+                         Out(made.target));
     group_->all_reduce_sum(made.sum_exp).wait();
     group_->all_reduce_sum(made.target).wait();
     return made;
@@ -106,9 +102,9 @@ class Head {
 
   template <class OnDevice>
   void find_entropies(OnDevice device, const Tensor& logits, const Statistics& found,
-                      const Tensor& entropies) const {
+                      Out entropies) const {
     const Tensor moment = row_sums(logits);
-    kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, moment);
+    kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, Out(moment));
     if (group_) group_->all_reduce_sum(moment).wait();
     kernels::row_entropies(device, found.sum_exp, moment, entropies);
   }
@@ -125,21 +121,20 @@ class Head {
     const Tensor dlogits =
         dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
     const RowExtras& extras = chunk.extras;
-    const Tensor& slopes = extras.policy ? extras.policy->rows.slopes : chunk.row_weights;
+    const Tensor& slopes = extras.policy ? *extras.policy->outs.slopes : chunk.row_weights;
+    const kernels::PredictedRows rows{logits, shard_, chunk.targets, found.maximum, found.sum_exp};
     if (extras.entropy_weights.defined())
-      kernels::entropic_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
-                                 chunk.targets, shard_.first_id, slopes, extras.entropies,
-                                 extras.entropy_weights, dlogits);
+      kernels::entropic_backward(device, rows, slopes, chunk.entropies, extras.entropy_weights,
+                                 Out(dlogits));
     else
-      kernels::cross_entropy_backward(device, logits, shard_.valid, found.maximum, found.sum_exp,
-                                      chunk.targets, shard_.first_id, slopes, dlogits);
+      kernels::cross_entropy_backward(device, rows, slopes, Out(dlogits));
     if (chunk.dx.defined())
-      kernels::matmul(device, dlogits, Transpose::no, weight_.value(), Transpose::no, chunk.dx,
-                      kernels::Write::overwrite, {}, copies_for(chunk.x.dim(0)));
+      kernels::matmul(device, dlogits, weight_.value(), {.copies_of_b = copies_for(chunk.x.dim(0))},
+                      Out(chunk.dx));
     if (weight_.learns())
-      kernels::matmul(device, dlogits, Transpose::yes, chunk.x, Transpose::no, weight_.gradient(),
-                      kernels::Write::accumulate);
-    if (bias_.learns()) kernels::bias_backward(device, dlogits, bias_.gradient());
+      kernels::matmul(device, dlogits, chunk.x, {.transpose_a = true, .accumulate = true},
+                      Out(weight_.gradient()));
+    if (bias_.learns()) kernels::bias_backward(device, dlogits, Out(bias_.gradient()));
   }
 
   Weight weight_, bias_;
@@ -152,10 +147,11 @@ class Head {
 
 }  // namespace
 
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
-                         const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
-                         const VocabShard& shard, Group* group, const RowExtras& extras) {
-  SKEIN_CHECK(!extras.entropy_weights.defined() || extras.entropies.defined());
+Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targets,
+                         const Tensor& row_weights, int64_t sample_rows, const RowExtras& extras,
+                         Out entropies) {
+  const Weight &weight = head.weight, &bias = head.bias;
+  SKEIN_CHECK(!extras.entropy_weights.defined() || entropies->defined());
   const int64_t rows = x.shape()[0];
   SKEIN_CHECK_EQ(x.shape()[1], weight.value().dim(1));
   const Tensor losses =
@@ -166,21 +162,23 @@ Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
                         : Tensor();
   RowExtras wanted = extras;
   if (extras.policy && gradients)
-    wanted.policy->rows.slopes = Tensor::empty(losses.shape(), losses.dtype(), losses.device());
-  const Head head(weight, bias, shard, group, rows);
+    wanted.policy->outs.slopes =
+        Out(Tensor::empty(losses.shape(), losses.dtype(), losses.device()));
+  const Head product(head, rows);
   bool apart = false;
   on_device(losses.device(), [&](auto device) {
     apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0;
   });
   for (int64_t row = 0, end = 0; row < rows; row = end) {
-    end = std::min(rows, row + head.rows());
+    end = std::min(rows, row + product.rows());
     if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
     const int64_t count = end - row;
-    head.run({part(x.value(), row, count), part(targets, row, count), part(row_weights, row, count),
-              part(losses, row, count), part(dx, row, count), part(wanted, row, count)},
-             gradients);
+    product.run({part(x.value(), row, count), part(targets, row, count),
+                 part(row_weights, row, count), part(losses, row, count), part(dx, row, count),
+                 part(*entropies, row, count), part(wanted, row, count)},
+                gradients);
   }
-  return record(extras.policy ? extras.policy->rows.loss : losses, {x},
+  return record(extras.policy ? *extras.policy->outs.loss : losses, {x},
                 weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
                   SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
                   SKEIN_CHECK(given.device() != Device{} ||
@@ -200,15 +198,16 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
   const auto sums = [&] { return Tensor::empty({rows}, gradient_dtype(x.dtype()), x.device()); };
   const Tensor maximum = sums(), sum_exp = sums(), target = sums(), losses = sums();
   on_device(x.device(), [&](auto device) {
-    kernels::row_statistics(device, x, classes, targets, maximum, sum_exp, target);
-    kernels::row_losses(device, sum_exp, target, losses);
+    kernels::row_statistics(device, x, classes, targets, Out(maximum), Out(sum_exp), Out(target));
+    kernels::row_losses(device, sum_exp, target, Out(losses));
   });
   return record(losses, {logits}, false, [=](const Tensor& row_weights) {
     const Tensor dlogits =
         Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
     on_device(dlogits.device(), [&](auto device) {
-      kernels::cross_entropy_backward(device, logits.value(), classes, maximum, sum_exp, targets, 0,
-                                      row_weights, dlogits);
+      kernels::cross_entropy_backward(device,
+                                      {logits.value(), {0, classes}, targets, maximum, sum_exp},
+                                      row_weights, Out(dlogits));
     });
     logits.add_gradient(dlogits);
   });
@@ -221,12 +220,12 @@ ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const T
   };
   const Tensor losses = sums(), clipped = sums();
   on_device(said.device(), [&](auto device) {
-    kernels::value_losses(device, terms, said, known, losses, clipped);
+    kernels::value_losses(device, terms, said, known, Out(losses), Out(clipped));
   });
   const auto step = [x, terms, known](const Tensor& row_weights) {
     const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
     on_device(dx.device(), [&](auto device) {
-      kernels::value_losses_backward(device, terms, x.value(), known, row_weights, dx);
+      kernels::value_losses_backward(device, terms, x.value(), known, row_weights, Out(dx));
     });
     x.add_gradient(dx);
   };
@@ -237,11 +236,11 @@ Var squared_error(const Var& x, const Tensor& values) {
   const Tensor& given = x.value();
   const Tensor losses = Tensor::empty(given.shape(), gradient_dtype(given.dtype()), given.device());
   on_device(given.device(),
-            [&](auto device) { kernels::squared_errors(device, given, values, losses); });
+            [&](auto device) { kernels::squared_errors(device, given, values, Out(losses)); });
   return record(losses, {x}, false, [x, values](const Tensor& row_weights) {
     const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
     on_device(dx.device(), [&](auto device) {
-      kernels::squared_errors_backward(device, x.value(), values, row_weights, dx);
+      kernels::squared_errors_backward(device, x.value(), values, row_weights, Out(dx));
     });
     x.add_gradient(dx);
   });

@@ -97,7 +97,7 @@ void Var::add_gradient(const Tensor& gradient) const {
   }
   Tensor sum = Tensor::empty(gradient.shape(), gradient.dtype(), gradient.device());
   on_device(sum.device(),
-            [&](auto device) { kernels::add(device, state_->gradient, gradient, sum); });
+            [&](auto device) { kernels::add(device, state_->gradient, gradient, Out(sum)); });
   state_->gradient = sum;
 }
 

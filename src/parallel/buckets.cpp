@@ -155,7 +155,7 @@ void Buckets::add_group(Bucket& bucket) {
     Tensor sum = bucket.gradients;
     int level = 0;
     for (; done >> level & 1; ++level) {
-      kernels::accumulate(device, sum, bucket.pending[static_cast<size_t>(level)]);
+      kernels::accumulate(device, sum, Out(bucket.pending[static_cast<size_t>(level)]));
       sum = bucket.pending[static_cast<size_t>(level)];
     }
     if (done + 1 == groups_per_rank_) {
@@ -234,7 +234,7 @@ void Buckets::sum_uses(const Tie& tie) {
     if (tie.uses[i].bucket < 0) moves.push_back(mesh_.pp().recv(parts[i], tie.uses[i].stage, kTag));
   for (Work& move : moves) move.wait();
   on_device(own.device(), [&](auto device) {
-    for (size_t i = 1; i < parts.size(); ++i) kernels::accumulate(device, parts[i], parts[0]);
+    for (size_t i = 1; i < parts.size(); ++i) kernels::accumulate(device, parts[i], Out(parts[0]));
   });
   if (tie.uses.front().bucket < 0) own.copy_from(parts[0]);
 }

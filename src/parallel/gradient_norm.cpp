@@ -76,17 +76,18 @@ Tensor Buckets::square_sum(const std::function<Tensor(size_t bucket)>& own_slice
                  here = all.flat(own * mesh_.dp().rank(), own);
     begin += all.size();
     if (bucket.alias) continue;
-    on_device(all.device(),
-              [&](auto device) { kernels::chunk_square_sums(device, own_slice(b), kChunk, here); });
+    on_device(all.device(), [&](auto device) {
+      kernels::chunk_square_sums(device, own_slice(b), kChunk, Out(here));
+    });
     mesh_.dp().all_gather(here, all).wait();
   }
   on_device(n.total.device(), [&](auto device) {
-    kernels::range_sums(device, n.chunks, n.ranges, n.sums.flat(0, n.ranges.dim(0)));
+    kernels::range_sums(device, n.chunks, n.ranges, Out(n.sums.flat(0, n.ranges.dim(0))));
   });
   mesh_.tp().all_reduce_sum(n.sums).wait();
   mesh_.pp().all_gather(n.sums, n.all_sums).wait();
   on_device(n.total.device(),
-            [&](auto device) { kernels::ordered_sum(device, n.all_sums, n.order, n.total); });
+            [&](auto device) { kernels::ordered_sum(device, n.all_sums, n.order, Out(n.total)); });
   return n.total;
 }
 

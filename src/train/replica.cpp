@@ -147,8 +147,9 @@ void Replica::add_beside(const Beside& beside, int64_t number, double loss_scale
       backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale);
   for (size_t b = 0; b < kept.size(); ++b)
     if (kept[b].defined())
-      on_device(kept[b].device(),
-                [&](auto device) { kernels::accumulate(device, kept[b], own(buckets_.all()[b])); });
+      on_device(kept[b].device(), [&](auto device) {
+        kernels::accumulate(device, kept[b], Out(own(buckets_.all()[b])));
+      });
   const auto losses = beside_->losses();
   result.beside = mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_,
                             made.place_scale);

@@ -14,11 +14,10 @@ int main(int argc, char** argv) {
   options.add("model.width", width, "columns of the factors");
   options.parse({argv + 1, argv + argc});
 
-  using skein::kernels::Transpose;
   const std::vector<float> ones(static_cast<size_t>(2 * width), 1.0f);
   const skein::Tensor a = skein::Tensor::from(ones, {2, width});
   const skein::Tensor c = skein::Tensor::zeros({2, 2}, skein::DType::f32);
-  skein::kernels::matmul(skein::Cpu{}, a, Transpose::no, a, Transpose::yes, c);
+  skein::kernels::matmul(skein::Cpu{}, a, a, {.transpose_b = true}, skein::Out(c));
 
   double sum = 0;
   for (const float value : c.span<float>()) sum += value;

@@ -89,7 +89,7 @@ inline std::map<std::string, Tensor> gradients_of(const Parameters& parameters) 
   for (const Parameter& p : parameters.all())
     if (!p.tied()) all[p.name] = p.gradient.clone();
   for (const Parameter& p : parameters.all())
-    if (p.tied()) kernels::accumulate(Cpu{}, p.gradient, all.at(p.tied_to));
+    if (p.tied()) kernels::accumulate(Cpu{}, p.gradient, Out(all.at(p.tied_to)));
   return all;
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kFoldedAsOnTheCpu = 64;
 
 Tensor on_cuda(const Tensor& dy, const Tensor& ids, int64_t first_id, const Tensor& gradient) {
   const Tensor there = gradient.clone().to(kHome);
-  kernels::embedding_backward(Cuda{}, dy.to(kHome), ids.to(kHome), first_id, there);
+  kernels::embedding_backward(Cuda{}, dy.to(kHome), ids.to(kHome), first_id, Out(there));
   return there.to(Device{});
 }
 
@@ -28,7 +28,7 @@ void expect_same(const Ids& ids, int64_t rows, int64_t columns, DType dtype, con
   const Tensor places = Tensor::from(ids, {static_cast<int64_t>(ids.size())});
   const Tensor wanted = random_tensor({rows, columns}, 3, gradient_dtype(dtype)),
                found = on_cuda(dy, places, kFirst, wanted);
-  kernels::embedding_backward(Cpu{}, dy, places, kFirst, wanted);
+  kernels::embedding_backward(Cpu{}, dy, places, kFirst, Out(wanted));
   std::map<int64_t, int64_t> uses;
   for (int32_t id : ids) ++uses[id - kFirst];
   const std::vector<double> left = test::values_of(wanted), right = test::values_of(found);

@@ -93,22 +93,24 @@ TEST_P(OnCuda, Elementwise) {
     const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()),
                  z = random_tensor({count}, 3, dtype());
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                            kernels::add(device, at(x), at(y), out[0]));
+                            kernels::add(device, at(x), at(y), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                            kernels::scale(device, at(x), 0.3, out[0]));
+                            kernels::scale(device, at(x), 0.3, Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5,
-                            kernels::accumulate(device, at(x), out[0]));
+                            kernels::accumulate(device, at(x), Out(out[0])));
     for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
                       kernels::Activation::relu, kernels::Activation::tanh}) {
       EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                              kernels::activation(device, kind, at(x), out[0]));
-      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                              kernels::activation_backward(device, kind, at(x), at(y), out[0]));
+                              kernels::activation(device, kind, at(x), Out(out[0])));
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{like(x)}, tolerance(),
+          kernels::activation_backward(device, kind, at(x), at(y), Out(out[0])));
     }
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                            kernels::swiglu(device, at(x), at(y), out[0]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), like(x)}), tolerance(),
-                            kernels::swiglu_backward(device, at(x), at(y), at(z), out[0], out[1]));
+                            kernels::swiglu(device, at(x), at(y), Out(out[0])));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{like(x), like(x)}), tolerance(),
+        kernels::swiglu_backward(device, at(x), at(y), at(z), Out(out[0]), Out(out[1])));
   }
 }
 
@@ -116,7 +118,7 @@ TEST_P(OnCuda, ElementsThatBeginAnywhere) {
   const Tensor x = random_tensor({100}, 1, dtype()).flat(3, 90),
                y = random_tensor({100}, 2, dtype()).flat(5, 90);
   EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                          kernels::add(device, at(x), at(y), out[0]));
+                          kernels::add(device, at(x), at(y), Out(out[0])));
 }
 
 TEST_P(OnCuda, Bias) {
@@ -124,17 +126,17 @@ TEST_P(OnCuda, Bias) {
     const Tensor x = random_tensor({137, columns}, 1, dtype()),
                  bias = random_tensor({columns}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                            kernels::add_bias(device, at(x), at(bias), out[0]));
+                            kernels::add_bias(device, at(x), at(bias), Out(out[0])));
     const Tensor sums = x.to(gradient_dtype(dtype()));
     EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(),
-                            kernels::add_bias(device, at(sums), at(bias), out[0]));
+                            kernels::add_bias(device, at(sums), at(bias), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5,
-                            kernels::bias_backward(device, at(x), out[0]));
+                            kernels::bias_backward(device, at(x), Out(out[0])));
     const Tensor dy = random_tensor({137, columns}, 4, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}),
                             dtype() == DType::f32 ? 1e-5 : 3e-2,
                             kernels::activation_backward(device, kernels::Activation::gelu_tanh,
-                                                         at(x), at(dy), out[0], out[1]));
+                                                         at(x), at(dy), Out(out[0]), Out(out[1])));
   }
 }
 
@@ -143,7 +145,7 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
   const kernels::DropoutMask mask{0.3, 77, Tensor::from(std::vector<int64_t>{5, 1ll << 40}, {2}),
                                   7};
   EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
-                          kernels::dropout(device, at(x), at(mask), out[0]));
+                          kernels::dropout(device, at(x), at(mask), Out(out[0])));
 }
 
 TEST_P(OnCuda, Norms) {
@@ -157,21 +159,22 @@ TEST_P(OnCuda, Norms) {
                    dy = random_tensor({rows, columns}, 5, dtype());
       const Tensor stats = Tensor::zeros({rows}, DType::f32),
                    sums = random_tensor({columns}, 6, DType::f32);
-      EXPECT_EQUAL_ON_DEVICES(
-          (Tensors{like(x), stats, stats}), tolerance(),
-          kernels::norm(device, kind, at(x), at(gain), at(bias), 1e-5, out[0], out[1], out[2]));
+      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats}), tolerance(),
+                              kernels::norm(device, at(x), {kind, at(gain), at(bias), 1e-5},
+                                            Out(out[0]), Out(out[1]), Out(out[2])));
       EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats, like(x)}), tolerance(),
-                              kernels::norm(device, kind, at(x), at(gain), {}, 1e-5, out[0], out[1],
-                                            out[2], {at(branch), out[3]}));
+                              kernels::norm(device, at(x), {kind, at(gain), {}, 1e-5, at(branch)},
+                                            Out(out[0]), Out(out[1]), Out(out[2]), Out(out[3])));
       const Tensor mean = stats.clone(), rstd = stats.clone();
-      kernels::norm(Cpu{}, kind, x, gain, bias, 1e-5, like(x), mean, rstd);
+      kernels::norm(Cpu{}, x, {kind, gain, bias, 1e-5}, Out(like(x)), Out(mean), Out(rstd));
       EXPECT_EQUAL_ON_DEVICES(
           (Tensors{like(x), sums, sums}), tolerance(),
-          kernels::norm_backward(device, kind, at(x), at(gain), at(mean), at(rstd), at(dy), out[0],
-                                 out[1], out[2], at(branch)));
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), sums}), tolerance(),
-                              kernels::norm_backward(device, kind, at(x), at(gain), at(mean),
-                                                     at(rstd), at(dy), out[0], out[1], {}));
+          kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy),
+                                 at(branch), Out(out[0]), Out(out[1]), Out(out[2])));
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{like(x), sums}), tolerance(),
+          kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
+                                 Out(out[0]), Out(out[1]), Out()));
     }
 }
 
@@ -182,11 +185,11 @@ TEST_P(OnCuda, Embeddings) {
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i * i * 7 % 31);
   const Tensor ids = Tensor::from(numbers, {300});
   EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, 0,
-                          kernels::embedding(device, at(table), at(ids), 5, out[0]));
+                          kernels::embedding(device, at(table), at(ids), 5, Out(out[0])));
   EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0,
-                          kernels::embedding_backward(device, at(dy), at(ids), 5, out[0]));
+                          kernels::embedding_backward(device, at(dy), at(ids), 5, Out(out[0])));
   EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(),
-                          kernels::sinusoid(device, at(ids), out[0]));
+                          kernels::sinusoid(device, at(ids), Out(out[0])));
 }
 
 TEST_P(OnCuda, SquaredErrors) {
@@ -195,10 +198,10 @@ TEST_P(OnCuda, SquaredErrors) {
                  values = random_tensor({rows}, 2, DType::f32),
                  scales = random_tensor({rows}, 3, DType::f32);
     EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6,
-                            kernels::squared_errors(device, at(x), at(values), out[0]));
+                            kernels::squared_errors(device, at(x), at(values), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{like(x)}, tolerance(),
-        kernels::squared_errors_backward(device, at(x), at(values), at(scales), out[0]));
+        kernels::squared_errors_backward(device, at(x), at(values), at(scales), Out(out[0])));
   }
 }
 
@@ -215,6 +218,17 @@ Tensor known_tokens(int64_t rows, const Tensor& losses) {
   return made;
 }
 
+kernels::PolicyOuts marked(const Tensors& out) {
+  const bool all = out.size() > 5;
+  return {Out(out[0]),
+          Out(out[1]),
+          Out(out[2]),
+          Out(out[3]),
+          Out(out[4]),
+          all ? Out(out[5]) : Out(),
+          all ? Out(out[6]) : Out()};
+}
+
 TEST(PolicyOnCuda, TokensCostTheSame) {
   for (int64_t rows : {1, 9, 700}) {
     const Tensor losses = random_tensor({rows}, 1, DType::f32), row = like(losses),
@@ -225,14 +239,12 @@ TEST(PolicyOnCuda, TokensCostTheSame) {
     for (const kernels::PolicyTerms& terms :
          {kernels::PolicyTerms{0.25}, kernels::PolicyTerms{0.25, 0.3, 0.4, 1.5, 0.2, 0, 0.1},
           kernels::PolicyTerms{0.25, 0.2, 0.2, 0, 0, 0.3, 0.1}})
-      EXPECT_EQUAL_ON_DEVICES(
-          (Tensors{row, row, row, row, row, row, row}), 1e-6,
-          kernels::policy_losses(device, terms, at(losses), at(scales), at(known), at(entropies),
-                                 {out[0], out[1], out[2], out[3], out[4], out[5], out[6]}));
+      EXPECT_EQUAL_ON_DEVICES((Tensors{row, row, row, row, row, row, row}), 1e-6,
+                              kernels::policy_losses(device, terms, at(losses), at(scales),
+                                                     at(known), at(entropies), marked(out)));
     EXPECT_EQUAL_ON_DEVICES(
         (Tensors{row, row, row, row, row}), 1e-6,
-        kernels::policy_losses(device, {0.25}, at(losses), at(scales), at(known), {},
-                               {out[0], out[1], out[2], out[3], out[4]}));
+        kernels::policy_losses(device, {0.25}, at(losses), at(scales), at(known), {}, marked(out)));
   }
 }
 
@@ -245,10 +257,10 @@ TEST_P(OnCuda, ValuesCostTheSame) {
          {kernels::ValueTerms{}, kernels::ValueTerms{0.5, 0.3, 0.1, 0.8}}) {
       EXPECT_EQUAL_ON_DEVICES(
           (Tensors{row, row}), 1e-6,
-          kernels::value_losses(device, terms, at(x), at(known), out[0], out[1]));
+          kernels::value_losses(device, terms, at(x), at(known), Out(out[0]), Out(out[1])));
       EXPECT_EQUAL_ON_DEVICES(
           Tensors{like(x)}, tolerance(),
-          kernels::value_losses_backward(device, terms, at(x), at(known), at(scales), out[0]));
+          kernels::value_losses_backward(device, terms, at(x), at(known), at(scales), Out(out[0])));
     }
   }
 }
@@ -262,38 +274,41 @@ TEST_P(OnCuda, CrossEntropy) {
     const Tensor targets =
         Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
     EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 0,
-                            kernels::row_maximum(device, at(logits), valid, out[0]));
+                            kernels::row_maximum(device, at(logits), valid, Out(out[0])));
     const Tensor own_targets =
         Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 0, 698, 1, 2}, {rows});
     EXPECT_EQUAL_ON_DEVICES((Tensors{row, row, row}), 1e-5,
                             kernels::row_statistics(device, at(logits), valid, at(own_targets),
-                                                    out[0], out[1], out[2]));
+                                                    Out(out[0]), Out(out[1]), Out(out[2])));
     const Tensor maximum = row.clone(), sums = row.clone(), picked = row.clone();
-    kernels::row_maximum(Cpu{}, logits, valid, maximum);
+    kernels::row_maximum(Cpu{}, logits, valid, Out(maximum));
     EXPECT_EQUAL_ON_DEVICES((Tensors{row, row}), 1e-5,
-                            kernels::row_sum_exp(device, at(logits), valid, at(maximum),
-                                                 at(targets), 100, out[0], out[1]));
-    kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, 100, sums, picked);
+                            kernels::row_sum_exp(device, at(logits), {100, valid}, at(maximum),
+                                                 at(targets), Out(out[0]), Out(out[1])));
+    kernels::row_sum_exp(Cpu{}, logits, {100, valid}, maximum, targets, Out(sums), Out(picked));
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{like(logits)}, tolerance(),
-        kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums),
-                                        at(targets), 100, at(scales), out[0]));
+        kernels::cross_entropy_backward(
+            device, {at(logits), {100, valid}, at(targets), at(maximum), at(sums)}, at(scales),
+            Out(out[0])));
     const Tensor entropies = random_tensor({rows}, 4, DType::f32),
                  entropy_scales = random_tensor({rows}, 5, DType::f32);
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{row}, 1e-5,
-        kernels::row_exp_moment(device, at(logits), valid, at(maximum), out[0]));
+        kernels::row_exp_moment(device, at(logits), valid, at(maximum), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-6,
-                            kernels::row_entropies(device, at(sums), at(entropies), out[0]));
+                            kernels::row_entropies(device, at(sums), at(entropies), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(
         Tensors{like(logits)}, tolerance(),
-        kernels::entropic_backward(device, at(logits), valid, at(maximum), at(sums), at(targets),
-                                   100, at(scales), at(entropies), at(entropy_scales), out[0]));
+        kernels::entropic_backward(device,
+                                   {at(logits), {100, valid}, at(targets), at(maximum), at(sums)},
+                                   at(scales), at(entropies), at(entropy_scales), Out(out[0])));
     if (dtype() == DType::f32)
       EXPECT_EQUAL_ON_DEVICES(
           Tensors{Tensor::zeros(logits.shape(), DType::bf16)}, 1e-2,
-          kernels::cross_entropy_backward(device, at(logits), valid, at(maximum), at(sums),
-                                          at(targets), 100, at(scales), out[0]));
+          kernels::cross_entropy_backward(
+              device, {at(logits), {100, valid}, at(targets), at(maximum), at(sums)}, at(scales),
+              Out(out[0])));
   }
 }
 
@@ -339,13 +354,13 @@ void compare_attention(const AttentionCase& c, DType dtype, double tolerance) {
   const Tensor sums = Tensor::zeros({c.batch, c.heads, c.queries}, DType::f32);
   EXPECT_EQUAL_ON_DEVICES(
       (Tensors{like(q), sums}), 2 * tolerance,
-      kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
   const Tensor out_cpu = like(q), logsumexp = sums.clone();
-  kernels::attention(Cpu{}, q, k, v, arguments, out_cpu, logsumexp);
+  kernels::attention(Cpu{}, q, k, v, arguments, Out(out_cpu), Out(logsumexp));
   EXPECT_EQUAL_ON_DEVICES(
       (Tensors{like(q), like(k), like(v)}), 4 * tolerance,
-      kernels::attention_backward(device, at(q), at(k), at(v), at(arguments), at(out_cpu),
-                                  at(logsumexp), at(dout), out[0], out[1], out[2]));
+      kernels::attention_backward(device, {at(q), at(k), at(v), at(out_cpu), at(logsumexp)},
+                                  at(arguments), at(dout), Out(out[0]), Out(out[1]), Out(out[2])));
 }
 
 TEST_P(OnCuda, Attention) {
@@ -395,7 +410,7 @@ TEST_P(OnCuda, AttentionToACache) {
     }
   EXPECT_EQUAL_ON_DEVICES(
       (Tensors{like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
-      kernels::attention(device, at(q), at(k), at(v), at(arguments), out[0], out[1]));
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
 }
 
 TEST_P(OnCuda, Rotary) {
@@ -408,7 +423,7 @@ TEST_P(OnCuda, Rotary) {
       const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
       EXPECT_EQUAL_ON_DEVICES(
           Tensors{like(x)}, tolerance(),
-          kernels::rotary(device, at(x), at(positions), waves, inverse, out[0]));
+          kernels::rotary(device, at(x), at(positions), waves, inverse, Out(out[0])));
     }
 }
 
@@ -418,12 +433,14 @@ TEST_P(OnCuda, AdamW) {
                  master = random_tensor({count}, 2, DType::f32),
                  m = random_tensor({count}, 3, DType::f32);
     const Tensor v = Tensor::from(std::vector<float>(static_cast<size_t>(count), 0.25f), {count});
-    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v, Tensor::zeros({count}, dtype())}), 1e-2,
-                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3},
-                                           at(gradient), out[0], out[1], out[2], out[3]));
-    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6,
-                            kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3},
-                                           at(gradient), out[0], out[1], out[2], {}));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{master, m, v, Tensor::zeros({count}, dtype())}), 1e-2,
+        kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), Out(out[0]),
+                       Out(out[1]), Out(out[2]), Out(out[3])));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{master, m, v}), 1e-6,
+        kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), Out(out[0]),
+                       Out(out[1]), Out(out[2]), Out()));
   }
 }
 
@@ -437,14 +454,14 @@ TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
     const kernels::AdamWArguments arguments{
         1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3, Tensor::from(std::vector<double>{square_sum}, {1}),
         2.0};
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{master, m, v}), 1e-6,
-        kernels::adamw(device, at(arguments), at(gradient), out[0], out[1], out[2], {}));
+    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6,
+                            kernels::adamw(device, at(arguments), at(gradient), Out(out[0]),
+                                           Out(out[1]), Out(out[2]), Out()));
     if (std::isfinite(square_sum)) continue;
     const There at;
     const Tensor untouched = at(master.clone());
-    kernels::adamw(Cuda{}, at(arguments), at(gradient), untouched, at(m.clone()), at(v.clone()),
-                   {});
+    kernels::adamw(Cuda{}, at(arguments), at(gradient), Out(untouched), Out(at(m.clone())),
+                   Out(at(v.clone())), Out());
     EXPECT_EQ(test::values_of(untouched.to(Device{})), test::values_of(master));
   }
 }
@@ -452,37 +469,38 @@ TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
 TEST_P(OnCuda, StochasticRounding) {
   const Tensor x = random_tensor({1003}, 1, DType::f32);
   for (int64_t first : {0, 5})
-    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1003}, DType::bf16)}), 0,
-                            kernels::stochastic_round(device, {5, 7, first, {}}, at(x), out[0]));
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{Tensor::zeros({1003}, DType::bf16)}), 0,
+        kernels::stochastic_round(device, {5, 7, first, {}}, at(x), Out(out[0])));
 }
 
 TEST_P(OnCuda, ReductionsAndMoves) {
   const Tensor x = random_tensor({5000}, 1, dtype());
   EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12,
-                          kernels::chunk_square_sums(device, at(x), 1024, out[0]));
+                          kernels::chunk_square_sums(device, at(x), 1024, Out(out[0])));
   std::vector<double> numbers;
   for (int i = 0; i < 2000; ++i) numbers.push_back(1.0 / (i + 1));
   const Tensor values = Tensor::from(numbers, {2000}),
                ranges = Tensor::from(std::vector<int64_t>{0, 1000, 5, 5, 1000, 2000}, {3, 2});
   EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3}, DType::f64)}), 1e-12,
-                          kernels::range_sums(device, at(values), at(ranges), out[0]));
+                          kernels::range_sums(device, at(values), at(ranges), Out(out[0])));
   const Tensor order = Tensor::from(std::vector<int64_t>{1999, 3, 7}, {3});
   EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12,
-                          kernels::ordered_sum(device, at(values), at(order), out[0]));
+                          kernels::ordered_sum(device, at(values), at(order), Out(out[0])));
   for (int64_t last : {1, 3, 8, 64}) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0,
-                            kernels::swap_leading(device, at(y), out[0]));
+                            kernels::swap_leading(device, at(y), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0,
-                            kernels::copy_places(device, at(y), 1, 3, out[0], 2));
+                            kernels::copy_places(device, at(y), 1, 3, 2, Out(out[0])));
     const Tensor kept = Tensor::from(
                      std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1},
                      {3, 5}),
                  dy = random_tensor({3, last}, 4, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, last}, dtype())}), 0,
-                            kernels::sample_means(device, at(y), at(kept), out[0]));
+                            kernels::sample_means(device, at(y), at(kept), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3, 5, last}, dtype())}), 0,
-                            kernels::sample_means_backward(device, at(dy), at(kept), out[0]));
+                            kernels::sample_means_backward(device, at(dy), at(kept), Out(out[0])));
   }
 }
 

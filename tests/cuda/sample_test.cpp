@@ -40,7 +40,7 @@ template <class Tag>
 std::vector<int32_t> ids_on(Tag tag, Device home, const Rows& rows, int64_t valid,
                             const SampleArguments& arguments) {
   const Tensor ids = Tensor::zeros({rows.logits.dim(0)}, DType::i32).to(home);
-  kernels::sample(tag, rows.logits.to(home), valid, arguments, rows.uniforms.to(home), ids);
+  kernels::sample(tag, rows.logits.to(home), valid, arguments, rows.uniforms.to(home), Out(ids));
   const Tensor here = ids.to(Device{});
   return {here.data<int32_t>(), here.data<int32_t>() + here.size()};
 }

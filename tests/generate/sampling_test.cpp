@@ -93,7 +93,7 @@ TEST(Sampling, SharesAreExponentialsToTheLastPlaces) {
       for (double beyond : {-3e-15, 3e-15}) {
         const Tensor uniform = Tensor::from(std::vector<double>{border + beyond}, {1});
         kernels::sample(Cpu{}, Tensor::from(std::vector<float>{0, -below}, {1, 2}), 2,
-                        {temperature, 0, 1}, uniform, ids);
+                        {temperature, 0, 1}, uniform, Out(ids));
         EXPECT_EQ(ids.data<int32_t>()[0], beyond > 0) << below << " " << temperature;
       }
     }
@@ -112,7 +112,8 @@ TEST(Sampling, DrawsAreFoundAmongManyIds) {
     const double share = std::exp(double{logits[static_cast<size_t>(i)]});
     if (i % 73 == 0 || i % 1024 < 2 || i % 1024 == 1023) {
       kernels::sample(Cpu{}, row, count, {},
-                      Tensor::from(std::vector<double>{(before + share / 2) / total}, {1}), ids);
+                      Tensor::from(std::vector<double>{(before + share / 2) / total}, {1}),
+                      Out(ids));
       EXPECT_EQ(ids.data<int32_t>()[0], i);
     }
     before += share;
@@ -124,7 +125,8 @@ TEST(Sampling, NothingImpossibleIsDrawnAtTheVeryEnd) {
       std::vector<float>{0, 0.3f, 0.1f, -std::numeric_limits<float>::infinity()}, {1, 4});
   const Tensor ids = Tensor::empty({1}, DType::i32);
   for (double uniform : {0.0, 0.5, std::nextafter(1.0, 0.0), 1.0}) {
-    kernels::sample(Cpu{}, logits, 4, {}, Tensor::from(std::vector<double>{uniform}, {1}), ids);
+    kernels::sample(Cpu{}, logits, 4, {}, Tensor::from(std::vector<double>{uniform}, {1}),
+                    Out(ids));
     EXPECT_LT(ids.data<int32_t>()[0], 3) << uniform;
   }
 }

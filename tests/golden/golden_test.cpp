@@ -190,7 +190,7 @@ void check_gradients(const Reference& reference, const Parameters& parameters, G
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
         on_device(Device{}, [&](auto device) {
-          kernels::accumulate(device, second.gradient.to(Device{}), gradient);
+          kernels::accumulate(device, second.gradient.to(Device{}), Out(gradient));
         });
     if (p.sum_over_shards) tp.all_reduce_sum(gradient).wait();
     const std::vector<float> wanted = part_of(p, reference.gradients.at(p.name));

@@ -20,15 +20,15 @@ struct Forward {
 Forward run(const AttentionArguments& arguments, const Tensors& in) {
   const Forward made{like(in[0]), Tensor::zeros({in[0].dim(0), in[0].dim(2), in[0].dim(1)},
                                                 gradient_dtype(in[0].dtype()))};
-  kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, made.out, made.logsumexp);
+  kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(made.out), Out(made.logsumexp));
   return made;
 }
 
 Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const Tensor& dy) {
   const Forward made = run(arguments, in);
   const Tensors found{like(in[0]), like(in[1]), like(in[2])};
-  kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, made.out, made.logsumexp, dy,
-                              found[0], found[1], found[2]);
+  kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], made.out, made.logsumexp}, arguments, dy,
+                              Out(found[0]), Out(found[1]), Out(found[2]));
   return found;
 }
 

@@ -57,8 +57,8 @@ Tensor runs_of(int64_t run, int64_t length) {
 Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v,
                 const AttentionArguments& arguments) {
   const Tensor out = Tensor::empty(q.shape(), q.dtype());
-  kernels::attention(Cpu{}, q, k, v, arguments, out,
-                     Tensor::empty({q.dim(0), q.dim(2), q.dim(1)}, gradient_dtype(q.dtype())));
+  kernels::attention(Cpu{}, q, k, v, arguments, Out(out),
+                     Out(Tensor::empty({q.dim(0), q.dim(2), q.dim(1)}, gradient_dtype(q.dtype()))));
   return out;
 }
 
@@ -160,7 +160,7 @@ TEST(Rotary, TurnsPairsAndBack) {
                positions = Tensor::from(std::vector<int32_t>{0, 3}, {1, 2});
   const Tensor turned = Tensor::empty(x.shape(), DType::f64),
                back = Tensor::empty(x.shape(), DType::f64);
-  kernels::rotary(Cpu{}, x, positions, {100}, false, turned);
+  kernels::rotary(Cpu{}, x, positions, {100}, false, Out(turned));
   const double* from = x.data<double>() + 4;
   for (int j = 0; j < 2; ++j) {
     const double angle = 3 * std::pow(100, -2.0 * j / 4);
@@ -169,7 +169,7 @@ TEST(Rotary, TurnsPairsAndBack) {
     EXPECT_NEAR(turned.data<double>()[6 + j],
                 from[j + 2] * std::cos(angle) + from[j] * std::sin(angle), 1e-12);
   }
-  kernels::rotary(Cpu{}, turned, positions, {100}, true, back);
+  kernels::rotary(Cpu{}, turned, positions, {100}, true, Out(back));
   for (int64_t i = 0; i < x.size(); ++i)
     EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
 }
@@ -181,7 +181,8 @@ void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<dou
   std::fill_n(ones.begin(), half, 1.0);
   const Tensor x = Tensor::from(ones, {1, 1, 1, 2 * half}),
                turned = Tensor::empty(x.shape(), DType::f64);
-  kernels::rotary(Cpu{}, x, Tensor::from(std::vector<int32_t>{1}, {1, 1}), waves, false, turned);
+  kernels::rotary(Cpu{}, x, Tensor::from(std::vector<int32_t>{1}, {1, 1}), waves, false,
+                  Out(turned));
   for (int64_t j = 0; j < half; ++j) {
     const double frequency = std::atan2(turned.data<double>()[half + j], turned.data<double>()[j]);
     EXPECT_NEAR(frequency / wanted[static_cast<size_t>(j)], 1, 1e-6) << j;

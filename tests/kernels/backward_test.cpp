@@ -26,12 +26,12 @@ TEST(Backward, Activations) {
     SCOPED_TRACE(static_cast<int>(kind));
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
-      kernels::activation(Cpu{}, kind, in[0], out);
+      kernels::activation(Cpu{}, kind, in[0], Out(out));
       return out;
     };
     const auto backward = [=](const Tensors& in, const Tensor& dy) {
       const Tensor dx = like(in[0]);
-      kernels::activation_backward(Cpu{}, kind, in[0], dy, dx);
+      kernels::activation_backward(Cpu{}, kind, in[0], dy, Out(dx));
       return Tensors{dx};
     };
     check_backward(forward, backward, {{4, 9}});
@@ -41,12 +41,12 @@ TEST(Backward, Activations) {
 TEST(Backward, Swiglu) {
   const auto forward = [](const Tensors& in) {
     const Tensor out = like(in[0]);
-    kernels::swiglu(Cpu{}, in[0], in[1], out);
+    kernels::swiglu(Cpu{}, in[0], in[1], Out(out));
     return out;
   };
   const auto backward = [](const Tensors& in, const Tensor& dy) {
     const Tensor dgate = like(in[0]), dup = like(in[1]);
-    kernels::swiglu_backward(Cpu{}, in[0], in[1], dy, dgate, dup);
+    kernels::swiglu_backward(Cpu{}, in[0], in[1], dy, Out(dgate), Out(dup));
     return Tensors{dgate, dup};
   };
   check_backward(forward, backward, {{4, 9}, {4, 9}});
@@ -55,12 +55,12 @@ TEST(Backward, Swiglu) {
 TEST(Backward, Bias) {
   const auto forward = [](const Tensors& in) {
     const Tensor out = like(in[0]);
-    kernels::add_bias(Cpu{}, in[0], in[1], out);
+    kernels::add_bias(Cpu{}, in[0], in[1], Out(out));
     return out;
   };
   const auto backward = [](const Tensors& in, const Tensor& dy) {
     const Tensor dbias = sums_like(in[1]);
-    kernels::bias_backward(Cpu{}, dy, dbias);
+    kernels::bias_backward(Cpu{}, dy, Out(dbias));
     return Tensors{dy, dbias};
   };
   check_backward(forward, backward, {{6, 5}, {5}});
@@ -75,8 +75,8 @@ NormRun run_norm(kernels::Norm kind, const Tensors& in) {
   const DType wide = gradient_dtype(in[0].dtype());
   const NormRun made{like(in[0]), Tensor::zeros({in[0].dim(0)}, wide),
                      Tensor::zeros({in[0].dim(0)}, wide)};
-  kernels::norm(Cpu{}, kind, in[0], in[1], in.size() > 2 ? in[2] : Tensor(), 1e-5, made.out,
-                made.mean, made.rstd);
+  kernels::norm(Cpu{}, in[0], {kind, in[1], in.size() > 2 ? in[2] : Tensor(), 1e-5}, Out(made.out),
+                Out(made.mean), Out(made.rstd));
   return made;
 }
 
@@ -84,8 +84,8 @@ Tensors norm_gradients(kernels::Norm kind, const Tensors& in, const Tensor& dy) 
   const NormRun run = run_norm(kind, in);
   Tensors made{like(in[0]), sums_like(in[1])};
   if (in.size() > 2) made.push_back(sums_like(in[2]));
-  kernels::norm_backward(Cpu{}, kind, in[0], in[1], run.mean, run.rstd, dy, made[0], made[1],
-                         in.size() > 2 ? made[2] : Tensor());
+  kernels::norm_backward(Cpu{}, {kind, in[0], in[1], run.mean, run.rstd}, dy, {}, Out(made[0]),
+                         Out(made[1]), Out(in.size() > 2 ? made[2] : Tensor()));
   return made;
 }
 
@@ -105,12 +105,12 @@ TEST(Backward, Embedding) {
   const Tensor ids = Tensor::from(std::vector<int32_t>{5, 9, 6, 5, 2, 5}, {6});
   const auto forward = [&](const Tensors& in) {
     const Tensor out = Tensor::empty({6, 3}, in[0].dtype());
-    kernels::embedding(Cpu{}, in[0], ids, 5, out);
+    kernels::embedding(Cpu{}, in[0], ids, 5, Out(out));
     return out;
   };
   const auto backward = [&](const Tensors& in, const Tensor& dy) {
     const Tensor dtable = sums_like(in[0]);
-    kernels::embedding_backward(Cpu{}, dy, ids, 5, dtable);
+    kernels::embedding_backward(Cpu{}, dy, ids, 5, Out(dtable));
     return Tensors{dtable};
   };
   check_backward(forward, backward, {{4, 3}});
@@ -120,7 +120,7 @@ TEST(Backward, Rotary) {
   const Tensor positions = Tensor::from(std::vector<int32_t>{0, 1, 5, 2, 0, 9}, {2, 3});
   const auto turn = [&](const Tensor& x, bool inverse) {
     const Tensor out = like(x);
-    kernels::rotary(Cpu{}, x, positions, {100}, inverse, out);
+    kernels::rotary(Cpu{}, x, positions, {100}, inverse, Out(out));
     return out;
   };
   check_backward([&](const Tensors& in) { return turn(in[0], false); },
@@ -137,8 +137,8 @@ struct Loss {
   explicit Loss(const Tensor& logits) {
     for (Tensor* made : {&maximum, &sum, &target})
       *made = Tensor::zeros({3}, gradient_dtype(logits.dtype()));
-    kernels::row_maximum(Cpu{}, logits, kValid, maximum);
-    kernels::row_sum_exp(Cpu{}, logits, kValid, maximum, targets, kFirst, sum, target);
+    kernels::row_maximum(Cpu{}, logits, kValid, Out(maximum));
+    kernels::row_sum_exp(Cpu{}, logits, {kFirst, kValid}, maximum, targets, Out(sum), Out(target));
   }
 
   // Minus the log likelihood where the target is held here, else the log of the denominator.
@@ -156,8 +156,9 @@ TEST(Backward, CrossEntropy) {
   const auto backward = [](const Tensors& in, const Tensor& row_scale) {
     const Loss loss(in[0]);
     const Tensor dlogits = like(in[0]);
-    kernels::cross_entropy_backward(Cpu{}, in[0], Loss::kValid, loss.maximum, loss.sum,
-                                    loss.targets, Loss::kFirst, row_scale, dlogits);
+    kernels::cross_entropy_backward(
+        Cpu{}, {in[0], {Loss::kFirst, Loss::kValid}, loss.targets, loss.maximum, loss.sum},
+        row_scale, Out(dlogits));
     return Tensors{dlogits};
   };
   check_backward([](const Tensors& in) { return Loss(in[0]).values(); }, backward, {{3, 8}});
@@ -167,7 +168,7 @@ TEST(Backward, DropoutIsItsOwn) {
   const kernels::DropoutMask mask{0.4, 77, Tensor::from(std::vector<int64_t>{3, 8}, {2}), 5};
   const auto masked = [&](const Tensor& x) {
     const Tensor out = like(x);
-    kernels::dropout(Cpu{}, x, mask, out);
+    kernels::dropout(Cpu{}, x, mask, Out(out));
     return out;
   };
   check_backward([&](const Tensors& in) { return masked(in[0]); },
@@ -185,10 +186,10 @@ TEST(Backward, OfParametersAddsToWhatIsThere) {
     for (const Shape& shape : {Shape{5}, Shape{5}, Shape{5}, Shape{4, 5}})
       made.push_back(
           Tensor::from(std::vector<double>(static_cast<size_t>(shape.size()), start), shape));
-    kernels::bias_backward(Cpu{}, dy, made[0]);
-    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x, gain, run.mean, run.rstd, dy, like(x),
-                           made[1], made[2]);
-    kernels::embedding_backward(Cpu{}, dy, ids, 0, made[3]);
+    kernels::bias_backward(Cpu{}, dy, Out(made[0]));
+    kernels::norm_backward(Cpu{}, {kernels::Norm::layer, x, gain, run.mean, run.rstd}, dy, {},
+                           Out(like(x)), Out(made[1]), Out(made[2]));
+    kernels::embedding_backward(Cpu{}, dy, ids, 0, Out(made[3]));
     return made;
   };
   const Tensors fresh = all(0), added = all(1);
@@ -212,7 +213,7 @@ TEST(Rotary, TurnsEveryHeadByItsPosition) {
   for (const auto& [dtype, tolerance] :
        {std::pair{DType::f64, 1e-10}, {DType::f32, 1e-5}, {DType::bf16, 4e-2}}) {
     const Tensor out = Tensor::empty(x.shape(), dtype);
-    kernels::rotary(Cpu{}, x.to(dtype), positions, {10000}, false, out);
+    kernels::rotary(Cpu{}, x.to(dtype), positions, {10000}, false, Out(out));
     expect_near(out, wanted, tolerance, std::string(name_of(dtype)));
   }
 }
@@ -221,13 +222,13 @@ TEST(Dropout, OfAnyRowsAloneIsThatOfTheWhole) {
   // 3 columns: rows begin inside of a block of four random numbers.
   const Tensor x = random_tensor({2, 20, 3}, 1, DType::f32), whole = like(x),
                ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
-  kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, whole);
+  kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, Out(whole));
   for (int64_t sample : {0, 1})
     for (int64_t first = 0; first < 20; first += 3) {
       const Tensor rows = x.flat((sample * 20 + first) * 3, (20 - first) * 3)
                               .reshape({1, 20 - first, 3}),
                    out = like(rows);
-      kernels::dropout(Cpu{}, rows, {0.5, 9, ids.rows(sample, sample + 1), first}, out);
+      kernels::dropout(Cpu{}, rows, {0.5, 9, ids.rows(sample, sample + 1), first}, Out(out));
       EXPECT_EQ(bytes_of(out), bytes_of(whole.flat((sample * 20 + first) * 3, (20 - first) * 3)))
           << sample << " " << first;
     }
@@ -237,10 +238,10 @@ TEST(Dropout, HangsOnKeyAndSampleAndKeepsAllAtZero) {
   const Tensor x = Tensor::from(std::vector<float>(2 * 64, 1.0f), {2, 8, 8}), none = like(x),
                one = like(x), other = like(x);
   const Tensor ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
-  kernels::dropout(Cpu{}, x, {0, 9, ids, 0}, none);
+  kernels::dropout(Cpu{}, x, {0, 9, ids, 0}, Out(none));
   EXPECT_EQ(bytes_of(none), bytes_of(x));
-  kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, one);
-  kernels::dropout(Cpu{}, x, {0.5, 10, ids, 0}, other);
+  kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, Out(one));
+  kernels::dropout(Cpu{}, x, {0.5, 10, ids, 0}, Out(other));
   EXPECT_NE(bytes_of(one), bytes_of(other));
   EXPECT_NE(bytes_of(one.rows(0, 1)), bytes_of(one.rows(1, 2)));
 }

@@ -45,34 +45,34 @@ INSTANTIATE_TEST_SUITE_P(All, Types, testing::Values(DType::f32, DType::f64, DTy
 TEST_P(Types, Arithmetic) {
   const Tensor a = random({3, 7}, 1), b = random({3, 7}, 2), bias = random({7}, 3),
                out = blank({3, 7});
-  kernels::add(Cpu{}, a, b, out);
+  kernels::add(Cpu{}, a, b, Out(out));
   expect_each(out, [&](int64_t i) { return at(a, i) + at(b, i); });
-  kernels::scale(Cpu{}, a, 0.3, out);
+  kernels::scale(Cpu{}, a, 0.3, Out(out));
   expect_each(out, [&](int64_t i) { return at(a, i) * 0.3; });
-  kernels::add_bias(Cpu{}, a, bias, out);
+  kernels::add_bias(Cpu{}, a, bias, Out(out));
   expect_each(out, [&](int64_t i) { return at(a, i) + at(bias, i % 7); });
   const Tensor sum = sums({3, 7});
-  kernels::accumulate(Cpu{}, a, sum);
-  kernels::accumulate(Cpu{}, a, sum);
+  kernels::accumulate(Cpu{}, a, Out(sum));
+  kernels::accumulate(Cpu{}, a, Out(sum));
   expect_each(sum, [&](int64_t i) { return 2 * at(a, i); });
   const Tensor columns = sums({7});
-  kernels::bias_backward(Cpu{}, a, columns);
+  kernels::bias_backward(Cpu{}, a, Out(columns));
   expect_each(columns, [&](int64_t i) { return at(a, i) + at(a, 7 + i) + at(a, 14 + i); });
 }
 
 TEST_P(Types, Activations) {
   const Tensor x = random({4, 33}, 1), gate = random({4, 33}, 2), out = blank({4, 33});
-  kernels::activation(Cpu{}, kernels::Activation::relu, x, out);
+  kernels::activation(Cpu{}, kernels::Activation::relu, x, Out(out));
   expect_each(out, [&](int64_t i) { return std::max(0.0, at(x, i)); });
-  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, out);
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, Out(out));
   expect_each(out,
               [&](int64_t i) { return at(x, i) * (1 + std::erf(at(x, i) / std::sqrt(2))) / 2; });
-  kernels::activation(Cpu{}, kernels::Activation::gelu_tanh, x, out);
+  kernels::activation(Cpu{}, kernels::Activation::gelu_tanh, x, Out(out));
   expect_each(out, [&](int64_t i) {
     const double v = at(x, i);
     return v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) / 2;
   });
-  kernels::swiglu(Cpu{}, gate, x, out);
+  kernels::swiglu(Cpu{}, gate, x, Out(out));
   expect_each(out,
               [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
 }
@@ -83,7 +83,7 @@ TEST_P(Types, TangentKeepsItsDigitsNearZero) {
   for (int64_t i = 0; i < count; ++i)
     spread.data<double>()[i] = (i % 2 ? 1 : -1) * std::exp(-18 + 0.05 * static_cast<double>(i));
   const Tensor x = spread.to(GetParam());
-  kernels::activation(Cpu{}, kernels::Activation::tanh, x, out);
+  kernels::activation(Cpu{}, kernels::Activation::tanh, x, Out(out));
   for (int64_t i = 0; i < count; ++i)
     ASSERT_NEAR(at(out, i) / std::tanh(at(x, i)), 1, tolerance()) << at(x, i);
 }
@@ -95,7 +95,8 @@ TEST_P(Types, Norms) {
   const Tensor mean = sums({5}), rstd = sums({5});
   for (auto kind : {kernels::Norm::layer, kernels::Norm::rms}) {
     const bool layer = kind == kernels::Norm::layer;
-    kernels::norm(Cpu{}, kind, x, gain, layer ? bias : Tensor(), 1e-5, out, mean, rstd);
+    kernels::norm(Cpu{}, x, {kind, gain, layer ? bias : Tensor(), 1e-5}, Out(out), Out(mean),
+                  Out(rstd));
     expect_each(out, [&](int64_t i) {
       double centre = 0, square = 0;
       for (int64_t j = 0; j < width; ++j)
@@ -112,17 +113,17 @@ TEST_P(Types, EmbeddingAndSinusoid) {
   const Tensor table = random({4, 6}, 1),
                ids = Tensor::from(std::vector<int32_t>{5, 9, 6, 5, 2}, {1, 5}),
                out = blank({1, 5, 6});
-  kernels::embedding(Cpu{}, table, ids, 5, out);
+  kernels::embedding(Cpu{}, table, ids, 5, Out(out));
   expect_each(out, [&](int64_t i) {
     const int32_t row = ids.data<int32_t>()[i / 6] - 5;
     return row >= 0 && row < 4 ? at(table, row * 6 + i % 6) : 0.0;
   });
   const Tensor gradient = sums({4, 6});
-  kernels::embedding_backward(Cpu{}, out, ids, 5, gradient);
+  kernels::embedding_backward(Cpu{}, out, ids, 5, Out(gradient));
   expect_each(gradient, [&](int64_t i) { return (i < 6 ? 2 : i < 12 ? 1 : 0) * at(table, i); });
   const Tensor positions = Tensor::from(std::vector<int32_t>{0, 7}, {1, 2}),
                waves = blank({1, 2, 6});
-  kernels::sinusoid(Cpu{}, positions, waves);
+  kernels::sinusoid(Cpu{}, positions, Out(waves));
   expect_each(waves, [&](int64_t i) {
     const double angle = (i / 6 ? 7 : 0) * std::pow(10000, -static_cast<double>(i % 3) / 3);
     return i % 6 < 3 ? std::sin(angle) : std::cos(angle);
@@ -135,10 +136,10 @@ TEST_P(Types, SquaredErrors) {
   const auto miss = [&](int64_t i) {
     return at(x, i) - static_cast<double>(values.data<float>()[i]);
   };
-  kernels::squared_errors(Cpu{}, x, values, losses);
+  kernels::squared_errors(Cpu{}, x, values, Out(losses));
   expect_each(losses, [&](int64_t i) { return miss(i) * miss(i); });
   scale.copy_from(random_tensor({7}, 3).to(scale.dtype()));
-  kernels::squared_errors_backward(Cpu{}, x, values, scale, gradient);
+  kernels::squared_errors_backward(Cpu{}, x, values, scale, Out(gradient));
   expect_each(gradient, [&](int64_t i) { return 2 * miss(i) * at(scale, i); });
 }
 
@@ -148,14 +149,14 @@ TEST_P(Types, CrossEntropyPieces) {
   const Tensor maximum = sums({3}), sum = sums({3}), target = sums({3}), scale = sums({3}),
                gradient = blank({3, 8});
   const int64_t valid = 6, first = 10;
-  kernels::row_maximum(Cpu{}, logits, valid, maximum);
+  kernels::row_maximum(Cpu{}, logits, valid, Out(maximum));
   const auto largest = [&](int64_t row) {
     double found = -1e9;
     for (int64_t j = 0; j < valid; ++j) found = std::max(found, at(logits, row * 8 + j));
     return found;
   };
   expect_each(maximum, largest);
-  kernels::row_sum_exp(Cpu{}, logits, valid, maximum, targets, first, sum, target);
+  kernels::row_sum_exp(Cpu{}, logits, {first, valid}, maximum, targets, Out(sum), Out(target));
   const auto whole = [&](int64_t row) {
     double found = 0;
     for (int64_t j = 0; j < valid; ++j) found += std::exp(at(logits, row * 8 + j) - largest(row));
@@ -166,8 +167,8 @@ TEST_P(Types, CrossEntropyPieces) {
     return row == 2 ? 0.0 : at(logits, row * 8 + (row == 0 ? 0 : 5)) - largest(row);
   });
   scale.copy_from(random_tensor({3}, 4).to(scale.dtype()));
-  kernels::cross_entropy_backward(Cpu{}, logits, valid, maximum, sum, targets, first, scale,
-                                  gradient);
+  kernels::cross_entropy_backward(Cpu{}, {logits, {first, valid}, targets, maximum, sum}, scale,
+                                  Out(gradient));
   expect_each(gradient, [&](int64_t i) {
     const int64_t row = i / 8, j = i % 8;
     if (j >= valid) return 0.0;
@@ -186,7 +187,7 @@ TEST(Exponential, IsWithinTwoUlp) {
                target = Tensor::empty({rows}, DType::f32);
   for (int64_t i = 0; i < rows; ++i)
     logits.data<float>()[i] = -87.0f + 175.0f * static_cast<float>(i) / rows;
-  kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
+  kernels::row_sum_exp(Cpu{}, logits, {0, 1}, maximum, targets, Out(sums), Out(target));
   double worst = 0;
   for (int64_t i = 0; i < rows; ++i) {
     const double wanted = std::exp(static_cast<double>(logits.data<float>()[i]));
@@ -203,7 +204,7 @@ TEST(Exponential, OfInfinitiesAndNaN) {
       Tensor::from(std::vector<float>{-infinity, infinity, std::nanf(""), -200, 0}, {5, 1});
   const Tensor maximum = Tensor::zeros({5}, DType::f32), sums = Tensor::empty({5}, DType::f32),
                targets = Tensor::zeros({5}, DType::i32), target = Tensor::empty({5}, DType::f32);
-  kernels::row_sum_exp(Cpu{}, logits, 1, maximum, targets, 0, sums, target);
+  kernels::row_sum_exp(Cpu{}, logits, {0, 1}, maximum, targets, Out(sums), Out(target));
   const float* found = sums.data<float>();
   EXPECT_EQ(found[0], 0);
   EXPECT_EQ(found[1], infinity);
@@ -222,8 +223,8 @@ TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
     x.data<float>()[i] = -8.0f + 16.0f * static_cast<float>(i) / count;
     ones.data<float>()[i] = 1;
   }
-  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, out);
-  kernels::activation_backward(Cpu{}, kernels::Activation::gelu_erf, x, ones, slopes);
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, x, Out(out));
+  kernels::activation_backward(Cpu{}, kernels::Activation::gelu_erf, x, ones, Out(slopes));
   for (int64_t i = 0; i < count; ++i) {
     const double at = x.data<float>()[i], cdf = 0.5 * std::erfc(-at * std::sqrt(0.5));
     ASSERT_NEAR(out.data<float>()[i], at * cdf, 2e-7 * std::max(1.0, std::abs(at))) << at;
@@ -238,10 +239,10 @@ TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
     for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
                       kernels::Activation::relu, kernels::Activation::tanh}) {
-      kernels::activation(Cpu{}, kind, x, whole);
+      kernels::activation(Cpu{}, kind, x, Out(whole));
       for (int64_t first = 0; first < 40; ++first) {
         const Tensor part = Tensor::empty({7}, dtype);
-        kernels::activation(Cpu{}, kind, x.flat(first, 7), part);
+        kernels::activation(Cpu{}, kind, x.flat(first, 7), Out(part));
         ASSERT_EQ(test::bytes_of(part), test::bytes_of(whole.flat(first, 7))) << first;
       }
     }
@@ -258,7 +259,8 @@ TEST(AdamW, IsItsFormula) {
     for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = master.data<float>()[i];
     for (int64_t step = 1; step <= 3; ++step) {
       const Tensor gradient = random_tensor({n}, 10 + static_cast<uint64_t>(step), DType::f32);
-      kernels::adamw(Cpu{}, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, step}, gradient, master, m, v, copy);
+      kernels::adamw(Cpu{}, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, step}, gradient, Out(master), Out(m),
+                     Out(v), Out(copy));
       for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
         const double g = 0.5 * gradient.data<float>()[i];
         first[i] = 0.9 * first[i] + 0.1 * g;
@@ -283,8 +285,8 @@ TEST(AdamW, StochasticRoundingKeepsTheMeanAndItsStream) {
   const Tensor values = Tensor::from(std::vector<float>(n, value), {n}),
                rounded = Tensor::empty({n}, DType::bf16),
                part = Tensor::empty({n - 11}, DType::bf16);
-  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, values, rounded);
-  kernels::stochastic_round(Cpu{}, {5, 7, 11, {}}, values.flat(11, n - 11), part);
+  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, values, Out(rounded));
+  kernels::stochastic_round(Cpu{}, {5, 7, 11, {}}, values.flat(11, n - 11), Out(part));
   EXPECT_EQ(test::bytes_of(part), test::bytes_of(rounded.flat(11, n - 11)));
   double mean = 0;
   for (double x : test::values_of(rounded)) {
@@ -295,7 +297,7 @@ TEST(AdamW, StochasticRoundingKeepsTheMeanAndItsStream) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor ends = Tensor::from(std::vector<float>{infinity, -infinity, 0, 1}, {4}),
                kept = Tensor::empty({4}, DType::bf16);
-  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, ends, kept);
+  kernels::stochastic_round(Cpu{}, {5, 7, 0, {}}, ends, Out(kept));
   EXPECT_EQ(test::values_of(kept), (std::vector<double>{infinity, -infinity, 0, 1}));
 }
 
@@ -303,7 +305,7 @@ TEST(Dropout, DropsItsShareAndScalesTheRest) {
   const Tensor ones = Tensor::from(std::vector<float>(2 * 100 * 50, 1.0f), {2, 100, 50}),
                out = Tensor::zeros({2, 100, 50}, DType::f32);
   const kernels::DropoutMask mask{0.25, 9, Tensor::from(std::vector<int64_t>{4, 7}, {2}), 0};
-  kernels::dropout(Cpu{}, ones, mask, out);
+  kernels::dropout(Cpu{}, ones, mask, Out(out));
   double kept = 0;
   for (float value : out.span<float>()) {
     EXPECT_TRUE(value == 0 || std::abs(value - 4.0f / 3) < 1e-6f);
@@ -315,13 +317,13 @@ TEST(Dropout, DropsItsShareAndScalesTheRest) {
   // One sample alone, from its 30th position on, has the same mask.
   const Tensor part = Tensor::zeros({1, 70, 50}, DType::f32);
   kernels::dropout(Cpu{}, ones.flat(0, 3500).reshape({1, 70, 50}),
-                   {0.25, 9, Tensor::from(std::vector<int64_t>{7}, {1}), 30}, part);
+                   {0.25, 9, Tensor::from(std::vector<int64_t>{7}, {1}), 30}, Out(part));
   EXPECT_EQ(bytes_of(part), bytes_of(out.flat(5000 + 1500, 3500)));
 }
 
 TEST(Reduce, SquareSumsAndSwaps) {
   const Tensor x = random_tensor({2500}, 1, DType::f32), sums = Tensor::zeros({3}, DType::f64);
-  kernels::chunk_square_sums(Cpu{}, x, 1000, sums);
+  kernels::chunk_square_sums(Cpu{}, x, 1000, Out(sums));
   for (int64_t c = 0; c < 3; ++c) {
     double sum = 0;
     for (int64_t i = c * 1000; i < std::min<int64_t>(2500, c * 1000 + 1000); ++i)
@@ -330,7 +332,7 @@ TEST(Reduce, SquareSumsAndSwaps) {
   }
   const Tensor swapped = Tensor::zeros({5, 2, 3}, DType::f32),
                from = random_tensor({2, 5, 3}, 2, DType::f32);
-  kernels::swap_leading(Cpu{}, from, swapped);
+  kernels::swap_leading(Cpu{}, from, Out(swapped));
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 5; ++b)
       for (int64_t c = 0; c < 3; ++c)
@@ -341,7 +343,7 @@ TEST(Reduce, SquareSumsAndSwaps) {
 TEST(Reduce, CopiesPlacesAndNothingElse) {
   const Tensor from = random_tensor({2, 5, 3}, 2, DType::f32),
                before = random_tensor({2, 4, 3}, 3, DType::f32), out = before.clone();
-  kernels::copy_places(Cpu{}, from, 3, 2, out, 1);
+  kernels::copy_places(Cpu{}, from, 3, 2, 1, Out(out));
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 4; ++b)
       for (int64_t c = 0; c < 3; ++c) {
@@ -360,15 +362,16 @@ std::vector<std::byte> some_results(int64_t rows) {
   const Tensor out = Tensor::zeros(x.shape(), DType::f32),
                dx = Tensor::zeros(x.shape(), DType::f32);
   const Tensor mean = Tensor::zeros({rows}, DType::f32), rstd = Tensor::zeros({rows}, DType::f32);
-  kernels::norm(Cpu{}, kernels::Norm::layer, x, gain, gain, 1e-5, out, mean, rstd);
+  kernels::norm(Cpu{}, x, {kernels::Norm::layer, gain, gain, 1e-5}, Out(out), Out(mean), Out(rstd));
   const Tensor dgain = Tensor::zeros({width}, DType::f32),
                dbias = Tensor::zeros({width}, DType::f32);
   // In two calls of half the rows each: gradients fold over rows in order.
   for (int64_t half = 0; half < 2; ++half) {
     const int64_t from = half * (rows / 2), to = half ? rows : rows / 2;
-    kernels::norm_backward(Cpu{}, kernels::Norm::layer, x.rows(from, to), gain, mean.rows(from, to),
-                           rstd.rows(from, to), out.rows(from, to), dx.rows(from, to), dgain,
-                           dbias);
+    kernels::norm_backward(
+        Cpu{},
+        {kernels::Norm::layer, x.rows(from, to), gain, mean.rows(from, to), rstd.rows(from, to)},
+        out.rows(from, to), {}, Out(dx.rows(from, to)), Out(dgain), Out(dbias));
   }
   std::vector<std::byte> all = bytes_of(dx);
   for (const Tensor& tensor : {out, dgain, dbias}) {
@@ -397,14 +400,16 @@ TEST(Bits, OfWeightGradientsDoNotDependOnHowRowsAreCut) {
   const Tensor out = Tensor::zeros(x.shape(), DType::f32),
                dx = Tensor::zeros(x.shape(), DType::f32);
   const Tensor mean = Tensor::zeros({24}, DType::f32), rstd = Tensor::zeros({24}, DType::f32);
-  kernels::norm(Cpu{}, kernels::Norm::rms, x, gain, {}, 1e-5, out, mean, rstd);
+  kernels::norm(Cpu{}, x, {kernels::Norm::rms, gain, {}, 1e-5}, Out(out), Out(mean), Out(rstd));
   std::vector<std::byte> expected;
   for (int64_t rows : {24, 12, 8, 1}) {
     const Tensor dgain = Tensor::zeros({width}, DType::f32);
     for (int64_t from = 0; from < 24; from += rows)
-      kernels::norm_backward(Cpu{}, kernels::Norm::rms, x.rows(from, from + rows), gain,
-                             mean.rows(from, from + rows), rstd.rows(from, from + rows),
-                             dy.rows(from, from + rows), dx.rows(from, from + rows), dgain, {});
+      kernels::norm_backward(Cpu{},
+                             {kernels::Norm::rms, x.rows(from, from + rows), gain,
+                              mean.rows(from, from + rows), rstd.rows(from, from + rows)},
+                             dy.rows(from, from + rows), {}, Out(dx.rows(from, from + rows)),
+                             Out(dgain), Out());
     if (expected.empty()) expected = bytes_of(dgain);
     EXPECT_EQ(bytes_of(dgain), expected) << rows;
   }

@@ -10,7 +10,6 @@ namespace skein {
 namespace {
 
 using kernels::Bf16Unit;
-using kernels::Transpose;
 using test::random_tensor;
 
 class Units : public testing::TestWithParam<Bf16Unit> {
@@ -27,16 +26,17 @@ class Units : public testing::TestWithParam<Bf16Unit> {
 };
 
 // Sizes of op(a) [m,k] and op(b) [k,n].
-void check_product(int64_t m, int64_t n, int64_t k, Transpose ta, Transpose tb) {
-  const Shape left = ta == Transpose::no ? Shape{m, k} : Shape{k, m},
-              right = tb == Transpose::no ? Shape{k, n} : Shape{n, k};
+void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+  const Shape left = ta ? Shape{k, m} : Shape{m, k}, right = tb ? Shape{n, k} : Shape{k, n};
   const Tensor a = random_tensor(left, 1, DType::bf16), b = random_tensor(right, 2, DType::bf16);
   const Tensor single = random_tensor({m, n}, 3, DType::f32), start = single.to(DType::f64),
                half = Tensor::empty({m, n}, DType::bf16);
-  kernels::matmul(Cpu{}, a, ta, b, tb, single, kernels::Write::accumulate);
-  kernels::matmul(Cpu{}, a, ta, b, tb, half);
+  kernels::matmul(Cpu{}, a, b, {.transpose_a = ta, .transpose_b = tb, .accumulate = true},
+                  Out(single));
+  kernels::matmul(Cpu{}, a, b, {.transpose_a = ta, .transpose_b = tb}, Out(half));
   const Tensor wanted = Tensor::zeros({m, n}, DType::f64);
-  kernels::matmul(Cpu{}, a.to(DType::f64), ta, b.to(DType::f64), tb, wanted);
+  kernels::matmul(Cpu{}, a.to(DType::f64), b.to(DType::f64), {.transpose_a = ta, .transpose_b = tb},
+                  Out(wanted));
   const auto exact = test::values_of(wanted), found = test::values_of(single),
              rounded = test::values_of(half), begun = test::values_of(start);
   for (size_t i = 0; i < exact.size(); ++i) {
@@ -52,9 +52,9 @@ TEST_P(Units, ProductsOfEveryForm) {
   for (int64_t m : {1, 12, 31, 70})
     for (int64_t n : {1, 33, 97})
       for (int64_t k : {1, 31, 64, 801}) {
-        check_product(m, n, k, Transpose::no, Transpose::yes);
-        check_product(m, n, k, Transpose::no, Transpose::no);
-        check_product(m, n, k, Transpose::yes, Transpose::no);
+        check_product(m, n, k, false, true);
+        check_product(m, n, k, false, false);
+        check_product(m, n, k, true, false);
       }
 }
 
@@ -64,11 +64,10 @@ TEST_P(Units, ProductsCutAtTheGranuleKeepTheirBits) {
                x = random_tensor({depth, 50}, 2, DType::bf16);
   const Tensor whole = Tensor::zeros({40, 50}, DType::f32),
                parts = Tensor::zeros({40, 50}, DType::f32);
-  kernels::matmul(Cpu{}, dy, Transpose::yes, x, Transpose::no, whole, kernels::Write::accumulate);
+  kernels::matmul(Cpu{}, dy, x, {.transpose_a = true, .accumulate = true}, Out(whole));
   for (int64_t row = 0; row < depth; row += 2 * granule)
-    kernels::matmul(Cpu{}, dy.rows(row, row + 2 * granule), Transpose::yes,
-                    x.rows(row, row + 2 * granule), Transpose::no, parts,
-                    kernels::Write::accumulate);
+    kernels::matmul(Cpu{}, dy.rows(row, row + 2 * granule), x.rows(row, row + 2 * granule),
+                    {.transpose_a = true, .accumulate = true}, Out(parts));
   EXPECT_EQ(test::bytes_of(whole), test::bytes_of(parts));
 }
 
@@ -76,11 +75,11 @@ TEST_P(Units, ARowOfAProductDoesNotKnowItsBatch) {
   const Tensor a = random_tensor({70, 100}, 1, DType::bf16),
                b = random_tensor({50, 100}, 2, DType::bf16),
                all = Tensor::empty({70, 50}, DType::f32);
-  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, all);
+  kernels::matmul(Cpu{}, a, b, {.transpose_b = true}, Out(all));
   for (int64_t rows : {1, 3, 20})
     for (int64_t first : {0, 13, 50}) {
       const Tensor some = Tensor::empty({rows, 50}, DType::f32);
-      kernels::matmul(Cpu{}, a.rows(first, first + rows), Transpose::no, b, Transpose::yes, some);
+      kernels::matmul(Cpu{}, a.rows(first, first + rows), b, {.transpose_b = true}, Out(some));
       EXPECT_EQ(test::bytes_of(some), test::bytes_of(all.rows(first, first + rows)))
           << rows << " " << first;
     }
@@ -95,11 +94,10 @@ TEST_P(Units, AProductPastTheCachesHasTheBitsOfItsParts) {
     const Tensor whole = Tensor::empty({m, n}, DType::bf16),
                  some = Tensor::empty({part, n}, DType::bf16);
     ASSERT_GT(whole.bytes(), 4 << 20);
-    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, whole, kernels::Write::overwrite,
-                    {bias, {}, {}});
+    kernels::matmul(Cpu{}, a, b, {.transpose_b = true, .bias = bias}, Out(whole));
     for (int64_t first = 0; first < m; first += part) {
-      kernels::matmul(Cpu{}, a.rows(first, first + part), Transpose::no, b, Transpose::yes, some,
-                      kernels::Write::overwrite, {bias, {}, {}});
+      kernels::matmul(Cpu{}, a.rows(first, first + part), b, {.transpose_b = true, .bias = bias},
+                      Out(some));
       EXPECT_EQ(test::bytes_of(some), test::bytes_of(whole.rows(first, first + part)))
           << n << " " << first;
     }
@@ -112,12 +110,16 @@ void check_ending(int64_t m, int64_t n, int64_t k, DType dtype) {
                bias = random_tensor({n}, 3, dtype);
   const Tensor c = Tensor::empty({m, n}, dtype), activated = Tensor::empty({m, n}, dtype);
   kernels::PackedCopies copies;
-  kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, c, kernels::Write::overwrite,
-                  {bias, activated, kernels::Activation::gelu_erf}, &copies);
+  kernels::matmul(Cpu{}, a, b,
+                  {.transpose_b = true,
+                   .bias = bias,
+                   .activation = kernels::Activation::gelu_erf,
+                   .copies_of_b = &copies},
+                  Out(c), Out(activated));
   const Tensor sums = Tensor::empty({m, n}, DType::f64), wanted = Tensor::empty({m, n}, DType::f64);
-  kernels::matmul(Cpu{}, a.to(DType::f64), Transpose::no, b.to(DType::f64), Transpose::yes, sums);
-  kernels::add_bias(Cpu{}, sums, bias.to(DType::f64), sums);
-  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, c.to(DType::f64), wanted);
+  kernels::matmul(Cpu{}, a.to(DType::f64), b.to(DType::f64), {.transpose_b = true}, Out(sums));
+  kernels::add_bias(Cpu{}, sums, bias.to(DType::f64), Out(sums));
+  kernels::activation(Cpu{}, kernels::Activation::gelu_erf, c.to(DType::f64), Out(wanted));
   const auto exact = test::values_of(sums), found = test::values_of(c),
              bent = test::values_of(activated), smooth = test::values_of(wanted);
   const double share = dtype == DType::bf16 ? 4e-3 : 1e-6;
@@ -129,9 +131,12 @@ void check_ending(int64_t m, int64_t n, int64_t k, DType dtype) {
   }
   const Tensor one = Tensor::empty({1, n}, dtype), one_activated = Tensor::empty({1, n}, dtype);
   for (kernels::PackedCopies* kept : {static_cast<kernels::PackedCopies*>(nullptr), &copies}) {
-    kernels::matmul(Cpu{}, a.rows(m - 1, m), Transpose::no, b, Transpose::yes, one,
-                    kernels::Write::overwrite, {bias, one_activated, kernels::Activation::gelu_erf},
-                    kept);
+    kernels::matmul(Cpu{}, a.rows(m - 1, m), b,
+                    {.transpose_b = true,
+                     .bias = bias,
+                     .activation = kernels::Activation::gelu_erf,
+                     .copies_of_b = kept},
+                    Out(one), Out(one_activated));
     EXPECT_EQ(test::bytes_of(one), test::bytes_of(c.rows(m - 1, m)));
     EXPECT_EQ(test::bytes_of(one_activated), test::bytes_of(activated.rows(m - 1, m)));
   }
@@ -155,10 +160,8 @@ TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
   kernels::PackedCopies copies;
   const auto multiply = [&](const Tensor& forward, const Tensor& back,
                             kernels::PackedCopies* kept) {
-    kernels::matmul(Cpu{}, a, Transpose::no, b, Transpose::yes, forward, kernels::Write::overwrite,
-                    {}, kept);
-    kernels::matmul(Cpu{}, dy, Transpose::no, b, Transpose::no, back, kernels::Write::overwrite, {},
-                    kept);
+    kernels::matmul(Cpu{}, a, b, {.transpose_b = true, .copies_of_b = kept}, Out(forward));
+    kernels::matmul(Cpu{}, dy, b, {.copies_of_b = kept}, Out(back));
   };
   for (int round = 0; round < 3; ++round) {
     multiply(plain_y, plain_dx, nullptr);
@@ -186,17 +189,17 @@ TEST_P(Units, AttentionAndItsBackward) {
     const Shape sums{1, 2, queries};
     const auto forward = [&](const test::Tensors& in) {
       const Tensor out = test::like(in[0]);
-      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out,
-                         Tensor::zeros(sums, gradient_dtype(in[0].dtype())));
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(out),
+                         Out(Tensor::zeros(sums, gradient_dtype(in[0].dtype()))));
       return out;
     };
     const auto backward = [&](const test::Tensors& in, const Tensor& dy) {
       const Tensor out = test::like(in[0]),
                    logsumexp = Tensor::zeros(sums, gradient_dtype(in[0].dtype()));
-      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp);
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(out), Out(logsumexp));
       const test::Tensors found{test::like(in[0]), test::like(in[1]), test::like(in[2])};
-      kernels::attention_backward(Cpu{}, in[0], in[1], in[2], arguments, out, logsumexp, dy,
-                                  found[0], found[1], found[2]);
+      kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], out, logsumexp}, arguments, dy,
+                                  Out(found[0]), Out(found[1]), Out(found[2]));
       return found;
     };
     // Each weight and slope is rounded to 8 bits, and up to 450 of them are summed.

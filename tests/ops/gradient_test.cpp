@@ -222,14 +222,14 @@ TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
                row_weights = test::random_tensor({3}, 99);  // what the check hands to backward
   check_gradients(
       [&](const Checked& at) {
-        return ops::linear_cross_entropy(at.inputs[0], at.weights[0], {}, targets, row_weights, 3,
-                                         {0, 5}, alone.get());
+        return ops::linear_cross_entropy(at.inputs[0], {at.weights[0], {}, {0, 5}, alone.get()},
+                                         targets, row_weights, 3);
       },
       {{3, 4}}, {{7, 4}});
   check_gradients(
       [&](const Checked& at) {
-        return ops::linear_cross_entropy(at.inputs[0], at.weights[0], at.weights[1], targets,
-                                         row_weights, 3, {0, 5}, nullptr);
+        return ops::linear_cross_entropy(at.inputs[0], {at.weights[0], at.weights[1], {0, 5}},
+                                         targets, row_weights, 3);
       },
       {{3, 4}}, {{7, 4}, {7}});
 }

@@ -44,9 +44,9 @@ struct Found {
 kernels::PolicyTerms policy_terms() { return {kScale, 0.999, 1e6, 0, kKl}; }
 
 // What the rows cost the policy, [M].
-ops::RowExtras policy_of(const Rows& in, const Tensor& entropies) {
-  const auto rows = [] { return Tensor::empty({kRows}, DType::f64); };
-  ops::RowExtras extras{entropies};
+ops::RowExtras policy_of(const Rows& in) {
+  const auto rows = [] { return Out(Tensor::empty({kRows}, DType::f64)); };
+  ops::RowExtras extras;
   extras.policy =
       ops::PolicyLoss{policy_terms(), in.known, {rows(), rows(), rows(), rows(), rows()}};
   return extras;
@@ -65,19 +65,19 @@ double cost(const Rows& in, int64_t i, double loss) {
 Found run(const Rows& in, bool entropic) {
   Found found;
   found.entropies = Tensor::empty({kRows}, DType::f64);
-  ops::RowExtras extras = policy_of(in, found.entropies);
+  ops::RowExtras extras = policy_of(in);
   if (entropic) extras.entropy_weights = in.entropy_weights;
   const WeightMemory weight{in.weight, found.dweight = Tensor::zeros({kIds, kWidth}, DType::f64)};
   const Var x = Var::leaf(in.x);
-  const auto losses = [&](const ops::RowExtras& of) {
-    return ops::linear_cross_entropy(x, weight, {}, in.targets, in.row_weights, kRows, {0, kValid},
-                                     nullptr, of);
+  const auto losses = [&](const ops::RowExtras& of, Out entropies) {
+    return ops::linear_cross_entropy(x, {weight, {}, {0, kValid}}, in.targets, in.row_weights,
+                                     kRows, of, entropies);
   };
   {
     const NoGrad no_grad;
-    found.losses = losses({}).value();
+    found.losses = losses({}, {}).value();
   }
-  const Var costs = losses(extras);
+  const Var costs = losses(extras, Out(found.entropies));
   for (int64_t i = 0; i < kRows; ++i) {
     const double weight = in.row_weights.data<double>()[i],
                  own = cost(in, i, found.losses.data<double>()[i]);
@@ -122,8 +122,7 @@ Square square(const Rows& in) {
   const WeightMemory weight{in.weight, made.dweight};
   const Var x = Var::leaf(in.x);
   const auto losses = [&](const Tensor& row_weights) {
-    return ops::linear_cross_entropy(x, weight, {}, in.targets, row_weights, kRows, {0, kValid},
-                                     nullptr);
+    return ops::linear_cross_entropy(x, {weight, {}, {0, kValid}}, in.targets, row_weights, kRows);
   };
   double sum = 0;
   {
@@ -185,13 +184,14 @@ TEST(RowExtras, ShardsGiveTheSame) {
   run_ranks(2, [&](Group& group) {
     const int64_t first = group.rank() * 3, valid = group.rank() == 0 ? 3 : 2;
     const Tensor entropies = Tensor::empty({kRows}, DType::f64);
-    ops::RowExtras extras = policy_of(in, entropies);
+    ops::RowExtras extras = policy_of(in);
     extras.entropy_weights = in.entropy_weights;
     const WeightMemory weight{in.weight.rows(first, first + 3).clone(),
                               Tensor::zeros({3, kWidth}, DType::f64)};
     const Var x = Var::leaf(in.x.clone()), entered = ops::copy_to_shards(x, group);
-    const Var rows = ops::linear_cross_entropy(entered, weight, {}, in.targets, in.row_weights,
-                                               kRows, {first, valid}, &group, extras);
+    const Var rows =
+        ops::linear_cross_entropy(entered, {weight, {}, {first, valid}, &group}, in.targets,
+                                  in.row_weights, kRows, extras, Out(entropies));
     backward(rows, in.row_weights);
     for (int64_t i = 0; i < kRows; ++i)
       EXPECT_NEAR(entropies.data<double>()[i], whole.entropies.data<double>()[i], 1e-12);

@@ -82,7 +82,7 @@ CrossEntropy cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& 
   const WeightMemory head{weight, Tensor::zeros(weight.shape(), gradient_dtype(weight.dtype()))};
   const Tensor row_weights = random_tensor({x.dim(0)}, 4, head.gradient.dtype());
   const Var losses =
-      ops::linear_cross_entropy(in, head, {}, targets, row_weights, x.dim(0), shard, &group);
+      ops::linear_cross_entropy(in, {head, {}, shard, &group}, targets, row_weights, x.dim(0));
   backward(losses, row_weights);
   const Tensor dx = in.gradient().clone();
   group.all_reduce_sum(dx).wait();

@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-using kernels::PolicyRows;
+using kernels::PolicyOuts;
 using kernels::PolicyTerms;
 using kernels::ValueTerms;
 namespace known = kernels::known;
@@ -61,6 +61,7 @@ Tokens some_tokens(double scale) {
 class PolicyKernel : public testing::TestWithParam<DType> {
  protected:
   Tensor blank() const { return Tensor::empty({kTokens}, GetParam()); }
+  Out out() const { return Out(blank()); }
   static double at(const Tensor& x, int64_t i) {
     return x.dtype() == DType::f64 ? x.data<double>()[i] : x.data<float>()[i];
   }
@@ -87,9 +88,9 @@ TEST_P(PolicyKernel, HoldsToTheLossesWrittenOut) {
                                 PolicyCase{kAtSteps, 0, 0.7}, PolicyCase{{0.9, 4, 3}, 0, 0}}) {
     const PolicyTerms terms{kScale, one.clip.low, one.clip.high, one.clip.dual,
                             one.k2, one.k3,       kEntropy};
-    const PolicyRows rows{blank(), blank(), blank(), blank(), blank(), blank(), blank()};
+    const PolicyOuts outs{out(), out(), out(), out(), out(), out(), out()};
     kernels::policy_losses(Cpu{}, terms, tokens.losses.to(GetParam()), scales, tokens.known,
-                           tokens.entropies.to(GetParam()), rows);
+                           tokens.entropies.to(GetParam()), outs);
     int64_t clipped = 0;
     for (int64_t i = 0; i < kTokens; ++i) {
       const double logp = -tokens.losses.data<float>()[i], factor = tokens.at(i, known::factor),
@@ -100,16 +101,16 @@ TEST_P(PolicyKernel, HoldsToTheLossesWrittenOut) {
       const auto kl = [&](auto of) {
         return one.k2 * of(KlEstimator::k2, d) + one.k3 * of(KlEstimator::k3, d);
       };
-      expect(rows.loss, i, counts * factor * (policy.loss + kl(kl_estimate)), "loss");
-      expect(rows.slopes, i, -counts * factor * kScale * (policy.derivative + kl(kl_derivative)),
+      expect(*outs.loss, i, counts * factor * (policy.loss + kl(kl_estimate)), "loss");
+      expect(*outs.slopes, i, -counts * factor * kScale * (policy.derivative + kl(kl_derivative)),
              "slope");
-      expect(rows.approx_kl, i, counts * 0.5 * step * step, "approx_kl");
-      expect(rows.ratio, i, counts * policy.ratio, "ratio");
-      expect(rows.bonus, i, -counts * kEntropy * factor * tokens.entropies.data<float>()[i],
+      expect(*outs.approx_kl, i, counts * 0.5 * step * step, "approx_kl");
+      expect(*outs.ratio, i, counts * policy.ratio, "ratio");
+      expect(*outs.bonus, i, -counts * kEntropy * factor * tokens.entropies.data<float>()[i],
              "bonus");
-      EXPECT_EQ(at(rows.clipped, i), counts * (policy.clipped || policy.dual_clipped)) << i;
-      EXPECT_EQ(at(rows.ratio_off, i), counts * (step != 0)) << i;
-      clipped += at(rows.clipped, i) != 0;
+      EXPECT_EQ(at(*outs.clipped, i), counts * (policy.clipped || policy.dual_clipped)) << i;
+      EXPECT_EQ(at(*outs.ratio_off, i), counts * (step != 0)) << i;
+      clipped += at(*outs.clipped, i) != 0;
     }
     EXPECT_GT(clipped, 0);
     EXPECT_LT(clipped, kTokens);
@@ -125,12 +126,12 @@ TEST_P(PolicyKernel, HasARatioOfOneWhereNothingWasLearnt) {
     loss = tokens.entropies.data<float>()[i] * (1 + 1e-9);
     tokens.known.data<float>()[i * known::columns + known::old_logp] = -static_cast<float>(loss);
   }
-  const PolicyRows rows{blank(), blank(), blank(), blank(), blank()};
+  const PolicyOuts outs{out(), out(), out(), out(), out()};
   kernels::policy_losses(Cpu{}, {}, losses.to(GetParam()), tokens.row_scale.to(GetParam()),
-                         tokens.known, {}, rows);
+                         tokens.known, {}, outs);
   for (int64_t i = 0; i < kTokens; ++i) {
-    EXPECT_EQ(at(rows.ratio, i), tokens.counts(i)) << i;
-    EXPECT_EQ(at(rows.ratio_off, i), 0) << i;
+    EXPECT_EQ(at(*outs.ratio, i), tokens.counts(i)) << i;
+    EXPECT_EQ(at(*outs.ratio_off, i), 0) << i;
   }
 }
 
@@ -140,8 +141,8 @@ TEST_P(PolicyKernel, OfACriticHoldsToTheLossWrittenOut) {
   for (const ValueTerms& terms :
        {ValueTerms{}, ValueTerms{0.4, 0.2}, ValueTerms{2, 0.3, 0.25, 0.5}}) {
     const Tensor losses = blank(), clipped = blank(), dx = blank();
-    kernels::value_losses(Cpu{}, terms, said, tokens.known, losses, clipped);
-    kernels::value_losses_backward(Cpu{}, terms, said, tokens.known, scales, dx);
+    kernels::value_losses(Cpu{}, terms, said, tokens.known, Out(losses), Out(clipped));
+    kernels::value_losses_backward(Cpu{}, terms, said, tokens.known, scales, Out(dx));
     for (int64_t i = 0; i < kTokens; ++i) {
       const double value = (tokens.values.data<float>()[i] - terms.mean) / terms.deviation,
                    factor = terms.coefficient * tokens.at(i, known::factor);

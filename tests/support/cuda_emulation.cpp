@@ -220,11 +220,13 @@ namespace skein::kernels {
 int64_t depth_granule(Cuda, DType) { return 1; }
 
 // In place of cuBLAS.
-void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
-            const Tensor& c, Write write, const Ending& ending, PackedCopies*) {
+void matmul(Cuda, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+            Out activated) {
+  MatmulArguments kept = arguments;
+  kept.copies_of_b = nullptr;
   emulation::now_or_recorded([=] {
     const emulation::Access access;
-    matmul(Cpu{}, a, transpose_a, b, transpose_b, c, write, ending);
+    matmul(Cpu{}, a, b, kept, c, activated);
   });
 }
 

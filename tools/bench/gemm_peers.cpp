@@ -39,9 +39,17 @@ memory::desc matrix(long rows, long columns, bool transposed, Type type) {
   return {{rows, columns}, type, transposed ? memory::dims{1, rows} : memory::dims{columns, 1}};
 }
 
-// c [m,n] = op(a) op(b); b packed before where `pack`.
-double dnnl_rate(long m, long n, long k, bool ta, bool tb, Type type, Type out, bool pack) {
+// c [m,n] = a [m,k] · b [k,n], of operands that may be transposed.
+struct Product {
+  long m, n, k;
+  bool ta, tb;
+  double flops() const { return 2.0 * m * n * k; }
+};
+
+// b packed before where `pack`.
+double dnnl_rate(const Product& p, Type type, Type out, bool pack) {
   dnnl::stream stream(kEngine);
+  const auto [m, n, k, ta, tb] = p;
   const memory::desc a = matrix(m, k, ta, type), b = matrix(k, n, tb, type),
                      c = matrix(m, n, false, out);
   const memory::desc wanted = pack ? memory::desc({k, n}, type, memory::format_tag::any) : b;
@@ -53,18 +61,19 @@ double dnnl_rate(long m, long n, long k, bool ta, bool tb, Type type, Type out, 
   dnnl::reorder(plain, right).execute(stream, plain, right);
   stream.wait();
   const dnnl::matmul product(description);
-  return rate_of(2.0 * m * n * k, [&] {
+  return rate_of(p.flops(), [&] {
     product.execute(stream,
                     {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
     stream.wait();
   });
 }
 
-double blas_rate(long m, long n, long k, bool ta, bool tb) {
-  std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n);
-  return rate_of(2.0 * m * n * k, [&] {
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n,
-                k, 1, a.data(), ta ? m : k, b.data(), tb ? k : n, 0, c.data(), n);
+double blas_rate(const Product& p) {
+  std::vector<float> a(p.m * p.k, 0.5f), b(p.k * p.n, 0.25f), c(p.m * p.n);
+  return rate_of(p.flops(), [&] {
+    cblas_sgemm(CblasRowMajor, p.ta ? CblasTrans : CblasNoTrans, p.tb ? CblasTrans : CblasNoTrans,
+                p.m, p.n, p.k, 1, a.data(), p.ta ? p.m : p.k, b.data(), p.tb ? p.k : p.n, 0,
+                c.data(), p.n);
   });
 }
 
@@ -76,14 +85,14 @@ int main(int argc, char** argv) {
   const Type type = bf16 ? Type::bf16 : Type::f32;
   for (int i = 3; i < argc; ++i) {
     const long outputs = std::stol(argv[i]), inputs = std::stol(std::strchr(argv[i], 'x') + 1);
-    const auto tell = [&](const char* form, long m, long n, long k, bool ta, bool tb, bool weight) {
+    const auto tell = [&](const char* form, const Product& p, bool weight) {
       std::printf("%ldx%ld %s: oneDNN %.1f", outputs, inputs, form,
-                  dnnl_rate(m, n, k, ta, tb, type, weight ? type : Type::f32, weight));
-      if (!bf16) std::printf(", OpenBLAS %.1f", blas_rate(m, n, k, ta, tb));
+                  dnnl_rate(p, type, weight ? type : Type::f32, weight));
+      if (!bf16) std::printf(", OpenBLAS %.1f", blas_rate(p));
       std::printf(" GFLOP/s\n");
     };
-    tell("forward", rows, outputs, inputs, false, true, true);
-    tell("dx", rows, inputs, outputs, false, false, true);
-    tell("dw", outputs, inputs, rows, true, false, false);
+    tell("forward", {rows, outputs, inputs, false, true}, true);
+    tell("dx", {rows, inputs, outputs, false, false}, true);
+    tell("dw", {outputs, inputs, rows, true, false}, false);
   }
 }

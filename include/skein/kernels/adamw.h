@@ -19,10 +19,10 @@ struct AdamWArguments {
 // master, m, v and gradient have one accumulator dtype and size; working (any float dtype, may be
 // undefined) receives the rounded new master. Where square_sum is not finite nothing changes; no
 // device waits for the host to see that.
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
-           const Tensor& m, const Tensor& v, const Tensor& working);
-void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
-           const Tensor& m, const Tensor& v, const Tensor& working);
+void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
+           Out working);
+void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
+           Out working);
 
 // Which random numbers round a tensor.
 struct RoundingStream {
@@ -34,9 +34,7 @@ struct RoundingStream {
 // rounded (bf16) = values (f32): up or down to a neighbour with the probability that keeps the mean
 // (Gupta and others, "Deep learning with limited numerical precision", 2015). Element i takes 16
 // bits of the stream at first + i. Infinities and NaN stay what they are.
-void stochastic_round(Cpu, const RoundingStream& stream, const Tensor& values,
-                      const Tensor& rounded);
-void stochastic_round(Cuda, const RoundingStream& stream, const Tensor& values,
-                      const Tensor& rounded);
+void stochastic_round(Cpu, const RoundingStream& stream, const Tensor& values, Out rounded);
+void stochastic_round(Cuda, const RoundingStream& stream, const Tensor& values, Out rounded);
 
 }  // namespace skein::kernels

@@ -33,18 +33,21 @@ constexpr int kDropoutHead = 44, kDropoutQuery = 22;
 // head h / (H/G) that the mask leaves it; where it leaves none it gives 0. logsumexp [B,H,T]
 // (accumulator type) is kept for backward. Dao and others, "FlashAttention" (2022).
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp);
+               const AttentionArguments& arguments, Out out, Out logsumexp);
 void attention(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp);
+               const AttentionArguments& arguments, Out out, Out logsumexp);
 
-// Overwrites dq, dk, dv, shaped as q, k, v: 0 for queries that see nothing and keys that none sees.
-void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
-                        const AttentionArguments& arguments, const Tensor& out,
-                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv);
-void attention_backward(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
-                        const AttentionArguments& arguments, const Tensor& out,
-                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv);
+// What forward was given and made.
+struct Attended {
+  Tensor q, k, v;         // [B,T,H,D], [B,S,G,D], [B,S,G,D]
+  Tensor out, logsumexp;  // [B,T,H,D], [B,H,T]
+};
+
+// dq, dk, dv, shaped as q, k, v, of dout [B,T,H,D]: 0 for queries that see nothing and keys that
+// none sees.
+void attention_backward(Cpu, const Attended& forward, const AttentionArguments& arguments,
+                        const Tensor& dout, Out dq, Out dk, Out dv);
+void attention_backward(Cuda, const Attended& forward, const AttentionArguments& arguments,
+                        const Tensor& dout, Out dq, Out dk, Out dv);
 
 }  // namespace skein::kernels

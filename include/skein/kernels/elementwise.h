@@ -9,37 +9,37 @@ namespace skein::kernels {
 enum class Activation { gelu_tanh, gelu_erf, relu, tanh };
 
 // out = a + b
-void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out);
-void add(Cuda, const Tensor& a, const Tensor& b, const Tensor& out);
+void add(Cpu, const Tensor& a, const Tensor& b, Out out);
+void add(Cuda, const Tensor& a, const Tensor& b, Out out);
 // target += source; target may be the accumulator type of source's.
-void accumulate(Cpu, const Tensor& source, const Tensor& target);
-void accumulate(Cuda, const Tensor& source, const Tensor& target);
+void accumulate(Cpu, const Tensor& source, Out target);
+void accumulate(Cuda, const Tensor& source, Out target);
 // out = x * factor
-void scale(Cpu, const Tensor& x, double factor, const Tensor& out);
-void scale(Cuda, const Tensor& x, double factor, const Tensor& out);
+void scale(Cpu, const Tensor& x, double factor, Out out);
+void scale(Cuda, const Tensor& x, double factor, Out out);
 // out [M,N] = x [M,N] + bias [N]; x and out of the bias' dtype or of its accumulator type
-void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out);
-void add_bias(Cuda, const Tensor& x, const Tensor& bias, const Tensor& out);
+void add_bias(Cpu, const Tensor& x, const Tensor& bias, Out out);
+void add_bias(Cuda, const Tensor& x, const Tensor& bias, Out out);
 // bias_gradient [N] (accumulator type) += the rows of dy [M,N], in order
-void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient);
-void bias_backward(Cuda, const Tensor& dy, const Tensor& bias_gradient);
+void bias_backward(Cpu, const Tensor& dy, Out bias_gradient);
+void bias_backward(Cuda, const Tensor& dy, Out bias_gradient);
 
-void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out);
-void activation(Cuda, Activation kind, const Tensor& x, const Tensor& out);
+void activation(Cpu, Activation kind, const Tensor& x, Out out);
+void activation(Cuda, Activation kind, const Tensor& x, Out out);
 // Where bias_gradient [N] (accumulator type) is defined, the rows of dx [M,N] are added to it on
 // the way.
-void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx,
-                         const Tensor& bias_gradient = {});
-void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, const Tensor& dx,
-                         const Tensor& bias_gradient = {});
+void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
+                         Out bias_gradient = {});
+void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
+                         Out bias_gradient = {});
 
 // out = silu(gate) * up: Shazeer, "GLU variants improve transformer" (2020).
-void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out);
-void swiglu(Cuda, const Tensor& gate, const Tensor& up, const Tensor& out);
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy,
-                     const Tensor& dgate, const Tensor& dup);
-void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy,
-                     const Tensor& dgate, const Tensor& dup);
+void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out);
+void swiglu(Cuda, const Tensor& gate, const Tensor& up, Out out);
+void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
+                     Out dup);
+void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
+                     Out dup);
 
 // Which elements of a sample a tensor holds, and the random stream that masks them.
 struct DropoutMask {
@@ -50,7 +50,7 @@ struct DropoutMask {
 };
 // x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) *
 // C + c) says so, else divided by 1 - probability. Its own gradient: apply it to dy.
-void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out);
-void dropout(Cuda, const Tensor& x, const DropoutMask& mask, const Tensor& out);
+void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out);
+void dropout(Cuda, const Tensor& x, const DropoutMask& mask, Out out);
 
 }  // namespace skein::kernels

@@ -15,17 +15,6 @@ namespace skein::kernels {
 int64_t depth_granule(Cpu, DType dtype);
 int64_t depth_granule(Cuda, DType dtype);
 
-enum class Transpose { no, yes };
-enum class Write { overwrite, accumulate };
-
-// What happens to the elements of a product on their way to memory.
-struct Ending {
-  Tensor bias = {};  // [N], of a's dtype: added to the sums of each row before they are rounded;
-                     // undefined: nothing
-  Tensor activated = {};  // [M,N], of c's dtype: receives activation(c); undefined: nothing
-  Activation activation = Activation::gelu_tanh;
-};
-
 // Copies of a right operand in the order in which this machine's tiles read it. Products of few
 // rows, whose time packing would take, make them when they first want them and use them until
 // `forget`: whoever changes the operand calls it.
@@ -44,14 +33,21 @@ class PackedCopies {
   Copy plain, transposed;  // by how the product takes the operand
 };
 
-// c [M,N] = op(a) [M,K] · op(b) [K,N], or c += with Write::accumulate. a and b have one dtype; c
-// has it too, or their accumulator type (f32 for bf16). Accumulating needs the accumulator type. An
-// ending needs c in the dtype of a. copies_of_b may be null; the bits are the same.
-void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
-            const Tensor& c, Write write = Write::overwrite, const Ending& ending = {},
-            PackedCopies* copies_of_b = nullptr);
-void matmul(Cuda, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
-            const Tensor& c, Write write = Write::overwrite, const Ending& ending = {},
-            PackedCopies* copies_of_b = nullptr);
+struct MatmulArguments {
+  bool transpose_a = false, transpose_b = false;  // how the operands are read
+  bool accumulate = false;                        // add to c, which is of the accumulator type
+  Tensor bias = {};  // [N], of a's dtype: added to the sums of each row before they are rounded;
+                     // undefined: nothing
+  Activation activation = Activation::gelu_tanh;  // of what `activated` receives
+  PackedCopies* copies_of_b = nullptr;            // may be null; the bits are the same
+};
+
+// c [M,N] = op(a) [M,K] · op(b) [K,N] + bias, or c += that; activated [M,N] = activation(c), where
+// it is defined. a and b have one dtype; c has it too, or their accumulator type (f32 for bf16). A
+// bias or an activation needs c in the dtype of a, and activated has it.
+void matmul(Cpu, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+            Out activated = {});
+void matmul(Cuda, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+            Out activated = {});
 
 }  // namespace skein::kernels

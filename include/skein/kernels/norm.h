@@ -7,31 +7,38 @@ namespace skein::kernels {
 
 enum class Norm { layer, rms };
 
-// What a branch gives to the residual stream, in the same pass as the norm behind it.
-struct Residual {
-  Tensor branch = {};  // [M,C]; undefined: none
-  Tensor sum = {};     // [M,C], receives x + branch
+struct NormArguments {
+  Norm kind = Norm::layer;
+  Tensor gain;       // [C]
+  Tensor bias = {};  // [C]; undefined: none
+  double epsilon = 1e-5;
+  Tensor branch = {};  // [M,C]: what is added to the residual stream x before; undefined: nothing
 };
 
-// layer: out = (x - mean) * rstd * gain + bias; rms: out = x * rstd * gain. bias may be undefined.
-// x, out [M,C]; gain, bias [C]; mean, rstd [M] in the accumulator type are kept for backward (mean
-// is untouched by rms). With a residual, x is what is added to, and the norm is of the sum. Ba,
-// Kiros, Hinton, "Layer normalization" (2016); Zhang, Sennrich, "Root mean square layer
-// normalization" (2019).
-void norm(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon,
-          const Tensor& out, const Tensor& mean, const Tensor& rstd, const Residual& residual = {});
-void norm(Cuda, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias, double epsilon,
-          const Tensor& out, const Tensor& mean, const Tensor& rstd, const Residual& residual = {});
+// layer: out = (x - mean) * rstd * gain + bias; rms: out = x * rstd * gain. x, out [M,C]; mean,
+// rstd [M] in the accumulator type are kept for backward (mean is untouched by rms). Where there is
+// a branch, sum [M,C] receives x + branch in the same pass, and the norm is of the sum. Ba, Kiros,
+// Hinton, "Layer normalization" (2016); Zhang, Sennrich, "Root mean square layer normalization"
+// (2019).
+void norm(Cpu, const Tensor& x, const NormArguments& arguments, Out out, Out mean, Out rstd,
+          Out sum = {});
+void norm(Cuda, const Tensor& x, const NormArguments& arguments, Out out, Out mean, Out rstd,
+          Out sum = {});
+
+// Rows whose norm is known, for its gradient.
+struct NormedRows {
+  Norm kind = Norm::layer;
+  Tensor x;           // [M,C], what the norm was of
+  Tensor gain;        // [C]
+  Tensor mean, rstd;  // [M]
+};
 
 // dx [M,C] = the gradient, and `more` [M,C], what else flows to x, where it is defined.
-// gain_gradient and bias_gradient [C] (accumulator type) receive the rows' contributions in order.
-void norm_backward(Cpu, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean,
-                   const Tensor& rstd, const Tensor& dy, const Tensor& dx,
-                   const Tensor& gain_gradient, const Tensor& bias_gradient,
-                   const Tensor& more = {});
-void norm_backward(Cuda, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean,
-                   const Tensor& rstd, const Tensor& dy, const Tensor& dx,
-                   const Tensor& gain_gradient, const Tensor& bias_gradient,
-                   const Tensor& more = {});
+// gain_gradient and bias_gradient [C] (accumulator type) receive the rows' contributions in order;
+// bias_gradient may be undefined.
+void norm_backward(Cpu, const NormedRows& rows, const Tensor& dy, const Tensor& more, Out dx,
+                   Out gain_gradient, Out bias_gradient);
+void norm_backward(Cuda, const NormedRows& rows, const Tensor& dy, const Tensor& more, Out dx,
+                   Out gain_gradient, Out bias_gradient);
 
 }  // namespace skein::kernels

@@ -12,8 +12,8 @@ double register_peak(Cpu, DType dtype);
 // One pass at memory speed each; tensors of equal size, f32.
 // The sum of all of x.
 double stream_read(Cpu, const Tensor& x);
-void stream_copy(Cpu, const Tensor& from, const Tensor& to);
+void stream_copy(Cpu, const Tensor& from, Out to);
 // AdamW's pattern of access, four reads and three writes: each of a, b and c grows by `with`.
-void stream_update(Cpu, const Tensor& with, const Tensor& a, const Tensor& b, const Tensor& c);
+void stream_update(Cpu, const Tensor& with, Out a, Out b, Out c);
 
 }  // namespace skein::kernels

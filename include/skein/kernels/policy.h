@@ -37,23 +37,23 @@ struct PolicyTerms {
 };
 
 // Of each row, [M] in the accumulator type; 0 for rows that do not count.
-struct PolicyRows {
-  Tensor loss;
-  Tensor approx_kl;  // (l - old_logp)^2 / 2
-  Tensor clipped;    // 1 where the second form or `dual` decides
-  Tensor ratio;
-  Tensor ratio_off;    // 1 where that is not exactly 1
-  Tensor bonus = {};   // -entropy factor times the row's entropy; undefined: not wanted
-  Tensor slopes = {};  // of the total by -l; undefined: not wanted
+struct PolicyOuts {
+  Out loss;
+  Out approx_kl;  // (l - old_logp)^2 / 2
+  Out clipped;    // 1 where the second form or `dual` decides
+  Out ratio;
+  Out ratio_off;    // 1 where that is not exactly 1
+  Out bonus = {};   // -entropy factor times the row's entropy; undefined: not wanted
+  Out slopes = {};  // of the total by -l; undefined: not wanted
 };
 
 // losses [M]: -l of each row. It is rounded to f32 first, as old_logp is: a policy that has not
 // changed has a ratio of exactly 1. row_scale [M]: terms.scale, or 0 for a row that does not count.
 // entropies [M]: of the rows' distributions, for the bonus. All in the accumulator type.
 void policy_losses(Cpu, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
-                   const Tensor& known, const Tensor& entropies, const PolicyRows& rows);
+                   const Tensor& known, const Tensor& entropies, const PolicyOuts& outs);
 void policy_losses(Cuda, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
-                   const Tensor& known, const Tensor& entropies, const PolicyRows& rows);
+                   const Tensor& known, const Tensor& entropies, const PolicyOuts& outs);
 
 // With the value V = (x - mean) / deviation of a token and R its return_to_go:
 //   loss = coefficient factor max((V - R)^2, (V within old_value +- clip - R)^2) / 2
@@ -66,15 +66,15 @@ struct ValueTerms {
 };
 
 // x [M] -> losses and clipped [M] (accumulator type): clipped is 1 where the second is larger.
-void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                  const Tensor& losses, const Tensor& clipped);
-void value_losses(Cuda, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                  const Tensor& losses, const Tensor& clipped);
+void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known, Out losses,
+                  Out clipped);
+void value_losses(Cuda, const ValueTerms& terms, const Tensor& x, const Tensor& known, Out losses,
+                  Out clipped);
 
 // dx [M] = the slope of each loss times row_scale [M] (accumulator type).
 void value_losses_backward(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                           const Tensor& row_scale, const Tensor& dx);
+                           const Tensor& row_scale, Out dx);
 void value_losses_backward(Cuda, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                           const Tensor& row_scale, const Tensor& dx);
+                           const Tensor& row_scale, Out dx);
 
 }  // namespace skein::kernels

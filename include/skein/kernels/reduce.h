@@ -6,30 +6,30 @@
 namespace skein::kernels {
 
 // sums [ceil(n/chunk)] f64: the squares of each chunk of x (f32 or f64), added in a fixed order.
-void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums);
-void chunk_square_sums(Cuda, const Tensor& x, int64_t chunk, const Tensor& sums);
+void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums);
+void chunk_square_sums(Cuda, const Tensor& x, int64_t chunk, Out sums);
 
 // sums [N] f64: of values [ranges[n][0], ranges[n][1]), in a fixed order; ranges [N,2] i64.
-void range_sums(Cpu, const Tensor& values, const Tensor& ranges, const Tensor& sums);
-void range_sums(Cuda, const Tensor& values, const Tensor& ranges, const Tensor& sums);
+void range_sums(Cpu, const Tensor& values, const Tensor& ranges, Out sums);
+void range_sums(Cuda, const Tensor& values, const Tensor& ranges, Out sums);
 // sum [1] f64: of values[order[i]] for all i, in an order fixed by them; order [N] i64.
-void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum);
-void ordered_sum(Cuda, const Tensor& values, const Tensor& order, const Tensor& sum);
+void ordered_sum(Cpu, const Tensor& values, const Tensor& order, Out sum);
+void ordered_sum(Cuda, const Tensor& values, const Tensor& order, Out sum);
 
 // out [B,...,C]: the mean over t of the rows x [B,T,C] with kept[b,t] >= 0 (i32), in the order of
 // t; 0 where there is none.
-void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out);
-void sample_means(Cuda, const Tensor& x, const Tensor& kept, const Tensor& out);
+void sample_means(Cpu, const Tensor& x, const Tensor& kept, Out out);
+void sample_means(Cuda, const Tensor& x, const Tensor& kept, Out out);
 // dx [B,T,C] of slopes dy [B,...,C].
-void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, const Tensor& dx);
-void sample_means_backward(Cuda, const Tensor& dy, const Tensor& kept, const Tensor& dx);
+void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, Out dx);
+void sample_means_backward(Cuda, const Tensor& dy, const Tensor& kept, Out dx);
 
 // out [B,A,...] from x [A,B,...]: swaps the two leading dims.
-void swap_leading(Cpu, const Tensor& x, const Tensor& out);
-void swap_leading(Cuda, const Tensor& x, const Tensor& out);
+void swap_leading(Cpu, const Tensor& x, Out out);
+void swap_leading(Cuda, const Tensor& x, Out out);
 // out[a, to .. to + count] = x[a, from .. from + count] for each a, of x [A,B,...] and out
 // [A,C,...]; the rest of out stays.
-void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
-void copy_places(Cuda, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to);
+void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
+void copy_places(Cuda, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
 
 }  // namespace skein::kernels

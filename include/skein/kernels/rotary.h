@@ -24,8 +24,8 @@ struct RotaryWaves {
 // [B,T,H,D]; positions [B,T] i32. inverse = true turns back: the gradient. On CUDA D is at most
 // 512.
 void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse,
-            const Tensor& out);
+            Out out);
 void rotary(Cuda, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse,
-            const Tensor& out);
+            Out out);
 
 }  // namespace skein::kernels

@@ -30,8 +30,8 @@ constexpr int32_t kLargestIsInfinite = std::numeric_limits<int32_t>::min(),
 // times valid, rounded up to a power of two), so in any order; it takes the CPU's id unless a sum
 // comes closer to a cut or the draw than those roundings.
 void sample(Cpu, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
-            const Tensor& uniforms, const Tensor& ids);
+            const Tensor& uniforms, Out ids);
 void sample(Cuda, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
-            const Tensor& uniforms, const Tensor& ids);
+            const Tensor& uniforms, Out ids);
 
 }  // namespace skein::kernels

@@ -4,50 +4,55 @@
 #include <optional>
 
 #include "skein/comm/group.h"
+#include "skein/kernels/loss.h"
 #include "skein/kernels/policy.h"
 #include "skein/ops/var.h"
 
 namespace skein::ops {
 
-// The rows of the vocabulary that a weight holds on this rank.
-struct VocabShard {
-  int64_t first_id = 0;  // of row 0
-  int64_t valid = 0;     // rows that are real ids; the rest are padding and never count
+using kernels::VocabShard;
+
+// The product that makes logits, of a vocabulary that may be split over ranks.
+struct VocabHead {
+  Weight weight;           // [V/t,C]
+  Weight bias = {};        // [V/t]; undefined: none
+  VocabShard shard;        // of the weight's rows
+  Group* group = nullptr;  // the ranks that share the vocabulary; null: all of it is here
 };
 
 // Of rows that are tokens which a policy has sampled: what they cost it.
 struct PolicyLoss {
   kernels::PolicyTerms terms;
   Tensor known;              // [M,known::columns] f32
-  kernels::PolicyRows rows;  // written; slopes are the op's own
+  kernels::PolicyOuts outs;  // slopes are the op's own
 };
 
-// What is made of rows beside their losses, or of these.
+// What rows cost beside their losses, or in place of these.
 struct RowExtras {
-  Tensor entropies = {};  // [M] in the accumulator type, written: of each row's softmax, nats
   // [M], only together with entropies: their gradient in the total; undefined: 0
   Tensor entropy_weights = {};
   std::optional<PolicyLoss> policy = {};  // a bonus only together with entropies
 };
 
-// x [M,C], weight [V/t,C], bias [V/t] or undefined, targets [M] i32 -> the loss of each row [M] of
-// the logits x · weightᵀ + bias, in the accumulator type and equal on all ranks of the group; null:
-// the whole vocabulary is here. Maximum, sum of exponentials and target logit are combined over the
-// group (Megatron-LM's vocabulary-parallel loss).
+// x [M,C], targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ + bias, in the
+// accumulator type and equal on all ranks of the group. Maximum, sum of exponentials and target
+// logit are combined over the group (Megatron-LM's vocabulary-parallel loss).
 //
 // The logits of all rows never exist: rows go through in chunks, and each chunk's gradients are
 // made while its logits are at hand, as row_weights [M] * (softmax - onehot), the total being the
 // sum of row_weights * losses. So the weight's gradient grows here, not in backward, which must be
-// handed the same row_weights and only passes x's gradient on.
+// handed the same row_weights and only passes x's gradient on. row_weights may be undefined where
+// nothing is recorded.
 //
-// With extras.policy the result is what the rows cost the policy, its rows.loss, and row_weights
+// With extras.policy the result is what the rows cost the policy, its outs.loss, and row_weights
 // are those of that: policy.terms.scale, or 0 for a row that does not count, and wanted without
 // gradients too.
 //
 // sample_rows: rows of one sample; the bits do not depend on which samples come together.
-Var linear_cross_entropy(const Var& x, const Weight& weight, const Weight& bias,
-                         const Tensor& targets, const Tensor& row_weights, int64_t sample_rows,
-                         const VocabShard& shard, Group* group, const RowExtras& extras = {});
+// entropies [M], in the accumulator type: of each row's softmax, in nats; may be undefined.
+Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targets,
+                         const Tensor& row_weights, int64_t sample_rows,
+                         const RowExtras& extras = {}, Out entropies = {});
 
 // `value`, of any shape, in place of x's, which gets `gradient` whatever `value` gets: for a loss
 // all of whose slope is in that already.

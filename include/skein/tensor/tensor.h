@@ -100,4 +100,23 @@ class Tensor {
   int64_t offset_ = 0;  // bytes
 };
 
+// A tensor that a function writes, told apart where the function is declared and where it is
+// called; outputs stand last among the parameters:
+//
+//   void add(Cpu, const Tensor& a, const Tensor& b, Out sum);
+//   kernels::add(device, a, b, Out(sum));
+//
+// What was there is overwritten, unless the function says that it is added to. Undefined, where
+// the function allows it: nobody wants that output.
+class Out {
+ public:
+  Out() = default;
+  explicit Out(Tensor tensor) : tensor_(std::move(tensor)) {}
+  const Tensor& operator*() const { return tensor_; }
+  const Tensor* operator->() const { return &tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
 }  // namespace skein

@@ -55,11 +55,11 @@ uint16_t rounded_by(float value, uint32_t bits) {
 
 }  // namespace
 
-void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, const Tensor& rounded) {
-  const Span span("stochastic rounding", 0, static_cast<double>(values.bytes() + rounded.bytes()));
+void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, Out rounded) {
+  const Span span("stochastic rounding", 0, static_cast<double>(values.bytes() + rounded->bytes()));
   if (s.square_sum.defined() && !std::isfinite(*s.square_sum.data<double>())) return;
   const float* from = values.data<float>();
-  BFloat16* to = rounded.data<BFloat16>();
+  BFloat16* to = rounded->data<BFloat16>();
   parallel_ranges(values.size(), kElementGrain, [=, &s](int64_t begin, int64_t end) {
     PhiloxBlock bits{};
     for (int64_t i = begin; i < end; ++i) {
@@ -71,20 +71,20 @@ void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, const 
   });
 }
 
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
-           const Tensor& m, const Tensor& v, const Tensor& working) {
+void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
+           Out working) {
   const Span span(
       "adamw", 0,
-      static_cast<double>(7 * master.bytes() + (working.defined() ? working.bytes() : 0)));
-  visit_float(master.dtype(), [&](auto tag) {
+      static_cast<double>(7 * master->bytes() + (working->defined() ? working->bytes() : 0)));
+  visit_float(master->dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
-    if (!working.defined())
-      return update_all<A, A>(arguments, master.size(), gradient.data<A>(), master.data<A>(),
-                              m.data<A>(), v.data<A>(), nullptr);
-    visit_float(working.dtype(), [&](auto working_tag) {
+    if (!working->defined())
+      return update_all<A, A>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
+                              m->data<A>(), v->data<A>(), nullptr);
+    visit_float(working->dtype(), [&](auto working_tag) {
       using T = typename decltype(working_tag)::type;
-      update_all<A, T>(arguments, master.size(), gradient.data<A>(), master.data<A>(), m.data<A>(),
-                       v.data<A>(), working.data<T>());
+      update_all<A, T>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
+                       m->data<A>(), v->data<A>(), working->data<T>());
     });
   });
 }

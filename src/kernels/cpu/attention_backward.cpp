@@ -78,9 +78,9 @@ struct Backward {
       pack_rounded_columns<Unit>(x + skip * kBlock + key, kBlock, rows - skip, used, left);
       constexpr Packing kTurned =
           std::is_same_v<Unit, TilePair> ? Packing::by_row : Packing::by_depth;
-      multiply_packed<Unit, kTurned>(used, head.width, units<Unit>(rows - skip), left,
-                                     packed.data + skip / kDepth * Size::kColumns, packed.panel,
-                                     target + (from + key) * head.width, head.width, true);
+      multiply_packed<Unit, kTurned>({used, head.width, units<Unit>(rows - skip)}, left,
+                                     packed.from_depth(skip), target + (from + key) * head.width,
+                                     head.width, true);
     }
   }
 
@@ -92,10 +92,9 @@ struct Backward {
     for (int64_t r = 0; r < rows; r += kRows) {
       const int64_t used = std::min(kRows, rows - r),
                     columns = needed(query + r, used, from, count);
-      multiply_deep<Unit>(r, used, columns, head.width, queries, keys.data, keys.panel,
-                          weights + r * kBlock, kBlock);
-      multiply_deep<Unit>(r, used, columns, head.width, douts, values.data, values.panel,
-                          slopes + r * kBlock, kBlock);
+      const Extent size{used, columns, head.width};
+      multiply_deep<Unit>(size, queries, r, keys.from_column(0), weights + r * kBlock, kBlock);
+      multiply_deep<Unit>(size, douts, r, values.from_column(0), slopes + r * kBlock, kBlock);
       for (int64_t i = r; i < r + used; ++i) {
         weights_of(query, i, from, columns);
         slopes_of(query, i, from, columns);
@@ -118,8 +117,8 @@ struct Backward {
         pack_rounded(x + r * kBlock, columns, left + r * Size::kDepthBlock);
       operand = left;
     }
-    multiply_packed<Unit, Packing::by_row>(rows, head.width, units<Unit>(columns), operand,
-                                           key_rows.data, key_rows.panel, dq + query * head.width,
+    multiply_packed<Unit, Packing::by_row>({rows, head.width, units<Unit>(columns)}, operand,
+                                           key_rows.from_depth(0), dq + query * head.width,
                                            head.width, true);
   }
 
@@ -165,13 +164,17 @@ Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsu
           scratch<Unit>(Scratch::packed_left, Tile<Unit>::kRows * Tile<Unit>::kDepthBlock)};
 }
 
+struct Gradients {
+  const Tensor &dout, &dq, &dk, &dv;
+};
+
 // All query heads of one key head, in order, so that dk and dv have one order of summation.
 template <class Unit, class T>
-void backward_group(const Tensor& q, const Tensor& k, const Tensor& v,
-                    const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp,
-                    const Tensor& dout, const Tensor& dq, const Tensor& dk, const Tensor& dv,
-                    int64_t sample, int64_t group) {
+void backward_group(const Attended& forward, const AttentionArguments& arguments,
+                    const Gradients& g, int64_t sample, int64_t group) {
   using A = Accumulator<T>;
+  const Tensor &q = forward.q, &k = forward.k;
+  const Attention given{q, k, forward.v, arguments};
   const int64_t heads = q.dim(2), shared = heads / k.dim(2), keys = k.dim(1), queries = q.dim(1),
                 width = k.dim(3);
   A* sums = scratch<A>(Scratch::gradients, (2 * keys + queries) * width);
@@ -180,35 +183,37 @@ void backward_group(const Tensor& q, const Tensor& k, const Tensor& v,
   int64_t begin = 0;
   for (int64_t h = group * shared; h < (group + 1) * shared; ++h) {
     std::fill(dq_sum, dq_sum + queries * width, A(0));
-    const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
+    const Head<T> head = make_head<T>(given, sample, h);
     begin = head.begin;
     const auto backward = make_backward<Unit, T>(
-        head, logsumexp.data<A>() + (sample * heads + h) * queries, head_view<T>(out, sample, h),
-        head_view<T>(dout, sample, h), dq_sum, dk_sum + begin * width, dv_sum + begin * width);
+        head, forward.logsumexp.data<A>() + (sample * heads + h) * queries,
+        head_view<T>(forward.out, sample, h), head_view<T>(g.dout, sample, h), dq_sum,
+        dk_sum + begin * width, dv_sum + begin * width);
     for (int64_t from = 0; from < head.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
-    store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(dq, sample, h).data),
+    store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(g.dq, sample, h).data),
                   head.q.row);
   }
-  const auto dk_view = head_view<T>(dk, sample, group), dv_view = head_view<T>(dv, sample, group);
+  const auto dk_view = head_view<T>(g.dk, sample, group),
+             dv_view = head_view<T>(g.dv, sample, group);
   store_rows<T>(dk_sum, keys, width, const_cast<T*>(dk_view.data), dk_view.row);
   store_rows<T>(dv_sum, keys, width, const_cast<T*>(dv_view.data), dv_view.row);
 }
 
 }  // namespace
 
-void attention_backward(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
-                        const AttentionArguments& arguments, const Tensor& out,
-                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv) {
+void attention_backward(Cpu, const Attended& forward, const AttentionArguments& arguments,
+                        const Tensor& dout, Out dq, Out dk, Out dv) {
+  const Tensor &q = forward.q, &k = forward.k;
   const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.mask));
+  const Gradients gradients{dout, *dq, *dk, *dv};
   const int64_t groups = k.dim(2);
   visit_float(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     visit_unit<T>([&](auto unit) {
       parallel_ranges(q.dim(0) * groups, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          backward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp, dout,
-                                                           dq, dk, dv, i / groups, i % groups);
+          backward_group<typename decltype(unit)::type, T>(forward, arguments, gradients,
+                                                           i / groups, i % groups);
       });
     });
   });

@@ -27,27 +27,6 @@ struct Running {
   typename Tile<Unit>::Sum largest[Tile<Unit>::kRows], sum[Tile<Unit>::kRows];
 };
 
-// row [first, last) of scores becomes weights under the new maximum; the rest of [0, count) zero.
-// out [width] is scaled to the new maximum.
-template <class A>
-void softmax_step(A* row, int64_t first, int64_t last, int64_t count, A scale, A& largest, A& sum,
-                  A* out, int64_t width) {
-  std::fill(row, row + first, A(0));
-  std::fill(row + last, row + count, A(0));
-  if (first >= last) return;
-  const A top = std::max(
-      largest, lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
-  if (top == -std::numeric_limits<A>::infinity()) {
-    std::fill(row + first, row + last, A(0));
-    return;
-  }
-  const A shrink = exponential(largest - top);
-  sum = sum * shrink + exponential_row(row + first, last - first, scale, top);
-  largest = top;
-  if (shrink != A(1))
-    for (int64_t d = 0; d < width; ++d) out[d] *= shrink;
-}
-
 template <class T>
 void mask_segments(const Head<T>& head, int64_t query, int64_t from, int64_t first, int64_t last,
                    Accumulator<T>* row) {
@@ -78,11 +57,10 @@ struct Forward {
 #if SKEIN_AVX512
     if constexpr (kFew)
       if (few(head.queries))
-        return multiply_few_rows<Unit, T>(rows, count, head.width, from_row(head.q, query),
+        return multiply_few_rows<Unit, T>({rows, count, head.width}, from_row(head.q, query),
                                           transposed(from_row(head.k, from)), scores, kBlock);
 #endif
-    multiply_deep<Unit>(0, rows, count, head.width, queries,
-                        keys.data + from / Tile<Unit>::kColumns * keys.panel, keys.panel, scores,
+    multiply_deep<Unit>({rows, count, head.width}, queries, 0, keys.from_column(from), scores,
                         kBlock);
   }
 
@@ -90,13 +68,36 @@ struct Forward {
 #if SKEIN_AVX512
     if constexpr (kFew)
       if (few(head.queries))
-        return add_few_rows<Unit, T>(rows, head.width, count, weights, Tile<Unit>::kDepthBlock,
-                                     head.v.at(from, 0), head.v.row, sums, head.width);
+        return add_few_rows<Unit, T>({rows, head.width, count},
+                                     {weights, Tile<Unit>::kDepthBlock, 1}, from_row(head.v, from),
+                                     sums, head.width);
 #endif
-    multiply_packed<Unit, Packing::by_row>(
-        rows, head.width, units<Unit>(count), weights,
-        values.data + from / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, values.panel, sums,
-        head.width, true);
+    multiply_packed<Unit, Packing::by_row>({rows, head.width, units<Unit>(count)}, weights,
+                                           values.from_depth(from), sums, head.width, true);
+  }
+
+  // Of row r [0, count), scores [first, last) become weights under the new maximum, the rest zero;
+  // the row's sums are scaled to that maximum.
+  void softmax_step(int64_t r, int64_t first, int64_t last, int64_t count,
+                    Running<Unit>& running) const {
+    const A scale = head.scale;
+    const int64_t width = head.width;
+    A *row = scores + r * kBlock, *out = sums + r * width;
+    A &largest = running.largest[r], &sum = running.sum[r];
+    std::fill(row, row + first, A(0));
+    std::fill(row + last, row + count, A(0));
+    if (first >= last) return;
+    const A top = std::max(
+        largest, lane_max<A>(last - first, [=](int64_t j) { return row[first + j]; }) * scale);
+    if (top == -std::numeric_limits<A>::infinity()) {
+      std::fill(row + first, row + last, A(0));
+      return;
+    }
+    const A shrink = exponential(largest - top);
+    sum = sum * shrink + exponential_row(row + first, last - first, scale, top);
+    largest = top;
+    if (shrink != A(1))
+      for (int64_t d = 0; d < width; ++d) out[d] *= shrink;
   }
 
   void block(int64_t query, int64_t rows, int64_t from, int64_t count,
@@ -107,8 +108,7 @@ struct Forward {
       const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
       const int64_t last = std::clamp<int64_t>(head.last(query + r) - from, first, count);
       if (head.segmented()) mask_segments(head, query + r, from, first, last, row);
-      softmax_step<A>(row, first, last, count, head.scale, running.largest[r], running.sum[r],
-                      sums + r * head.width, head.width);
+      softmax_step(r, first, last, count, running);
       if (head.dropout_threshold) drop_row(head, query + r, from, count, row, row);
       if constexpr (kPairs<Unit>) pack_rounded(row, count, weights + r * Tile<Unit>::kDepthBlock);
     }
@@ -136,12 +136,11 @@ struct Forward {
 
 // All query heads of one key head, whose keys and values are packed once.
 template <class Unit, class T>
-void forward_group(const Tensor& q, const Tensor& k, const Tensor& v,
-                   const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp,
+void forward_group(const Attention& given, const Tensor& out, const Tensor& logsumexp,
                    int64_t sample, int64_t first_head, int64_t heads) {
   using A = Accumulator<T>;
   using F = Forward<Unit, T>;
-  const Head<T> one = make_head<T>(q, k, v, arguments, sample, first_head);
+  const Head<T> one = make_head<T>(given, sample, first_head);
   const auto keys = Panels<Unit>::make(Scratch::keys, one.width, one.keys);
   const auto values = Panels<Unit>::make(Scratch::values, one.keys, one.width);
   if (!F::few(one.queries)) {
@@ -155,7 +154,7 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v,
   else
     weights = scores;
   for (int64_t h = first_head; h < first_head + heads; ++h) {
-    const Head<T> head = make_head<T>(q, k, v, arguments, sample, h);
+    const Head<T> head = make_head<T>(given, sample, h);
     const F forward{head,
                     keys,
                     values,
@@ -166,15 +165,16 @@ void forward_group(const Tensor& q, const Tensor& k, const Tensor& v,
     T* to = const_cast<T*>(head_view<T>(out, sample, h).data);
     for (int64_t query = 0; query < head.queries; query += F::kRows)
       forward.panel(query, std::min<int64_t>(F::kRows, head.queries - query), to,
-                    logsumexp.data<A>() + (sample * q.dim(2) + h) * head.queries);
+                    logsumexp.data<A>() + (sample * out.dim(2) + h) * head.queries);
   }
 }
 
 }  // namespace
 
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
+               const AttentionArguments& arguments, Out out, Out logsumexp) {
   const Span span("attention", attention_flops(q, k, arguments.mask));
+  const Attention given{q, k, v, arguments};
   const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
   // Where there are fewer key heads than threads, the heads that share one are split.
   const int64_t split = tasks >= omp_get_max_threads() ? 1 : shared, heads = shared / split;
@@ -183,9 +183,8 @@ void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
     visit_unit<T>([&](auto unit) {
       parallel_ranges(tasks * split, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          forward_group<typename decltype(unit)::type, T>(q, k, v, arguments, out, logsumexp,
-                                                          i / (groups * split),
-                                                          i % (groups * split) * heads, heads);
+          forward_group<typename decltype(unit)::type, T>(
+              given, *out, *logsumexp, i / (groups * split), i % (groups * split) * heads, heads);
       });
     });
   });

@@ -51,10 +51,16 @@ Strided<T> from_row(const Strided<T>& x, int64_t row) {
   return {x.at(row, 0), x.row, x.column};
 }
 
+// What attention was given.
+struct Attention {
+  const Tensor &q, &k, &v;
+  const AttentionArguments& arguments;
+};
+
 template <class T>
-Head<T> make_head(const Tensor& q, const Tensor& k, const Tensor& v,
-                  const AttentionArguments& arguments, int64_t sample, int64_t head) {
+Head<T> make_head(const Attention& given, int64_t sample, int64_t head) {
   using A = Accumulator<T>;
+  const auto& [q, k, v, arguments] = given;
   const Mask& mask = arguments.mask;
   const int64_t shared = q.dim(2) / k.dim(2), all_keys = k.dim(1), queries = q.dim(1);
   Head<T> made{};
@@ -129,17 +135,17 @@ void pack_deep(const Strided<T>& x, int64_t rows, int64_t depth, const DeepRows<
 }
 
 // c [rows, columns] = rows from `row` on of `a`, which were packed by_row, times packed columns of
-// the same depth.
+// the same depth; the depth of `size` counts elements.
 template <class Unit>
-void multiply_deep(int64_t row, int64_t rows, int64_t columns, int64_t depth,
-                   const DeepRows<Unit>& a, const Unit* b, int64_t panel,
-                   typename Tile<Unit>::Sum* c, int64_t c_row) {
+void multiply_deep(const Extent& size, const DeepRows<Unit>& a, int64_t row,
+                   const PackedColumns<Unit>& b, typename Tile<Unit>::Sum* c, int64_t c_row) {
   constexpr int64_t kBlock = Tile<Unit>::kDepthBlock;
-  const int64_t all = units<Unit>(depth);
+  const int64_t all = units<Unit>(size.depth);
   for (int64_t k = 0; k < all; k += kBlock)
-    multiply_packed<Unit, Packing::by_row>(rows, columns, std::min(kBlock, all - k),
-                                           a.data + k / kBlock * a.block + row * kBlock,
-                                           b + k * Tile<Unit>::kColumns, panel, c, c_row, k > 0);
+    multiply_packed<Unit, Packing::by_row>(
+        {size.rows, size.columns, std::min(kBlock, all - k)},
+        a.data + k / kBlock * a.block + row * kBlock,
+        PackedColumns<Unit>{b.data + k * Tile<Unit>::kColumns, b.panel}, c, c_row, k > 0);
 }
 
 // Columns of `x` [depth, columns] packed for tiles.
@@ -157,6 +163,13 @@ struct Panels {
   template <class T>
   void fill(const Strided<T>& x, int64_t depth, int64_t columns) const {
     pack_right<Unit, T>(x, depth, columns, panel, data);
+  }
+  // From a column that begins a panel on, or from an element of depth that begins a unit.
+  PackedColumns<Unit> from_column(int64_t column) const {
+    return {data + column / Tile<Unit>::kColumns * panel, panel};
+  }
+  PackedColumns<Unit> from_depth(int64_t element) const {
+    return {data + element / Lanes<Unit>::kDepth * Tile<Unit>::kColumns, panel};
   }
 };
 

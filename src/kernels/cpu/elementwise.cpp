@@ -15,25 +15,25 @@ void visit(const Tensor& x, const F& f) {
 
 }  // namespace
 
-void add(Cpu, const Tensor& a, const Tensor& b, const Tensor& out) {
+void add(Cpu, const Tensor& a, const Tensor& b, Out out) {
   const Span span("add");
   visit(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *x = a.data<T>(), *y = b.data<T>();
-    T* z = out.data<T>();
+    T* z = out->data<T>();
     for_elements<T>(a.size(), [=](auto at) { at.store(z, at.load(x) + at.load(y)); });
   });
 }
 
-void accumulate(Cpu, const Tensor& source, const Tensor& target) {
+void accumulate(Cpu, const Tensor& source, Out target) {
   const Span span("accumulate");
-  SKEIN_CHECK_EQ(source.size(), target.size());
+  SKEIN_CHECK_EQ(source.size(), target->size());
   visit(source, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(target, [&](auto target_tag) {
+    visit(*target, [&](auto target_tag) {
       using U = typename decltype(target_tag)::type;
       const T* x = source.data<T>();
-      U* y = target.data<U>();
+      U* y = target->data<U>();
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
         for_elements<T>(source.size(), [=](auto at) { at.store(y, at.load(y) + at.load(x)); });
       else
@@ -43,18 +43,18 @@ void accumulate(Cpu, const Tensor& source, const Tensor& target) {
   });
 }
 
-void scale(Cpu, const Tensor& x, double factor, const Tensor& out) {
+void scale(Cpu, const Tensor& x, double factor, Out out) {
   const Span span("scale");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     const auto by = static_cast<Accumulator<T>>(factor);
     for_elements<T>(x.size(), [=](auto at) { at.store(to, at.load(in) * by); });
   });
 }
 
-void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
+void add_bias(Cpu, const Tensor& x, const Tensor& bias, Out out) {
   const Span span("bias");
   const int64_t columns = bias.size(), rows = x.size() / columns;
   const auto run = [&](auto tag, auto bias_tag) {
@@ -62,7 +62,7 @@ void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
     using B = typename decltype(bias_tag)::type;
     const T* in = x.data<T>();
     const B* b = bias.data<B>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
         for (int64_t c = 0; c < columns; ++c)
@@ -78,14 +78,14 @@ void add_bias(Cpu, const Tensor& x, const Tensor& bias, const Tensor& out) {
   });
 }
 
-void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
+void bias_backward(Cpu, const Tensor& dy, Out bias_gradient) {
   const Span span("bias backward");
-  const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
+  const int64_t columns = bias_gradient->size(), rows = dy.size() / columns;
   visit(dy, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     const T* in = dy.data<T>();
-    A* sum = bias_gradient.data<A>();
+    A* sum = bias_gradient->data<A>();
     parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = begin; c < end; ++c) sum[c] += load(in + r * columns + c);
@@ -93,38 +93,38 @@ void bias_backward(Cpu, const Tensor& dy, const Tensor& bias_gradient) {
   });
 }
 
-void activation(Cpu, Activation kind, const Tensor& x, const Tensor& out) {
+void activation(Cpu, Activation kind, const Tensor& x, Out out) {
   const Span span("activation");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     with_activation<Elements<T>>(kind, [&](auto f) {
       for_elements<T>(x.size(), [=](auto at) { at.store(to, f(at.load(in))); });
     });
   });
 }
 
-void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy,
-                         const Tensor& dx, const Tensor& bias_gradient) {
+void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
+                         Out bias_gradient) {
   const Span span("activation backward");
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *in = x.data<T>(), *slope = dy.data<T>();
-    T* to = dx.data<T>();
+    T* to = dx->data<T>();
     with_slope<Elements<T>>(kind, [&](auto f) {
       for_elements<T>(x.size(), [=](auto at) { at.store(to, at.load(slope) * f(at.load(in))); });
     });
   });
-  if (bias_gradient.defined()) bias_backward(on, dx, bias_gradient);
+  if (bias_gradient->defined()) bias_backward(on, *dx, bias_gradient);
 }
 
-void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
+void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out) {
   const Span span("swiglu");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *g = gate.data<T>(), *u = up.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     for_elements<T>(gate.size(), [=](auto at) {
       const Elements<T> x = at.load(g);
       at.store(to, x * logistic(x) * at.load(u));
@@ -132,13 +132,13 @@ void swiglu(Cpu, const Tensor& gate, const Tensor& up, const Tensor& out) {
   });
 }
 
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy,
-                     const Tensor& dgate, const Tensor& dup) {
+void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
+                     Out dup) {
   const Span span("swiglu backward");
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
-    T *to_gate = dgate.data<T>(), *to_up = dup.data<T>();
+    T *to_gate = dgate->data<T>(), *to_up = dup->data<T>();
     for_elements<T>(gate.size(), [=](auto at) {
       const Elements<T> x = at.load(g), s = logistic(x), slope = at.load(d);
       at.store(to_up, slope * x * s);
@@ -147,7 +147,7 @@ void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy
   });
 }
 
-void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
+void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const Span span("dropout");
   const int64_t batch = x.dim(0), per_sample = x.size() / batch;
   const int64_t first = mask.first_position * (per_sample / x.dim(1));
@@ -157,7 +157,7 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     const T* in = x.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     const A keep = A(1) / A(1 - mask.probability);
     const uint64_t key = mask.key;
     for (int64_t b = 0; b < batch; ++b)

@@ -7,14 +7,14 @@
 
 namespace skein::kernels {
 
-void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, const Tensor& out) {
+void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, Out out) {
   const Span span("embedding");
   const int64_t columns = table.dim(1), held = table.dim(0);
   const int32_t* id = ids.data<int32_t>();
   visit_float(table.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* rows = table.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     parallel_ranges(ids.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
         const int64_t row = id[n] - first_id;
@@ -28,15 +28,15 @@ void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, co
 }
 
 void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_id,
-                        const Tensor& table_gradient) {
+                        Out table_gradient) {
   const Span span("embedding backward");
-  const int64_t columns = table_gradient.dim(1), held = table_gradient.dim(0), count = ids.size();
+  const int64_t columns = table_gradient->dim(1), held = table_gradient->dim(0), count = ids.size();
   const int32_t* id = ids.data<int32_t>();
   visit_float(dy.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     const T* slope = dy.data<T>();
-    A* sum = table_gradient.data<A>();
+    A* sum = table_gradient->data<A>();
     parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = 0; n < count; ++n) {
         const int64_t row = id[n] - first_id;
@@ -48,12 +48,12 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
   });
 }
 
-void sinusoid(Cpu, const Tensor& positions, const Tensor& out) {
-  const int64_t columns = out.dim(-1), half = columns / 2;
+void sinusoid(Cpu, const Tensor& positions, Out out) {
+  const int64_t columns = out->dim(-1), half = columns / 2;
   const int32_t* position = positions.data<int32_t>();
-  visit_float(out.dtype(), [&](auto tag) {
+  visit_float(out->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     parallel_ranges(positions.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
         for (int64_t c = 0; c < columns; ++c) {

@@ -77,12 +77,12 @@ inline void with_rows(int64_t rows, const F& f) {
 
 // c [rows <= kFewRows, columns] of sums; b.row is 1.
 template <class Unit, class T>
-void multiply_few_rows(int64_t rows, int64_t columns, int64_t depth, const Strided<T>& a,
-                       const Strided<T>& b, float* c, int64_t c_row) {
-  for (int64_t j = 0; j < columns; j += 16) {
-    const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
-    with_rows(rows, [&](auto count) {
-      multiply_columns<Unit, count(), T>(used, depth, a, b.at(0, j), b.column, c + j, c_row);
+void multiply_few_rows(const Extent& size, const Strided<T>& a, const Strided<T>& b, float* c,
+                       int64_t c_row) {
+  for (int64_t j = 0; j < size.columns; j += 16) {
+    const int used = static_cast<int>(std::min<int64_t>(16, size.columns - j));
+    with_rows(size.rows, [&](auto count) {
+      multiply_columns<Unit, count(), T>(used, size.depth, a, b.at(0, j), b.column, c + j, c_row);
     });
   }
 }
@@ -101,34 +101,35 @@ inline __attribute__((always_inline)) typename Lanes<Unit>::Value load_step(cons
   }
 }
 
-// c [kRows, columns <= 16] += a [kRows, depth] · b [depth, columns], where neighbouring columns are
-// neighbours in memory.
+// c [kRows, columns <= 16] += a [kRows, depth], of units, · b [depth, columns], where neighbouring
+// columns are neighbours in memory.
 template <class Unit, int kRows, class T>
-SKEIN_PAIRS void add_columns(int columns, int64_t depth, const Unit* a, int64_t a_row, const T* b,
-                             int64_t b_step, float* c, int64_t c_row) {
+SKEIN_PAIRS void add_columns(int columns, int64_t depth, const Strided<Unit>& a,
+                             const Strided<T>& b, float* c, int64_t c_row) {
   using L = Lanes<Unit>;
   const auto mask = static_cast<__mmask16>((1 << columns) - 1);
   Vector<float> sums[kRows];
   for (int i = 0; i < kRows; ++i)
     sums[i] = (Vector<float>)_mm512_maskz_loadu_ps(mask, c + i * c_row);
   for (int64_t k = 0; k < depth; k += L::kDepth) {
-    const T* first = b + k * b_step;
-    const auto right = load_step<Unit, T>(first, k + 1 < depth ? first + b_step : nullptr, mask);
+    const T* first = b.data + k * b.row;
+    const auto right = load_step<Unit, T>(first, k + 1 < depth ? first + b.row : nullptr, mask);
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i)
-      L::add_product(sums[i], L::all(a + i * a_row + k / L::kDepth), right);
+      L::add_product(sums[i], L::all(a.data + i * a.row + k / L::kDepth), right);
   }
   for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(c + i * c_row, mask, (__m512)sums[i]);
 }
 
-// c [rows <= kFewRows, columns] += a · b; a_row in units.
+// c [rows <= kFewRows, columns] += a, of units, · b.
 template <class Unit, class T>
-void add_few_rows(int64_t rows, int64_t columns, int64_t depth, const Unit* a, int64_t a_row,
-                  const T* b, int64_t b_step, float* c, int64_t c_row) {
-  for (int64_t j = 0; j < columns; j += 16) {
-    const int used = static_cast<int>(std::min<int64_t>(16, columns - j));
-    with_rows(rows, [&](auto count) {
-      add_columns<Unit, count()>(used, depth, a, a_row, b + j, b_step, c + j, c_row);
+void add_few_rows(const Extent& size, const Strided<Unit>& a, const Strided<T>& b, float* c,
+                  int64_t c_row) {
+  for (int64_t j = 0; j < size.columns; j += 16) {
+    const int used = static_cast<int>(std::min<int64_t>(16, size.columns - j));
+    const Strided<T> right{b.at(0, j), b.row, b.column};
+    with_rows(size.rows, [&](auto count) {
+      add_columns<Unit, count()>(used, size.depth, a, right, c + j, c_row);
     });
   }
 }

@@ -19,7 +19,7 @@
 
 namespace skein::kernels {
 
-// Ending, as pointers to what belongs to the first element of a product; rows are c's.
+// Bias and activation of a product, as pointers to what belongs to its first element; rows are c's.
 template <class C>
 struct EndOf {
   const C* bias = nullptr;
@@ -96,39 +96,61 @@ void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t colu
   });
 }
 
-// One thread's product: c [rows, columns] = a [rows, depth] · b [depth, columns], or += when load.
-// One of a's and one of b's strides is 1. Where C is not the type of the sums they are kept in a
-// strip and rounded once.
+// c [rows, columns], its rows c_row apart, = a [rows, depth] · b [depth, columns], or += when load.
+// One of a's and one of b's strides is 1.
+template <class C, class T>
+struct Product {
+  Extent size;
+  Strided<T> a, b;
+  C* c;
+  int64_t c_row;
+  bool load;
+  EndOf<C> end;
+
+  // Of `rows` of its rows and `columns` of its columns, from row i and column j on.
+  Product part(int64_t i, int64_t j, int64_t rows, int64_t columns) const {
+    const int64_t offset = i * c_row + j;
+    return {{rows, columns, size.depth},
+            {a.at(i, 0), a.row, a.column},
+            {b.at(0, j), b.row, b.column},
+            c + offset,
+            c_row,
+            load,
+            end.at(offset, j)};
+  }
+};
+
+// One thread's product. Where C is not the type of the sums they are kept in a strip and rounded
+// once.
 //
 // Around the tiles: rows of `a` are packed kRowsAtOnce at a time and meet column blocks of `b` that
 // the second-level cache holds, `far` of the depth at a time. Columns that are packed already
 // (`ready`, in panels of the whole depth) are read where they lie.
-template <class Unit, class C, class Left, class Right>
+template <class Unit, class C, class T>
 class Multiplication {
  public:
-  Multiplication(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a,
-                 const Strided<Right>& b, C* c, int64_t c_row, bool load, const Unit* ready,
-                 const EndOf<C>& end)
-      : rows_(rows),
-        columns_(columns),
-        depth_(depth),
-        a_(a),
-        b_(b),
-        c_(c),
-        c_row_(c_row),
-        load_(load),
+  // ready: null where columns are to be packed.
+  Multiplication(const Product<C, T>& product, const Unit* ready)
+      : rows_(product.size.rows),
+        columns_(product.size.columns),
+        depth_(product.size.depth),
+        a_(product.a),
+        b_(product.b),
+        c_(product.c),
+        c_row_(product.c_row),
+        load_(product.load),
         ready_(ready),
-        end_(end) {
-    const int64_t near = std::min(depth, kFar), packed_rows = std::min(rows, rows_at_once());
-    panel_ = units<Unit>(ready ? depth : near) * Size::kColumns;
-    const int64_t panels = (std::min(columns, kColumnBlock) + Size::kColumns - 1) / Size::kColumns;
+        end_(product.end) {
+    const int64_t near = std::min(depth_, kFar), packed_rows = std::min(rows_, rows_at_once());
+    panel_ = units<Unit>(ready ? depth_ : near) * Size::kColumns;
+    const int64_t panels = (std::min(columns_, kColumnBlock) + Size::kColumns - 1) / Size::kColumns;
     if (!ready) packed_b_ = scratch<Unit>(Scratch::packed_right, panels * panel_);
     block_ = (packed_rows + Size::kRows) * Size::kDepthBlock;
     packed_a_ = scratch<Unit>(Scratch::packed_left, (near + kBlock - 1) / kBlock * block_);
     if (kStrip)
       strip_ = scratch<Sum>(
           Scratch::strip,
-          (depth > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
+          (depth_ > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
   }
 
   void run() {
@@ -169,14 +191,14 @@ class Multiplication {
   void pack_rows(int64_t i, int64_t m, int64_t far) {
     const int64_t d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock)
-      packing_ = pack_left<Unit, Left>({a_.at(i, far + k), a_.row, a_.column}, m,
-                                       std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
+      packing_ = pack_left<Unit, T>({a_.at(i, far + k), a_.row, a_.column}, m,
+                                    std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
   }
 
   const Unit* pack_columns(int64_t j, int64_t n, int64_t far) {
     if (ready_) return ready_ + j / Size::kColumns * panel_ + far / kDepth * Size::kColumns;
-    pack_right<Unit, Right>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n,
-                            panel_, packed_b_);
+    pack_right<Unit, T>({b_.at(far, j), b_.row, b_.column}, std::min(kFar, depth_ - far), n, panel_,
+                        packed_b_);
     return packed_b_;
   }
 
@@ -191,15 +213,13 @@ class Multiplication {
     const int64_t target_row = kStrip ? kColumnBlock : c_row_, d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock) {
       const bool add = (load_ && !kStrip) || far + k > 0;
-      const Unit *left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock,
-                 *right = packed + k / kDepth * Size::kColumns;
-      const int64_t near = units<Unit>(std::min(kBlock, d - k));
+      const Unit* left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock;
+      const PackedColumns<Unit> right{packed + k / kDepth * Size::kColumns, panel_};
+      const Extent size{m, n, units<Unit>(std::min(kBlock, d - k))};
       if (packing_ == Packing::by_row)
-        multiply_packed<Unit, Packing::by_row>(m, n, near, left, right, panel_, target, target_row,
-                                               add);
+        multiply_packed<Unit, Packing::by_row>(size, left, right, target, target_row, add);
       else
-        multiply_packed<Unit, Packing::by_depth>(m, n, near, left, right, panel_, target,
-                                                 target_row, add);
+        multiply_packed<Unit, Packing::by_depth>(size, left, right, target, target_row, add);
     }
     if (far + d < depth_ || !(kStrip || end_)) return;
     const int64_t offset = (i + r) * c_row_ + j;
@@ -207,8 +227,7 @@ class Multiplication {
   }
 
   int64_t rows_, columns_, depth_;
-  Strided<Left> a_;
-  Strided<Right> b_;
+  Strided<T> a_, b_;
   C* c_;
   int64_t c_row_;
   bool load_;
@@ -219,13 +238,5 @@ class Multiplication {
   Unit *packed_a_ = nullptr, *packed_b_ = nullptr;
   Sum* strip_ = nullptr;
 };
-
-template <class Unit, class C, class Left, class Right>
-void multiply(int64_t rows, int64_t columns, int64_t depth, const Strided<Left>& a,
-              const Strided<Right>& b, C* c, int64_t c_row, bool load, const Unit* ready = nullptr,
-              const EndOf<C>& end = {}) {
-  Multiplication<Unit, C, Left, Right>(rows, columns, depth, a, b, c, c_row, load, ready, end)
-      .run();
-}
 
 }  // namespace skein::kernels

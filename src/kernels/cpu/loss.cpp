@@ -38,30 +38,24 @@ A target_of(const T* row, int64_t valid, int64_t target, A largest) {
   return target >= 0 && target < valid ? load(row + target) - largest : A(0);
 }
 
-struct GradientRows {
-  const Tensor& logits;
-  int64_t valid;
-  const Tensor &maximum, &targets;
-  int64_t first_id;
-  const Tensor &row_scale, &dlogits;
-};
-
 // make(tag)(r) gives the slope of a logit of row r by how far it is below the largest; the target's
 // is row_scale less.
 template <class Make>
-void with_gradient_rows(const GradientRows& g, const Make& make) {
+void with_gradient_rows(const PredictedRows& rows, const Tensor& row_scale, const Tensor& dlogits,
+                        const Make& make) {
   const Span span("cross entropy backward");
-  const int64_t columns = g.logits.dim(1), valid = g.valid, first_id = g.first_id;
-  const int32_t* target = g.targets.data<int32_t>();
-  visit_logits(g.logits.dtype(), g.dlogits.dtype(), [&](auto tag, auto out_tag) {
+  const int64_t columns = rows.logits.dim(1), valid = rows.shard.valid,
+                first_id = rows.shard.first_id;
+  const int32_t* target = rows.targets.data<int32_t>();
+  visit_logits(rows.logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
     using T = typename decltype(tag)::type;
     using U = typename decltype(out_tag)::type;
     using A = Accumulator<T>;
-    const T* in = g.logits.data<T>();
-    U* to = g.dlogits.data<U>();
-    const A *largest = g.maximum.data<A>(), *scales = g.row_scale.data<A>();
+    const T* in = rows.logits.data<T>();
+    U* to = dlogits.data<U>();
+    const A *largest = rows.maximum.data<A>(), *scales = row_scale.data<A>();
     const auto slope_of = make(tag);
-    parallel_ranges(g.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+    parallel_ranges(rows.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* row = in + r * columns;
         U* out = to + r * columns;
@@ -80,35 +74,34 @@ void with_gradient_rows(const GradientRows& g, const Make& make) {
 
 }  // namespace
 
-void row_maximum(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum) {
+void row_maximum(Cpu, const Tensor& logits, int64_t valid, Out maximum) {
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
-    A* to = maximum.data<A>();
+    A* to = maximum->data<A>();
     return [=](int64_t r) { to[r] = largest_of<A>(row_of(r), valid); };
   });
 }
 
-void row_sum_exp(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
-                 const Tensor& targets, int64_t first_id, const Tensor& sum_exp,
-                 const Tensor& target_logit) {
+void row_sum_exp(Cpu, const Tensor& logits, const VocabShard& shard, const Tensor& maximum,
+                 const Tensor& targets, Out sum_exp, Out target_logit) {
   const int32_t* target = targets.data<int32_t>();
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
     const A* largest = maximum.data<A>();
-    A *sums = sum_exp.data<A>(), *picked = target_logit.data<A>();
+    A *sums = sum_exp->data<A>(), *picked = target_logit->data<A>();
     return [=](int64_t r) {
-      sums[r] = exponential_sum(row_of(r), valid, largest[r]);
-      picked[r] = target_of(row_of(r), valid, target[r] - first_id, largest[r]);
+      sums[r] = exponential_sum(row_of(r), shard.valid, largest[r]);
+      picked[r] = target_of(row_of(r), shard.valid, target[r] - shard.first_id, largest[r]);
     };
   });
 }
 
-void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets,
-                    const Tensor& maximum, const Tensor& sum_exp, const Tensor& target_logit) {
+void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets, Out maximum,
+                    Out sum_exp, Out target_logit) {
   const int32_t* target = targets.data<int32_t>();
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
-    A *largest = maximum.data<A>(), *sums = sum_exp.data<A>(), *picked = target_logit.data<A>();
+    A *largest = maximum->data<A>(), *sums = sum_exp->data<A>(), *picked = target_logit->data<A>();
     return [=](int64_t r) {
       largest[r] = largest_of<A>(row_of(r), valid);
       sums[r] = exponential_sum(row_of(r), valid, largest[r]);
@@ -117,21 +110,20 @@ void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targ
   });
 }
 
-void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& losses) {
-  visit_float(losses.dtype(), [&](auto tag) {
+void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, Out losses) {
+  visit_float(losses->dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
     const A *sum = sum_exp.data<A>(), *target = target_logit.data<A>();
-    A* loss = losses.data<A>();
-    for (int64_t i = 0; i < losses.size(); ++i) loss[i] = std::log(sum[i]) - target[i];
+    A* loss = losses->data<A>();
+    for (int64_t i = 0; i < losses->size(); ++i) loss[i] = std::log(sum[i]) - target[i];
   });
 }
 
-void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
-                    const Tensor& moment) {
+void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, Out moment) {
   with_rows(logits, [&](auto tag, auto row_of) {
     using A = Accumulator<typename decltype(tag)::type>;
     const A* largest = maximum.data<A>();
-    A* to = moment.data<A>();
+    A* to = moment->data<A>();
     return [=](int64_t r) {
       const auto* row = row_of(r);
       const A top = largest[r];
@@ -143,70 +135,64 @@ void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maxi
   });
 }
 
-void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, const Tensor& entropies) {
-  visit_float(entropies.dtype(), [&](auto tag) {
+void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, Out entropies) {
+  visit_float(entropies->dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
-    for (int64_t i = 0; i < entropies.size(); ++i) {
+    for (int64_t i = 0; i < entropies->size(); ++i) {
       const double sum = sum_exp.data<A>()[i];
-      entropies.data<A>()[i] = static_cast<A>(std::log(sum) - moment.data<A>()[i] / sum);
+      entropies->data<A>()[i] = static_cast<A>(std::log(sum) - moment.data<A>()[i] / sum);
     }
   });
 }
 
-void entropic_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
-                       const Tensor& sum_exp, const Tensor& targets, int64_t first_id,
-                       const Tensor& row_scale, const Tensor& entropy, const Tensor& entropy_scale,
-                       const Tensor& dlogits) {
-  with_gradient_rows(
-      {logits, valid, maximum, targets, first_id, row_scale, dlogits}, [&](auto tag) {
-        using A = Accumulator<typename decltype(tag)::type>;
-        const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>(),
-                *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
-        return [=](int64_t r) {
-          const A share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]),
-                  scale = scales[r], entropy_scale = entropy_scales[r];
-          return [=](A below) {
-            return exponential(below) * share * (scale - entropy_scale * (below + base));
-          };
-        };
-      });
+void entropic_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
+                       const Tensor& entropy, const Tensor& entropy_scale, Out dlogits) {
+  with_gradient_rows(rows, row_scale, *dlogits, [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A *sums = rows.sum_exp.data<A>(), *scales = row_scale.data<A>(),
+            *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
+    return [=](int64_t r) {
+      const A share = A(1) / sums[r], base = entropies[r] - std::log(sums[r]), scale = scales[r],
+              entropy_scale = entropy_scales[r];
+      return [=](A below) {
+        return exponential(below) * share * (scale - entropy_scale * (below + base));
+      };
+    };
+  });
 }
 
-void cross_entropy_backward(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum,
-                            const Tensor& sum_exp, const Tensor& targets, int64_t first_id,
-                            const Tensor& row_scale, const Tensor& dlogits) {
-  with_gradient_rows({logits, valid, maximum, targets, first_id, row_scale, dlogits},
-                     [&](auto tag) {
-                       using A = Accumulator<typename decltype(tag)::type>;
-                       const A *sums = sum_exp.data<A>(), *scales = row_scale.data<A>();
-                       return [=](int64_t r) {
-                         const A factor = scales[r] / sums[r];
-                         return [=](A below) { return exponential(below) * factor; };
-                       };
-                     });
+void cross_entropy_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale, Out dlogits) {
+  with_gradient_rows(rows, row_scale, *dlogits, [&](auto tag) {
+    using A = Accumulator<typename decltype(tag)::type>;
+    const A *sums = rows.sum_exp.data<A>(), *scales = row_scale.data<A>();
+    return [=](int64_t r) {
+      const A factor = scales[r] / sums[r];
+      return [=](A below) { return exponential(below) * factor; };
+    };
+  });
 }
 
-void squared_errors(Cpu, const Tensor& x, const Tensor& values, const Tensor& losses) {
+void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses) {
   const Span span("squared errors");
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
-      losses.data<A>()[i] = static_cast<A>(miss * miss);
+      losses->data<A>()[i] = static_cast<A>(miss * miss);
     }
   });
 }
 
 void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale,
-                             const Tensor& dx) {
+                             Out dx) {
   const Span span("squared errors backward");
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
-      store(dx.data<T>() + i,
+      store(dx->data<T>() + i,
             static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
     }
   });

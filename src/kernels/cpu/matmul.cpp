@@ -10,10 +10,9 @@ namespace skein::kernels {
 namespace {
 
 template <class T>
-Strided<T> view(const Tensor& x, Transpose transpose) {
+Strided<T> view(const Tensor& x, bool transpose) {
   const int64_t width = x.dim(1);
-  return transpose == Transpose::no ? Strided<T>{x.data<T>(), width, 1}
-                                    : Strided<T>{x.data<T>(), 1, width};
+  return transpose ? Strided<T>{x.data<T>(), 1, width} : Strided<T>{x.data<T>(), width, 1};
 }
 
 // How threads share the tiles of c: `rows` by `columns` pieces.
@@ -40,34 +39,25 @@ Grid choose_grid(int64_t row_tiles, int64_t column_tiles, int64_t threads) {
   return best;
 }
 
-// One product as the units see it.
-template <class C, class T>
-struct Product {
-  int64_t rows, columns, depth;
-  Strided<T> a, b;
-  C* c;
-  bool load;
-  EndOf<C> end;
-};
-
 // Decoding: threads take whole blocks of columns.
 template <class Unit, class C, class T>
 bool multiply_decoding(const Product<C, T>& p) {
-  if (!takes_few_rows<Unit, T>(p.rows, p.a, p.b, p.load)) return false;
+  if (!takes_few_rows<Unit, T>(p.size.rows, p.a, p.b, p.load)) return false;
 #if SKEIN_AVX512
   if constexpr (sizeof(Unit) == 4 && !std::is_same_v<Unit, TilePair>) {
     constexpr int64_t kColumnsAtOnce = 512;
-    parallel_ranges(
-        p.columns, std::max<int64_t>(128, pieces_of(thread_share(p.columns), 16) * 16),
-        [&](int64_t begin, int64_t end) {
-          float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
-          for (int64_t j = begin; j < end; j += kColumnsAtOnce) {
-            const int64_t n = std::min(kColumnsAtOnce, end - j);
-            multiply_few_rows<Unit, T>(p.rows, n, p.depth, p.a, {p.b.at(0, j), p.b.row, p.b.column},
-                                       sums, kColumnsAtOnce);
-            store_strip<Unit>(sums, kColumnsAtOnce, p.rows, n, p.c + j, p.columns, p.end.at(j, j));
-          }
-        });
+    const int64_t rows = p.size.rows, columns = p.size.columns;
+    parallel_ranges(columns, std::max<int64_t>(128, pieces_of(thread_share(columns), 16) * 16),
+                    [&](int64_t begin, int64_t end) {
+                      float* sums = scratch<float>(Scratch::strip, kFewRows * kColumnsAtOnce);
+                      for (int64_t j = begin; j < end; j += kColumnsAtOnce) {
+                        const int64_t n = std::min(kColumnsAtOnce, end - j);
+                        const Product<C, T> part = p.part(0, j, rows, n);
+                        multiply_few_rows<Unit, T>(part.size, part.a, part.b, sums, kColumnsAtOnce);
+                        store_strip<Unit>(sums, kColumnsAtOnce, rows, n, part.c, part.c_row,
+                                          part.end);
+                      }
+                    });
   }
 #endif
   return true;
@@ -82,10 +72,11 @@ bool few_enough_to_keep(int64_t rows) {
 // The columns of b in panels of the whole depth, or null where they are not worth keeping.
 template <class Unit, class C, class T>
 const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
-  if (!copies || !few_enough_to_keep<T>(p.rows)) return nullptr;
+  if (!copies || !few_enough_to_keep<T>(p.size.rows)) return nullptr;
   constexpr int64_t kWidth = Tile<Unit>::kColumns;
   PackedCopies::Copy& copy = p.b.row == 1 ? copies->transposed : copies->plain;
-  const int64_t panel = units<Unit>(p.depth) * kWidth, panels = pieces_of(p.columns, kWidth);
+  const int64_t panel = units<Unit>(p.size.depth) * kWidth,
+                panels = pieces_of(p.size.columns, kWidth);
   const auto bytes = panels * panel * static_cast<int64_t>(sizeof(Unit));
   const int unit = std::is_same_v<Unit, TilePair> ? 2 : std::is_same_v<Unit, Pair> ? 1 : 0;
   if (copy.units.size() != bytes) copy.units = Tensor::empty({bytes}, DType::u8);
@@ -93,8 +84,8 @@ const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
   if (copy.fresh && copy.of == p.b.data && copy.unit == unit) return out;
   const Span span("pack weights");
   parallel_ranges(panels, 4, [&](int64_t begin, int64_t end) {
-    pack_right<Unit, T>({p.b.at(0, begin * kWidth), p.b.row, p.b.column}, p.depth,
-                        std::min(p.columns, end * kWidth) - begin * kWidth, panel,
+    pack_right<Unit, T>({p.b.at(0, begin * kWidth), p.b.row, p.b.column}, p.size.depth,
+                        std::min(p.size.columns, end * kWidth) - begin * kWidth, panel,
                         out + begin * panel);
   });
   copy.of = p.b.data;
@@ -108,55 +99,66 @@ template <class Unit, class C, class T>
 void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
   using Size = Tile<Unit>;
   if (multiply_decoding<Unit>(p)) return;
-  const double work = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) *
-                      static_cast<double>(p.depth);
+  const int64_t rows = p.size.rows, columns = p.size.columns;
+  const double work = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
+                      static_cast<double>(p.size.depth);
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
   const Grid grid =
-      choose_grid(pieces_of(p.rows, Size::kRows), pieces_of(p.columns, Size::kColumns), threads);
-  const int64_t high = pieces_of(pieces_of(p.rows, Size::kRows), grid.rows) * Size::kRows;
-  const int64_t wide =
-      pieces_of(pieces_of(p.columns, Size::kColumns), grid.columns) * Size::kColumns;
+      choose_grid(pieces_of(rows, Size::kRows), pieces_of(columns, Size::kColumns), threads);
+  const int64_t high = pieces_of(pieces_of(rows, Size::kRows), grid.rows) * Size::kRows;
+  const int64_t wide = pieces_of(pieces_of(columns, Size::kColumns), grid.columns) * Size::kColumns;
   const Unit* ready = packed_before<Unit>(p, copies);
-  const int64_t ready_step = units<Unit>(p.depth);
+  const int64_t ready_step = units<Unit>(p.size.depth);
   parallel_ranges(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece / grid.columns * high, j = piece % grid.columns * wide;
-      if (i >= p.rows || j >= p.columns) continue;
-      multiply<Unit, C, T, T>(std::min(high, p.rows - i), std::min(wide, p.columns - j), p.depth,
-                              {p.a.at(i, 0), p.a.row, p.a.column},
-                              {p.b.at(0, j), p.b.row, p.b.column}, p.c + i * p.columns + j,
-                              p.columns, p.load, ready ? ready + j * ready_step : nullptr,
-                              p.end.at(i * p.columns + j, j));
+      if (i >= rows || j >= columns) continue;
+      Multiplication<Unit, C, T>(
+          p.part(i, j, std::min(high, rows - i), std::min(wide, columns - j)),
+          ready ? ready + j * ready_step : nullptr)
+          .run();
     }
   });
 }
 
+// What matmul was given.
+struct Given {
+  const Tensor &a, &b;
+  const MatmulArguments& how;
+  const Tensor &c, &activated;
+  int64_t depth;
+};
+
 template <class Unit, class C, class T>
-void multiply_to(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b,
-                 bool load, const Ending& ending, PackedCopies* copies) {
+void multiply_to(const Given& x) {
   constexpr int64_t kCached = 4 << 20;
-  EndOf<C> end{nullptr, nullptr, ending.activation,
-               !ending.activated.defined() && c.bytes() >= kCached};
-  if (ending.bias.defined()) end.bias = ending.bias.data<C>();
-  if (ending.activated.defined()) end.activated = ending.activated.data<C>();
-  multiply_parallel<Unit>(Product<C, T>{c.dim(0), c.dim(1), depth, a, b, c.data<C>(), load, end},
-                          copies);
+  EndOf<C> end{nullptr, nullptr, x.how.activation,
+               !x.activated.defined() && x.c.bytes() >= kCached};
+  if (x.how.bias.defined()) end.bias = x.how.bias.data<C>();
+  if (x.activated.defined()) end.activated = x.activated.data<C>();
+  const Product<C, T> product{{x.c.dim(0), x.c.dim(1), x.depth},
+                              view<T>(x.a, x.how.transpose_a),
+                              view<T>(x.b, x.how.transpose_b),
+                              x.c.data<C>(),
+                              x.c.dim(1),
+                              x.how.accumulate,
+                              end};
+  multiply_parallel<Unit>(product, x.how.copies_of_b);
 }
 
 template <class Unit, class T>
-void multiply_into(const Tensor& c, int64_t depth, const Strided<T>& a, const Strided<T>& b,
-                   bool load, const Ending& ending, PackedCopies* copies) {
+void multiply_into(const Given& x) {
   using Sum = typename Tile<Unit>::Sum;
-  SKEIN_CHECK(!load || c.dtype() == DTypeOf<Sum>::value);
-  if (c.dtype() == DTypeOf<Sum>::value)
-    multiply_to<Unit, Sum>(c, depth, a, b, load, ending, copies);
+  SKEIN_CHECK(!x.how.accumulate || x.c.dtype() == DTypeOf<Sum>::value);
+  if (x.c.dtype() == DTypeOf<Sum>::value)
+    multiply_to<Unit, Sum, T>(x);
   else
-    multiply_to<Unit, T>(c, depth, a, b, load, ending, copies);
+    multiply_to<Unit, T, T>(x);
 }
 
-const char* name_of(Transpose a, Transpose b) {
-  if (a == Transpose::yes) return "matmul dw";
-  return b == Transpose::yes ? "matmul" : "matmul dx";
+const char* name_of(const MatmulArguments& how) {
+  if (how.transpose_a) return "matmul dw";
+  return how.transpose_b ? "matmul" : "matmul dx";
 }
 
 }  // namespace
@@ -172,23 +174,19 @@ int64_t depth_granule(Cpu, DType dtype) {
   return granule;
 }
 
-void matmul(Cpu, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
-            const Tensor& c, Write write, const Ending& ending, PackedCopies* copies_of_b) {
-  const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
-  const Span span(name_of(transpose_a, transpose_b),
-                  2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
-  SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
-  SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
-  SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);
-  const bool load = write == Write::accumulate;
+void matmul(Cpu, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+            Out activated) {
+  const bool transpose_a = arguments.transpose_a, transpose_b = arguments.transpose_b;
+  const int64_t depth = a.dim(transpose_a ? 0 : 1);
+  const Span span(name_of(arguments),
+                  2.0 * static_cast<double>(c->size()) * static_cast<double>(depth));
+  SKEIN_CHECK_EQ(a.dim(transpose_a ? 1 : 0), c->dim(0));
+  SKEIN_CHECK_EQ(b.dim(transpose_b ? 0 : 1), c->dim(1));
+  SKEIN_CHECK_EQ(b.dim(transpose_b ? 1 : 0), depth);
+  const Given given{a, b, arguments, *c, *activated, depth};
   visit_float(a.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto left = view<T>(a, transpose_a);
-    const auto right = view<T>(b, transpose_b);
-    visit_unit<T>([&](auto unit) {
-      multiply_into<typename decltype(unit)::type, T>(c, depth, left, right, load, ending,
-                                                      copies_of_b);
-    });
+    visit_unit<T>([&](auto unit) { multiply_into<typename decltype(unit)::type, T>(given); });
   });
 }
 

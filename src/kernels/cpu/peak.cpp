@@ -84,17 +84,17 @@ double stream_read(Cpu, const Tensor& x) {
   return total;
 }
 
-void stream_copy(Cpu, const Tensor& from, const Tensor& to) {
+void stream_copy(Cpu, const Tensor& from, Out to) {
   const float* in = from.data<float>();
-  float* out = to.data<float>();
+  float* out = to->data<float>();
   parallel_ranges(from.size(), thread_share(from.size()), [=](int64_t begin, int64_t end) {
     std::memcpy(out + begin, in + begin, static_cast<size_t>(end - begin) * sizeof(float));
   });
 }
 
-void stream_update(Cpu, const Tensor& with, const Tensor& a, const Tensor& b, const Tensor& c) {
+void stream_update(Cpu, const Tensor& with, Out a, Out b, Out c) {
   const float* g = with.data<float>();
-  float *x = a.data<float>(), *y = b.data<float>(), *z = c.data<float>();
+  float *x = a->data<float>(), *y = b->data<float>(), *z = c->data<float>();
   parallel_ranges(with.size(), thread_share(with.size()), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       x[i] += g[i];

@@ -55,8 +55,8 @@ TokenLoss token_loss(const PolicyTerms& terms, double logp, const float* known) 
 }
 
 template <class A>
-void put(const Tensor& to, int64_t i, double value) {
-  to.data<A>()[i] = static_cast<A>(value);
+void put(const Out& to, int64_t i, double value) {
+  to->data<A>()[i] = static_cast<A>(value);
 }
 
 struct ValueLoss {
@@ -79,7 +79,7 @@ ValueLoss value_loss(const ValueTerms& terms, double x, const float* known) {
 }  // namespace
 
 void policy_losses(Cpu, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
-                   const Tensor& known, const Tensor& entropies, const PolicyRows& rows) {
+                   const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
   const Span span("policy losses");
   visit_float(losses.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
@@ -88,21 +88,21 @@ void policy_losses(Cpu, const PolicyTerms& terms, const Tensor& losses, const Te
       const double logp = -static_cast<float>(losses.data<A>()[i]);
       const bool counts = row_scale.data<A>()[i] != 0;
       const TokenLoss token = counts ? token_loss(terms, logp, of_token) : TokenLoss{};
-      put<A>(rows.loss, i, token.loss);
-      put<A>(rows.approx_kl, i, token.approx_kl);
-      put<A>(rows.clipped, i, token.clipped);
-      put<A>(rows.ratio, i, token.ratio);
-      put<A>(rows.ratio_off, i, token.ratio_off);
-      if (rows.slopes.defined()) put<A>(rows.slopes, i, -token.slope * terms.scale);
-      if (!rows.bonus.defined()) continue;
+      put<A>(outs.loss, i, token.loss);
+      put<A>(outs.approx_kl, i, token.approx_kl);
+      put<A>(outs.clipped, i, token.clipped);
+      put<A>(outs.ratio, i, token.ratio);
+      put<A>(outs.ratio_off, i, token.ratio_off);
+      if (outs.slopes->defined()) put<A>(outs.slopes, i, -token.slope * terms.scale);
+      if (!outs.bonus->defined()) continue;
       const double pay = counts ? -terms.entropy * of_token[known::factor] : 0;
-      put<A>(rows.bonus, i, static_cast<double>(entropies.data<A>()[i]) * pay);
+      put<A>(outs.bonus, i, static_cast<double>(entropies.data<A>()[i]) * pay);
     }
   });
 }
 
-void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                  const Tensor& losses, const Tensor& clipped) {
+void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known, Out losses,
+                  Out clipped) {
   const Span span("value losses");
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -117,7 +117,7 @@ void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& k
 }
 
 void value_losses_backward(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                           const Tensor& row_scale, const Tensor& dx) {
+                           const Tensor& row_scale, Out dx) {
   const Span span("value losses backward");
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -125,7 +125,7 @@ void value_losses_backward(Cpu, const ValueTerms& terms, const Tensor& x, const 
     for (int64_t i = 0; i < x.size(); ++i) {
       const ValueLoss made =
           value_loss(terms, load(x.data<T>() + i), known.data<float>() + i * known::columns);
-      store(dx.data<T>() + i,
+      store(dx->data<T>() + i,
             static_cast<A>(made.slope * static_cast<double>(row_scale.data<A>()[i])));
     }
   });

@@ -23,15 +23,15 @@ A share_of(const int32_t* kept, int64_t length) {
 
 }  // namespace
 
-void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) {
+void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums) {
   const Span span("gradient norm", 0, static_cast<double>(x.bytes()));
   const int64_t count = x.size();
-  double* to = sums.data<double>();
+  double* to = sums->data<double>();
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
     parallel_ranges(
-        sums.size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
+        sums->size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
           for (int64_t c = begin; c < end; ++c) {
             const T* part = in + c * chunk;
             to[c] = lane_sum<double>(std::min(chunk, count - c * chunk), [=](int64_t i) {
@@ -43,21 +43,21 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, const Tensor& sums) 
   });
 }
 
-void range_sums(Cpu, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
+void range_sums(Cpu, const Tensor& values, const Tensor& ranges, Out sums) {
   const double* in = values.data<double>();
   const int64_t* range = ranges.data<int64_t>();
-  for (int64_t n = 0; n < sums.size(); ++n)
-    sums.data<double>()[n] =
+  for (int64_t n = 0; n < sums->size(); ++n)
+    sums->data<double>()[n] =
         std::accumulate(in + range[2 * n], in + std::max(range[2 * n], range[2 * n + 1]), 0.0);
 }
 
-void ordered_sum(Cpu, const Tensor& values, const Tensor& order, const Tensor& sum) {
+void ordered_sum(Cpu, const Tensor& values, const Tensor& order, Out sum) {
   double total = 0;
   for (int64_t at : order.span<int64_t>()) total += values.data<double>()[at];
-  *sum.data<double>() = total;
+  *sum->data<double>() = total;
 }
 
-void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out) {
+void sample_means(Cpu, const Tensor& x, const Tensor& kept, Out out) {
   const Span span("sample means");
   const int64_t length = x.dim(1), columns = x.dim(2);
   visit_float(x.dtype(), [&](auto tag) {
@@ -67,7 +67,7 @@ void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out) {
       const int32_t* keep = kept.data<int32_t>() + sample * length;
       const A share = share_of<A>(keep, length);
       const T* in = x.data<T>() + sample * length * columns;
-      T* to = out.data<T>() + sample * columns;
+      T* to = out->data<T>() + sample * columns;
       parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
         std::vector<A> sums(static_cast<size_t>(end - begin), A(0));
         for (int64_t t = 0; t < length; ++t)
@@ -81,44 +81,44 @@ void sample_means(Cpu, const Tensor& x, const Tensor& kept, const Tensor& out) {
   });
 }
 
-void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, const Tensor& dx) {
+void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, Out dx) {
   const Span span("sample means backward");
-  const int64_t length = dx.dim(1), columns = dx.dim(2);
-  visit_float(dx.dtype(), [&](auto tag) {
+  const int64_t length = dx->dim(1), columns = dx->dim(2);
+  visit_float(dx->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    parallel_ranges(dx.dim(0), 1, [&](int64_t begin, int64_t end) {
+    parallel_ranges(dx->dim(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin * length; row < end * length; ++row) {
         const int64_t sample = row / length;
         const A share = kept.data<int32_t>()[row] >= 0
                             ? share_of<A>(kept.data<int32_t>() + sample * length, length)
                             : A(0);
         for (int64_t c = 0; c < columns; ++c)
-          store(dx.data<T>() + row * columns + c,
+          store(dx->data<T>() + row * columns + c,
                 share * load(dy.data<T>() + sample * columns + c));
       }
     });
   });
 }
 
-void swap_leading(Cpu, const Tensor& x, const Tensor& out) {
+void swap_leading(Cpu, const Tensor& x, Out out) {
   const int64_t a = x.dim(0), b = x.dim(1);
   if (x.size() == 0) return;
   const int64_t block = x.bytes() / (a * b);
   const std::byte* in = x.bytes_data();
-  std::byte* to = out.bytes_data();
+  std::byte* to = out->bytes_data();
   parallel_ranges(a * b, std::max<int64_t>(1, 65536 / block), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       std::memcpy(to + (i % b * a + i / b) * block, in + i * block, block);
   });
 }
 
-void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, const Tensor& out, int64_t to) {
+void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
   if (x.size() == 0) return;
   const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1)), step = x.dim(1) * place,
-                out_step = out.dim(1) * place;
+                out_step = out->dim(1) * place;
   const std::byte* in = x.bytes_data() + from * place;
-  std::byte* target = out.bytes_data() + to * place;
+  std::byte* target = out->bytes_data() + to * place;
   for (int64_t row = 0; row < rows; ++row)
     std::memcpy(target + row * out_step, in + row * step, static_cast<size_t>(count * place));
 }

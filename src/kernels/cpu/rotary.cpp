@@ -36,14 +36,14 @@ void turn_row(const T* a, int64_t half, const Accumulator<T>* turn, T* b) {
 }  // namespace
 
 void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& waves, bool inverse,
-            const Tensor& out) {
+            Out out) {
   const Span span("rotary");
   const int64_t heads = x.dim(2), width = x.dim(3);
   const int32_t* position = positions.data<int32_t>();
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = x.data<T>();
-    T* to = out.data<T>();
+    T* to = out->data<T>();
     parallel_ranges(
         x.dim(0) * x.dim(1), row_grain(heads * width), [=, &waves](int64_t begin, int64_t end) {
           auto* turns = scratch<Accumulator<T>>(Scratch::turns, (end - begin) * width);

@@ -149,12 +149,12 @@ int32_t sample_row(std::span<const float> logits, const SampleArguments& c, doub
 }  // namespace
 
 void sample(Cpu, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
-            const Tensor& uniforms, const Tensor& ids) {
+            const Tensor& uniforms, Out ids) {
   const Span span("sample");
   const int64_t columns = logits.dim(1);
   const float* from = logits.data<float>();
   const double* uniform = uniforms.data<double>();
-  int32_t* id = ids.data<int32_t>();
+  int32_t* id = ids->data<int32_t>();
   parallel_ranges(logits.dim(0), 1, [=](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       id[row] = uniform[row] < 0 ? 0

@@ -8,6 +8,12 @@
 
 namespace skein::kernels {
 
+// The sizes of a product of a [rows, depth] and b [depth, columns]; of packed operands depth counts
+// units.
+struct Extent {
+  int64_t rows, columns, depth;
+};
+
 template <class Unit>
 struct Tile {
   using Sum = typename Lanes<Unit>::Sum;
@@ -27,6 +33,13 @@ struct Tile {
 // How packed rows lie: by_row [kRows][kDepthBlock] as depth lies in memory, by_depth
 // [kDepthBlock][kRows].
 enum class Packing { by_row, by_depth };
+
+// Columns of b in panels of kColumns, `panel` units apart.
+template <class Unit>
+struct PackedColumns {
+  const Unit* data;
+  int64_t panel;
+};
 
 // c [kUsed, kColumns] = a · b over `depth` units, or += when load. a: packed rows; b:
 // [depth][kColumns].
@@ -84,25 +97,26 @@ TileFunction<Unit> tile_of(int rows) {
 
 // What AMX should find in the caches after the tile of rows i and columns j: the next panel where
 // each is met once, else a share of the rows that follow.
-inline Ahead ahead_of(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t depth,
-                      const TilePair* left, const TilePair* right, int64_t panel) {
+inline Ahead ahead_of(int64_t i, int64_t j, const Extent& size, const TilePair* left,
+                      const TilePair* right, int64_t panel) {
   using T = Tile<TilePair>;
   constexpr int64_t kLine = 64 / sizeof(TilePair);
-  if (rows <= T::kRows)
-    return {right + panel, j + T::kColumns < columns ? depth * T::kColumns / kLine : 0};
-  if (i + T::kRows >= rows) return {};
-  const int64_t panels = (columns + T::kColumns - 1) / T::kColumns,
+  if (size.rows <= T::kRows)
+    return {right + panel, j + T::kColumns < size.columns ? size.depth * T::kColumns / kLine : 0};
+  if (i + T::kRows >= size.rows) return {};
+  const int64_t panels = (size.columns + T::kColumns - 1) / T::kColumns,
                 share = (T::kRows * T::kDepthBlock / kLine + panels - 1) / panels;
   return {left + T::kRows * T::kDepthBlock + j / T::kColumns * share * kLine, share};
 }
 
-// c [rows, columns] += or = the product of packed rows (in panels of kRows) and packed columns (in
-// panels of kColumns, `panel` units apart); whole panels of c are written when columns is a
-// multiple of kColumns.
+// c [rows, columns], its rows c_row apart, = the product of packed rows (in panels of kRows) and
+// packed columns, or += when load; whole panels of c are written when columns is a multiple of
+// kColumns.
 template <class Unit, Packing kPacking>
-void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a, const Unit* b,
-                     int64_t panel, typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+void multiply_packed(const Extent& size, const Unit* a, const PackedColumns<Unit>& b,
+                     typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
   using T = Tile<Unit>;
+  const int64_t rows = size.rows, columns = size.columns;
   constexpr bool kAmx = std::is_same_v<Unit, TilePair>;
   AmxTile on_amx = nullptr;
   if constexpr (kAmx) on_amx = begin_amx_tiles();
@@ -113,13 +127,13 @@ void multiply_packed(int64_t rows, int64_t columns, int64_t depth, const Unit* a
     const Unit* left = a + i * T::kDepthBlock;
     for (int64_t j = 0; j < columns; j += T::kColumns) {
       typename T::Sum* target = c + i * c_row + j;
-      const Unit* right = b + j / T::kColumns * panel;
+      const Unit* right = b.data + j / T::kColumns * b.panel;
       const auto multiply = [&](typename T::Sum* to, int64_t to_row) {
         if constexpr (kAmx)
-          on_amx(depth, left, right, to, to_row, load,
-                 ahead_of(i, j, rows, columns, depth, left, right, panel));
+          on_amx(size.depth, left, right, to, to_row, load,
+                 ahead_of(i, j, size, left, right, b.panel));
         else
-          tile_of<Unit, kPacking>(used)(depth, left, right, to, to_row, load);
+          tile_of<Unit, kPacking>(used)(size.depth, left, right, to, to_row, load);
       };
       if (whole && j + T::kColumns <= columns) {
         multiply(target, c_row);

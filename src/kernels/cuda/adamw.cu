@@ -8,28 +8,37 @@ namespace {
 
 constexpr int kThreads = 256;
 
+template <class A>
+struct AdamWStep {
+  AdamWFactors<A> factors;
+  double scale;              // of gradients
+  const double* square_sum;  // of them before that, or null
+};
+
 // What gradients are multiplied by, once a block; 0 where the norm is not finite and nothing may
 // change.
 template <class A>
-__device__ A gradient_factor(const AdamWFactors<A>& f, double scale, const double* square_sum) {
+__device__ A gradient_factor(const AdamWStep<A>& step) {
   __shared__ A factor;
   if (threadIdx.x == 0) {
-    factor = f.scale;
-    const double norm = square_sum ? scale * sqrt(*square_sum) : 0;
+    const double clip = step.factors.clip;
+    factor = step.factors.scale;
+    const double norm = step.square_sum ? step.scale * sqrt(*step.square_sum) : 0;
     if (!(norm < INFINITY))
       factor = 0;
-    else if (f.clip > 0 && norm > f.clip)
-      factor = static_cast<A>(scale * (f.clip / (norm + kClipEpsilon)));
+    else if (clip > 0 && norm > clip)
+      factor = static_cast<A>(step.scale * (clip / (norm + kClipEpsilon)));
   }
   __syncthreads();
   return factor;
 }
 
 template <class A, class T>
-__global__ void update(int64_t count, AdamWFactors<A> f, double scale, const double* square_sum,
-                       const A* gradient, A* master, A* m, A* v, T* working) {
+__global__ void update(int64_t count, AdamWStep<A> step, const A* gradient, A* master, A* m, A* v,
+                       T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const A factor = gradient_factor(f, scale, square_sum);
+  const A factor = gradient_factor(step);
+  const AdamWFactors<A>& f = step.factors;
   if (i >= count || factor == A(0)) return;
   const A g = gradient[i] * factor;
   const A first = f.beta1 * m[i] + (A(1) - f.beta1) * g;
@@ -44,11 +53,11 @@ __global__ void update(int64_t count, AdamWFactors<A> f, double scale, const dou
 
 // Four elements a thread, sixteen bytes at a time.
 template <class T>
-__global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale,
-                             const double* square_sum, const Pack<float>* gradient,
+__global__ void update_packs(int64_t packs, AdamWStep<float> step, const Pack<float>* gradient,
                              Pack<float>* master, Pack<float>* m, Pack<float>* v, T* working) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const float factor = gradient_factor(f, scale, square_sum);
+  const float factor = gradient_factor(step);
+  const AdamWFactors<float>& f = step.factors;
   if (i >= packs || factor == 0) return;
   const Pack<float> g = gradient[i];
   Pack<float> first = m[i], second = v[i], value = master[i];
@@ -67,26 +76,25 @@ __global__ void update_packs(int64_t packs, AdamWFactors<float> f, double scale,
 }
 
 template <class A, class T>
-void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient,
-                const Tensor& master, const Tensor& m, const Tensor& v, T* working) {
-  const AdamWFactors<A> factors(arguments);
-  const int64_t count = master.size();
-  const double* square_sum =
-      arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr;
+void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Out& master,
+                const Out& m, const Out& v, T* working) {
+  const int64_t count = master->size();
+  const AdamWStep<A> step{
+      AdamWFactors<A>(arguments), arguments.gradient_scale,
+      arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr};
   if constexpr (std::is_same_v<A, float>) {
-    if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master.bytes_data()) &&
-        aligned(m.bytes_data()) && aligned(v.bytes_data()))
+    if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master->bytes_data()) &&
+        aligned(m->bytes_data()) && aligned(v->bytes_data()))
       return launch("adamw", on, update_packs<T>,
                     dim3(static_cast<unsigned>(pieces_of(count / 4, kThreads))), kThreads, 0,
-                    count / 4, factors, arguments.gradient_scale, square_sum,
-                    reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
-                    reinterpret_cast<Pack<float>*>(master.bytes_data()),
-                    reinterpret_cast<Pack<float>*>(m.bytes_data()),
-                    reinterpret_cast<Pack<float>*>(v.bytes_data()), working);
+                    count / 4, step, reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
+                    reinterpret_cast<Pack<float>*>(master->bytes_data()),
+                    reinterpret_cast<Pack<float>*>(m->bytes_data()),
+                    reinterpret_cast<Pack<float>*>(v->bytes_data()), working);
   }
   launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))),
-         kThreads, 0, count, factors, arguments.gradient_scale, square_sum, gradient.data<A>(),
-         master.data<A>(), m.data<A>(), v.data<A>(), working);
+         kThreads, 0, count, step, gradient.data<A>(), master->data<A>(), m->data<A>(),
+         v->data<A>(), working);
 }
 
 // Eight elements a thread: those of one block of random bits.
@@ -110,24 +118,24 @@ __global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint
 
 }  // namespace
 
-void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values,
-                      const Tensor& rounded) {
+void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, Out rounded) {
   const int64_t blocks = pieces_of(s.first % 8 + values.size(), 8);
   launch("stochastic_round", on, round_at_random,
          dim3(static_cast<unsigned>(pieces_of(blocks, kThreads))), kThreads, 0, values.size(),
          s.first, s.key, s.stream, s.square_sum.defined() ? s.square_sum.data<double>() : nullptr,
-         values.data<float>(), rounded.data<BFloat16>());
+         values.data<float>(), rounded->data<BFloat16>());
 }
 
-void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Tensor& master,
-           const Tensor& m, const Tensor& v, const Tensor& working) {
-  visit_float(master.dtype(), [&](auto tag) {
+void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m,
+           Out v, Out working) {
+  visit_float(master->dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
-    if (!working.defined()) return update_all<A, A>(on, arguments, gradient, master, m, v, nullptr);
-    visit_float(working.dtype(), [&](auto working_tag) {
+    if (!working->defined())
+      return update_all<A, A>(on, arguments, gradient, master, m, v, nullptr);
+    visit_float(working->dtype(), [&](auto working_tag) {
       using T = typename decltype(working_tag)::type;
       if constexpr (std::is_same_v<Accumulator<T>, A>)
-        update_all<A, T>(on, arguments, gradient, master, m, v, working.data<T>());
+        update_all<A, T>(on, arguments, gradient, master, m, v, working->data<T>());
     });
   });
 }

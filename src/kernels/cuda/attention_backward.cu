@@ -177,19 +177,24 @@ __global__ void common_slopes(Attend<T> a, const T* out, const T* dout, float* a
     along[(head.sample * a.heads + head.head) * a.queries + query] = sum;
 }
 
+// What is kept of the queries of a head.
+struct QueryLines {
+  const float *logsumexp, *along;
+};
+
 // Of one pair of a query and a key that see each other, from their score and the slope of their
 // weight: the weight as it met the value, and the slope of the score.
 template <class T>
-__device__ void pair_slopes(const HeadOf<T>& head, const float* logsumexp, const float* along,
-                            int64_t query, int64_t key, bool seen, float& score, float& slope) {
+__device__ void pair_slopes(const HeadOf<T>& head, const QueryLines& lines, int64_t query,
+                            int64_t key, bool seen, float& score, float& slope) {
   if (!seen && !head.sees(query, key)) {
     score = slope = 0;
     return;
   }
-  const float weight = exp2f((score * head.a.scale - logsumexp[query]) * kLog2E),
+  const float weight = exp2f((score * head.a.scale - lines.logsumexp[query]) * kLog2E),
               kept = head.kept(query, key);
   score = weight * kept;
-  slope = weight * (slope * kept - along[query]) * head.a.scale;
+  slope = weight * (slope * kept - lines.along[query]) * head.a.scale;
 }
 
 // A block: 64 queries against tiles of keys.
@@ -199,7 +204,8 @@ __global__ void __launch_bounds__(kMmaThreads)
   constexpr int kPitch = kTilePitch<kWidth>;
   const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows,
-                lines = (head.sample * a.heads + head.head) * a.queries;
+                first_line = (head.sample * a.heads + head.head) * a.queries;
+  const QueryLines lines{s.logsumexp + first_line, along + first_line};
   const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
   T* q = dynamic_shared<T>();
   T *dout = q + kMmaRows * kPitch, *k = dout + kMmaRows * kPitch, *v = k + 2 * kKeys * kPitch;
@@ -227,13 +233,14 @@ __global__ void __launch_bounds__(kMmaThreads)
     for (int t = 0; t < kKeys / 8; ++t)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        pair_slopes(head, s.logsumexp + lines, along + lines, query + first_row + row_of(e),
-                    from + column_of(t, e), whole, scores[t][e], slopes[t][e]);
+        pair_slopes(head, lines, query + first_row + row_of(e), from + column_of(t, e), whole,
+                    scores[t][e], slopes[t][e]);
     multiply_weights<kKeys, kWidth>(sums, slopes, k + buffer * kKeys * kPitch);
     __syncthreads();
   }
   wait_for_copies<0>();
-  store_rows<kWidth>(sums, 1.0f, 1.0f, query + first_row, a.queries, a.width, s.dq, q_at);
+  const float whole_rows[2] = {1, 1};
+  store_rows<kWidth>(sums, whole_rows, query + first_row, a.queries, a.width, s.dq, q_at);
 }
 
 // A block: 64 keys of one key head against tiles of queries of the heads that share it, in order;
@@ -273,7 +280,8 @@ __global__ void __launch_bounds__(kMmaThreads)
     wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
     const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
     const int64_t query = begin + number % tiles * kQueries,
-                  lines = (head.sample * a.heads + head.head) * a.queries;
+                  first_line = (head.sample * a.heads + head.head) * a.queries;
+    const QueryLines lines{s.logsumexp + first_line, along + first_line};
     const T *queries = q + number % 2 * kQueries * kPitch,
             *given = dout + number % 2 * kQueries * kPitch;
     float scores[kQueries / 8][4] = {}, slopes[kQueries / 8][4] = {};
@@ -284,15 +292,16 @@ __global__ void __launch_bounds__(kMmaThreads)
     for (int t = 0; t < kQueries / 8; ++t)
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        pair_slopes(head, s.logsumexp + lines, along + lines, query + column_of(t, e),
-                    from + first_row + row_of(e), whole, scores[t][e], slopes[t][e]);
+        pair_slopes(head, lines, query + column_of(t, e), from + first_row + row_of(e), whole,
+                    scores[t][e], slopes[t][e]);
     multiply_weights<kQueries, kWidth>(value_sums, scores, given);
     multiply_weights<kQueries, kWidth>(key_sums, slopes, queries);
     __syncthreads();
   }
   wait_for_copies<0>();
-  store_rows<kWidth>(key_sums, 1.0f, 1.0f, from + first_row, a.keys, a.width, s.dk, kv_at);
-  store_rows<kWidth>(value_sums, 1.0f, 1.0f, from + first_row, a.keys, a.width, s.dv, kv_at);
+  const float whole_rows[2] = {1, 1};
+  store_rows<kWidth>(key_sums, whole_rows, from + first_row, a.keys, a.width, s.dk, kv_at);
+  store_rows<kWidth>(value_sums, whole_rows, from + first_row, a.keys, a.width, s.dv, kv_at);
 }
 
 // Tiles that leave a lane enough registers.
@@ -343,15 +352,14 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
 
 }  // namespace
 
-void attention_backward(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
-                        const AttentionArguments& arguments, const Tensor& out,
-                        const Tensor& logsumexp, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv) {
+void attention_backward(Cuda on, const Attended& forward, const AttentionArguments& arguments,
+                        const Tensor& dout, Out dq, Out dk, Out dv) {
+  const Tensor &q = forward.q, &k = forward.k;
   visit_attended(q.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    backward<T>(on, make_attend<T>(q, k, v, arguments),
-                {out.data<T>(), dout.data<T>(), logsumexp.data<float>(), dq.data<T>(), dk.data<T>(),
-                 dv.data<T>()},
+    backward<T>(on, make_attend<T>(q, k, forward.v, arguments),
+                {forward.out.data<T>(), dout.data<T>(), forward.logsumexp.data<float>(),
+                 dq->data<T>(), dk->data<T>(), dv->data<T>()},
                 q.dim(0), q.device());
   });
 }

@@ -152,8 +152,7 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
       logsumexp[(head.sample * a.heads + head.head) * a.queries + row] =
           total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
   }
-  store_rows<kWidth>(sums, inverse[0], inverse[1], query + first_row, a.queries, a.width, out,
-                     q_at);
+  store_rows<kWidth>(sums, inverse, query + first_row, a.queries, a.width, out, q_at);
 }
 
 template <class T>
@@ -163,15 +162,14 @@ dim3 grid_of(const Attend<T>& a, int64_t samples, int tile) {
 }
 
 template <class T>
-void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out,
-             const Tensor& logsumexp) {
+void forward(Cuda on, const Attend<T>& a, int64_t samples, const Out& out, const Out& logsumexp) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {
         const size_t shared =
             static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
         launch("attention", on, forward_mma<T, width>, grid_of(a, samples, kMmaRows), kMmaThreads,
-               shared, a, out.data<T>(), logsumexp.data<float>());
+               shared, a, out->data<T>(), logsumexp->data<float>());
       });
   }
   const int pitch = pitch_of(a.width);
@@ -179,13 +177,13 @@ void forward(Cuda on, const Attend<T>& a, int64_t samples, const Tensor& out,
       static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + kQueryTile * kKeyTile) *
       sizeof(float);
   launch("attention", on, forward_tile<T>, grid_of(a, samples, kQueryTile), kAttentionThreads,
-         shared, a, pitch, out.data<T>(), logsumexp.data<float>());
+         shared, a, pitch, out->data<T>(), logsumexp->data<float>());
 }
 
 }  // namespace
 
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, const Tensor& out, const Tensor& logsumexp) {
+               const AttentionArguments& arguments, Out out, Out logsumexp) {
   visit_attended(q.dtype(), [&](auto tag) {
     forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out,
             logsumexp);

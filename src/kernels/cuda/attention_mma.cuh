@@ -65,9 +65,10 @@ __device__ bool all_see(const HeadOf<T>& head, int64_t query, int64_t queries, i
   return key >= head.first(query + queries - 1) && key + keys <= head.last(query);
 }
 
-// sums [16, kWidth] of a warp, each row times its factor, to rows of a head that exist.
+// sums [16, kWidth] of a warp to rows of a head that exist, the upper eight times factors[0], the
+// lower times factors[1].
 template <int kWidth, class T, class At>
-__device__ void store_rows(const float (&sums)[kWidth / 8][4], float upper, float lower,
+__device__ void store_rows(const float (&sums)[kWidth / 8][4], const float (&factors)[2],
                            int64_t first, int64_t count, int64_t width, T* to, const At& at) {
 #pragma unroll
   for (int tile = 0; tile < kWidth / 8; ++tile)
@@ -75,7 +76,7 @@ __device__ void store_rows(const float (&sums)[kWidth / 8][4], float upper, floa
     for (int half = 0; half < 2; ++half) {
       const int64_t row = first + row_of(half * 2), column = column_of(tile, 0);
       if (row >= count || column >= width) continue;
-      const float factor = half ? lower : upper;
+      const float factor = factors[half];
       *reinterpret_cast<uint32_t*>(to + at(row) + column) =
           pair_of<T>(sums[tile][half * 2] * factor, sums[tile][half * 2 + 1] * factor);
     }

@@ -96,19 +96,31 @@ __global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* 
     one(load(gate + i), load(up + i), load(dy + i), dgate + i, dup + i);
 }
 
+// The streams that drop elements with probability threshold / 2^32, and what the others are
+// multiplied by.
+template <class A>
+struct Dropping {
+  uint64_t key;
+  const int64_t* sample_ids;
+  uint32_t threshold;
+  A keep;
+};
+
 template <class T>
-__global__ void drop(int64_t per_sample, int64_t first, uint64_t key, uint32_t threshold,
-                     Accumulator<T> keep, const int64_t* ids, const T* x, T* out) {
+__global__ void drop(int64_t per_sample, int64_t first, Dropping<Accumulator<T>> dropping,
+                     const T* x, T* out) {
   const int64_t sample = blockIdx.y,
                 block = first / 4 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (block * 4 >= first + per_sample) return;
   const DeviceBlock bits =
-      philox_on_device(key, static_cast<uint64_t>(ids[sample]), static_cast<uint64_t>(block));
+      philox_on_device(dropping.key, static_cast<uint64_t>(dropping.sample_ids[sample]),
+                       static_cast<uint64_t>(block));
   for (int w = 0; w < 4; ++w) {
     const int64_t i = block * 4 + w - first;
     if (i < 0 || i >= per_sample) continue;
     const int64_t at = sample * per_sample + i;
-    store(out + at, bits.word[w] < threshold ? Accumulator<T>(0) : load(x + at) * keep);
+    store(out + at,
+          bits.word[w] < dropping.threshold ? Accumulator<T>(0) : load(x + at) * dropping.keep);
   }
 }
 
@@ -116,21 +128,21 @@ dim3 blocks_of(int64_t count) { return dim3(static_cast<unsigned>(pieces_of(coun
 
 }  // namespace
 
-void add(Cuda on, const Tensor& a, const Tensor& b, const Tensor& out) {
+void add(Cuda on, const Tensor& a, const Tensor& b, Out out) {
   visit(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map("add", on, a.size(), Sum{}, out.data<T>(), a.data<T>(), b.data<T>());
+    map("add", on, a.size(), Sum{}, out->data<T>(), a.data<T>(), b.data<T>());
   });
 }
 
-void accumulate(Cuda on, const Tensor& source, const Tensor& target) {
-  SKEIN_CHECK_EQ(source.size(), target.size());
+void accumulate(Cuda on, const Tensor& source, Out target) {
+  SKEIN_CHECK_EQ(source.size(), target->size());
   visit(source, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(target, [&](auto target_tag) {
+    visit(*target, [&](auto target_tag) {
       using U = typename decltype(target_tag)::type;
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
-        map("accumulate", on, source.size(), Sum{}, target.data<U>(), target.data<U>(),
+        map("accumulate", on, source.size(), Sum{}, target->data<U>(), target->data<U>(),
             source.data<T>());
       else
         SKEIN_CHECK(false);
@@ -138,20 +150,20 @@ void accumulate(Cuda on, const Tensor& source, const Tensor& target) {
   });
 }
 
-void scale(Cuda on, const Tensor& x, double factor, const Tensor& out) {
+void scale(Cuda on, const Tensor& x, double factor, Out out) {
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    map("scale", on, x.size(), Scale<A>{static_cast<A>(factor)}, out.data<T>(), x.data<T>());
+    map("scale", on, x.size(), Scale<A>{static_cast<A>(factor)}, out->data<T>(), x.data<T>());
   });
 }
 
-void add_bias(Cuda on, const Tensor& x, const Tensor& bias, const Tensor& out) {
+void add_bias(Cuda on, const Tensor& x, const Tensor& bias, Out out) {
   const auto run = [&](auto* sums, auto* added) {
     using T = std::remove_pointer_t<decltype(sums)>;
     using B = std::remove_pointer_t<decltype(added)>;
     launch("add_bias", on, add_bias_rows<T, B>, blocks_of(x.size()), kThreads, 0, x.size(),
-           bias.size(), x.data<T>(), bias.data<B>(), out.data<T>());
+           bias.size(), x.data<T>(), bias.data<B>(), out->data<T>());
   };
   visit(bias, [&](auto tag) {
     using B = typename decltype(tag)::type;
@@ -163,74 +175,76 @@ void add_bias(Cuda on, const Tensor& x, const Tensor& bias, const Tensor& out) {
   });
 }
 
-void bias_backward(Cuda on, const Tensor& dy, const Tensor& bias_gradient) {
-  const int64_t columns = bias_gradient.size(), rows = dy.size() / columns;
+void bias_backward(Cuda on, const Tensor& dy, Out bias_gradient) {
+  const int64_t columns = bias_gradient->size(), rows = dy.size() / columns;
   visit(dy, [&](auto tag) {
     using T = typename decltype(tag)::type;
     by_width<T>(aligned(dy.bytes_data()) && columns * static_cast<int64_t>(sizeof(T)) % 16 == 0,
                 [&](auto width) {
                   column_sums<1, width>("bias_backward", on, dy.device(), rows, columns,
                                         RowSum<T, width>{dy.data<T>(), columns},
-                                        {bias_gradient.data<Accumulator<T>>()});
+                                        {bias_gradient->data<Accumulator<T>>()});
                 });
   });
 }
 
-void activation(Cuda on, Activation kind, const Tensor& x, const Tensor& out) {
+void activation(Cuda on, Activation kind, const Tensor& x, Out out) {
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map("activation", on, x.size(), Activate<Accumulator<T>>{kind}, out.data<T>(), x.data<T>());
+    map("activation", on, x.size(), Activate<Accumulator<T>>{kind}, out->data<T>(), x.data<T>());
   });
 }
 
-void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy,
-                         const Tensor& dx, const Tensor& bias_gradient) {
+void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
+                         Out bias_gradient) {
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    if (!bias_gradient.defined())
-      return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx.data<T>(),
+    if (!bias_gradient->defined())
+      return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx->data<T>(),
                  x.data<T>(), dy.data<T>());
-    const int64_t columns = bias_gradient.size(), rows = x.size() / columns;
-    by_width<T>(wide_rows(x) && wide_rows(dy) && wide_rows(dx), [&](auto width) {
-      const ActivationRow<T, width> f{{kind}, x.data<T>(), dy.data<T>(), dx.data<T>(), columns};
+    const int64_t columns = bias_gradient->size(), rows = x.size() / columns;
+    by_width<T>(wide_rows(x) && wide_rows(dy) && wide_rows(*dx), [&](auto width) {
+      const ActivationRow<T, width> f{{kind}, x.data<T>(), dy.data<T>(), dx->data<T>(), columns};
       column_sums<1, width>("activation_backward", on, x.device(), rows, columns, f,
-                            {bias_gradient.data<A>()});
+                            {bias_gradient->data<A>()});
     });
   });
 }
 
-void swiglu(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& out) {
+void swiglu(Cuda on, const Tensor& gate, const Tensor& up, Out out) {
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    map("swiglu", on, gate.size(), Swiglu{}, out.data<T>(), gate.data<T>(), up.data<T>());
+    map("swiglu", on, gate.size(), Swiglu{}, out->data<T>(), gate.data<T>(), up.data<T>());
   });
 }
 
-void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy,
-                     const Tensor& dgate, const Tensor& dup) {
+void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
+                     Out dup) {
   visit(gate, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) &&
-                      aligned(dy.bytes_data()) && aligned(dgate.bytes_data()) &&
-                      aligned(dup.bytes_data());
+                      aligned(dy.bytes_data()) && aligned(dgate->bytes_data()) &&
+                      aligned(dup->bytes_data());
     launch("swiglu_backward", on, swiglu_slopes<T>,
            blocks_of(pieces_of(gate.size(), Pack<T>::kSize)), kThreads, 0, gate.size(), wide,
-           gate.data<T>(), up.data<T>(), dy.data<T>(), dgate.data<T>(), dup.data<T>());
+           gate.data<T>(), up.data<T>(), dy.data<T>(), dgate->data<T>(), dup->data<T>());
   });
 }
 
-void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, const Tensor& out) {
+void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
   const int64_t batch = x.dim(0), per_sample = x.size() / batch;
   const int64_t first = mask.first_position * (per_sample / x.dim(1));
   visit(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     dim3 grid = blocks_of(per_sample / 4 + 2);
     grid.y = static_cast<unsigned>(batch);
-    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, mask.key,
-           static_cast<uint32_t>(mask.probability * 4294967296.0),
-           Accumulator<T>(1) / Accumulator<T>(1 - mask.probability),
-           mask.sample_ids.data<int64_t>(), x.data<T>(), out.data<T>());
+    using A = Accumulator<T>;
+    const Dropping<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
+                               static_cast<uint32_t>(mask.probability * 4294967296.0),
+                               A(1) / A(1 - mask.probability)};
+    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, dropping, x.data<T>(),
+           out->data<T>());
   });
 }
 

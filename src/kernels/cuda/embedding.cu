@@ -23,6 +23,14 @@ struct Run {
   int32_t begin, end;
 };
 
+// The places that rows of the table have among the ids, sorted by row.
+struct SortedPlaces {
+  int64_t held;         // rows of the table
+  const int32_t* keys;  // the row of each, `held` where the table has none
+  const int32_t* places;
+  const Run* runs;  // of each row
+};
+
 // Keys are rows of the table; ids without one get the first row that is not there.
 __global__ void find_rows(int64_t count, const int32_t* ids, int64_t first_id, int64_t held,
                           int32_t* keys) {
@@ -65,13 +73,12 @@ __device__ void store_sums(A* to, const A (&sums)[kWidth]) {
 // goes to the table, others to parts. Of the indices that give one quotient by kPiece, at most one
 // begins a piece that is not the first.
 template <int kWidth, class T>
-__global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int32_t* keys,
-                           const int32_t* places, const Run* runs, Accumulator<T>* table,
+__global__ void add_pieces(int64_t columns, SortedPlaces sorted, const T* dy, Accumulator<T>* table,
                            Accumulator<T>* parts) {
   using A = Accumulator<T>;
-  const int64_t i = blockIdx.x, key = keys[i];
-  if (key == held) return;
-  const Run run = runs[key];
+  const int64_t i = blockIdx.x, key = sorted.keys[i];
+  if (key == sorted.held) return;
+  const Run run = sorted.runs[key];
   if ((i - run.begin) % kPiece) return;
   const bool first = i == run.begin;
   const int rows = static_cast<int>(run.end - i < kPiece ? run.end - i : kPiece);
@@ -82,7 +89,7 @@ __global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int
     if (first) load_sums<kWidth>(to + c, sums);
 #pragma unroll 4
     for (int n = 0; n < rows; ++n) {
-      const Some<T, kWidth> slopes = load_some<kWidth>(dy + places[i + n] * columns + c);
+      const Some<T, kWidth> slopes = load_some<kWidth>(dy + sorted.places[i + n] * columns + c);
 #pragma unroll
       for (int k = 0; k < kWidth; ++k) sums[k] += load(&slopes.at[k]);
     }
@@ -92,13 +99,15 @@ __global__ void add_pieces(int64_t columns, int64_t held, const T* dy, const int
 
 // A block looks among kPiece indices for the second piece of a run, and adds it and those after it.
 template <int kWidth, class A>
-__global__ void add_other_pieces(int64_t count, int64_t columns, int64_t held, const int32_t* keys,
-                                 const Run* runs, A* table, const A* parts) {
+__global__ void add_other_pieces(int64_t count, int64_t columns, SortedPlaces sorted, A* table,
+                                 const A* parts) {
+  const int32_t* keys = sorted.keys;
+  const Run* runs = sorted.runs;
   __shared__ int64_t found;
   if (threadIdx.x == 0) found = count;
   __syncthreads();
   const int64_t own = blockIdx.x * kPiece + threadIdx.x;
-  if (threadIdx.x < kPiece && own < count && keys[own] != held &&
+  if (threadIdx.x < kPiece && own < count && keys[own] != sorted.held &&
       own - runs[keys[own]].begin == kPiece)
     found = own;
   __syncthreads();
@@ -140,46 +149,44 @@ Sorted sorted_rows(const char* name, Cuda on, const Tensor& ids, int64_t first_i
 
 }  // namespace
 
-void embedding(Cuda on, const Tensor& table, const Tensor& ids, int64_t first_id,
-               const Tensor& out) {
+void embedding(Cuda on, const Tensor& table, const Tensor& ids, int64_t first_id, Out out) {
   visit_float(table.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch("embedding", on, gather_rows<T>, grid_of(ids.size()), kThreads, 0, table.dim(1),
-           table.dim(0), table.data<T>(), ids.data<int32_t>(), first_id, out.data<T>());
+           table.dim(0), table.data<T>(), ids.data<int32_t>(), first_id, out->data<T>());
   });
 }
 
 void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t first_id,
-                        const Tensor& table_gradient) {
+                        Out table_gradient) {
   constexpr const char* kName = "embedding_backward";
-  const int64_t count = ids.size(), columns = table_gradient.dim(1), held = table_gradient.dim(0);
+  const int64_t count = ids.size(), columns = table_gradient->dim(1), held = table_gradient->dim(0);
   if (count == 0) return;
-  const Sorted sorted = sorted_rows(kName, on, ids, first_id, held);
+  const Sorted rows = sorted_rows(kName, on, ids, first_id, held);
   const Tensor ranges = Tensor::empty({held, 2}, DType::i32, ids.device());
   auto* runs = reinterpret_cast<Run*>(ranges.data<int32_t>());
-  const int32_t* keys = sorted.keys.data<int32_t>();
-  launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held, keys,
-         runs);
+  const SortedPlaces sorted{held, rows.keys.data<int32_t>(), rows.places.data<int32_t>(), runs};
+  launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held,
+         sorted.keys, runs);
   visit_float(dy.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     const Tensor parts =
-        Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient.dtype(), dy.device());
-    by_width<T>(wide_rows(dy) && wide_rows(table_gradient), [&](auto width) {
-      launch(kName, on, add_pieces<width(), T>, grid_of(count), kThreads, 0, columns, held,
-             dy.data<T>(), keys, sorted.places.data<int32_t>(), runs, table_gradient.data<A>(),
-             parts.template data<A>());
+        Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient->dtype(), dy.device());
+    by_width<T>(wide_rows(dy) && wide_rows(*table_gradient), [&](auto width) {
+      launch(kName, on, add_pieces<width(), T>, grid_of(count), kThreads, 0, columns, sorted,
+             dy.data<T>(), table_gradient->data<A>(), parts.template data<A>());
       launch(kName, on, add_other_pieces<width(), A>, grid_of(parts.dim(0)), kThreads, 0, count,
-             columns, held, keys, runs, table_gradient.data<A>(), parts.template data<A>());
+             columns, sorted, table_gradient->data<A>(), parts.template data<A>());
     });
   });
 }
 
-void sinusoid(Cuda on, const Tensor& positions, const Tensor& out) {
-  visit_float(out.dtype(), [&](auto tag) {
+void sinusoid(Cuda on, const Tensor& positions, Out out) {
+  visit_float(out->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out.dim(-1),
-           positions.data<int32_t>(), out.data<T>());
+    launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out->dim(-1),
+           positions.data<int32_t>(), out->data<T>());
   });
 }
 

@@ -170,36 +170,36 @@ bool run(Cuda on, Key key, const Operands& x) {
 
 int64_t depth_granule(Cuda, DType) { return 1; }
 
-void matmul(Cuda on, const Tensor& a, Transpose transpose_a, const Tensor& b, Transpose transpose_b,
-            const Tensor& c, Write write, const Ending& ending, PackedCopies*) {
-  const int64_t depth = a.dim(transpose_a == Transpose::no ? 1 : 0);
-  SKEIN_CHECK_EQ(a.dim(transpose_a == Transpose::no ? 0 : 1), c.dim(0));
-  SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 1 : 0), c.dim(1));
-  SKEIN_CHECK_EQ(b.dim(transpose_b == Transpose::no ? 0 : 1), depth);
-  const bool biased = ending.bias.defined();
+void matmul(Cuda on, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+            Out activated) {
+  const bool transpose_a = arguments.transpose_a, transpose_b = arguments.transpose_b;
+  const int64_t depth = a.dim(transpose_a ? 0 : 1);
+  SKEIN_CHECK_EQ(a.dim(transpose_a ? 1 : 0), c->dim(0));
+  SKEIN_CHECK_EQ(b.dim(transpose_b ? 0 : 1), c->dim(1));
+  SKEIN_CHECK_EQ(b.dim(transpose_b ? 1 : 0), depth);
+  const bool biased = arguments.bias.defined();
   const KernelSpan span(on, "matmul",
-                        2.0 * static_cast<double>(c.size()) * static_cast<double>(depth));
+                        2.0 * static_cast<double>(c->size()) * static_cast<double>(depth));
   Key key{on.index,
-          c.dim(0),
-          c.dim(1),
+          c->dim(0),
+          c->dim(1),
           depth,
-          transpose_a == Transpose::yes,
-          transpose_b == Transpose::yes,
-          write == Write::accumulate,
+          transpose_a,
+          transpose_b,
+          arguments.accumulate,
           a.dtype(),
-          c.dtype(),
+          c->dtype(),
           biased ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT,
           0};
-  const void* bias = biased ? ending.bias.bytes_data() : nullptr;
-  if (ending.activated.defined() && ending.activation == Activation::gelu_tanh &&
-      c.dim(1) % 8 == 0) {
+  const void* bias = biased ? arguments.bias.bytes_data() : nullptr;
+  if (activated->defined() && arguments.activation == Activation::gelu_tanh && c->dim(1) % 8 == 0) {
     Key fused = key;
     fused.epilogue = biased ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
-    if (run(on, fused, {a, b, c, bias, &ending.activated})) return;
+    if (run(on, fused, {a, b, *c, bias, &*activated})) return;
   }
-  if (!run(on, key, {a, b, c, bias}))
+  if (!run(on, key, {a, b, *c, bias}))
     fail("cuBLASLt has no algorithm for a product of {} and {}", a.shape().str(), b.shape().str());
-  if (ending.activated.defined()) activation(on, ending.activation, c, ending.activated);
+  if (activated->defined()) activation(on, arguments.activation, *c, activated);
 }
 
 }  // namespace skein::kernels

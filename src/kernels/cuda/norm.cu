@@ -7,12 +7,24 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// A block a row; what is read again comes from the nearest cache.
+// What every row of a norm meets.
 template <class T>
-__global__ void norm_rows(Norm kind, int64_t columns, bool wide, Accumulator<T> epsilon, const T* x,
-                          const T* branch, T* sum, const T* gain, const T* bias, T* out,
+struct Rows {
+  Norm kind;
+  int64_t columns;
+  bool wide;             // rows are read 16 bytes at a time
+  const T *gain, *bias;  // bias may be null
+  Accumulator<T> epsilon;
+};
+
+// A block a row; what is read again comes from the nearest cache. branch may be null, and sum then.
+template <class T>
+__global__ void norm_rows(Rows<T> each, const T* x, const T* branch, T* sum, T* out,
                           Accumulator<T>* means, Accumulator<T>* rstds) {
   using A = Accumulator<T>;
+  const int64_t columns = each.columns;
+  const bool wide = each.wide;
+  const T *gain = each.gain, *bias = each.bias;
   __shared__ A parts[kWarp];
   const int64_t row = blockIdx.x;
   const T* in = x + row * columns;
@@ -24,14 +36,14 @@ __global__ void norm_rows(Norm kind, int64_t columns, bool wide, Accumulator<T> 
     in = sum + row * columns;
   }
   A mean = 0;
-  if (kind == Norm::layer) {
+  if (each.kind == Norm::layer) {
     A total = 0;
     for_row(in, columns, wide, [&](int64_t, A value) { total += value; });
     mean = block_sum(total, parts) / A(columns);
   }
   A square = 0;
   for_row(in, columns, wide, [&](int64_t, A value) { square += (value - mean) * (value - mean); });
-  const A rstd = A(1) / sqrt(block_sum(square, parts) / A(columns) + epsilon);
+  const A rstd = A(1) / sqrt(block_sum(square, parts) / A(columns) + each.epsilon);
   T* to = out + row * columns;
   if (bias)
     map_row(
@@ -42,19 +54,21 @@ __global__ void norm_rows(Norm kind, int64_t columns, bool wide, Accumulator<T> 
         to, columns, wide, [=](int64_t, A value, A g) { return (value - mean) * rstd * g; }, in,
         gain);
   if (threadIdx.x > 0) return;
-  if (kind == Norm::layer) means[row] = mean;
+  if (each.kind == Norm::layer) means[row] = mean;
   rstds[row] = rstd;
 }
 
 template <class T>
-__global__ void norm_backward_rows(Norm kind, int64_t columns, bool wide, const T* x, const T* gain,
-                                   const Accumulator<T>* means, const Accumulator<T>* rstds,
-                                   const T* dy, const T* more, T* dx) {
+__global__ void norm_backward_rows(Rows<T> each, const T* x, const Accumulator<T>* means,
+                                   const Accumulator<T>* rstds, const T* dy, const T* more, T* dx) {
   using A = Accumulator<T>;
   __shared__ A parts[kWarp];
+  const int64_t columns = each.columns;
+  const bool wide = each.wide;
+  const T* gain = each.gain;
   const int64_t row = blockIdx.x;
   const T *in = x + row * columns, *slope = dy + row * columns;
-  const A mean = kind == Norm::layer ? means[row] : A(0), rstd = rstds[row];
+  const A mean = each.kind == Norm::layer ? means[row] : A(0), rstd = rstds[row];
   A along = 0, level = 0;
   for_rows(
       columns, wide,
@@ -64,7 +78,7 @@ __global__ void norm_backward_rows(Norm kind, int64_t columns, bool wide, const 
       },
       in, slope, gain);
   along = block_sum(along, parts) / A(columns);
-  level = kind == Norm::layer ? block_sum(level, parts) / A(columns) : A(0);
+  level = each.kind == Norm::layer ? block_sum(level, parts) / A(columns) : A(0);
   const auto own = [=](A value, A d, A g) {
     return (d * g - level - (value - mean) * rstd * along) * rstd;
   };
@@ -107,39 +121,43 @@ T* data_or_null(const Tensor& x) {
 
 }  // namespace
 
-void norm(Cuda on, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& bias,
-          double epsilon, const Tensor& out, const Tensor& mean, const Tensor& rstd,
-          const Residual& residual) {
+void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out mean, Out rstd,
+          Out sum) {
+  const Tensor &gain = arguments.gain, &bias = arguments.bias, &branch = arguments.branch;
   const int64_t columns = gain.size(), rows = x.size() / columns;
+  const bool wide = wide_rows(x) && wide_rows(branch) && wide_rows(*sum) && wide_rows(gain) &&
+                    wide_rows(bias) && wide_rows(*out);
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
-    launch("norm", on, norm_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, kind, columns,
-           wide_rows(x) && wide_rows(residual.branch) && wide_rows(residual.sum) &&
-               wide_rows(gain) && wide_rows(bias) && wide_rows(out),
-           A(epsilon), x.data<T>(), data_or_null<T>(residual.branch), data_or_null<T>(residual.sum),
-           gain.data<T>(), data_or_null<T>(bias), out.data<T>(), mean.data<A>(), rstd.data<A>());
+    const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), data_or_null<T>(bias),
+                       A(arguments.epsilon)};
+    launch("norm", on, norm_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, each,
+           x.data<T>(), data_or_null<T>(branch), data_or_null<T>(*sum), out->data<T>(),
+           mean->data<A>(), rstd->data<A>());
   });
 }
 
-void norm_backward(Cuda on, Norm kind, const Tensor& x, const Tensor& gain, const Tensor& mean,
-                   const Tensor& rstd, const Tensor& dy, const Tensor& dx,
-                   const Tensor& gain_gradient, const Tensor& bias_gradient, const Tensor& more) {
+void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Tensor& more, Out dx,
+                   Out gain_gradient, Out bias_gradient) {
+  const Norm kind = normed.kind;
+  const Tensor &x = normed.x, &gain = normed.gain, &mean = normed.mean, &rstd = normed.rstd;
   const int64_t columns = gain.size(), rows = x.size() / columns;
   const bool wide =
-      wide_rows(x) && wide_rows(gain) && wide_rows(dy) && wide_rows(dx) && wide_rows(more);
+      wide_rows(x) && wide_rows(gain) && wide_rows(dy) && wide_rows(*dx) && wide_rows(more);
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
+    const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0)};
     launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads,
-           0, kind, columns, wide, x.data<T>(), gain.data<T>(), mean.data<A>(), rstd.data<A>(),
-           dy.data<T>(), data_or_null<T>(more), dx.data<T>());
+           0, each, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(),
+           data_or_null<T>(more), dx->data<T>());
     by_width<T>(wide, [&](auto width) {
       const GainGradient<T, width> f{x.data<T>(), dy.data<T>(),
                                      kind == Norm::layer ? mean.data<A>() : nullptr, rstd.data<A>(),
                                      columns};
       column_sums<2, width>("norm_backward of gains", on, x.device(), rows, columns, f,
-                            {gain_gradient.data<A>(), data_or_null<A>(bias_gradient)});
+                            {gain_gradient->data<A>(), data_or_null<A>(*bias_gradient)});
     });
   });
 }

@@ -54,7 +54,7 @@ __device__ TokenLoss token_loss(const PolicyTerms& terms, double logp, const flo
   return made;
 }
 
-// PolicyRows as memory; null: not wanted.
+// PolicyOuts as memory; null: not wanted.
 template <class A>
 struct Places {
   A *loss, *approx_kl, *clipped, *ratio, *ratio_off, *bonus, *slopes;
@@ -129,12 +129,13 @@ A* memory_of(const Tensor& x) {
 }  // namespace
 
 void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
-                   const Tensor& known, const Tensor& entropies, const PolicyRows& rows) {
+                   const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
   visit_float(losses.dtype(), [&](auto tag) {
     using A = Accumulator<typename decltype(tag)::type>;
-    const Places<A> to{rows.loss.data<A>(),      rows.approx_kl.data<A>(), rows.clipped.data<A>(),
-                       rows.ratio.data<A>(),     rows.ratio_off.data<A>(), memory_of<A>(rows.bonus),
-                       memory_of<A>(rows.slopes)};
+    const Places<A> to{outs.loss->data<A>(),      outs.approx_kl->data<A>(),
+                       outs.clipped->data<A>(),   outs.ratio->data<A>(),
+                       outs.ratio_off->data<A>(), memory_of<A>(*outs.bonus),
+                       memory_of<A>(*outs.slopes)};
     launch("policy_losses", on, policy_rows<A>, blocks_of(losses.size()), kThreads, 0,
            losses.size(), terms, losses.data<A>(), row_scale.data<A>(), known.data<float>(),
            memory_of<A>(entropies), to);
@@ -142,21 +143,22 @@ void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, cons
 }
 
 void value_losses(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                  const Tensor& losses, const Tensor& clipped) {
+                  Out losses, Out clipped) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using A = Accumulator<T>;
     launch("value_losses", on, value_rows<T>, blocks_of(x.size()), kThreads, 0, x.size(), terms,
-           x.data<T>(), known.data<float>(), losses.data<A>(), clipped.data<A>());
+           x.data<T>(), known.data<float>(), losses->data<A>(), clipped->data<A>());
   });
 }
 
 void value_losses_backward(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
-                           const Tensor& row_scale, const Tensor& dx) {
+                           const Tensor& row_scale, Out dx) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch("value_losses_backward", on, value_slopes<T>, blocks_of(x.size()), kThreads, 0, x.size(),
-           terms, x.data<T>(), known.data<float>(), row_scale.data<Accumulator<T>>(), dx.data<T>());
+           terms, x.data<T>(), known.data<float>(), row_scale.data<Accumulator<T>>(),
+           dx->data<T>());
   });
 }
 

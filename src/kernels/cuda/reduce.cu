@@ -115,65 +115,64 @@ dim3 rows_of_words(int64_t rows, int64_t words) {
 
 }  // namespace
 
-void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, const Tensor& sums) {
+void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, Out sums) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums.size())),
-           kThreads, 0, x.size(), chunk, x.data<T>(), sums.data<double>());
+    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums->size())),
+           kThreads, 0, x.size(), chunk, x.data<T>(), sums->data<double>());
   });
 }
 
-void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, const Tensor& sums) {
-  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums.size())), kThreads, 0,
-         values.data<double>(), ranges.data<int64_t>(), sums.data<double>());
+void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, Out sums) {
+  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums->size())), kThreads, 0,
+         values.data<double>(), ranges.data<int64_t>(), sums->data<double>());
 }
 
-void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, const Tensor& sum) {
+void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, Out sum) {
   launch("ordered_sum", on, sum_in_order, dim3(1), kThreads, 0, order.size(), values.data<double>(),
-         order.data<int64_t>(), sum.data<double>());
+         order.data<int64_t>(), sum->data<double>());
 }
 
-void sample_means(Cuda on, const Tensor& x, const Tensor& kept, const Tensor& out) {
+void sample_means(Cuda on, const Tensor& x, const Tensor& kept, Out out) {
   visit_float(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch("sample_means", on, means_of_samples<T>, samples_by_columns(x), kThreads, 0, x.dim(1),
-           x.dim(2), x.data<T>(), kept.data<int32_t>(), out.data<T>());
+           x.dim(2), x.data<T>(), kept.data<int32_t>(), out->data<T>());
   });
 }
 
-void sample_means_backward(Cuda on, const Tensor& dy, const Tensor& kept, const Tensor& dx) {
-  visit_float(dx.dtype(), [&](auto tag) {
+void sample_means_backward(Cuda on, const Tensor& dy, const Tensor& kept, Out dx) {
+  visit_float(dx->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("sample_means_backward", on, spread_means<T>, samples_by_columns(dx), kThreads, 0,
-           dx.dim(1), dx.dim(2), dy.data<T>(), kept.data<int32_t>(), dx.data<T>());
+    launch("sample_means_backward", on, spread_means<T>, samples_by_columns(*dx), kThreads, 0,
+           dx->dim(1), dx->dim(2), dy.data<T>(), kept.data<int32_t>(), dx->data<T>());
   });
 }
 
-void swap_leading(Cuda on, const Tensor& x, const Tensor& out) {
+void swap_leading(Cuda on, const Tensor& x, Out out) {
   const int64_t a = x.dim(0), b = x.dim(1);
   if (x.size() == 0) return;
   const int64_t block = x.bytes() / (a * b);
-  by_word(block, x.bytes_data(), out.bytes_data(), [&](auto word) {
+  by_word(block, x.bytes_data(), out->bytes_data(), [&](auto word) {
     using Word = decltype(word);
     const auto words = block / static_cast<int64_t>(sizeof(Word));
     launch("swap_leading", on, swap_blocks<Word>, rows_of_words(a * b, words), kThreads, 0, a, b,
            words, reinterpret_cast<const Word*>(x.bytes_data()),
-           reinterpret_cast<Word*>(out.bytes_data()));
+           reinterpret_cast<Word*>(out->bytes_data()));
   });
 }
 
-void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, const Tensor& out,
-                 int64_t to) {
+void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
   if (x.size() == 0) return;
   const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1));
   const std::byte* in = x.bytes_data() + from * place;
-  std::byte* target = out.bytes_data() + to * place;
+  std::byte* target = out->bytes_data() + to * place;
   by_word(place, in, target, [&](auto word) {
     using Word = decltype(word);
     const int64_t of_place = place / static_cast<int64_t>(sizeof(Word));
     launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * of_place), kThreads, 0,
            count * of_place, reinterpret_cast<const Word*>(in), x.dim(1) * of_place,
-           reinterpret_cast<Word*>(target), out.dim(1) * of_place);
+           reinterpret_cast<Word*>(target), out->dim(1) * of_place);
   });
 }
 

@@ -35,7 +35,7 @@ __global__ void turn(int64_t heads, int64_t width, Frequencies frequencies, bool
 }  // namespace
 
 void rotary(Cuda on, const Tensor& x, const Tensor& positions, const RotaryWaves& waves,
-            bool inverse, const Tensor& out) {
+            bool inverse, Out out) {
   const int64_t width = x.dim(3);
   require(width <= kMaxWidth, "rotary positions on a GPU take heads of at most {} numbers, not {}",
           kMaxWidth, width);
@@ -45,7 +45,7 @@ void rotary(Cuda on, const Tensor& x, const Tensor& positions, const RotaryWaves
     using T = typename decltype(tag)::type;
     launch("rotary", on, turn<T>, dim3(static_cast<unsigned>(positions.size())), kThreads, 0,
            x.dim(2), width, frequencies, inverse, positions.data<int32_t>(), x.data<T>(),
-           out.data<T>());
+           out->data<T>());
   });
 }
 

@@ -77,8 +77,8 @@ DpoObjective::Verdict DpoObjective::single_verdict(const Answer* answers) const 
 
 Var DpoObjective::log_losses(const Var& x, const Tensor& row_weights, const Pass& pass) const {
   const Tensor& targets = pass.batch->targets;
-  return ops::linear_cross_entropy(x, predictor_.head().weight(), {}, targets.reshape({-1}),
-                                   row_weights, targets.dim(1), predictor_.vocab_shard(), pass.tp);
+  const ops::VocabHead head{predictor_.head().weight(), {}, predictor_.vocab_shard(), pass.tp};
+  return ops::linear_cross_entropy(x, head, targets.reshape({-1}), row_weights, targets.dim(1));
 }
 
 Tensor DpoObjective::token_losses(const Var& x, const Pass& pass) const {

@@ -115,12 +115,13 @@ std::vector<Term> PolicyObjective::terms(const PolicyRules& rules) {
 }
 
 Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tensor& row_weights,
-                                const ops::RowExtras& extras) const {
+                                const ops::RowExtras& extras, Out entropies) const {
   const Var x = ops::scale(predictor_.rows(output, pass), 1 / rules_.distribution.temperature);
   const WeightMemory ban = ban_of(predictor_, rules_.distribution.banned);
   return ops::linear_cross_entropy(
-      x, predictor_.head().weight(), ban, pass.batch->targets.reshape({-1}), row_weights,
-      pass.batch->targets.dim(1), predictor_.vocab_shard(), pass.tp, extras);
+      x, {predictor_.head().weight(), ban, predictor_.vocab_shard(), pass.tp},
+      pass.batch->targets.reshape({-1}), row_weights, pass.batch->targets.dim(1), extras,
+      entropies);
 }
 
 Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
@@ -129,25 +130,27 @@ Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
   const bool pays = rules_.entropy != 0;
   const Tensor known = known_at(batch, output);
   Parts parts(batch.weights, pass, output);
-  const kernels::PolicyRows rows{parts.blank(), parts.blank(), parts.blank(),
-                                 parts.blank(), parts.blank(), pays ? parts.blank() : Tensor()};
+  const kernels::PolicyOuts outs{Out(parts.blank()), Out(parts.blank()),
+                                 Out(parts.blank()), Out(parts.blank()),
+                                 Out(parts.blank()), pays ? Out(parts.blank()) : Out()};
   ops::RowExtras extras;
-  extras.policy = ops::PolicyLoss{terms_of(rules_, pass.loss_scale), known, rows};
+  extras.policy = ops::PolicyLoss{terms_of(rules_, pass.loss_scale), known, outs};
+  Tensor entropies;
   if (pays) {
-    extras.entropies = parts.blank();
+    entropies = parts.blank();
     extras.entropy_weights =
         row_weights_of(weighed_by_factor(batch), -rules_.entropy * pass.loss_scale, output.value());
   }
-  parts.learn(log_losses(output, pass, parts.places(), extras));
+  parts.learn(log_losses(output, pass, parts.places(), extras, Out(entropies)));
   ops::ValueLosses values;
   if (rules_.shared) {
     values = ops::value_losses(values_->values(output, pass), terms_of(rules_.value), known);
     parts.learn(values.losses);
   }
   // Its gradient went into the logits with the entropies' weights.
-  if (pays) parts.tell(rows.bonus);
-  for (const Tensor& told : {rows.approx_kl, rows.clipped, rows.ratio, rows.ratio_off})
-    parts.tell(told);
+  if (pays) parts.tell(*outs.bonus);
+  for (const Out& told : {outs.approx_kl, outs.clipped, outs.ratio, outs.ratio_off})
+    parts.tell(*told);
   if (rules_.shared) parts.tell(values.clipped);
   return parts.losses();
 }
@@ -155,11 +158,10 @@ Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
 std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   const int64_t rows = batch.weights.size(), numbers = PolicyObjective::numbers(rules_);
-  ops::RowExtras extras;
-  extras.entropies =
+  const Tensor entropies =
       Tensor::empty({rows}, gradient_dtype(output.value().dtype()), output.value().device());
-  const Var logs = log_losses(output, pass, {}, extras);
-  std::vector<Tensor> columns{host_numbers(logs.value()), host_numbers(extras.entropies)};
+  const Var logs = log_losses(output, pass, {}, {}, Out(entropies));
+  std::vector<Tensor> columns{host_numbers(logs.value()), host_numbers(entropies)};
   for (double& one : columns[0].span<double>()) one = -one;
   if (rules_.shared) columns.push_back(host_numbers(values_->values(output, pass).value()));
   const Tensor made = Tensor::empty({batch.size(), batch.weights.dim(1), numbers}, DType::f32);

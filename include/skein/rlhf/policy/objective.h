@@ -57,7 +57,7 @@ class PolicyObjective : public Objective {
 
  private:
   Var log_losses(const Var& output, const Pass& pass, const Tensor& row_weights,
-                 const ops::RowExtras& extras) const;
+                 const ops::RowExtras& extras, Out entropies) const;
 
   const Predictor& predictor_;
   const ValueHead* values_;
