@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the sizes: files within 400 lines (kernels 500), functions within 60 (kernels 150), 90% of them
-within 20. A function is counted from the first line of its head to its closing brace.
+within 20, and none with more than 7 parameters. A function is counted from the first line of its head to
+its closing brace.
 
 usage: check_style.py REPOSITORY"""
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 FILE_LIMIT, KERNEL_FILE_LIMIT = 400, 500
 FUNCTION_LIMIT, KERNEL_FUNCTION_LIMIT = 60, 150
 SHORT, SHORT_SHARE = 20, 0.90
+MOST_PARAMETERS = 7
 
 LITERALS = re.compile(
     r'//(?:\\\n|[^\n])*'
@@ -23,6 +25,9 @@ TYPE_HEAD = re.compile(r"^(?:typedef\s+)?(?:class|struct|union|enum)\b")
 SPACE_HEAD = re.compile(r'^(?:inline\s+)?namespace\b|^extern\s*""?$|^extern$')
 ACCESS = re.compile(r"\b(?:public|private|protected)[ \t]*:(?!:)")
 CONSTRUCTOR_LIST = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")
+OPERATOR = re.compile(r"operator\s*(?:\(\)|[^\s\w(]+)")
+LAMBDA = re.compile(r"\]\s*\(")
+LAMBDA_BODY = re.compile(r"\s*(?:\{|->|mutable\b|noexcept\b|constexpr\b|[A-Z_]+\s*\{)")
 
 
 def blank_literals(text):
@@ -49,7 +54,7 @@ def kind_of(head):
     head = strip_templates(head.strip())
     if TYPE_HEAD.match(head) or SPACE_HEAD.match(head):
         return "space"
-    plain = re.sub(r"operator\s*(?:\(\)|[^\s\w(]+)", "operator", head)
+    plain = OPERATOR.sub("operator", head)
     if CONSTRUCTOR_LIST.search(plain) and re.search(r"\w$", plain):
         return "value"
     if re.search(r"=\s*\[", plain):
@@ -60,29 +65,90 @@ def kind_of(head):
     return "function"
 
 
+def in_brackets(text, begin):
+    """What is between the bracket at `begin` and the one that closes it."""
+    depth = 0
+    for at in range(begin, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth == 0:
+            return text[begin + 1:at]
+    return text[begin + 1:]
+
+
+def listed(parameters):
+    """How many parameters a list has; commas in brackets and in template arguments part none."""
+    depth, commas = 0, 0
+    for at, char in enumerate(parameters):
+        before = parameters[at - 1] if at else " "
+        depth += char in "([{" or (char == "<" and (before.isalnum() or before == "_"))
+        depth -= char in ")]}" or (char == ">" and not before.isspace() and before != "-")
+        commas += char == "," and depth == 0
+    return commas + 1 if parameters.strip() else 0
+
+
+def parameters_of(head):
+    """How many parameters the function has that a head declares; 0 where it declares none."""
+    head = OPERATOR.sub("operator", strip_templates(head.strip()))
+    if TYPE_HEAD.match(head) or SPACE_HEAD.match(head):
+        return 0
+    begun = CONSTRUCTOR_LIST.search(head)
+    head, most, at = head[:begun.start() + 1] if begun else head, 0, 0
+    while at < len(head) and head[at] != "=":
+        if head[at] == "(":
+            inside = in_brackets(head, at)
+            most = max(most, listed(inside))
+            at += len(inside) + 1
+        at += 1
+    return most
+
+
+def crowded(text):
+    """(line, parameters) of every function, declared or defined, and every lambda that has too many."""
+    text = ACCESS.sub("", blank_literals(text))
+    counts = [(line, parameters_of(head)) for line, head in heads(text)]
+    for match in LAMBDA.finditer(text):
+        inside = in_brackets(text, match.end() - 1)
+        if LAMBDA_BODY.match(text, match.end() + len(inside) + 1):
+            counts.append((text.count("\n", 0, match.start()) + 1, listed(inside)))
+    return sorted((line, count) for line, count in counts if count > MOST_PARAMETERS)
+
+
 def functions(text):
     """(first line, last line) of every function with a body; what is inside a function is part of it."""
-    text, found = ACCESS.sub("", blank_literals(text)), []
+    return [(first, last) for first, last, _ in scanned(ACCESS.sub("", blank_literals(text))) if last]
+
+
+def heads(text):
+    """(first line, head) of all that namespaces and types hold, in a text without literals."""
+    return [(first, head) for first, _, head in scanned(text)]
+
+
+def scanned(text):
+    """(first line, last line, head) of every function with a body, and of every declaration, whose last
+    line is None."""
+    found = []
     stack, head_start, parens, line = [], None, 0, 1
     for at, char in enumerate(text):
         if char == "\n":
             line += 1
-        inside = any(kind != "space" for kind, _ in stack)
+        inside = any(kind != "space" for kind, _, _ in stack)
         if char == "{":
             head = "" if head_start is None else text[head_start[0]:at]
             kind = "inner" if inside else "value" if parens else kind_of(head)
-            stack.append((kind, head_start[1] if head_start else line))
+            stack.append((kind, head_start[1] if head_start else line, head))
             if kind == "space":
                 head_start = None
         elif char == "}" and stack:
-            kind, first = stack.pop()
+            kind, first, head = stack.pop()
             if kind == "function":
-                found.append((first, line))
+                found.append((first, line, head))
             if kind in ("function", "space"):
                 head_start = None
         elif not inside:
             parens += (char == "(") - (char == ")")
             if char == ";" and parens == 0:
+                if head_start:
+                    found.append((head_start[1], None, text[head_start[0]:at]))
                 head_start = None
             elif head_start is None and not char.isspace() and char != ";":
                 head_start = (at, line)
@@ -93,10 +159,10 @@ def measure(root):
     for top in ("include/skein", "src", "tools"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh")):
             text = path.read_text()
-            yield path.relative_to(root), len(text.splitlines()), functions(text)
+            yield path.relative_to(root), len(text.splitlines()), functions(text), crowded(text)
 
 
-def file_faults(path, lines, found):
+def file_faults(path, lines, found, too_many):
     kernel = "kernels" in path.parts
     file_limit = KERNEL_FILE_LIMIT if kernel else FILE_LIMIT
     function_limit = KERNEL_FUNCTION_LIMIT if kernel else FUNCTION_LIMIT
@@ -106,13 +172,16 @@ def file_faults(path, lines, found):
         if last - first + 1 > function_limit:
             length = last - first + 1
             yield f"{path}:{first}: a function of {length} lines, above {function_limit}: split it by idea"
+    for line, count in too_many:
+        yield (f"{path}:{line}: a function with {count} parameters, above {MOST_PARAMETERS}: "
+               "put what belongs together into a struct")
 
 
 def main(argv):
     faults, lengths, files = [], [], 0
-    for path, lines, found in measure(Path(argv[1]).resolve()):
+    for path, lines, found, too_many in measure(Path(argv[1]).resolve()):
         files += 1
-        faults += file_faults(path, lines, found)
+        faults += file_faults(path, lines, found, too_many)
         lengths += [last - first + 1 for first, last in found]
     if not lengths:
         faults.append(f"no function found below {argv[1]}")

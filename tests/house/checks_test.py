@@ -127,6 +127,31 @@ class Style(unittest.TestCase):
         self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(150)})[0], 0)
         self.assertEqual(run(check_style, {"src/kernels/cpu/a.cpp": short + self.body(151)})[0], 1)
 
+    def test_counts_parameters(self):
+        def most(head):
+            return check_style.parameters_of(head)
+        self.assertEqual(most("void f()"), 0)
+        self.assertEqual(most("void f(std::map<int, long> a, int (&b)[2], std::function<void(int, int)> c = {1, 2})"), 3)
+        self.assertEqual(most("template <class T, class U> A::A(int x, int y) : a_{x, y, 1}, b_(x, y, 1)"), 2)
+        self.assertEqual(most("bool operator()(int a, int b) const noexcept(noexcept(a))"), 2)
+        self.assertEqual(most("bool operator<(const A& a, const A& b)"), 2)
+        self.assertEqual(most("const int x = f(1, 2, 3)"), 0)
+        self.assertEqual(most("void f(int a, bool b = 1 << 2 > 3, int c = 4)"), 3)
+        self.assertEqual(most("struct alignas(16) A"), 0)
+
+    def test_too_many_parameters(self):
+        def list_of(count):
+            return ", ".join(f"std::pair<int, int> x{i}" for i in range(count))
+        for form in ("void f({});\n", "template <class T>\nvoid f({}) {{\n}}\n", "struct A {{\n  A({});\n}};\n",
+                     "void f() {{\n  g([=]({}) {{ return 1; }});\n}}\n"):
+            code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + form.format(list_of(7))})
+            self.assertEqual(code, 0, output)
+            code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + form.format(list_of(8))})
+            self.assertEqual(code, 1, form)
+            self.assertIn("a function with 8 parameters, above 7", output)
+        calls = "void f() {\n  g(1, 2, 3, 4, 5, 6, 7, 8);\n  h[0](1, 2, 3, 4, 5, 6, 7, 8);\n}\n"
+        self.assertEqual(run(check_style, {"src/nn/a.cpp": calls})[0], 0)
+
     def test_long_file(self):
         self.assertEqual(run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 397})[0], 0)
         code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 398})
