@@ -1,21 +1,48 @@
 #include "skein/ops/attention.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
-// A number for each query and for each key, or none at all.
-void check_segments(const Mask& mask, const Shape& q, const Shape& k) {
-  SKEIN_CHECK_EQ(mask.query_segments.defined(), mask.key_segments.defined());
-  if (!mask.key_segments.defined()) return;
-  SKEIN_CHECK_EQ(mask.query_segments.shape().str(), (Shape{q[0], q[1]}).str());
-  SKEIN_CHECK_EQ(mask.key_segments.shape().str(), (Shape{k[0], k[1]}).str());
+void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                     const AttentionArguments& a) {
+  check_operands("attention",
+                 {{"q", "BTHD", q},
+                  {"k", "BSGD", k},
+                  {"v", "BSGD", v},
+                  optional({"query_segments", "BT", a.mask.query_segments, DType::i32}),
+                  optional({"key_segments", "BS", a.mask.key_segments, DType::i32}),
+                  optional({"first_key", "B", a.mask.first_key, DType::i32})});
+  check(q.dim(2) % k.dim(2) == 0,
+        "attention: the {} heads of q must be a multiple of the {} of k: q {}, k {}", q.dim(2),
+        k.dim(2), q.shape(), k.shape());
+  const bool of_queries = a.mask.query_segments.defined();
+  check(of_queries == a.mask.key_segments.defined(),
+        "attention: {}_segments need {}_segments, which are undefined",
+        of_queries ? "query" : "key", of_queries ? "key" : "query");
+  if (a.dropout <= 0) return;
+  check_operands("attention", {{"q", "BTHD", q}, {"sample_ids", "B", a.sample_ids, DType::i64}});
+  check(a.dropout < 1, "attention: dropout must be below 1, not {}", a.dropout);
+}
+
+// Whether so many values can have the shape, of which one dim may be -1.
+bool holds(const Shape& shape, int64_t values) {
+  int64_t known = 1, open = 0;
+  for (int64_t dim : shape.dims()) {
+    if (dim == -1)
+      ++open;
+    else
+      known *= dim;
+  }
+  return open == 0 ? known == values : open == 1 && (known ? values % known == 0 : values == 0);
 }
 
 }  // namespace
 
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments) {
-  check_segments(arguments.mask, q.shape(), k.shape());
   const Tensor& query = q.value();
+  check_attention(query, k.value(), v.value(), arguments);
   Tensor out = Tensor::empty(query.shape(), query.dtype(), query.device());
   Tensor logsumexp = Tensor::empty({query.dim(0), query.dim(2), query.dim(1)},
                                    gradient_dtype(query.dtype()), query.device());
@@ -37,6 +64,9 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments
 }
 
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
+  check_operands("rotary", {{"x", "BTHD", x.value()}, {"positions", "BT", positions, DType::i32}});
+  check(x.shape()[3] % 2 == 0,
+        "rotary: heads must have an even number of dims to turn in pairs: x {}", x.shape());
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
   on_device(out.device(), [&](auto device) {
     kernels::rotary(device, x.value(), positions, waves, false, Out(out));
@@ -50,6 +80,8 @@ Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
 }
 
 Var reshape(const Var& x, const Shape& shape) {
+  check(holds(shape, x.shape().size()), "reshape: {} does not hold the {} values of x {}", shape,
+        x.shape().size(), x.shape());
   return record(x.value().reshape(shape), {x}, false,
                 [x](const Tensor& dy) { x.add_gradient(dy.reshape(x.shape())); });
 }

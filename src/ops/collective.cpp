@@ -2,6 +2,8 @@
 
 #include "skein/kernels/reduce.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -39,9 +41,25 @@ Tensor own_slice(const Tensor& x, Group& group) {
       .reshape({batch, own, columns});
 }
 
+// Empty where x is not [B,T/t,C].
+Shape gathered_shape(const Shape& x, const Group& group) {
+  return x.rank() == 3 ? Shape{x[0], x[1] * group.size(), x[2]} : Shape();
+}
+
+void check_any(const char* op, const Tensor& x) { check_operands(op, {{"x", "...", x}}); }
+
+void check_sequence(const char* op, const Tensor& x) { check_operands(op, {{"x", "BTC", x}}); }
+
+void check_parts(const char* op, const Tensor& x, const Group& group) {
+  check_sequence(op, x);
+  check(x.dim(1) % group.size() == 0, "{}: {} positions do not divide by {} ranks: x {}", op,
+        x.dim(1), group.size(), x.shape());
+}
+
 }  // namespace
 
 Var copy_to_shards(const Var& x, Group& group) {
+  check_any("copy_to_shards", x.value());
   if (group.size() == 1) return x;
   return record(x.value(), {x}, false, [x, &group](const Tensor& dy) {
     Tensor dx = dy.clone();
@@ -51,6 +69,7 @@ Var copy_to_shards(const Var& x, Group& group) {
 }
 
 Var reduce_from_shards(const Var& x, Group& group) {
+  check_any("reduce_from_shards", x.value());
   if (group.size() == 1) return x;
   Tensor out = x.value().clone();
   group.all_reduce_sum(out).wait();
@@ -58,35 +77,43 @@ Var reduce_from_shards(const Var& x, Group& group) {
 }
 
 Var gather_sequence(const Var& x, Group& group) {
+  check_sequence("gather_sequence", x.value());
   if (group.size() == 1) return x;
   return record(gathered(x.value(), group), {x}, false,
                 [x, &group](const Tensor& dy) { x.add_gradient(reduce_scattered(dy, group)); });
 }
 
 Var gather_sequence_alike(const Var& x, Group& group) {
+  check_sequence("gather_sequence_alike", x.value());
   if (group.size() == 1) return x;
   return record(gathered(x.value(), group), {x}, false,
                 [x, &group](const Tensor& dy) { x.add_gradient(own_slice(dy, group)); });
 }
 
 void gather_again(const Var& made, const Var& x, Group& group) {
+  check(made.shape() == gathered_shape(x.shape(), group),
+        "gather_again: made must be x [B,T/t,C] of {} ranks gathered: x {}, made {}", group.size(),
+        x.shape(), made.shape());
   if (group.size() > 1 && recording())
     made.remake_value([x, &group] { return gathered(x.value(), group); });
 }
 
 Var reduce_scatter_sequence(const Var& x, Group& group) {
+  check_parts("reduce_scatter_sequence", x.value(), group);
   if (group.size() == 1) return x;
   return record(reduce_scattered(x.value(), group), {x}, false,
                 [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
 }
 
 Var slice_sequence(const Var& x, Group& group) {
+  check_parts("slice_sequence", x.value(), group);
   if (group.size() == 1) return x;
   return record(own_slice(x.value(), group), {x}, false,
                 [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
 }
 
 Var once(const Var& x, Group& group) {
+  check_any("once", x.value());
   if (group.size() == 1) return x;
   return record(x.value(), {x}, false, [x, first = group.rank() == 0](const Tensor& dy) {
     x.add_gradient(first ? dy : Tensor::zeros(dy.shape(), dy.dtype(), dy.device()));
@@ -94,6 +121,7 @@ Var once(const Var& x, Group& group) {
 }
 
 Tensor whole_columns(const Tensor& x, Group& group) {
+  check_operands("whole_columns", {{"x", "MN", x}});
   const int64_t shards = group.size(), rows = x.dim(0), part = x.dim(1);
   if (shards == 1) return x;
   const Tensor all = Tensor::empty({shards, rows, part}, x.dtype(), x.device());

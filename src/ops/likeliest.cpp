@@ -4,9 +4,15 @@
 #include <limits>
 #include <vector>
 
+#include "checks.h"
+
 namespace skein::ops {
 
 Tensor likeliest(const Tensor& logits, const VocabShard& shard, Group& group) {
+  check_operands("likeliest", {{"logits", "MV", logits}});
+  check(0 <= shard.valid && shard.valid <= logits.dim(1),
+        "likeliest: shard.valid must be from 0 to the {} columns of logits, not {}", logits.dim(1),
+        shard.valid);
   const Tensor here = logits.to(Device{}).to(DType::f32);
   const int64_t rows = here.dim(0), columns = here.dim(1), ranks = group.size();
   const Tensor best = Tensor::from(std::vector<float>(static_cast<size_t>(rows),

@@ -3,6 +3,8 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/matmul.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -28,7 +30,11 @@ void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x, Out
 }  // namespace
 
 Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional<Activation> f) {
-  SKEIN_CHECK_EQ(x.shape()[-1], weight.value().dim(1));
+  check_operands("linear", {{"x", "...K", x.value()},
+                            {"weight", "NK", weight.value()},
+                            optional({"bias", "N", bias.value()}),
+                            gradient_of("weight's gradient", "NK", weight),
+                            gradient_of("bias's gradient", "N", bias)});
   const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value().dim(0)), x.value().dtype(),
                                    x.value().device());
   const Tensor out = f ? Tensor::empty(sum.shape(), sum.dtype(), sum.device()) : sum;
@@ -62,6 +68,9 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
 }
 
 Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
+  check_operands(
+      "linear_sums",
+      {{"x", "...K", x}, {"weight", "NK", weight.value()}, optional({"bias", "N", bias.value()})});
   const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value().dim(0)),
                                     gradient_dtype(x.dtype()), x.device());
   on_device(sums.device(), [&](auto device) {
@@ -73,6 +82,9 @@ Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
 }
 
 Var add_bias(const Var& x, const Weight& bias) {
+  check_operands("add_bias", {{"x", "...N", x.value()},
+                              {"bias", "N", bias.value()},
+                              gradient_of("bias's gradient", "N", bias)});
   Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
   on_device(out.device(),
             [&](auto device) { kernels::add_bias(device, x.value(), bias.value(), Out(out)); });

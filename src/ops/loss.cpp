@@ -5,6 +5,8 @@
 #include "skein/kernels/matmul.h"
 #include "skein/kernels/policy.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -145,18 +147,67 @@ class Head {
   Tensor logits_;
 };
 
+void check_head(const Tensor& x, const VocabHead& head, const Tensor& targets) {
+  check_operands("linear_cross_entropy", {{"x", "MC", x},
+                                          {"weight", "VC", head.weight.value()},
+                                          optional({"bias", "V", head.bias.value()}),
+                                          {"targets", "M", targets, DType::i32},
+                                          gradient_of("weight's gradient", "VC", head.weight),
+                                          gradient_of("bias's gradient", "V", head.bias)});
+  const int64_t valid = head.shard.valid, held = head.weight.value().dim(0);
+  check(0 <= valid && valid <= held,
+        "linear_cross_entropy: shard.valid must be from 0 to the {} rows of the weight, not {}",
+        held, valid);
+}
+
+void check_known(const char* op, const Tensor& known) {
+  check(known.dim(1) == kernels::known::columns, "{}: known must have {} columns: known {}", op,
+        int{kernels::known::columns}, known.shape());
+}
+
+void check_policy(const Tensor& x, const PolicyLoss& policy, const Tensor& entropies) {
+  const DType sums = gradient_dtype(x.dtype());
+  const kernels::PolicyOuts& outs = policy.outs;
+  check_operands("linear_cross_entropy", {{"x", "MC", x},
+                                          {"known", "ME", policy.known, DType::f32},
+                                          {"loss", "M", *outs.loss, sums},
+                                          {"approx_kl", "M", *outs.approx_kl, sums},
+                                          {"clipped", "M", *outs.clipped, sums},
+                                          {"ratio", "M", *outs.ratio, sums},
+                                          {"ratio_off", "M", *outs.ratio_off, sums},
+                                          optional({"bonus", "M", *outs.bonus, sums})});
+  check_known("linear_cross_entropy", policy.known);
+  check(!outs.bonus->defined() || entropies.defined(),
+        "linear_cross_entropy: a bonus needs entropies, which nobody asks for");
+}
+
+void check_rows(const Tensor& x, const Tensor& row_weights, bool without_weights,
+                const Tensor& entropies, const RowExtras& extras) {
+  const DType sums = gradient_dtype(x.dtype());
+  check_operands("linear_cross_entropy",
+                 {{"x", "MC", x},
+                  {"row_weights", "M", row_weights, sums, without_weights},
+                  optional({"entropies", "M", entropies, sums}),
+                  optional({"entropy_weights", "M", extras.entropy_weights, sums})});
+  check(!extras.entropy_weights.defined() || entropies.defined(),
+        "linear_cross_entropy: entropy_weights need entropies, which nobody asks for");
+  if (extras.policy) check_policy(x, *extras.policy, entropies);
+}
+
 }  // namespace
 
 Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targets,
                          const Tensor& row_weights, int64_t sample_rows, const RowExtras& extras,
                          Out entropies) {
   const Weight &weight = head.weight, &bias = head.bias;
-  SKEIN_CHECK(!extras.entropy_weights.defined() || entropies->defined());
+  const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());
+  check_head(x.value(), head, targets);
+  check_rows(x.value(), row_weights, !gradients && !extras.policy, *entropies, extras);
+  check(sample_rows > 0, "linear_cross_entropy: a sample must have 1 row or more, not {}",
+        sample_rows);
   const int64_t rows = x.shape()[0];
-  SKEIN_CHECK_EQ(x.shape()[1], weight.value().dim(1));
   const Tensor losses =
       Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
-  const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());
   const Tensor dx = gradients && x.needs_gradient()
                         ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device())
                         : Tensor();
@@ -180,20 +231,23 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
   }
   return record(extras.policy ? *extras.policy->outs.loss : losses, {x},
                 weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
-                  SKEIN_CHECK_EQ(given.bytes(), row_weights.bytes());
-                  SKEIN_CHECK(given.device() != Device{} ||
-                              std::memcmp(given.bytes_data(), row_weights.bytes_data(),
-                                          static_cast<size_t>(given.bytes())) == 0);
+                  check(given.device() != Device{} ||
+                            std::memcmp(given.bytes_data(), row_weights.bytes_data(),
+                                        static_cast<size_t>(given.bytes())) == 0,
+                        "linear_cross_entropy: backward was given other row_weights than forward");
                   if (dx.defined()) x.add_gradient(dx);
                 });
 }
 
 Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient) {
+  check_operands("stand_in",
+                 {{"x", "...", x.value()}, {"gradient", "=", gradient}, {"value", "...", value}});
   return record(value, {x}, false, [x, gradient](const Tensor&) { x.add_gradient(gradient); });
 }
 
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   const Tensor& x = logits.value();
+  check_operands("cross_entropy", {{"logits", "MN", x}, {"targets", "M", targets, DType::i32}});
   const int64_t rows = x.dim(0), classes = x.dim(1);
   const auto sums = [&] { return Tensor::empty({rows}, gradient_dtype(x.dtype()), x.device()); };
   const Tensor maximum = sums(), sum_exp = sums(), target = sums(), losses = sums();
@@ -215,6 +269,8 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
 
 ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const Tensor& known) {
   const Tensor& said = x.value();
+  check_operands("value_losses", {{"x", "M", said}, {"known", "ME", known, DType::f32}});
+  check_known("value_losses", known);
   const auto sums = [&] {
     return Tensor::empty(said.shape(), gradient_dtype(said.dtype()), said.device());
   };
@@ -234,6 +290,7 @@ ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const T
 
 Var squared_error(const Var& x, const Tensor& values) {
   const Tensor& given = x.value();
+  check_operands("squared_error", {{"x", "M", given}, {"values", "M", values, DType::f32}});
   const Tensor losses = Tensor::empty(given.shape(), gradient_dtype(given.dtype()), given.device());
   on_device(given.device(),
             [&](auto device) { kernels::squared_errors(device, given, values, Out(losses)); });
@@ -247,6 +304,10 @@ Var squared_error(const Var& x, const Tensor& values) {
 }
 
 Var end_to_end(const std::vector<Var>& parts) {
+  check(!parts.empty(), "end_to_end: there must be 1 part or more");
+  for (const Var& part : parts)
+    check_operands("end_to_end",
+                   {{"the first part", "M", parts.front().value()}, {"a part", "N", part.value()}});
   int64_t size = 0, begin = 0;
   for (const Var& part : parts) size += part.value().size();
   const Tensor out =

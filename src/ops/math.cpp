@@ -1,5 +1,7 @@
 #include "skein/ops/math.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -15,7 +17,7 @@ Var record_sum(const Var& a, const Var& b, const Tensor& out) {
 }  // namespace
 
 Var add(const Var& a, const Var& b) {
-  SKEIN_CHECK_EQ(a.shape().str(), b.shape().str());
+  check_operands("add", {{"a", "...", a.value()}, {"b", "=", b.value()}});
   Tensor out = like(a.value());
   on_device(out.device(),
             [&](auto device) { kernels::add(device, a.value(), b.value(), Out(out)); });
@@ -23,6 +25,7 @@ Var add(const Var& a, const Var& b) {
 }
 
 Var scale(const Var& x, double factor) {
+  check_operands("scale", {{"x", "...", x.value()}});
   if (factor == 1) return x;
   const auto scaled = [factor](const Tensor& from) {
     const Tensor out = Tensor::empty(from.shape(), from.dtype(), from.device());
@@ -34,6 +37,7 @@ Var scale(const Var& x, double factor) {
 }
 
 Var activation(const Var& x, Activation kind) {
+  check_operands("activation", {{"x", "...", x.value()}});
   Tensor out = like(x.value());
   on_device(out.device(),
             [&](auto device) { kernels::activation(device, kind, x.value(), Out(out)); });
@@ -47,6 +51,7 @@ Var activation(const Var& x, Activation kind) {
 }
 
 Var swiglu(const Var& gate, const Var& up) {
+  check_operands("swiglu", {{"gate", "...", gate.value()}, {"up", "=", up.value()}});
   Tensor out = like(gate.value());
   on_device(out.device(),
             [&](auto device) { kernels::swiglu(device, gate.value(), up.value(), Out(out)); });
@@ -62,6 +67,9 @@ Var swiglu(const Var& gate, const Var& up) {
 
 Var dropout(const Var& x, const DropoutMask& mask) {
   if (mask.probability <= 0) return x;
+  check_operands("dropout",
+                 {{"x", "BTC", x.value()}, {"sample_ids", "B", mask.sample_ids, DType::i64}});
+  check(mask.probability < 1, "dropout: the probability must be below 1, not {}", mask.probability);
   Tensor out = like(x.value());
   on_device(out.device(),
             [&](auto device) { kernels::dropout(device, x.value(), mask, Out(out)); });
@@ -103,12 +111,22 @@ Var record_norm(const Var& x, const Tensor& before, const kernels::NormArguments
 }  // namespace
 
 Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon) {
+  check_operands("norm", {{"x", "...C", x.value()},
+                          {"gain", "C", gain.value()},
+                          optional({"bias", "C", bias.value()}),
+                          gradient_of("gain's gradient", "C", gain),
+                          gradient_of("bias's gradient", "C", bias)});
   return record_norm(x, x.value(), {kind, gain.value(), bias.value(), epsilon}, gain, bias);
 }
 
 Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias,
                 double epsilon) {
-  SKEIN_CHECK_EQ(x.shape().str(), branch.shape().str());
+  check_operands("add_norm", {{"x", "...C", x.value()},
+                              {"branch", "=", branch.value()},
+                              {"gain", "C", gain.value()},
+                              optional({"bias", "C", bias.value()}),
+                              gradient_of("gain's gradient", "C", gain),
+                              gradient_of("bias's gradient", "C", bias)});
   const Var sum = record_sum(x, branch, like(x.value()));
   return {sum,
           record_norm(sum, x.value(), {kind, gain.value(), bias.value(), epsilon, branch.value()},

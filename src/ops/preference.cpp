@@ -6,6 +6,8 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -97,7 +99,9 @@ class Sample {
 
 PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
                                const PreferenceLossConfig& config) {
-  SKEIN_CHECK_EQ(known.size(), scores.size() * kKnownColumns);
+  check(known.size() == scores.size() * kKnownColumns,
+        "preference_loss: known must have {} numbers for each of {} scores, not {} in all",
+        kKnownColumns, scores.size(), known.size());
   Sample sample(scores, known, config);
   switch (sample.kind()) {
     case PreferenceKind::none: break;
@@ -109,8 +113,12 @@ PreferenceLoss preference_loss(std::span<const double> scores, std::span<const f
 }
 
 Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLossConfig& config) {
+  check_operands("preference_losses",
+                 {{"scores", "N", scores.value()}, on_host({"known", "BKE", known, DType::f32})});
   const int64_t samples = known.dim(0), answers = known.dim(1);
-  SKEIN_CHECK_EQ(scores.value().size(), samples * answers);
+  check(scores.value().size() == samples * answers && known.dim(2) == kKnownColumns,
+        "preference_losses: known must be [B,K,{}] for B * K scores: scores {}, known {}",
+        kKnownColumns, scores.shape(), known.shape());
   const Tensor here = scores.value().to(Device{}).to(DType::f64),
                slopes = Tensor::empty({samples * answers}, DType::f64),
                losses = Tensor::empty({samples}, DType::f64);

@@ -1,5 +1,7 @@
 #include "skein/ops/recompute.h"
 
+#include "checks.h"
+
 namespace skein::ops {
 namespace {
 
@@ -21,10 +23,13 @@ Var recompute(const std::vector<Var>& inputs,
     const NoGrad no_grad;
     value = function(inputs).value();
   }
+  check_operands("recompute", {{"the function's result", "...", value}});
   return record(value, inputs, true, [inputs, function = std::move(function)](const Tensor& dy) {
     const Grad recorded;
     const std::vector<Var> own = cut_off(inputs);
     const Var again = function(own);
+    check(again.shape() == dy.shape(),
+          "recompute: the function gave {} first and {} when run again", dy.shape(), again.shape());
     if (again.needs_gradient()) backward(again, dy);
     for (size_t i = 0; i < inputs.size(); ++i)
       if (own[i].needs_gradient() && own[i].gradient().defined())

@@ -6,6 +6,8 @@
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 
+#include "checks.h"
+
 // Invariants of the tape.
 //
 // A node is made for each op that is recorded, and its number says when: numbers rise on a thread
@@ -75,6 +77,7 @@ Var Var::leaf(Tensor value) {
 }
 
 const Tensor& Var::value() const {
+  ops::check(defined(), "an undefined Var has no value");
   if (state_->remake && !state_->value.defined()) state_->value = state_->remake();
   return state_->value;
 }
@@ -90,7 +93,9 @@ void Var::on_backward(std::function<void()> reached) const {
 
 void Var::add_gradient(const Tensor& gradient) const {
   if (!needs_gradient()) return;
-  SKEIN_CHECK_EQ(gradient.size(), shape().size());
+  ops::check(gradient.size() == shape().size() && gradient.dtype() == state_->value.dtype(),
+             "add_gradient: a gradient of {} {} was added to a value of {} {}",
+             name_of(gradient.dtype()), gradient.shape(), name_of(state_->value.dtype()), shape());
   if (!state_->gradient.defined()) {
     state_->gradient = gradient;
     return;
@@ -113,13 +118,21 @@ Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,
 }
 
 void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradients) {
-  SKEIN_CHECK_EQ(outputs.size(), gradients.size());
+  ops::check(outputs.size() == gradients.size(),
+             "backward: {} outputs must have a gradient each, not {} in all", outputs.size(),
+             gradients.size());
   std::vector<std::shared_ptr<Var::State>> made;
   std::unordered_set<const Var::State*> seen;
   std::vector<std::shared_ptr<Var::State>> open;
-  for (const Var& output : outputs)
-    if (output.needs_gradient()) open.push_back(output.state_);
-  SKEIN_CHECK(!open.empty());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].needs_gradient()) continue;
+    ops::check(gradients[i].shape() == outputs[i].shape(),
+               "backward: the gradient must have the shape {} of the output, not {}",
+               outputs[i].shape(), gradients[i].shape());
+    open.push_back(outputs[i].state_);
+  }
+  ops::check(!open.empty(),
+             "backward: nothing behind the output wants a gradient, or it was made under NoGrad");
   while (!open.empty()) {
     auto state = std::move(open.back());
     open.pop_back();

@@ -136,24 +136,6 @@ TEST(Gradient, AttentionOverAnotherSequence) {
   }
 }
 
-TEST(AttentionOp, WantsSegmentsOfQueriesAndKeysOrNone) {
-  const Var q(test::random_tensor({1, 2, 1, 3}, 1)), k(test::random_tensor({1, 4, 1, 3}, 2));
-  ops::AttentionArguments arguments;
-  const auto refused = [&](const std::string& text) {
-    try {
-      ops::attention(q, k, k, arguments);
-      ADD_FAILURE() << "nothing was refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::internal);
-      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
-  };
-  arguments.mask.query_segments = ids({0, 0}, {1, 2});
-  refused("true against false");
-  arguments.mask.key_segments = ids({0, 0}, {1, 2});
-  refused("[1,2] against [1,4]");
-}
-
 TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
   ops::AttentionArguments arguments;
   arguments.scale = 0.5;

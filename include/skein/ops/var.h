@@ -8,7 +8,9 @@
 //   x.gradient();
 //
 // Strict: no op changes a recorded tensor, there are no second derivatives, and a graph runs
-// backward once.
+// backward once. Operands that do not fit an op are refused before it runs: Error(internal), whose
+// text names the op, both values and all operands. All but those said to be on the host are on one
+// device.
 #pragma once
 
 #include <functional>
@@ -43,6 +45,8 @@ class Weight {
   // Undefined where there is none.
   const Tensor& value() const { return memory_ ? memory_->value : none(); }
   const Tensor& gradient() const;
+  // Before backward: undefined too where the owner has yet to make it.
+  const Tensor& gradient_at_hand() const { return learns() ? memory_->gradient : none(); }
   kernels::PackedCopies* packed() const { return memory_ ? memory_->packed.get() : nullptr; }
 
  private:

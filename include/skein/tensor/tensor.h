@@ -39,6 +39,18 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
+}  // namespace skein
+
+template <>
+struct fmt::formatter<skein::Shape> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const skein::Shape& shape, Context& context) const {
+    return fmt::formatter<std::string_view>::format(shape.str(), context);
+  }
+};
+
+namespace skein {
+
 class Tensor {
  public:
   Tensor() = default;  // no data; `defined()` is false

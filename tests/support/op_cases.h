@@ -1,0 +1,255 @@
+// A call of every op that is right, with the forms of its operands, for tests that spoil one of
+// them at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+#include "skein/ops/linear.h"
+#include "skein/ops/loss.h"
+#include "skein/ops/preference.h"
+
+#include "support/gradient_check.h"
+
+namespace skein::test {
+
+struct CaseOperand {
+  std::string name, form;  // as the op's error tells them
+  Tensor tensor;
+  bool alike = true;  // of one float type with the others of which this is true; else of its own
+  bool may_be_undefined = false;
+  bool on_host = false;    // whatever the device
+  bool any_shape = false;  // even where others have the shape of the first
+};
+
+struct OpCase {
+  std::string op;
+  std::vector<CaseOperand> operands;
+  std::function<void(const std::vector<Tensor>& operands)> call;
+  std::string free = {};  // letters of sizes that may change in one operand alone
+};
+
+inline CaseOperand numbers(const char* name, const char* form, const Shape& shape) {
+  return {name, form, random_tensor(shape, 1, DType::f32)};
+}
+inline CaseOperand sums(const char* name, const char* form, const Shape& shape) {
+  return {name, form, random_tensor(shape, 1, DType::f32), false};
+}
+inline CaseOperand gradient(const char* name, const char* form, const Shape& shape) {
+  return {name, form, Tensor::zeros(shape, DType::f32), false, true};
+}
+inline CaseOperand ids(const char* name, const char* form, const Shape& shape,
+                       DType dtype = DType::i32) {
+  return {name, form, Tensor::zeros(shape, dtype), false};
+}
+inline CaseOperand optional(CaseOperand operand) {
+  operand.may_be_undefined = true;
+  return operand;
+}
+inline CaseOperand on_host(CaseOperand operand) {
+  operand.on_host = true;
+  return operand;
+}
+
+inline CaseOperand any_shape(CaseOperand operand) {
+  operand.any_shape = true;
+  return operand;
+}
+
+// It learns where there is a gradient.
+inline WeightMemory weight_of(const Tensor& value, const Tensor& gradient = {}) {
+  return {value, gradient, nullptr, gradient.defined()};
+}
+
+inline std::vector<OpCase> elementwise_cases() {
+  const CaseOperand x = numbers("x", "...", {2, 3}), gain = numbers("gain", "C", {3}),
+                    bias = optional(numbers("bias", "C", {3})),
+                    dgain = gradient("gain's gradient", "C", {3}),
+                    dbias = gradient("bias's gradient", "C", {3});
+  return {
+      {"add",
+       {numbers("a", "...", {2, 3}), numbers("b", "=", {2, 3})},
+       [](const auto& in) { ops::add(Var(in[0]), Var(in[1])); }},
+      {"scale", {x}, [](const auto& in) { ops::scale(Var(in[0]), 2); }},
+      {"activation",
+       {x},
+       [](const auto& in) { ops::activation(Var(in[0]), ops::Activation::relu); }},
+      {"swiglu",
+       {numbers("gate", "...", {2, 3}), numbers("up", "=", {2, 3})},
+       [](const auto& in) { ops::swiglu(Var(in[0]), Var(in[1])); }},
+      {"dropout",
+       {numbers("x", "BTC", {2, 3, 4}), ids("sample_ids", "B", {2}, DType::i64)},
+       [](const auto& in) {
+         ops::dropout(Var(in[0]), {0.5, 1, in[1]});
+       },
+       "TC"},
+      {"norm",
+       {numbers("x", "...C", {2, 3}), gain, bias, dgain, dbias},
+       [](const auto& in) {
+         const WeightMemory gain_held = weight_of(in[1], in[3]),
+                            bias_held = weight_of(in[2], in[4]);
+         ops::norm(Var(in[0]), ops::Norm::layer, gain_held, bias_held, 1e-5);
+       }},
+      {"add_norm",
+       {numbers("x", "...C", {2, 3}), numbers("branch", "=", {2, 3}), gain, bias, dgain, dbias},
+       [](const auto& in) {
+         const WeightMemory gain_held = weight_of(in[2], in[4]),
+                            bias_held = weight_of(in[3], in[5]);
+         ops::add_norm(Var(in[0]), Var(in[1]), ops::Norm::layer, gain_held, bias_held, 1e-5);
+       }},
+  };
+}
+
+inline std::vector<OpCase> product_cases() {
+  const CaseOperand x = numbers("x", "...K", {2, 4}), weight = numbers("weight", "NK", {3, 4}),
+                    bias = numbers("bias", "N", {3}), dbias = gradient("bias's gradient", "N", {3});
+  return {
+      {"linear",
+       {x, weight, optional(bias), gradient("weight's gradient", "NK", {3, 4}), dbias},
+       [](const auto& in) {
+         const WeightMemory weight_held = weight_of(in[1], in[3]),
+                            bias_held = weight_of(in[2], in[4]);
+         ops::linear(Var(in[0]), weight_held, bias_held);
+       }},
+      {"linear_sums",
+       {x, weight, optional(bias)},
+       [](const auto& in) {
+         const WeightMemory weight_held = weight_of(in[1]), bias_held = weight_of(in[2]);
+         ops::linear_sums(in[0], weight_held, bias_held);
+       }},
+      {"add_bias",
+       {numbers("x", "...N", {2, 3}), bias, dbias},
+       [](const auto& in) {
+         const WeightMemory bias_held = weight_of(in[1], in[2]);
+         ops::add_bias(Var(in[0]), bias_held);
+       }},
+      {"embedding",
+       {numbers("table", "VC", {5, 4}), ids("ids", "BT", {2, 3}),
+        gradient("table's gradient", "VC", {5, 4})},
+       [](const auto& in) {
+         const WeightMemory table_held = weight_of(in[0], in[2]);
+         ops::embedding(in[1], table_held, 0);
+       },
+       "BT"},
+      {"take_places",
+       {numbers("x", "BTC", {2, 3, 4}), optional(ids("places", "BP", {2, 2})),
+        ids("place_rows", "M", {4}), ids("row_places", "N", {6})},
+       [](const auto& in) {
+         Batch batch;
+         batch.tokens = Tensor::zeros({2, 3}, DType::i32);
+         batch.places = in[1], batch.place_rows = in[2], batch.row_places = in[3];
+         ops::take_places(Var(in[0]), batch);
+       },
+       "C"},
+      {"last_position",
+       {numbers("x", "BTC", {2, 3, 4})},
+       [](const auto& in) { ops::last_position(in[0]); },
+       "BTC"},
+      {"sample_means",
+       {numbers("x", "BTC", {2, 3, 4}), optional(ids("segments", "BT", {2, 3}))},
+       [](const auto& in) { ops::sample_means(Var(in[0]), in[1]); },
+       "C"},
+      {"attention",
+       {numbers("q", "BTHD", {2, 3, 4, 2}), numbers("k", "BSGD", {2, 5, 2, 2}),
+        numbers("v", "BSGD", {2, 5, 2, 2}), ids("query_segments", "BT", {2, 3}),
+        ids("key_segments", "BS", {2, 5}), optional(ids("first_key", "B", {2})),
+        ids("sample_ids", "B", {2}, DType::i64)},
+       [](const auto& in) {
+         ops::AttentionArguments arguments;
+         arguments.mask.query_segments = in[3], arguments.mask.key_segments = in[4];
+         arguments.mask.first_key = in[5], arguments.sample_ids = in[6];
+         arguments.dropout = 0.5;
+         ops::attention(Var(in[0]), Var(in[1]), Var(in[2]), arguments);
+       }},
+      {"rotary",
+       {numbers("x", "BTHD", {2, 3, 2, 4}), ids("positions", "BT", {2, 3})},
+       [](const auto& in) { ops::rotary(Var(in[0]), in[1], {}); },
+       "H"},
+  };
+}
+
+inline std::vector<OpCase> loss_cases() {
+  const CaseOperand x = numbers("x", "...", {3});
+  const auto row = [](const char* name) { return sums(name, "M", {3}); };
+  const auto known = [] { return sums("known", "ME", {3, kernels::known::columns}); };
+  return {
+      {"linear_cross_entropy",
+       {numbers("x", "MC", {3, 4}), numbers("weight", "VC", {5, 4}),
+        optional(numbers("bias", "V", {5})), ids("targets", "M", {3}),
+        gradient("weight's gradient", "VC", {5, 4}), gradient("bias's gradient", "V", {5}),
+        sums("row_weights", "M", {3}), sums("entropies", "M", {3}),
+        optional(sums("entropy_weights", "M", {3}))},
+       [](const auto& in) {
+         const WeightMemory weight = weight_of(in[1], in[4]), bias = weight_of(in[2], in[5]);
+         ops::RowExtras extras;
+         extras.entropy_weights = in[8];
+         ops::linear_cross_entropy(Var(in[0]), {weight, bias, {0, 3}}, in[3], in[6], 3, extras,
+                                   Out(in[7]));
+       }},
+      {"linear_cross_entropy",
+       {numbers("x", "MC", {3, 4}), numbers("weight", "VC", {5, 4}), ids("targets", "M", {3}),
+        row("row_weights"), row("entropies"), known(), row("loss"), row("approx_kl"),
+        row("clipped"), row("ratio"), row("ratio_off"), optional(row("bonus"))},
+       [](const auto& in) {
+         const WeightMemory weight = weight_of(in[1]);
+         ops::RowExtras extras;
+         extras.policy = ops::PolicyLoss{
+             {}, in[5], {Out(in[6]), Out(in[7]), Out(in[8]), Out(in[9]), Out(in[10]), Out(in[11])}};
+         ops::linear_cross_entropy(Var(in[0]), {weight, {}, {0, 3}}, in[2], in[3], 3, extras,
+                                   Out(in[4]));
+       },
+       "V"},
+      {"stand_in",
+       {x, numbers("gradient", "=", {3}), any_shape(numbers("value", "...", {1}))},
+       [](const auto& in) { ops::stand_in(Var(in[0]), in[2], in[1]); }},
+      {"cross_entropy",
+       {numbers("logits", "MN", {3, 4}), ids("targets", "M", {3})},
+       [](const auto& in) { ops::cross_entropy(Var(in[0]), in[1]); },
+       "N"},
+      {"squared_error",
+       {numbers("x", "M", {3}), sums("values", "M", {3})},
+       [](const auto& in) { ops::squared_error(Var(in[0]), in[1]); }},
+      {"value_losses",
+       {numbers("x", "M", {3}), known()},
+       [](const auto& in) { ops::value_losses(Var(in[0]), {}, in[1]); }},
+      {"end_to_end",
+       {numbers("the first part", "M", {3}), numbers("a part", "N", {2})},
+       [](const auto& in) {
+         ops::end_to_end({Var(in[0]), Var(in[1])});
+       },
+       "MN"},
+      {"preference_losses",
+       {numbers("scores", "N", {6}),
+        on_host({"known", "BKE", Tensor::zeros({2, 3, kKnownColumns}, DType::f32), false})},
+       [](const auto& in) { ops::preference_losses(Var(in[0]), in[1], {}); }},
+  };
+}
+
+inline std::vector<OpCase> op_cases() {
+  std::vector<OpCase> all;
+  for (const auto& some : {elementwise_cases(), product_cases(), loss_cases()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+inline std::vector<Tensor> tensors_of(const OpCase& one) {
+  std::vector<Tensor> made;
+  for (const CaseOperand& operand : one.operands) made.push_back(operand.tensor);
+  return made;
+}
+
+// What the call is refused with, as an internal error; empty where it is not.
+inline std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::internal) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace skein::test
