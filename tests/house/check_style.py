@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the sizes: files within 400 lines (kernels 500), functions within 60 (kernels 150), 90% of them
 within 20, and none with more than 7 parameters. A function is counted from the first line of its head to
-its closing brace.
+its closing brace. Kernels mark what they write: their last parameters, one at least, are of type Out, or
+of a struct of them, whose name ends in Outs.
 
 usage: check_style.py REPOSITORY"""
 import re
@@ -26,6 +27,8 @@ SPACE_HEAD = re.compile(r'^(?:inline\s+)?namespace\b|^extern\s*""?$|^extern$')
 ACCESS = re.compile(r"\b(?:public|private|protected)[ \t]*:(?!:)")
 CONSTRUCTOR_LIST = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")
 OPERATOR = re.compile(r"operator\s*(?:\(\)|[^\s\w(]+)")
+KERNEL = re.compile(r"void\s+\w+\((?=Cpu\b|Cuda\b)")
+OUTPUT = re.compile(r"Out |const \w+Outs& ")
 LAMBDA = re.compile(r"\]\s*\(")
 LAMBDA_BODY = re.compile(r"\s*(?:\{|->|mutable\b|noexcept\b|constexpr\b|[A-Z_]+\s*\{)")
 
@@ -76,14 +79,17 @@ def in_brackets(text, begin):
 
 
 def listed(parameters):
-    """How many parameters a list has; commas in brackets and in template arguments part none."""
-    depth, commas = 0, 0
+    """The parameters of a list; commas in brackets and in template arguments part none."""
+    depth, parts = 0, [""]
     for at, char in enumerate(parameters):
         before = parameters[at - 1] if at else " "
         depth += char in "([{" or (char == "<" and (before.isalnum() or before == "_"))
         depth -= char in ")]}" or (char == ">" and not before.isspace() and before != "-")
-        commas += char == "," and depth == 0
-    return commas + 1 if parameters.strip() else 0
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts] if parameters.strip() else []
 
 
 def parameters_of(head):
@@ -96,7 +102,7 @@ def parameters_of(head):
     while at < len(head) and head[at] != "=":
         if head[at] == "(":
             inside = in_brackets(head, at)
-            most = max(most, listed(inside))
+            most = max(most, len(listed(inside)))
             at += len(inside) + 1
         at += 1
     return most
@@ -109,8 +115,17 @@ def crowded(text):
     for match in LAMBDA.finditer(text):
         inside = in_brackets(text, match.end() - 1)
         if LAMBDA_BODY.match(text, match.end() + len(inside) + 1):
-            counts.append((text.count("\n", 0, match.start()) + 1, listed(inside)))
+            counts.append((text.count("\n", 0, match.start()) + 1, len(listed(inside))))
     return sorted((line, count) for line, count in counts if count > MOST_PARAMETERS)
+
+
+def unmarked(text):
+    """Lines of the kernels in a header whose outputs are not their last parameters, of type Out."""
+    text = blank_literals(text)
+    for match in KERNEL.finditer(text):
+        marks = [OUTPUT.match(part) is not None for part in listed(in_brackets(text, match.end() - 1))]
+        if not marks[-1] or marks != sorted(marks):
+            yield text.count("\n", 0, match.start()) + 1
 
 
 def functions(text):
@@ -159,11 +174,11 @@ def measure(root):
     for top in ("include/skein", "src", "tools"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh")):
             text = path.read_text()
-            yield path.relative_to(root), len(text.splitlines()), functions(text), crowded(text)
+            yield path.relative_to(root), text, functions(text)
 
 
-def file_faults(path, lines, found, too_many):
-    kernel = "kernels" in path.parts
+def file_faults(path, text, found):
+    kernel, lines = "kernels" in path.parts, len(text.splitlines())
     file_limit = KERNEL_FILE_LIMIT if kernel else FILE_LIMIT
     function_limit = KERNEL_FUNCTION_LIMIT if kernel else FUNCTION_LIMIT
     if lines > file_limit:
@@ -172,16 +187,18 @@ def file_faults(path, lines, found, too_many):
         if last - first + 1 > function_limit:
             length = last - first + 1
             yield f"{path}:{first}: a function of {length} lines, above {function_limit}: split it by idea"
-    for line, count in too_many:
+    for line, count in crowded(text):
         yield (f"{path}:{line}: a function with {count} parameters, above {MOST_PARAMETERS}: "
                "put what belongs together into a struct")
+    for line in unmarked(text) if path.parts[:3] == ("include", "skein", "kernels") else ():
+        yield f"{path}:{line}: a kernel whose outputs are not its last parameters, of type Out"
 
 
 def main(argv):
     faults, lengths, files = [], [], 0
-    for path, lines, found, too_many in measure(Path(argv[1]).resolve()):
+    for path, text, found in measure(Path(argv[1]).resolve()):
         files += 1
-        faults += file_faults(path, lines, found, too_many)
+        faults += file_faults(path, text, found)
         lengths += [last - first + 1 for first, last in found]
     if not lengths:
         faults.append(f"no function found below {argv[1]}")

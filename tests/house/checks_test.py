@@ -152,6 +152,16 @@ class Style(unittest.TestCase):
         calls = "void f() {\n  g(1, 2, 3, 4, 5, 6, 7, 8);\n  h[0](1, 2, 3, 4, 5, 6, 7, 8);\n}\n"
         self.assertEqual(run(check_style, {"src/nn/a.cpp": calls})[0], 0)
 
+    def test_outputs_of_kernels(self):
+        good = "void add(Cpu, const Tensor& a, Out b = {});\nvoid add(Cuda on, Out a,\n         Out b);\nvoid some(Cpu, int a, const SomeOuts& b);\ndouble sum(Cpu, int a);\n"
+        path = "include/skein/kernels/a.h"
+        self.assertEqual(run(check_style, {"src/nn/a.cpp": FUNCTION, path: good})[0], 0)
+        for bad in ("void add(Cpu, const Tensor& a, const Tensor& out);\n", "void add(Cuda, Out a, int64_t to);\n",
+                    "void add(Cpu);\n"):
+            code, output = run(check_style, {"src/nn/a.cpp": FUNCTION, path: good + bad})
+            self.assertEqual(code, 1, bad)
+            self.assertIn("a.h:6: a kernel whose outputs are not its last parameters", output)
+
     def test_long_file(self):
         self.assertEqual(run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 397})[0], 0)
         code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 398})

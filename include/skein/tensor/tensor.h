@@ -118,6 +118,8 @@ class Tensor {
 //   void add(Cpu, const Tensor& a, const Tensor& b, Out sum);
 //   kernels::add(device, a, b, Out(sum));
 //
+// Many that belong together are a struct of Outs, such as kernels::PolicyOuts.
+//
 // What was there is overwritten, unless the function says that it is added to. Undefined, where
 // the function allows it: nobody wants that output.
 class Out {
