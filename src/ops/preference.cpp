@@ -101,7 +101,7 @@ PreferenceLoss preference_loss(std::span<const double> scores, std::span<const f
                                const PreferenceLossConfig& config) {
   check(known.size() == scores.size() * kKnownColumns,
         "preference_loss: known must have {} numbers for each of {} scores, not {} in all",
-        kKnownColumns, scores.size(), known.size());
+        int{kKnownColumns}, scores.size(), known.size());
   Sample sample(scores, known, config);
   switch (sample.kind()) {
     case PreferenceKind::none: break;
@@ -118,7 +118,7 @@ Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLo
   const int64_t samples = known.dim(0), answers = known.dim(1);
   check(scores.value().size() == samples * answers && known.dim(2) == kKnownColumns,
         "preference_losses: known must be [B,K,{}] for B * K scores: scores {}, known {}",
-        kKnownColumns, scores.shape(), known.shape());
+        int{kKnownColumns}, scores.shape(), known.shape());
   const Tensor here = scores.value().to(Device{}).to(DType::f64),
                slopes = Tensor::empty({samples * answers}, DType::f64),
                losses = Tensor::empty({samples}, DType::f64);
