@@ -175,6 +175,14 @@ TEST_P(OnCuda, Norms) {
           (Tensors{like(x), sums}), tolerance(),
           kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
                                  Out(out[0]), Out(out[1]), Out()));
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{like(x), sums}), tolerance(),
+          kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
+                                 Out(out[0]), Out(), Out(out[1])));
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{like(x)}, tolerance(),
+          kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
+                                 Out(out[0]), Out(), Out()));
     }
 }
 

@@ -120,6 +120,32 @@ TEST(WeightMemory, ThatIsFrozenGetsNoGradient) {
   EXPECT_EQ(bytes_of(frozen.gradient), std::vector<std::byte>(5 * 4 * sizeof(float)));
 }
 
+// A norm whose gain and bias learn or do not: gradients of x, gain and bias.
+Found gradients_of_norm(bool gain_learns, bool bias_learns) {
+  const Shape shape{6};
+  const auto made = [&](uint64_t seed, bool learns) {
+    return WeightMemory{random_tensor(shape, seed, DType::f32),
+                        learns ? Tensor::zeros(shape, DType::f32) : Tensor(), nullptr, learns};
+  };
+  const WeightMemory gain = made(1, gain_learns), bias = made(2, bias_learns);
+  const Var x = Var::leaf(random_tensor({2, 3, 6}, 3, DType::f32)),
+            y = ops::norm(x, ops::Norm::layer, gain, bias, 1e-5);
+  backward(y, random_tensor(y.shape(), 4, DType::f32));
+  return {bytes_of(y.value()),
+          bytes_of(x.gradient()),
+          {bytes_of(gain.gradient), bytes_of(bias.gradient)}};
+}
+
+TEST(WeightMemory, OfANormMayBeFrozenWhereAGradientGoesThrough) {
+  const Found all = gradients_of_norm(true, true);
+  for (const auto& [gain, bias] : {std::pair{true, false}, {false, true}, {false, false}}) {
+    const Found some = gradients_of_norm(gain, bias);
+    EXPECT_EQ(some.dx, all.dx);
+    EXPECT_EQ(some.gradients[0], gain ? all.gradients[0] : std::vector<std::byte>());
+    EXPECT_EQ(some.gradients[1], bias ? all.gradients[1] : std::vector<std::byte>());
+  }
+}
+
 TEST(WeightMemory, ThatLearnsMustHaveAGradientWhenBackwardRuns) {
   WeightMemory weight{random_tensor({5, 4}, 1, DType::f32), {}};
   const Var y = ops::linear(Var(random_tensor({2, 4}, 2, DType::f32)), weight, {});

@@ -35,7 +35,7 @@ struct NormedRows {
 
 // dx [M,C] = the gradient, and `more` [M,C], what else flows to x, where it is defined.
 // gain_gradient and bias_gradient [C] (accumulator type) receive the rows' contributions in order;
-// bias_gradient may be undefined.
+// either may be undefined: it is frozen.
 void norm_backward(Cpu, const NormedRows& rows, const Tensor& dy, const Tensor& more, Out dx,
                    Out gain_gradient, Out bias_gradient);
 void norm_backward(Cuda, const NormedRows& rows, const Tensor& dy, const Tensor& more, Out dx,

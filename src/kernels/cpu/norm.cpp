@@ -96,7 +96,7 @@ void norm_backward(Cpu, const NormedRows& normed, const Tensor& dy, const Tensor
     const T *in = normed.x.data<T>(), *slope = dy.data<T>(), *besides = data_or_null<T>(more);
     T* out = dx->data<T>();
     const A *means = normed.mean.data<A>(), *rstds = normed.rstd.data<A>();
-    A *gain_sum = gain_gradient->data<A>(),
+    A *gain_sum = gain_gradient->defined() ? gain_gradient->data<A>() : nullptr,
       *bias_sum = bias_gradient->defined() ? bias_gradient->data<A>() : nullptr;
     for (int64_t from = 0; from < rows; from += kRowsAtOnce) {
       const int64_t to = std::min(rows, from + kRowsAtOnce);
@@ -107,9 +107,10 @@ void norm_backward(Cpu, const NormedRows& normed, const Tensor& dy, const Tensor
                         besides ? besides + row : nullptr, out + row);
         }
       });
+      if (!gain_sum && !bias_sum) continue;
       parallel_ranges(columns, column_grain(columns), [=](int64_t begin, int64_t end) {
         for_lanes<T>(begin, end, [=](auto at) {
-          Elements<T> gains = at.load(gain_sum),
+          Elements<T> gains = gain_sum ? at.load(gain_sum) : Elements<T>{},
                       biases = bias_sum ? at.load(bias_sum) : Elements<T>{};
           for (int64_t r = from; r < to; ++r) {
             const Elements<T> d = at.load(slope + r * columns);
@@ -117,7 +118,7 @@ void norm_backward(Cpu, const NormedRows& normed, const Tensor& dy, const Tensor
                      rstds[r];
             biases += d;
           }
-          at.store(gain_sum, gains);
+          if (gain_sum) at.store(gain_sum, gains);
           if (bias_sum) at.store(bias_sum, biases);
         });
       });

@@ -152,12 +152,13 @@ void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Te
     launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads,
            0, each, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(),
            data_or_null<T>(more), dx->data<T>());
+    if (!gain_gradient->defined() && !bias_gradient->defined()) return;
     by_width<T>(wide, [&](auto width) {
       const GainGradient<T, width> f{x.data<T>(), dy.data<T>(),
                                      kind == Norm::layer ? mean.data<A>() : nullptr, rstd.data<A>(),
                                      columns};
       column_sums<2, width>("norm_backward of gains", on, x.device(), rows, columns, f,
-                            {gain_gradient->data<A>(), data_or_null<A>(*bias_gradient)});
+                            {data_or_null<A>(*gain_gradient), data_or_null<A>(*bias_gradient)});
     });
   });
 }
