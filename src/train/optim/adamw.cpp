@@ -18,8 +18,8 @@ class AdamW : public Optimizer {
         config_.epsilon, update.weight_decay, update.gradient_scale,
         update.number,   update.square_sum,   update.clip};
     on_device(shard.values.device(), [&](auto device) {
-      kernels::adamw(device, arguments, shard.gradient, shard.values, shard.state[0],
-                     shard.state[1], shard.rounded);
+      kernels::adamw(device, arguments, shard.gradient, Out(shard.values), Out(shard.state[0]),
+                     Out(shard.state[1]), Out(shard.rounded));
     });
   }
 

@@ -98,8 +98,9 @@ void ShardedOptimizer::add_ridge(double gradient_scale) {
     if (!state.learns) continue;
     const Tensor pull = Tensor::empty({state.size}, state.master.dtype(), state.master.device());
     on_device(pull.device(), [&](auto device) {
-      kernels::scale(device, state.master, 2 * config_.ridge / gradient_scale, pull);
-      kernels::accumulate(device, pull, buckets_.all()[b].gradients.flat(state.begin, state.size));
+      kernels::scale(device, state.master, 2 * config_.ridge / gradient_scale, Out(pull));
+      kernels::accumulate(device, pull,
+                          Out(buckets_.all()[b].gradients.flat(state.begin, state.size)));
     });
   }
 }
@@ -138,7 +139,7 @@ void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) c
         on_device(bucket.values.device(), [&](auto device) {
           kernels::stochastic_round(
               device, {key, static_cast<uint64_t>(step), begin - member.begin, square_sum},
-              state.master.flat(begin - state.begin, count), bucket.values.flat(begin, count));
+              state.master.flat(begin - state.begin, count), Out(bucket.values.flat(begin, count)));
         });
       });
 }
@@ -204,9 +205,9 @@ void ShardedOptimizer::begin_mean() {
 void ShardedOptimizer::follow(const State& state) const {
   const Tensor now = Tensor::empty({state.size}, state.mean.dtype(), state.mean.device());
   on_device(now.device(), [&](auto device) {
-    kernels::scale(device, state.master, 1 - config_.mean_decay, now);
-    kernels::scale(device, state.mean, config_.mean_decay, state.mean);
-    kernels::accumulate(device, now, state.mean);
+    kernels::scale(device, state.master, 1 - config_.mean_decay, Out(now));
+    kernels::scale(device, state.mean, config_.mean_decay, Out(state.mean));
+    kernels::accumulate(device, now, Out(state.mean));
   });
 }
 
