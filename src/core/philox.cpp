@@ -7,7 +7,7 @@ namespace skein {
 
 float normal_at(uint64_t key, uint64_t stream, uint64_t index) {
   const PhiloxBlock bits = philox(key, stream, index / 4);
-  const int pair = static_cast<int>(index % 4) / 2 * 2;
+  const int pair = index % 4 / 2 * 2;
   const float radius = std::sqrt(-2.0f * std::log(uniform_open(bits[pair])));
   const float angle = 2.0f * std::numbers::pi_v<float> * uniform_open(bits[pair + 1]);
   return index % 2 == 0 ? radius * std::cos(angle) : radius * std::sin(angle);

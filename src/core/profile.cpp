@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -58,7 +59,7 @@ std::vector<ProfileEvent> Profile::stop() {
   for (size_t thread = 0; thread < lanes.size(); ++thread)
     for (ProfileEvent event : lanes[thread]->events) {
       if (event.end == 0) continue;
-      event.thread = static_cast<int>(thread);
+      event.thread = narrow<int>(thread);
       all.push_back(event);
     }
   lanes.clear();
@@ -71,7 +72,7 @@ Span::Span(const char* name, double flops, double bytes) {
   const uint64_t profile = running_now.load(std::memory_order_relaxed);
   if (!profile) return;
   Lane& lane = lane_of(profile);
-  slot_ = static_cast<int64_t>(lane.events.size());
+  slot_ = std::ssize(lane.events);
   lane.events.push_back({name, now(), 0, flops, bytes, lane.depth++, 0});
 }
 
@@ -79,8 +80,8 @@ Span::~Span() {
   const uint64_t profile = running_now.load(std::memory_order_relaxed);
   if (slot_ < 0 || !profile) return;
   Lane& lane = lane_of(profile);
-  if (slot_ >= static_cast<int64_t>(lane.events.size())) return;
-  lane.events[static_cast<size_t>(slot_)].end = now();
+  if (slot_ >= std::ssize(lane.events)) return;
+  lane.events[slot_].end = now();
   --lane.depth;
 }
 
@@ -90,7 +91,7 @@ std::vector<ProfileShare> shares_of(const std::vector<ProfileEvent>& events, int
   for (const ProfileEvent& event : events) {
     if (event.thread != thread) continue;
     while (!open.empty() && open.back()->end <= event.begin) open.pop_back();
-    const double seconds = static_cast<double>(event.end - event.begin) * 1e-9;
+    const double seconds = (event.end - event.begin) * 1e-9;
     ProfileShare& share = by_name[event.name];
     share.name = event.name;
     ++share.count;

@@ -13,8 +13,7 @@ using Json = nlohmann::json;
 // would not do: with one, the end of each object is looked up among all its neighbours.
 class Watcher : public Json::json_sax_t {
  public:
-  Watcher(const std::string& origin, int most_depth)
-      : origin_(origin), most_depth_(static_cast<size_t>(most_depth)) {}
+  Watcher(const std::string& origin, int most_depth) : origin_(origin), most_depth_(most_depth) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }

@@ -10,12 +10,10 @@ namespace {
 
 constexpr size_t kMostBytes = 200;
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 // Bytes of the character of UTF-8 that text begins with; 0 where it begins with none, or with a
 // control character of two bytes (U+0080 to U+009F).
 size_t character_bytes(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto at = [&](size_t i) -> unsigned char { return text[i]; };
   const size_t bytes = at(0) < 0x80   ? 1
                        : at(0) < 0xC2 ? 0
                        : at(0) < 0xE0 ? 2
@@ -24,7 +22,7 @@ size_t character_bytes(std::string_view text) {
                                       : 0;
   if (bytes < 2) return bytes;
   if (text.size() < bytes ||
-      !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes), continues))
+      !std::all_of(text.begin() + 1, text.begin() + bytes, continues_character))
     return 0;
   // The second byte tells apart C1 controls, encodings that are too long, surrogates, and what is
   // beyond U+10FFFF.
@@ -34,7 +32,7 @@ size_t character_bytes(std::string_view text) {
   return bytes;
 }
 
-bool is_control(char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F; }
+bool is_control(char byte) { return (byte & 0xFF) < 0x20 || byte == 0x7F; }
 
 // Insertions, deletions, changes, and swaps of neighbours (optimal string alignment).
 size_t edit_distance(const std::string& left, const std::string& right) {
@@ -65,7 +63,7 @@ std::string visible(std::string_view text, std::string_view kept) {
   while (!text.empty()) {
     const bool odd = is_control(text.front()) && kept.find(text.front()) == std::string_view::npos;
     const size_t bytes = odd ? 0 : character_bytes(text);
-    if (bytes == 0) shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(text.front()));
+    if (bytes == 0) shown += fmt::format("\\x{:02X}", text.front() & 0xFF);
     shown += text.substr(0, bytes);
     text.remove_prefix(std::max<size_t>(bytes, 1));
   }
@@ -75,7 +73,7 @@ std::string visible(std::string_view text, std::string_view kept) {
 std::string excerpt(std::string_view text, size_t most) {
   if (text.size() <= most) return visible(text);
   size_t cut = most;
-  while (cut + 3 > most && continues(text[cut])) --cut;
+  while (cut + 3 > most && continues_character(text[cut])) --cut;
   return visible(text.substr(0, cut)) + "...";
 }
 
@@ -123,7 +121,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
 
 std::string readable_size(int64_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double value = static_cast<double>(bytes);
+  double value = bytes;
   int unit = -1;
   for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
   constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -132,7 +130,7 @@ std::string readable_size(int64_t bytes) {
 
 std::string readable_seconds(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
-  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  const int64_t whole = std::llround(seconds);
   if (whole < 60) return fmt::format("{}s", whole);
   if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
   if (whole < 86400) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);

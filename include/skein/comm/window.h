@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/comm/work.h"
+#include "skein/core/numbers.h"
 #include "skein/tensor/tensor.h"
 
 namespace skein {

@@ -1,4 +1,6 @@
-// Numbers as messages show them, and products of sizes that may come from anywhere.
+// Numbers as messages show them, products of sizes that may come from anywhere, and the one way to
+// fewer bits. The house counts in int64_t; what the library measures is std::ssize, and what it
+// wants as size_t or double takes an int64_t as it is, without a cast.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +9,9 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
+
+#include "skein/core/error.h"
 
 namespace skein {
 
@@ -25,6 +30,20 @@ inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes, in
     if (size < 0 || __builtin_mul_overflow(product, size, &product)) return {};
   return times < 0 ? std::nullopt : std::optional(product);
 }
+
+// The whole number `value` in a type of fewer bits, or of the other sign. One that does not fit is
+// a mistake of ours (an Error that names the caller's file and line): what comes from a user or a
+// file is refused before.
+template <class To, class From>
+constexpr To narrow(From value, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (!std::in_range<To>(value))
+    detail::check_failed("narrow", fmt::format("{} does not fit {} bytes", value, sizeof(To)), file,
+                         line);
+  return static_cast<To>(value);
+}
+
+// The quotient of two numbers that may be counts.
+inline double ratio(double part, double whole) { return part / whole; }
 
 // log(1 / (1 + exp(-x))) and 1 / (1 + exp(-x)), exact to rounding for every x.
 inline double log_sigmoid(double x) {

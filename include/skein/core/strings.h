@@ -11,6 +11,9 @@ namespace skein {
 
 constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
+// Whether a byte of UTF-8 goes on with a character that a byte before it began.
+constexpr bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
+
 // Without the blanks at both ends.
 std::string trimmed(std::string_view text, std::string_view blanks = kBlanks);
 

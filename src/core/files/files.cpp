@@ -17,6 +17,7 @@
 #include "skein/core/error.h"
 #include "skein/core/files/output_place.h"
 #include "skein/core/files/retry.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 namespace skein {
@@ -35,7 +36,7 @@ void reserve(int fd, int64_t bytes, const std::string& path) {
 
 void write_durably(FileDescriptor& file, std::span<const std::byte> bytes,
                    const std::string& path) {
-  reserve(file.get(), static_cast<int64_t>(bytes.size()), path);
+  reserve(file.get(), std::ssize(bytes), path);
   write_all(file.get(), bytes, path);
   file.sync();
   file.close();
@@ -95,14 +96,14 @@ Bytes::Bytes(int64_t size) { resize(size); }
 void Bytes::resize(int64_t size) {
   SKEIN_CHECK(size >= 0);
   if (size > capacity_) {
-    auto* grown = static_cast<std::byte*>(std::calloc(static_cast<size_t>(size), 1));
+    auto* grown = static_cast<std::byte*>(std::calloc(size, 1));
     if (grown == nullptr)
       fail("out of memory: a checkpoint buffer of {} was refused", readable_size(size));
-    if (size_ > 0) std::memcpy(grown, data_.get(), static_cast<size_t>(size_));
+    if (size_ > 0) std::memcpy(grown, data_.get(), size_);
     data_.reset(grown);
     capacity_ = size;
   } else if (size > size_) {
-    std::memset(data_.get() + size_, 0, static_cast<size_t>(size - size_));
+    std::memset(data_.get() + size_, 0, size - size_);
   }
   size_ = size;
 }
@@ -124,26 +125,25 @@ struct stat FileDescriptor::status() const {
 
 void FileDescriptor::write_at(std::span<const std::byte> bytes, uint64_t at) const {
   while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    const ssize_t count = ::pwrite(fd_, bytes.data(), bytes.size(), at);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0)
       fail_system(errno, "cannot write {} bytes at byte {} of {}", bytes.size(), at, path_);
     if (count == 0)
       fail("cannot write {} bytes at byte {} of {}: nothing was taken", bytes.size(), at, path_);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-    at += static_cast<uint64_t>(count);
+    bytes = bytes.subspan(count);
+    at += count;
   }
 }
 
 size_t FileDescriptor::read_at(std::span<std::byte> bytes, uint64_t at) const {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count =
-        ::pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at + done));
+    const ssize_t count = ::pread(fd_, bytes.data() + done, bytes.size() - done, at + done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_system(errno, "cannot read {} at byte {}", path_, at + done);
     if (count == 0) break;
-    done += static_cast<size_t>(count);
+    done += count;
   }
   return done;
 }
@@ -165,8 +165,7 @@ FileReader::FileReader(const std::string& path) : path_(path), file_(open_to_rea
 
 void FileReader::read(std::byte* out, int64_t bytes) {
   while (bytes > 0) {
-    const ssize_t done =
-        ::read(file_.get(), out, static_cast<size_t>(std::min(bytes, kLongestTransfer)));
+    const ssize_t done = ::read(file_.get(), out, std::min(bytes, kLongestTransfer));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_system(errno, "cannot read {}", path_);
     if (done == 0) fail_usage("{} ended {} bytes early", path_, bytes);
@@ -177,7 +176,7 @@ void FileReader::read(std::byte* out, int64_t bytes) {
 
 std::string read_text(const std::string& path) {
   FileReader reader(path);
-  std::string text(static_cast<size_t>(reader.size()), '\0');
+  std::string text(reader.size(), '\0');
   reader.read(reinterpret_cast<std::byte*>(text.data()), reader.size());
   return text;
 }
@@ -301,7 +300,7 @@ int make_directories(const std::string& path) {
     sync_directory(made->parent_path().string());
   }
   require_folder(path);
-  return static_cast<int>(missing.size());
+  return narrow<int>(missing.size());
 }
 
 bool make_new_directory(const std::string& path) {
@@ -329,7 +328,7 @@ int64_t free_space(const std::string& path) {
   struct statvfs status;
   if (::statvfs(path.c_str(), &status) != 0)
     fail_system(errno, "cannot ask for the free space of {}", path);
-  return static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
+  return status.f_bavail * status.f_frsize;
 }
 
 std::string with_advice(const SystemError& error) {

@@ -97,7 +97,7 @@ bool write_whole(int descriptor, std::string_view bytes) {
     if (done < 0 && errno == EINTR) continue;
     if (done == 0) errno = EIO;
     if (done <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(done));
+    bytes.remove_prefix(done);
   }
   return true;
 }

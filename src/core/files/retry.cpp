@@ -12,7 +12,7 @@ void sleep(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); 
 
 std::atomic<RetryWait> waiting{sleep};
 
-double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
+double seconds(std::chrono::milliseconds time) { return time.count() / 1000.0; }
 
 double seconds_in_all() {
   std::chrono::milliseconds all{0};

@@ -106,9 +106,7 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
 
 std::string environment_name(const std::string& key) {
   std::string name(kPrefix);
-  for (const char c : key)
-    name +=
-        c == '.' || c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (const char c : key) name += c == '.' || c == '-' ? '_' : std::toupper(c & 0xFF);
   return name;
 }
 

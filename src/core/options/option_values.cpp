@@ -57,13 +57,13 @@ std::optional<std::string> without_exponent(const std::string& text) {
   if (!exponent || (plus && *exponent < 0) || !digit_last || !digit_first) return std::nullopt;
   int64_t zeros = *exponent;
   if (point != std::string::npos) {
-    zeros -= static_cast<int64_t>(digits.size() - point - 1);
+    zeros -= digits.size() - point - 1;
     digits.erase(point, 1);
   }
   constexpr int64_t kMostZeros = 20;  // more than any whole number has
   for (; zeros < 0 && digits.ends_with('0') && digits.size() > 1; ++zeros) digits.pop_back();
   if (zeros < 0 || zeros > kMostZeros) return std::nullopt;
-  return digits + std::string(static_cast<size_t>(zeros), '0');
+  return digits + std::string(zeros, '0');
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ void Options::Impl::set(const std::string& key, const std::string& text,
                         const std::string& origin) {
   require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
           origin, key_suggestion(key, entries), program);
-  OptionEntry& entry = entries[static_cast<size_t>(find(key) - entries.data())];
+  OptionEntry& entry = entries[find(key) - entries.data()];
   const std::optional<std::string> value = entry.assign(text);
   require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin,
           entry.wanted, suggestion(text, entry.labels));

@@ -39,7 +39,7 @@ std::string description(const OptionEntry& entry) {
 
 std::string one_line(std::string text) {
   for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
+    if ((c & 0xFF) < ' ') c = '?';
   return text;
 }
 

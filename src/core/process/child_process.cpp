@@ -107,7 +107,7 @@ bool ChildProcess::ended(double seconds) const {
   const auto end = after(seconds);
   while (pid_ >= 0) {
     siginfo_t info{};
-    const int result = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    const int result = ::waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT);
     if (result == 0 && info.si_pid != 0) return true;
     if (result != 0 && errno != EINTR) return true;
     if (Clock::now() >= end) return false;
@@ -134,8 +134,7 @@ void ChildProcess::reap() {
 
 std::string ChildProcess::ending(double seconds) const {
   siginfo_t info{};
-  if (!ended(seconds) || pid_ < 0 ||
-      ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+  if (!ended(seconds) || pid_ < 0 || ::waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
     return "closed its output";
   if (info.si_code == CLD_EXITED) return fmt::format("ended with exit code {}", info.si_status);
   return fmt::format("was ended by signal {} ({})", info.si_status, strsignal(info.si_status));
@@ -143,7 +142,7 @@ std::string ChildProcess::ending(double seconds) const {
 
 void ChildProcess::write_some(std::string_view& rest) {
   const ssize_t written = ::write(input_, rest.data(), rest.size());
-  if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
+  if (written > 0) rest.remove_prefix(written);
   if (written >= 0 || errno == EAGAIN || errno == EINTR) return;
   if (errno != EPIPE) fail("the input of a process cannot be written: {}", reason(errno));
   close_end(input_);
@@ -154,7 +153,7 @@ bool ChildProcess::read_some() {
   const size_t before = unread_.size();
   unread_.resize(before + kChunk);
   const ssize_t got = ::read(output_, unread_.data() + before, kChunk);
-  unread_.resize(before + static_cast<size_t>(std::max<ssize_t>(0, got)));
+  unread_.resize(before + std::max<ssize_t>(0, got));
   if (got < 0 && errno != EAGAIN && errno != EINTR)
     fail("the output of a process cannot be read: {}", reason(errno));
   return got != 0;

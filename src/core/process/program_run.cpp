@@ -68,7 +68,7 @@ class MemoryFile {
   }
   int descriptor() const { return file_.get(); }
   std::string text() const {
-    std::string made(static_cast<size_t>(::lseek(file_.get(), 0, SEEK_END)), '\0');
+    std::string made(::lseek(file_.get(), 0, SEEK_END), '\0');
     file_.read_at(std::as_writable_bytes(std::span(made)), 0);
     return made;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/data/samples/batch_fields.h"
 
 namespace skein {

@@ -1,6 +1,8 @@
 // Megatron-LM's indexed data sets.
 #include <vector>
 
+#include "skein/core/numbers.h"
+
 #include "data/files/token_file.h"
 #include "store_file.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/nn/cost.h"
@@ -124,11 +125,11 @@ ModelCounts counts_of(const ModelConfig& model) {
   Parameters all(DType::f32, 0, 1);
   describe(model, whole_piece(model), all);
   counts.blocks =
-      number(learned_numbers(all, [](const Parameter& one) { return one.part.block_number >= 0; }));
-  counts.embedding = number(
-      learned_numbers(all, [](const Parameter& one) { return one.meets == RowKind::looked_up; }));
-  counts.head = number(model.d_model * model.vocab_size);
-  counts.all = number(learned_numbers(all));
+      learned_numbers(all, [](const Parameter& one) { return one.part.block_number >= 0; });
+  counts.embedding =
+      learned_numbers(all, [](const Parameter& one) { return one.meets == RowKind::looked_up; });
+  counts.head = model.d_model * model.vocab_size;
+  counts.all = learned_numbers(all);
   counts.flops_per_token = model_flops_per_token(model, model.context);
   return counts;
 }

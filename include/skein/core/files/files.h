@@ -52,7 +52,7 @@ class Bytes {
   explicit Bytes(int64_t size);
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
-  std::span<const std::byte> span() const { return {data_.get(), static_cast<size_t>(size_)}; }
+  std::span<const std::byte> span() const { return std::span<const std::byte>(data_.get(), size_); }
   // New bytes are zero; the old ones keep their values.
   void resize(int64_t size);
 
