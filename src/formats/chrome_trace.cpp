@@ -19,8 +19,8 @@ std::string chrome_trace_events(const std::vector<ProfileEvent>& events, int ran
               {"ph", "X"},
               {"pid", rank},
               {"tid", event.thread},
-              {"ts", static_cast<double>(event.begin - origin) * 1e-3},
-              {"dur", static_cast<double>(event.end - event.begin) * 1e-3}};
+              {"ts", (event.begin - origin) * 1e-3},
+              {"dur", (event.end - event.begin) * 1e-3}};
     if (event.flops > 0) made["args"]["flops"] = event.flops;
     if (event.bytes > 0) made["args"]["bytes"] = event.bytes;
     all += ",\n" + made.dump();

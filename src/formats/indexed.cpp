@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -107,16 +108,16 @@ int64_t TokenIndex::offset(uint64_t sequence) const { return at<int64_t>(offsets
 int64_t TokenIndex::entry(uint64_t k) const { return at<int64_t>(entries_at_, k); }
 
 void TokenIndex::check(uint64_t bin_bytes, const std::string& bin) const {
-  const auto width = static_cast<uint64_t>(token_bytes(type_));
+  const uint64_t width = token_bytes(type_);
   uint64_t end = 0;
   for (uint64_t k = 0; k < sequences_; ++k) {
     require(length(k) > 0, "{} is damaged: sequence {} has {} tokens; 1 is the least", name_, k,
             length(k));
     require(
-        offset(k) >= 0 && static_cast<uint64_t>(offset(k)) == end,
+        std::cmp_equal(offset(k), end),
         "{} is damaged: sequence {} begins at byte {} of {}, but those before it end at byte {}",
         name_, k, offset(k), bin, end);
-    end += static_cast<uint64_t>(length(k)) * width;
+    end += length(k) * width;
     require(end <= bin_bytes,
             "{} is truncated or damaged: sequence {} of {} ends at byte {}, but it has {} bytes",
             bin, k, name_, end, bin_bytes);
@@ -130,7 +131,7 @@ void TokenIndex::check(uint64_t bin_bytes, const std::string& bin) const {
     require(entry(k) >= entry(k - 1),
             "{} is damaged: its documents do not ascend at entry {}: {} is followed by {}", name_,
             k - 1, entry(k - 1), entry(k));
-  require(static_cast<uint64_t>(entry(entries_ - 1)) == sequences_,
+  require(std::cmp_equal(entry(entries_ - 1), sequences_),
           "{} is damaged: its documents end with sequence {}, but it has {}", name_,
           entry(entries_ - 1), sequences_);
 }
@@ -142,7 +143,7 @@ std::string index_header(TokenType type, uint64_t sequences, uint64_t entries) {
   for (const auto& [known, of] : kIndexCodes)
     if (of == type) code = known;
   SKEIN_CHECK(code > 0);
-  put(bytes, static_cast<uint8_t>(code));
+  put(bytes, narrow<uint8_t>(code));
   put(bytes, sequences);
   put(bytes, entries);
   return bytes;
@@ -171,30 +172,29 @@ TokenShardHeader parse_shard_header(std::span<const std::byte> head, uint64_t fi
   require(head.size() >= kShardHeaderBytes,
           "{} is truncated: it has {} bytes and its header alone takes {}", name, file_bytes,
           kShardHeaderBytes);
-  const auto count = value_at<int32_t>(head, 8);
+  const int64_t count = value_at<int32_t>(head, 8);
   require(count > 0, "{} is damaged: its header says {} tokens; 1 is the least", name, count);
-  const uint64_t expected = kShardHeaderBytes + static_cast<uint64_t>(count) *
-                                                    static_cast<uint64_t>(token_bytes(kind.type));
+  const uint64_t expected = kShardHeaderBytes + count * token_bytes(kind.type);
   require(file_bytes == expected,
           "{} has {} bytes, but a header and {} tokens of type {} take {}: was it cut short?", name,
           file_bytes, count, name_of(kind.type), expected);
-  return {kind.type, static_cast<uint64_t>(count)};
+  return {kind.type, count};
 }
 
 std::string shard_header(const TokenShardHeader& header) {
-  SKEIN_CHECK(header.tokens <= static_cast<uint64_t>(kMostShardTokens));
+  SKEIN_CHECK(header.tokens <= kMostShardTokens);
   const ShardKind& kind = kShardKinds[header.type == TokenType::u32 ? 1 : 0];
   SKEIN_CHECK(kind.type == header.type);
   std::string bytes;
   put(bytes, kind.magic);
   put(bytes, kind.version);
-  put(bytes, static_cast<int32_t>(header.tokens));
+  put(bytes, narrow<int32_t>(header.tokens));
   bytes.resize(kShardHeaderBytes, '\0');
   return bytes;
 }
 
 uint64_t parse_bare_tokens(uint64_t file_bytes, TokenType type, const std::string& name) {
-  const auto width = static_cast<uint64_t>(token_bytes(type));
+  const uint64_t width = token_bytes(type);
   require(file_bytes > 0, "{} is empty (0 bytes)", name);
   require(file_bytes % width == 0,
           "{} has {} bytes, which is no whole number of {} tokens of {} bytes: was it cut short?",

@@ -55,9 +55,8 @@ std::optional<DType> SafeTensor::dtype() const {
 
 std::string safetensors_type(DType dtype) {
   std::string name(name_of(dtype));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) -> char { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
   return name;
 }
 
@@ -102,7 +101,7 @@ void SafetensorsFile::read_header() {
   data_begin_ = std::ssize(length) + header_bytes;
   require(data_begin_ <= status.st_size, "its header claims {} bytes and the file has {}",
           header_bytes, status.st_size);
-  std::string text(static_cast<size_t>(header_bytes), '\0');
+  std::string text(header_bytes, '\0');
   read_at(std::ssize(length), std::as_writable_bytes(std::span(text)));
   SafetensorsHeader header = parse_safetensors_header(text);
   tensors_ = std::move(header.tensors);
@@ -120,7 +119,7 @@ void SafetensorsFile::read_at(int64_t offset, std::span<std::byte> out) const {
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0)
       fail("cannot read {}: {}", path_, done < 0 ? std::strerror(errno) : "it ended early");
-    out = out.subspan(static_cast<size_t>(done));
+    out = out.subspan(done);
     offset += done;
   }
 }

@@ -92,7 +92,7 @@ bool HeaderReader::number_unsigned(uint64_t value) {
   const bool array = place_ == Place::shape || place_ == Place::offsets;
   if (!array || value > static_cast<uint64_t>(INT64_MAX))
     return refuse(fmt::format("the number {}", value));
-  (place_ == Place::shape ? tensor_.shape : offsets_).push_back(static_cast<int64_t>(value));
+  (place_ == Place::shape ? tensor_.shape : offsets_).push_back(value);
   constexpr size_t kMostDims = 64;
   require(tensor_.shape.size() <= kMostDims && offsets_.size() <= 2,
           "tensor {} has more than {} in its {}", shown(tensor_.name),

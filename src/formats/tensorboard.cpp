@@ -34,8 +34,8 @@ void put_little_endian(std::string& out, T value) {
 }
 
 void put_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
+  for (; value >= 0x80; value >>= 7) out.push_back(value | 0x80);
+  out.push_back(value);
 }
 
 void put_key(std::string& out, uint64_t field, Wire wire) {
@@ -97,7 +97,7 @@ void EventWriter::scalar(const std::string& tag, int64_t step, double value) {
   put_bytes(summary, kSummaryValue, entry);
   std::string event = event_now();
   put_key(event, kStep, Wire::varint);
-  put_varint(event, static_cast<uint64_t>(step));
+  put_varint(event, step);
   put_bytes(event, kSummary, summary);
   record(event);
   if (!file_)
@@ -107,11 +107,11 @@ void EventWriter::scalar(const std::string& tag, int64_t step, double value) {
 
 void EventWriter::record(const std::string& payload) {
   std::string framed;
-  put_little_endian(framed, static_cast<uint64_t>(payload.size()));
+  put_little_endian(framed, payload.size());
   put_little_endian(framed, masked_sum(framed));
   framed += payload;
   put_little_endian(framed, masked_sum(payload));
-  file_.write(framed.data(), static_cast<std::streamsize>(framed.size()));
+  file_.write(framed.data(), framed.size());
   file_.flush();
 }
 

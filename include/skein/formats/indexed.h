@@ -61,7 +61,7 @@ std::string index_header(TokenType type, uint64_t sequences, uint64_t entries);
 
 struct TokenShardHeader {
   TokenType type = TokenType::u16;
-  uint64_t tokens = 0;
+  int64_t tokens = 0;
 };
 
 // Whether a file that begins with `head` is of llm.c's making, also one that holds no tokens to

@@ -7,6 +7,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/indexed.h"
 
 #include "data/files/spool.h"
@@ -23,8 +24,8 @@ using TakeTokens = std::function<void(std::span<const int32_t>)>;
 
 void for_tokens(const TokenStore& from, int64_t begin, int64_t end, const TakeTokens& take) {
   std::vector<int32_t> ids;
-  for (; begin < end; begin += static_cast<int64_t>(ids.size())) {
-    ids.resize(static_cast<size_t>(std::min(kChunk, end - begin)));
+  for (; begin < end; begin += std::ssize(ids)) {
+    ids.resize(std::min(kChunk, end - begin));
     from.read(begin, ids);
     take(ids);
   }
@@ -49,7 +50,7 @@ void write_native(const TokenStore& from, const std::string& output, Existing ex
   const auto parts = info.sentences > 0 ? from.sentences() : documents;
   auto next_document = documents.begin() + 1;
   for (size_t k = 1; k < parts.size(); ++k) {
-    for_tokens(from, static_cast<int64_t>(parts[k - 1]), static_cast<int64_t>(parts[k]),
+    for_tokens(from, parts[k - 1], parts[k],
                [&](std::span<const int32_t> ids) { writer.append(ids, 0); });
     if (info.sentences > 0) writer.end_sentence();
     if (parts[k] != *next_document) continue;
@@ -82,7 +83,7 @@ void append_tokens(const TokenStore& from, TokenType type, Spool& file) {
           "output.format",
           from.path(), place + (wide - ids.begin()), *wide, kNarrowIds - 1);
     append_as<uint16_t>(file, ids);
-    place += static_cast<int64_t>(ids.size());
+    place += std::ssize(ids);
   });
 }
 
@@ -96,13 +97,13 @@ void write_index(const TokenStore& from, TokenType type, Spool& file) {
     require(length <= INT32_MAX,
             "{}: the sequence that begins at token {} has {} tokens; Megatron-LM's have at most {}",
             from.path(), sequences[k - 1], length, INT32_MAX);
-    put(static_cast<int32_t>(length));
+    put(narrow<int32_t>(length));
   }
   for (size_t k = 0; k + 1 < sequences.size(); ++k)
-    put(static_cast<int64_t>(sequences[k]) * token_bytes(type));
+    put(narrow<int64_t>(sequences[k] * token_bytes(type)));
   int64_t sequence = 0;
   for (const uint64_t start : documents) {
-    while (sequences[static_cast<size_t>(sequence)] < start) ++sequence;
+    while (sequences[sequence] < start) ++sequence;
     put(sequence);
   }
 }
@@ -156,8 +157,7 @@ void write_foreign(const TokenStore& from, const std::string& output, TokenForma
   } else {
     const TokenType type =
         format == TokenFormat::llmc && ids_in(from) > kNarrowIds ? TokenType::u32 : TokenType::u16;
-    if (format == TokenFormat::llmc)
-      append_bytes(tokens, shard_header({type, static_cast<uint64_t>(from.info().tokens)}));
+    if (format == TokenFormat::llmc) append_bytes(tokens, shard_header({type, from.info().tokens}));
     append_tokens(from, type, tokens);
     tokens.publish(place, existing);
   }
