@@ -1,12 +1,14 @@
 #include "added_tokens.h"
 
+#include "skein/core/numbers.h"
+
 #include "text/split/unicode.h"
 
 namespace skein {
 
 void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   if (pattern.empty()) return;
-  trie_.insert(pattern, static_cast<int32_t>(tokens_.size()));
+  trie_.insert(pattern, narrow<int32_t>(tokens_.size()));
   tokens_.push_back(token);
   ordinary_ = ordinary_ || !token.special;
   if (pattern.size() > 1) {

@@ -42,7 +42,7 @@ class AddedTokenFinder {
         ++at;
         continue;
       }
-      const AddedToken& token = tokens_[static_cast<size_t>(match.value)];
+      const AddedToken& token = tokens_[match.value];
       size_t begin = at, end = at + match.bytes;
       at = end;
       if (!counts(token, text, begin, end, specials)) continue;
@@ -57,8 +57,8 @@ class AddedTokenFinder {
 
  private:
   static size_t pair_at(std::string_view text, size_t at) {
-    const auto second = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : '\0');
-    return static_cast<size_t>(static_cast<unsigned char>(text[at])) << 8 | second;
+    const unsigned char first = text[at], second = at + 1 < text.size() ? text[at + 1] : '\0';
+    return first << 8 | second;
   }
   static bool counts(const AddedToken& token, std::string_view text, size_t begin, size_t end,
                      bool specials);

@@ -45,7 +45,7 @@ class BpeTokenizer final : public Tokenizer {
  private:
   void merge_word(std::string_view word, std::vector<int32_t>& ids) const {
     ids.clear();
-    for (const char byte : word) ids.push_back(kIdOfByte[static_cast<unsigned char>(byte)]);
+    for (const unsigned char byte : word) ids.push_back(kIdOfByte[byte]);
     table_.merge(ids);
   }
 

@@ -10,7 +10,7 @@ constexpr int32_t kEndOfText = 256;
 
 constexpr std::array<char, 256> make_bytes() {
   std::array<char, 256> bytes{};
-  for (int byte = 0; byte < 256; ++byte) bytes[static_cast<size_t>(byte)] = static_cast<char>(byte);
+  for (int byte = 0; byte < 256; ++byte) bytes[byte] = byte;
   return bytes;
 }
 
@@ -23,15 +23,14 @@ class ByteTokenizer final : public Tokenizer {
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids(text.size());
-    for (size_t i = 0; i < text.size(); ++i) ids[i] = static_cast<unsigned char>(text[i]);
+    for (size_t i = 0; i < text.size(); ++i) ids[i] = text[i] & 0xFF;
     return ids;
   }
 
   std::string_view bytes_of(int32_t id) const override {
     require(id >= 0 && id <= kEndOfText, "token id {} is outside the byte tokenizer's {} ids", id,
             vocab_size());
-    return id == kEndOfText ? std::string_view()
-                            : std::string_view(&kBytes[static_cast<size_t>(id)], 1);
+    return id == kEndOfText ? std::string_view() : std::string_view(&kBytes[id], 1);
   }
 
   std::string to_json() const override { return R"({"type":"bytes","version":1})"; }

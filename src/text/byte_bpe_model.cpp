@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include "merge_table.h"
 #include "spelling.h"
@@ -18,8 +19,8 @@ class ByteBpeModel final : public WordModel {
       : WordModel(std::move(vocabulary)), settings_(std::move(settings)) {
     std::string character(1, '\0');
     for (int byte = 0; byte < 256; ++byte) {
-      character[0] = static_cast<char>(byte);
-      id_of_byte_[static_cast<size_t>(byte)] = this->vocabulary().find(spelt(character));
+      character[0] = byte;
+      id_of_byte_[byte] = this->vocabulary().find(spelt(character));
     }
     if (!settings_.unk_token.empty()) {
       unknown_ = this->vocabulary().find(settings_.unk_token);
@@ -37,8 +38,8 @@ class ByteBpeModel final : public WordModel {
     std::vector<int32_t> symbols;
     symbols.reserve(word.size());
     bool after_unknown = false;
-    for (const char byte : word) {
-      const int32_t id = id_of_byte_[static_cast<unsigned char>(byte)];
+    for (const unsigned char byte : word) {
+      const int32_t id = id_of_byte_[byte];
       const bool fused = id < 0 && after_unknown && settings_.fuse_unk;
       after_unknown = id < 0;
       if (id >= 0)
@@ -78,8 +79,7 @@ class ByteBpeModel final : public WordModel {
       const auto& [left, right] = merges[rank];
       const std::pair<int32_t, int32_t> pair(part_of_merge(rank, left), part_of_merge(rank, right));
       const int32_t made = part_of_merge(rank, left + right);
-      if (!among(specials, made))
-        merger_.add(pair.first, pair.second, static_cast<int32_t>(rank), made);
+      if (!among(specials, made)) merger_.add(pair.first, pair.second, narrow<int32_t>(rank), made);
       merges_.push_back(pair);
     }
     std::reverse(merges_.begin(), merges_.end());

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "skein/core/numbers.h"
+
 #include "pair_map.h"
 
 namespace skein {
@@ -21,12 +23,11 @@ class ByteTrie {
   void insert(std::string_view bytes, int32_t value) {
     int32_t node = kRoot;
     for (const char byte : bytes) {
-      const auto fresh = static_cast<int32_t>(values_.size());
-      const auto [next, made] = edges_.insert(edge(node, byte), fresh);
+      const auto [next, made] = edges_.insert(edge(node, byte), narrow<int32_t>(values_.size()));
       if (made) values_.push_back(-1);
       node = next;
     }
-    values_[static_cast<size_t>(node)] = value;
+    values_[node] = value;
   }
 
   // The node that `bytes` lead to, -1 if none begins so.
@@ -46,16 +47,13 @@ class ByteTrie {
     for (size_t at = 0; at < text.size(); ++at) {
       node = edges_.find(edge(node, text[at]));
       if (node < 0) break;
-      if (values_[static_cast<size_t>(node)] >= 0)
-        best = {values_[static_cast<size_t>(node)], at + 1};
+      if (values_[node] >= 0) best = {values_[node], at + 1};
     }
     return best;
   }
 
  private:
-  static uint64_t edge(int32_t node, char byte) {
-    return pair_key(node, static_cast<unsigned char>(byte));
-  }
+  static uint64_t edge(int32_t node, unsigned char byte) { return pair_key(node, byte); }
 
   PairMap edges_;
   std::vector<int32_t> values_{-1};

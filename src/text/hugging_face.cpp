@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 
@@ -19,7 +20,7 @@ AddedToken read_added_token(const Component& part) {
   const int64_t id = part.integer("id", -1);
   require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(),
           id, kMostAddedId);
-  token.id = static_cast<int32_t>(id);
+  token.id = narrow<int32_t>(id);
   token.content = part.text("content", "");
   token.special = part.flag("special", false);
   token.single_word = part.flag("single_word", false);

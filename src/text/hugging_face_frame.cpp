@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include "hugging_face.h"
 
@@ -102,9 +103,9 @@ class TemplateReader {
     require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255",
             what.place(), type);
     if (kind == "Sequence")
-      add_sequence(name, key, static_cast<int32_t>(type), items);
+      add_sequence(name, key, narrow<int32_t>(type), items);
     else
-      add_special(name, static_cast<int32_t>(type), items);
+      add_special(name, narrow<int32_t>(type), items);
     return {{kind, {{"id", name}, {"type_id", type}}}};
   }
 

@@ -99,11 +99,9 @@ SplitStep split_step(const std::string& expression, Keep keep) {
 
 std::string quoted(const std::string& text) {
   std::string expression;
-  for (const char byte : text) {
-    const bool plain =
-        static_cast<unsigned char>(byte) >= 128 || std::isalnum(static_cast<unsigned char>(byte));
-    expression +=
-        plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", static_cast<unsigned char>(byte));
+  for (const unsigned char byte : text) {
+    const bool plain = byte >= 128 || std::isalnum(byte);
+    expression += plain ? std::string(1, byte) : fmt::format("\\x{{{:x}}}", byte);
   }
   return expression;
 }

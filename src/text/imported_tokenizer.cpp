@@ -26,7 +26,7 @@ class ImportedTokenizer final : public Tokenizer {
  public:
   explicit ImportedTokenizer(ImportedParts parts);
 
-  int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
+  int64_t vocab_size() const override { return std::ssize(pieces_); }
   int32_t end_of_text() const override { return end_of_text_; }
   TokenRoles roles() const override { return roles_; }
   std::vector<int32_t> encode(std::string_view text) const override { return encoded(text, false); }
@@ -93,9 +93,9 @@ const AddedToken* ImportedTokenizer::added(int32_t id) const {
 void ImportedTokenizer::fill_pieces() {
   const Vocabulary& vocabulary = parts_.model->vocabulary();
   const int32_t last = parts_.added.empty() ? -1 : parts_.added.back().id;
-  pieces_.resize(static_cast<size_t>(std::max(vocabulary.size(), last + 1)));
-  for (int32_t id = 0; id < static_cast<int32_t>(pieces_.size()); ++id) {
-    std::string& piece = pieces_[static_cast<size_t>(id)];
+  pieces_.resize(std::max(vocabulary.size(), last + 1));
+  for (int32_t id = 0; id < std::ssize(pieces_); ++id) {
+    std::string& piece = pieces_[id];
     const AddedToken* token = added(id);
     if (token != nullptr)
       piece = token->special ? "" : token->content;
@@ -247,7 +247,7 @@ bool ImportedTokenizer::begins_word(int32_t id) const {
 std::string_view ImportedTokenizer::bytes_of(int32_t id) const {
   require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id,
           vocab_size());
-  return pieces_[static_cast<size_t>(id)];
+  return pieces_[id];
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

@@ -1,6 +1,7 @@
 #include "merge_learner.h"
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/text/train_bpe.h"
 
 namespace skein {
@@ -9,7 +10,7 @@ void MergeLearner::add_word(std::span<const int32_t> symbols, int64_t count) {
   if (symbols.size() < 2) return;
   require(symbols.size() <= UINT32_MAX, "a word of {} bytes is too long to learn from",
           symbols.size());
-  words_.push_back({symbols_.size(), static_cast<uint32_t>(symbols.size()), count});
+  words_.push_back({symbols_.size(), narrow<uint32_t>(symbols.size()), count});
   symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
 }
 
@@ -21,12 +22,11 @@ std::vector<std::pair<int32_t, int32_t>> MergeLearner::learn(
   while (room()) {
     const int32_t best = take_best(min_frequency);
     if (best < 0) break;
-    const Pair& pair = pairs_[static_cast<size_t>(best)];
+    const Pair& pair = pairs_[best];
     learnt.emplace_back(pair.left, pair.right);
     const int32_t made = make(pair.left, pair.right);
-    if (lengths_.size() <= static_cast<size_t>(made))
-      lengths_.resize(static_cast<size_t>(made) + 1);
-    lengths_[static_cast<size_t>(made)] = length(pair.left) + length(pair.right);
+    if (std::ssize(lengths_) <= made) lengths_.resize(made + 1);
+    lengths_[made] = length(pair.left) + length(pair.right);
     apply(best, made);
   }
   return learnt;
@@ -46,10 +46,9 @@ void MergeLearner::count_pairs() {
 // A word that a pair appears in is noted while it is being worked on, so the last one noted is the
 // only one that could be noted twice.
 void MergeLearner::change(int32_t left, int32_t right, int64_t by, uint32_t word) {
-  const auto [index, fresh] =
-      known_.insert(pair_key(left, right), static_cast<int32_t>(pairs_.size()));
+  const auto [index, fresh] = known_.insert(pair_key(left, right), narrow<int32_t>(pairs_.size()));
   if (fresh) pairs_.push_back({left, right});
-  Pair& pair = pairs_[static_cast<size_t>(index)];
+  Pair& pair = pairs_[index];
   pair.count += by;
   if (by > 0 && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
 }
@@ -58,7 +57,7 @@ void MergeLearner::offer_from(size_t first) {
   for (size_t index = first; index < pairs_.size(); ++index) {
     const Pair& pair = pairs_[index];
     if (pair.count <= 0 || length(pair.left) + length(pair.right) > kLongestToken) continue;
-    heap_.push({pair.count, pair.left, pair.right, static_cast<int32_t>(index)});
+    heap_.push({pair.count, pair.left, pair.right, narrow<int32_t>(index)});
   }
 }
 
@@ -66,7 +65,7 @@ int32_t MergeLearner::take_best(int64_t min_frequency) {
   while (!heap_.empty()) {
     Candidate best = heap_.top();
     heap_.pop();
-    const int64_t count = pairs_[static_cast<size_t>(best.pair)].count;
+    const int64_t count = pairs_[best.pair].count;
     if (count < min_frequency) continue;
     if (count == best.count) return best.pair;
     best.count = count;
@@ -77,11 +76,10 @@ int32_t MergeLearner::take_best(int64_t min_frequency) {
 
 void MergeLearner::apply(int32_t index, int32_t made) {
   const size_t first_new = pairs_.size();
-  const int32_t left = pairs_[static_cast<size_t>(index)].left,
-                right = pairs_[static_cast<size_t>(index)].right;
-  const std::vector<uint32_t> words = std::move(pairs_[static_cast<size_t>(index)].words);
+  const int32_t left = pairs_[index].left, right = pairs_[index].right;
+  const std::vector<uint32_t> words = std::move(pairs_[index].words);
   for (const uint32_t word : words) rewrite(word, left, right, made);
-  pairs_[static_cast<size_t>(index)].count = 0;
+  pairs_[index].count = 0;
   offer_from(first_new);
 }
 

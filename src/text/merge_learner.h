@@ -54,7 +54,7 @@ class MergeLearner {
     }
   };
 
-  uint64_t length(int32_t id) const { return lengths_[static_cast<size_t>(id)]; }
+  uint64_t length(int32_t id) const { return lengths_[id]; }
   void count_pairs();
   void change(int32_t left, int32_t right, int64_t by, uint32_t word);
   void offer_from(size_t first);

@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/train_bpe.h"
 
@@ -23,7 +24,7 @@ constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 class LongWord {
  public:
   LongWord(std::vector<int32_t>& ids, const PairMerger& merger) : ids_(ids), merger_(merger) {
-    const auto size = static_cast<int32_t>(ids.size());
+    const int32_t size = narrow<int32_t>(ids.size());
     next_.resize(ids.size());
     previous_.resize(ids.size());
     for (int32_t i = 0; i < size; ++i) {
@@ -47,7 +48,7 @@ class LongWord {
  private:
   using Entry = std::pair<int32_t, int32_t>;  // rank, left place
 
-  static size_t at(int32_t place) { return static_cast<size_t>(place); }
+  static size_t at(int32_t place) { return place; }
 
   int32_t rank_at(int32_t left) const {
     if (ids_[at(left)] < 0 || next_[at(left)] < 0) return -1;
@@ -88,16 +89,14 @@ MergeTable::MergeTable(std::vector<std::pair<int32_t, int32_t>> merges)
 
 void MergeTable::check(size_t rank) {
   const auto [left, right] = merges_[rank];
-  const auto made = static_cast<int32_t>(256 + rank);
+  const int32_t made = narrow<int32_t>(256 + rank);
   require(left >= 0 && left < made && right >= 0 && right < made,
           "merge {} is [{}, {}], but only ids 0 to {} exist before it", rank, left, right,
           made - 1);
-  const bool fresh = merger_.add(left, right, static_cast<int32_t>(rank), made);
+  const bool fresh = merger_.add(left, right, narrow<int32_t>(rank), made);
   require(fresh, "merge {} is [{}, {}], which merge {} already is", rank, left, right,
           merger_.rank(left, right));
-  const auto length = [&](int32_t id) {
-    return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)];
-  };
+  const auto length = [&](int32_t id) { return starts_[id + 1] - starts_[id]; };
   const uint64_t joined = length(left) + length(right);
   require(joined <= kLongestToken,
           "merge {} is [{}, {}] and makes a token of {} bytes; {} is the most", rank, left, right,
@@ -110,7 +109,7 @@ void MergeTable::check(size_t rank) {
 
 void MergeTable::lay_out_bytes() {
   bytes_.reserve(starts_.back());
-  for (const uint8_t byte : byte_of_id()) bytes_.push_back(static_cast<char>(byte));
+  for (const char byte : byte_of_id()) bytes_.push_back(byte);
   for (const auto& [left, right] : merges_) {
     bytes_.append(bytes_of(left));
     bytes_.append(bytes_of(right));
@@ -118,14 +117,14 @@ void MergeTable::lay_out_bytes() {
 }
 
 std::string_view MergeTable::bytes_of(int32_t id) const {
-  const auto at = static_cast<size_t>(id);
+  const size_t at = id;
   return std::string_view(bytes_.data() + starts_[at], starts_[at + 1] - starts_[at]);
 }
 
 bool PairMerger::add(int32_t left, int32_t right, int32_t rank, int32_t made) {
   if (!ranks_.insert(pair_key(left, right), rank).second) return false;
-  if (made_.size() <= static_cast<size_t>(rank)) made_.resize(static_cast<size_t>(rank) + 1, -1);
-  made_[static_cast<size_t>(rank)] = made;
+  if (std::ssize(made_) <= rank) made_.resize(rank + 1, -1);
+  made_[rank] = made;
   return true;
 }
 
@@ -147,10 +146,9 @@ void PairMerger::merge_short(std::vector<int32_t>& ids) const {
   };
   for (size_t i = 0; i < size; ++i) ranks[i] = rank_at(i);
   while (true) {
-    const auto best =
-        std::min_element(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto best = std::min_element(ranks.begin(), ranks.begin() + size);
     if (*best == kNoRank) break;
-    const auto place = static_cast<size_t>(best - ranks.begin());
+    const size_t place = best - ranks.begin();
     ids[place] = made(*best);
     --size;
     for (size_t i = place + 1; i < size; ++i) {
@@ -164,8 +162,7 @@ void PairMerger::merge_short(std::vector<int32_t>& ids) const {
 }
 
 void PairMerger::merge_long(std::vector<int32_t>& ids) const {
-  require(ids.size() < static_cast<size_t>(kNoRank), "a word of {} bytes is too long to encode",
-          ids.size());
+  require(std::ssize(ids) < kNoRank, "a word of {} bytes is too long to encode", ids.size());
   LongWord(ids, *this).merge_all();
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/numbers.h"
+
 #include "pair_map.h"
 
 namespace skein {
@@ -18,7 +20,7 @@ class PairMerger {
   bool add(int32_t left, int32_t right, int32_t rank, int32_t made);
   // Of a pair, -1 if it is never merged.
   int32_t rank(int32_t left, int32_t right) const { return ranks_.find(pair_key(left, right)); }
-  int32_t made(int32_t rank) const { return made_[static_cast<size_t>(rank)]; }
+  int32_t made(int32_t rank) const { return made_[rank]; }
   // In place: the pair of lowest rank first, the leftmost among equals.
   void merge(std::vector<int32_t>& ids) const;
 
@@ -38,7 +40,7 @@ class MergeTable {
 
   const std::vector<std::pair<int32_t, int32_t>>& merges() const { return merges_; }
   // Bytes and merges, not end-of-text.
-  int32_t tokens() const { return 256 + static_cast<int32_t>(merges_.size()); }
+  int32_t tokens() const { return 256 + narrow<int32_t>(merges_.size()); }
   std::string_view bytes_of(int32_t id) const;
   void merge(std::vector<int32_t>& ids) const { merger_.merge(ids); }
 

@@ -33,7 +33,7 @@ bool is_wide_stop(int32_t point) {
 bool is_stop(int32_t point) {
   constexpr std::u32string_view stops =
       U".!?\u2026\u061F\u06D4\u0964\u0965\u203C\u2047\u2048\u2049";
-  return stops.find(static_cast<char32_t>(point)) != stops.npos || is_wide_stop(point);
+  return stops.find(point) != stops.npos || is_wide_stop(point);
 }
 
 bool is_closing(int32_t point) {
@@ -88,7 +88,7 @@ std::string word_before(std::string_view text, size_t end) {
   if (goes_on(text, begin) || text.substr(begin, end - begin) == "I") return "";
   std::string word(text.substr(begin, end - begin));
   for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
   return word;
 }
 

@@ -17,9 +17,8 @@ constexpr std::array<int16_t, kCharacters> make_byte_of_character() {
   for (int16_t& byte : bytes) byte = -1;
   const auto order = byte_of_id();
   for (int32_t id = 0; id < 256; ++id) {
-    const int32_t byte = order[static_cast<size_t>(id)];
-    bytes[static_cast<size_t>(id < kPrintable ? byte : kFirstOther + id - kPrintable)] =
-        static_cast<int16_t>(byte);
+    const int16_t byte = order[id];
+    bytes[id < kPrintable ? byte : kFirstOther + id - kPrintable] = byte;
   }
   return bytes;
 }
@@ -29,8 +28,7 @@ constexpr auto kByteOfCharacter = make_byte_of_character();
 constexpr std::array<int32_t, 256> make_character_of_byte() {
   std::array<int32_t, 256> characters{};
   for (int32_t point = 0; point < kCharacters; ++point)
-    if (const int16_t byte = kByteOfCharacter[static_cast<size_t>(point)]; byte >= 0)
-      characters[static_cast<size_t>(byte)] = point;
+    if (const int16_t byte = kByteOfCharacter[point]; byte >= 0) characters[byte] = point;
   return characters;
 }
 
@@ -40,8 +38,7 @@ constexpr auto kCharacterOfByte = make_character_of_byte();
 
 std::string spelt(std::string_view bytes) {
   std::string token;
-  for (const char byte : bytes)
-    append_utf8(kCharacterOfByte[static_cast<unsigned char>(byte)], token);
+  for (const unsigned char byte : bytes) append_utf8(kCharacterOfByte[byte], token);
   return token;
 }
 
@@ -49,10 +46,10 @@ bool unspelt(std::string_view token, std::string& bytes) {
   bytes.clear();
   for (size_t at = 0; at < token.size();) {
     const Character next = character_at(token, at);
-    const bool known = next.point >= 0 && next.point < kCharacters &&
-                       kByteOfCharacter[static_cast<size_t>(next.point)] >= 0;
+    const bool known =
+        next.point >= 0 && next.point < kCharacters && kByteOfCharacter[next.point] >= 0;
     if (!known) return false;
-    bytes.push_back(static_cast<char>(kByteOfCharacter[static_cast<size_t>(next.point)]));
+    bytes.push_back(kByteOfCharacter[next.point]);
     at += next.bytes;
   }
   return true;

@@ -119,7 +119,7 @@ const ChatTemplate::Turn& ChatTemplate::turn_of(const std::string& role) const {
   const auto at = std::find(kChatRoles.begin(), kChatRoles.end(), role);
   require(at != kChatRoles.end(), "a turn's role is \"{}\"; chat templates know {}",
           role.substr(0, 60), fmt::join(kChatRoles, ", "));
-  const auto& turn = turns_[static_cast<size_t>(at - kChatRoles.begin())];
+  const auto& turn = turns_[at - kChatRoles.begin()];
   require(turn.has_value(),
           "the chat template \"{}\" has no place for a turn of the {}; take another template, or "
           "leave such turns out",

@@ -12,7 +12,7 @@ namespace skein {
 
 bool Tokenizer::begins_word(int32_t id) const {
   const std::string_view bytes = bytes_of(id);
-  return bytes.empty() || std::isspace(static_cast<unsigned char>(bytes.front())) != 0;
+  return bytes.empty() || std::isspace(bytes.front() & 0xFF) != 0;
 }
 
 std::vector<int32_t> Tokenizer::encode_specials(std::string_view text) const {

@@ -45,7 +45,7 @@ std::vector<std::pair<int32_t, int32_t>> BpeTrainer::train(int64_t vocab_size,
   std::vector<int32_t> symbols;
   for (const auto& [word, count] : counts_) {
     symbols.clear();
-    for (const char byte : word) symbols.push_back(ids[static_cast<unsigned char>(byte)]);
+    for (const unsigned char byte : word) symbols.push_back(ids[byte]);
     learner.add_word(symbols, count);
   }
   int32_t made = 256;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/text/byte_alphabet.h"
 
 #include "hugging_face.h"
@@ -27,12 +28,12 @@ using Json = HuggingFaceJson;
 class TokenList {
  public:
   int32_t add(const std::string& token) {
-    const auto [found, fresh] = ids_.emplace(token, static_cast<int32_t>(tokens_.size()));
+    const auto [found, fresh] = ids_.emplace(token, narrow<int32_t>(tokens_.size()));
     if (fresh) tokens_.push_back(token);
     return found->second;
   }
-  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
-  const std::string& operator[](int32_t id) const { return tokens_[static_cast<size_t>(id)]; }
+  int64_t size() const { return std::ssize(tokens_); }
+  const std::string& operator[](int32_t id) const { return tokens_[id]; }
   int32_t find(const std::string& token) const {
     const auto found = ids_.find(token);
     return found == ids_.end() ? -1 : found->second;
@@ -81,7 +82,7 @@ Json added_tokens(const std::vector<std::string>& special) {
 // What stands around samples, of the tokens that are there.
 Json frame(const TokenList& tokens) {
   const auto named = [&](const char* name) {
-    return Json::array({name, static_cast<uint32_t>(tokens.find(name))});
+    return Json::array({name, narrow<uint32_t>(tokens.find(name))});
   };
   if (tokens.find("[CLS]") >= 0 && tokens.find("[SEP]") >= 0)
     return {{"type", "BertProcessing"}, {"sep", named("[SEP]")}, {"cls", named("[CLS]")}};
@@ -99,11 +100,11 @@ std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words,
   for (const std::string& special : settings.special) tokens.add(special);
   std::array<int32_t, 256> id_of_byte;
   for (const uint8_t byte : byte_of_id())
-    id_of_byte[byte] = tokens.add(spelt(std::string(1, static_cast<char>(byte))));
-  MergeLearner learner(std::vector<uint64_t>(static_cast<size_t>(tokens.size()), 1));
+    id_of_byte[byte] = tokens.add(spelt(std::string(1, byte)));
+  MergeLearner learner(std::vector<uint64_t>(tokens.size(), 1));
   words.for_each_word([&](std::string_view word, int64_t count) {
     std::vector<int32_t> symbols;
-    for (const char byte : word) symbols.push_back(id_of_byte[static_cast<unsigned char>(byte)]);
+    for (const unsigned char byte : word) symbols.push_back(id_of_byte[byte]);
     learner.add_word(symbols, count);
   });
   const Merges learnt = learn(learner, settings, "", tokens);
@@ -138,7 +139,7 @@ std::set<int32_t> alphabet_of(const BpeTrainer& words, int64_t most) {
   for (const auto& [point, count] : counts) ranked.emplace_back(-count, point);
   std::sort(ranked.begin(), ranked.end());
   std::set<int32_t> alphabet;
-  for (size_t i = 0; i < ranked.size() && static_cast<int64_t>(i) < most; ++i)
+  for (int64_t i = 0; i < std::min(most, std::ssize(ranked)); ++i)
     alphabet.insert(ranked[i].second);
   return alphabet;
 }
@@ -216,8 +217,8 @@ NormalizerStep bert_step(bool lowercase) {
 
 void check_specials(const TrainerSettings& settings) {
   const auto& special = settings.special;
-  require(static_cast<int64_t>(special.size()) <= kMostSpecials,
-          "{} special tokens are too many; {} is the most", special.size(), kMostSpecials);
+  require(std::ssize(special) <= kMostSpecials, "{} special tokens are too many; {} is the most",
+          special.size(), kMostSpecials);
   for (const std::string& token : special) {
     require(!token.empty(), "a special token is empty");
     require(std::count(special.begin(), special.end(), token) == 1,
@@ -240,7 +241,7 @@ TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::mo
           "an alphabet of {} characters makes no sense; use 1 or more", settings_.limit_alphabet);
   require(settings_.min_frequency >= 1, "a least frequency of {} makes no sense; use 1 or more",
           settings_.min_frequency);
-  const auto least = static_cast<int64_t>(settings_.special.size()) + (wordpiece ? 1 : 256);
+  const auto least = std::ssize(settings_.special) + (wordpiece ? 1 : 256);
   if (settings_.special.empty())
     BpeTrainer().train(settings_.vocab_size, settings_.min_frequency);
   else

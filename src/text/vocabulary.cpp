@@ -1,6 +1,7 @@
 #include "vocabulary.h"
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/text/train_bpe.h"
 
 namespace skein {
@@ -17,16 +18,16 @@ void Vocabulary::add(std::string token, int64_t id) {
   require(id >= 0 && id <= kLargestId, "the token {} has id {}; ids lie between 0 and {}", token,
           id, kLargestId);
   // A single large id must not make the table larger than what lists the ids.
-  const auto entries = static_cast<int64_t>(ids_.size());
+  const auto entries = std::ssize(ids_);
   require(id <= kGapsFree + 4 * entries,
           "the token {} has id {}, but only {} tokens are listed below it", token, id, entries);
-  if (id >= size()) places_.resize(static_cast<size_t>(id) + 1);
-  Place& place = places_[static_cast<size_t>(id)];
-  require(!place.known, "the tokens {} and {} both have id {}",
-          this->token(static_cast<int32_t>(id)), token, id);
-  const auto [found, fresh] = ids_.emplace(token, static_cast<int32_t>(id));
+  if (id >= size()) places_.resize(id + 1);
+  Place& place = places_[id];
+  require(!place.known, "the tokens {} and {} both have id {}", this->token(narrow<int32_t>(id)),
+          token, id);
+  const auto [found, fresh] = ids_.emplace(token, narrow<int32_t>(id));
   require(fresh, "the token {} has the ids {} and {}", token, found->second, id);
-  place = {text_.size(), static_cast<uint32_t>(token.size()), true};
+  place = {text_.size(), narrow<uint32_t>(token.size()), true};
   text_.append(token);
 }
 

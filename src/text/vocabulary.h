@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "skein/core/numbers.h"
+
 namespace skein {
 
 class Vocabulary {
@@ -17,13 +19,11 @@ class Vocabulary {
   void add(std::string token, int64_t id);
 
   // One more than the largest id.
-  int32_t size() const { return static_cast<int32_t>(places_.size()); }
-  bool has(int32_t id) const {
-    return id >= 0 && id < size() && places_[static_cast<size_t>(id)].known;
-  }
+  int32_t size() const { return narrow<int32_t>(places_.size()); }
+  bool has(int32_t id) const { return id >= 0 && id < size() && places_[id].known; }
   // "" for an id that has no token.
   std::string_view token(int32_t id) const {
-    const Place& place = places_[static_cast<size_t>(id)];
+    const Place& place = places_[id];
     return std::string_view(text_).substr(place.begin, place.bytes);
   }
   // -1 where there is none.

@@ -9,6 +9,8 @@
 #include <vector>
 #include <xxhash.h>
 
+#include "skein/core/numbers.h"
+
 namespace skein {
 
 class WordCache {
@@ -26,12 +28,13 @@ class WordCache {
   template <class Make>
   void append(std::string_view word, std::vector<int32_t>& out, Make&& make) {
     const uint64_t hash = XXH3_64bits(word.data(), word.size());
+    const uint32_t tag = hash >> 32;
     size_t at = hash & (kSlots - 1);
     for (; slots_[at].bytes > 0; at = (at + 1) & (kSlots - 1))
-      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && key(slots_[at]) == word) break;
+      if (slots_[at].tag == tag && key(slots_[at]) == word) break;
     if (slots_[at].bytes == 0) {
       if (used_ == kMost) return append_afresh(word, out, make);
-      fill(slots_[at], static_cast<uint32_t>(hash >> 32), word, make);
+      fill(slots_[at], tag, word, make);
     }
     const Slot& slot = slots_[at];
     out.insert(out.end(), ids_.begin() + slot.ids, ids_.begin() + slot.ids + slot.count);
@@ -50,8 +53,8 @@ class WordCache {
   void fill(Slot& slot, uint32_t tag, std::string_view word, Make&& make) {
     made_.clear();
     make(word, made_);
-    slot = {tag, static_cast<uint32_t>(keys_.size()), static_cast<uint32_t>(ids_.size()),
-            static_cast<uint16_t>(word.size()), static_cast<uint16_t>(made_.size())};
+    slot = {tag, narrow<uint32_t>(keys_.size()), narrow<uint32_t>(ids_.size()),
+            narrow<uint16_t>(word.size()), narrow<uint16_t>(made_.size())};
     keys_.append(word);
     ids_.insert(ids_.end(), made_.begin(), made_.end());
     ++used_;

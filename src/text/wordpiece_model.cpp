@@ -57,7 +57,7 @@ class WordPieceModel final : public WordModel {
 
  private:
   bool too_long(std::string_view word) const {
-    const auto most = static_cast<size_t>(settings_.most_characters);
+    const size_t most = settings_.most_characters;
     if (word.size() <= most) return false;
     size_t characters = 0;
     for (size_t at = 0; at < word.size() && characters <= most; ++characters)

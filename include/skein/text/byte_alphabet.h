@@ -17,14 +17,14 @@ constexpr std::array<uint8_t, 256> byte_of_id() {
   size_t count = 0;
   for (const bool printable : {true, false})
     for (int byte = 0; byte < 256; ++byte)
-      if (gpt2_printable(byte) == printable) bytes[count++] = static_cast<uint8_t>(byte);
+      if (gpt2_printable(byte) == printable) bytes[count++] = byte;
   return bytes;
 }
 
 constexpr std::array<int32_t, 256> id_of_byte() {
   std::array<int32_t, 256> ids{};
   const auto bytes = byte_of_id();
-  for (size_t id = 0; id < bytes.size(); ++id) ids[bytes[id]] = static_cast<int32_t>(id);
+  for (int32_t id = 0; id < 256; ++id) ids[bytes[id]] = id;
   return ids;
 }
 

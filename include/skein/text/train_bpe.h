@@ -28,7 +28,7 @@ class BpeTrainer {
   // Adds what another trainer counted.
   void merge(BpeTrainer&& other);
   int64_t words() const { return words_; }
-  int64_t distinct_words() const { return static_cast<int64_t>(counts_.size()); }
+  int64_t distinct_words() const { return std::ssize(counts_); }
 
   // The merges of a vocabulary of vocab_size ids: 256 bytes, the merges, end-of-text; fewer when no
   // pair is left that occurs min_frequency times. Depends on the counts only. A usage error for

@@ -13,7 +13,7 @@ struct Grouped {
 };
 
 bool ascii_letter(char byte) {
-  const auto lower = static_cast<unsigned char>(byte | 0x20);
+  const unsigned char lower = byte | 0x20;
   return lower >= 'a' && lower <= 'z';
 }
 
@@ -50,7 +50,7 @@ size_t deepseek_match_end(std::string_view text, size_t begin) {
   const size_t after = begin + first.bytes;
   if (first.group == Group::word) return group_end(text, after, Group::word);
   if (first.group == Group::sign) {
-    const bool ascii = static_cast<unsigned char>(text[begin]) < 128;
+    const bool ascii = (text[begin] & 0x80) == 0;
     const size_t letters = ascii ? ascii_letters_end(text, after) : after;
     return letters > after ? letters : signs_end(text, after);
   }

@@ -39,7 +39,7 @@ inline Kind wide_kind(int32_t point) {
 }
 
 inline Kinded kind_at(std::string_view text, size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
+  const unsigned char byte = text[at];
   if (byte < 128) return {kAsciiKinds[byte], 1};
   const Character next = character_at(text, at);
   return {wide_kind(next.point), next.bytes};

@@ -5,7 +5,7 @@
 namespace skein {
 namespace {
 
-char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
+char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte; }
 
 size_t newlines_end(std::string_view text, size_t at) {
   while (at < text.size() && line_break(text[at])) ++at;

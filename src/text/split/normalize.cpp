@@ -27,7 +27,7 @@ void append_decomposed(int32_t point, bool compatible, Points& points) {
   int boundary = 0;
   const utf8proc_ssize_t count =
       utf8proc_decompose_char(point, parts.data(), parts.size(), options, &boundary);
-  SKEIN_CHECK(count >= 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()));
+  SKEIN_CHECK(count >= 0 && count <= std::ssize(parts));
   points.insert(points.end(), parts.begin(), parts.begin() + count);
 }
 
@@ -59,15 +59,15 @@ void append_form(std::string_view run, Kind kind, std::string& out) {
   order_marks(points);
   if (composes(kind)) {
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    const utf8proc_ssize_t count = utf8proc_normalize_utf32(
-        points.data(), static_cast<utf8proc_ssize_t>(points.size()), options);
+    const utf8proc_ssize_t count =
+        utf8proc_normalize_utf32(points.data(), std::ssize(points), options);
     SKEIN_CHECK(count >= 0);
-    points.resize(static_cast<size_t>(count));
+    points.resize(count);
   }
   for (const int32_t point : points) append_utf8(point, out);
 }
 
-bool ascii(char byte) { return static_cast<unsigned char>(byte) < 128; }
+bool ascii(char byte) { return (byte & 0x80) == 0; }
 
 // Characters that no normal form changes nor composes with what precedes them, in NFC.
 bool settled(int32_t point) { return point < 0x300 || (point >= 0x2010 && point <= 0x205E); }

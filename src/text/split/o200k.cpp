@@ -21,7 +21,7 @@ struct Cased {
 };
 
 Cased case_at(std::string_view text, size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
+  const unsigned char byte = text[at];
   if (byte < 128) {
     if (byte >= 'a' && byte <= 'z') return {Case::small, 1};
     if (byte >= 'A' && byte <= 'Z') return {Case::capital, 1};

@@ -1,5 +1,7 @@
 #include "skein/text/split/split.h"
 
+#include "skein/core/strings.h"
+
 #include "kinds.h"
 
 namespace skein {
@@ -34,8 +36,6 @@ size_t space_end(std::string_view text, size_t begin) {
 // How far back a cut is looked for that suits other tokenizers too.
 constexpr size_t kWorthLooking = 4096;
 
-bool continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 }  // namespace
 
 size_t gpt2_piece_end(std::string_view text, size_t begin) {
@@ -54,10 +54,10 @@ size_t character_bytes(std::string_view text, size_t at) { return character_at(t
 size_t last_safe_cut(std::string_view text) {
   size_t fallback = 0;
   for (size_t at = text.size(); at-- > 1;) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : ' ');
+    const unsigned char byte = text[at];
+    const unsigned char next = at + 1 < text.size() ? text[at + 1] : ' ';
     if (!ascii_space(byte) || next >= 128 || ascii_space(next)) continue;
-    const auto previous = static_cast<unsigned char>(text[at - 1]);
+    const unsigned char previous = text[at - 1];
     if (byte == ' ' && previous < 128 && !ascii_space(previous)) return at;
     if (fallback == 0) fallback = at;
     if (fallback - at > kWorthLooking) break;
@@ -68,8 +68,8 @@ size_t last_safe_cut(std::string_view text) {
 size_t character_cut(std::string_view text, size_t limit) {
   if (limit >= text.size()) return text.size();
   size_t cut = limit;
-  while (cut > 0 && limit - cut < 4 && continuation(text[cut])) --cut;
-  return continuation(text[cut]) || cut == 0 ? limit : cut;
+  while (cut > 0 && limit - cut < 4 && continues_character(text[cut])) --cut;
+  return continues_character(text[cut]) || cut == 0 ? limit : cut;
 }
 
 }  // namespace skein

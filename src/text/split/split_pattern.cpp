@@ -35,7 +35,7 @@ void initialize() {
 std::string message_of(int error, OnigErrorInfo* info) {
   OnigUChar text[ONIG_MAX_ERROR_MESSAGE_LEN];
   const int size = onig_error_code_to_str(text, error, info);
-  return with_valid_utf8({reinterpret_cast<const char*>(text), static_cast<size_t>(size)});
+  return with_valid_utf8(std::string_view(reinterpret_cast<const char*>(text), size));
 }
 
 struct Free {
@@ -70,8 +70,7 @@ constexpr ChangedClass kChangedClasses[] = {
 std::string plain_names(std::string_view expression) {
   std::string plain;
   for (const char c : expression)
-    if (c != '_' && c != '-' && c != ' ')
-      plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    if (c != '_' && c != '-' && c != ' ') plain += c >= 'A' && c <= 'Z' ? c | 0x20 : c;
   return plain;
 }
 
@@ -83,7 +82,7 @@ bool matches_whole(const char* expression, std::string_view text) {
   const OnigUChar* begin = bytes_of(text);
   const int bytes = onig_match(regex, begin, begin + text.size(), begin, nullptr, ONIG_OPTION_NONE);
   onig_free(regex);
-  return bytes == static_cast<int>(text.size());
+  return bytes == std::ssize(text);
 }
 
 void refuse_changed_classes(const std::string& expression) {
@@ -160,7 +159,7 @@ void SplitPattern::divide_valid(std::string_view text, const Part& part) const {
     if (match.begin < 0)
       fail_usage("the tokenizer's regular expression {} cannot be matched against this text: {}",
                  expression_, message_of(match.begin, nullptr));
-    const auto begin = static_cast<size_t>(match.begin), end = static_cast<size_t>(match.end);
+    const size_t begin = match.begin, end = match.end;
     SKEIN_CHECK(done <= begin && begin <= end);
     if (begin == end && after_match && end == done) {
       from += from < text.size() ? character_at(text, from).bytes : 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utf8proc.h>
 
+#include "skein/core/strings.h"
+
 namespace skein {
 namespace {
 
@@ -25,11 +27,11 @@ bool within(utf8proc_category_t category, utf8proc_category_t first, utf8proc_ca
 }  // namespace
 
 Character character_at(std::string_view text, size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
+  const unsigned char byte = text[at];
   if (byte < 128) return {byte, 1};
   int32_t point = -1;
   const auto* start = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at;
-  const auto left = static_cast<utf8proc_ssize_t>(std::min<size_t>(text.size() - at, 4));
+  const utf8proc_ssize_t left = std::min<size_t>(text.size() - at, 4);
   const utf8proc_ssize_t bytes = utf8proc_iterate(start, left, &point);
   if (bytes <= 0) return {-1, 1};
   return {point, static_cast<size_t>(bytes)};
@@ -37,8 +39,7 @@ Character character_at(std::string_view text, size_t at) {
 
 Character character_before(std::string_view text, size_t end) {
   size_t begin = end - 1;
-  while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
-    --begin;
+  while (begin > 0 && end - begin < 4 && continues_character(text[begin])) --begin;
   const Character found = character_at(text.substr(0, end), begin);
   return found.bytes == end - begin ? found : Character{-1, 1};
 }
@@ -56,7 +57,7 @@ size_t valid_bytes(std::string_view text) {
 void append_utf8(int32_t point, std::string& text) {
   utf8proc_uint8_t bytes[4];
   const utf8proc_ssize_t count = utf8proc_encode_char(point, bytes);
-  text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
+  text.append(reinterpret_cast<const char*>(bytes), count);
 }
 
 bool letter(int32_t point) {

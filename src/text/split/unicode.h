@@ -29,7 +29,7 @@ constexpr bool ascii_space(unsigned char byte) { return byte == ' ' || (byte >= 
 
 // The property White_Space.
 constexpr bool white_space(int32_t point) {
-  if (point < 0x80) return point >= 0 && ascii_space(static_cast<unsigned char>(point));
+  if (point < 0x80) return point >= 0 && ascii_space(point);
   return point == 0x85 || point == 0xA0 || point == 0x1680 ||
          (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 ||
          point == 0x202F || point == 0x205F || point == 0x3000;
