@@ -97,7 +97,7 @@ int64_t stored_bytes(const std::vector<std::string>& files) {
     if (file == "-" || !fs::is_regular_file(file, error)) return -1;
     const auto bytes = fs::file_size(file, error);
     if (error) return -1;
-    total += static_cast<int64_t>(bytes);
+    total += bytes;
   }
   return total;
 }

@@ -32,8 +32,7 @@ struct EncodedPiece {
 using EncodedBatch = std::vector<EncodedPiece>;
 
 EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, SentenceRule rule) {
-  EncodedPiece encoded{
-      {}, {}, static_cast<int64_t>(piece.text.size()), piece.document, piece.continues};
+  EncodedPiece encoded{{}, {}, std::ssize(piece.text), piece.document, piece.continues};
   if (rule == SentenceRule::none) {
     encoded.tokens = tokenizer.encode(piece.text);
     return encoded;
@@ -73,12 +72,10 @@ bool single_document(const std::vector<std::string>& files, const CorpusOptions&
 
 int64_t text_bytes_of(const std::string& path) {
   const auto source = open_source(path);
-  if (source->plain() && fs::is_regular_file(path))
-    return static_cast<int64_t>(fs::file_size(path));
+  if (source->plain() && fs::is_regular_file(path)) return fs::file_size(path);
   std::vector<char> buffer(size_t{1} << 18);
   int64_t total = 0;
-  while (const size_t got = source->read(buffer.data(), buffer.size()))
-    total += static_cast<int64_t>(got);
+  while (const size_t got = source->read(buffer.data(), buffer.size())) total += got;
   return total;
 }
 
@@ -88,7 +85,7 @@ int64_t division_of(const std::string& path, double fraction) {
       "the last part of {} cannot be held out, because its length is not known beforehand; put it "
       "into a file, or divide it into documents with data.document_separator or data.blank_lines",
       input_name(path));
-  return std::llround(static_cast<double>(text_bytes_of(path)) * (1 - fraction));
+  return std::llround(text_bytes_of(path) * (1 - fraction));
 }
 
 // One store under construction.
@@ -163,7 +160,7 @@ class Encoding {
   }
 
   void add(const EncodedPiece& piece) {
-    tokens_ += static_cast<int64_t>(piece.tokens.size());
+    tokens_ += std::ssize(piece.tokens);
     (held_out_here(piece.document) ? *validation_ : *training_).add(piece);
   }
 
@@ -199,8 +196,7 @@ EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokeni
 }
 
 bool held_out(uint64_t seed, int64_t document, double fraction) {
-  const PhiloxBlock bits =
-      philox(derive_key(seed, "held-out documents"), 0, static_cast<uint64_t>(document));
+  const PhiloxBlock bits = philox(derive_key(seed, "held-out documents"), 0, document);
   return uniform_double(bits[0], bits[1]) < fraction;
 }
 
@@ -208,7 +204,7 @@ int worker_threads(int wanted) {
   require(wanted >= 0 && wanted <= 1024,
           "run.threads is {}; it must lie between 0 (all processors) and 1024", wanted);
   if (wanted > 0) return wanted;
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
+  return std::clamp<int>(std::thread::hardware_concurrency(), 1, 1024);
 }
 
 }  // namespace skein

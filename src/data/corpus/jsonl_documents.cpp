@@ -26,7 +26,7 @@ class JsonlDocuments final : public Documents {
   bool next(CorpusPiece& piece) override {
     if (at_ == text_.size() && !find_text()) return false;
     const std::string_view rest = std::string_view(text_).substr(at_);
-    piece.continues = rest.size() > static_cast<size_t>(options_.piece_bytes);
+    piece.continues = std::ssize(rest) > options_.piece_bytes;
     const size_t bytes = piece.continues ? piece_cut(rest, options_) : rest.size();
     piece.text = rest.substr(0, bytes);
     at_ += bytes;
@@ -38,7 +38,7 @@ class JsonlDocuments final : public Documents {
     at_ = 0;
     text_.clear();
     for (std::string_view line; text_.empty() && lines_.next(line);) {
-      require(lines_.ends_line() || static_cast<int64_t>(line.size()) < options_.most_line_bytes,
+      require(lines_.ends_line() || std::ssize(line) < options_.most_line_bytes,
               "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
               lines_.number(), options_.most_line_bytes);
       if (!blank(line)) read_text(line);

@@ -29,7 +29,7 @@ Counted count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
   Counted counted;
   for (const CorpusPiece& piece : batch) {
     trainer.count(piece.text);
-    counted.bytes += static_cast<int64_t>(piece.text.size());
+    counted.bytes += std::ssize(piece.text);
     counted.documents += piece.continues ? 0 : 1;
   }
   return counted;
@@ -38,10 +38,10 @@ Counted count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
 // The words of the whole corpus; what was counted goes into `learnt`.
 TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& settings, int threads,
                               const ProgressReport& report, LearntTokenizer& learnt) {
-  std::vector<TokenizerTrainer> trainers(static_cast<size_t>(threads), TokenizerTrainer(settings));
+  std::vector<TokenizerTrainer> trainers(threads, TokenizerTrainer(settings));
   {
     OrderedWorkers<PieceBatch, Counted> workers(threads, [&](int worker, const PieceBatch& batch) {
-      return count_batch(trainers[static_cast<size_t>(worker)], batch);
+      return count_batch(trainers[worker], batch);
     });
     workers.drive([&](PieceBatch& batch) { return read_batch(reader, batch); },
                   [&](const Counted& counted) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 
 namespace skein {
@@ -44,8 +45,7 @@ void check_size(int64_t order, int64_t symbols) {
 
 std::vector<double> zipf_weights(int64_t symbols, double exponent) {
   std::vector<double> weights;
-  for (int64_t s = 0; s < symbols; ++s)
-    weights.push_back(std::pow(static_cast<double>(s + 1), -exponent));
+  for (int64_t s = 0; s < symbols; ++s) weights.push_back(std::pow(s + 1, -exponent));
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& w : weights) w /= sum;
   return weights;
@@ -55,11 +55,11 @@ std::vector<double> zipf_weights(int64_t symbols, double exponent) {
 void add_drawn(const MarkovConfig& c, std::span<const double> base, int64_t known, int64_t suffix,
                double share, std::span<double> row) {
   double sum = 0;
-  for (int64_t i = 1; i <= c.branches; ++i) sum += 1.0 / static_cast<double>(i);
+  for (int64_t i = 1; i <= c.branches; ++i) sum += 1.0 / i;
   const uint64_t key = derive_key(c.seed, fmt::format("markov chain {}", known));
   for (int64_t i = 1; i <= c.branches; ++i) {
-    const PhiloxBlock bits = philox(key, static_cast<uint64_t>(suffix), static_cast<uint64_t>(i));
-    row[pick(base, uniform_double(bits[0], bits[1]))] += share / (static_cast<double>(i) * sum);
+    const PhiloxBlock bits = philox(key, suffix, i);
+    row[pick(base, uniform_double(bits[0], bits[1]))] += share / (i * sum);
   }
 }
 
@@ -71,14 +71,13 @@ std::vector<double> drawn_rows(const MarkovConfig& c) {
           "markov.zipf={}; it is 0 (all alike) to 10", c.zipf);
   const std::vector<double> base = zipf_weights(c.symbols, c.zipf);
   const int64_t contexts = power(c.symbols, c.order);
-  const auto symbols = static_cast<size_t>(c.symbols);
-  std::vector<double> rows(static_cast<size_t>(contexts) * symbols);
+  const int64_t symbols = c.symbols;
+  std::vector<double> rows(contexts * symbols);
   for (int64_t context = 0; context < contexts; ++context) {
-    const std::span<double> row(rows.data() + static_cast<size_t>(context) * symbols, symbols);
-    for (size_t s = 0; s < symbols; ++s) row[s] = kBaseShare * base[s];
+    const std::span<double> row(rows.data() + context * symbols, symbols);
+    for (int64_t s = 0; s < symbols; ++s) row[s] = kBaseShare * base[s];
     for (int64_t known = 1; known <= c.order; ++known) {
-      const double share = (1 - kBaseShare) * 2 * static_cast<double>(known) /
-                           static_cast<double>(c.order * (c.order + 1));
+      const double share = (1 - kBaseShare) * 2 * known / (c.order * (c.order + 1));
       add_drawn(c, base, known, context % power(c.symbols, known), share, row);
     }
   }
@@ -94,19 +93,19 @@ MarkovChain::MarkovChain(int64_t order, int64_t symbols, std::vector<double> row
     : order_(order), symbols_(symbols), rows_(std::move(rows)) {
   check_size(order, symbols);
   const int64_t contexts = power(symbols, order);
-  require(static_cast<int64_t>(rows_.size()) == contexts * symbols,
+  require(std::ssize(rows_) == contexts * symbols,
           "{} probabilities were given for {} contexts of {} symbols", rows_.size(), contexts,
           symbols);
   for (int64_t context = 0; context < contexts; ++context) {
     double sum = 0;
     for (int64_t s = 0; s < symbols; ++s) {
-      const double p = probability(context, static_cast<int32_t>(s));
+      const double p = probability(context, narrow<int32_t>(s));
       require(p >= 0, "the probability of symbol {} after context {} is {}", s, context, p);
       sum += p;
     }
     require(std::abs(sum - 1) < 1e-9, "the probabilities after context {} sum to {}", context, sum);
   }
-  stationary_.assign(static_cast<size_t>(contexts), 1.0 / static_cast<double>(contexts));
+  stationary_.assign(contexts, 1.0 / contexts);
   settle();
   for (int64_t known = 0; known <= order_; ++known) entropies_.push_back(entropy_of_suffix(known));
 }
@@ -115,8 +114,7 @@ std::vector<double> MarkovChain::after(const std::vector<double>& distribution) 
   std::vector<double> next(distribution.size());
   for (int64_t context = 0; context < contexts(); ++context)
     for (int32_t s = 0; s < symbols_; ++s)
-      next[static_cast<size_t>(next_context(context, s))] +=
-          distribution[static_cast<size_t>(context)] * probability(context, s);
+      next[next_context(context, s)] += distribution[context] * probability(context, s);
   return next;
 }
 
@@ -139,21 +137,18 @@ void MarkovChain::settle() {
 
 double MarkovChain::entropy_of_suffix(int64_t known) const {
   const int64_t suffixes = power(symbols_, known);
-  std::vector<double> joint(static_cast<size_t>(suffixes * symbols_)),
-      weights(static_cast<size_t>(suffixes));
+  std::vector<double> joint(suffixes * symbols_), weights(suffixes);
   for (int64_t context = 0; context < contexts(); ++context) {
-    const double weight = stationary_[static_cast<size_t>(context)];
-    weights[static_cast<size_t>(context % suffixes)] += weight;
+    const double weight = stationary_[context];
+    weights[context % suffixes] += weight;
     for (int32_t s = 0; s < symbols_; ++s)
-      joint[static_cast<size_t>(context % suffixes * symbols_ + s)] +=
-          weight * probability(context, s);
+      joint[context % suffixes * symbols_ + s] += weight * probability(context, s);
   }
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] <= 0) continue;
     double row = 0;
-    for (size_t s = 0; s < static_cast<size_t>(symbols_); ++s)
-      row += nats(joint[i * static_cast<size_t>(symbols_) + s] / weights[i]);
+    for (int64_t s = 0; s < symbols_; ++s) row += nats(joint[i * symbols_ + s] / weights[i]);
     sum += weights[i] * row;
   }
   return sum;
@@ -163,15 +158,14 @@ double MarkovChain::least_loss(int64_t length) const {
   SKEIN_CHECK(length > 0);
   double sum = 0;
   for (int64_t known = 1; known <= std::min(length, order_); ++known) sum += entropy(known);
-  return (sum + static_cast<double>(std::max<int64_t>(0, length - order_)) * entropy_rate()) /
-         static_cast<double>(length);
+  return (sum + std::max<int64_t>(0, length - order_) * entropy_rate()) / length;
 }
 
 MarkovSampler::MarkovSampler(const MarkovChain& chain, uint64_t seed, uint64_t stream)
     : chain_(chain),
       key_(derive_key(seed, "markov text")),
       stream_(stream),
-      context_(static_cast<int64_t>(pick(chain.stationary(), uniform(0)))) {}
+      context_(pick(chain.stationary(), uniform(0))) {}
 
 double MarkovSampler::uniform(uint64_t index) const {
   const PhiloxBlock bits = philox(key_, stream_, index);
@@ -181,8 +175,8 @@ double MarkovSampler::uniform(uint64_t index) const {
 void MarkovSampler::read(std::span<int32_t> out) {
   for (int32_t& symbol : out) {
     const std::span<const double> row = chain_.row(context_);
-    symbol = static_cast<int32_t>(pick(row, uniform(static_cast<uint64_t>(++position_))));
-    surprise_ -= std::log(row[static_cast<size_t>(symbol)]);
+    symbol = narrow<int32_t>(pick(row, uniform(++position_)));
+    surprise_ -= std::log(row[symbol]);
     context_ = chain_.next_context(context_, symbol);
   }
 }

@@ -20,8 +20,8 @@ StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, 
                       MarkovSampler& sampler) {
   TokenStoreWriter writer(path, symbols, -1, "", false, existing);
   std::vector<int32_t> piece;
-  for (int64_t done = 0; done < tokens; done += static_cast<int64_t>(piece.size())) {
-    piece.resize(static_cast<size_t>(std::min(kPiece, tokens - done)));
+  for (int64_t done = 0; done < tokens; done += std::ssize(piece)) {
+    piece.resize(std::min(kPiece, tokens - done));
     sampler.read(piece);
     writer.append(piece, 0);
   }

@@ -82,7 +82,7 @@ class TextDocuments final : public Documents {
   }
 
   bool cut(CorpusPiece& piece) {
-    if (static_cast<int64_t>(text_.size()) <= options_.piece_bytes) return false;
+    if (std::ssize(text_) <= options_.piece_bytes) return false;
     const size_t at = piece_cut(text_, options_);
     std::string rest = text_.substr(at);
     text_.resize(at);
@@ -104,7 +104,7 @@ class TextDocuments final : public Documents {
 }  // namespace
 
 size_t piece_cut(std::string_view text, const CorpusOptions& options) {
-  const auto limit = static_cast<size_t>(options.piece_bytes);
+  const size_t limit = options.piece_bytes;
   const std::string_view head = text.substr(0, limit);
   if (options.sentences != SentenceRule::none)
     if (const size_t end = last_sentence_end(head, options.sentences)) return end;

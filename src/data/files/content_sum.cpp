@@ -31,15 +31,15 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
   std::vector<char> piece(std::min(kPiece, bytes));
   for (uint64_t done = 0; done < bytes;) {
     const size_t wanted = std::min<uint64_t>(piece.size(), bytes - done);
-    const ssize_t got = ::pread(descriptor, piece.data(), wanted, static_cast<off_t>(begin + done));
+    const ssize_t got = ::pread(descriptor, piece.data(), wanted, begin + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       fail("cannot read {} from byte {} on: {}", name, begin + done, std::strerror(errno));
     if (got == 0)
       fail("{} ends at byte {}, but had {} when it was opened; was it cut or replaced since?", name,
            begin + done, begin + bytes);
-    XXH3_64bits_update(state.get(), piece.data(), static_cast<size_t>(got));
-    done += static_cast<uint64_t>(got);
+    XXH3_64bits_update(state.get(), piece.data(), got);
+    done += got;
     if (go_on && !go_on()) return std::nullopt;
   }
   return XXH3_64bits_digest(state.get());

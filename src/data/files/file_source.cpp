@@ -29,7 +29,7 @@ size_t FileSource::read(char* bytes, size_t room) {
   while (true) {
     const ssize_t got = ::read(descriptor_, bytes, room);
     if (got >= 0) *taken_ += got;
-    if (got >= 0) return static_cast<size_t>(got);
+    if (got >= 0) return got;
     if (errno == EINTR) continue;
     require(errno != EISDIR, "cannot read {}: it is a directory", name_);
     fail("cannot read {} after {} bytes: {}", name_, *taken_, std::strerror(errno));

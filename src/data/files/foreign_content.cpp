@@ -54,7 +54,7 @@ bool many(size_t count, size_t least, size_t share, std::string_view head) {
 }
 
 bool is_control(char byte) {
-  const auto code = static_cast<unsigned char>(byte);
+  const unsigned char code = byte;
   return code == 0x7F || (code < 0x20 && (code < '\b' || code > '\r') && code != 0x1B);
 }
 
@@ -68,9 +68,7 @@ size_t invalid_bytes(std::string_view text) {
 std::string_view first_member(std::string_view head) {
   constexpr size_t kHeader = 30, kNameBytes = 26;
   if (!head.starts_with("PK\x03\x04"sv) || head.size() < kHeader) return "";
-  const auto byte = [&](size_t i) {
-    return static_cast<size_t>(static_cast<unsigned char>(head[i]));
-  };
+  const auto byte = [&](size_t i) -> unsigned char { return head[i]; };
   return head.substr(kHeader, byte(kNameBytes) | byte(kNameBytes + 1) << 8);
 }
 
@@ -93,11 +91,11 @@ ForeignContent foreign_content(std::string_view head) {
   if (ForeignContent packed = packed_content(head); !packed.what.empty()) return packed;
   for (const auto& [bytes, what, advice] : kSignatures)
     if (head.starts_with(bytes)) return {what, advice};
-  const auto nulls = static_cast<size_t>(std::count(head.begin(), head.end(), '\0'));
+  const size_t nulls = std::count(head.begin(), head.end(), '\0');
   if (many(nulls, 4, 512, head))
     return {fmt::format("binary data ({} of its first {} bytes are 0)", nulls, head.size()),
             "leave it out; if it is UTF-16, convert it with `iconv -f UTF-16LE -t UTF-8`"};
-  const auto controls = static_cast<size_t>(std::count_if(head.begin(), head.end(), is_control));
+  const size_t controls = std::count_if(head.begin(), head.end(), is_control);
   if (many(controls, 8, 10, head))
     return {fmt::format("binary data ({} of its first {} bytes are control characters)", controls,
                         head.size()),

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -25,7 +26,7 @@ class GzipSource final : public ByteSource {
 
   size_t read(char* bytes, size_t room) override {
     stream_.next_out = reinterpret_cast<Bytef*>(bytes);
-    stream_.avail_out = static_cast<uInt>(std::min(room, kBufferBytes));
+    stream_.avail_out = narrow<uInt>(std::min(room, kBufferBytes));
     const uInt wanted = stream_.avail_out;
     while (stream_.avail_out == wanted && feed()) step();
     return wanted - stream_.avail_out;
@@ -41,7 +42,7 @@ class GzipSource final : public ByteSource {
               name_, consumed());
       if (held == 0) return false;
       stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
-      stream_.avail_in = static_cast<uInt>(held);
+      stream_.avail_in = narrow<uInt>(held);
     }
     if (!inside_) inflateReset(&stream_);
     inside_ = true;

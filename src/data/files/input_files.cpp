@@ -51,7 +51,7 @@ bool is_tar(std::string_view head) {
   if (head.size() < kTarHeader || head.front() == '\0') return false;
   int64_t sum = 0, said = 0;
   for (size_t i = 0; i < kTarHeader; ++i)
-    sum += i >= kTarSum && i < kTarSum + kTarSumDigits ? ' ' : static_cast<unsigned char>(head[i]);
+    sum += i >= kTarSum && i < kTarSum + kTarSumDigits ? ' ' : head[i] & 0xFF;
   for (const char digit : head.substr(kTarSum, kTarSumDigits))
     if (digit >= '0' && digit <= '7') said = said * 8 + (digit - '0');
   return sum == said;
@@ -90,7 +90,7 @@ std::string SkippedFiles::line() const {
   if (count_ == 0) return "";
   std::string text = fmt::format("{} {} left out: ", count_, count_ == 1 ? "file is" : "files are");
   for (size_t i = 0; i < named_.size(); ++i) text += (i > 0 ? ", " : "") + named_[i];
-  return count_ > static_cast<int64_t>(named_.size()) ? text + ", ..." : text;
+  return count_ > std::ssize(named_) ? text + ", ..." : text;
 }
 
 struct InputFiles::Impl {

@@ -24,7 +24,7 @@ bool blank(std::string_view line) {
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, int64_t most_bytes)
     : source_(std::move(source)),
-      most_bytes_(static_cast<size_t>(std::max<int64_t>(1, most_bytes))),
+      most_bytes_(std::max<int64_t>(1, most_bytes)),
       buffer_(std::max(kMark.size(), std::min(kFirstBuffer, most_bytes_))) {
   skip_mark();
 }
@@ -33,7 +33,7 @@ void LineReader::skip_mark() {
   while (!ended_ && end_ < kMark.size()) fill();
   if (!std::string_view(buffer_.data(), end_).starts_with(kMark)) return;
   begin_ = kMark.size();
-  next_offset_ = static_cast<int64_t>(begin_);
+  next_offset_ = begin_;
 }
 
 void LineReader::fill() {
@@ -51,10 +51,10 @@ void LineReader::fill() {
 bool LineReader::next(std::string_view& line) {
   size_t scanned = 0;
   while (true) {
-    const char* from = buffer_.data() + begin_;
     const size_t held = std::min(end_ - begin_, most_bytes_);
-    if (const void* found = std::memchr(from + scanned, '\n', held - scanned)) {
-      line = take(static_cast<size_t>(static_cast<const char*>(found) - from) + 1, true);
+    const std::string_view text(buffer_.data() + begin_, held);
+    if (const size_t found = text.find('\n', scanned); found != text.npos) {
+      line = take(found + 1, true);
       return true;
     }
     scanned = held;
@@ -72,7 +72,7 @@ std::string_view LineReader::take(size_t bytes, bool ends_line) {
   ends_line_ = ends_line;
   if (begins_line_) ++number_;
   offset_ = next_offset_;
-  next_offset_ += static_cast<int64_t>(bytes);
+  next_offset_ += bytes;
   const std::string_view line(buffer_.data() + begin_, bytes);
   begin_ += bytes;
   return line;

@@ -21,7 +21,7 @@ class OrderedWorkers {
  public:
   // work(worker, in) with worker in [0, threads) runs on that worker's thread.
   OrderedWorkers(int threads, std::function<Out(int, const In&)> work)
-      : work_(std::move(work)), limit_(2 * static_cast<size_t>(threads) + 1) {
+      : work_(std::move(work)), limit_(2 * threads + 1) {
     for (int worker = 0; worker < threads; ++worker)
       threads_.emplace_back([this, worker](const std::stop_token& stop) { run(stop, worker); });
   }

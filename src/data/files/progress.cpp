@@ -28,26 +28,25 @@ std::string readable_time(double seconds) {
 }  // namespace
 
 std::string readable_bytes(int64_t bytes) {
-  return scaled(static_cast<double>(bytes), {" B", " kB", " MB", " GB", " TB"});
+  return scaled(bytes, {" B", " kB", " MB", " GB", " TB"});
 }
 
 std::string progress_line(const CorpusProgress& progress) {
-  const auto read = static_cast<double>(progress.bytes_read);
+  const double read = progress.bytes_read;
   const double rate = progress.seconds > 0 ? read / progress.seconds : 0;
   const bool known = progress.bytes_total > 0;
   std::string line = readable_bytes(progress.bytes_read);
   if (known)
     line += fmt::format(" of {} ({:.0f}%)", readable_bytes(progress.bytes_total),
-                        100 * read / static_cast<double>(progress.bytes_total));
+                        100 * read / progress.bytes_total);
   line += fmt::format(", {:.1f} MB/s, {} documents", rate / 1e6, progress.documents);
   if (progress.tokens > 0) {
     static constexpr std::array<const char*, 5> units{"", "k", "M", "G", "T"};
-    line += fmt::format(", {} tokens", scaled(static_cast<double>(progress.tokens), units));
+    line += fmt::format(", {} tokens", scaled(progress.tokens, units));
   }
   if (known && rate > 0)
-    line += fmt::format(
-        ", {} left",
-        readable_time(static_cast<double>(progress.bytes_total - progress.bytes_read) / rate));
+    line += fmt::format(", {} left",
+                        readable_time((progress.bytes_total - progress.bytes_read) / rate));
   return line;
 }
 

@@ -25,7 +25,7 @@ Spool::Spool(std::string path) : file_(path, O_RDWR | O_CREAT | O_EXCL), name_(s
 void Spool::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const size_t taken = std::min(bytes.size(), kGathered - gathered_.size());
-    gathered_.insert(gathered_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(taken));
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.begin() + taken);
     bytes = bytes.subspan(taken);
     if (gathered_.size() == kGathered) flush();
   }
@@ -39,9 +39,9 @@ void Spool::flush() {
 
 void Spool::copy_to(const FileDescriptor& target, uint64_t at) {
   flush();
-  std::vector<std::byte> block(static_cast<size_t>(std::min<uint64_t>(kCopied, written_)));
+  std::vector<std::byte> block(std::min<uint64_t>(kCopied, written_));
   for (uint64_t done = 0; done < written_;) {
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(block.size(), written_ - done));
+    const size_t wanted = std::min<uint64_t>(block.size(), written_ - done);
     const size_t got = file_.read_at(std::span(block).first(wanted), done);
     if (got < wanted) fail("{} lost bytes: {} of {} are left", name_.path(), done + got, written_);
     target.write_at(std::span(block).first(got), at + done);

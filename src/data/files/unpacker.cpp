@@ -93,9 +93,9 @@ struct Unpacker::Callbacks {
     try {
       const size_t got = unpacker.raw_->read(unpacker.buffer_.data(), unpacker.buffer_.size());
       unpacker.ended_ = got == 0;
-      unpacker.handed_ += static_cast<int64_t>(got);
+      unpacker.handed_ += got;
       *block = unpacker.buffer_.data();
-      return static_cast<la_ssize_t>(got);
+      return got;
     } catch (...) {
       unpacker.thrown_ = std::current_exception();
       archive_set_error(a, EIO, "it cannot be read");
@@ -220,7 +220,7 @@ size_t Unpacker::read_member(char* bytes, size_t room) {
   while (got == ARCHIVE_RETRY) got = archive_read_data(archive_, bytes, room);
   if (got < 0 || thrown_) refuse();
   if (got == 0 && form_ == Form::stream) check_stream_end();
-  return static_cast<size_t>(got);
+  return got;
 }
 
 // libarchive leaves alone what follows a stream of bzip2 or lz4 and is no other one.

@@ -117,11 +117,11 @@ class ConllFile {
   }
 
   size_t column(const char* role, int64_t number) const {
-    const int64_t width = static_cast<int64_t>(width_);
+    const int64_t width = width_;
     require(number >= -width && number <= width,
             "{}:{}: the {}'s column is {}, but the line has {} columns divided by {}", name_,
             first_line_, role, number, width, by_tab_ ? "tabs" : "spaces");
-    return static_cast<size_t>(number > 0 ? number - 1 : width + number);
+    return number > 0 ? number - 1 : width + number;
   }
 
   std::string filled(std::string_view field, const char* role) const {
@@ -131,7 +131,7 @@ class ConllFile {
 
   void check_length(const TaggedSentence& sentence) const {
     const size_t lines = std::max(sentence.words.size(), sentence.ahead.size());
-    require(static_cast<int64_t>(lines) <= config_.most_words,
+    require(std::cmp_less_equal(lines, config_.most_words),
             "{}:{}: a sentence has more than {} words or comments; is there a blank line after "
             "each sentence?",
             name_, lines_.number(), config_.most_words);
@@ -150,8 +150,7 @@ class ConllFile {
 }  // namespace
 
 std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
-  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(sentence.file))),
-                     sentence.lines.at(word));
+  return fmt::format("{}:{}", input_name(config.files.at(sentence.file)), sentence.lines.at(word));
 }
 
 struct ConllReader::Impl {
@@ -172,7 +171,7 @@ bool ConllReader::next(TaggedSentence& sentence) {
     if (impl_->opened == impl_->config.files.size()) return false;
     impl_->file = std::make_unique<ConllFile>(impl_->config.files[impl_->opened++], impl_->config);
   }
-  sentence.file = static_cast<int64_t>(impl_->opened) - 1;
+  sentence.file = impl_->opened - 1;
   return true;
 }
 
@@ -181,7 +180,7 @@ std::vector<TaggedSentence> read_conll(const ConllConfig& config) {
   std::vector<bool> seen(config.files.size());
   ConllReader reader(config);
   for (TaggedSentence sentence; reader.next(sentence);) {
-    seen[static_cast<size_t>(sentence.file)] = true;
+    seen[sentence.file] = true;
     sentences.push_back(std::move(sentence));
   }
   for (size_t i = 0; i < seen.size(); ++i)

@@ -21,7 +21,7 @@ class File {
  public:
   // left_out: how many records of all files were so far.
   File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
-      : file_(static_cast<int64_t>(file)),
+      : file_(file),
         name_(input_name(config.files[file])),
         config_(config),
         wanted_(wanted),
@@ -111,8 +111,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
 }  // namespace
 
 std::string place_of(const Conversation& conversation, const ConversationsConfig& config) {
-  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(conversation.file))),
-                     conversation.line);
+  return fmt::format("{}:{}", input_name(config.files.at(conversation.file)), conversation.line);
 }
 
 std::vector<Conversation> read_conversations(const ConversationsConfig& config,

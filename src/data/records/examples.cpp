@@ -74,8 +74,7 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
 }
 
 std::string place_of(const LabelledExample& example, const ExamplesConfig& config) {
-  return fmt::format("{}:{}", input_name(config.files.at(static_cast<size_t>(example.file))),
-                     example.line);
+  return fmt::format("{}:{}", input_name(config.files.at(example.file)), example.line);
 }
 
 struct ExampleReader::Impl {
@@ -97,7 +96,7 @@ bool ExampleReader::next(LabelledExample& example) {
     if (impl_->opened == impl_->config.files.size()) return false;
     impl_->source = open_examples(impl_->config.files[impl_->opened++], impl_->config);
   }
-  example.file = static_cast<int64_t>(impl_->opened) - 1;
+  example.file = impl_->opened - 1;
   return true;
 }
 
@@ -106,7 +105,7 @@ std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {
   std::vector<bool> seen(config.files.size());
   ExampleReader reader(config);
   for (LabelledExample example; reader.next(example);) {
-    seen[static_cast<size_t>(example.file)] = true;
+    seen[example.file] = true;
     examples.push_back(std::move(example));
   }
   for (size_t i = 0; i < seen.size(); ++i)

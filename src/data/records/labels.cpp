@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
@@ -22,7 +23,7 @@ LabelSet::LabelSet(std::vector<std::string> names) : names_(std::move(names)) {
     require(!names_[i].empty(), "label {} of {} is empty", i + 1, names_.size());
     require(valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1,
             names_.size(), excerpt(names_[i]));
-    const auto [other, is_new] = ids_.emplace(names_[i], static_cast<int32_t>(i));
+    const auto [other, is_new] = ids_.emplace(names_[i], narrow<int32_t>(i));
     require(is_new, "the label \"{}\" is given twice, as number {} and {}", excerpt(names_[i]),
             other->second + 1, i + 1);
   }

@@ -61,10 +61,8 @@ double Fields::number(const std::string& key) const {
 
 int64_t Fields::integer(const std::string& key, int64_t least, int64_t most) const {
   const Json& value = at(key);
-  const double number =
-      value.is_boolean() ? static_cast<double>(value.get<bool>()) : number_of(value, key);
-  require(number == std::floor(number) && number >= static_cast<double>(least) &&
-              number <= static_cast<double>(most),
+  const double number = value.is_boolean() ? value.get<bool>() : number_of(value, key);
+  require(number == std::floor(number) && number >= least && number <= most,
           "{}: \"{}\" is {}, not a whole number from {} to {}", place_, key, number, least, most);
   return static_cast<int64_t>(number);
 }

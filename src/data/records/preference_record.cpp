@@ -16,8 +16,7 @@ using Json = nlohmann::json;
 constexpr const char* kAnswer = "answer";
 
 bool same_turns(const std::vector<Message>& a, const std::vector<Message>& b, size_t count) {
-  return std::equal(a.begin(), a.begin() + static_cast<int64_t>(count), b.begin(),
-                    b.begin() + static_cast<int64_t>(count),
+  return std::equal(a.begin(), a.begin() + count, b.begin(), b.begin() + count,
                     [](const Message& x, const Message& y) {
                       return x.role == y.role && x.content == y.content;
                     });
@@ -57,7 +56,7 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
     if (chosen[last].role != "assistant" || rejected[last].role != "assistant")
       return RecordOutcome::diverging;
   }
-  record.prompt.assign(chosen.begin(), chosen.begin() + static_cast<int64_t>(last));
+  record.prompt.assign(chosen.begin(), chosen.begin() + last);
   record.answers = {chosen[last].content, rejected[last].content};
   record.dialogue = true;
   require_question(record.prompt, place);
@@ -130,7 +129,7 @@ void read_summaries(const Fields& fields, PreferenceRecord& record) {
     record.answers.push_back(Fields(summary, fields.place()).answer("text"));
   }
   record.values = {0, 0};
-  record.values[static_cast<size_t>(fields.integer("choice", 0, 1))] = 1;
+  record.values[fields.integer("choice", 0, 1)] = 1;
 }
 
 void read_best_of(const Fields& fields, PreferenceRecord& record) {
@@ -142,14 +141,13 @@ void read_best_of(const Fields& fields, PreferenceRecord& record) {
           "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.place(),
           record.answers.size());
   record.values.assign(record.answers.size(), 0);
-  record.values[static_cast<size_t>(
-      fields.integer("best", 0, static_cast<int64_t>(record.answers.size()) - 1))] = 1;
+  record.values[fields.integer("best", 0, std::ssize(record.answers) - 1)] = 1;
 }
 
 void read_shp(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("history");
   record.answers = {fields.answer("human_ref_A"), fields.answer("human_ref_B")};
-  const auto first = static_cast<double>(fields.integer("labels", 0, 1));
+  const double first = fields.integer("labels", 0, 1);
   record.values = {first, 1 - first};
 }
 
@@ -202,7 +200,7 @@ void read_labelled(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("prompt");
   record.dialogue = fields.at("prompt").is_array();
   record.answers = {one_answer(fields, fields.which({kAnswer, "response", "completion"}))};
-  record.values = {static_cast<double>(fields.integer("label", 0, 1))};
+  record.values.assign(1, fields.integer("label", 0, 1));
 }
 
 RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Diverging diverging,

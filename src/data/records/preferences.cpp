@@ -65,7 +65,7 @@ class Reader {
     const Json object = parse_json_line(line, reason);
     require(reason.empty(), "{}: {}", place(), reason);
     PreferenceRecord record;
-    record.file = static_cast<int64_t>(file_);
+    record.file = file_;
     record.line = lines_.number();
     if (demonstrations_) {
       read_demonstration(object, place(), record);

@@ -21,7 +21,7 @@ TableReader::TableReader(const std::string& path, TableKind kind, int64_t most_b
 bool TableReader::next_line() {
   std::string_view line;
   if (!lines_.next(line)) return false;
-  row_bytes_ += static_cast<int64_t>(line.size());
+  row_bytes_ += std::ssize(line);
   require(lines_.ends_line() && row_bytes_ <= most_bytes_,
           "{}:{}: a row is longer than {} bytes; is this a {} file, and is every quote closed?",
           name_, lines_.number(), most_bytes_, kind_ == TableKind::csv ? "CSV" : "TSV");

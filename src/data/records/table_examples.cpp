@@ -70,7 +70,7 @@ class TableExamples final : public ExampleSource {
     require(count == 1,
             "{}:{}: {} columns are called \"{}\"; give the number of the one with the {}", name_,
             first_line_, count, column, role);
-    return static_cast<size_t>(std::find(first_.begin(), first_.end(), column) - first_.begin());
+    return std::find(first_.begin(), first_.end(), column) - first_.begin();
   }
 
   size_t by_number(const char* role, const std::string& column) const {

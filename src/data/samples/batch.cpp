@@ -22,10 +22,10 @@ void number_places(Batch& batch) {
   for (int64_t i = 0; i < batch.places.size(); ++i) {
     SKEIN_CHECK(place[i] >= -1 && place[i] < length);
     const int64_t row = i / count * length + place[i];
-    rows[i] = place[i] < 0 ? -1 : static_cast<int32_t>(row);
+    rows[i] = place[i] < 0 ? -1 : narrow<int32_t>(row);
     if (place[i] < 0) continue;
     SKEIN_CHECK(places[row] < 0);
-    places[row] = static_cast<int32_t>(i);
+    places[row] = narrow<int32_t>(i);
   }
 }
 
@@ -36,7 +36,7 @@ Tensor first_columns(const Tensor& x, int64_t count) {
   const Tensor made = Tensor::empty(shape, x.dtype());
   const int64_t from = x.bytes() / x.dim(0), to = made.bytes() / x.dim(0);
   for (int64_t row = 0; row < x.dim(0); ++row)
-    std::memcpy(made.bytes_data() + row * to, x.bytes_data() + row * from, static_cast<size_t>(to));
+    std::memcpy(made.bytes_data() + row * to, x.bytes_data() + row * from, to);
   return made;
 }
 
@@ -76,8 +76,7 @@ void trim_places(Batch& batch) {
 }  // namespace
 
 Tensor filled(int64_t rows, int64_t columns, int32_t value) {
-  return Tensor::from(std::vector<int32_t>(static_cast<size_t>(rows * columns), value),
-                      {rows, columns});
+  return Tensor::from(std::vector<int32_t>(rows * columns, value), {rows, columns});
 }
 
 int64_t rounded_length(int64_t length, int64_t multiple, int64_t most) {

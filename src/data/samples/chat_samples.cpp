@@ -6,25 +6,25 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {
 namespace {
 
-int64_t size_of(const TemplatedChat& chat) { return static_cast<int64_t>(chat.tokens.size()); }
+int64_t size_of(const TemplatedChat& chat) { return std::ssize(chat.tokens); }
 
 void shorten(TemplatedChat& chat, int64_t tokens) {
-  chat.tokens.resize(static_cast<size_t>(tokens));
-  chat.answer.resize(static_cast<size_t>(tokens));
+  chat.tokens.resize(tokens);
+  chat.answer.resize(tokens);
 }
 
 // Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends
 // there.
 int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
   for (int64_t i = std::min(most, size_of(chat)); i > 1; --i) {
-    const auto at = static_cast<size_t>(i);
-    const bool goes_on = at < chat.answer.size() && chat.answer[at];
-    if (chat.answer[at - 1] && !(ended && goes_on)) return i;
+    const bool goes_on = i < std::ssize(chat.answer) && chat.answer[i];
+    if (chat.answer[i - 1] && !(ended && goes_on)) return i;
   }
   return 0;
 }
@@ -38,13 +38,13 @@ std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& length
     SKEIN_CHECK(lengths[i] >= 1 && lengths[i] <= room);
     auto at = open.lower_bound({lengths[i], 0});
     if (at == open.end()) {
-      at = open.emplace(room, static_cast<int64_t>(rows.size())).first;
+      at = open.emplace(room, std::ssize(rows)).first;
       rows.emplace_back();
     }
     const auto [left, row] = *at;
     open.erase(at);
     if (left > lengths[i]) open.emplace(left - lengths[i], row);
-    rows[static_cast<size_t>(row)].push_back(static_cast<int64_t>(i));
+    rows[row].push_back(i);
   }
   return rows;
 }
@@ -52,7 +52,7 @@ std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& length
 ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config)
     : chats_(std::move(chats)), config_(config) {
   SKEIN_CHECK(config.length >= 1);
-  counts_.chats = static_cast<int64_t>(chats_.size());
+  counts_.chats = std::ssize(chats_);
   for (TemplatedChat& chat : chats_) keep_what_fits(chat);
   counts_.left_out =
       std::erase_if(chats_, [](const TemplatedChat& chat) { return chat.tokens.empty(); });
@@ -83,7 +83,7 @@ int64_t ChatSamples::most_places() const {
   for (const auto& row : rows_) {
     int64_t places = 0;
     for (int64_t chat : row) {
-      const auto& answer = chats_[static_cast<size_t>(chat)].answer;
+      const auto& answer = chats_[chat].answer;
       places += std::count_if(answer.begin() + 1, answer.end(), [](char one) { return one != 0; });
     }
     most = std::max(most, places);
@@ -97,23 +97,23 @@ void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   float* const weights = batch.weights.data<float>() + row * places_;
   int64_t begin = 0, place = 0;
   int32_t segment = 0;
-  for (int64_t number : rows_[static_cast<size_t>(order_->at(index).sample)]) {
-    const TemplatedChat& chat = chats_[static_cast<size_t>(number)];
+  for (int64_t number : rows_[order_->at(index).sample]) {
+    const TemplatedChat& chat = chats_[number];
     const int64_t fed = size_of(chat) - 1, from = row * config_.length + begin;
     std::copy_n(chat.tokens.begin(), fed, batch.tokens.data<int32_t>() + from);
     std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + fed,
               0);
     if (config_.pack) std::fill_n(batch.segments.data<int32_t>() + from, fed, segment++);
     for (int64_t t = 0; t < fed; ++t) {
-      if (!chat.answer[static_cast<size_t>(t) + 1]) continue;
-      places[place] = static_cast<int32_t>(begin + t);
-      targets[place] = chat.tokens[static_cast<size_t>(t) + 1];
+      if (!chat.answer[t + 1]) continue;
+      places[place] = narrow<int32_t>(begin + t);
+      targets[place] = chat.tokens[t + 1];
       weights[place++] = 1;
     }
     begin += fed;
   }
   batch.sample_ids.data<int64_t>()[row] = index;
-  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(begin);
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(begin);
 }
 
 Batch ChatSamples::batch(int64_t first, int64_t count) const {

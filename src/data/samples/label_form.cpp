@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/text/split/utf8.h"
 
 namespace skein {
@@ -10,7 +11,7 @@ namespace {
 
 // True when it was too long. The longer text gives first, the second where both are equal.
 bool cut_pair(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t room) {
-  const auto most = static_cast<size_t>(room);
+  const size_t most = room;
   if (first.size() + second.size() <= most) return false;
   const size_t half = most / 2, rest = most - half;
   if (second.size() <= half)
@@ -60,10 +61,8 @@ bool LabelForm::closes_pairs() const {
 int64_t LabelForm::room(bool pair) const {
   const std::vector<int32_t> none;
   const std::vector<int32_t>* second = pair ? &none : nullptr;
-  return config_.length -
-         static_cast<int64_t>(
-             (config_.encoder ? encoder_sample(none, second).tokens : decoder_tokens(none, second))
-                 .size());
+  return config_.length - std::ssize((config_.encoder ? encoder_sample(none, second).tokens
+                                                      : decoder_tokens(none, second)));
 }
 
 FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first,
@@ -98,7 +97,7 @@ FormedSample LabelForm::decoder_sample(const std::vector<int32_t>& first,
   FormedSample sample{decoder_tokens(first, second), {}, {}};
   if (sample.tokens.empty()) sample.tokens.push_back(pad());
   sample.types.assign(sample.tokens.size(), 0);
-  sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};
+  sample.places = {narrow<int32_t>(sample.tokens.size()) - 1};
   return sample;
 }
 
@@ -128,8 +127,8 @@ FormedSample LabelForm::words_sample(const Subwords& subwords) const {
     sample = {subwords.ids, std::vector<int32_t>(subwords.ids.size(), 0), {}};
   sample.places.clear();
   for (size_t word = 0; word + 1 < subwords.begin.size(); ++word)
-    sample.places.push_back(static_cast<int32_t>(config_.encoder ? lead_ + subwords.begin[word]
-                                                                 : subwords.begin[word + 1] - 1));
+    sample.places.push_back(narrow<int32_t>(config_.encoder ? lead_ + subwords.begin[word]
+                                                            : subwords.begin[word + 1] - 1));
   return sample;
 }
 
@@ -146,9 +145,9 @@ std::vector<FormedWords> LabelForm::words(std::span<const std::string> words) co
     // A word that would lose its end begins the next window, unless it is alone.
     if (cut && last > 0) {
       subwords.begin.pop_back();
-      subwords.ids.resize(static_cast<size_t>(subwords.begin.back()));
+      subwords.ids.resize(subwords.begin.back());
     }
-    windows.push_back({words_sample(subwords), static_cast<int64_t>(at)});
+    windows.push_back({words_sample(subwords), narrow<int64_t>(at)});
     windows.back().sample.cut = cut && last == 0;
     at += subwords.begin.size() - 1;
   }

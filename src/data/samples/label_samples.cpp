@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {
@@ -19,16 +20,16 @@ LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatch
                            uint64_t seed, bool shuffle)
     : samples_(std::move(samples)),
       shape_(shape),
-      order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
+      order_({std::ssize(samples_)}, {1}, seed, shuffle) {
   for (const LabelledSample& sample : samples_) {
-    SKEIN_CHECK(static_cast<int64_t>(sample.form.tokens.size()) <= shape.length);
-    SKEIN_CHECK(static_cast<int64_t>(sample.form.places.size()) <= shape.places);
+    SKEIN_CHECK(std::ssize(sample.form.tokens) <= shape.length);
+    SKEIN_CHECK(std::ssize(sample.form.places) <= shape.places);
     SKEIN_CHECK(sample.labels.empty() || sample.labels.size() == sample.form.places.size());
   }
 }
 
 void LabelSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const LabelledSample& sample = samples_[static_cast<size_t>(order_.at(index).sample)];
+  const LabelledSample& sample = samples_[order_.at(index).sample];
   copy_row(sample.form.tokens, batch.tokens, row);
   copy_row(sample.form.places, batch.places, row);
   if (shape_.types) copy_row(sample.form.types, batch.types, row);
@@ -37,13 +38,12 @@ void LabelSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   std::iota(batch.positions.data<int32_t>() + row * shape_.length,
             batch.positions.data<int32_t>() + (row + 1) * shape_.length, 0);
   batch.sample_ids.data<int64_t>()[row] = index;
-  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(sample.form.tokens.size());
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(sample.form.tokens.size());
   float* weights = batch.weights.data<float>() + row * shape_.places;
   if (shape_.values) batch.values.data<float>()[row * shape_.places] = sample.value;
   if (shape_.values) weights[0] = 1;
-  for (size_t place = 0; place < sample.labels.size(); ++place) {
-    batch.targets.data<int32_t>()[row * shape_.places + static_cast<int64_t>(place)] =
-        std::max(0, sample.labels[place]);
+  for (int64_t place = 0; place < std::ssize(sample.labels); ++place) {
+    batch.targets.data<int32_t>()[row * shape_.places + place] = std::max(0, sample.labels[place]);
     weights[place] = sample.labels[place] >= 0 ? 1 : 0;
   }
 }
@@ -80,16 +80,16 @@ uint32_t LabelSamples::checksum() const {
 }
 
 int64_t padded_length(const std::vector<LabelledSample>& samples, int64_t multiple, int64_t most) {
-  size_t longest = 1;
+  int64_t longest = 1;
   for (const LabelledSample& sample : samples)
-    longest = std::max(longest, sample.form.tokens.size());
-  return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, most);
+    longest = std::max(longest, std::ssize(sample.form.tokens));
+  return std::min((longest + multiple - 1) / multiple * multiple, most);
 }
 
 int64_t most_places(const std::vector<LabelledSample>& samples) {
   size_t most = 1;
   for (const LabelledSample& sample : samples) most = std::max(most, sample.form.places.size());
-  return static_cast<int64_t>(most);
+  return most;
 }
 
 }  // namespace skein

@@ -91,8 +91,7 @@ Batch Loader::batch(int64_t first, int64_t count) const {
   Batch made = empty_batch(count, length_, config_);
   for (int64_t row = 0; row < count; ++row) {
     const SamplePlace place = order_->at(first + row);
-    fill_row(*stores_[static_cast<size_t>(place.dataset)], place.sample * length_, config_, made,
-             row);
+    fill_row(*stores_[place.dataset], place.sample * length_, config_, made, row);
     made.sample_ids.data<int64_t>()[row] = first + row;
   }
   return made;

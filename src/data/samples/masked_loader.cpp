@@ -1,8 +1,10 @@
 #include "skein/data/samples/masked_loader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 
@@ -53,8 +55,7 @@ MaskedLoader::MaskedLoader(const std::vector<std::string>& entries, int64_t leng
 }
 
 int64_t MaskedLoader::samples_in(size_t store) const {
-  return runs_.empty() ? stores_[store]->info().tokens / (length_ - 2)
-                       : static_cast<int64_t>(runs_[store].size());
+  return runs_.empty() ? stores_[store]->info().tokens / (length_ - 2) : std::ssize(runs_[store]);
 }
 
 int64_t MaskedLoader::samples_per_epoch() const {
@@ -66,9 +67,9 @@ int64_t MaskedLoader::samples_per_epoch() const {
 MaskedLoader::Draft MaskedLoader::running_text(const TokenStore& store, int64_t sample) const {
   const TokenRoles& roles = vocabulary_->roles();
   const int64_t begin = sample * (length_ - 2);
-  std::vector<int32_t> text(static_cast<size_t>(length_ - 2));
+  std::vector<int32_t> text(length_ - 2);
   store.read(begin, text);
-  std::replace(text.begin(), text.end(), static_cast<int32_t>(store.info().end_of_text), roles.sep);
+  std::replace(text.begin(), text.end(), narrow<int32_t>(store.info().end_of_text), roles.sep);
   Draft draft;
   draft.add({roles.cls}, 0);
   draft.add(text, 0);
@@ -77,18 +78,17 @@ MaskedLoader::Draft MaskedLoader::running_text(const TokenStore& store, int64_t 
   const int64_t first = store.document_at(begin);
   int64_t document = first;
   for (int64_t i = 0; i < length_ - 2; ++i) {
-    while (store.documents()[static_cast<size_t>(document) + 1] <= static_cast<uint64_t>(begin + i))
-      ++document;
-    draft.documents[static_cast<size_t>(i) + 1] = static_cast<int32_t>(document - first);
+    while (std::cmp_less_equal(store.documents()[document + 1], begin + i)) ++document;
+    draft.documents[i + 1] = narrow<int32_t>(document - first);
   }
-  draft.documents.back() = static_cast<int32_t>(document - first);
+  draft.documents.back() = narrow<int32_t>(document - first);
   return draft;
 }
 
 MaskedLoader::Draft MaskedLoader::pair(size_t store, int64_t sample, const Draws& draws) const {
   const TokenRoles& roles = vocabulary_->roles();
-  const PairSample parts = make_pair_sample(
-      *stores_[store], runs_[store][static_cast<size_t>(sample)], mask_.pairs, draws);
+  const PairSample parts =
+      make_pair_sample(*stores_[store], runs_[store][sample], mask_.pairs, draws);
   Draft draft;
   draft.add({roles.cls}, 0);
   draft.add(parts.first, 0);
@@ -124,17 +124,15 @@ void copy_row(const std::vector<int32_t>& from, const Tensor& to, int64_t row) {
 
 // The text's documents keep apart, and what is behind it keeps apart from all.
 void fill_marks(const std::vector<int32_t>& documents, const Batch& batch, int64_t row) {
-  const int64_t length = batch.length(), held = static_cast<int64_t>(documents.size());
+  const int32_t length = narrow<int32_t>(batch.length()), held = narrow<int32_t>(documents.size());
   int32_t* positions = batch.positions.data<int32_t>() + row * length;
   int32_t* segments =
       batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
   int32_t origin = 0;
-  for (int64_t t = 0; t < length; ++t) {
-    if (t > 0 && t < held &&
-        documents[static_cast<size_t>(t)] != documents[static_cast<size_t>(t) - 1])
-      origin = static_cast<int32_t>(t);
-    positions[t] = static_cast<int32_t>(t) - (t < held ? origin : 0);
-    if (segments) segments[t] = t < held ? documents[static_cast<size_t>(t)] : -1;
+  for (int32_t t = 0; t < length; ++t) {
+    if (t > 0 && t < held && documents[t] != documents[t - 1]) origin = t;
+    positions[t] = t - (t < held ? origin : 0);
+    if (segments) segments[t] = t < held ? documents[t] : -1;
   }
 }
 
@@ -142,11 +140,11 @@ void fill_marks(const std::vector<int32_t>& documents, const Batch& batch, int64
 
 void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
   const SamplePlace place = order_->at(index);
-  const auto store = static_cast<size_t>(place.dataset);
-  const uint64_t epoch = mask_.fixed ? 0 : static_cast<uint64_t>(place.epoch);
+  const size_t store = place.dataset;
+  const uint64_t epoch = mask_.fixed ? 0 : place.epoch;
   const uint64_t key = derive_key(derive_key(seed_, fmt::format("masks of store {}", store)),
                                   fmt::format("epoch {}", epoch));
-  const auto stream = static_cast<uint64_t>(place.sample) * 2;
+  const uint64_t stream = place.sample * 2;
   Draft draft = runs_.empty() ? running_text(*stores_[store], place.sample)
                               : pair(store, place.sample, Draws(key, stream));
   const Masked masked =
@@ -154,7 +152,7 @@ void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
   fill_marks(draft.documents, batch, row);
   if (batch.types.defined()) copy_row(draft.types, batch.types, row);
   if (batch.pair_labels.defined()) batch.pair_labels.data<int32_t>()[row] = draft.apart;
-  draft.tokens.resize(static_cast<size_t>(length_), vocabulary_->roles().pad);
+  draft.tokens.resize(length_, vocabulary_->roles().pad);
   copy_row(draft.tokens, batch.tokens, row);
   std::fill_n(batch.places.data<int32_t>() + row * places_, places_, -1);
   copy_row(masked.places, batch.places, row);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -23,8 +24,8 @@ std::vector<Range> units_of(std::span<const int32_t> tokens, const MaskVocabular
                             bool words) {
   std::vector<Range> units;
   bool goes_on = false;
-  for (int64_t i = 0; i < static_cast<int64_t>(tokens.size()); ++i) {
-    const int32_t id = tokens[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < std::ssize(tokens); ++i) {
+    const int32_t id = tokens[i];
     if (vocabulary.special(id)) {
       goes_on = false;
     } else if (words && goes_on && !vocabulary.begins_word(id)) {
@@ -40,11 +41,10 @@ std::vector<Range> units_of(std::span<const int32_t> tokens, const MaskVocabular
 // Units in random order, those that would pass the budget left out.
 std::vector<Range> choose_units(std::vector<Range> units, int64_t budget, Draws& draws) {
   std::vector<Range> chosen;
-  const auto count = static_cast<int64_t>(units.size());
+  const auto count = std::ssize(units);
   for (int64_t i = 0; i < count && budget > 0; ++i) {
-    std::swap(units[static_cast<size_t>(i)],
-              units[static_cast<size_t>(i + draws.below(count - i))]);
-    const Range unit = units[static_cast<size_t>(i)];
+    std::swap(units[i], units[i + draws.below(count - i)]);
+    const Range unit = units[i];
     if (unit.end - unit.begin > budget) continue;
     budget -= unit.end - unit.begin;
     chosen.push_back(unit);
@@ -60,16 +60,14 @@ int64_t span_words(Draws& draws) {
 std::vector<Range> choose_spans(const std::vector<Range>& words, int64_t budget, Draws& draws) {
   std::vector<Range> chosen;
   std::vector<bool> taken(words.size(), false);
-  const auto count = static_cast<int64_t>(words.size());
+  const auto count = std::ssize(words);
   for (int64_t tries = kTriesPerToken * budget; tries > 0 && budget > 0 && count > 0; --tries) {
     const int64_t first = draws.below(count), last = std::min(count, first + span_words(draws));
-    const Range span{words[static_cast<size_t>(first)].begin,
-                     words[static_cast<size_t>(last - 1)].end};
+    const Range span{words[first].begin, words[last - 1].end};
     const auto begin = taken.begin() + first, end = taken.begin() + last;
     // Words with a special token between them make no span.
     int64_t tokens = 0;
-    for (int64_t i = first; i < last; ++i)
-      tokens += words[static_cast<size_t>(i)].end - words[static_cast<size_t>(i)].begin;
+    for (int64_t i = first; i < last; ++i) tokens += words[i].end - words[i].begin;
     if (tokens != span.end - span.begin || tokens > budget || std::find(begin, end, true) != end)
       continue;
     std::fill(begin, end, true);
@@ -81,7 +79,7 @@ std::vector<Range> choose_spans(const std::vector<Range>& words, int64_t budget,
 
 // Of text whose words are all longer than what may be hidden.
 Range part_of_any(const std::vector<Range>& units, int64_t budget, Draws& draws) {
-  const Range unit = units[static_cast<size_t>(draws.below(static_cast<int64_t>(units.size())))];
+  const Range unit = units[draws.below(std::ssize(units))];
   const int64_t length = unit.end - unit.begin, hidden = std::min(budget, length);
   const int64_t begin = unit.begin + draws.below(length - hidden + 1);
   return {begin, begin + hidden};
@@ -138,7 +136,7 @@ MaskVocabulary::MaskVocabulary(const Tokenizer& tokenizer, const std::string& or
           "no {}. `skein-data train-tokenizer --tokenizer.kind=wordpiece` makes one that has them",
           origin, missing);
   for (int64_t i = 0; i < tokenizer.vocab_size(); ++i) {
-    const auto id = static_cast<int32_t>(i);
+    const int32_t id = narrow<int32_t>(i);
     const bool special = tokenizer.bytes_of(id).empty();
     kinds_.push_back(special                     ? Kind::special
                      : tokenizer.begins_word(id) ? Kind::begins
@@ -149,7 +147,7 @@ MaskVocabulary::MaskVocabulary(const Tokenizer& tokenizer, const std::string& or
 }
 
 int64_t most_places(const MaskConfig& config, int64_t length) {
-  return std::max<int64_t>(1, std::llround(config.rate * static_cast<double>(length)));
+  return std::max<int64_t>(1, std::llround(config.rate * length));
 }
 
 Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
@@ -158,8 +156,7 @@ Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
   const std::vector<Range> units = units_of(tokens, vocabulary, words);
   int64_t count = 0;
   for (const Range& unit : units) count += unit.end - unit.begin;
-  const int64_t budget =
-      std::min(most, std::max<int64_t>(1, std::llround(config.rate * static_cast<double>(count))));
+  const int64_t budget = std::min(most, std::max<int64_t>(1, std::llround(config.rate * count)));
   std::vector<Range> chosen = config.unit == MaskUnit::span ? choose_spans(units, budget, draws)
                                                             : choose_units(units, budget, draws);
   if (chosen.empty() && count > 0) chosen.push_back(part_of_any(units, budget, draws));
@@ -169,8 +166,8 @@ Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
   for (const Range& range : chosen) {
     Fate fate = draw_fate(config, draws);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      int32_t& token = tokens[static_cast<size_t>(i)];
-      made.places.push_back(static_cast<int32_t>(i));
+      int32_t& token = tokens[i];
+      made.places.push_back(narrow<int32_t>(i));
       made.targets.push_back(token);
       if (config.unit != MaskUnit::span && i > range.begin) fate = draw_fate(config, draws);
       if (fate == Fate::masked) token = vocabulary.roles().mask;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 
 namespace skein {
@@ -38,9 +39,8 @@ std::vector<uint64_t> shares_of(const std::vector<double>& weights) {
   std::vector<uint64_t> shares;
   for (const double weight : weights) {
     SKEIN_CHECK(std::isfinite(weight) && weight > 0);
-    const auto share =
-        static_cast<uint64_t>(std::llround(std::ldexp(weight / largest / sum, kShareBits)));
-    shares.push_back(std::max<uint64_t>(share, 1));
+    const int64_t share = std::llround(std::ldexp(weight / largest / sum, kShareBits));
+    shares.push_back(std::max<int64_t>(share, 1));
   }
   return shares;
 }
@@ -51,11 +51,11 @@ int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index) {
   SKEIN_CHECK(index >= 0 && index < size);
   const int half_bits = (std::bit_width(static_cast<uint64_t>(size - 1)) + 1) / 2;
   const uint64_t key = derive_key(seed, "sample order");
-  uint64_t value = static_cast<uint64_t>(index);
+  uint64_t value = index;
   do {
-    value = feistel(key, static_cast<uint64_t>(epoch), half_bits, value);
+    value = feistel(key, epoch, half_bits, value);
   } while (value >= static_cast<uint64_t>(size));
-  return static_cast<int64_t>(value);
+  return value;
 }
 
 SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed,
@@ -76,9 +76,9 @@ SamplePlace SampleOrder::at(int64_t index) const {
     const std::lock_guard lock(mutex_);
     seek(index);
     place.dataset = choose(index);
-    count = counts_[static_cast<size_t>(place.dataset)];
+    count = counts_[place.dataset];
   }
-  const int64_t size = sizes_[static_cast<size_t>(place.dataset)];
+  const int64_t size = sizes_[place.dataset];
   place.epoch = count / size;
   place.sample = shuffle_ ? permuted(seed_, place.epoch, size, count % size) : count % size;
   return place;
@@ -87,25 +87,23 @@ SamplePlace SampleOrder::at(int64_t index) const {
 double SampleOrder::seen_again(int64_t count) const {
   double again = 0;
   for (size_t k = 0; k < sizes_.size(); ++k) {
-    const double taken =
-        std::ldexp(static_cast<double>(shares_[k]), -kShareBits) * static_cast<double>(count);
-    again += std::max(0.0, taken - static_cast<double>(sizes_[k]));
+    const double taken = std::ldexp(shares_[k], -kShareBits) * count;
+    again += std::max(0.0, taken - sizes_[k]);
   }
   return again;
 }
 
 void SampleOrder::seek(int64_t index) const {
-  const int64_t last_known = static_cast<int64_t>(checkpoints_.size()) - 1;
+  const int64_t last_known = std::ssize(checkpoints_) - 1;
   const int64_t block = std::min(index / kCheckpointEvery, last_known);
   if (index < next_ || block * kCheckpointEvery > next_) {
     next_ = block * kCheckpointEvery;
-    counts_ = checkpoints_[static_cast<size_t>(block)];
+    counts_ = checkpoints_[block];
   }
   while (next_ < index) {
-    ++counts_[static_cast<size_t>(choose(next_))];
+    ++counts_[choose(next_)];
     ++next_;
-    if (next_ == static_cast<int64_t>(checkpoints_.size()) * kCheckpointEvery)
-      checkpoints_.push_back(counts_);
+    if (next_ == std::ssize(checkpoints_) * kCheckpointEvery) checkpoints_.push_back(counts_);
   }
 }
 
@@ -119,7 +117,7 @@ int SampleOrder::choose(int64_t index) const {
   size_t best = 0;
   for (size_t k = 1; k < sizes_.size(); ++k)
     if (owed(k) > owed(best)) best = k;
-  return static_cast<int>(best);
+  return narrow<int>(best);
 }
 
 }  // namespace skein

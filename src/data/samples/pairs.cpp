@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -20,10 +21,8 @@ class Sentences {
             store.path());
   }
 
-  int64_t count() const { return static_cast<int64_t>(starts_.size()) - 1; }
-  int64_t begin(int64_t sentence) const {
-    return static_cast<int64_t>(starts_[static_cast<size_t>(sentence)]);
-  }
+  int64_t count() const { return std::ssize(starts_) - 1; }
+  int64_t begin(int64_t sentence) const { return starts_[sentence]; }
   int64_t length(int64_t sentence) const { return begin(sentence + 1) - begin(sentence); }
 
   // The sentences of one document.
@@ -32,12 +31,11 @@ class Sentences {
     const auto number = [&](uint64_t token) {
       return std::lower_bound(starts_.begin(), starts_.end(), token) - starts_.begin();
     };
-    return {number(starts[static_cast<size_t>(document)]),
-            number(starts[static_cast<size_t>(document) + 1])};
+    return {number(starts[document]), number(starts[document + 1])};
   }
 
   std::vector<int32_t> tokens(int64_t first, int64_t end) const {
-    std::vector<int32_t> ids(static_cast<size_t>(begin(end) - begin(first)));
+    std::vector<int32_t> ids(begin(end) - begin(first));
     store_.read(begin(first), ids);
     while (!ids.empty() && ids.back() == store_.info().end_of_text) ids.pop_back();
     return ids;
@@ -64,7 +62,7 @@ class RunMaker {
       const int64_t held = sentence + 1 - begin, left = end - sentence - 1;
       const bool full = tokens >= target && left > 1 && held >= 2;
       if (!full && left > 0) continue;
-      if (held >= 2) into.push_back({begin, sentence + 1, static_cast<int32_t>(target)});
+      if (held >= 2) into.push_back({begin, sentence + 1, narrow<int32_t>(target)});
       begin = sentence + 1;
       tokens = 0;
       target = draw_target();
@@ -83,18 +81,16 @@ class RunMaker {
 // Takes tokens from the longer part, from either end at random.
 void shorten(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t most,
              Draws& draws) {
-  size_t begins[2] = {0, 0}, ends[2] = {first.size(), second.size()};
-  while (static_cast<int64_t>(ends[0] - begins[0] + ends[1] - begins[1]) > most) {
+  int64_t begins[2] = {0, 0}, ends[2] = {std::ssize(first), std::ssize(second)};
+  while (ends[0] - begins[0] + ends[1] - begins[1] > most) {
     const int longer = ends[0] - begins[0] > ends[1] - begins[1] ? 0 : 1;
     if (draws.uniform() < 0.5)
       ++begins[longer];
     else
       --ends[longer];
   }
-  first.assign(first.begin() + static_cast<int64_t>(begins[0]),
-               first.begin() + static_cast<int64_t>(ends[0]));
-  second.assign(second.begin() + static_cast<int64_t>(begins[1]),
-                second.begin() + static_cast<int64_t>(ends[1]));
+  first.assign(first.begin() + begins[0], first.begin() + ends[0]);
+  second.assign(second.begin() + begins[1], second.begin() + ends[1]);
 }
 
 // Sentences of any other document, about `wanted` tokens of them.
@@ -145,8 +141,8 @@ PairSample make_pair_sample(const TokenStore& store, const SentenceRun& run, Pai
   made.first = sentences.tokens(run.first, cut);
   made.apart = draws.uniform() < 0.5;
   if (made.apart && task == PairTask::next)
-    made.second = from_elsewhere(store, sentences, run.first,
-                                 run.most - static_cast<int64_t>(made.first.size()), draws);
+    made.second =
+        from_elsewhere(store, sentences, run.first, run.most - std::ssize(made.first), draws);
   else
     made.second = sentences.tokens(cut, run.end);
   if (made.apart && task == PairTask::order) std::swap(made.first, made.second);

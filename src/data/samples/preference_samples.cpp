@@ -5,6 +5,7 @@
 #include <span>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {
@@ -12,8 +13,7 @@ namespace {
 
 int64_t tokens_of(const PreferenceSample& sample) {
   int64_t tokens = 0;
-  for (const FormedSample& sequence : sample.sequences)
-    tokens += static_cast<int64_t>(sequence.tokens.size());
+  for (const FormedSample& sequence : sample.sequences) tokens += std::ssize(sequence.tokens);
   return tokens;
 }
 
@@ -24,7 +24,7 @@ PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int6
   PreferenceBatchShape shape{1, 1, pad, types};
   for (const PreferenceSample& sample : samples) {
     shape.length = std::max(shape.length, tokens_of(sample));
-    shape.answers = std::max(shape.answers, static_cast<int64_t>(sample.sequences.size()));
+    shape.answers = std::max(shape.answers, std::ssize(sample.sequences));
   }
   shape.length = (shape.length + multiple - 1) / multiple * multiple;
   return shape;
@@ -34,10 +34,9 @@ PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples,
                                      const PreferenceBatchShape& shape, uint64_t seed, bool shuffle)
     : samples_(std::move(samples)),
       shape_(shape),
-      order_({static_cast<int64_t>(samples_.size())}, {1}, seed, shuffle) {
+      order_({std::ssize(samples_)}, {1}, seed, shuffle) {
   for (const PreferenceSample& sample : samples_) {
-    SKEIN_CHECK(!sample.sequences.empty() &&
-                static_cast<int64_t>(sample.sequences.size()) <= shape.answers);
+    SKEIN_CHECK(!sample.sequences.empty() && std::ssize(sample.sequences) <= shape.answers);
     SKEIN_CHECK(tokens_of(sample) <= shape.length);
     SKEIN_CHECK_EQ(sample.values.size(), sample.sequences.size());
     SKEIN_CHECK_EQ(sample.grades.size(), sample.sequences.size());
@@ -47,20 +46,19 @@ PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples,
 }
 
 void PreferenceSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const PreferenceSample& sample = samples_[static_cast<size_t>(order_.at(index).sample)];
+  const PreferenceSample& sample = samples_[order_.at(index).sample];
   int64_t at = row * shape_.length;
-  for (size_t k = 0; k < sample.sequences.size(); ++k) {
+  for (int64_t k = 0; k < std::ssize(sample.sequences); ++k) {
     const FormedSample& sequence = sample.sequences[k];
-    const auto tokens = static_cast<int64_t>(sequence.tokens.size()),
-               answer = row * shape_.answers + static_cast<int64_t>(k);
+    const int64_t tokens = std::ssize(sequence.tokens), answer = row * shape_.answers + k;
     std::copy(sequence.tokens.begin(), sequence.tokens.end(), batch.tokens.data<int32_t>() + at);
     if (shape_.types)
       std::copy(sequence.types.begin(), sequence.types.end(), batch.types.data<int32_t>() + at);
     std::iota(batch.positions.data<int32_t>() + at, batch.positions.data<int32_t>() + at + tokens,
               0);
-    std::fill_n(batch.segments.data<int32_t>() + at, tokens, static_cast<int32_t>(k));
+    std::fill_n(batch.segments.data<int32_t>() + at, tokens, k);
     batch.places.data<int32_t>()[answer] =
-        static_cast<int32_t>(at - row * shape_.length) + sequence.places[0];
+        narrow<int32_t>(at - row * shape_.length) + sequence.places[0];
     float* known = batch.known.data<float>() + answer * kKnownColumns;
     known[kKnownKind] = static_cast<float>(sample.kind);
     known[kKnownValue] = sample.values[k];
@@ -68,7 +66,7 @@ void PreferenceSamples::fill(const Batch& batch, int64_t row, int64_t index) con
     at += tokens;
   }
   batch.sample_ids.data<int64_t>()[row] = index;
-  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(at - row * shape_.length);
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(at - row * shape_.length);
   batch.weights.data<float>()[row] = 1;
 }
 

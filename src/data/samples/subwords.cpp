@@ -29,7 +29,7 @@ Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> w
     const int64_t room = most - subwords.begin.back();
     if (room == 0) break;
     const std::vector<int32_t> ids = ids_of(tokenizer, word, spaced);
-    const int64_t taken = std::min(room, static_cast<int64_t>(ids.size()));
+    const int64_t taken = std::min(room, std::ssize(ids));
     subwords.ids.insert(subwords.ids.end(), ids.begin(), ids.begin() + taken);
     subwords.begin.push_back(subwords.begin.back() + taken);
   }

@@ -1,30 +1,32 @@
 #include "skein/data/samples/windows.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
 
 void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
   const int64_t length = batch.length();
-  std::vector<int32_t> window(static_cast<size_t>(length) + 1, 0);
+  std::vector<int32_t> window(length + 1, 0);
   const int64_t held = std::min(length + 1, store.info().tokens - begin);
-  store.read(begin, std::span(window).first(static_cast<size_t>(held)));
+  store.read(begin, std::span(window).first(held));
   std::copy_n(window.begin(), length, batch.tokens.data<int32_t>() + row * length);
   std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
 }
 
 void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
   const int64_t length = batch.length();
-  for (int64_t t = 0; t < length; ++t) {
+  int32_t* positions = batch.positions.data<int32_t>() + row * length;
+  std::iota(positions, positions + length, 0);
+  for (int64_t t = 0; t < length; ++t)
     batch.weights.data<float>()[row * length + t] =
         begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
-    batch.positions.data<int32_t>()[row * length + t] = static_cast<int32_t>(t);
-  }
 }
 
 // All that depends on where documents begin.
@@ -37,18 +39,18 @@ void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config
   int32_t* segments =
       batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
   const int64_t first = store.document_at(begin);
-  const auto tokens = static_cast<uint64_t>(store.info().tokens);
+  const uint64_t tokens = store.info().tokens;
   int64_t document = first, origin = 0;
   for (int64_t t = 0; t < length; ++t) {
-    const auto place = static_cast<uint64_t>(begin + t);
-    if (place < tokens && starts[static_cast<size_t>(document) + 1] == place) {
+    const uint64_t place = begin + t;
+    if (place < tokens && starts[document + 1] == place) {
       ++document;
       if (!config.cross_document_attention) origin = t;
     }
-    const bool ends = place + 1 < tokens && starts[static_cast<size_t>(document) + 1] == place + 1;
+    const bool ends = place + 1 < tokens && starts[document + 1] == place + 1;
     weights[t] = place + 1 >= tokens || (config.mask_document_ends && ends) ? 0.0f : 1.0f;
-    positions[t] = static_cast<int32_t>(t - origin);
-    if (segments) segments[t] = static_cast<int32_t>(document - first);
+    positions[t] = narrow<int32_t>(t - origin);
+    if (segments) segments[t] = narrow<int32_t>(document - first);
   }
 }
 

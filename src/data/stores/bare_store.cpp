@@ -22,7 +22,7 @@ class BareStore final : public StoreFile {
     if (is_shard(head)) {
       const TokenShardHeader header = parse_shard_header(head, file_.bytes(), path);
       info_.format = TokenFormat::llmc;
-      info_.tokens = static_cast<int64_t>(header.tokens);
+      info_.tokens = header.tokens;
       type_ = header.type;
       tokens_ = file_.at(kShardHeaderBytes);
       return;
@@ -32,7 +32,7 @@ class BareStore final : public StoreFile {
     require(notes.vocab_size > 0 || !looks_like_something(file_.head(64)),
             "{} holds no tokens; it looks like {}", path, what_it_looks_like(file_.head(64)));
     info_.format = TokenFormat::nanogpt;
-    info_.tokens = static_cast<int64_t>(parse_bare_tokens(file_.bytes(), type_, path));
+    info_.tokens = parse_bare_tokens(file_.bytes(), type_, path);
     tokens_ = file_.at(0);
   }
 
@@ -41,8 +41,8 @@ class BareStore final : public StoreFile {
     const int64_t after = info_.end_of_text >= 0 && !opens_documents() ? 1 : 0;
     for (int64_t place = 0; info_.end_of_text >= 0 && place < info_.tokens; ++place)
       if (is_end(place) && place + after > 0 && place + after < info_.tokens)
-        documents_.push_back(static_cast<uint64_t>(place + after));
-    documents_.push_back(static_cast<uint64_t>(info_.tokens));
+        documents_.push_back(place + after);
+    documents_.push_back(info_.tokens);
     return documents_;
   }
 

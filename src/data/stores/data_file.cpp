@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include "data/files/content_sum.h"
 #include "data/files/token_file.h"
@@ -38,7 +39,7 @@ std::vector<DataFile> record_files(
       const uint64_t bytes = std::filesystem::file_size(path, error);
       if (error) fail("cannot examine {}: {}", path, error.message());
       files.push_back(
-          {option, shortest(path), static_cast<int64_t>(bytes), content_sum(path, 0, bytes)});
+          {option, shortest(path), narrow<int64_t>(bytes), content_sum(path, 0, bytes)});
     }
   return files;
 }

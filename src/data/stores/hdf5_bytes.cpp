@@ -99,7 +99,7 @@ std::span<const std::byte> Hdf5Cursor::take(uint64_t count) {
 }
 
 size_t hdf5_bytes_for(uint64_t limit) {
-  return (static_cast<size_t>(std::bit_width(std::max<uint64_t>(limit, 1))) - 1) / 8 + 1;
+  return (std::bit_width(std::max<uint64_t>(limit, 1)) - 1) / 8 + 1;
 }
 
 std::string_view hdf5_text(std::span<const std::byte> bytes) {

@@ -15,7 +15,7 @@ constexpr uint64_t kHeaderBytes = 142, kAddress = 8, kSum = 4;
 constexpr uint64_t kHugeRecord = 24;  // address, length, number
 constexpr uint64_t kLargestBlock = uint64_t{1} << 32;
 
-uint64_t log2_of(uint64_t power) { return static_cast<uint64_t>(std::bit_width(power)) - 1; }
+uint64_t log2_of(uint64_t power) { return std::bit_width(power) - 1; }
 
 }  // namespace
 
@@ -123,7 +123,7 @@ std::span<const std::byte> Hdf5Heap::elements(const Part& part) {
   const uint64_t place = 5 + kAddress + offset_bytes_;
   require(block.size() >= place + kSum, "a block of a heap has {} bytes", block.size());
   std::vector<std::byte> copy(block.begin(), block.end());
-  std::fill_n(copy.begin() + static_cast<ptrdiff_t>(place), kSum, std::byte{0});
+  std::fill_n(copy.begin() + place, kSum, std::byte{0});
   require(hdf5_sum(copy) == Hdf5Cursor(block.subspan(place)).number(kSum),
           "the block of metadata at byte {} does not give its checksum: it is damaged", part.at);
   return block;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "skein/core/error.h"
@@ -30,7 +31,7 @@ void check_superblock(const std::string& path, const MappedFile& file) {
   require(head.size() >= kSuperblock,
           "{} is truncated: it has {} bytes and its header alone takes {}", path, file.bytes(),
           kSuperblock);
-  const int version = static_cast<unsigned char>(head[kSuperblockVersion]);
+  const int version = head[kSuperblockVersion] & 0xFF;
   require(version >= 2,
           "{} has version {} of HDF5's file format, without checksums; write it with at least "
           "version 2 (h5py: libver=\"latest\")",
@@ -51,7 +52,7 @@ void check_starts(const std::string& path, const char* name, std::span<const uin
   if (bad != starts.end())
     fail_usage("{} is damaged: /{} does not ascend at entry {}: {} is followed by {}", path, name,
                bad - starts.begin(), bad[0], bad[1]);
-  require(starts.back() == static_cast<uint64_t>(tokens),
+  require(std::cmp_equal(starts.back(), tokens),
           "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(),
           tokens);
 }
@@ -106,7 +107,7 @@ class Hdf5Store final : public StoreFile {
 
 std::span<const uint64_t> Hdf5Store::starts_at(uint64_t offset, int64_t things,
                                                std::vector<uint64_t>& copied) const {
-  const size_t count = static_cast<size_t>(things) + 1;
+  const size_t count = things + 1;
   const std::byte* bytes = file_.at(offset);
   if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
   copied.resize(count);
@@ -125,7 +126,7 @@ std::span<const uint64_t> Hdf5Store::sentences() {
 // Of the file that is mapped, by reading rather than through the map, where the error of a disk
 // would end the process (SIGBUS).
 void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
-  const auto bytes = static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(layout_.width);
+  const auto bytes = static_cast<uint64_t>(info_.tokens) * layout_.width;
   const auto file = file_.open_again(path_);
   const auto sum = content_sum(file->get(), path_, layout_.tokens_at, bytes, go_on);
   if (!sum || *sum == layout_.sum) return;

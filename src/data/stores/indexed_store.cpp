@@ -19,7 +19,7 @@ class IndexedStore final : public StoreFile {
     type_ = index_.type();
     tokens_ = bin_.at(0);
     info_ = {.format = TokenFormat::megatron,
-             .tokens = static_cast<int64_t>(bin_.bytes()) / token_bytes(type_),
+             .tokens = narrow<int64_t>(bin_.bytes() / token_bytes(type_)),
              .documents = 0,
              .sentences = 0,
              .vocab_size = notes.vocab_size,
@@ -28,16 +28,16 @@ class IndexedStore final : public StoreFile {
              .tokenizer = notes.tokenizer};
     for (uint64_t k = 1; k < index_.entries(); ++k)
       info_.documents += index_.entry(k) > index_.entry(k - 1) ? 1 : 0;
-    const auto sequences = static_cast<int64_t>(index_.sequences());
+    const int64_t sequences = index_.sequences();
     info_.sentences = sequences > info_.documents ? sequences : 0;
   }
 
   std::span<const uint64_t> documents() override {
-    documents_.reserve(static_cast<size_t>(info_.documents) + 1);
+    documents_.reserve(info_.documents + 1);
     for (uint64_t k = 1; k < index_.entries(); ++k)
       if (index_.entry(k) > index_.entry(k - 1))
         documents_.push_back(start_of(index_.entry(k - 1)));
-    documents_.push_back(static_cast<uint64_t>(info_.tokens));
+    documents_.push_back(info_.tokens);
     return documents_;
   }
 
@@ -45,15 +45,12 @@ class IndexedStore final : public StoreFile {
     if (info_.sentences == 0) return {};
     sentences_.reserve(index_.sequences() + 1);
     for (int64_t k = 0; k < info_.sentences; ++k) sentences_.push_back(start_of(k));
-    sentences_.push_back(static_cast<uint64_t>(info_.tokens));
+    sentences_.push_back(info_.tokens);
     return sentences_;
   }
 
  private:
-  uint64_t start_of(int64_t sequence) const {
-    return static_cast<uint64_t>(index_.offset(static_cast<uint64_t>(sequence)) /
-                                 token_bytes(type_));
-  }
+  uint64_t start_of(int64_t sequence) const { return index_.offset(sequence) / token_bytes(type_); }
 
   MappedFile idx_, bin_;
   TokenIndex index_;

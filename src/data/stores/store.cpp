@@ -37,7 +37,7 @@ uint64_t widen(const std::byte* source, std::span<int32_t> out) {
     largest = std::max(largest, token);
     least = std::min(least, token);
   }
-  return static_cast<uint64_t>(least < 0 ? least : largest);
+  return least < 0 ? least : largest;
 }
 
 using Widen = uint64_t (*)(const std::byte*, std::span<int32_t>);
@@ -53,7 +53,7 @@ template <class T>
 int64_t value_as(const std::byte* source) {
   T token;
   std::memcpy(&token, source, sizeof(T));
-  return static_cast<int64_t>(token);
+  return token;
 }
 
 bool is_hdf5(const std::string& path) {
@@ -88,8 +88,7 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
 }  // namespace
 
 uint64_t StoreFile::fingerprint() const {
-  const uint64_t bytes =
-      static_cast<uint64_t>(info_.tokens) * static_cast<uint64_t>(token_bytes(type_));
+  const uint64_t bytes = info_.tokens * token_bytes(type_);
   if (bytes <= kBlocks * kBlockBytes) return XXH3_64bits(tokens_, bytes);
   uint64_t sum = bytes;
   for (uint64_t block = 0; block < kBlocks; ++block) {
@@ -116,8 +115,7 @@ struct TokenStore::Impl {
   std::span<const uint64_t> documents();
   std::span<const uint64_t> sentences();
   int64_t id_at(uint64_t place) const {
-    return value_of(file->type(),
-                    file->tokens() + place * static_cast<uint64_t>(token_bytes(file->type())));
+    return value_of(file->type(), file->tokens() + place * token_bytes(file->type()));
   }
   [[noreturn]] void refuse_id(int64_t begin, int64_t count) const;
   void verify_ends();
@@ -139,12 +137,10 @@ std::span<const uint64_t> TokenStore::Impl::sentences() {
 }
 
 void TokenStore::Impl::refuse_id(int64_t begin, int64_t count) const {
-  const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
+  const uint64_t limit = info().vocab_size > 0 ? info().vocab_size : kAnyId;
   int64_t place = begin;
-  while (place < begin + count - 1 &&
-         static_cast<uint64_t>(id_at(static_cast<uint64_t>(place))) < limit)
-    ++place;
-  const int64_t id = id_at(static_cast<uint64_t>(place));
+  while (place < begin + count - 1 && static_cast<uint64_t>(id_at(place)) < limit) ++place;
+  const int64_t id = id_at(place);
   if (info().format == TokenFormat::native)
     fail_usage(
         "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it "
@@ -186,7 +182,7 @@ TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool ve
   std::vector<int32_t> ids;
   for (int64_t begin = 0; info().format != TokenFormat::native && begin < info().tokens;
        begin += kVerified) {
-    ids.resize(static_cast<size_t>(std::min(kVerified, info().tokens - begin)));
+    ids.resize(std::min(kVerified, info().tokens - begin));
     read(begin, ids);
   }
 }
@@ -201,11 +197,11 @@ std::span<const uint64_t> TokenStore::sentences() const { return impl_->sentence
 
 void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
   const StoreFile& file = *impl_->file;
-  const int64_t count = static_cast<int64_t>(out.size());
+  const int64_t count = std::ssize(out);
   SKEIN_CHECK(begin >= 0 && count <= info().tokens && begin <= info().tokens - count);
   const uint64_t largest =
       widen_of(file.type())(file.tokens() + begin * token_bytes(file.type()), out);
-  const uint64_t limit = info().vocab_size > 0 ? static_cast<uint64_t>(info().vocab_size) : kAnyId;
+  const uint64_t limit = info().vocab_size > 0 ? info().vocab_size : kAnyId;
   if (largest >= limit) impl_->refuse_id(begin, count);
 }
 

@@ -18,9 +18,7 @@ constexpr int kLowestPriority = 19;
 constexpr auto kRests = std::chrono::minutes(1);
 
 // Linux has a priority for each thread; where it cannot be lowered the rests remain.
-void take_lowest_priority() {
-  static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLowestPriority));
-}
+void take_lowest_priority() { setpriority(PRIO_PROCESS, gettid(), kLowestPriority); }
 
 }  // namespace
 

@@ -88,9 +88,7 @@ Extent LayoutReader::dataset(const char* name) const {
 }
 
 void LayoutReader::check_inside_file(const Extent& extent, const char* name) const {
-  const uint64_t room = extent.at <= file_bytes_
-                            ? (file_bytes_ - extent.at) / static_cast<uint64_t>(extent.width)
-                            : 0;
+  const uint64_t room = extent.at <= file_bytes_ ? (file_bytes_ - extent.at) / extent.width : 0;
   require(
       extent.count <= room,
       "it is truncated: /{} has {} values of {} bytes from byte {} on, but the file has {} bytes",
@@ -130,18 +128,18 @@ Extent LayoutReader::starts(const char* name, const char* thing) const {
 StoreLayout LayoutReader::read() const {
   StoreLayout layout;
   layout.info = read_info();
-  layout.sum = static_cast<uint64_t>(integer("xxh3"));
+  layout.sum = integer("xxh3");
   const Extent tokens = dataset("tokens");
   require(tokens.width <= 4, "/tokens holds u64; tokens are u8, u16 or u32");
   const Extent documents = starts("documents", "document");
-  layout.info.tokens = static_cast<int64_t>(tokens.count);
-  layout.info.documents = static_cast<int64_t>(documents.count) - 1;
+  layout.info.tokens = tokens.count;
+  layout.info.documents = documents.count - 1;
   layout.width = tokens.width;
   layout.tokens_at = tokens.at;
   layout.documents_at = documents.at;
   if (!file_.holds("sentences")) return layout;
   const Extent sentences = starts("sentences", "sentence");
-  layout.info.sentences = static_cast<int64_t>(sentences.count) - 1;
+  layout.info.sentences = sentences.count - 1;
   layout.sentences_at = sentences.at;
   return layout;
 }

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/data/stores/store.h"
 
 #include "data/files/spool.h"
@@ -118,11 +119,11 @@ void TokenStoreWriter::Impl::append(std::span<const int32_t> ids) {
   const std::vector<std::byte> bytes = stored_bytes(ids, layout.width);
   XXH3_64bits_update(sum.get(), bytes.data(), bytes.size());
   tokens.append(bytes);
-  layout.info.tokens += static_cast<int64_t>(ids.size());
+  layout.info.tokens += std::ssize(ids);
 }
 
 void TokenStoreWriter::Impl::note_start(Spool& starts) const {
-  const uint64_t start = static_cast<uint64_t>(layout.info.tokens);
+  const uint64_t start = layout.info.tokens;
   starts.append(std::as_bytes(std::span(&start, 1)));
 }
 
@@ -175,7 +176,7 @@ void TokenStoreWriter::end_sentence() {
 
 void TokenStoreWriter::add_document(std::span<const int32_t> tokens, int64_t text_bytes) {
   append(tokens, text_bytes);
-  const auto end = static_cast<int32_t>(impl_->layout.info.end_of_text);
+  const int32_t end = narrow<int32_t>(impl_->layout.info.end_of_text);
   if (end >= 0) {
     if (!impl_->document_open) impl_->begin();
     impl_->append(std::span(&end, 1));

@@ -38,8 +38,7 @@ Json read_json(const std::string& path) {
   require(bytes <= kMostBytes, "{} has more than {} bytes", path, kMostBytes);
   std::ifstream file(path, std::ios::binary);
   std::string text(bytes, '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(bytes)))
-    fail("cannot read the {} bytes of {}", bytes, path);
+  if (!file.read(text.data(), bytes)) fail("cannot read the {} bytes of {}", bytes, path);
   const Json json = parse_strictly<Json>(text, path);
   require(json.is_object(), "{} holds a JSON {}, not an object", path, json.type_name());
   return json;

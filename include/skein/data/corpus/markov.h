@@ -40,20 +40,20 @@ class MarkovChain {
   int64_t symbols() const { return symbols_; }
   // Of `next` after the context with this number.
   double probability(int64_t context, int32_t next) const {
-    return rows_[static_cast<size_t>(context * symbols_ + next)];
+    return rows_[context * symbols_ + next];
   }
   std::span<const double> row(int64_t context) const {
-    return {rows_.data() + static_cast<size_t>(context * symbols_), static_cast<size_t>(symbols_)};
+    return std::span(rows_).subspan(context * symbols_, symbols_);
   }
   int64_t next_context(int64_t context, int32_t next) const {
     return (context * symbols_ + next) % contexts();
   }
-  int64_t contexts() const { return static_cast<int64_t>(stationary_.size()); }
+  int64_t contexts() const { return std::ssize(stationary_); }
   // How often contexts are met in the long run.
   std::span<const double> stationary() const { return stationary_; }
 
   // Nats a symbol, given the `known` symbols before it: 0 (of single symbols) to order().
-  double entropy(int64_t known) const { return entropies_[static_cast<size_t>(known)]; }
+  double entropy(int64_t known) const { return entropies_[known]; }
   double entropy_rate() const { return entropies_.back(); }
   // The least mean loss over windows of `length` tokens, whose first places know fewer symbols than
   // the chain goes by.
@@ -75,9 +75,7 @@ class MarkovSampler {
   MarkovSampler(const MarkovChain& chain, uint64_t seed, uint64_t stream);
   void read(std::span<int32_t> out);
   // Of what read() gave, by the chain itself: mean -ln p.
-  double mean_surprise() const {
-    return surprise_ / static_cast<double>(std::max<int64_t>(1, position_));
-  }
+  double mean_surprise() const { return surprise_ / std::max<int64_t>(1, position_); }
 
  private:
   double uniform(uint64_t index) const;

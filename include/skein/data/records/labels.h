@@ -22,9 +22,9 @@ class LabelSet {
   // twice.
   explicit LabelSet(std::vector<std::string> names);
 
-  int64_t size() const { return static_cast<int64_t>(names_.size()); }
+  int64_t size() const { return std::ssize(names_); }
   const std::vector<std::string>& names() const { return names_; }  // by id
-  const std::string& name(int32_t id) const { return names_.at(static_cast<size_t>(id)); }
+  const std::string& name(int32_t id) const { return names_.at(id); }
   // -1 for a label that is not in the set.
   int32_t find(const std::string& label) const;
   // A usage error naming the place, the label and the nearest known one when it is not in the set.

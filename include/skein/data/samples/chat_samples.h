@@ -48,7 +48,7 @@ class ChatSamples : public SampleSource {
   ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config);
 
   Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override { return static_cast<int64_t>(rows_.size()); }
+  int64_t samples_per_epoch() const override { return std::ssize(rows_); }
   int64_t length() const { return config_.length; }
   int64_t places() const { return places_; }
   const ChatCounts& counts() const { return counts_; }

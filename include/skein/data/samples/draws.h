@@ -16,9 +16,7 @@ class Draws {
     return uniform_double(bits[0], bits[1]);
   }
   // In [0, size), size > 0.
-  int64_t below(int64_t size) {
-    return static_cast<int64_t>(uniform() * static_cast<double>(size));
-  }
+  int64_t below(int64_t size) { return static_cast<int64_t>(uniform() * size); }
 
  private:
   uint64_t key_, stream_, next_ = 0;

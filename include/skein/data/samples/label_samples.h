@@ -35,7 +35,7 @@ class LabelSamples : public SampleSource {
 
   // Places without a label have weight 0.
   Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override { return static_cast<int64_t>(samples_.size()); }
+  int64_t samples_per_epoch() const override { return std::ssize(samples_); }
   const LabelBatchShape& shape() const { return shape_; }
   // Of all tokens, labels and values: what the samples are.
   uint32_t checksum() const;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/data/samples/batch.h"
 #include "skein/data/samples/order.h"
 #include "skein/data/samples/source.h"

@@ -24,7 +24,7 @@ class MaskedLoader : public SampleSource {
   // Targets and weights are [B,P], P = most_places of the length.
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override;
-  const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
+  const TokenStore& store(int index) const { return *stores_[index]; }
   const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
   bool with_pairs() const { return mask_.pairs != PairTask::none; }
   int64_t vocab_size() const { return stores_.front()->info().vocab_size; }

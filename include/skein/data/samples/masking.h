@@ -40,12 +40,10 @@ class MaskVocabulary {
   // `origin` is named in it.
   MaskVocabulary(const Tokenizer& tokenizer, const std::string& origin);
   const TokenRoles& roles() const { return roles_; }
-  bool special(int32_t id) const { return kinds_[static_cast<size_t>(id)] == Kind::special; }
-  bool begins_word(int32_t id) const { return kinds_[static_cast<size_t>(id)] != Kind::goes_on; }
+  bool special(int32_t id) const { return kinds_[id] == Kind::special; }
+  bool begins_word(int32_t id) const { return kinds_[id] != Kind::goes_on; }
   // Any id that stands for text.
-  int32_t random_id(Draws& draws) const {
-    return ordinary_[static_cast<size_t>(draws.below(static_cast<int64_t>(ordinary_.size())))];
-  }
+  int32_t random_id(Draws& draws) const { return ordinary_[draws.below(std::ssize(ordinary_))]; }
 
  private:
   enum class Kind : uint8_t { special, begins, goes_on };

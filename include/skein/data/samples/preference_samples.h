@@ -49,7 +49,7 @@ class PreferenceSamples : public SampleSource {
                     uint64_t seed, bool shuffle);
 
   Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override { return static_cast<int64_t>(samples_.size()); }
+  int64_t samples_per_epoch() const override { return std::ssize(samples_); }
   const PreferenceBatchShape& shape() const { return shape_; }
   // In the order they were given.
   const std::vector<PreferenceSample>& all() const { return samples_; }

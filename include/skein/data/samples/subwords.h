@@ -15,7 +15,7 @@ struct Subwords {
   // Word w has the ids [begin[w], begin[w + 1]): its tag is read at its first sub-word, or, by a
   // model that looks back only, at its last. One entry more than there are words in ids.
   std::vector<int64_t> begin{0};
-  int64_t words() const { return static_cast<int64_t>(begin.size()) - 1; }
+  int64_t words() const { return std::ssize(begin) - 1; }
 };
 
 // Each word encoded by itself: after a space where the tokenizer keeps white space, as byte-level
