@@ -255,8 +255,8 @@ std::string Group::broadcast(const std::string& text, int root) {
 
 std::vector<std::string> Group::all_gather(const std::string& text) {
   if (size() == 1) return {text};
-  const auto lengths = gather_values(*this, static_cast<int64_t>(text.size()));
-  const auto longest = static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  const auto lengths = gather_values(*this, std::ssize(text));
+  const size_t longest = *std::max_element(lengths.begin(), lengths.end());
   std::vector<std::string> texts(lengths.size());
   if (longest == 0) return texts;
   std::string mine = text, all(longest * lengths.size(), '\0');

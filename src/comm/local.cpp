@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 
 #include "members.h"
 
@@ -28,7 +29,7 @@ class Woken : public Error {
 // One run of ranks. Its lock guards this and the state of every group of the run, so that a failure
 // reaches all who wait, in whatever group.
 struct Job {
-  explicit Job(int ranks) : ended(static_cast<size_t>(ranks), false) {}
+  explicit Job(int ranks) : ended(ranks, false) {}
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -80,8 +81,7 @@ template <class Ready>
 void wait_for(std::unique_lock<std::mutex>& lock, Job& job, std::span<const int> needed,
               const std::string& what, Ready ready) {
   const auto lost = [&] {
-    return std::find_if(needed.begin(), needed.end(),
-                        [&](int rank) { return job.ended[static_cast<size_t>(rank)]; });
+    return std::find_if(needed.begin(), needed.end(), [&](int rank) { return job.ended[rank]; });
   };
   job.changed.wait(lock, [&] { return ready() || job.aborted || lost() != needed.end(); });
   if (ready()) return;
@@ -98,7 +98,7 @@ void take_message(Shared& shared, const Route& route, int64_t number, std::span<
   auto& messages = shared.mail[route].messages;
   if (source == self && !messages.contains(number))
     throw Error(ExitCode::internal, fmt::format("{} was never sent", what));
-  const int needed = shared.world_ranks[static_cast<size_t>(source)];
+  const int needed = shared.world_ranks[source];
   wait_for(lock, *shared.job, {&needed, 1}, what, [&] { return messages.contains(number); });
   const auto message = messages.extract(number);
   lock.unlock();
@@ -113,7 +113,7 @@ class LocalGroup : public Group {
   LocalGroup(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(shared_->slots.size()); }
+  int size() const override { return narrow<int>(shared_->slots.size()); }
 
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
     check_member(peer);
@@ -128,7 +128,7 @@ class LocalGroup : public Group {
   Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
     check_member(peer);
     const Route route{peer, rank_, tag};
-    const std::span into(data, static_cast<size_t>(bytes));
+    const std::span into(data, bytes);
     const std::lock_guard lock(job().mutex);
     const int64_t number = shared_->mail[route].asked++;
     return Work(
@@ -144,8 +144,7 @@ class LocalGroup : public Group {
 
   Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
     exchange({"all_to_all", in, bytes}, [&](const std::vector<Slot>& slots) {
-      for (size_t r = 0; r < slots.size(); ++r)
-        copy_block(slots[r].data, static_cast<size_t>(rank_), out, r, bytes);
+      for (size_t r = 0; r < slots.size(); ++r) copy_block(slots[r].data, rank_, out, r, bytes);
     });
     return {};
   }
@@ -153,7 +152,7 @@ class LocalGroup : public Group {
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     exchange({"broadcast", data, bytes, root}, [&](const std::vector<Slot>& slots) {
-      if (rank_ != root) copy_block(slots[static_cast<size_t>(root)].data, 0, data, 0, bytes);
+      if (rank_ != root) copy_block(slots[root].data, 0, data, 0, bytes);
     });
     return {};
   }
@@ -164,7 +163,7 @@ class LocalGroup : public Group {
 
   std::unique_ptr<Group> split(int color, int key) override {
     const std::vector<int> members = members_with(color, key);
-    const auto leader = static_cast<size_t>(members[0]);
+    const size_t leader = members[0];
     std::shared_ptr<Shared> made;
     if (members[0] == rank_) made = std::make_shared<Shared>(shared_->job, world_ranks_of(members));
     exchange({"split", &made}, [&](const std::vector<Slot>& slots) {
@@ -172,7 +171,7 @@ class LocalGroup : public Group {
         made = *static_cast<const std::shared_ptr<Shared>*>(slots[leader].data);
     });
     const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-    return std::make_unique<LocalGroup>(std::move(made), static_cast<int>(place));
+    return std::make_unique<LocalGroup>(std::move(made), narrow<int>(place));
   }
 
   void abort(int exit_code) override {
@@ -188,7 +187,7 @@ class LocalGroup : public Group {
 
   static void copy_block(const void* from, size_t from_block, std::byte* to, size_t to_block,
                          int64_t bytes) {
-    const auto step = static_cast<size_t>(bytes);
+    const size_t step = bytes;
     const auto* source = static_cast<const std::byte*>(from) + from_block * step;
     std::byte* target = to + to_block * step;
     if (step > 0 && source != target) std::memcpy(target, source, step);
@@ -207,7 +206,7 @@ class LocalGroup : public Group {
 
   void enter(const Slot& mine) {
     std::unique_lock lock(job().mutex);
-    shared_->slots[static_cast<size_t>(rank_)] = mine;
+    shared_->slots[rank_] = mine;
     const int64_t now = shared_->generation;
     arrive();
     try {
@@ -260,7 +259,7 @@ class LocalGroup : public Group {
 
   std::vector<int> world_ranks_of(const std::vector<int>& members) const {
     std::vector<int> ranks;
-    for (int member : members) ranks.push_back(shared_->world_ranks[static_cast<size_t>(member)]);
+    for (int member : members) ranks.push_back(shared_->world_ranks[member]);
     return ranks;
   }
 
@@ -269,7 +268,7 @@ class LocalGroup : public Group {
 };
 
 std::shared_ptr<Shared> make_world(int ranks) {
-  std::vector<int> all(static_cast<size_t>(ranks));
+  std::vector<int> all(ranks);
   std::iota(all.begin(), all.end(), 0);
   return std::make_shared<Shared>(std::make_shared<Job>(ranks), std::move(all));
 }
@@ -288,7 +287,7 @@ void run_rank(const std::shared_ptr<Shared>& world, int rank,
   }
   Job& job = *world->job;
   const std::lock_guard lock(job.mutex);
-  job.ended[static_cast<size_t>(rank)] = true;
+  job.ended[rank] = true;
   if (thrown && !job.failure) job.failure = thrown;
   if (thrown) job.aborted = true;
   job.changed.notify_all();

@@ -14,8 +14,7 @@ constexpr int64_t kMostGrowth = 4;
 
 int64_t next_interval(int64_t interval, double seconds) {
   if (seconds * kMostGrowth <= kBetweenMeetings) return interval * kMostGrowth;
-  return std::max<int64_t>(
-      1, static_cast<int64_t>(static_cast<double>(interval) * kBetweenMeetings / seconds));
+  return std::max<int64_t>(1, static_cast<int64_t>(interval * kBetweenMeetings / seconds));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void check_shape(int ranks, const MeshShape& shape) {
           "the mesh pp {} x dp {} x tp {} has a size below 1; every size must be at least 1",
           shape.pp, shape.dp, shape.tp);
   // In double, where a product of any three sizes cannot overflow.
-  const double needed = static_cast<double>(shape.pp) * shape.dp * shape.tp;
+  const double needed = 1.0 * shape.pp * shape.dp * shape.tp;
   require(needed == ranks,
           "the mesh pp {} x dp {} x tp {} needs {:.0f} ranks, but this job has {}: start it with "
           "mpirun -np {:.0f}; {}",

@@ -11,6 +11,7 @@
 
 #include "skein/comm/window.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -63,7 +64,7 @@ class MpiJob {
   void in_pieces(int64_t bytes, Move move) const {
     int64_t offset = 0;
     do {
-      move(offset, static_cast<int>(std::min(largest_piece_, bytes - offset)));
+      move(offset, narrow<int>(std::min(largest_piece_, bytes - offset)));
       offset += largest_piece_;
     } while (offset < bytes);
   }
@@ -80,7 +81,7 @@ class PartOfBlock {
   PartOfBlock(int count, int64_t block_bytes) {
     MPI_Datatype part = MPI_DATATYPE_NULL;
     check(MPI_Type_contiguous(count, MPI_BYTE, &part), "MPI_Type_contiguous");
-    const int code = MPI_Type_create_resized(part, 0, static_cast<MPI_Aint>(block_bytes), &type_);
+    const int code = MPI_Type_create_resized(part, 0, block_bytes, &type_);
     MPI_Type_free(&part);
     check(code, "MPI_Type_create_resized");
     check(MPI_Type_commit(&type_), "MPI_Type_commit");
@@ -267,7 +268,7 @@ class MpiGroup : public Group {
   // the counts MPI takes.
   template <class Move>
   void in_parts(int64_t bytes, Move move) const {
-    if (bytes <= job_->largest_piece()) return move(0, static_cast<int>(bytes), MPI_BYTE);
+    if (bytes <= job_->largest_piece()) return move(0, narrow<int>(bytes), MPI_BYTE);
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
       const PartOfBlock part(count, bytes);
       move(offset, 1, part.type());

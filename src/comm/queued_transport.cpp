@@ -1,5 +1,7 @@
 #include "skein/comm/queued_transport.h"
 
+#include "skein/core/numbers.h"
+
 namespace skein {
 namespace {
 
@@ -34,7 +36,7 @@ class Transfer {
 QueuedTransport::QueuedTransport(std::shared_ptr<DeviceQueue> queue, TransportSpec spec,
                                  std::shared_ptr<Watchdog> watchdog)
     : queue_(std::move(queue)), spec_(std::move(spec)), watchdog_(std::move(watchdog)) {
-  if (watchdog_) watch_ = watchdog_->watch(*queue_, static_cast<int>(spec_.edges.size()) + 1);
+  if (watchdog_) watch_ = watchdog_->watch(*queue_, narrow<int>(spec_.edges.size()) + 1);
 }
 
 template <class Move>
@@ -85,8 +87,8 @@ Work QueuedTransport::broadcast(const Tensor& tensor, int root) {
 }
 
 int QueuedTransport::stream_of(int from, int to, int tag) const {
-  for (size_t i = 0; i < spec_.edges.size(); ++i)
-    if (spec_.edges[i].carries(from, to, tag, spec_.size)) return static_cast<int>(i) + 1;
+  for (int i = 0; i < std::ssize(spec_.edges); ++i)
+    if (spec_.edges[i].carries(from, to, tag, spec_.size)) return i + 1;
   return -1;
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/tensor/dtype.h"
 
 namespace skein {
@@ -40,7 +41,7 @@ void tree_sum(const T* const* blocks, int ranks, int64_t count, S* sums, S* spar
     for (int64_t i = 0; i < count; ++i) sums[i] = static_cast<S>(blocks[0][i]);
     return;
   }
-  const int half = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
+  const int half = std::bit_floor<unsigned>(ranks - 1);
   tree_sum(blocks, half, count, sums, spare);
   if (ranks - half == 1) return add_block(sums, blocks[half], count);
   tree_sum(blocks + half, ranks - half, count, spare, spare + kStrip);
@@ -52,14 +53,13 @@ void tree_sum(const T* const* blocks, int ranks, int64_t count, S* sums, S* spar
 template <class T>
 void sum_ranks(const std::vector<const T*>& blocks, int64_t count, T* out) {
   using S = typename SumOf<T>::type;
-  const auto ranks = static_cast<int>(blocks.size());
-  std::vector<S> room(
-      static_cast<size_t>(kStrip * (2 + std::bit_width(static_cast<unsigned>(ranks)))));
+  const int ranks = narrow<int>(blocks.size());
+  std::vector<S> room(kStrip * (2 + std::bit_width<unsigned>(ranks)));
   std::vector<const T*> at(blocks);
   for (int64_t begin = 0; begin < count; begin += kStrip) {
     const int64_t n = std::min(kStrip, count - begin);
     tree_sum<T, S>(at.data(), ranks, n, room.data(), room.data() + kStrip);
-    for (int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<T>(room[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<T>(room[i]);
     for (const T*& block : at) block += n;
   }
 }

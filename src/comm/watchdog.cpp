@@ -12,8 +12,8 @@ namespace skein {
 namespace {
 
 std::string size_text(int64_t bytes) {
-  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10));
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes * 0x1p-20);
+  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes * 0x1p-10);
   return fmt::format("{} bytes", bytes);
 }
 
@@ -46,7 +46,7 @@ class Lane {
   }
   Ticket& add() {
     if (count_ == ring_.size()) {
-      std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(first_), ring_.end());
+      std::rotate(ring_.begin(), ring_.begin() + first_, ring_.end());
       first_ = 0;
       ring_.resize(std::max<size_t>(64, 2 * count_));
     }
@@ -69,7 +69,7 @@ std::string Exchange::str() const {
 class Watchdog::Watching : public Watchdog::Watch {
  public:
   Watching(Watchdog& dog, Watched& watched, int lanes)
-      : dog_(dog), watched_(watched), lanes_(static_cast<size_t>(lanes)) {
+      : dog_(dog), watched_(watched), lanes_(lanes) {
     const std::lock_guard looking(dog_.looking_);
     dog_.watches_.push_back(this);
   }
@@ -81,7 +81,7 @@ class Watchdog::Watching : public Watchdog::Watch {
   void begin(int lane, const Exchange& exchange, int64_t mark) override {
     const double now = dog_.settings_.clock();
     const std::lock_guard lock(mutex_);
-    Ticket& ticket = lanes_[static_cast<size_t>(lane)].add();
+    Ticket& ticket = lanes_[lane].add();
     ticket.exchange = exchange;
     ticket.mark = mark;
     ticket.begun = now;

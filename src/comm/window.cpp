@@ -39,11 +39,11 @@ void Window::meet() {
 // reaches before they have read it.
 template <class T>
 void Window::all_reduce(T* data, int64_t count) {
-  constexpr int64_t kPiece = kHalf / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kPiece = kHalf / sizeof(T);
   for (int64_t begin = 0; begin < count; begin += kPiece, ++rounds_) {
     const int64_t n = std::min(kPiece, count - begin), share = (n + size() - 1) / size();
     const auto first = [&](int r) { return std::min(n, share * r); };
-    std::memcpy(half(rank_), data + begin, static_cast<size_t>(n) * sizeof(T));
+    std::memcpy(half(rank_), data + begin, n * sizeof(T));
     meet();
     std::vector<const T*> blocks;
     for (int r = 0; r < size(); ++r)
@@ -53,20 +53,20 @@ void Window::all_reduce(T* data, int64_t count) {
     meet();
     for (int r = 0; r < size(); ++r)
       std::memcpy(data + begin + first(r), reinterpret_cast<const T*>(half(r)) + first(r),
-                  static_cast<size_t>(first(r + 1) - first(r)) * sizeof(T));
+                  (first(r + 1) - first(r)) * sizeof(T));
   }
 }
 
 // in: size() blocks of count. Each rank's own block is read where it lies.
 template <class T>
 void Window::scatter_sums(const T* in, int64_t count, T* out) {
-  const int64_t piece = kHalf / static_cast<int64_t>(sizeof(T)) / size();
+  const int64_t piece = kHalf / sizeof(T) / size();
   for (int64_t begin = 0; begin < count; begin += piece, ++rounds_) {
     const int64_t n = std::min(piece, count - begin);
     for (int r = 0; r < size(); ++r)
       if (r != rank_)
         std::memcpy(reinterpret_cast<T*>(half(rank_)) + r * n, in + r * count + begin,
-                    static_cast<size_t>(n) * sizeof(T));
+                    n * sizeof(T));
     meet();
     std::vector<const T*> blocks;
     for (int r = 0; r < size(); ++r)
@@ -97,7 +97,7 @@ Work Window::all_gather(const Tensor& in, const Tensor& out) {
   const std::byte* from = in.bytes_data();
   std::byte* to = out.bytes_data();
   for (int64_t begin = 0; begin < bytes; begin += kHalf, ++rounds_) {
-    const auto n = static_cast<size_t>(std::min(kHalf, bytes - begin));
+    const size_t n = std::min(kHalf, bytes - begin);
     std::memcpy(half(rank_), from + begin, n);
     meet();
     for (int r = 0; r < size(); ++r)

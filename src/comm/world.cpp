@@ -11,6 +11,7 @@
 #include "skein/comm/local.h"
 #include "skein/comm/mpi.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 
 #include "comm/tcp/environment.h"
 
@@ -23,7 +24,7 @@ bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
   const long value = text ? std::strtol(text, nullptr, 10) : 0;
-  return value > 0 && value <= INT_MAX ? static_cast<int>(value) : 0;
+  return value > 0 && value <= INT_MAX ? narrow<int>(value) : 0;
 }
 
 // Tasks of this process's Slurm step; 0 outside of one. An interactive allocation has no
@@ -157,11 +158,11 @@ void settle_on_own_cores(Group& world) {
   }
   if (!free || ranks == 1) return;
   const std::vector<int> cores = cores_in(own);
-  const int share = static_cast<int>(cores.size()) / ranks;
+  const int share = narrow<int>(cores.size()) / ranks;
   if (share == 0 || number_in("OMP_NUM_THREADS") > share) return;
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  for (int i = 0; i < share; ++i) CPU_SET(cores[static_cast<size_t>(before * share + i)], &mask);
+  for (int i = 0; i < share; ++i) CPU_SET(cores[before * share + i], &mask);
   sched_setaffinity(0, sizeof(mask), &mask);
 }
 

@@ -24,7 +24,7 @@ class Window {
   Window(int rank, std::vector<std::byte*> segments);
 
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(segments_.size()); }
+  int size() const { return narrow<int>(segments_.size()); }
 
   // Collectives as Group describes them: the same bits, in the same tree order.
   Work all_reduce_sum(const Tensor& tensor);
@@ -32,11 +32,9 @@ class Window {
   Work all_gather(const Tensor& in, const Tensor& out);
 
  private:
-  std::byte* half(int rank) const {
-    return segments_[static_cast<size_t>(rank)] + 64 + static_cast<int64_t>(rounds_ % 2) * kHalf;
-  }
+  std::byte* half(int rank) const { return segments_[rank] + 64 + rounds_ % 2 * kHalf; }
   std::atomic<uint64_t>& arrivals(int rank) const {
-    return *reinterpret_cast<std::atomic<uint64_t>*>(segments_[static_cast<size_t>(rank)]);
+    return *reinterpret_cast<std::atomic<uint64_t>*>(segments_[rank]);
   }
   // Returns when every rank has come here as often as this one.
   void meet();

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
 
 namespace skein {
@@ -23,7 +24,7 @@ ncclDataType_t type_of(DType dtype) {
   return ncclUint8;
 }
 
-size_t count(const Tensor& tensor) { return static_cast<size_t>(tensor.size()); }
+size_t count(const Tensor& tensor) { return tensor.size(); }
 
 std::string new_id() {
   ncclUniqueId id{};
@@ -55,8 +56,8 @@ NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& e
   connect(id_of(group.broadcast(group.rank() == 0 ? new_id() : "", 0)), group.rank(), group.size(),
           NCCL_CONFIG_UNDEF_INT);
   auto ids = edge_ids(group, edges);
-  for (const RingEdge& edge : ring_edges(static_cast<int>(ids.size()))) {
-    auto& left = ids[static_cast<size_t>(edge.from)];
+  for (const RingEdge& edge : ring_edges(narrow<int>(ids.size()))) {
+    auto& left = ids[edge.from];
     if (left.empty()) continue;
     const ncclUniqueId id = id_of(left.substr(0, sizeof(ncclUniqueId::internal)));
     left.erase(0, sizeof(ncclUniqueId::internal));
@@ -141,13 +142,12 @@ void NcclQueue::recv(int stream, const Tensor& tensor) {
 
 ncclComm_t NcclQueue::comm(int stream) const {
   if (aborted_) fail("NCCL: the exchanges of this job were ended");
-  return comms_[static_cast<size_t>(stream)];
+  return comms_[stream];
 }
 
 cudaStream_t NcclQueue::native(int stream) const {
-  return static_cast<cudaStream_t>(stream == kCompute
-                                       ? cuda::stream(device_.index)
-                                       : streams_[static_cast<size_t>(stream) - 1].get());
+  return static_cast<cudaStream_t>(stream == kCompute ? cuda::stream(device_.index)
+                                                      : streams_[stream - 1].get());
 }
 
 void NcclQueue::check(ncclResult_t status, int stream) const {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 namespace skein {
@@ -72,7 +73,7 @@ std::string fault_in(std::string_view text) { return visible(text.substr(0, kLon
 
 std::string frame_of(std::string_view content) {
   FrameHead head;
-  head.bytes = static_cast<uint32_t>(content.size());
+  head.bytes = narrow<uint32_t>(content.size());
   std::string frame(reinterpret_cast<const char*>(&head), sizeof(head));
   frame += content;
   return frame;

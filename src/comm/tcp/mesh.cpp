@@ -22,9 +22,7 @@ namespace {
 constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
 constexpr std::chrono::milliseconds kLongestEnd{1500};
 
-int64_t half_of_memory() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
-}
+int64_t half_of_memory() { return sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2; }
 
 // docs/exit-codes.md
 bool is_of_a_stop(int code) {
@@ -33,17 +31,16 @@ bool is_of_a_stop(int code) {
 }
 
 void copy_bytes(const std::byte* from, int64_t bytes, std::byte* to) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+  if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 // What is left of a message, as sendmsg takes it.
 struct Rest {
   Rest(const Outgoing& message, int64_t most) {
-    const auto head = static_cast<int64_t>(sizeof(TcpHead));
-    if (message.written < head)
+    if (message.written < kTcpHeadBytes)
       add(reinterpret_cast<const std::byte*>(&message.head) + message.written,
-          head - message.written);
-    const int64_t sent = std::max<int64_t>(0, message.written - head);
+          kTcpHeadBytes - message.written);
+    const int64_t sent = std::max<int64_t>(0, message.written - kTcpHeadBytes);
     const int64_t left = std::min(most, message.head.bytes - sent);
     if (left > 0) add(message.data + sent, left);
     header.msg_iov = parts;
@@ -87,7 +84,7 @@ TcpMesh::~TcpMesh() {
 }
 
 std::string TcpMesh::name(int rank) const {
-  return fmt::format("rank {} ({})", rank, peers_[static_cast<size_t>(rank)].name);
+  return fmt::format("rank {} ({})", rank, peers_[rank].name);
 }
 
 std::shared_ptr<Outgoing> TcpMesh::send(const Channel& to, const std::byte* data, int64_t bytes) {
@@ -262,7 +259,7 @@ void TcpMesh::write_to(int rank) {
     if (sent < 0) return to.queue.clear();
     message.written += sent;
     left -= sent;
-    if (message.written < static_cast<int64_t>(sizeof(TcpHead)) + message.head.bytes) continue;
+    if (message.written < kTcpHeadBytes + message.head.bytes) continue;
     message.done = true;
     to.queue.pop_front();
     changed_.notify_all();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "skein/comm/tcp/head.h"
+#include "skein/core/numbers.h"
 
 #include "rendezvous.h"
 
@@ -32,9 +33,7 @@ struct Channel {
 
 using Bytes = std::unique_ptr<std::byte[]>;
 
-inline Bytes room_for(int64_t bytes) {
-  return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-}
+inline Bytes room_for(int64_t bytes) { return std::make_unique_for_overwrite<std::byte[]>(bytes); }
 
 struct Outgoing {
   int peer = 0;
@@ -78,11 +77,11 @@ class TcpMesh {
   TcpMesh& operator=(const TcpMesh&) = delete;
 
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(peers_.size()); }
+  int size() const { return narrow<int>(peers_.size()); }
   // "rank 2 (node7:4711)"
   std::string name(int rank) const;
   // Never given twice in a job.
-  uint64_t new_group() { return (static_cast<uint64_t>(rank_) + 1) << 32 | ++groups_; }
+  uint64_t new_group() { return (uint64_t{1} + rank_) << 32 | ++groups_; }
 
   std::shared_ptr<Outgoing> send(const Channel& to, const std::byte* data, int64_t bytes);
   std::shared_ptr<Incoming> receive(const Channel& from, std::byte* into, int64_t bytes);
@@ -106,7 +105,7 @@ class TcpMesh {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
+  Peer& peer(int rank) { return peers_[rank]; }
   void run();
   bool step();
   void wake();

@@ -49,14 +49,14 @@ void check_draft(int file, const std::string& path) {
 }
 
 std::string read_all(int file, const std::string& path) {
-  std::string text(static_cast<size_t>(kLongest) + 1, '\0');
+  std::string text(kLongest + 1, '\0');
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t now = read(file, text.data() + done, text.size() - done);
     if (now < 0 && errno == EINTR) continue;
     if (now < 0) fail("{} cannot be read: {}", path, reason());
     if (now == 0) break;
-    done += static_cast<size_t>(now);
+    done += now;
   }
   text.resize(done);
   return text;

@@ -38,7 +38,7 @@ bool TcpMesh::step() {
   uint64_t rings = 0;
   if (watched[0].revents && read(alarm_.descriptor(), &rings, sizeof(rings)) < 0) return true;
   for (int r = 0; r < size(); ++r) {
-    const short found = watched[static_cast<size_t>(r) + 1].revents;
+    const short found = watched[r + 1].revents;
     const Lock lock(mutex_);
     if (found & ~POLLOUT) read_from(r);
     if (found & POLLOUT) write_to(r);
@@ -62,9 +62,8 @@ int64_t TcpMesh::read_some(int rank) {
   std::byte* const target =
       message ? target_of(*message) : reinterpret_cast<std::byte*>(&from.head);
   int64_t& done = message ? message->read : from.head_read;
-  const int64_t whole = message ? message->bytes : static_cast<int64_t>(sizeof(from.head));
-  const ssize_t came =
-      recv(from.socket.descriptor(), target + done, static_cast<size_t>(whole - done), 0);
+  const int64_t whole = message ? message->bytes : kTcpHeadBytes;
+  const ssize_t came = recv(from.socket.descriptor(), target + done, whole - done, 0);
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   if (came <= 0) return close(rank), 0;
   done += came;

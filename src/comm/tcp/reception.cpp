@@ -84,7 +84,7 @@ void Reception::let_in() {
 bool Reception::make_room() {
   if (guests_.empty())
     fail("too many open files for the connections of all ranks; raise 'ulimit -n'");
-  const auto place = static_cast<std::ptrdiff_t>(fresh_job_number() % guests_.size());
+  const std::ptrdiff_t place = fresh_job_number() % guests_.size();
   const auto chosen = std::next(guests_.begin(), place);
   tell_of_refusal(chosen->who.from, Refusal::crowded,
                   "too many others have come, and it had not said who it is");

@@ -60,12 +60,12 @@ class Gathering {
       : job_(job),
         by_file_(is_file(job.rendezvous)),
         secret_(job.secret),
-        peers_(static_cast<size_t>(job.ranks)),
+        peers_(job.ranks),
         addresses_(peers_.size()) {}
 
  protected:
-  TcpPeer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
-  Address& address(int rank) { return addresses_[static_cast<size_t>(rank)]; }
+  TcpPeer& peer(int rank) { return peers_[rank]; }
+  Address& address(int rank) { return addresses_[rank]; }
   int port() const { return reception_->port(); }
   // Of the ranks above this one, which connect to it.
   std::vector<int> above(bool arrived) {
@@ -296,7 +296,7 @@ class OtherRank : Gathering {
   // their table earlier and come meanwhile.
   bool wait_for_table(Socket socket, const Address& zero) {
     const Deadline deadline(job_.timeout + kTellSeconds);
-    FrameReader reader(std::max(kLongestFault + 16, static_cast<size_t>(job_.ranks) * kLongestRow));
+    FrameReader reader(std::max(kLongestFault + 16, job_.ranks * kLongestRow));
     std::string fault;
     while (!has_table(reader, socket, deadline, fault)) {
       if (fault.empty()) {
@@ -328,7 +328,7 @@ class OtherRank : Gathering {
   void take_table(const RankTable& table, const std::string& host_of_zero) {
     if (!table.fault.empty()) fail("{}", table.fault);
     for (int r = 0; r < job_.ranks; ++r) {
-      const RankRow& row = table.rows[static_cast<size_t>(r)];
+      const RankRow& row = table.rows[r];
       peer(r).name = row.name;
       address(r) = row.address;
       if (row.address.host == kSameHost) address(r).host = host_of_zero;

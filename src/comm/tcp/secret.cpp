@@ -47,7 +47,7 @@ void fill_random(void* into, size_t bytes) {
     const ssize_t now = getrandom(static_cast<char*>(into) + done, bytes - done, 0);
     if (now < 0 && errno != EINTR)
       fail("the system gives no random numbers for the rendezvous: {}", std::strerror(errno));
-    if (now > 0) done += static_cast<size_t>(now);
+    if (now > 0) done += now;
   }
 }
 

@@ -217,7 +217,7 @@ bool FrameReader::take(const Socket& socket, std::string& into, size_t whole) {
   const ssize_t came = recv(socket.descriptor(), into.data() + done, whole - done, 0);
   const bool more = came > 0 || wait_for_more(came);
   if (!more) fail_closed(came);
-  into.resize(done + static_cast<size_t>(std::max<ssize_t>(came, 0)));
+  into.resize(done + std::max<ssize_t>(came, 0));
   return came > 0;
 }
 
@@ -235,7 +235,7 @@ void send_frame(const Socket& socket, const std::string& content, const Deadline
   for (size_t sent = 0; sent < frame.size();) {
     const ssize_t now =
         send(socket.descriptor(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
-    if (now > 0) sent += static_cast<size_t>(now);
+    if (now > 0) sent += now;
     if (now > 0) continue;
     if (!wait_for_more(now)) fail_closed(now);
     if (!ready(socket, POLLOUT, deadline)) throw Silence("no answer came in time");
@@ -251,8 +251,7 @@ std::string receive_frame(const Socket& socket, size_t most, const Deadline& dea
 
 bool send_frame_at_once(const Socket& socket, const std::string& content) {
   const std::string frame = frame_of(content);
-  return send(socket.descriptor(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
-         static_cast<ssize_t>(frame.size());
+  return send(socket.descriptor(), frame.data(), frame.size(), MSG_NOSIGNAL) == std::ssize(frame);
 }
 
 }  // namespace skein

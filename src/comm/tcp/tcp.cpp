@@ -5,6 +5,8 @@
 #include <numeric>
 #include <sys/resource.h>
 
+#include "skein/core/numbers.h"
+
 #include "comm/members.h"
 #include "mesh.h"
 
@@ -38,7 +40,7 @@ Work work_of(const std::shared_ptr<TcpMesh>& mesh, std::shared_ptr<Message> mess
 }
 
 void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {
-  if (bytes > 0 && from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
+  if (bytes > 0 && from != to) std::memcpy(to, from, bytes);
 }
 
 // Every rank is a file to each other, as are strangers while ranks meet. No more than 65,536, for
@@ -61,7 +63,7 @@ class TcpGroup : public Group {
         rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(world_ranks_.size()); }
+  int size() const override { return narrow<int>(world_ranks_.size()); }
 
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
     return send(data, bytes, peer, tag);
@@ -117,11 +119,10 @@ class TcpGroup : public Group {
         .wait();
     const std::vector<int> members = members_of(all, color);
     std::vector<int> world_ranks;
-    for (const int member : members)
-      world_ranks.push_back(world_ranks_[static_cast<size_t>(member)]);
+    for (const int member : members) world_ranks.push_back(world_ranks_[member]);
     const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-    return std::make_unique<TcpGroup>(mesh_, all[static_cast<size_t>(members[0])].number,
-                                      std::move(world_ranks), static_cast<int>(place));
+    return std::make_unique<TcpGroup>(mesh_, all[members[0]].number, std::move(world_ranks),
+                                      narrow<int>(place));
   }
 
   void abort(int exit_code) override { mesh_->abort(exit_code); }
@@ -131,7 +132,7 @@ class TcpGroup : public Group {
 
   Channel channel(int peer, int64_t tag) const {
     check_member(peer);
-    return {world_ranks_[static_cast<size_t>(peer)], number_, tag};
+    return {world_ranks_[peer], number_, tag};
   }
   Work send(const std::byte* data, int64_t bytes, int peer, int64_t tag) {
     return work_of(mesh_, mesh_->send(channel(peer, tag), data, bytes));
@@ -170,7 +171,7 @@ std::unique_ptr<Group> start_tcp(const TcpJob& job) {
           job.ranks);
   check_rendezvous(job);
   allow_more_files();
-  std::vector<int> all(static_cast<size_t>(job.ranks));
+  std::vector<int> all(job.ranks);
   std::iota(all.begin(), all.end(), 0);
   auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job), job.most_unasked);
   return std::make_unique<TcpGroup>(std::move(mesh), 0, std::move(all), job.rank);

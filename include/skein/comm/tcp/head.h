@@ -18,6 +18,7 @@ struct TcpHead {
   int64_t tag = 0;
   int64_t bytes = 0;
 };
+constexpr int64_t kTcpHeadBytes = sizeof(TcpHead);
 
 // True for the exit codes that one rank may end the others with: 1 to 255, as 0 would say that the
 // job has done its work.
