@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -51,7 +52,7 @@ std::vector<Reason> group_by_text(const std::vector<Failure>& failures) {
       return reason.text == failures[rank].text;
     });
     if (same == reasons.end())
-      same = reasons.insert(reasons.end(), Reason{failures[rank].text, static_cast<int>(rank), 0});
+      same = reasons.insert(reasons.end(), Reason{failures[rank].text, narrow<int>(rank), 0});
     ++same->ranks;
   }
   return reasons;

@@ -22,15 +22,15 @@ struct stat status_of(const FileDescriptor& file, const std::string& path) {
 }
 
 void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(bytes, int64_t{1} << 20)));
+  std::vector<std::byte> piece(std::min(bytes, int64_t{1} << 20));
   for (int64_t done = 0; done < bytes;) {
-    const auto wanted = std::min<size_t>(piece.size(), static_cast<size_t>(bytes - done));
+    const size_t wanted = std::min(std::ssize(piece), bytes - done);
     const ssize_t got = ::pread(from, piece.data(), wanted, done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_system(errno, "cannot read {}", path);
     if (got == 0)
       throw SystemError(EIO, fmt::format("{} ends at byte {} of {}", path, done, bytes));
-    write_all(to, std::span(piece).first(static_cast<size_t>(got)), path);
+    write_all(to, std::span(piece).first(got), path);
     done += got;
   }
 }

@@ -12,9 +12,9 @@ namespace {
 // the last step still sees on which side of a tie the value lies.
 float to_odd(double value) {
   const float near = static_cast<float>(value);
-  if (static_cast<double>(near) == value || std::isnan(value)) return near;
+  if (near == value || std::isnan(value)) return near;
   auto bits = std::bit_cast<uint32_t>(near);
-  if (std::fabs(static_cast<double>(near)) > std::fabs(value)) --bits;
+  if (std::fabs(near) > std::fabs(value)) --bits;
   return std::bit_cast<float>(bits | 1u);
 }
 
@@ -32,9 +32,9 @@ template <class From, class To>
 void convert_each(const std::byte* from, std::byte* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     From source;
-    std::memcpy(&source, from + i * static_cast<int64_t>(sizeof(From)), sizeof(From));
+    std::memcpy(&source, from + i * sizeof(From), sizeof(From));
     const To result = converted<To>(source);
-    std::memcpy(to + i * static_cast<int64_t>(sizeof(To)), &result, sizeof(To));
+    std::memcpy(to + i * sizeof(To), &result, sizeof(To));
   }
 }
 
@@ -43,7 +43,7 @@ void convert_each(const std::byte* from, std::byte* to, int64_t count) {
 void convert_run(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                  int64_t count) {
   if (from_dtype == to_dtype) {
-    if (count > 0) std::memcpy(to, from, static_cast<size_t>(count * size_of(from_dtype)));
+    if (count > 0) std::memcpy(to, from, count * size_of(from_dtype));
     return;
   }
   visit_float(from_dtype, [&](auto from_tag) {

@@ -315,10 +315,10 @@ void publish(const std::string& temporary, const std::string& directory,
   }
 }
 
-std::vector<CheckpointName> expired_checkpoints(const std::string& directory, int keep) {
+std::vector<CheckpointName> expired_checkpoints(const std::string& directory, int64_t keep) {
   auto committed = committed_checkpoints(directory);
-  const auto kept = std::min(committed.size(), static_cast<size_t>(std::max(keep, 1)));
-  committed.erase(committed.begin(), committed.begin() + static_cast<std::ptrdiff_t>(kept));
+  const int64_t kept = std::min(std::ssize(committed), std::max<int64_t>(keep, 1));
+  committed.erase(committed.begin(), committed.begin() + kept);
   return committed;
 }
 

@@ -20,7 +20,7 @@ int64_t count_of(const std::byte* data, int64_t count, Word exponent) {
   int64_t found = 0;
   for (int64_t i = 0; i < count; ++i) {
     Word word;
-    std::memcpy(&word, data + i * static_cast<int64_t>(sizeof(Word)), sizeof(Word));
+    std::memcpy(&word, data + i * sizeof(Word), sizeof(Word));
     found += (word & exponent) == exponent;
   }
   return found;

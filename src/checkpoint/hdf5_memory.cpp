@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "skein/core/error.h"
 
@@ -16,7 +17,7 @@ constexpr size_t kGrowth = size_t{1} << 16;
 void* grow_image(void* /*old*/, size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
   auto* image = static_cast<Bytes*>(owner);
   try {
-    image->resize(static_cast<int64_t>(size));
+    image->resize(size);
     return image->data();
   } catch (...) {
     return nullptr;  // an exception must not pass through C
@@ -25,7 +26,7 @@ void* grow_image(void* /*old*/, size_t size, H5FD_file_image_op_t /*why*/, void*
 
 void* borrow_image(size_t size, H5FD_file_image_op_t /*why*/, void* owner) {
   auto* image = static_cast<Bytes*>(owner);
-  return size <= static_cast<size_t>(image->size()) ? image->data() : nullptr;
+  return std::cmp_less_equal(size, image->size()) ? image->data() : nullptr;
 }
 
 void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t /*why*/,
@@ -109,8 +110,8 @@ void finish_image(Bytes& image) {
   uint64_t end = 0;
   for (int i = 7; i >= 0; --i)
     end = end << 8 | std::to_integer<uint64_t>(image.data()[kEndField + i]);
-  SKEIN_CHECK(end >= kSuperblockBytes && end <= static_cast<uint64_t>(image.size()));
-  image.resize(static_cast<int64_t>(end));
+  SKEIN_CHECK(end >= kSuperblockBytes && std::cmp_less_equal(end, image.size()));
+  image.resize(end);
 }
 
 }  // namespace skein

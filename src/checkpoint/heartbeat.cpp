@@ -112,8 +112,7 @@ struct Heartbeat::Impl {
     const std::string now = text();
     const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) return false;
-    const bool written =
-        fd >= 0 && ::pwrite(fd, now.data(), now.size(), 0) == static_cast<ssize_t>(now.size());
+    const bool written = fd >= 0 && ::pwrite(fd, now.data(), now.size(), 0) == std::ssize(now);
     const int error = errno;
     if (fd >= 0) ::close(fd);  // which is what other hosts see it by
     if (!written && !told)
@@ -162,7 +161,7 @@ std::optional<std::string> heartbeat_at(const std::string& path) {
   std::array<char, 1024> text{};
   const ssize_t bytes = ::read(fd, text.data(), text.size());
   ::close(fd);
-  return std::string(text.data(), static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
+  return std::string(text.data(), std::max<ssize_t>(bytes, 0));
 }
 
 }  // namespace skein

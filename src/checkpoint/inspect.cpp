@@ -78,7 +78,7 @@ std::vector<std::string> faults_of(const std::string& path) {
 std::vector<std::string> content_faults(const std::string& path, const Manifest& manifest) {
   std::vector<std::string> faults;
   for (int shard = 0; shard < manifest.ranks(); ++shard) {
-    const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
+    const ShardEntry& entry = manifest.shards[shard];
     const std::string fault = fault_of([&] {
       const ShardReader reader(
           read_shard(path, entry),
@@ -190,7 +190,7 @@ bool asks_for_help(const Words& words) {
 }
 
 std::string as_sentence(std::string text) {
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  text[0] = std::toupper(text[0] & 0xFF);
   return text;
 }
 

@@ -24,7 +24,7 @@ constexpr int64_t kValuesShown = 8;
 template <class T>
 T element(const std::byte* data, int64_t index) {
   T value;
-  std::memcpy(&value, data + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
   return value;
 }
 
@@ -35,7 +35,7 @@ double as_number(DType dtype, const std::byte* data, int64_t i) {
     case DType::bf16: return static_cast<float>(element<BFloat16>(data, i));
     case DType::f16: return static_cast<float>(element<Float16>(data, i));
     case DType::i32: return element<int32_t>(data, i);
-    case DType::i64: return static_cast<double>(element<int64_t>(data, i));
+    case DType::i64: return element<int64_t>(data, i);
     case DType::u8: return element<uint8_t>(data, i);
   }
   return 0;
@@ -46,7 +46,7 @@ double as_number(DType dtype, const std::byte* data, int64_t i) {
 template <class Bits>
 int64_t place(Bits bits) {
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  const auto magnitude = static_cast<int64_t>(bits & (sign - 1));
+  const int64_t magnitude = bits & (sign - 1);
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
@@ -123,7 +123,7 @@ Stats stats_of(const Piece& piece) {
     stats.sum += value;
     stats.norm_squares += value * value;
   }
-  const double mean = stats.sum / static_cast<double>(std::max<int64_t>(stats.finite, 1));
+  const double mean = stats.sum / std::max<int64_t>(stats.finite, 1);
   for (int64_t i = 0; i < piece.end; ++i) {
     const double away = as_number(piece.dtype, piece.data, i) - mean;
     if (std::isfinite(away)) stats.squares += away * away;
@@ -135,7 +135,7 @@ void print_stats_of(const Piece& piece, std::ostream& out) {
   const Stats stats = stats_of(piece);
   out << fmt::format("{}  {} {}\n", piece.name, name_of(piece.dtype), shape_text(piece.shape));
   if (stats.finite > 0) {
-    const auto count = static_cast<double>(stats.finite);
+    const double count = stats.finite;
     out << fmt::format("  min {:.9g}  max {:.9g}  mean {:.9g}  std {:.9g}  norm {:.9g}\n",
                        stats.least, stats.most, stats.sum / count, std::sqrt(stats.squares / count),
                        std::sqrt(stats.norm_squares));
@@ -171,17 +171,13 @@ std::string kind_difference(const StoredTensor* first, const StoredTensor* secon
 }
 
 std::string value_difference(const Piece& first, const Piece& second) {
-  if (first.bytes() == 0 ||
-      std::memcmp(first.data, second.data, static_cast<size_t>(first.bytes())) == 0)
-    return "";
+  if (first.bytes() == 0 || std::memcmp(first.data, second.data, first.bytes()) == 0) return "";
   int64_t differing = 0, first_index = -1;
   uint64_t steps = 0;
   double distance = 0;
   const int64_t width = size_of(first.dtype);
   for (int64_t i = 0; i < first.end; ++i) {
-    if (std::memcmp(first.data + i * width, second.data + i * width, static_cast<size_t>(width)) ==
-        0)
-      continue;
+    if (std::memcmp(first.data + i * width, second.data + i * width, width) == 0) continue;
     if (differing++ == 0) first_index = i;
     steps = std::max(steps, steps_between(place_of(first.dtype, first.data, i),
                                           place_of(first.dtype, second.data, i)));

@@ -7,6 +7,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/numbers.h"
 
 #include "open.h"
 
@@ -90,7 +91,7 @@ std::vector<std::vector<Source>> sources_by_shard(const Manifest& manifest,
     const Region wanted = region_of(targets[target]);
     for (const StoredPiece& piece : tensor.pieces)
       if (may_overlap(piece.region, wanted))
-        sources[static_cast<size_t>(piece.shard)].push_back({target, &tensor, &piece});
+        sources[piece.shard].push_back({target, &tensor, &piece});
   }
   return sources;
 }
@@ -101,12 +102,12 @@ void fill(const std::string& path, const Manifest& manifest, const std::vector<P
   std::vector<int64_t> copied(targets.size(), 0);
   const int ranks = manifest.ranks();
   // Each rank starts elsewhere, so that not all read the same file at once.
-  const int first = static_cast<int>(int64_t{ranks} * world.rank() / world.size());
+  const int first = narrow<int>(int64_t{ranks} * world.rank() / world.size());
   for (int i = 0; i < ranks; ++i) {
     const int shard = (first + i) % ranks;
-    const auto& wanted = sources[static_cast<size_t>(shard)];
+    const auto& wanted = sources[shard];
     if (wanted.empty()) continue;
-    const ShardEntry& entry = manifest.shards[static_cast<size_t>(shard)];
+    const ShardEntry& entry = manifest.shards[shard];
     const ShardReader reader(read_shard(path, entry),
                              {manifest.step, manifest.generation, shard, ranks, manifest.run},
                              join_path(path, entry.file));

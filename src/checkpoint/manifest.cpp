@@ -37,11 +37,9 @@ std::string describe_tensor(const StoredTensor& tensor) {
 }
 
 void check_shard_entry(const ShardEntry& entry, size_t rank) {
-  if (entry.file != shard_file_name(static_cast<int>(rank)))
-    fail("shard {} is called '{}', not '{}'", rank, entry.file,
-         shard_file_name(static_cast<int>(rank)));
-  if (entry.bytes <= 0 ||
-      static_cast<int64_t>(entry.sums.size()) != (entry.bytes - 1) / kSumBlock + 1)
+  const std::string wanted = shard_file_name(narrow<int>(rank));
+  if (entry.file != wanted) fail("shard {} is called '{}', not '{}'", rank, entry.file, wanted);
+  if (entry.bytes <= 0 || std::ssize(entry.sums) != (entry.bytes - 1) / kSumBlock + 1)
     fail("{} has {} sums for {} bytes", entry.file, entry.sums.size(), entry.bytes);
 }
 
@@ -63,11 +61,10 @@ void check_room(const Manifest& manifest) {
     for (const StoredPiece& piece : tensor.pieces) {
       const int64_t elements = piece.region.size();
       const auto bytes = checked_product({&elements, 1}, size_of(tensor.dtype));
-      int64_t& room = left[static_cast<size_t>(piece.shard)];
+      int64_t& room = left[piece.shard];
       if (!bytes || *bytes > room)
         fail("a piece of {} with {} elements of {} has no room in shard {} of {} bytes", name,
-             elements, name_of(tensor.dtype), piece.shard,
-             manifest.shards[static_cast<size_t>(piece.shard)].bytes);
+             elements, name_of(tensor.dtype), piece.shard, manifest.shards[piece.shard].bytes);
       room -= *bytes;
     }
 }
@@ -117,11 +114,11 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
         "{} has {} bytes and the manifest says {}: it was cut, or it is another checkpoint's", path,
         reader.size(), entry.bytes);
   for (size_t block = 0; block < entry.sums.size(); ++block) {
-    const int64_t begin = static_cast<int64_t>(block) * kSumBlock;
+    const int64_t begin = block * kSumBlock;
     const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
     std::byte* out = place(begin);
     reader.read(out, bytes);
-    const uint32_t sum = crc32c(std::span<const std::byte>(out, static_cast<size_t>(bytes)));
+    const uint32_t sum = crc32c(std::span<const std::byte>(out, bytes));
     if (sum != entry.sums[block])
       fail_usage(
           "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it "
@@ -167,8 +164,7 @@ int64_t Manifest::bytes() const {
 ShardEntry describe_shard(std::string file, const Bytes& image) {
   ShardEntry entry{std::move(file), image.size(), {}, 0};
   for (int64_t begin = 0; begin < image.size(); begin += kSumBlock) {
-    const auto block = image.span().subspan(
-        static_cast<size_t>(begin), static_cast<size_t>(std::min(kSumBlock, image.size() - begin)));
+    const auto block = image.span().subspan(begin, std::min(kSumBlock, image.size() - begin));
     entry.sums.push_back(crc32c(block));
     entry.total = crc32c(block, entry.total);
   }

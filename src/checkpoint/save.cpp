@@ -88,7 +88,7 @@ class Saving {
   }
 
   // Older checkpoints go only once the new one has been read back whole.
-  void retire(int keep, std::optional<int64_t> good) {
+  void retire(int64_t keep, std::optional<int64_t> good) {
     const auto expired =
         from_root(world_, [&] { return to_remove(keep, good).empty() ? "" : "some"; });
     if (expired.empty()) return;
@@ -103,7 +103,7 @@ class Saving {
   int64_t shard_bytes() const { return entry_.bytes; }
 
  private:
-  std::vector<CheckpointName> to_remove(int keep, std::optional<int64_t> good) const {
+  std::vector<CheckpointName> to_remove(int64_t keep, std::optional<int64_t> good) const {
     if (good && *good < 0) return {};
     auto all = expired_checkpoints(directory_, keep);
     std::erase_if(all, [&](const CheckpointName& name) { return name.step == good; });
@@ -147,7 +147,7 @@ class Saving {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world,
+CheckpointStore::CheckpointStore(std::string directory, int64_t keep, Group& world,
                                  const std::string& run)
     : directory_(std::move(directory)), run_(run), keep_(keep), world_(world) {
   const std::string started = from_root(world_, [&] {
@@ -160,7 +160,7 @@ CheckpointStore::CheckpointStore(std::string directory, int keep, Group& world,
   run_ = started.substr(started.find(' ') + 1);
 }
 
-CheckpointStore::CheckpointStore(const RunClaim& claim, int keep, Group& world)
+CheckpointStore::CheckpointStore(const RunClaim& claim, int64_t keep, Group& world)
     : directory_(claim.directory()),
       run_(claim.run()),
       keep_(keep),

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 #include "hdf5_memory.h"
 
@@ -58,8 +59,7 @@ Hdf5Handle space_of(const Piece& piece) {
   const std::vector<hsize_t> extents(dims.begin(), dims.end());
   const std::string deed = fmt::format("describe the shape of {}", piece.name);
   if (extents.empty()) return {H5Screate(H5S_SCALAR), H5Sclose, deed};
-  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-          deed};
+  return {H5Screate_simple(narrow<int>(extents.size()), extents.data(), nullptr), H5Sclose, deed};
 }
 
 Hdf5Handle contiguous_layout() {

@@ -65,7 +65,7 @@ bool is_stored_as(const Hdf5Type& type, DType dtype) {
   const bool real = dtype == DType::f32 || dtype == DType::f64,
              is_signed = dtype == DType::i32 || dtype == DType::i64;
   const auto kind = real ? Hdf5Type::Kind::real : Hdf5Type::Kind::integer;
-  return type.kind == kind && type.bytes == static_cast<uint64_t>(size_of(dtype)) &&
+  return type.kind == kind && std::cmp_equal(type.bytes, size_of(dtype)) &&
          type.is_signed == is_signed;
 }
 

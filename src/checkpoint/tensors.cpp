@@ -7,6 +7,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/numbers.h"
 
 #include "open.h"
 #include "room.h"
@@ -33,7 +34,7 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
   int64_t copied = 0;
   for (const StoredPiece& piece : tensor.pieces) {
     if (!may_overlap(piece.region, wanted)) continue;
-    auto& reader = shards_->readers[static_cast<size_t>(piece.shard)];
+    auto& reader = shards_->readers[piece.shard];
     const std::string file = join_path(path_, shard_file_name(piece.shard));
     if (!reader)
       reader =
@@ -76,7 +77,7 @@ std::string save_in_shards(const std::string& directory, int64_t step,
                            const std::string& metadata,
                            const std::function<void(const Piece&, std::byte*)>& fill) {
   SKEIN_CHECK(!shards.empty() && nlohmann::json::accept(metadata));
-  const int ranks = static_cast<int>(shards.size());
+  const int ranks = narrow<int>(shards.size());
   const std::string run = run_id_in(directory);
   const CheckpointName name{start_generation(directory, ranks, run), step};
   int64_t bytes = 0;
@@ -92,8 +93,8 @@ std::string save_in_shards(const std::string& directory, int64_t step,
     manifest.run = run;
     std::vector<std::string> reports;
     for (int rank = 0; rank < ranks; ++rank)
-      write_shard(temporary, {step, name.generation, rank, ranks, run},
-                  shards[static_cast<size_t>(rank)], manifest, reports, fill);
+      write_shard(temporary, {step, name.generation, rank, ranks, run}, shards[rank], manifest,
+                  reports, fill);
     add_reports(manifest, {}, reports);
     manifest.created = utc_now();
     write_new_file(join_path(temporary, kManifestName), manifest_text(manifest));

@@ -40,9 +40,9 @@ class CheckpointStore {
   // generation number. A directory that cannot be used is an error as start_generation
   // (directory.h) says.
   // run: the id of the run that commits; "": that of the generations there, if they have one.
-  CheckpointStore(std::string directory, int keep, Group& world, const std::string& run = "");
+  CheckpointStore(std::string directory, int64_t keep, Group& world, const std::string& run = "");
   // With the generation that the claim has taken, in its directory; the claim outlives the store.
-  CheckpointStore(const RunClaim& claim, int keep, Group& world);
+  CheckpointStore(const RunClaim& claim, int64_t keep, Group& world);
 
   // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns
   // the path. A step that this store has committed before is left as it is.
@@ -59,7 +59,7 @@ class CheckpointStore {
   void check_keep() const;
 
   std::string directory_, run_;
-  int keep_;
+  int64_t keep_;
   Group& world_;
   int64_t generation_ = 0;
 };

@@ -84,7 +84,7 @@ void publish(const std::string& temporary, const std::string& directory,
              const CheckpointName& name);
 
 // Committed checkpoints beyond the newest `keep`.
-std::vector<CheckpointName> expired_checkpoints(const std::string& directory, int keep);
+std::vector<CheckpointName> expired_checkpoints(const std::string& directory, int64_t keep);
 
 // Takes a checkpoint's name away first, then its bytes, so that no half-removed one is ever seen.
 void remove_checkpoint(const std::string& directory, const CheckpointName& name);

@@ -12,6 +12,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/core/files/files.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 
@@ -45,7 +46,7 @@ struct Manifest {
   std::map<std::string, StoredTensor> tensors;
   std::string run;  // id of the run that made it; "" for none, as of an import
 
-  int ranks() const { return static_cast<int>(shards.size()); }
+  int ranks() const { return narrow<int>(shards.size()); }
   int64_t bytes() const;  // of all shards
 };
 
