@@ -4,15 +4,15 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
   std::vector<int64_t> made;
-  const double first = std::max(1.0, std::ceil(static_cast<double>(steps) / 200)),
-               span = static_cast<double>(steps) / first;
+  const double first = std::max(1.0, std::ceil(steps / 200.0)), span = steps / first;
   for (int64_t i = 0; i < points; ++i) {
-    const double along = points == 1 ? 1 : static_cast<double>(i) / static_cast<double>(points - 1);
+    const double along = points == 1 ? 1 : ratio(i, points - 1);
     const int64_t step = std::llround(first * std::pow(span, along));
     if (made.empty() || made.back() < step) made.push_back(step);
   }

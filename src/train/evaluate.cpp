@@ -28,7 +28,7 @@ void count_tokens(const Batch& batch, const std::vector<int64_t>& bytes, Evaluat
   for (size_t i = 0; i < targets.size(); ++i) {
     if (weights[i] == 0) continue;
     ++into.tokens;
-    const auto id = static_cast<size_t>(targets[i]);
+    const size_t id = targets[i];
     if (id < bytes.size()) into.bytes += bytes[id];
   }
 }
@@ -44,11 +44,9 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
 
 }  // namespace
 
-double Evaluation::loss() const { return nats / static_cast<double>(tokens); }
+double Evaluation::loss() const { return nats / tokens; }
 double Evaluation::perplexity() const { return std::exp(loss()); }
-double Evaluation::bits_per_byte() const {
-  return nats / std::numbers::ln2 / static_cast<double>(bytes);
-}
+double Evaluation::bits_per_byte() const { return nats / std::numbers::ln2 / bytes; }
 
 std::string Evaluation::text() const {
   const std::string known =

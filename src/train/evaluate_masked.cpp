@@ -43,17 +43,14 @@ struct Counts {
   }
 };
 
-double percent(int64_t part, int64_t whole) {
-  return 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
+double percent(int64_t part, int64_t whole) { return 100.0 * part / whole; }
 
 }  // namespace
 
 std::string MaskedEvaluation::text() const {
   std::string made =
       fmt::format("loss {:.4f}, {:.1f}% of {} masked tokens right (the commonest token: {:.1f}%)",
-                  shown_number(loss()), 100 * accuracy(),
-                  readable_count(static_cast<double>(tokens)), 100 * guess());
+                  shown_number(loss()), 100 * accuracy(), readable_count(tokens), 100 * guess());
   if (pairs > 0)
     made += fmt::format(", {:.1f}% of {} pairs right", percent(pairs_right, pairs), pairs);
   return made;
@@ -64,7 +61,7 @@ NamedValues MaskedEvaluation::values(const std::string& prefix) const {
                    {prefix + "masked_accuracy", accuracy()},
                    {prefix + "commonest_token", guess()}};
   if (pairs == 0) return made;
-  made.emplace_back(prefix + "pair_loss", pair_nats / static_cast<double>(pairs));
+  made.emplace_back(prefix + "pair_loss", pair_nats / pairs);
   made.emplace_back(prefix + "pair_accuracy", percent(pairs_right, pairs) / 100);
   return made;
 }

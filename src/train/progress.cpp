@@ -33,7 +33,7 @@ void Progress::step_done(int64_t done, const StepResult& result) {
   done_ = done;
   // The mean over the first steps, later one that forgets: evaluations and other jobs on the
   // machine come and go.
-  const double weight = std::max(1.0 / static_cast<double>(done_ - first_), 0.02);
+  const double weight = std::max(1.0 / (done_ - first_), 0.02);
   for (double Work::*part : {&Work::seconds, &Work::tokens, &Work::flops})
     average_.*part += weight * (step_.*part - average_.*part);
 }
@@ -56,8 +56,8 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
                      {"seconds", step_.seconds},
                      {"tokens_per_second", step_.tokens / step_.seconds},
                      {"model_flops_per_second", flops},
-                     {"peak_memory_bytes", static_cast<double>(peak_resident_bytes())},
-                     {"peak_tensor_bytes", static_cast<double>(memory_use().peak)}};
+                     {"peak_memory_bytes", peak_resident_bytes()},
+                     {"peak_tensor_bytes", memory_use().peak}};
   if (peak_flops_ > 0) values.emplace_back("share_of_peak", flops / peak_flops_);
   if (!result.applied) values.emplace_back("skipped", 1);
   return values;

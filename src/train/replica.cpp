@@ -88,7 +88,7 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
   double counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   work.loss_scale = 1 / std::max(1.0, mesh_.dp().sum(counted));
-  work.sample_scale = 1 / static_cast<double>(plan.global_batch);
+  work.sample_scale = 1.0 / plan.global_batch;
   return work;
 }
 
@@ -96,7 +96,7 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
 Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
   Fed made{work.loss_scale};
   for (const Batch& batch : work.micro_batches) {
-    const auto tokens = static_cast<double>(batch.tokens.size());
+    const double tokens = batch.tokens.size();
     made.tokens += tokens;
     made.flops += tokens * flops_(batch.length());
     longest_ = std::max(longest_, batch.length());
@@ -173,9 +173,8 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
   const auto own = pipeline_.losses();
   for (size_t i = 0; i < terms_.size(); ++i) {
     SKEIN_CHECK(own.empty() || own.size() == terms_.size());
-    const double scale = terms_[i].over == Term::Over::places
-                             ? place_scale
-                             : 1 / static_cast<double>(plan_.global_batch);
+    const double scale =
+        terms_[i].over == Term::Over::places ? place_scale : 1.0 / plan_.global_batch;
     result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], plan_, scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
@@ -189,7 +188,7 @@ ReplicaMemory Replica::memory() const {
   for (const auto& bucket : buckets_.all()) {
     if (!bucket.alias) made.parameters += bucket.values.bytes();
     if (!bucket.frozen)
-      made.gradients += bucket.gradients.bytes() * static_cast<int64_t>(1 + bucket.pending.size());
+      made.gradients += bucket.gradients.bytes() * (1 + std::ssize(bucket.pending));
   }
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();

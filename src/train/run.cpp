@@ -74,8 +74,7 @@ void Run::open(const std::string& resolved, bool compares) {
   if (claim_) claim_->settle(world());
   folder_.begin(resolved, state_.step, world());
   if (!folder_.writes()) return;
-  store_ = std::make_unique<CheckpointStore>(*claim_, static_cast<int>(config_.checkpoint.keep),
-                                             world());
+  store_ = std::make_unique<CheckpointStore>(*claim_, config_.checkpoint.keep, world());
   if (compares)
     best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world(), claim_->run());
 }
@@ -189,9 +188,8 @@ void Run::commit_end(Learner& learner, bool stopped) {
 
 void Run::tell_start(Device device, const std::string& what) const {
   log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {}",
-            readable_count(static_cast<double>(config_.model.parameters())),
-            name_of(config_.precision()), unit_of(device, config_.precision()), shape_.pp,
-            shape_.dp, shape_.tp, what);
+            readable_count(config_.model.parameters()), name_of(config_.precision()),
+            unit_of(device, config_.precision()), shape_.pp, shape_.dp, shape_.tp, what);
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"

@@ -34,7 +34,7 @@ std::vector<double> centred(std::span<const double> values) {
   double size = 0, sum = 0;
   for (const double value : values) size = std::max(size, std::abs(value));
   for (const double value : values) sum += value / size;
-  const double mean = sum / static_cast<double>(values.size());
+  const double mean = sum / values.size();
   std::vector<double> differences(values.size());
   double largest = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -58,7 +58,7 @@ std::vector<double> ranks(std::span<const double> values) {
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin + 1;
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end + 1) / 2;
+    for (size_t i = begin; i < end; ++i) ranks[order[i]] = (begin + end + 1) / 2.0;
     begin = end;
   }
   return ranks;
@@ -66,22 +66,16 @@ std::vector<double> ranks(std::span<const double> values) {
 
 }  // namespace
 
-double ClassScore::precision() const {
-  return quotient(static_cast<double>(correct), static_cast<double>(predicted));
-}
+double ClassScore::precision() const { return quotient(correct, predicted); }
 
-double ClassScore::recall() const {
-  return quotient(static_cast<double>(correct), static_cast<double>(support));
-}
+double ClassScore::recall() const { return quotient(correct, support); }
 
-double ClassScore::f1() const {
-  return quotient(2 * static_cast<double>(correct), static_cast<double>(support + predicted));
-}
+double ClassScore::f1() const { return quotient(2.0 * correct, support + predicted); }
 
 double ClassScores::accuracy() const {
   double correct = 0;
-  for (const ClassScore& score : classes) correct += static_cast<double>(score.correct);
-  return quotient(correct, static_cast<double>(examples));
+  for (const ClassScore& score : classes) correct += score.correct;
+  return quotient(correct, examples);
 }
 
 double ClassScores::macro_f1() const {
@@ -95,17 +89,16 @@ double ClassScores::macro_f1() const {
 
 double ClassScores::weighted_f1() const {
   double sum = 0;
-  for (const ClassScore& score : classes) sum += static_cast<double>(score.support) * score.f1();
-  return quotient(sum, static_cast<double>(examples));
+  for (const ClassScore& score : classes) sum += score.support * score.f1();
+  return quotient(sum, examples);
 }
 
 double ClassScores::matthews() const {
-  const double n = static_cast<double>(examples);
+  const double n = examples;
   double correct = 0, both = 0, truth = 0, guess = 0;
   for (const ClassScore& score : classes) {
-    const double support = static_cast<double>(score.support),
-                 predicted = static_cast<double>(score.predicted);
-    correct += static_cast<double>(score.correct);
+    const double support = score.support, predicted = score.predicted;
+    correct += score.correct;
     both += support * predicted;
     truth += support * support;
     guess += predicted * predicted;
@@ -116,13 +109,12 @@ double ClassScores::matthews() const {
 ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted,
                          int64_t classes) {
   check_lengths(truth.size(), predicted.size());
-  ClassScores scores{.classes = std::vector<ClassScore>(static_cast<size_t>(classes)),
-                     .examples = static_cast<int64_t>(truth.size())};
+  ClassScores scores{.classes = std::vector<ClassScore>(classes), .examples = std::ssize(truth)};
   for (size_t i = 0; i < truth.size(); ++i) {
     SKEIN_CHECK(truth[i] >= 0 && truth[i] < classes && predicted[i] >= 0 && predicted[i] < classes);
-    ++scores.classes[static_cast<size_t>(truth[i])].support;
-    ++scores.classes[static_cast<size_t>(predicted[i])].predicted;
-    scores.classes[static_cast<size_t>(truth[i])].correct += truth[i] == predicted[i];
+    ++scores.classes[truth[i]].support;
+    ++scores.classes[predicted[i]].predicted;
+    scores.classes[truth[i]].correct += truth[i] == predicted[i];
   }
   return scores;
 }
@@ -132,7 +124,7 @@ double mean_squared_error(std::span<const double> truth, std::span<const double>
   double sum = 0;
   for (size_t i = 0; i < truth.size(); ++i)
     sum += (truth[i] - predicted[i]) * (truth[i] - predicted[i]);
-  return sum / static_cast<double>(truth.size());
+  return sum / truth.size();
 }
 
 double pearson(std::span<const double> a, std::span<const double> b) {

@@ -207,7 +207,7 @@ void Trainer::record(const StepResult& result, double lr) {
   const RunState& state = run_.state();
   progress_->step_done(state.step, result);
   auto values = progress_->values(result, lr);
-  values.emplace_back("tokens", static_cast<double>(state.samples * task_.length()));
+  values.emplace_back("tokens", state.samples * task_.length());
   const auto terms = task_.terms();
   for (size_t i = 0; i < terms.size(); ++i)
     if (!terms[i].name.empty()) values.emplace_back(terms[i].name, result.terms[i]);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/core/values.h"
 #include "skein/data/samples/masked_loader.h"
 #include "skein/train/task.h"
@@ -21,9 +22,9 @@ struct MaskedEvaluation {
   double pair_nats = 0;
   int64_t pairs = 0, pairs_right = 0;  // 0 without pairs
 
-  double loss() const { return nats / static_cast<double>(tokens); }
-  double accuracy() const { return static_cast<double>(right) / static_cast<double>(tokens); }
-  double guess() const { return static_cast<double>(commonest) / static_cast<double>(tokens); }
+  double loss() const { return nats / tokens; }
+  double accuracy() const { return ratio(right, tokens); }
+  double guess() const { return ratio(commonest, tokens); }
   // "loss 3.21, 41.3% of 12k masked tokens right (the commonest token: 5.2%)"
   std::string text() const;
   NamedValues values(const std::string& prefix) const;

@@ -82,14 +82,14 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
 }
 
 double learning_rate(const LrConfig& c, const LrPosition& at) {
-  const auto x = static_cast<double>(by_tokens(c) ? at.tokens + at.tokens_per_step : at.step + 1);
-  const auto warmup = static_cast<double>(c.warmup), end = static_cast<double>(end_of_decay(c, at));
+  const double x = by_tokens(c) ? at.tokens + at.tokens_per_step : at.step + 1;
+  const double warmup = c.warmup, end = end_of_decay(c, at);
   if (x <= warmup) return c.start_lr + (c.lr - c.start_lr) * x / warmup;
   if (c.decay == LrConfig::Decay::constant) return c.lr;
   if (c.decay == LrConfig::Decay::inverse_sqrt)
     return std::max(c.min_lr, c.lr * std::sqrt(warmup / x));
   if (x > end) return c.min_lr;
-  const double y = (x - warmup) / (end - warmup), cooldown = static_cast<double>(c.cooldown);
+  const double y = (x - warmup) / (end - warmup), cooldown = c.cooldown;
   double share = 1;
   if (c.decay == LrConfig::Decay::linear) share = 1 - y;
   if (c.decay == LrConfig::Decay::cosine || c.decay == LrConfig::Decay::automatic)

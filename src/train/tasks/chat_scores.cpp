@@ -19,7 +19,7 @@ constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
 }  // namespace
 
 Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vocabulary) {
-  const int64_t row_bytes = samples.places() * vocabulary * static_cast<int64_t>(sizeof(float));
+  const int64_t row_bytes = samples.places() * vocabulary * sizeof(float);
   const Judged few{model.pipeline, model.pass, model.mesh,
                    std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch), model.meeting};
   const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
@@ -52,9 +52,8 @@ void tell_samples(const ChatSamples& samples, const std::string& what,
       "{} {} conversations in {} rows of {} tokens, {:.1f}% filled, {} tokens of answers, by the "
       "template \"{}\"",
       counts.chats - counts.left_out, what, samples.samples_per_epoch(), samples.length(),
-      100 * static_cast<double>(counts.tokens) /
-          static_cast<double>(samples.samples_per_epoch() * samples.length()),
-      readable_count(static_cast<double>(counts.answers)), chat_template);
+      100.0 * counts.tokens / (samples.samples_per_epoch() * samples.length()),
+      readable_count(counts.answers), chat_template);
   if (counts.left_out > 0)
     log::warn("{} of {} {} conversations are left out: no answer of theirs fits into {} tokens",
               counts.left_out, counts.chats, what, samples.length());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
@@ -16,7 +17,7 @@ struct Tag {
 
 Tag tag_of(std::string_view text) {
   size_t width = 1;
-  while (width < text.size() && (static_cast<unsigned char>(text[width]) & 0xC0) == 0x80) ++width;
+  while (width < text.size() && continues_character(text[width])) ++width;
   const std::string_view rest = text.substr(width);
   const size_t hyphen = rest.find('-');
   const std::string_view type = hyphen == std::string_view::npos ? rest : rest.substr(hyphen + 1);
@@ -67,8 +68,8 @@ Spans entities_of(const TagSequences& sentences) {
 
 void add(EntityScores& scores, const std::string& type, int64_t ClassScore::*count,
          size_t entities) {
-  scores.types[type].*count += static_cast<int64_t>(entities);
-  scores.all.*count += static_cast<int64_t>(entities);
+  scores.types[type].*count += entities;
+  scores.all.*count += entities;
 }
 
 size_t shared(const Spans& spans, const std::string& type, const Spans::mapped_type& others) {
@@ -93,13 +94,13 @@ void check_sentences(const TagSequences& truth, const TagSequences& predicted) {
 double EntityScores::macro_f1() const {
   double sum = 0;
   for (const auto& [type, score] : types) sum += score.f1();
-  return types.empty() ? 0 : sum / static_cast<double>(types.size());
+  return types.empty() ? 0 : sum / types.size();
 }
 
 double EntityScores::weighted_f1() const {
   double sum = 0;
-  for (const auto& [type, score] : types) sum += static_cast<double>(score.support) * score.f1();
-  return all.support == 0 ? 0 : sum / static_cast<double>(all.support);
+  for (const auto& [type, score] : types) sum += score.support * score.f1();
+  return all.support == 0 ? 0 : sum / all.support;
 }
 
 EntityScores entity_scores(const TagSequences& truth, const TagSequences& predicted) {

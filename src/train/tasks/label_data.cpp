@@ -8,7 +8,7 @@ namespace skein {
 namespace {
 
 void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
-  const auto count = static_cast<double>(examples.size());
+  const double count = examples.size();
   double sum = 0, squares = 0;
   for (const LabelledExample& example : examples) sum += example.value;
   head.mean = sum / count;
@@ -58,10 +58,8 @@ LabelData labelled(const LabelHead& head, const LabelForm& form,
     ids.push_back(tag_ids(labels, sentence, config));
   }
   for (size_t i = 0; i < data.samples.size(); ++i) {
-    const auto from =
-        ids[static_cast<size_t>(data.windows[i].sentence)].begin() + data.windows[i].first;
-    data.samples[i].labels.assign(from,
-                                  from + static_cast<int64_t>(data.samples[i].form.places.size()));
+    const auto from = ids[data.windows[i].sentence].begin() + data.windows[i].first;
+    data.samples[i].labels.assign(from, from + std::ssize(data.samples[i].form.places));
   }
   return data;
 }
@@ -105,8 +103,8 @@ LabelData formed(const LabelHead& head, const LabelForm& form,
 LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences) {
   LabelData data;
   for (const TaggedSentence& sentence : sentences) {
-    const auto number = static_cast<int64_t>(data.words.size());
-    data.words.push_back(static_cast<int64_t>(sentence.words.size()));
+    const auto number = std::ssize(data.words);
+    data.words.push_back(std::ssize(sentence.words));
     for (FormedWords& window : form.words(sentence.words)) {
       data.cut += window.sample.cut;
       data.windows.push_back({number, window.first});

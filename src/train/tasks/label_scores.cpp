@@ -19,11 +19,10 @@ Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAn
   std::vector<int64_t> support(head.labels.size());
   for (int64_t i = 0; i < data.size(); ++i) {
     found.push_back(answers.best(i, 0));
-    ++support[static_cast<size_t>(data.classes[static_cast<size_t>(i)])];
+    ++support[data.classes[i]];
   }
   const ClassScores scores = class_scores(data.classes, found, head.outputs());
-  const double commonest = static_cast<double>(*std::max_element(support.begin(), support.end())) /
-                           static_cast<double>(data.size());
+  const double commonest = ratio(*std::max_element(support.begin(), support.end()), data.size());
   return {fmt::format("loss {:.4f}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} "
                       "examples, {:.4f} of them of the commonest label)",
                       shown_number(answers.loss), scores.accuracy(), scores.macro_f1(),
@@ -41,8 +40,7 @@ Scores score_values(const LabelHead& head, const LabelData& data, const LabelAns
   for (int64_t i = 0; i < data.size(); ++i) found.push_back(value_of(head, answers, i));
   const double mse = mean_squared_error(data.values, found), linear = pearson(data.values, found),
                ranks = spearman(data.values, found);
-  const double mean = std::accumulate(data.values.begin(), data.values.end(), 0.0) /
-                      static_cast<double>(data.size());
+  const double mean = std::accumulate(data.values.begin(), data.values.end(), 0.0) / data.size();
   const double constant =
       mean_squared_error(data.values, std::vector<double>(data.values.size(), mean));
   return {fmt::format("mean squared error {:.4g} (of the mean {:.4g}), Pearson {:.4f}, Spearman "
@@ -62,12 +60,12 @@ Scores score_tags(const LabelHead& head, const LabelData& data, const LabelAnswe
   for (const auto& ids : tags_of(data, answers)) {
     const auto& truth = data.tags[found.size()];
     auto& tags = found.emplace_back();
-    for (int32_t id : ids) tags.push_back(head.labels[static_cast<size_t>(id)]);
-    words += static_cast<int64_t>(tags.size());
+    for (int32_t id : ids) tags.push_back(head.labels[id]);
+    words += std::ssize(tags);
     for (size_t word = 0; word < tags.size(); ++word) right += tags[word] == truth[word];
   }
   const EntityScores scores = entity_scores(data.tags, found);
-  const double accuracy = static_cast<double>(right) / static_cast<double>(words);
+  const double accuracy = ratio(right, words);
   return {fmt::format("loss {:.4f}, F1 {:.4f}, precision {:.4f}, recall {:.4f} of {} entities, "
                       "{:.4f} of {} words right ({} sentences)",
                       shown_number(answers.loss), scores.all.f1(), scores.all.precision(),
@@ -84,7 +82,7 @@ Scores score_tags(const LabelHead& head, const LabelData& data, const LabelAnswe
 
 int32_t LabelAnswers::best(int64_t sample, int64_t place) const {
   const float* from = at(sample, place);
-  return static_cast<int32_t>(std::max_element(from, from + scores.dim(2)) - from);
+  return narrow<int32_t>(std::max_element(from, from + scores.dim(2)) - from);
 }
 
 LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs) {
@@ -119,14 +117,12 @@ double value_of(const LabelHead& head, const LabelAnswers& answers, int64_t samp
 
 std::vector<std::vector<int32_t>> tags_of(const LabelData& data, const LabelAnswers& answers) {
   std::vector<std::vector<int32_t>> tags;
-  for (int64_t words : data.words) tags.emplace_back(static_cast<size_t>(words));
+  for (int64_t words : data.words) tags.emplace_back(words);
   for (int64_t i = 0; i < data.size(); ++i) {
-    const auto& [sentence, first] = data.windows[static_cast<size_t>(i)];
-    const auto places =
-        static_cast<int64_t>(data.samples[static_cast<size_t>(i)].form.places.size());
+    const auto& [sentence, first] = data.windows[i];
+    const auto places = std::ssize(data.samples[i].form.places);
     for (int64_t place = 0; place < places; ++place)
-      tags[static_cast<size_t>(sentence)][static_cast<size_t>(first + place)] =
-          answers.best(i, place);
+      tags[sentence][first + place] = answers.best(i, place);
   }
   return tags;
 }

@@ -50,8 +50,7 @@ class NextTokenTask : public Task {
   Scores validate(const Judged& model) const override {
     const Evaluation found = Evaluator(model, eval_).run(*validation_, data_, context_);
     Scores scores{
-        fmt::format("{} ({} tokens)", found.text(),
-                    readable_count(static_cast<double>(found.tokens))),
+        fmt::format("{} ({} tokens)", found.text(), readable_count(found.tokens)),
         {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}},
         -found.loss()};
     if (found.bytes) scores.values.emplace_back("validation_bits_per_byte", found.bits_per_byte());

@@ -24,7 +24,7 @@ struct LabelData {
   std::vector<int64_t> words;    // tag: of each sentence
   int64_t cut = 0;               // samples that lost something
 
-  int64_t size() const { return static_cast<int64_t>(samples.size()); }
+  int64_t size() const { return std::ssize(samples); }
   // The samples in their order, unshuffled, or in that of seed.
   std::unique_ptr<LabelSamples> source(const LabelForm& form, int64_t length, bool shuffle,
                                        uint64_t seed, LabelKind kind, bool types) const;

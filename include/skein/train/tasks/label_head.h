@@ -50,9 +50,7 @@ struct LabelHead {
   // Whether another program made the head; then nothing says whether it judges single texts or
   // pairs.
   bool imported() const { return columns.empty(); }
-  int64_t outputs() const {
-    return kind == LabelKind::regress ? 1 : static_cast<int64_t>(labels.size());
-  }
+  int64_t outputs() const { return kind == LabelKind::regress ? 1 : std::ssize(labels); }
   LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
 };
 
