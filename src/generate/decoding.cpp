@@ -19,6 +19,7 @@
 #include <bit>
 #include <numeric>
 
+#include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/kernels/embedding.h"
 
@@ -32,13 +33,13 @@ bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
 
 // [B,T] tokens and positions, each prompt at the end of its row.
 Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
-  const auto rows = static_cast<int64_t>(prompts.size());
+  const auto rows = std::ssize(prompts);
   Batch batch;
   batch.tokens = Tensor::zeros({rows, columns}, DType::i32);
   batch.positions = Tensor::zeros({rows, columns}, DType::i32);
   for (int64_t row = 0; row < rows; ++row) {
-    const Tokens& prompt = *prompts[static_cast<size_t>(row)];
-    const int64_t begin = (row + 1) * columns - static_cast<int64_t>(prompt.size());
+    const Tokens& prompt = *prompts[row];
+    const int64_t begin = (row + 1) * columns - std::ssize(prompt);
     std::copy(prompt.begin(), prompt.end(), batch.tokens.data<int32_t>() + begin);
     std::iota(batch.positions.data<int32_t>() + begin,
               batch.positions.data<int32_t>() + (row + 1) * columns, 0);
@@ -49,7 +50,7 @@ Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
 int64_t longest_of(const std::vector<const Tokens*>& prompts) {
   size_t longest = 0;
   for (const Tokens* prompt : prompts) longest = std::max(longest, prompt->size());
-  return static_cast<int64_t>(longest);
+  return longest;
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ int64_t Generator::Decoding::Rows::most_left() const {
 Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequences)
     : g_(generator),
       sequences_(sequences),
-      batch_(std::min(g_.config_.batch, static_cast<int64_t>(sequences.size()))) {
+      batch_(std::min(g_.config_.batch, std::ssize(sequences))) {
   int64_t longest = 0;
   for (const Sequence& sequence : sequences)
     longest = std::max(longest, sequence.length() + sequence.left);
@@ -100,8 +101,8 @@ void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
 
 void Generator::Decoding::tell(const Progress& progress) {
   if (!progress || g_.mesh_.world().rank() != 0) return;
-  const auto finished = static_cast<size_t>(std::count_if(
-      sequences_.begin(), sequences_.end(), [](const Sequence& one) { return one.finished(); }));
+  const size_t finished = std::count_if(sequences_.begin(), sequences_.end(),
+                                        [](const Sequence& one) { return one.finished(); });
   if (finished > told_) progress(told_ = finished, sequences_.size());
 }
 
@@ -118,7 +119,7 @@ bool Generator::Decoding::wants_to_move() const {
 void Generator::Decoding::admit() {
   const int64_t live = rows_.live();
   if (live == 0) rows_ = {};
-  const size_t count = std::min(sequences_.size() - next_, static_cast<size_t>(batch_ - live));
+  const size_t count = std::min<size_t>(sequences_.size() - next_, batch_ - live);
   Rows fresh = start(sequences_.subspan(next_, count), live == 0 ? slack_ : 0);
   next_ += count;
   const int64_t begun = fresh.live();
@@ -134,11 +135,11 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
   std::vector<const Tokens*> prompts;
   for (Sequence& sequence : newcomers) {
     if (prompts.empty() || *prompts.back() != *sequence.prompt) prompts.push_back(sequence.prompt);
-    rows.all.push_back({&sequence, static_cast<int64_t>(prompts.size()) - 1});
+    rows.all.push_back({&sequence, std::ssize(prompts) - 1});
   }
   rows.cache = cache_for(prompts, std::min(room, rows.most_left()));
   rows.places = longest_of(prompts) + std::min(room, rows.most_left());
-  g_.work_.prompts += static_cast<int64_t>(prompts.size());
+  g_.work_.prompts += std::ssize(prompts);
   give_tokens(rows, forward(rows.cache, side_by_side(prompts, longest_of(prompts))));
   return rows;
 }
@@ -148,25 +149,22 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
 KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts,
                                        int64_t room) const {
   const Parameters& parameters = g_.local_.parameters();
-  const auto rows = static_cast<int64_t>(prompts.size());
+  const auto rows = std::ssize(prompts);
   const int64_t columns = longest_of(prompts);
   const Tensor begins = Tensor::empty({rows}, DType::i32);
   for (int64_t row = 0; row < rows; ++row)
-    begins.data<int32_t>()[row] = static_cast<int32_t>(
-        columns - static_cast<int64_t>(prompts[static_cast<size_t>(row)]->size()));
+    begins.data<int32_t>()[row] = narrow<int32_t>(columns - std::ssize(*prompts[row]));
   KvCache cache;
   cache.first_key = begins.to(parameters.device());
-  cache.layers.resize(static_cast<size_t>(g_.model_.n_layers));
+  cache.layers.resize(g_.model_.n_layers);
   const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(),
                     g_.model_.head_width()};
   const int64_t elements =
-      room > 0 ? elements_
-               : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(shape.size())));
+      room > 0 ? elements_ : narrow<int64_t>(std::bit_ceil<uint64_t>(shape.size()));
   const auto memory = [&] {
     return KvCache::layer_memory(shape, elements, parameters.dtype(), parameters.device());
   };
-  for (int block : g_.local_.blocks())
-    cache.layers[static_cast<size_t>(block)] = {memory(), memory()};
+  for (int block : g_.local_.blocks()) cache.layers[block] = {memory(), memory()};
   return cache;
 }
 
@@ -195,11 +193,11 @@ void Generator::Decoding::step() {
   batch.tokens = Tensor::zeros({rows_.size(), 1}, DType::i32);
   batch.positions = Tensor::zeros({rows_.size(), 1}, DType::i32);
   for (int64_t row = 0; row < rows_.size(); ++row) {
-    const Sequence& sequence = *rows_.all[static_cast<size_t>(row)].sequence;
+    const Sequence& sequence = *rows_.all[row].sequence;
     // A finished sequence goes on unread beside the others.
     if (sequence.finished()) continue;
     batch.tokens.data<int32_t>()[row] = sequence.made.tokens.back();
-    batch.positions.data<int32_t>()[row] = static_cast<int32_t>(sequence.length() - 1);
+    batch.positions.data<int32_t>()[row] = narrow<int32_t>(sequence.length() - 1);
   }
   ++g_.work_.steps;
   g_.work_.rows += rows_.size();
@@ -225,7 +223,7 @@ namespace {
 
 // Rows of logits [N,V] by number.
 Tensor chosen_rows(const Tensor& logits, const std::vector<int32_t>& numbers) {
-  const auto rows = static_cast<int64_t>(numbers.size());
+  const auto rows = std::ssize(numbers);
   const Tensor from = Tensor::from(numbers, {rows}).to(logits.device());
   const Tensor made = Tensor::empty({rows, logits.dim(1)}, logits.dtype(), logits.device());
   on_device(logits.device(),
@@ -240,9 +238,8 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
   std::vector<int32_t> numbers;
   for (const Row& row : rows.all) {
     const Sequence& sequence = *row.sequence;
-    draws.push_back({sequence.draw,
-                     sequence.finished() ? -1 : static_cast<int64_t>(sequence.made.tokens.size())});
-    numbers.push_back(static_cast<int32_t>(row.cached));
+    draws.push_back({sequence.draw, sequence.finished() ? -1 : std::ssize(sequence.made.tokens)});
+    numbers.push_back(narrow<int32_t>(row.cached));
   }
   Tensor ids = Tensor::zeros({rows.size()}, DType::i32);
   if (logits.defined()) {
@@ -251,7 +248,7 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
   }
   g_.mesh_.share_last_stage(ids);
   for (int64_t row = 0; row < rows.size(); ++row) {
-    Sequence& sequence = *rows.all[static_cast<size_t>(row)].sequence;
+    Sequence& sequence = *rows.all[row].sequence;
     if (!sequence.finished())
       sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
   }

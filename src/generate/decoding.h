@@ -13,7 +13,7 @@ struct Generator::Sequence {
   Generated made;
 
   bool finished() const { return made.ended || left == 0; }
-  int64_t length() const { return static_cast<int64_t>(prompt->size() + made.tokens.size()); }
+  int64_t length() const { return prompt->size() + made.tokens.size(); }
   // end: the token that ends it.
   void take(int32_t id, int32_t end);
 };
@@ -36,7 +36,7 @@ class Generator::Decoding {
     KvCache cache;
     int64_t places = 0;  // of the cache
 
-    int64_t size() const { return static_cast<int64_t>(all.size()); }
+    int64_t size() const { return std::ssize(all); }
     int64_t live() const;
     int64_t most_left() const;
   };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/generate/deal.h"
 #include "skein/models/architecture.h"
 #include "skein/ops/collective.h"
@@ -71,7 +72,7 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
 
 void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
   for (size_t i = 0; i < prompts.size(); ++i) {
-    const auto length = static_cast<int64_t>(prompts[i].size());
+    const auto length = std::ssize(prompts[i]);
     require(length > 0 || end_of_text_ >= 0,
             "prompt {} is empty, and the tokenizer has no end-of-text token to begin from", i + 1);
     require(
@@ -92,7 +93,7 @@ std::string packed(const std::vector<Generated>& all) {
   Tokens flat;
   for (const Generated& one : all) {
     flat.push_back(one.ended);
-    flat.push_back(static_cast<int32_t>(one.tokens.size()));
+    flat.push_back(narrow<int32_t>(one.tokens.size()));
     flat.insert(flat.end(), one.tokens.begin(), one.tokens.end());
   }
   return {reinterpret_cast<const char*>(flat.data()), flat.size() * sizeof(int32_t)};
@@ -124,8 +125,8 @@ std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts,
     if (prompt.empty()) prompt.push_back(end_of_text_);
   const auto dealt = deal_prompts(begun, mesh_.dp().size());
   std::vector<Sequence> own;
-  for (size_t number : dealt[static_cast<size_t>(mesh_.dp().rank())]) {
-    const int64_t room = model_.context - static_cast<int64_t>(begun[number].size());
+  for (size_t number : dealt[mesh_.dp().rank()]) {
+    const int64_t room = model_.context - std::ssize(begun[number]);
     own.push_back({&begun[number],
                    draws.empty() ? number : draws[number],
                    std::min(config_.max_tokens, room),

@@ -33,7 +33,7 @@ void check_banned(const SamplingConfig& c, int64_t ids, int64_t vocabulary) {
             "sample.banned names token {}, outside of the model's vocabulary of {}", id, ids);
     if (id < vocabulary) banned.insert(id);
   }
-  require(static_cast<int64_t>(banned.size()) < vocabulary,
+  require(std::ssize(banned) < vocabulary,
           "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
 }
 
@@ -66,10 +66,10 @@ void ban(const std::vector<int64_t>& ids, const Tensor& logits) {
 // [B] f64
 Tensor uniforms_of(uint64_t seed, const std::vector<Draw>& draws) {
   const uint64_t key = derive_key(seed, "sample");
-  const Tensor uniforms = Tensor::empty({static_cast<int64_t>(draws.size())}, DType::f64);
+  const Tensor uniforms = Tensor::empty({std::ssize(draws)}, DType::f64);
   std::transform(draws.begin(), draws.end(), uniforms.data<double>(), [&](const Draw& draw) {
     if (draw.position < 0) return -1.0;
-    const PhiloxBlock bits = philox(key, draw.prompt, static_cast<uint64_t>(draw.position));
+    const PhiloxBlock bits = philox(key, draw.prompt, draw.position);
     return uniform_double(bits[0], bits[1]);
   });
   return uniforms;
@@ -90,7 +90,7 @@ void require_ids(const Tensor& ids) {
 
 Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config,
               const std::vector<Draw>& draws) {
-  SKEIN_CHECK_EQ(logits.dim(0), static_cast<int64_t>(draws.size()));
+  SKEIN_CHECK_EQ(logits.dim(0), std::ssize(draws));
   if (!config.banned.empty()) ban(config.banned, logits);
   const Tensor uniforms = uniforms_of(config.seed, draws).to(logits.device());
   const Tensor ids = Tensor::empty(uniforms.shape(), DType::i32, logits.device());
