@@ -67,7 +67,7 @@ Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
                                  [&] {
                                    for (int64_t call = 0; call < calls; ++call) work();
                                  }) /
-                      static_cast<double>(calls));
+                      calls);
   }
   return {median(seconds), peak ? median(peaks) : 0};
 }
@@ -75,7 +75,7 @@ Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device) {
   const Tensor made = Tensor::empty(shape, DType::f32);
   for (int64_t i = 0; i < made.size(); ++i)
-    made.data<float>()[i] = uniform_open(philox(key, 0, static_cast<uint64_t>(i))[0]) - 0.5f;
+    made.data<float>()[i] = uniform_open(philox(key, 0, i)[0]) - 0.5f;
   return made.to(dtype).to(device);
 }
 

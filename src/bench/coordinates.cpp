@@ -19,10 +19,12 @@ double mean_size(const Tensor& x, const Tensor& less = {}) {
   const Tensor values = x.to(Device{}).to(DType::f32),
                other = less.defined() ? less.to(Device{}).to(DType::f32) : Tensor();
   double sum = 0;
-  for (int64_t i = 0; i < values.size(); ++i)
-    sum += std::abs(static_cast<double>(values.data<float>()[i]) -
-                    (less.defined() ? static_cast<double>(other.data<float>()[i]) : 0));
-  return sum / static_cast<double>(values.size());
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const double value = values.data<float>()[i],
+                 taken = less.defined() ? other.data<float>()[i] : 0;
+    sum += std::abs(value - taken);
+  }
+  return sum / values.size();
 }
 
 // A model in training, in pieces between which it can be looked at: the embedding, each block, the
@@ -141,21 +143,19 @@ Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& con
   check(given, config, world);
   Coordinates made{config.widths, layer_names(given.model), {}, {}};
   made.sizes.assign(made.layers.size(),
-                    std::vector(static_cast<size_t>(config.steps) + 1,
-                                std::vector<double>(config.widths.size(), 0.0)));
+                    std::vector(config.steps + 1, std::vector<double>(config.widths.size(), 0.0)));
   for (size_t w = 0; w < config.widths.size(); ++w) {
     PretrainConfig run = given;
     run.model = widened(given.model, config.widths[w], config.wider_heads);
     if (run.parallel.reduction_groups == 0) run.parallel.reduction_groups = 1;
     double loss = 0;
     for (int64_t seed = 0; seed < config.seeds; ++seed) {
-      run.train.seed = given.train.seed + static_cast<uint64_t>(seed);
+      run.train.seed = given.train.seed + seed;
       const Course course = course_of(run, config.steps, world);
-      loss += course.loss / static_cast<double>(config.seeds);
+      loss += course.loss / config.seeds;
       for (size_t step = 0; step < course.sizes.size(); ++step)
         for (size_t layer = 0; layer < made.layers.size(); ++layer)
-          made.sizes[layer][step][w] +=
-              std::log(course.sizes[step][layer]) / static_cast<double>(config.seeds);
+          made.sizes[layer][step][w] += std::log(course.sizes[step][layer]) / config.seeds;
     }
     for (auto& layer : made.sizes)
       for (auto& step : layer) step[w] = std::exp(step[w]);

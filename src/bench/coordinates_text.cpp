@@ -25,15 +25,15 @@ std::string cell(double value) {
 }  // namespace
 
 double growth_exponent(const std::vector<int64_t>& widths, const std::vector<double>& sizes) {
-  const auto count = static_cast<double>(widths.size());
+  const double count = widths.size();
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
   for (size_t i = 0; i < widths.size(); ++i) {
     if (!std::isfinite(sizes[i]) || sizes[i] <= 0) return std::numeric_limits<double>::quiet_NaN();
-    x_mean += std::log(static_cast<double>(widths[i])) / count;
+    x_mean += std::log(widths[i]) / count;
     y_mean += std::log(sizes[i]) / count;
   }
   for (size_t i = 0; i < widths.size(); ++i) {
-    const double x = std::log(static_cast<double>(widths[i])) - x_mean;
+    const double x = std::log(widths[i]) - x_mean;
     xx += x * x;
     xy += x * (std::log(sizes[i]) - y_mean);
   }
@@ -41,7 +41,7 @@ double growth_exponent(const std::vector<int64_t>& widths, const std::vector<dou
 }
 
 double Coordinates::exponent(size_t layer, int64_t step) const {
-  return growth_exponent(widths, sizes[layer][static_cast<size_t>(step)]);
+  return growth_exponent(widths, sizes[layer][step]);
 }
 
 bool Coordinates::grows(size_t layer) const {
@@ -85,7 +85,7 @@ std::string coordinates_json(const Coordinates& made) {
     Json exponents = Json::array(), sizes = Json::array();
     for (int64_t step = 0; step <= made.steps(); ++step) {
       exponents.push_back(number(made.exponent(layer, step)));
-      sizes.push_back(numbers(made.sizes[layer][static_cast<size_t>(step)]));
+      sizes.push_back(numbers(made.sizes[layer][step]));
     }
     layers.push_back({{"name", made.layers[layer]},
                       {"grows", made.grows(layer)},

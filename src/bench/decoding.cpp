@@ -1,3 +1,4 @@
+#include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
 
@@ -11,16 +12,15 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
   std::vector<double> all;
   for (const ProfileEvent& event : events)
     if (event.name == std::string_view("decode") && event.thread == 0)
-      all.push_back(static_cast<double>(event.end - event.begin) * 1e-9);
+      all.push_back((event.end - event.begin) * 1e-9);
   return all;
 }
 
 std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabulary) {
-  std::vector<Tokens> prompts(static_cast<size_t>(count));
+  std::vector<Tokens> prompts(count);
   for (size_t i = 0; i < prompts.size(); ++i)
     for (int64_t t = 0; t < length; ++t)
-      prompts[i].push_back(static_cast<int32_t>(philox(3, i, static_cast<uint64_t>(t))[0] %
-                                                static_cast<uint32_t>(vocabulary)));
+      prompts[i].push_back(narrow<int32_t>(philox(3, i, t)[0] % vocabulary));
   return prompts;
 }
 
@@ -59,8 +59,8 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
       events = Profile::stop();
       medians.push_back(median(decode_seconds(events)));
     }
-    Figure made{"decode", fmt::format("batch {}", batch),     median(medians), 0, 0,
-                0,        static_cast<double>(prompts.size())};
+    Figure made{"decode", fmt::format("batch {}", batch), median(medians)};
+    made.tokens = prompts.size();
     if (batch == 1) made.bytes = weights, made.peak = median(peaks);
     figures.add(made);
     figures.title("the last of these runs by kernel, with its prompt; each without what it calls");
@@ -94,16 +94,14 @@ void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& 
     for (int64_t i = 0; i < config.samples; ++i) {
       tokens = 0;
       seconds.push_back(seconds_of(local.parameters().device(), [&] {
-        for (const Generated& one : generator.run(prompts))
-          tokens += static_cast<double>(one.tokens.size()) + one.ended;
+        for (const Generated& one : generator.run(prompts)) tokens += one.tokens.size() + one.ended;
       }));
     }
     figures.add({"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
     const DecodingWork& work = generator.work();
-    figures.title(fmt::format(
-        "{} steps of {:.1f} rows, of which {:.1f} were not finished", work.steps,
-        static_cast<double>(work.rows) / static_cast<double>(std::max<int64_t>(1, work.steps)),
-        static_cast<double>(work.live) / static_cast<double>(std::max<int64_t>(1, work.steps))));
+    figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished",
+                              work.steps, ratio(work.rows, std::max<int64_t>(1, work.steps)),
+                              ratio(work.live, std::max<int64_t>(1, work.steps))));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace skein {
 namespace {
 
-double bytes_of(const Tensor& x) { return static_cast<double>(x.bytes()); }
+double bytes_of(const Tensor& x) { return x.bytes(); }
 
 // Measures kernels against a yardstick in bytes/s.
 class Passes {

@@ -39,8 +39,7 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
                  y = random_values({rows, p.outputs}, dtype, 3, device),
                  dx = Tensor::empty({rows, p.inputs}, dtype, device),
                  dw = Tensor::zeros({p.outputs, p.inputs}, gradient_dtype(dtype), device);
-    const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(p.outputs) *
-                         static_cast<double>(p.inputs);
+    const double flops = 2.0 * rows * p.outputs * p.inputs;
     const auto add = [&](const char* form, const auto& work) {
       const Timed t = timed(device, config.samples, peak, [&] { on_device(device, work); });
       figures.add({"gemm", fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form), t.seconds,
@@ -72,9 +71,8 @@ void bench_attention(const PretrainConfig& run, const BenchConfig& config, Devic
   arguments.scale = 0.125;
   Yardsticks yardsticks(device, config);
   const auto peak = [&] { return yardsticks.products(dtype); };
-  const double scores =
-      static_cast<double>(batch * c.n_heads * length) * static_cast<double>(length + 1) / 2;
-  const double flops = 4.0 * scores * static_cast<double>(c.head_width());
+  const double scores = 1.0 * (batch * c.n_heads * length) * (length + 1) / 2;
+  const double flops = 4.0 * scores * c.head_width();
   figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length,
                             name_of(dtype)));
   const Timed forward = timed(device, config.samples, peak, [&] {

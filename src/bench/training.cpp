@@ -1,5 +1,6 @@
 #include "skein/core/files/files.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
 #include "skein/data/samples/windows.h"
@@ -16,13 +17,12 @@ Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   const Batch batch = empty_batch(count, model.context, {});
   for (int64_t i = 0; i < count * model.context; ++i) {
     const auto draw = [&](uint64_t stream) {
-      return static_cast<int32_t>(philox(key, stream, static_cast<uint64_t>(i))[0] %
-                                  static_cast<uint32_t>(model.vocab_size));
+      return narrow<int32_t>(philox(key, stream, i)[0] % model.vocab_size);
     };
     batch.tokens.data<int32_t>()[i] = draw(0);
     batch.targets.data<int32_t>()[i] = draw(1);
     batch.weights.data<float>()[i] = 1;
-    batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % model.context);
+    batch.positions.data<int32_t>()[i] = narrow<int32_t>(i % model.context);
   }
   for (int64_t row = 0; row < count; ++row) batch.sample_ids.data<int64_t>()[row] = row;
   return batch;
@@ -50,15 +50,14 @@ void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
   const auto add = [&](const char* name, double bytes) {
     figures.add({"memory", name, 0, 0, bytes});
   };
-  add("parameters", static_cast<double>(m.parameters));
-  add("gradients", static_cast<double>(m.gradients));
-  add("optimizer", static_cast<double>(m.optimizer));
-  add("packed weights", static_cast<double>(m.packed));
-  add("work space, at most", static_cast<double>(m.work));
+  add("parameters", m.parameters);
+  add("gradients", m.gradients);
+  add("optimizer", m.optimizer);
+  add("packed weights", m.packed);
+  add("work space, at most", m.work);
   add("of it activations, by formula", m.activations);
-  if (device.kind == DeviceKind::cuda)
-    add("on the GPU, at most", static_cast<double>(memory_use(device.kind).peak));
-  add("resident set, at most", static_cast<double>(peak_resident_bytes()));
+  if (device.kind == DeviceKind::cuda) add("on the GPU, at most", memory_use(device.kind).peak);
+  add("resident set, at most", peak_resident_bytes());
 }
 
 }  // namespace
@@ -76,8 +75,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
                   plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()),
                   shape.pp, shape.dp, shape.tp));
   Replica replica(run, plan, mesh);
-  const Batch batch =
-      random_batch(plan.samples_per_rank, run.model, 7 + static_cast<uint64_t>(mesh.dp().rank()));
+  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + mesh.dp().rank());
   const Device device = replica.model().parameters().device();
   Yardsticks yardsticks(device, config);
   replica.step(batch, 0, 1e-4);
@@ -89,7 +87,7 @@ void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& wor
   }
   const double peak = median(peaks);
   const auto flops = [&](AttentionCount count) {
-    return model_flops_per_token(run.model, run.model.context, count) * static_cast<double>(tokens);
+    return model_flops_per_token(run.model, run.model.context, count) * tokens;
   };
   figures.add({"step", "whole", median(seconds), flops(AttentionCount::half), 0,
                peak * world.size(), static_cast<double>(tokens)});

@@ -28,7 +28,7 @@ double Yardsticks::products(DType dtype) {
   const double seconds = seconds_of(device_, [&] {
     for (int i = 0; i < kCalls; ++i) multiply();
   });
-  const auto side = static_cast<double>(side_);
+  const double side = side_;
   return kCalls * 2.0 * side * side * side / seconds;
 }
 
@@ -41,14 +41,14 @@ double Yardsticks::copy() {
       to.copy_from(from);
   };
   const int calls = device_.kind == DeviceKind::cpu ? 1 : 20;
-  return calls * 2.0 * static_cast<double>(from.bytes()) / seconds_of(device_, [&] {
+  return calls * 2.0 * from.bytes() / seconds_of(device_, [&] {
            for (int i = 0; i < calls; ++i) work();
          });
 }
 
 double Yardsticks::update() {
   if (device_.kind != DeviceKind::cpu) return copy();
-  const double bytes = 7.0 * static_cast<double>(stream(0).bytes());
+  const double bytes = 7.0 * stream(0).bytes();
   return bytes / seconds_of(device_, [&] {
            kernels::stream_update(Cpu{}, stream(0), Out(stream(1)), Out(stream(2)), Out(stream(3)));
          });
@@ -57,8 +57,7 @@ double Yardsticks::update() {
 double Yardsticks::read() {
   if (device_.kind != DeviceKind::cpu) return copy();
   const Tensor& from = stream(0);
-  return static_cast<double>(from.bytes()) /
-         seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
+  return from.bytes() / seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
 }
 
 }  // namespace skein

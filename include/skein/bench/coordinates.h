@@ -39,7 +39,7 @@ struct Coordinates {
   std::vector<std::vector<std::vector<double>>> sizes;
   std::vector<double> losses;  // by width: training loss of the last step, the mean over seeds
 
-  int64_t steps() const { return static_cast<int64_t>(sizes.front().size()) - 1; }
+  int64_t steps() const { return std::ssize(sizes.front()) - 1; }
   double exponent(size_t layer, int64_t step) const;
   // Of a layer after the last step, or where that layer is not finite.
   bool grows(size_t layer) const;
