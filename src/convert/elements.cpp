@@ -12,12 +12,11 @@ void ElementReader::copy(size_t weight, int64_t first, int64_t count, DType dtyp
   constexpr int64_t kRun = int64_t{1} << 22;
   const DType from = *files_.weights[weight].dtype;
   const int64_t size = size_of(from);
-  if (from == dtype)
-    return files_.read(weight, first * size, {out, static_cast<size_t>(count * size)});
+  if (from == dtype) return files_.read(weight, first * size, std::span(out, count * size));
   std::vector<std::byte> run;
   for (int64_t done = 0; done < count; done += kRun) {
     const int64_t part = std::min(kRun, count - done);
-    run.resize(static_cast<size_t>(part * size));
+    run.resize(part * size);
     files_.read(weight, (first + done) * size, run);
     convert_elements(from, run.data(), dtype, out + done * size_of(dtype), part);
   }
@@ -30,16 +29,16 @@ void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, 
   const int64_t size = size_of(*stored.dtype), columns = stored.shape[1];
   if (held_ != weight) {
     whole_.resize(element_count(stored.shape) * size);
-    files_.read(weight, 0, {whole_.data(), static_cast<size_t>(whole_.size())});
+    files_.read(weight, 0, std::span(whole_.data(), whole_.size()));
     held_ = weight;
   }
-  std::vector<std::byte> row(static_cast<size_t>(inputs * size));
+  std::vector<std::byte> row(inputs * size);
   for (int64_t at = begin; at < end;) {
     const int64_t column = first_column + at / inputs, first = at % inputs,
                   count = std::min(inputs - first, end - at);
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(row.data() + i * size, whole_.data() + ((first + i) * columns + column) * size,
-                  static_cast<size_t>(size));
+                  size);
     convert_elements(*stored.dtype, row.data(), dtype, out + (at - begin) * size_of(dtype), count);
     at += count;
   }

@@ -171,7 +171,7 @@ void Export::fold_mup() {
           "programs know no muP",
           info_.path, model_.mup_base_width, 1 / model_.width_ratio());
   output_factor_ = 1 / model_.width_ratio();
-  query_factor_ = model_.attention_scale() * std::sqrt(static_cast<double>(model_.head_width()));
+  query_factor_ = model_.attention_scale() * std::sqrt(model_.head_width());
   model_.mup_base_width = model_.mup_base_head = 0;
   log::info(
       "muP: the last norm takes the factor {:.6g} of the logits, queries the factor {:.6g} of the "
@@ -212,11 +212,10 @@ std::pair<double, double> Export::change_of(const std::string& tensor) const {
 // As the layer that it is, [C,C], or its bias, [C].
 void Export::read_pooler(const OurTensor& tensor, int64_t begin, int64_t end, DType dtype,
                          std::byte* out) const {
-  std::vector<float> values(static_cast<size_t>(end - begin));
+  std::vector<float> values(end - begin);
   const bool bias = tensor.shape.size() == 1;
   for (int64_t i = begin; !bias && i < end; ++i)
-    if (i % (model_.d_model + 1) == 0)
-      values[static_cast<size_t>(i - begin)] = static_cast<float>(kSmall);
+    if (i % (model_.d_model + 1) == 0) values[i - begin] = static_cast<float>(kSmall);
   convert_elements(DType::f32, reinterpret_cast<const std::byte*>(values.data()), dtype, out,
                    end - begin);
 }
@@ -228,7 +227,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
   const auto [factor, more] = change_of(tensor.name);
   if (factor == 1 && more == 0)
     return tensors_->read(kept_name(tensor.name), begin, end, dtype, out);
-  std::vector<float> values(static_cast<size_t>(end - begin));
+  std::vector<float> values(end - begin);
   tensors_->read(kept_name(tensor.name), begin, end, DType::f32,
                  reinterpret_cast<std::byte*>(values.data()));
   for (float& value : values) value = static_cast<float>(value * factor + more);
@@ -256,7 +255,7 @@ void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out
     for (int64_t row = 0; row < part.shape[0]; ++row, ++column)
       for (int64_t i = 0; i < inputs; ++i)
         std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size,
-                    static_cast<size_t>(size));
+                    size);
   }
 }
 
@@ -265,7 +264,7 @@ void Export::stream(size_t i, const Append& write) {
   const DType dtype = dtypes_[i];
   const int64_t size = size_of(dtype);
   const auto append = [&](std::span<const std::byte> bytes) {
-    odd_.look_at(files_.names[i], dtype, bytes.data(), static_cast<int64_t>(bytes.size()) / size);
+    odd_.look_at(files_.names[i], dtype, bytes.data(), std::ssize(bytes) / size);
     write(bytes);
   };
   if (tensor.transposed) {

@@ -13,7 +13,7 @@ namespace {
 
 int64_t labels_of(const ForeignConfig& config) {
   if (config.has("id2label") && config.at("id2label").is_object())
-    return static_cast<int64_t>(config.at("id2label").size());
+    return std::ssize(config.at("id2label"));
   return config.integer("num_labels", 2);
 }
 

@@ -122,7 +122,7 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     notes_ = read_notes(source);
     model_ =
         model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
-    const auto held = static_cast<int64_t>(files_.weights.size());
+    const auto held = std::ssize(files_.weights);
     require(config.allow_missing || model_.n_layers <= held,
             "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),
             model_.n_layers, held);

@@ -31,7 +31,7 @@ bool equal(const WeightFiles& files, size_t a, size_t b) {
   const int64_t bytes = element_count(files.weights[a].shape) * size_of(*files.weights[a].dtype);
   std::vector<std::byte> left, right;
   for (int64_t at = 0; at < bytes; at += kRun) {
-    left.resize(static_cast<size_t>(std::min(kRun, bytes - at)));
+    left.resize(std::min(kRun, bytes - at));
     right.resize(left.size());
     files.read(a, at, left);
     files.read(b, at, right);

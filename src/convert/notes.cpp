@@ -29,7 +29,7 @@ constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 std::string small_text(const std::string& path) {
   std::error_code error;
   require(fs::is_regular_file(path, error), "{} is not a file that can be read", path);
-  const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+  const int64_t bytes = fs::file_size(path, error);
   require(!error && bytes <= kMostTextBytes, "{} has {}; {} is the most of such a file", path,
           readable_size(bytes), readable_size(kMostTextBytes));
   std::string text = read_text(path);
@@ -145,7 +145,7 @@ std::string file_sum(const std::string& path) {
   for (int64_t left = reader.size(); left > 0; left -= kRun) {
     const int64_t bytes = std::min(kRun, left);
     reader.read(run.data(), bytes);
-    XXH3_128bits_update(state.get(), run.data(), static_cast<size_t>(bytes));
+    XXH3_128bits_update(state.get(), run.data(), bytes);
   }
   const XXH128_hash_t sum = XXH3_128bits_digest(state.get());
   return fmt::format("{:016x}{:016x}", sum.high64, sum.low64);

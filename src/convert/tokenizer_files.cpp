@@ -42,7 +42,7 @@ Json bpe_model(const Json& own, int64_t& vocab_size) {
     spelt.push_back(left + right);
   }
   for (size_t id = 0; id < spelt.size(); ++id) vocab[spelt[id]] = id;
-  vocab_size = static_cast<int64_t>(spelt.size());
+  vocab_size = std::ssize(spelt);
   vocab[kEndOfText] = vocab_size;
   return {{"type", "BPE"},
           {"dropout", nullptr},

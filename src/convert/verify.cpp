@@ -9,6 +9,7 @@
 #include "skein/checkpoint/tensors.h"
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/safetensors.h"
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
@@ -27,7 +28,7 @@ Tensor read(const SafetensorsFile& file, const std::string& name, DType dtype) {
   require(tensor != nullptr && tensor->dtype() == dtype, "{} holds no tensor {} of type {}",
           file.path(), name, safetensors_type(dtype));
   const Tensor made = Tensor::empty(Shape(tensor->shape), dtype);
-  file.read(*tensor, 0, {made.bytes_data(), static_cast<size_t>(made.bytes())});
+  file.read(*tensor, 0, std::span(made.bytes_data(), made.bytes()));
   return made;
 }
 
@@ -41,7 +42,7 @@ Tensor read_ids(const SafetensorsFile& file, const std::string& name, int64_t li
     const int64_t id = wide.data<int64_t>()[i];
     require(id >= 0 && id < limit, "{}: {} holds {}; the model knows 0 to {}", file.path(), name,
             id, limit - 1);
-    made.data<int32_t>()[i] = static_cast<int32_t>(id);
+    made.data<int32_t>()[i] = narrow<int32_t>(id);
   }
   return made;
 }
@@ -54,14 +55,14 @@ Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
           file.path(), length, model.context);
   batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
   for (int64_t i = 0; i < batch.positions.size(); ++i)
-    batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+    batch.positions.data<int32_t>()[i] = narrow<int32_t>(i % length);
   if (find(file, "types")) {
     batch.types = read_ids(file, "types", std::max<int64_t>(1, model.token_types));
     require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(),
             batch.types.shape().str(), batch.tokens.shape().str());
   }
   if (model.head == Head::sequence) {
-    std::vector<int32_t> last(static_cast<size_t>(samples), static_cast<int32_t>(length - 1));
+    std::vector<int32_t> last(samples, narrow<int32_t>(length - 1));
     batch.places = Tensor::from(last, {samples, 1});
   }
   return placed(batch, {});

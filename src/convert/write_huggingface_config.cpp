@@ -30,8 +30,8 @@ const char* dtype_name(DType dtype) {
 void write_labels(const ModelConfig& c, const ConfigExtras& extras, Json& json) {
   Json names = Json::object(), numbers = Json::object();
   for (int64_t i = 0; i < c.labels; ++i) {
-    const std::string name = extras.labels.empty() ? fmt::format("LABEL_{}", i)
-                                                   : extras.labels.at(static_cast<size_t>(i));
+    const std::string name =
+        extras.labels.empty() ? fmt::format("LABEL_{}", i) : extras.labels.at(i);
     names[std::to_string(i)] = name;
     numbers[name] = i;
   }
@@ -128,7 +128,7 @@ Json updated(Json before, Json fresh, const ModelConfig& model, const ConfigExtr
     fresh.erase("eos_token_id");
   const auto labels = before.find("id2label");
   if (extras.labels.empty() && labels != before.end() && labels->is_object() &&
-      static_cast<int64_t>(labels->size()) == model.labels) {
+      std::ssize(*labels) == model.labels) {
     fresh.erase("id2label");
     fresh.erase("label2id");
   }

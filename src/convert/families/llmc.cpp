@@ -108,7 +108,7 @@ std::vector<int64_t> add_weights(const LlmcModel& model, WeightFiles& found) {
 
 WeightFiles open_llmc(const std::string& path) {
   const LlmcModel model = read_llmc_header(path);
-  const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+  const int64_t size = std::filesystem::file_size(path);
   // Before a name is made for each tensor.
   const int64_t layers = model.config.n_layers, width = model.config.d_model;
   require(layers * width <= size, "{} has {} bytes; its header asks for {} layers of width {}",
@@ -133,12 +133,12 @@ std::string llmc_header(const LlmcModel& model) {
   Header header{};
   header[magic] = kMagic;
   header[version] = model.dtype == DType::f32 ? kVersionF32 : kVersionBf16;
-  header[context] = static_cast<int32_t>(c.context);
-  header[vocab] = static_cast<int32_t>(c.vocab_size);
-  header[layers] = static_cast<int32_t>(c.n_layers);
-  header[heads] = static_cast<int32_t>(c.n_heads);
-  header[width] = static_cast<int32_t>(c.d_model);
-  header[padded] = static_cast<int32_t>(model.padded_vocab);
+  header[context] = narrow<int32_t>(c.context);
+  header[vocab] = narrow<int32_t>(c.vocab_size);
+  header[layers] = narrow<int32_t>(c.n_layers);
+  header[heads] = narrow<int32_t>(c.n_heads);
+  header[width] = narrow<int32_t>(c.d_model);
+  header[padded] = narrow<int32_t>(model.padded_vocab);
   return {reinterpret_cast<const char*>(header.data()), kHeaderBytes};
 }
 
