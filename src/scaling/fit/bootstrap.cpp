@@ -43,9 +43,9 @@ class Resampled {
 };
 
 double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
+  const double place = share * (sorted.size() - 1);
   const size_t below = static_cast<size_t>(place), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace
@@ -87,9 +87,8 @@ std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int6
   const uint64_t key = derive_key(seed, "resamples of a fit");
   std::vector<double> counts(rows.rows.size());
   for (size_t i = 0; i < rows.clusters.size(); ++i) {
-    const PhiloxBlock bits = philox(key, static_cast<uint64_t>(resample), i);
-    const size_t drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) *
-                                             static_cast<double>(rows.clusters.size()));
+    const PhiloxBlock bits = philox(key, resample, i);
+    const auto drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) * rows.clusters.size());
     for (size_t place : rows.clusters[drawn]) counts[place] += 1;
   }
   return counts;
@@ -113,13 +112,13 @@ std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& soluti
 
 std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows,
                                 const Solution& solution, const ParametricOptions& options) {
-  std::vector<std::optional<Unknowns>> found(static_cast<size_t>(options.resamples));
+  std::vector<std::optional<Unknowns>> found(options.resamples);
   Resampled progress(options.show_progress, options.resamples);
   in_parallel(options.resamples, options.threads, [&](int64_t i) {
     PowerSum resampled = sum;
     const std::vector<double> counts = resample_counts(rows, options.seed, i);
     for (size_t j = 0; j < counts.size(); ++j) resampled.weight[j] *= counts[j];
-    found[static_cast<size_t>(i)] = fit_resample(resampled, solution, options);
+    found[i] = fit_resample(resampled, solution, options);
     progress.one();
   });
   std::vector<Unknowns> made;
@@ -134,13 +133,12 @@ Interval interval_of(double value, std::vector<double> draws) {
   std::erase_if(draws, [](double one) { return !std::isfinite(one); });
   if (draws.size() < 2) return made;
   std::sort(draws.begin(), draws.end());
-  const double mean =
-      std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
+  const double mean = std::accumulate(draws.begin(), draws.end(), 0.0) / draws.size();
   double squares = 0;
   for (double one : draws) squares += (one - mean) * (one - mean);
   made.low = quantile(draws, 0.025);
   made.high = quantile(draws, 0.975);
-  made.error = std::sqrt(squares / static_cast<double>(draws.size() - 1));
+  made.error = std::sqrt(squares / (draws.size() - 1));
   return made;
 }
 

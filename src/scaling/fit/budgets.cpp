@@ -16,7 +16,7 @@ std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> point
       budgets.emplace_back();
       least = points[i].c;
     }
-    budgets.back().push_back(static_cast<int64_t>(i));
+    budgets.back().push_back(i);
   }
   return budgets;
 }
@@ -24,10 +24,10 @@ std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> point
 std::vector<XY> lowest_of_budgets(std::span<const ScalingPoint> points, double tolerance) {
   std::vector<XY> pairs;
   for (const std::vector<int64_t>& members : budgets_of(points, tolerance)) {
-    const ScalingPoint* best = &points[static_cast<size_t>(members.front())];
+    const ScalingPoint* best = &points[members.front()];
     for (const int64_t i : members)
-      if (points[static_cast<size_t>(i)].loss < best->loss) best = &points[static_cast<size_t>(i)];
-    pairs.push_back({best->c, best->loss, 1, static_cast<int64_t>(pairs.size())});
+      if (points[i].loss < best->loss) best = &points[i];
+    pairs.push_back({best->c, best->loss, 1, std::ssize(pairs)});
   }
   return pairs;
 }

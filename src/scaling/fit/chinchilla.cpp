@@ -69,7 +69,7 @@ ParametricFit fit_chinchilla(std::span<const ScalingPoint> points,
   fit.convergence = solution.convergence;
   for (const Unknowns& at : bootstrap(sum, rows, solution, options))
     fit.draws.push_back(chinchilla_law(sum, at));
-  fit.failed_draws = options.resamples - static_cast<int64_t>(fit.draws.size());
+  fit.failed_draws = options.resamples - std::ssize(fit.draws);
   if (2 * fit.failed_draws > options.resamples) fit.draws.clear();
   add_intervals(fit);
   return fit;

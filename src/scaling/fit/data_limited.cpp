@@ -58,13 +58,13 @@ class Resampler {
 
 void add_intervals(DataLimitedFit& fit, const Resampler& resampler,
                    const ParametricOptions& options) {
-  std::vector<std::optional<DataLimitedLaw>> found(static_cast<size_t>(options.resamples));
+  std::vector<std::optional<DataLimitedLaw>> found(options.resamples);
   in_parallel(options.resamples, options.threads,
-              [&](int64_t i) { found[static_cast<size_t>(i)] = resampler.law_of(i, fit.law); });
+              [&](int64_t i) { found[i] = resampler.law_of(i, fit.law); });
   std::vector<double> r_d, r_n;
   for (const auto& law : found)
     if (law) r_d.push_back(law->r_d), r_n.push_back(law->r_n);
-  fit.failed_draws = options.resamples - static_cast<int64_t>(r_d.size());
+  fit.failed_draws = options.resamples - std::ssize(r_d);
   fit.r_d = interval_over(fit.law.r_d, std::move(r_d), options.resamples);
   if (fit.r_n_problem.empty())
     fit.r_n = interval_over(fit.law.r_n, std::move(r_n), options.resamples);
@@ -114,7 +114,7 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
   const Split parts = split(kept);
   DataLimitedFit fit;
   fit.fresh = fit_fresh(parts.fresh, options);
-  fit.repeated = static_cast<int64_t>(parts.repeated.size());
+  fit.repeated = std::ssize(parts.repeated);
   Repeats(fit.fresh.law, parts.repeated, std::vector<double>(parts.repeated.size(), 1.0), options)
       .solve(fit);
   fit.r_d.value = fit.law.r_d;

@@ -39,7 +39,7 @@ size_t groups(const std::vector<double>& sorted) {
 
 // How far ln D lies from the best line over ln N.
 double distance_from_line(std::span<const ScalingPoint> points) {
-  const double count = static_cast<double>(points.size());
+  const double count = points.size();
   double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
   for (const ScalingPoint& point : points)
     x += std::log(point.n) / count, y += std::log(point.d) / count;

@@ -36,15 +36,14 @@ Curve smoothed(const std::vector<CurvePoint>& points, const ScalingPoint& last) 
     const double c = std::log(point.tokens * curve.flops_per_token);
     if (!curve.c.empty() && !(c > curve.c.back())) continue;
     curve.c.push_back(c);
-    curve.loss.push_back(sum / static_cast<double>(end - begin));
+    curve.loss.push_back(sum / (end - begin));
   }
   return curve;
 }
 
 double interpolated(const Curve& curve, double c) {
   if (curve.c.empty() || c < curve.c.front() || c > curve.c.back()) return kUnknown;
-  const auto above =
-      static_cast<size_t>(std::lower_bound(curve.c.begin(), curve.c.end(), c) - curve.c.begin());
+  const size_t above = std::lower_bound(curve.c.begin(), curve.c.end(), c) - curve.c.begin();
   if (above == 0) return curve.loss.front();
   const double share = (c - curve.c[above - 1]) / (curve.c[above] - curve.c[above - 1]);
   return curve.loss[above - 1] + share * (curve.loss[above] - curve.loss[above - 1]);
@@ -57,8 +56,7 @@ std::vector<double> grid_of(std::vector<Curve>& curves) {
     high = std::max(high, curve.c.back());
   }
   std::vector<double> grid;
-  for (size_t i = 0; i < kBudgets; ++i)
-    grid.push_back(low + (high - low) * static_cast<double>(i) / (kBudgets - 1));
+  for (size_t i = 0; i < kBudgets; ++i) grid.push_back(low + (high - low) * i / (kBudgets - 1));
   for (Curve& curve : curves)
     for (const double c : grid) curve.on_grid.push_back(interpolated(curve, c));
   return grid;
@@ -69,7 +67,7 @@ class CurveEnvelope : public Envelope {
   explicit CurveEnvelope(std::vector<Curve> curves)
       : curves_(std::move(curves)), grid_(grid_of(curves_)) {}
   size_t runs() const override { return curves_.size(); }
-  int64_t budgets() const override { return static_cast<int64_t>(grid_.size()); }
+  int64_t budgets() const override { return std::ssize(grid_); }
 
   std::vector<EnvelopePoint> of(std::span<const size_t> chosen) const override {
     std::vector<EnvelopePoint> envelope;
@@ -119,7 +117,7 @@ bool enough(const std::vector<EnvelopePoint>& envelope) {
 
 // Winners of last points, each anywhere between its half-ways, all on one line.
 void move_winners(std::vector<EnvelopePoint>& envelope, uint64_t key, int64_t resample) {
-  const PhiloxBlock bits = philox(key, static_cast<uint64_t>(resample), 0);
+  const PhiloxBlock bits = philox(key, resample, 0);
   const double first = uniform_double(bits[0], bits[1]), last = uniform_double(bits[2], bits[3]);
   const double low = std::log(envelope.front().c), range = std::log(envelope.back().c) - low;
   for (EnvelopePoint& point : envelope) {
@@ -185,7 +183,7 @@ void fit_through(EnvelopeFit& fit, const Envelope& envelope, const IsoflopOption
     return;
   }
   Draws draws = resampled(envelope, options);
-  fit.failed_draws = options.resamples - static_cast<int64_t>(draws.n.size());
+  fit.failed_draws = options.resamples - std::ssize(draws.n);
   const Laws laws = laws_of(fit.envelope);
   fit.n_of_c = power_fit(laws.n, std::move(draws.n), options.resamples);
   fit.d_of_c = power_fit(laws.d, std::move(draws.d), options.resamples);
@@ -204,12 +202,12 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   const auto points = points_of(table, convention);
   std::vector<Curve> curves;
   for (const ScalingPoint& point : points) {
-    const ScalingRun& run = table.runs[static_cast<size_t>(point.run)];
+    const ScalingRun& run = table.runs[point.run];
     if (run.curve.size() >= 2) curves.push_back(smoothed(run.curve, point));
   }
   EnvelopeFit fit;
   fit.from_curves = curves.size() == points.size() && !points.empty();
-  if (!curves.empty()) fit.without_curves = static_cast<int64_t>(points.size() - curves.size());
+  if (!curves.empty()) fit.without_curves = points.size() - curves.size();
   if (points.empty())
     fit.problem = "no run is done";
   else if (fit.from_curves)

@@ -22,18 +22,17 @@ std::vector<double> each(const std::vector<Law>& draws, const Quantity& quantity
 }  // namespace
 
 Interval interval_over(double value, std::vector<double> draws, int64_t asked) {
-  if (2 * static_cast<int64_t>(draws.size()) < asked) return {value};
+  if (2 * std::ssize(draws) < asked) return {value};
   return interval_of(value, std::move(draws));
 }
 
 size_t drawn(uint64_t key, int64_t resample, uint64_t index, size_t count) {
-  const PhiloxBlock block = philox(key, static_cast<uint64_t>(resample), index);
-  return std::min(count - 1, static_cast<size_t>(uniform_double(block[0], block[1]) *
-                                                 static_cast<double>(count)));
+  const PhiloxBlock block = philox(key, resample, index);
+  return std::min(count - 1, static_cast<size_t>(uniform_double(block[0], block[1]) * count));
 }
 
 PowerLaw power_through(std::span<const XY> pairs) {
-  const auto count = static_cast<double>(pairs.size());
+  const double count = pairs.size();
   double x = 0, y = 0, xx = 0, xy = 0;
   for (const XY& pair : pairs) {
     x += std::log(pair.x) / count;

@@ -25,12 +25,11 @@ struct Vertices {
 std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double tolerance) {
   std::vector<IsoflopBudget> budgets;
   for (std::vector<int64_t>& members : budgets_of(points, tolerance)) {
-    const double first = points[static_cast<size_t>(members.front())].c,
-                 last = points[static_cast<size_t>(members.back())].c;
+    const double first = points[members.front()].c, last = points[members.back()].c;
     double sum = 0;
-    for (const int64_t i : members) sum += std::log(points[static_cast<size_t>(i)].c);
+    for (const int64_t i : members) sum += std::log(points[i].c);
     IsoflopBudget& budget = budgets.emplace_back();
-    budget.flops = first == last ? first : std::exp(sum / static_cast<double>(members.size()));
+    budget.flops = first == last ? first : std::exp(sum / members.size());
     budget.points = std::move(members);
   }
   return budgets;
@@ -43,7 +42,7 @@ struct Pair {
 Pair parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> chosen) {
   std::vector<Dot> n, d;
   for (const int64_t i : chosen) {
-    const ScalingPoint& point = points[static_cast<size_t>(i)];
+    const ScalingPoint& point = points[i];
     n.push_back({std::log(point.n), point.loss});
     d.push_back({std::log(point.d), point.loss});
   }
@@ -97,7 +96,7 @@ Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
   for (size_t i = 0; i < budgets.size(); ++i) {
     const IsoflopBudget& budget = budgets[i];
     if (!budget.problem.empty()) continue;
-    const auto cluster = static_cast<int64_t>(i);
+    const int64_t cluster = i;
     vertices.n.push_back({budget.flops, budget.n, 1, cluster});
     vertices.d.push_back({budget.flops, budget.d, 1, cluster});
     vertices.loss.push_back({budget.flops, budget.loss, 1, cluster});
@@ -109,8 +108,7 @@ Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
 std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget,
                                               std::span<const ScalingPoint> points) {
   std::map<int64_t, std::vector<int64_t>> clusters;
-  for (const int64_t i : budget.points)
-    clusters[points[static_cast<size_t>(i)].cluster].push_back(i);
+  for (const int64_t i : budget.points) clusters[points[i].cluster].push_back(i);
   std::vector<std::vector<int64_t>> listed;
   for (auto& [cluster, members] : clusters) listed.push_back(std::move(members));
   return listed;
@@ -180,7 +178,7 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
   size_t good = 0;
   for (IsoflopBudget& budget : fit.budgets) {
     find_vertex(budget, points);
-    if (budget.problem.empty() && static_cast<int64_t>(budget.points.size()) < options.fewest_runs)
+    if (budget.problem.empty() && std::ssize(budget.points) < options.fewest_runs)
       leave_out(budget, options.fewest_runs);
     good += budget.problem.empty();
   }

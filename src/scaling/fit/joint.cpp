@@ -41,7 +41,7 @@ std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Runs& runs,
   std::vector<Law> draws;
   for (const Unknowns& at : bootstrap(sum, runs.rows, solution, options))
     draws.push_back(law_of(sum, at));
-  fit.failed_draws = options.resamples - static_cast<int64_t>(draws.size());
+  fit.failed_draws = options.resamples - std::ssize(draws);
   return draws;
 }
 

@@ -17,7 +17,7 @@ class LastPointEnvelope : public Envelope {
   LastPointEnvelope(std::vector<ScalingPoint> points, double tolerance)
       : points_(std::move(points)), budget_(points_.size()) {
     for (const std::vector<int64_t>& members : budgets_of(points_, tolerance)) {
-      for (const int64_t i : members) budget_[static_cast<size_t>(i)] = budgets_;
+      for (const int64_t i : members) budget_[i] = budgets_;
       ++budgets_;
     }
   }
@@ -83,7 +83,7 @@ class LastPointEnvelope : public Envelope {
 int64_t sizes_of(const std::vector<EnvelopePoint>& envelope) {
   std::set<double> sizes;
   for (const EnvelopePoint& point : envelope) sizes.insert(point.n);
-  return static_cast<int64_t>(sizes.size());
+  return std::ssize(sizes);
 }
 
 std::unique_ptr<Envelope> envelope_of_last_points(std::vector<ScalingPoint> points,

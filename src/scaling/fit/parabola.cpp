@@ -25,8 +25,7 @@ std::array<double, 3> solve(std::array<Row, 3> rows) {
     const auto larger = [&](const Row& one, const Row& other) {
       return std::abs(one[column]) < std::abs(other[column]);
     };
-    std::swap(rows[column], *std::max_element(rows.begin() + static_cast<std::ptrdiff_t>(column),
-                                              rows.end(), larger));
+    std::swap(rows[column], *std::max_element(rows.begin() + column, rows.end(), larger));
     for (size_t row = 0; row < 3; ++row) {
       if (row == column) continue;
       const double factor = rows[row][column] / rows[column][column];

@@ -19,8 +19,7 @@ double norm(const Unknowns& vector) {
 // False where the damped matrix has no step.
 bool damped_step(UnknownsSquared matrix, const UnknownsSquared& scale, const Unknowns& gradient,
                  double damping, int n, Unknowns& step) {
-  for (size_t i = 0; i < static_cast<size_t>(n); ++i)
-    matrix[i][i] += damping * std::max(scale[i][i], 1e-300);
+  for (int i = 0; i < n; ++i) matrix[i][i] += damping * std::max(scale[i][i], 1e-300);
   if (!solve_positive(matrix, gradient, n, step)) return false;
   for (double& one : step) one = -one;
   return dot(step, gradient) < 0;

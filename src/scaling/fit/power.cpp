@@ -28,7 +28,7 @@ OrderedRows order_pairs(std::span<const XY> pairs) {
     clusters.push_back(pair.cluster);
     one_cluster &= pair.cluster == pairs[0].cluster;
   }
-  for (size_t i = 0; one_cluster && i < clusters.size(); ++i) clusters[i] = static_cast<int64_t>(i);
+  for (size_t i = 0; one_cluster && i < clusters.size(); ++i) clusters[i] = i;
   return order_rows(rows, clusters);
 }
 
@@ -109,8 +109,8 @@ OffsetPowerFit with_draws(const Offset& found,
     fit.draws.push_back(*draw);
     e.push_back(draw->e), k.push_back(draw->k), p.push_back(draw->p);
   }
-  const auto asked = static_cast<int64_t>(draws.size());
-  fit.failed_draws = asked - static_cast<int64_t>(fit.draws.size());
+  const auto asked = std::ssize(draws);
+  fit.failed_draws = asked - std::ssize(fit.draws);
   fit.e = interval_over(fit.law.e, std::move(e), asked);
   fit.k = interval_over(fit.law.k, std::move(k), asked);
   fit.p = interval_over(fit.law.p, std::move(p), asked);
@@ -160,7 +160,7 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptio
   std::vector<std::optional<OffsetPowerLaw>> draws;
   for (const Unknowns& at : bootstrap(found.sum, rows, found.solution, options))
     draws.push_back(offset_law(found.sum, at));
-  draws.resize(static_cast<size_t>(options.resamples));
+  draws.resize(options.resamples);
   return with_draws(found, draws);
 }
 
@@ -169,9 +169,8 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs,
                                 const ParametricOptions& options) {
   const Offset found = solve_offset(arranged(pairs, order_pairs(pairs)), options);
   std::vector<std::optional<OffsetPowerLaw>> draws(resampled.size());
-  in_parallel(static_cast<int64_t>(resampled.size()), options.threads, [&](int64_t i) {
-    draws[static_cast<size_t>(i)] = solve_again(found, resampled[static_cast<size_t>(i)], options);
-  });
+  in_parallel(std::ssize(resampled), options.threads,
+              [&](int64_t i) { draws[i] = solve_again(found, resampled[i], options); });
   return with_draws(found, draws);
 }
 

@@ -22,7 +22,7 @@ Mix mix_terms(const PowerSum& sum, const Unknowns& at, size_t point) {
   double most = -std::numeric_limits<double>::infinity();
   for (size_t k = 0; k < n; ++k) {
     const PowerSum::Term& term = sum.terms[k];
-    const double slope = term.slope < 0 ? term.fixed : at[n + static_cast<size_t>(term.slope)];
+    const double slope = term.slope < 0 ? term.fixed : at[n + term.slope];
     exponents[k] = at[k] + slope * term.z[point];
     most = std::max(most, exponents[k]);
   }
@@ -35,7 +35,7 @@ Mix mix_terms(const PowerSum& sum, const Unknowns& at, size_t point) {
 }
 
 double multiplier_of(const PowerSum& sum, const Unknowns& at) {
-  return sum.multiplier < 0 ? 1 : at[sum.terms.size() + static_cast<size_t>(sum.multiplier)];
+  return sum.multiplier < 0 ? 1 : at[sum.terms.size() + sum.multiplier];
 }
 
 // Of ln(sum of exp) over the unknowns.
@@ -44,8 +44,7 @@ Unknowns mix_gradient(const PowerSum& sum, const Mix& mix, size_t point) {
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const PowerSum::Term& term = sum.terms[k];
     made[k] = mix.shares[k];
-    if (term.slope >= 0)
-      made[sum.terms.size() + static_cast<size_t>(term.slope)] += mix.shares[k] * term.z[point];
+    if (term.slope >= 0) made[sum.terms.size() + term.slope] += mix.shares[k] * term.z[point];
   }
   return made;
 }
@@ -53,13 +52,13 @@ Unknowns mix_gradient(const PowerSum& sum, const Mix& mix, size_t point) {
 // Adds factor times the second derivatives of q ln(sum of exp).
 void add_curvature(const PowerSum& sum, const Mix& mix, const Unknowns& slope, double q,
                    size_t point, double factor, UnknownsSquared& into) {
-  const size_t terms = sum.terms.size(), n = static_cast<size_t>(sum.unknowns());
+  const size_t terms = sum.terms.size(), n = sum.unknowns();
   for (size_t k = 0; k < terms; ++k) {
     const PowerSum::Term& term = sum.terms[k];
     const double part = factor * q * mix.shares[k];
     into[k][k] += part;
     if (term.slope < 0) continue;
-    const size_t s = terms + static_cast<size_t>(term.slope);
+    const size_t s = terms + term.slope;
     into[k][s] += part * term.z[point];
     into[s][k] += part * term.z[point];
     into[s][s] += part * term.z[point] * term.z[point];
@@ -68,7 +67,7 @@ void add_curvature(const PowerSum& sum, const Mix& mix, const Unknowns& slope, d
     for (size_t j = 0; j < n; ++j) into[i][j] -= factor * q * slope[i] * slope[j];
   }
   if (sum.multiplier < 0) return;
-  const size_t m = terms + static_cast<size_t>(sum.multiplier);
+  const size_t m = terms + sum.multiplier;
   for (size_t i = 0; i < n; ++i) {
     into[m][i] += factor * slope[i];
     into[i][m] += factor * slope[i];
@@ -80,8 +79,7 @@ Unknowns moved_levels(const PowerSum& sum, const Unknowns& at, double sign) {
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const PowerSum::Term& term = sum.terms[k];
     made[k] +=
-        sign * term.centre *
-        (term.slope < 0 ? term.fixed : at[sum.terms.size() + static_cast<size_t>(term.slope)]);
+        sign * term.centre * (term.slope < 0 ? term.fixed : at[sum.terms.size() + term.slope]);
   }
   return made;
 }
@@ -90,7 +88,7 @@ Unknowns moved_levels(const PowerSum& sum, const Unknowns& at, double sign) {
 
 PowerSum::Term power_term(std::string name, int slope, std::vector<double> covariate) {
   double centre = 0;
-  for (double one : covariate) centre += one / static_cast<double>(covariate.size());
+  for (double one : covariate) centre += one / covariate.size();
   for (double& one : covariate) one -= centre;
   return {std::move(name), slope, 0, std::move(covariate), centre};
 }
@@ -116,7 +114,7 @@ double PowerSum::predict(const Unknowns& at, size_t point, Unknowns* gradient,
   if (gradient) {
     *gradient = mix_gradient(*this, mix, point);
     for (double& one : *gradient) one *= q;
-    if (multiplier >= 0) (*gradient)[terms.size() + static_cast<size_t>(multiplier)] += mix.log_sum;
+    if (multiplier >= 0) (*gradient)[terms.size() + multiplier] += mix.log_sum;
   }
   return q * mix.log_sum;
 }
@@ -162,7 +160,7 @@ double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns
 
 SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const Unknowns& at) {
   SecondOrder made;
-  const size_t n = static_cast<size_t>(sum.unknowns());
+  const size_t n = sum.unknowns();
   const double q = multiplier_of(sum, at);
   for (size_t i = 0; i < sum.size(); ++i) {
     if (sum.weight[i] == 0) continue;
@@ -170,8 +168,7 @@ SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const 
     const Unknowns inner = mix_gradient(sum, mix, i);
     Unknowns slope = inner;
     for (double& one : slope) one *= q;
-    if (sum.multiplier >= 0)
-      slope[sum.terms.size() + static_cast<size_t>(sum.multiplier)] += mix.log_sum;
+    if (sum.multiplier >= 0) slope[sum.terms.size() + sum.multiplier] += mix.log_sum;
     const double r = q * mix.log_sum - sum.ln_loss[i], w = sum.weight[i];
     const double pull = w * criterion.slope(r), bend = w * criterion.curvature(r),
                  above = w * criterion.majorant(r);

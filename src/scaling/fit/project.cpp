@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 #include "solve.h"
@@ -30,10 +31,8 @@ Unknowns non_negative(const UnknownsSquared& normal, const Unknowns& right, size
       side[i] = right[which[i]];
       for (size_t j = 0; j < count; ++j) matrix[i][j] = normal[which[i]][which[j]];
     }
-    if (!solve_positive(matrix, side, static_cast<int>(count), part)) continue;
-    if (std::any_of(part.begin(), part.begin() + static_cast<ptrdiff_t>(count),
-                    [](double x) { return x < 0; }))
-      continue;
+    if (!solve_positive(matrix, side, narrow<int>(count), part)) continue;
+    if (std::any_of(part.begin(), part.begin() + count, [](double x) { return x < 0; })) continue;
     double value = 0;
     for (size_t i = 0; i < count; ++i) value -= side[i] * part[i];
     if (value >= least) continue;
@@ -51,9 +50,9 @@ class Levels {
       : sum_(sum),
         criterion_(criterion),
         n_(sum.terms.size()),
-        q_(sum.multiplier < 0 ? 1 : slopes[static_cast<size_t>(sum.multiplier)]) {
+        q_(sum.multiplier < 0 ? 1 : slopes[sum.multiplier]) {
     for (const PowerSum::Term& term : sum.terms) {
-      const double slope = term.slope < 0 ? term.fixed : slopes[static_cast<size_t>(term.slope)];
+      const double slope = term.slope < 0 ? term.fixed : slopes[term.slope];
       columns_.emplace_back(sum.size());
       for (size_t i = 0; i < sum.size(); ++i) columns_.back()[i] = std::exp(slope * term.z[i]);
     }
@@ -156,7 +155,7 @@ std::vector<Cell> scored_cells(const PowerSum& sum, const Criterion& criterion) 
 }  // namespace
 
 Unknowns project(const PowerSum& sum, const Criterion& criterion) {
-  const int slopes = static_cast<int>(sum.slopes.size());
+  const int slopes = narrow<int>(sum.slopes.size());
   const auto value_at = [&](const Unknowns& at) {
     if (std::any_of(at.begin(), at.begin() + slopes,
                     [](double slope) { return slope <= 1e-4 || slope > 20; }))

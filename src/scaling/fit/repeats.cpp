@@ -93,10 +93,10 @@ Repeats::Found Repeats::search(int unknowns) const {
     return one.value < other.value;
   };
   found.best = *std::min_element(ends.begin(), ends.end(), lower);
-  found.starts = static_cast<int64_t>(ends.size());
+  found.starts = std::ssize(ends);
   for (const Minimum& end : ends)
-    found.best_share += (end.value <= found.best.value * (1 + kSame) + kAim * total_ ? 1.0 : 0.0) /
-                        static_cast<double>(ends.size());
+    found.best_share +=
+        (end.value <= found.best.value * (1 + kSame) + kAim * total_ ? 1.0 : 0.0) / ends.size();
   const auto value = [&](const Unknowns& logs) {
     Unknowns ignored{};
     return slope(logs, ignored);
@@ -110,7 +110,7 @@ Repeats::Found Repeats::search(int unknowns) const {
 double Repeats::condition(const Found& found) const {
   UnknownsSquared hessian{};
   const Slope slope = slope_of(found.unknowns);
-  const auto n = static_cast<size_t>(found.unknowns);
+  const size_t n = found.unknowns;
   for (size_t i = 0; i < n; ++i) {
     Unknowns above = found.best.at, below = above, up{}, down{};
     above[i] += kStep;

@@ -16,7 +16,7 @@ class Simplex {
  public:
   Simplex(const std::function<double(const Unknowns&)>& function, const Unknowns& start, int n,
           double step)
-      : function_(function), n_(static_cast<size_t>(n)) {
+      : function_(function), n_(n) {
     for (size_t i = 0; i <= n_; ++i) {
       Unknowns at = start;
       if (i > 0) at[i - 1] += step;
@@ -54,7 +54,7 @@ class Simplex {
     Unknowns at{};
     for (size_t j = 0; j < n_; ++j) {
       double middle = 0;
-      for (size_t i = 0; i < n_; ++i) middle += corners_[i].at[j] / static_cast<double>(n_);
+      for (size_t i = 0; i < n_; ++i) middle += corners_[i].at[j] / n_;
       at[j] = middle + times * (middle - corners_[n_].at[j]);
     }
     return valued(at);

@@ -26,7 +26,7 @@ void rotate(UnknownsSquared& matrix, size_t n, size_t p, size_t q) {
 
 bool solve_positive(const UnknownsSquared& matrix, const Unknowns& right, int unknowns,
                     Unknowns& x) {
-  const size_t n = static_cast<size_t>(unknowns);
+  const size_t n = unknowns;
   UnknownsSquared factor{};
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j <= i; ++j) {
@@ -49,7 +49,7 @@ bool solve_positive(const UnknownsSquared& matrix, const Unknowns& right, int un
 }
 
 std::vector<double> eigenvalues(UnknownsSquared matrix, int unknowns) {
-  const size_t n = static_cast<size_t>(unknowns);
+  const size_t n = unknowns;
   for (int sweep = 0; sweep < 60; ++sweep) {
     double off = 0, on = 0;
     for (size_t p = 0; p < n; ++p) {

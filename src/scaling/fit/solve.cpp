@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 
 namespace skein {
 namespace {
@@ -69,8 +70,8 @@ Minimum best_of(const std::vector<Minimum>& ends, double slack, Solution& soluti
       last = value(i);
     }
   }
-  solution.convergence.starts = static_cast<int64_t>(ends.size());
-  solution.convergence.best_share = static_cast<double>(as_good) / static_cast<double>(ends.size());
+  solution.convergence.starts = std::ssize(ends);
+  solution.convergence.best_share = ratio(as_good, ends.size());
   for (size_t i : order) {
     if (value(i) <= least * (1 + 1e-12) && ends[i].converged) return ends[i];
   }
@@ -149,9 +150,8 @@ Solution solve(const PowerSum& sum, const ParametricOptions& options,
   const Criterion criterion = criterion_of(options);
   const double slack = 1e-9 * total(sum.weight);
   std::vector<Minimum> ends(starts.size());
-  in_parallel(static_cast<int64_t>(starts.size()), options.threads, [&](int64_t i) {
-    ends[static_cast<size_t>(i)] = descend(sum, criterion, starts[static_cast<size_t>(i)]);
-  });
+  in_parallel(std::ssize(starts), options.threads,
+              [&](int64_t i) { ends[i] = descend(sum, criterion, starts[i]); });
   Solution solution;
   Minimum best = best_of(ends, slack, solution);
   if (options.kind == LossKind::absolute) best = refine(sum, options, best.at);
@@ -193,7 +193,7 @@ std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_
 }
 
 std::string rank_problem(const PowerSum& sum, const Unknowns& at) {
-  const size_t n = static_cast<size_t>(sum.unknowns());
+  const size_t n = sum.unknowns();
   UnknownsSquared normal{};
   for (size_t i = 0; i < sum.size(); ++i) {
     Unknowns row{};
@@ -207,7 +207,7 @@ std::string rank_problem(const PowerSum& sum, const Unknowns& at) {
     for (size_t k = 0; k < n; ++k)
       scaled[j][k] /= std::sqrt(std::max(normal[j][j] * normal[k][k], 1e-300));
   }
-  const std::vector<double> values = eigenvalues(scaled, static_cast<int>(n));
+  const std::vector<double> values = eigenvalues(scaled, narrow<int>(n));
   if (values.front() > 1e-12 * values.back()) return "";
   return fmt::format(
       "the runs do not determine the law: its Jacobian has not full rank (smallest over largest "

@@ -64,11 +64,11 @@ std::vector<Unknowns> dense_grid(const PowerSum& sum) {
   std::vector<Unknowns> made;
   const auto shares = shares_of(sum);
   for (const std::vector<double>& slopes : combinations(sum.slopes.size())) {
-    const double q = sum.multiplier < 0 ? 1 : slopes[static_cast<size_t>(sum.multiplier)];
+    const double q = sum.multiplier < 0 ? 1 : slopes[sum.multiplier];
     for (const std::vector<double>& share : shares) {
       Unknowns at{};
       for (size_t k = 0; k < share.size(); ++k) at[k] = mean / q + std::log(share[k]);
-      std::copy(slopes.begin(), slopes.end(), at.begin() + static_cast<ptrdiff_t>(share.size()));
+      std::copy(slopes.begin(), slopes.end(), at.begin() + share.size());
       made.push_back(at);
     }
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "skein/core/numbers.h"
+
 #include "solve.h"
 
 namespace skein {
@@ -15,18 +17,18 @@ constexpr size_t kStarts = 8;
 // One term less, and less the slopes that were its alone.
 PowerSum without(const PowerSum& sum, size_t term) {
   PowerSum made = sum;
-  made.terms.erase(made.terms.begin() + static_cast<ptrdiff_t>(term));
+  made.terms.erase(made.terms.begin() + term);
   made.slopes.clear();
-  for (int slope = 0; slope < static_cast<int>(sum.slopes.size()); ++slope) {
+  for (int slope = 0; slope < std::ssize(sum.slopes); ++slope) {
     bool kept = sum.multiplier == slope;
-    const int place = static_cast<int>(made.slopes.size());
+    const int place = narrow<int>(made.slopes.size());
     for (PowerSum::Term& left : made.terms) {
       if (left.slope != slope) continue;
       left.slope = place;
       kept = true;
     }
     if (sum.multiplier == slope) made.multiplier = place;
-    if (kept) made.slopes.push_back(sum.slopes[static_cast<size_t>(slope)]);
+    if (kept) made.slopes.push_back(sum.slopes[slope]);
   }
   return made;
 }
@@ -56,7 +58,7 @@ bool by_chance(double with, double without, double points_less_unknowns) {
 }
 
 std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, const Unknowns& at) {
-  const auto left = static_cast<double>(sum.size()) - sum.unknowns();
+  const double left = 1.0 * sum.size() - sum.unknowns();
   const double with = mean_residual(sum, at);
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     if (sum.terms[k].slope < 0 && sum.terms[k].fixed == 0) continue;

@@ -160,7 +160,7 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
   };
   std::stable_sort(points.begin(), points.end(), before);
   points.erase(std::unique(points.begin(), points.end(), same), points.end());
-  for (size_t i = 0; i < points.size(); ++i) points[i].cluster = static_cast<int64_t>(i);
+  for (size_t i = 0; i < points.size(); ++i) points[i].cluster = i;
   return points;
 }
 

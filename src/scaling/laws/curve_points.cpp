@@ -14,12 +14,11 @@ std::set<size_t> chosen(const std::vector<CurvePoint>& curve, double end, int64_
   const auto before = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& point) {
     return point.tokens >= end * (1 - 1e-9);
   });
-  const auto usable = static_cast<size_t>(before - curve.begin());
+  const size_t usable = before - curve.begin();
   if (usable == 0) return indices;
-  const double first = std::log(curve.front().tokens),
-               step = (std::log(end) - first) / static_cast<double>(count);
+  const double first = std::log(curve.front().tokens), step = (std::log(end) - first) / count;
   for (int64_t i = 0; i < count; ++i) {
-    const double wanted = first + step * static_cast<double>(i);
+    const double wanted = first + step * i;
     size_t nearest = 0;
     for (size_t k = 1; k < usable; ++k)
       if (std::abs(std::log(curve[k].tokens) - wanted) <
@@ -37,7 +36,7 @@ std::vector<ScalingPoint> curve_points_of(const ScalingTable& table,
                                           int64_t of_each) {
   std::vector<ScalingPoint> made;
   for (const ScalingPoint& end : points) {
-    const std::vector<CurvePoint>& curve = table.runs[static_cast<size_t>(end.run)].curve;
+    const std::vector<CurvePoint>& curve = table.runs[end.run].curve;
     for (const size_t i : chosen(curve, end.d, of_each)) {
       ScalingPoint point = end;
       point.d = curve[i].tokens;

@@ -44,7 +44,7 @@ struct Cell {
   Key best() const {
     const auto mean = [](const auto& setting) {
       return std::accumulate(setting.second.begin(), setting.second.end(), 0.0) /
-             static_cast<double>(setting.second.size());
+             setting.second.size();
     };
     return std::min_element(
                losses.begin(), losses.end(),
@@ -66,11 +66,11 @@ void exclude_highest(ScalingTable& table, int64_t count) {
   std::vector<double> losses;
   for (const ScalingRun& run : table.runs)
     if (run.status == "done") losses.push_back(run.loss);
-  require(count < static_cast<int64_t>(losses.size()),
+  require(count < std::ssize(losses),
           "fit.drop_highest_losses={} would leave none of the {} runs of {}", count, losses.size(),
           table.path);
   std::sort(losses.begin(), losses.end(), std::greater<>());
-  const double bound = losses[static_cast<size_t>(count) - 1];
+  const double bound = losses[count - 1];
   exclude_where(table, "excluded",
                 fmt::format("one of the {} highest losses (fit.drop_highest_losses)", count),
                 [&](const ScalingRun& run) { return run.loss >= bound; });

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/data/records/table.h"
 
 #include "result_columns.h"
@@ -32,7 +33,7 @@ Numbers numbers_of(const ScalingRun& run) {
     numbers.push_back(comparable(value));
   for (const int64_t value :
        {run.seed, run.d_model, run.n_layers, run.n_heads, run.vocab_size, run.context})
-    numbers.push_back(static_cast<double>(value));
+    numbers.push_back(value);
   return numbers;
 }
 
@@ -138,7 +139,7 @@ void warn_of_units(ScalingTable& table, const TableOptions& options) {
                     "data.loss_unit=bits",
                     options.loss_column));
   const Lines guessing = lines_where(table, [](const ScalingRun& run) {
-    return run.vocab_size > 1 && run.loss > std::log(static_cast<double>(run.vocab_size));
+    return run.vocab_size > 1 && run.loss > std::log(run.vocab_size);
   });
   if (guessing.any())
     table.warnings.push_back(
@@ -180,7 +181,7 @@ CurveColumns curve_columns(const TableRow& header, const std::string& path) {
   const auto find = [&](std::initializer_list<const char*> names) {
     for (size_t i = 0; i < header.fields.size(); ++i)
       for (const char* name : names)
-        if (header.fields[i] == name) return static_cast<int>(i);
+        if (header.fields[i] == name) return narrow<int>(i);
     return -1;
   };
   const CurveColumns columns{find({"run", "run_id"}), find({"tokens", "n_tokens"}),
@@ -204,7 +205,7 @@ double tokens_a_step(const ScalingRun& run) {
 CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const ScalingRun& run,
                        const std::string& path, const std::string& table) {
   const auto number = [&](int column, const char* name) {
-    return number_of(row.fields[static_cast<size_t>(column)], path, row.line, name);
+    return number_of(row.fields[column], path, row.line, name);
   };
   const double loss = number(columns.loss, "loss");
   if (columns.tokens >= 0) return {number(columns.tokens, "tokens"), loss};
@@ -261,7 +262,7 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
             "{}:{}: the row has {} fields where the header has {}", path, row.line,
             row.fields.size(), columns.count);
     require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
-    const std::string& name = row.fields[static_cast<size_t>(columns.run)];
+    const std::string& name = row.fields[columns.run];
     const auto run = runs.find(name);
     if (run == runs.end()) {
       strangers.insert(name);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
 #include "run_columns.h"
@@ -46,8 +47,8 @@ int ResultColumns::find(const std::vector<std::string>& names) const {
     if (std::find(names.begin(), names.end(), header_[i]) == names.end()) continue;
     require(found < 0,
             "{}: the columns {} and {} say the same; take one away or give it another name", path_,
-            header_[static_cast<size_t>(std::max(found, 0))], header_[i]);
-    found = static_cast<int>(i);
+            header_[std::max(found, 0)], header_[i]);
+    found = narrow<int>(i);
   }
   return found;
 }
@@ -98,13 +99,12 @@ void ResultColumns::find_conditions(const std::vector<std::string>& where) {
 
 bool ResultColumns::wanted(const TableRow& row) const {
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
-    return trimmed(row.fields[static_cast<size_t>(condition.index)]) == condition.value;
+    return trimmed(row.fields[condition.index]) == condition.value;
   });
 }
 
 double ResultColumns::number(const TableRow& row, int index) const {
-  return number_of(row.fields[static_cast<size_t>(index)], path_, row.line,
-                   header_[static_cast<size_t>(index)]);
+  return number_of(row.fields[index], path_, row.line, header_[index]);
 }
 
 void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
@@ -112,22 +112,21 @@ void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
     const double value = number(row, column.index);
     const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
     require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value,
-            header_[static_cast<size_t>(column.index)],
-            column.zero_allowed ? "0 or more" : "above 0");
+            header_[column.index], column.zero_allowed ? "0 or more" : "above 0");
     run.*column.field = value;
   }
   for (const Whole& column : wholes_) {
     const double value = number(row, column.index);
     require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
             "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
-            header_[static_cast<size_t>(column.index)]);
+            header_[column.index]);
     run.*column.field = std::isnan(value) ? 0 : static_cast<int64_t>(value);
   }
 }
 
 ScalingRun ResultColumns::run_of(const TableRow& row) const {
   const auto text = [&](int index) {
-    return index < 0 ? std::string() : trimmed(row.fields[static_cast<size_t>(index)]);
+    return index < 0 ? std::string() : trimmed(row.fields[index]);
   };
   ScalingRun run;
   run.line = row.line;

@@ -55,7 +55,7 @@ class StoreWriter {
     check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
     const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
     check(size > 0);
-    std::string image(static_cast<size_t>(size), '\0');
+    std::string image(size, '\0');
     check(H5Fget_file_image(file_.get(), image.data(), image.size()) == size);
     return image;
   }
@@ -125,7 +125,7 @@ void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
       tokens.push_back(point.tokens);
       losses.push_back(point.loss);
     }
-    first.push_back(static_cast<int64_t>(tokens.size()));
+    first.push_back(std::ssize(tokens));
   }
   store.group("/curves");
   store.integers("/curves/first", first);
@@ -205,8 +205,8 @@ class StoreReader {
     if (H5Sget_simple_extent_ndims(space.get()) != 1) damaged(name);
     hsize_t count = 0;
     H5Sget_simple_extent_dims(space.get(), &count, nullptr);
-    if (width == 0 || count > static_cast<hsize_t>(file_bytes_) / width) damaged(name);
-    return static_cast<size_t>(count);
+    if (width == 0 || count > file_bytes_ / width) damaged(name);
+    return count;
   }
   template <class T>
   std::vector<T> values(const std::string& name, H5T_class_t kind, hid_t memory_type) const {
@@ -251,11 +251,10 @@ void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
   const auto tokens = store.numbers("/curves/tokens"), losses = store.numbers("/curves/loss");
   const bool fits = first.size() == runs.size() + 1 && first.front() == 0 &&
                     std::is_sorted(first.begin(), first.end()) &&
-                    first.back() == static_cast<int64_t>(tokens.size()) &&
-                    tokens.size() == losses.size();
+                    first.back() == std::ssize(tokens) && tokens.size() == losses.size();
   if (!fits) store.damaged("/curves/first");
   for (size_t run = 0; run < runs.size(); ++run)
-    for (auto i = static_cast<size_t>(first[run]); i < static_cast<size_t>(first[run + 1]); ++i)
+    for (int64_t i = first[run]; i < first[run + 1]; ++i)
       runs[run].curve.push_back({tokens[i], losses[i]});
 }
 
@@ -292,7 +291,7 @@ ScalingTable read_store(const std::string& path) {
   }
   read_curves(store, table.runs);
   table.settings = common_settings(settings_in(store));
-  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].line = static_cast<int64_t>(i) + 2;
+  for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].line = i + 2;
   return table;
 }
 

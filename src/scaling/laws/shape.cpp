@@ -25,16 +25,13 @@ int64_t numbers_of_a_block(const ModelConfig& model) {
 
 int64_t scaled_feed_forward(const ModelConfig& base, int64_t d_model) {
   if (base.d_ff == 0) return 0;
-  const double wanted = static_cast<double>(base.d_ff) * static_cast<double>(d_model) /
-                        static_cast<double>(base.d_model);
+  const double wanted = 1.0 * base.d_ff * d_model / base.d_model;
   return std::max<int64_t>(8, std::llround(wanted / 8) * 8);
 }
 
 // Of the divisors of `heads` that `together` divides the nearest to `wanted`, by their ratio.
 int64_t nearest_divisor(int64_t heads, double wanted, int64_t together) {
-  const auto off = [&](int64_t made) {
-    return std::abs(std::log(static_cast<double>(made) / wanted));
-  };
+  const auto off = [&](int64_t made) { return std::abs(std::log(made / wanted)); };
   int64_t best = together;
   for (int64_t made = together; made <= heads; made += together)
     if (heads % made == 0 && off(made) < off(best)) best = made;
@@ -44,10 +41,9 @@ int64_t nearest_divisor(int64_t heads, double wanted, int64_t together) {
 int64_t scaled_kv_heads(const ModelConfig& base, int64_t heads, int64_t together) {
   if (base.n_kv_heads == 0 || heads == base.n_heads) return base.n_kv_heads;
   if (together > 1) {
-    const double share = static_cast<double>(base.n_kv_heads) / static_cast<double>(base.n_heads);
-    const double wanted = std::max(1.0, static_cast<double>(heads) * share);
-    while (together > 1 && (heads % together != 0 || static_cast<double>(together) >= 2 * wanted))
-      together /= 2;
+    const double share = ratio(base.n_kv_heads, base.n_heads);
+    const double wanted = std::max(1.0, heads * share);
+    while (together > 1 && (heads % together != 0 || together >= 2 * wanted)) together /= 2;
     return nearest_divisor(heads, wanted, together);
   }
   int64_t made = std::max<int64_t>(1, heads * base.n_kv_heads / base.n_heads);
@@ -120,7 +116,6 @@ ModelConfig shape_for(double wanted, const ModelConfig& base, const ShapeRule& r
 }
 
 ModelCounts counts_of(const ModelConfig& model) {
-  const auto number = [](int64_t value) { return static_cast<double>(value); };
   ModelCounts counts;
   Parameters all(DType::f32, 0, 1);
   describe(model, whole_piece(model), all);

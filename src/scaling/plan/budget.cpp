@@ -22,8 +22,7 @@ struct BudgetUnit {
 std::string bare_unit(const std::string& text) {
   std::string unit;
   for (const char letter : text)
-    if (letter != ' ' && letter != '-' && letter != '_')
-      unit += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (letter != ' ' && letter != '-' && letter != '_') unit += std::tolower(letter & 0xFF);
   for (const char* device : {"gpu", "device"})
     if (unit.starts_with(device)) unit.erase(0, std::strlen(device));
   if (unit.size() > 1 && unit.ends_with('s')) unit.pop_back();

@@ -15,8 +15,7 @@ PretrainConfig run_of(const Plan& plan) {
   run.train.micro_batch = plan.layout.micro_batch;
   run.lr.lr = plan.settings.lr;
   run.lr.min_lr = plan.settings.lr / 10;
-  const double batch_tokens =
-      static_cast<double>(plan.layout.global_batch * plan.proposal.model.context);
+  const double batch_tokens = plan.layout.global_batch * plan.proposal.model.context;
   run.lr.warmup = std::max<int64_t>(1, static_cast<int64_t>(plan.warmup_tokens / batch_tokens));
   run.lr.decay = LrConfig::Decay::cosine;
   run.validation.every = std::max<int64_t>(1, plan.steps / 50);

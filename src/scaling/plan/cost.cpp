@@ -16,7 +16,7 @@ Interval times(const Interval& x, double factor) {
 Cost cost_of(double flops, const Machine& m) {
   Cost cost;
   if (m.peak <= 0) return cost;
-  const auto devices = static_cast<double>(m.count);
+  const double devices = m.count;
   cost.seconds = over(flops / (devices * m.peak), m);
   cost.device_hours = times(cost.seconds, devices / 3600);
   if (m.price > 0) cost.price = times(cost.device_hours, m.price);

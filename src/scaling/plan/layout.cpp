@@ -14,7 +14,7 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024, kUsable = 0.9;
 constexpr int64_t kMostMicroTokens = 8192;
 
-double number(int64_t value) { return static_cast<double>(value); }
+double number(int64_t value) { return value; }
 
 DType precision_of(const Machine& machine) {
   return machine.device == DeviceKind::cuda ? DType::bf16 : DType::f32;
@@ -128,10 +128,8 @@ std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machin
     if (!divides(model, tensor)) continue;
     const int64_t rest = machine.count / tensor;
     for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline) {
-      const auto data =
-          static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest / pipeline)));
-      const MeshSizes mesh{static_cast<int>(tensor), static_cast<int>(pipeline),
-                           static_cast<int>(data)};
+      const int64_t data = std::bit_floor<uint64_t>(rest / pipeline);
+      const MeshSizes mesh{narrow<int>(tensor), narrow<int>(pipeline), narrow<int>(data)};
       (tensor * pipeline * data == machine.count ? whole : partial).push_back(mesh);
     }
   }

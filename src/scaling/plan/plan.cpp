@@ -41,8 +41,7 @@ void check(const PlanOptions& o) {
   require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel,
           "model.vocab_size={} and model.context={} must be at most {}", o.model.vocab_size,
           o.model.context, kMostOfModel);
-  require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 &&
-              o.aspect <= static_cast<double>(kMostOfHead),
+  require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 && o.aspect <= kMostOfHead,
           "plan.d_head={} and plan.aspect={} must lie between 0 and {}", o.d_head, o.aspect,
           kMostOfHead);
 }
@@ -135,7 +134,7 @@ void settle_run(Plan& plan) {
   plan.layout = lay_out(p.model, o.machine, plan.settings.batch_tokens);
   plan.machine.count = plan.layout.devices();
   p.cost = cost_of(p.flops, plan.machine);
-  const double batch = static_cast<double>(plan.layout.global_batch * p.model.context);
+  const double batch = plan.layout.global_batch * p.model.context;
   if (batch > kOtherBatch * plan.settings.batch_tokens ||
       batch < plan.settings.batch_tokens / kOtherBatch)
     plan_warning(plan,

@@ -93,8 +93,7 @@ std::vector<ChinchillaLaw> replication_draws(int64_t count) {
     std::array<double, kNumbers> at = kReplicationMean;
     for (size_t row = 0; row < kNumbers; ++row)
       for (size_t column = 0; column <= row; ++column)
-        at[row] += kReplicationFactor[row][column] *
-                   static_cast<double>(normal_at(key, static_cast<uint64_t>(i), column));
+        at[row] += kReplicationFactor[row][column] * normal_at(key, i, column);
     draws.push_back(law_through(at));
   }
   return draws;

@@ -97,8 +97,7 @@ double value_of(const OfFit& of, const TrainedWith& runs, const Proposal& p,
   if (goes_by_best(of)) return of.best.at(p.n, p.tokens);
   const SettingRule& rule = of.rule;
   if (rule.rule == "fixed" || rule.rule == "mup") return rule.value;
-  if (rule.rule == "width")
-    return rule.value * static_cast<double>(runs.base_width) / static_cast<double>(p.model.d_model);
+  if (rule.rule == "width") return rule.value * runs.base_width / p.model.d_model;
   return rule.value * hyperparameters(rule.rule, p.counts, p.tokens).*field;
 }
 
@@ -118,9 +117,7 @@ void warn_of_width(Plan& plan, const TrainedWith& runs) {
   const int64_t width = plan.proposal.model.d_model;
   const bool moves = runs.best_lr.valid() && runs.best_lr.n_exponent != 0;
   const bool one_rate = runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
-  if (moves || !one_rate || runs.widest == 0 ||
-      static_cast<double>(width) <= kMuchWider * static_cast<double>(runs.widest))
-    return;
+  if (moves || !one_rate || runs.widest == 0 || width <= kMuchWider * runs.widest) return;
   plan_warning(plan,
                "the runs of {} had one learning rate at all sizes, up to a width of {}; this model "
                "is {} wide, and what was right for narrow models is often too much for wide ones: "

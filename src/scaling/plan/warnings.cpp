@@ -60,7 +60,7 @@ void warn_of_data(Plan& plan) {
 
 void warn_of_machine(Plan& plan) {
   const int64_t count = plan.options.machine.count, at_work = plan.layout.devices();
-  const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count)));
+  const int64_t below = std::bit_floor<uint64_t>(count);
   if (at_work < count)
     plan_warning(
         plan,

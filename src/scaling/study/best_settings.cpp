@@ -62,7 +62,7 @@ std::vector<Cell> cells_of(const ScalingTable& table, ParameterCount count,
 }
 
 double mean(const std::set<double>& losses) {
-  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / losses.size();
 }
 
 // Its logarithm; none where the best lies at an end of what was tried.
@@ -91,7 +91,7 @@ bool varies(const std::vector<Best>& all, double Best::*field) {
 double average(const std::vector<Best>& all, double Best::*field) {
   double sum = 0;
   for (const Best& one : all) sum += one.*field;
-  return sum / static_cast<double>(all.size());
+  return sum / all.size();
 }
 
 double covariance(const std::vector<Best>& all, double Best::*one, double Best::*other) {
@@ -136,7 +136,7 @@ BestSetting best_setting(const ScalingTable& table, ParameterCount count, double
     if (const auto best = best_of(cell))
       found.push_back({std::log(cell.n), std::log(cell.d), *best});
   BestSetting made;
-  made.cells = static_cast<int64_t>(found.size());
+  made.cells = std::ssize(found);
   if (found.empty()) {
     made.problem = fmt::format(
         "no model was trained on as many tokens at three or more {}, the best of them between two "

@@ -28,7 +28,7 @@ Split split(std::span<const ScalingPoint> points) {
 void add_errors(HeldOut& held, const std::vector<double>& errors) {
   held.mean_error = held.worst_error = 0;
   for (double error : errors) {
-    held.mean_error += error / static_cast<double>(errors.size());
+    held.mean_error += error / errors.size();
     held.worst_error = std::max(held.worst_error, std::abs(error));
   }
 }
@@ -36,8 +36,8 @@ void add_errors(HeldOut& held, const std::vector<double>& errors) {
 HeldOut begun(const Split& split, const char* law) {
   HeldOut held;
   held.law = law;
-  held.fitted = static_cast<int64_t>(split.fitted.size());
-  held.held_out = static_cast<int64_t>(split.held_out.size());
+  held.fitted = std::ssize(split.fitted);
+  held.held_out = std::ssize(split.held_out);
   for (const ScalingPoint& point : split.held_out)
     held.budget = std::isnan(held.budget) ? point.c : std::min(held.budget, point.c);
   return held;
@@ -77,7 +77,7 @@ std::vector<XY> frontier(std::vector<ScalingPoint> points) {
   for (size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && points[last].c <= kOneBudget * points[first].c) ++last;
     const ScalingPoint& best = lowest(std::span(points).subspan(first, last - first));
-    made.push_back({best.c, best.loss, 1, static_cast<int64_t>(made.size())});
+    made.push_back({best.c, best.loss, 1, std::ssize(made)});
   }
   return made;
 }
@@ -85,7 +85,7 @@ std::vector<XY> frontier(std::vector<ScalingPoint> points) {
 HeldOut try_frontier(const Split& split) {
   HeldOut held = begun(split, "(c/C)^p, lowest loss of a budget");
   const std::vector<XY> best = frontier(split.fitted);
-  held.fitted = static_cast<int64_t>(best.size());
+  held.fitted = std::ssize(best);
   held.held_out = 1;
   if (best.size() < 3) {
     held.problem = fmt::format(

@@ -31,7 +31,7 @@ CoordinateLayer layer_of(const Json& json) {
 }
 
 bool has_all_parts(const CoordinateCheck& check) {
-  const auto steps = static_cast<size_t>(check.steps) + 1;
+  const size_t steps = check.steps + 1;
   for (const CoordinateLayer& layer : check.layers) {
     if (layer.exponents.size() != steps || layer.sizes.size() != steps) return false;
     for (const auto& step : layer.sizes)

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
+
+#include "skein/core/numbers.h"
 
 #include "scaling/fit/intervals.h"
 
@@ -94,10 +97,9 @@ CriticalBatchFit fit_critical_batch(const ScalingTable& table) {
   for (const auto& [n, batches] : models) {
     const Range range = losses_of(batches);
     for (int i = 0; range.high > range.low && i < kLosses; ++i) {
-      const double loss =
-          range.low * std::pow(range.high / range.low, i / static_cast<double>(kLosses));
+      const double loss = range.low * std::pow(range.high / range.low, ratio(i, kLosses));
       const CriticalBatchPoint point = point_at(batches, n, loss);
-      if (point.batches < static_cast<int64_t>(kFewestBatches) || !(point.batch > 0) ||
+      if (std::cmp_less(point.batches, kFewestBatches) || !(point.batch > 0) ||
           !(point.least_tokens > 0))
         continue;
       fit.points.push_back(point);

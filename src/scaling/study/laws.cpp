@@ -24,7 +24,7 @@ std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoi
     if (!is_new) at->second = std::min(at->second, point.loss);
   }
   std::vector<XY> pairs;
-  for (const auto& [x, y] : least) pairs.push_back({x, y, 1, static_cast<int64_t>(pairs.size())});
+  for (const auto& [x, y] : least) pairs.push_back({x, y, 1, std::ssize(pairs)});
   return pairs;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "skein/core/numbers.h"
 #include "skein/scaling/laws/shape.h"
 #include "skein/scaling/sweep/design.h"
 
@@ -62,8 +63,7 @@ int64_t head_width(const ScalingTable& table, const Runs& runs) {
 std::vector<double> values_of(const Runs& runs, double ScalingRun::*field, int64_t base_width) {
   std::vector<double> values;
   for (const ScalingRun* run : runs) {
-    const double scale =
-        base_width > 0 ? static_cast<double>(run->d_model) / static_cast<double>(base_width) : 1;
+    const double scale = base_width > 0 ? ratio(run->d_model, base_width) : 1;
     if (!(run->*field * scale > 0)) return {};
     values.push_back(run->*field * scale);
   }

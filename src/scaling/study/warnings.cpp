@@ -61,8 +61,7 @@ void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
                          double factor, double power) {
     std::vector<double> sizes;
     for (const ScalingPoint& point : main.points) sizes.push_back(point.*field);
-    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2),
-                     sizes.end());
+    std::nth_element(sizes.begin(), sizes.begin() + (sizes.size() / 2), sizes.end());
     const double middle = sizes[sizes.size() / 2],
                  share = factor * std::pow(middle, -power) / law.e;
     if (share < kFelt)
@@ -173,7 +172,7 @@ void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnin
       fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are "
                   "those that were sampled, a staircase",
                   of));
-  if (const auto left = fit.budgets - static_cast<int64_t>(fit.envelope.size()); left > 0)
+  if (const auto left = fit.budgets - std::ssize(fit.envelope); left > 0)
     warnings.push_back(
         fmt::format("approach 1 leaves out {} of {} budgets: the lowest loss there is of a run "
                     "alone, or of the smallest or the largest size tried, which bounds nothing",
@@ -215,7 +214,7 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
   std::vector<std::string> named;
   for (const Outlier& one : study.outliers) {
     if (named.size() == kMostNamed) break;
-    const ScalingRun& run = study.table.runs[static_cast<size_t>(one.run)];
+    const ScalingRun& run = study.table.runs[one.run];
     named.push_back(fmt::format("{} (line {}) found {:.4g}, predicted {:.4g}", run.name, run.line,
                                 one.found, one.predicted));
   }

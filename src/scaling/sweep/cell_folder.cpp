@@ -169,9 +169,7 @@ int64_t CellFolder::checkpoint_step() const {
 int64_t CellFolder::deaths() const {
   if (!has("begun.json")) return 0;
   const Json begun = Json::parse(read_text(at("begun.json")), nullptr, false);
-  if (!begun.is_object() ||
-      number_in(begun, "checkpoint") != static_cast<double>(checkpoint_step()))
-    return 1;
+  if (!begun.is_object() || number_in(begun, "checkpoint") != checkpoint_step()) return 1;
   const double before = number_in(begun, "deaths");
   return before > 0 ? static_cast<int64_t>(std::min(before, 1e6)) + 1 : 1;
 }
@@ -195,14 +193,14 @@ CellOutcome CellFolder::measured(int64_t batch_tokens) const {
       made.seconds += number_in(line, "seconds");
     }
     if (line.contains("validation_loss"))
-      add_evaluation(number_in(line, "step") * static_cast<double>(batch_tokens),
-                     number_in(line, "validation_loss"), last, made);
+      add_evaluation(number_in(line, "step") * batch_tokens, number_in(line, "validation_loss"),
+                     last, made);
   });
   const size_t count = (losses.size() + 19) / 20;
   if (count == 0) return made;
   double sum = 0;
   for (size_t i = losses.size() - count; i < losses.size(); ++i) sum += losses[i];
-  made.train_loss = sum / static_cast<double>(count);
+  made.train_loss = sum / count;
   return made;
 }
 

@@ -84,14 +84,12 @@ double rate_of(const SweepConfig& c, const CellSpec& spec, const ModelCounts& co
   if (by_formula(c.lr_rule))
     return rounded(c.lr_factor * hyperparameters(c.lr_rule, counts, spec.tokens).lr);
   const double given = spec.lr > 0 ? spec.lr : c.run.lr.lr;
-  return c.lr_rule == "width" ? rounded(given * static_cast<double>(c.base_width) /
-                                        static_cast<double>(spec.model.d_model))
-                              : given;
+  return c.lr_rule == "width" ? rounded(given * c.base_width / spec.model.d_model) : given;
 }
 
 // Multiples of 4 sequences by a formula, so that up to 4 data-parallel ranks can share them.
 int64_t sequences_of(const SweepConfig& c, const CellSpec& spec, const ModelCounts& counts) {
-  const auto context = static_cast<double>(spec.model.context);
+  const double context = spec.model.context;
   if (c.batch_rule != "fixed") {
     const double wanted = hyperparameters(c.batch_rule, counts, spec.tokens).batch_tokens;
     return std::max<int64_t>(4, std::llround(wanted / context / 4) * 4);
@@ -115,8 +113,7 @@ void set_schedule(const SweepConfig& c, PretrainConfig& run, double lr, const Mo
   run.lr.min_lr = rounded(lr * (c.run.lr.min_lr / c.run.lr.lr));
   run.lr.start_lr = rounded(lr * (c.run.lr.start_lr / c.run.lr.lr));
   run.lr.lr = lr;
-  const auto steps = static_cast<double>(run.train.steps),
-             batch = static_cast<double>(run.train.global_batch * run.model.context);
+  const double steps = run.train.steps, batch = run.train.global_batch * run.model.context;
   const double warmup = std::min(counts.all / batch, c.warmup * steps);
   run.lr.warmup = c.warmup > 0 ? std::max<int64_t>(1, std::llround(warmup)) : 0;
   if (run.lr.decay == LrConfig::Decay::wsd)
@@ -135,7 +132,7 @@ SweepCell cell_of(const SweepConfig& c, const CellSpec& spec) {
   cell.run = c.run;
   cell.run.run.dir.clear();
   cell.run.model = spec.model;
-  cell.run.train.seed = static_cast<uint64_t>(spec.seed);
+  cell.run.train.seed = spec.seed;
   cell.counts = counts_of(spec.model);
   require(spec.lr == 0 || !by_formula(c.lr_rule),
           "sweep.lr_rule={} gives the learning rates; leave out the column lr", c.lr_rule);
@@ -143,7 +140,7 @@ SweepCell cell_of(const SweepConfig& c, const CellSpec& spec) {
           "sweep.batch_rule={} gives the batches; leave out the column batch", c.batch_rule);
   const double lr = rate_of(c, spec, cell.counts);
   set_batch(cell.run, sequences_of(c, spec, cell.counts));
-  const auto batch = static_cast<double>(cell.batch_tokens());
+  const double batch = cell.batch_tokens();
   const double steps = std::max(1.0, std::round(spec.tokens / batch));
   require(steps <= kMostSteps, "{:.3g} tokens are {:.3g} steps of {} tokens, which no run makes",
           spec.tokens, steps, batch);

@@ -51,8 +51,7 @@ class ListedCells {
   // "" where the row has none.
   std::string text(const std::string& column) const {
     const auto found = std::find(columns_.begin(), columns_.end(), column);
-    return found == columns_.end() ? ""
-                                   : row_.fields[static_cast<size_t>(found - columns_.begin())];
+    return found == columns_.end() ? "" : row_.fields[found - columns_.begin()];
   }
   double number(const std::string& column) const {
     const std::string value = text(column);
@@ -61,7 +60,7 @@ class ListedCells {
 
   int64_t seed() const {
     const std::string value = text("seed");
-    if (value.empty()) return static_cast<int64_t>(config_.run.train.seed);
+    if (value.empty()) return config_.run.train.seed;
     int64_t made = -1;
     const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), made);
     require(error == std::errc() && rest == value.data() + value.size() && made >= 0,
@@ -81,8 +80,7 @@ class ListedCells {
     if (!text("size").empty())
       made.model = shape_for(number("size"), config_.run.model, config_.shape);
     if (!text("shape").empty()) made.model = model_of_shape(text("shape"), config_, place("shape"));
-    made.tokens = text("tokens").empty() ? number("tokens_per_parameter") *
-                                               static_cast<double>(made.model.parameters())
+    made.tokens = text("tokens").empty() ? number("tokens_per_parameter") * made.model.parameters()
                                          : number("tokens");
     made.lr = number("lr");
     made.batch = number("batch");

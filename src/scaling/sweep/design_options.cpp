@@ -109,7 +109,7 @@ double number_of(const std::string& text, const std::string& origin) {
   const std::string known = "kMGT";
   const size_t power = suffix.empty() ? 0 : known.find(suffix) + 1;
   const bool good = error == std::errc() && suffix.size() <= 1 && (suffix.empty() || power != 0);
-  if (good) value *= std::pow(1000.0, static_cast<double>(power));
+  if (good) value *= std::pow(1000.0, power);
   require(good && std::isfinite(value) && value > 0,
           "{}: \"{}\" is no number above 0; write it as 250000, 2.5e5 or 250k", origin, text);
   return value;

@@ -43,7 +43,7 @@ bool is_repeated(const SweepConfig& c, const CellSpec& spec) {
 
 std::vector<int64_t> seeds_of(const SweepConfig& c, const CellSpec& spec) {
   std::vector<int64_t> seeds =
-      c.seeds.empty() ? std::vector<int64_t>{static_cast<int64_t>(c.run.train.seed)} : c.seeds;
+      c.seeds.empty() ? std::vector<int64_t>(1, c.run.train.seed) : c.seeds;
   if (is_repeated(c, spec))
     for (int64_t seed : c.repeat_seeds)
       if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) seeds.push_back(seed);
@@ -112,7 +112,7 @@ std::vector<CellSpec> grid_specs(const SweepConfig& c) {
     for (double tokens : numbers_of(c.tokens, "sweep.tokens"))
       add_settings(c, {model, tokens}, made);
     for (double ratio : numbers_of(c.tokens_per_parameter, "sweep.tokens_per_parameter"))
-      add_settings(c, {model, ratio * static_cast<double>(model.parameters())}, made);
+      add_settings(c, {model, ratio * model.parameters()}, made);
   }
   return made;
 }
@@ -120,10 +120,9 @@ std::vector<CellSpec> grid_specs(const SweepConfig& c) {
 // sizes_per_budget of them, a factor of spread apart, around the budget's centre.
 std::vector<ModelConfig> models_around(double centre, const SweepConfig& c) {
   std::vector<ModelConfig> made;
-  const double middle = static_cast<double>(c.sizes_per_budget - 1) / 2;
+  const double middle = (c.sizes_per_budget - 1) / 2.0;
   for (int64_t i = 0; i < c.sizes_per_budget; ++i)
-    made.push_back(shape_for(centre * std::pow(c.spread, static_cast<double>(i) - middle),
-                             c.run.model, c.shape));
+    made.push_back(shape_for(centre * std::pow(c.spread, i - middle), c.run.model, c.shape));
   return made;
 }
 

@@ -12,12 +12,11 @@ constexpr int64_t kPart = int64_t{1} << 16;
 void count_tokens(const TokenStore& store, std::vector<int64_t>& counts) {
   std::vector<int32_t> part;
   for (int64_t begin = 0; begin < store.info().tokens; begin += kPart) {
-    part.resize(static_cast<size_t>(std::min(kPart, store.info().tokens - begin)));
+    part.resize(std::min(kPart, store.info().tokens - begin));
     store.read(begin, part);
     for (int32_t token : part) {
-      if (counts.size() <= static_cast<size_t>(token))
-        counts.resize(static_cast<size_t>(token) + 1);
-      ++counts[static_cast<size_t>(token)];
+      if (std::ssize(counts) <= token) counts.resize(size_t{1} + token);
+      ++counts[token];
     }
   }
 }
@@ -28,16 +27,15 @@ double unigram_loss(const DataConfig& data) {
   std::vector<int64_t> counts;
   for (const auto& store : open_blend(data.validation, data).stores) count_tokens(*store, counts);
   double total = 0, nats = 0;
-  for (int64_t count : counts) total += static_cast<double>(count);
+  for (int64_t count : counts) total += count;
   for (int64_t count : counts)
-    if (count > 0)
-      nats -= static_cast<double>(count) / total * std::log(static_cast<double>(count) / total);
+    if (count > 0) nats -= count / total * std::log(count / total);
   return nats;
 }
 
 std::string divergence(const CellOutcome& outcome, int64_t vocab_size, const DataConfig& data) {
   if (!std::isfinite(outcome.loss)) return "its loss is not finite";
-  const double uniform = std::log(static_cast<double>(vocab_size));
+  const double uniform = std::log(vocab_size);
   if (outcome.loss > uniform)
     return fmt::format("it ends at {:.4f} nats, above the {:.4f} of all {} tokens alike",
                        outcome.loss, uniform, vocab_size);

@@ -33,9 +33,7 @@ std::string told(const std::vector<std::string>& failures) {
   const auto first = std::find_if(failures.begin(), failures.end(),
                                   [](const std::string& failure) { return !failure.empty(); });
   if (first == failures.end()) return "";
-  if (std::count(failures.begin(), failures.end(), *first) ==
-      static_cast<std::ptrdiff_t>(failures.size()))
-    return *first;
+  if (std::count(failures.begin(), failures.end(), *first) == std::ssize(failures)) return *first;
   return fmt::format("rank {} of {}: {}", first - failures.begin(), failures.size(), *first);
 }
 

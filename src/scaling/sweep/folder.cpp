@@ -66,7 +66,7 @@ void SweepFolder::tell_others() const {
 std::vector<ScalingRun> SweepFolder::rows() const {
   std::vector<ScalingRun> made;
   for (size_t i = 0; i < cells_.size(); ++i)
-    made.push_back(row_of(cells_[i], folders_[i].outcome(), static_cast<int64_t>(i) + 2));
+    made.push_back(row_of(cells_[i], folders_[i].outcome(), i + 2));
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/scaling/sweep/sweep.h"
 #include "skein/train/progress.h"
@@ -41,8 +42,7 @@ double measured_rate(const SweepCell& cell, Group& trainer) {
     seconds = seconds_of(cell.run, kBefore + steps, trainer) - before;
     if (seconds >= kLeastSeconds || steps >= kMostSteps) break;
   }
-  return cell.counts.flops_per_token * static_cast<double>(steps * cell.batch_tokens()) /
-         std::max(seconds, 1e-6);
+  return cell.counts.flops_per_token * steps * cell.batch_tokens() / std::max(seconds, 1e-6);
 }
 
 // Between the rates of the cheapest and the dearest token, by ln FLOPs a token.
@@ -115,14 +115,12 @@ std::string forecast_text(const SweepConfig& config, Group& world) {
   require(config.flops_per_second >= 0 && std::isfinite(config.flops_per_second),
           "sweep.flops_per_second={} must be at least 0", config.flops_per_second);
   const std::vector<SweepCell> cells = checked_cells(config, world);
-  const auto trainer =
-      world.split(world.rank() / static_cast<int>(config.ranks_per_run), world.rank());
+  const auto trainer = world.split(world.rank() / narrow<int>(config.ranks_per_run), world.rank());
   log::set_level(log::Level::error);
   const Rates rates(cells, config, *trainer);
   log::set_level(log::Level::info);
   const double tokens = held_out_tokens(config.run),
-               trainers =
-                   static_cast<double>(world.size()) / static_cast<double>(config.ranks_per_run);
+               trainers = ratio(world.size(), config.ranks_per_run);
   size_t width = 4;
   for (const SweepCell& cell : cells) width = std::max(width, cell.name.size());
   std::string text = head_of(width);

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/data/samples/loader.h"
 #include "skein/models/architecture.h"
@@ -33,7 +34,7 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
   const PretrainConfig& run = cells.front().run;
   double held = 0;
   for (const auto& store : open_blend(run.data.train, run.data).stores)
-    held += static_cast<double>(store->info().tokens);
+    held += store->info().tokens;
   for (SweepCell& cell : cells) cell.unique_tokens = std::min(cell.tokens, held);
 }
 
@@ -44,7 +45,7 @@ void count_unique_tokens(std::vector<SweepCell>& cells) {
   for (SweepCell& cell : cells)
     cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps *
                                                                  cell.run.train.global_batch) *
-                                           static_cast<double>(run.model.context);
+                                           run.model.context;
 }
 
 double passes(const SweepCell& cell) { return cell.tokens / cell.unique_tokens; }
@@ -89,7 +90,7 @@ std::vector<SweepCell> checked_cells(const SweepConfig& config, Group& world) {
           "sweep.ranks_per_run={} does not divide the {} ranks of this job", ranks, world.size());
   SweepDesign design = make_design(config);
   for (const std::string& warning : design.warnings) log::warn("{}", warning);
-  for (const SweepCell& cell : design.cells) check_cell(cell, static_cast<int>(ranks));
+  for (const SweepCell& cell : design.cells) check_cell(cell, narrow<int>(ranks));
   count_unique_tokens(design.cells);
   warn_of_repeated_data(design.cells);
   return std::move(design.cells);
@@ -100,14 +101,14 @@ ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
   run.name = cell.name;
   run.folder = "cells/" + cell.name;
   run.line = line;
-  run.seed = static_cast<int64_t>(cell.run.train.seed);
+  run.seed = cell.run.train.seed;
   set_model(cell, run);
   run.tokens = cell.tokens;
   run.unique_tokens = cell.unique_tokens;
   run.flops_exact = cell.flops;
   run.lr = cell.run.lr.lr;
-  run.global_batch = static_cast<double>(cell.batch_tokens());
-  run.steps = static_cast<double>(cell.run.train.steps);
+  run.global_batch = cell.batch_tokens();
+  run.steps = cell.run.train.steps;
   run.status = std::move(outcome.status);
   run.reason = std::move(outcome.reason);
   run.loss = outcome.loss;
@@ -125,7 +126,7 @@ double held_out_tokens(const PretrainConfig& run) {
     const int64_t held = std::max<int64_t>(0, store->info().tokens - 2) / stride + 1;
     windows += most > 0 ? std::min(held, most) : held;
   }
-  return static_cast<double>(windows * context);
+  return windows * context;
 }
 
 int64_t evaluations_of(const SweepCell& cell) {
@@ -139,8 +140,7 @@ int64_t evaluations_of(const SweepCell& cell) {
 }
 
 double evaluation_work(const SweepCell& cell, double held_out_tokens) {
-  return static_cast<double>(evaluations_of(cell)) * held_out_tokens * cell.counts.flops_per_token /
-         3;
+  return evaluations_of(cell) * held_out_tokens * cell.counts.flops_per_token / 3;
 }
 
 }  // namespace skein

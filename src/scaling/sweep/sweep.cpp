@@ -8,6 +8,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/train/run_data.h"
 #include "skein/train/stop.h"
 #include "skein/train/tasks/language_task.h"
@@ -73,7 +74,7 @@ class Sweep {
     log::info("{} cells, {} of them finished, {} trainers of {} ranks; all of it in {}",
               cells_.size(), progress_->finished_before(), world_.size() / config_.ranks_per_run,
               config_.ranks_per_run, folder_.path());
-    trainer_ = world_.split(world_.rank() / static_cast<int>(config.ranks_per_run), world_.rank());
+    trainer_ = world_.split(world_.rank() / narrow<int>(config.ranks_per_run), world_.rank());
     meeting_ = std::make_unique<FailureMeeting>(*trainer_);
   }
 
@@ -110,7 +111,7 @@ class Sweep {
       stopped_ = stop_->agreed(*trainer_);
       const int64_t cell = stopped_ ? -1 : queue.next(*trainer_);
       if (cell < 0) break;
-      train_cell(static_cast<size_t>(cell));
+      train_cell(cell);
       queue.release();
     }
   }

@@ -28,7 +28,7 @@ int64_t TrainerQueue::take() {
     if (folders_[cell].finished()) continue;
     claim_ = folders_[cell].claim();
     // Another may have brought it to its end between the two.
-    if (claim_ && !folders_[cell].finished()) return static_cast<int64_t>(cell);
+    if (claim_ && !folders_[cell].finished()) return cell;
     release();
   }
   return -1;

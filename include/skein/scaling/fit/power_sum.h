@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/scaling/fit/fit.h"
 
 namespace skein {
@@ -34,7 +35,7 @@ struct PowerSum {
   std::vector<double> ln_loss;      // of each point
   std::vector<double> weight;       // how often each point counts
 
-  int unknowns() const { return static_cast<int>(terms.size() + slopes.size()); }
+  int unknowns() const { return narrow<int>(terms.size() + slopes.size()); }
   size_t size() const { return ln_loss.size(); }
   // ln L of a point. `gradient` over the unknowns and `shares` of the terms, where they are asked
   // for.
