@@ -8,7 +8,7 @@ std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
                                              std::span<const Message> prompt,
                                              std::span<const std::string> answers, int64_t length) {
   std::vector<AnswerSequence> all;
-  const auto asked = static_cast<int64_t>(form.prompt(prompt).size());
+  const auto asked = std::ssize(form.prompt(prompt));
   std::vector<Message> turns(prompt.begin(), prompt.end());
   turns.push_back({"assistant", ""});
   int64_t longest = 0;
@@ -16,7 +16,7 @@ std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
     turns.back().content = answer;
     TemplatedChat chat = form.conversation(turns);
     while (!chat.tokens.empty() && !chat.answer[chat.tokens.size() - 1]) chat.tokens.pop_back();
-    longest = std::max(longest, static_cast<int64_t>(chat.tokens.size()));
+    longest = std::max(longest, std::ssize(chat.tokens));
     all.push_back({std::move(chat.tokens), asked});
   }
   const int64_t over = std::max<int64_t>(0, longest - length);

@@ -34,7 +34,7 @@ void settle(AnswersConfig& c, bool jsonl, const SamplingConfig& sampling) {
   if (c.kept != Kept::ranked) return;
   require(jsonl,
           "generate.keep=ranked makes records of preferences; give generate.format=jsonl, too");
-  const auto most = static_cast<int64_t>(kMostAnswers);
+  const int64_t most = kMostAnswers;
   require(c.each > 1 && c.each <= most,
           "generate.keep=ranked compares from 2 to {} answers to a prompt, not generate.answers={}",
           most, c.each);

@@ -33,7 +33,7 @@ std::vector<uint64_t> answer_draws(size_t prompts, size_t each) {
 
 size_t best_of(std::span<const double> scores) {
   SKEIN_CHECK(!scores.empty());
-  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
 
 RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<const double> scores) {
@@ -47,7 +47,7 @@ RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<con
   for (size_t i : all) {
     if (!known.insert(without_ends(answers[i])).second) continue;
     const bool equal = !made.order.empty() && scores[i] == scores[made.order.back()];
-    made.ranks.push_back(equal ? made.ranks.back() : static_cast<int64_t>(made.order.size()) + 1);
+    made.ranks.push_back(equal ? made.ranks.back() : std::ssize(made.order) + 1);
     made.order.push_back(i);
   }
   return made;

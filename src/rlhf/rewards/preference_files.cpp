@@ -43,7 +43,7 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
 }
 
 std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files) {
-  return fmt::format("{}:{}", files.files[static_cast<size_t>(record.file)], record.line);
+  return fmt::format("{}:{}", files.files[record.file], record.line);
 }
 
 PreferencesConfig left_of(PreferencesConfig files, const Preferences& read) {

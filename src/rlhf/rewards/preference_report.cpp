@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
@@ -53,40 +54,39 @@ void for_pairs(const PreferenceSample& sample, const Use& use) {
 class Tally {
  public:
   Tally(const std::vector<PreferenceSample>& samples, const Tensor& scores) : scores_(scores) {
-    for (size_t i = 0; i < samples.size(); ++i) add(samples[i], static_cast<int64_t>(i));
+    for (size_t i = 0; i < samples.size(); ++i) add(samples[i], i);
   }
 
   void into(PreferenceReport& report) const {
     report.choices = choices_;
-    report.choice_accuracy =
-        choices_ ? static_cast<double>(right_choices_) / static_cast<double>(choices_) : 0;
-    report.scored = static_cast<int64_t>(truth_.size());
+    report.choice_accuracy = choices_ ? ratio(right_choices_, choices_) : 0;
+    report.scored = std::ssize(truth_);
     if (!truth_.empty()) {
       report.squared_error = mean_squared_error(truth_, found_);
       report.pearson = pearson(truth_, found_);
       report.spearman = spearman(truth_, found_);
     }
-    report.pairs = static_cast<int64_t>(pairs_.size());
+    report.pairs = std::ssize(pairs_);
     if (!pairs_.empty()) tell_pairs(report);
   }
 
  private:
   double score(int64_t sample, size_t answer) const {
-    return scores_.data<float>()[sample * scores_.dim(1) + static_cast<int64_t>(answer)];
+    return scores_.data<float>()[sample * scores_.dim(1) + answer];
   }
 
   void add(const PreferenceSample& sample, int64_t number) {
     for_pairs(sample, [&](size_t better, size_t worse) {
       const auto &one = sample.sequences[better].tokens, &other = sample.sequences[worse].tokens;
-      const double gap = score(number, better) - score(number, worse);
-      pairs_.push_back({std::isfinite(gap) ? gap : 0,
-                        static_cast<double>(one.size()) - static_cast<double>(other.size())});
+      const double gap = score(number, better) - score(number, worse),
+                   longer = std::ssize(one) - std::ssize(other);
+      pairs_.push_back({std::isfinite(gap) ? gap : 0, longer});
       vote(votes_, one, other);
     });
     if (sample.kind == PreferenceKind::best) {
       ++choices_;
-      const auto best = static_cast<size_t>(
-          std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin());
+      const size_t best =
+          std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin();
       bool right = true;
       for (size_t k = 0; k < sample.values.size(); ++k)
         right = right && (k == best || score(number, best) > score(number, k));
@@ -107,19 +107,17 @@ class Tally {
     }
     for (const auto& [answers, counts] : votes_) {
       const int64_t all = counts.first + counts.second;
-      report.label_entropy += static_cast<double>(all) *
-                              entropy(static_cast<double>(counts.first) / static_cast<double>(all));
+      report.label_entropy += all * entropy(ratio(counts.first, all));
       report.repeated += all > 1 ? all : 0;
     }
     report.slope = slope();
     report.by_confidence = by_confidence();
     report.by_length = by_length();
     for (const PairBin& bin : report.by_confidence)
-      report.calibration_error +=
-          static_cast<double>(bin.pairs) * std::abs(bin.accuracy - bin.said);
+      report.calibration_error += bin.pairs * std::abs(bin.accuracy - bin.said);
     for (double* mean : {&report.pair_loss, &report.accuracy, &report.margin, &report.longer,
                          &report.label_entropy, &report.calibration_error})
-      *mean /= static_cast<double>(pairs_.size());
+      *mean /= pairs_.size();
   }
 
   // Newton's steps on a convex function, from 0, within what doubles the last best guess.
@@ -154,18 +152,17 @@ class Tally {
   }
   static std::vector<PairBin> means(std::vector<PairBin> bins) {
     for (PairBin& bin : bins) {
-      bin.accuracy /= static_cast<double>(std::max<int64_t>(1, bin.pairs));
-      bin.said /= static_cast<double>(std::max<int64_t>(1, bin.pairs));
+      bin.accuracy /= std::max<int64_t>(1, bin.pairs);
+      bin.said /= std::max<int64_t>(1, bin.pairs);
     }
     return bins;
   }
 
   std::vector<PairBin> by_confidence() const {
     std::vector<PairBin> bins(kConfidenceBins);
-    const double width = 0.5 / static_cast<double>(kConfidenceBins);
+    const double width = 0.5 / kConfidenceBins;
     for (size_t b = 0; b < bins.size(); ++b)
-      bins[b].low = 0.5 + width * static_cast<double>(b),
-      bins[b].high = 0.5 + width * static_cast<double>(b + 1);
+      bins[b].low = 0.5 + width * b, bins[b].high = 0.5 + width * (b + 1);
     for (const Pair& pair : pairs_)
       add_to(bins[std::min(kConfidenceBins - 1,
                            static_cast<size_t>((pair.confidence() - 0.5) / width))],
@@ -181,7 +178,7 @@ class Tally {
     const size_t each = (sorted.size() + kLengthBins - 1) / kLengthBins;
     for (const Pair& pair : sorted) {
       // Equal lengths stay together.
-      const bool full = !bins.empty() && static_cast<size_t>(bins.back().pairs) >= each &&
+      const bool full = !bins.empty() && std::cmp_greater_equal(bins.back().pairs, each) &&
                         pair.longer > bins.back().high;
       if (bins.empty() || full) bins.push_back({pair.longer, pair.longer});
       bins.back().high = pair.longer;
@@ -234,9 +231,9 @@ std::string PreferenceReport::text() const {
 }
 
 NamedValues PreferenceReport::values() const {
-  NamedValues all{{"loss", loss}, {"prompts", static_cast<double>(prompts)}};
+  NamedValues all{{"loss", loss}, {"prompts", prompts}};
   if (pairs > 0) {
-    all.insert(all.end(), {{"pairs", static_cast<double>(pairs)},
+    all.insert(all.end(), {{"pairs", pairs},
                            {"accuracy", accuracy},
                            {"pair_loss", pair_loss},
                            {"label_entropy", label_entropy},
@@ -269,7 +266,7 @@ std::string PreferenceReport::to_json() const {
 PreferenceReport report_of(const std::vector<PreferenceSample>& samples, const Tensor& scores,
                            double loss) {
   PreferenceReport report;
-  report.prompts = static_cast<int64_t>(samples.size());
+  report.prompts = std::ssize(samples);
   report.loss = loss;
   Tally(samples, scores).into(report);
   return report;

@@ -76,7 +76,7 @@ class ProcessReward : public RewardSource {
 
   std::vector<double> exchanged(std::span<const Answer> answers) {
     RewardQuestions questions(name_, answers, next_id_);
-    next_id_ += static_cast<int64_t>(answers.size());
+    next_id_ += std::ssize(answers);
     const Outcome outcome = child_->exchange(
         questions.lines(), seconds_, [&](std::string_view line) { return questions.take(line); },
         [&] {

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
@@ -91,7 +92,7 @@ std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
     return all;
   }
   for (AnswerSequence& one : answer_sequences(*template_, prompt, answers, length_)) {
-    const auto last = static_cast<int32_t>(one.size() - 1);
+    const int32_t last = narrow<int32_t>(one.size() - 1);
     all.push_back({std::move(one.tokens), {}, {last}, one.cut});
   }
   return all;
@@ -102,11 +103,11 @@ FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
     tokens.push_back(template_->end());
   SKEIN_CHECK(!tokens.empty());
   FormedSample sample{std::move(tokens), {}, {0}};
-  const int64_t over = std::max<int64_t>(0, static_cast<int64_t>(sample.tokens.size()) - length_);
+  const int64_t over = std::max<int64_t>(0, std::ssize(sample.tokens) - length_);
   drop_beginning(sample.tokens, over);
   sample.cut = over > 0;
   if (types_) sample.types.assign(sample.tokens.size(), 0);
-  if (template_) sample.places = {static_cast<int32_t>(sample.tokens.size()) - 1};
+  if (template_) sample.places = {narrow<int32_t>(sample.tokens.size()) - 1};
   return sample;
 }
 

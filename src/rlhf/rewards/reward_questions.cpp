@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
 
 #include "reward_sources.h"
@@ -65,13 +66,13 @@ RewardReply parse_reward_reply(std::string_view line, const std::string& who,
   const auto id = reply.find("id"), score = reply.find("score");
   if (id == reply.end() || !id->is_number_integer())
     fail("the reward {} wrote no whole number as \"id\": {}", who, shown(line));
-  const auto last = first_id + static_cast<int64_t>(answers.size()) - 1;
+  const auto last = first_id + std::ssize(answers) - 1;
   const bool asked =
       is_whole<int64_t>(*id) && id->get<int64_t>() >= first_id && id->get<int64_t>() <= last;
   if (!asked)
     fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who, id->dump(),
          first_id, last, shown(line));
-  const auto place = static_cast<size_t>(id->get<int64_t>() - first_id);
+  const size_t place = id->get<int64_t>() - first_id;
   if (score == reply.end() || !score->is_number() || !std::isfinite(score->get<double>()))
     fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who,
          answers[place].prompt.number, shown(line));
@@ -80,8 +81,7 @@ RewardReply parse_reward_reply(std::string_view line, const std::string& who,
 
 std::string RewardQuestions::lines() const {
   std::string text;
-  for (size_t i = 0; i < answers_.size(); ++i)
-    text += request_line(first_id_ + static_cast<int64_t>(i), answers_[i]);
+  for (size_t i = 0; i < answers_.size(); ++i) text += request_line(first_id_ + i, answers_[i]);
   return text;
 }
 

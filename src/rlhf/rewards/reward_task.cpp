@@ -6,6 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/data/files/line_reader.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/local_model.h"
@@ -49,7 +50,7 @@ PreferencesConfig files_of(const RewardTaskConfig& c, const std::vector<std::str
 }
 
 void tell(const PreferenceData& data, const char* what) {
-  const size_t all = data.samples.size() + static_cast<size_t>(data.left_out);
+  const size_t all = data.samples.size() + data.left_out;
   if (data.cut > 0)
     log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
   if (data.left_out > 0)
@@ -169,12 +170,12 @@ std::vector<PreferenceSample> RewardTask::reference_samples(
     read = std::move(data.samples);
   }
   const std::vector<PreferenceSample>& from = c.reference.empty() ? learnt : read;
-  const size_t count = std::min(from.size(), static_cast<size_t>(c.reference_samples));
+  const size_t count = std::min<size_t>(from.size(), c.reference_samples);
   std::vector<PreferenceSample> made;
   for (size_t i = 0; i < count; ++i) {
     const PreferenceSample& sample = from[i * from.size() / count];
-    const auto best = static_cast<size_t>(
-        std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin());
+    const size_t best =
+        std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin();
     made.push_back({PreferenceKind::none, {sample.sequences[best]}, {0}, {0}});
   }
   return made;
@@ -199,7 +200,7 @@ Scores RewardTask::validate(const Judged& model) const {
 TaskNotes RewardTask::measured_notes(const Judged& model) const {
   if (!reference_) return notes();
   const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
-  const auto count = static_cast<double>(scores.size());
+  const double count = scores.size();
   RewardHead head = head_;
   double squares = 0;
   for (float score : scores.span<float>()) head.mean += score / count;

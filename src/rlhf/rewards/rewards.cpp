@@ -64,7 +64,7 @@ void RewardSource::set_meeting(Meeting*) {}
 void RewardSource::check_prompt(const Prompt&) const {}
 
 int64_t answer_length(const Answer& answer) {
-  return static_cast<int64_t>(answer.tokens.size()) - (answer.ended && !answer.tokens.empty());
+  return std::ssize(answer.tokens) - (answer.ended && !answer.tokens.empty());
 }
 
 RewardMixture::RewardMixture(std::vector<Part> parts)

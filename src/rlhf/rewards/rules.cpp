@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/pattern.h"
 #include "skein/text/split/words.h"
 
@@ -53,17 +55,14 @@ class LengthReward : public Rule {
 
  protected:
   double score(const Answer& answer) override {
-    const auto n =
-        static_cast<double>(characters_ ? characters(answer.text) : answer_length(answer));
+    const double n = characters_ ? characters(answer.text) : answer_length(answer);
     return rising_ ? std::min(n, bound_) / bound_ : -std::abs(n - bound_) / bound_;
   }
 
  private:
   static int64_t characters(const std::string& text) {
     const std::string valid = with_valid_utf8(text);
-    return std::count_if(valid.begin(), valid.end(), [](char byte) {
-      return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-    });
+    return std::count_if(valid.begin(), valid.end(), std::not_fn(continues_character));
   }
 
   bool rising_ = false, characters_ = false;

@@ -98,7 +98,7 @@ class WordsReward : public Rule {
     double sum = 0;
     for (const std::string& word : folded_words(answer.text))
       if (const auto found = weights_.find(word); found != weights_.end()) sum += found->second;
-    if (per_token_) sum /= static_cast<double>(std::max<int64_t>(1, answer_length(answer)));
+    if (per_token_) sum /= std::max<int64_t>(1, answer_length(answer));
     return cap_ > 0 ? std::clamp(sum, -cap_, cap_) : sum;
   }
 

@@ -16,7 +16,7 @@ struct AnswerSequence {
   int64_t begin = 0;  // of the answer: the index of its first token, above 0
   bool cut = false;   // the prompt has lost its beginning
 
-  int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t size() const { return std::ssize(tokens); }
   // Tokens of the answer, its end included.
   int64_t answer_tokens() const { return size() - begin; }
 };
