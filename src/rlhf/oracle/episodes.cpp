@@ -13,9 +13,7 @@ OraclePrompts::OraclePrompts(const OracleLanguage& language, uint64_t seed)
                         .messages = {{"user", language.text_of(prompt.symbols)}}});
 }
 
-Prompt OraclePrompts::at(int64_t index) const {
-  return prompts_[static_cast<size_t>(draws_.prompt(index))];
-}
+Prompt OraclePrompts::at(int64_t index) const { return prompts_[draws_.prompt(index)]; }
 
 std::vector<int64_t> oracle_banned(const OracleLanguage& language) {
   return {language.separator_id(), language.pad_id()};
@@ -36,7 +34,7 @@ std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
   for (const OraclePrompt& prompt : language.prompts)
     for (int64_t y = 0; y < language.responses.size(); ++y) {
       Episode episode;
-      episode.number = static_cast<int64_t>(episodes.size());
+      episode.number = std::ssize(episodes);
       episode.prompt = {.tokens = language.prompt_tokens(prompt),
                         .messages = {{"user", language.text_of(prompt.symbols)}}};
       episode.tokens = language.response_tokens(y);
@@ -48,13 +46,12 @@ std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
 
 ResponseLogs oracle_logs(const OracleLanguage& language,
                          const std::vector<std::vector<double>>& token_logs) {
-  const auto responses = static_cast<size_t>(language.responses.size());
+  const size_t responses = language.responses.size();
   SKEIN_CHECK_EQ(token_logs.size(), language.prompts.size() * responses);
   ResponseLogs logs(language.prompts.size(), std::vector<double>(responses));
   for (size_t i = 0; i < token_logs.size(); ++i) {
     const std::vector<double>& of_tokens = token_logs[i];
-    SKEIN_CHECK_EQ(static_cast<int64_t>(of_tokens.size()),
-                   language.responses.tokens_in(static_cast<int64_t>(i % responses)));
+    SKEIN_CHECK_EQ(std::ssize(of_tokens), language.responses.tokens_in(i % responses));
     logs[i / responses][i % responses] = std::accumulate(of_tokens.begin(), of_tokens.end(), 0.0);
   }
   return logs;

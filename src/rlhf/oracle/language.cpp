@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "skein/core/files/files.h"
+#include "skein/core/numbers.h"
 
 #include "parts.h"
 
@@ -70,7 +71,7 @@ void read_tokens(const OracleLines& lines, OracleLanguage& language) {
   const auto tokenizer = oracle_tokenizer(language);
   for (size_t i = 0; i < language.alphabet.size(); ++i)
     line.require_that(
-        tokenizer->encode(language.alphabet[i]) == std::vector<int32_t>{static_cast<int32_t>(i)},
+        tokenizer->encode(language.alphabet[i]) == std::vector<int32_t>{narrow<int32_t>(i)},
         "'{}' cannot be a token: it holds a blank or does not read as itself",
         language.alphabet[i]);
 }
@@ -81,10 +82,10 @@ std::vector<double> read_pairs(const OracleLine& line, size_t first, const Symbo
   line.require_that(line.words.size() > first && (line.words.size() - first) % 2 == 0,
                     "tokens and probabilities must come in pairs, such as: A 0.5  B 0.25  {} 0.25",
                     language.end);
-  std::vector<double> numbers(static_cast<size_t>(language.symbols()) + 1);
+  std::vector<double> numbers(language.symbols() + 1);
   std::vector<char> given(numbers.size());
   for (size_t i = first; i < line.words.size(); i += 2) {
-    const auto id = static_cast<size_t>(names.id(line, line.words[i], true));
+    const size_t id = names.id(line, line.words[i], true);
     line.require_that(given[id] == 0, "'{}' is given two probabilities", line.words[i]);
     given[id] = 1;
     numbers[id] =
@@ -109,7 +110,7 @@ void read_chain(const OracleLines& lines, OracleLanguage& language) {
     const auto [other, is_new] = rows.emplace(id, line);
     line->require_that(is_new, "what follows {} is said a second time; {} says it first",
                        line->words[1], other->second->place);
-    language.transitions[static_cast<size_t>(id)] = read_distribution(
+    language.transitions[id] = read_distribution(
         *line, fmt::format("the probabilities of what follows {}", line->words[1]),
         read_pairs(*line, 2, names, language));
   }
@@ -127,7 +128,7 @@ void read_response(const OracleLines& lines, OracleLanguage& language) {
   const int64_t length =
       line.whole(line.words[1], "the most tokens of a response", 1, kLongestOracleText);
   const double count = ResponseTree::count(language.symbols(), length);
-  line.require_that(count <= static_cast<double>(kMostOraclePairs),
+  line.require_that(count <= kMostOraclePairs,
                     "{} symbols have {:.6g} responses of up to {} tokens; at most {} can be "
                     "enumerated: fewer tokens or symbols are needed",
                     language.symbols(), count, length, kMostOraclePairs);
@@ -153,14 +154,12 @@ void read_unended(const OracleLines& lines, OracleLanguage& language) {
 
 SymbolNames::SymbolNames(const OracleLanguage& language) : end_(language.end_id()) {
   for (size_t i = 0; i < language.alphabet.size(); ++i)
-    ids_.emplace(language.alphabet[i], static_cast<int32_t>(i));
+    ids_.emplace(language.alphabet[i], narrow<int32_t>(i));
   ids_.emplace(language.end, end_);
   const size_t most = std::min<size_t>(language.alphabet.size(), 10);
-  listed_ =
-      fmt::format("{}{}",
-                  fmt::join(language.alphabet.begin(),
-                            language.alphabet.begin() + static_cast<std::ptrdiff_t>(most), " "),
-                  most < language.alphabet.size() ? " ..." : "");
+  listed_ = fmt::format("{}{}",
+                        fmt::join(language.alphabet.begin(), language.alphabet.begin() + most, " "),
+                        most < language.alphabet.size() ? " ..." : "");
 }
 
 int32_t SymbolNames::id(const OracleLine& line, const std::string& word, bool or_end) const {
@@ -193,11 +192,11 @@ std::vector<double> read_distribution(const OracleLine& line, const std::string&
 int64_t OracleLanguage::longest_prompt() const {
   size_t longest = 0;
   for (const OraclePrompt& prompt : prompts) longest = std::max(longest, prompt.symbols.size());
-  return static_cast<int64_t>(longest);
+  return longest;
 }
 
 const std::vector<double>& OracleLanguage::after(const OraclePrompt& prompt) const {
-  return prompt.symbols.empty() ? initial : transitions[static_cast<size_t>(prompt.symbols.back())];
+  return prompt.symbols.empty() ? initial : transitions[prompt.symbols.back()];
 }
 
 std::vector<int32_t> OracleLanguage::prompt_tokens(const OraclePrompt& prompt) const {
@@ -215,7 +214,7 @@ std::vector<int32_t> OracleLanguage::response_tokens(int64_t response) const {
 int64_t OracleLanguage::response_of(std::span<const int32_t> tokens) const {
   const bool ended = !tokens.empty() && tokens.back() == end_id();
   const std::span<const int32_t> symbols = tokens.first(tokens.size() - (ended ? 1 : 0));
-  const auto size = static_cast<int64_t>(symbols.size());
+  const auto size = std::ssize(symbols);
   const bool whole = ended ? size < responses.length() : size == responses.length();
   const auto is_symbol = [&](int32_t token) { return token >= 0 && token < end_id(); };
   return whole && std::all_of(symbols.begin(), symbols.end(), is_symbol) ? responses.find(symbols)
@@ -226,7 +225,7 @@ std::string OracleLanguage::text_of(std::span<const int32_t> tokens) const {
   std::string text;
   for (const int32_t token : tokens) {
     SKEIN_CHECK(token >= 0 && token < vocab_size());
-    const std::string& name = token < end_id()    ? alphabet[static_cast<size_t>(token)]
+    const std::string& name = token < end_id()    ? alphabet[token]
                               : token == end_id() ? end
                               : token == pad_id() ? pad
                                                   : separator;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
 namespace skein {
@@ -47,7 +48,7 @@ std::vector<std::string> words_of(std::string_view line) {
 std::string shown_word(const std::string& word) {
   if (word.size() <= kShownBytes) return word;
   size_t cut = kShownBytes;
-  while (cut > 0 && (static_cast<unsigned char>(word[cut]) & 0xC0) == 0x80) --cut;
+  while (cut > 0 && continues_character(word[cut])) --cut;
   return word.substr(0, cut) + "...";
 }
 

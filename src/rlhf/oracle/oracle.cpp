@@ -41,13 +41,13 @@ std::vector<double> tilted(std::span<const double> rewards, double beta,
 
 // log of the mass of each subtree.
 std::vector<double> subtree_logs(const ResponseTree& responses, std::span<const double> logs) {
-  SKEIN_CHECK_EQ(static_cast<int64_t>(logs.size()), responses.size());
+  SKEIN_CHECK_EQ(std::ssize(logs), responses.size());
   std::vector<double> sums(logs.begin(), logs.end());
-  std::vector<double> parts(static_cast<size_t>(responses.alphabet()) + 1);
+  std::vector<double> parts(responses.alphabet() + 1);
   for (int64_t prefix = responses.prefixes() - 1; prefix >= 0; --prefix) {
     std::copy_n(sums.begin() + responses.child(prefix, 0), responses.alphabet(), parts.begin());
-    parts.back() = logs[static_cast<size_t>(prefix)];
-    sums[static_cast<size_t>(prefix)] = log_sum(parts);
+    parts.back() = logs[prefix];
+    sums[prefix] = log_sum(parts);
   }
   return sums;
 }
@@ -109,15 +109,14 @@ double log_sum(std::span<const double> logs) {
 
 ResponseLogs chain_logs(const OracleLanguage& language) {
   const ResponseTree& responses = language.responses;
-  const auto width = static_cast<size_t>(language.symbols()) + 1;
+  const int64_t width = language.symbols() + 1;
   ResponseLogs logs;
   for (const OraclePrompt& prompt : language.prompts) {
     std::vector<double> next;
-    next.reserve(static_cast<size_t>(responses.prefixes()) * width);
+    next.reserve(responses.prefixes() * width);
     for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
-      const auto& row =
-          prefix == 0 ? language.after(prompt)
-                      : language.transitions[static_cast<size_t>(responses.last_symbol(prefix))];
+      const auto& row = prefix == 0 ? language.after(prompt)
+                                    : language.transitions[responses.last_symbol(prefix)];
       for (const double p : row) next.push_back(std::log(p));
     }
     logs.push_back(response_logs(responses, next));
@@ -127,15 +126,13 @@ ResponseLogs chain_logs(const OracleLanguage& language) {
 
 std::vector<double> response_logs(const ResponseTree& responses, std::span<const double> next) {
   const int64_t alphabet = responses.alphabet(), width = alphabet + 1;
-  SKEIN_CHECK_EQ(static_cast<int64_t>(next.size()), responses.prefixes() * width);
-  std::vector<double> logs(static_cast<size_t>(responses.size()));
+  SKEIN_CHECK_EQ(std::ssize(next), responses.prefixes() * width);
+  std::vector<double> logs(responses.size());
   for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
-    const double before = logs[static_cast<size_t>(prefix)];
+    const double before = logs[prefix];
     for (int64_t symbol = 0; symbol < alphabet; ++symbol)
-      logs[static_cast<size_t>(responses.child(prefix, symbol))] =
-          before + next[static_cast<size_t>(prefix * width + symbol)];
-    logs[static_cast<size_t>(prefix)] =
-        before + next[static_cast<size_t>(prefix * width + alphabet)];
+      logs[responses.child(prefix, symbol)] = before + next[prefix * width + symbol];
+    logs[prefix] = before + next[prefix * width + alphabet];
   }
   return logs;
 }
@@ -144,10 +141,10 @@ std::vector<double> token_logs(const ResponseTree& responses, std::span<const do
   const std::vector<double> masses = subtree_logs(responses, logs);
   std::vector<double> next;
   for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
-    const double mass = masses[static_cast<size_t>(prefix)];
+    const double mass = masses[prefix];
     for (int64_t symbol = 0; symbol < responses.alphabet(); ++symbol)
-      next.push_back(masses[static_cast<size_t>(responses.child(prefix, symbol))] - mass);
-    next.push_back(logs[static_cast<size_t>(prefix)] - mass);
+      next.push_back(masses[responses.child(prefix, symbol)] - mass);
+    next.push_back(logs[prefix] - mass);
   }
   return next;
 }
@@ -164,7 +161,7 @@ void check_mass(const OracleLanguage& language, const ResponseLogs& logs, const 
                 double tolerance) {
   SKEIN_CHECK_EQ(logs.size(), language.prompts.size());
   for (size_t x = 0; x < logs.size(); ++x) {
-    SKEIN_CHECK_EQ(static_cast<int64_t>(logs[x].size()), language.responses.size());
+    SKEIN_CHECK_EQ(std::ssize(logs[x]), language.responses.size());
     const double sum = std::exp(log_sum(logs[x]));
     require(std::abs(sum - 1) <= tolerance,
             "{}: the probabilities of {} of all {} responses to the prompt '{}' sum to {:.9g}, not "
@@ -191,8 +188,7 @@ OracleNumbers oracle_numbers(const OracleLanguage& language, const OracleReward&
 
 bool sampled_above_best(double mean, double deviation, int64_t n, double best) {
   SKEIN_CHECK(n > 0);
-  return !(mean - best <=
-           6 * deviation / std::sqrt(static_cast<double>(n)) + 1e-4 * (1 + std::abs(best)));
+  return !(mean - best <= 6 * deviation / std::sqrt(n) + 1e-4 * (1 + std::abs(best)));
 }
 
 }  // namespace skein

@@ -8,7 +8,7 @@ namespace {
 const char* const kForm = "prompts chain 1 3";
 
 void check_count(const OracleLine& line, size_t prompts, const OracleLanguage& language) {
-  const auto most = static_cast<size_t>(kMostOraclePairs / language.responses.size());
+  const size_t most = kMostOraclePairs / language.responses.size();
   line.require_that(
       prompts <= most,
       "there are {} prompts or more and {} responses to each; at most {} pairs of them can be "
@@ -30,21 +30,20 @@ class ChainPrompts {
 
  private:
   void extend(OraclePrompt& prompt, int64_t length, double probability) {
-    if (static_cast<int64_t>(prompt.symbols.size()) == length) {
+    if (std::ssize(prompt.symbols) == length) {
       prompts_.push_back({prompt.symbols, probability});
       return check_count(line_, prompts_.size(), language_);
     }
     const std::vector<double>& next = language_.after(prompt);
     double goes_on = 0;
-    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol)
-      goes_on += next[static_cast<size_t>(symbol)];
+    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol) goes_on += next[symbol];
     line_.require_that(goes_on > 0,
                        "prompts of {} symbols cannot be drawn: after '{}' the chain always ends",
                        length, language_.text_of(prompt.symbols));
     for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol) {
-      if (next[static_cast<size_t>(symbol)] == 0) continue;
+      if (next[symbol] == 0) continue;
       prompt.symbols.push_back(symbol);
-      extend(prompt, length, probability * next[static_cast<size_t>(symbol)] / goes_on);
+      extend(prompt, length, probability * next[symbol] / goes_on);
       prompt.symbols.pop_back();
     }
   }
@@ -67,7 +66,7 @@ std::vector<OraclePrompt> from_chain(const OracleLine& line, const OracleLanguag
                     "prompts are drawn from the chain, but no line 'initial' says how they begin");
   ChainPrompts prompts(line, language);
   for (int64_t length = least; length <= most; ++length)
-    prompts.add_all(length, 1.0 / static_cast<double>(most - least + 1));
+    prompts.add_all(length, 1.0 / (most - least + 1));
   return prompts.take();
 }
 
@@ -78,7 +77,7 @@ std::vector<OraclePrompt> from_list(const std::vector<const OracleLine*>& lines,
   std::vector<double> probabilities;
   std::vector<OraclePrompt> prompts;
   for (const OracleLine* line : lines) {
-    line->require_words(1, static_cast<size_t>(kLongestOracleText) + 1, "prompt 0.25 A B");
+    line->require_words(1, kLongestOracleText + 1, "prompt 0.25 A B");
     probabilities.push_back(line->number(line->words[1], "the probability of the prompt"));
     line->require_that(probabilities.back() > 0,
                        "the probability of the prompt is {}; it must be above 0", line->words[1]);

@@ -98,8 +98,8 @@ void write_oracle_dump(std::ostream& out, const OracleLanguage& language,
     const std::string prompt = language.text_of(language.prompts[x].symbols);
     for (size_t y = 0; y < best.size(); ++y)
       out << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", prompt,
-                         language.text_of(language.response_tokens(static_cast<int64_t>(y))),
-                         reference[x][y], policy[x][y], best[y], reward.rewards[y]);
+                         language.text_of(language.response_tokens(y)), reference[x][y],
+                         policy[x][y], best[y], reward.rewards[y]);
   }
 }
 

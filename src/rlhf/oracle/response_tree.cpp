@@ -15,7 +15,7 @@ ResponseTree::ResponseTree(int64_t alphabet, int64_t length) : alphabet_(alphabe
 double ResponseTree::count(int64_t alphabet, int64_t length) {
   double responses = 1;
   for (int64_t symbols = 1; symbols <= length && responses < 0x1p60; ++symbols)
-    responses = responses * static_cast<double>(alphabet) + 1;
+    responses = responses * alphabet + 1;
   return responses;
 }
 
@@ -25,14 +25,14 @@ int64_t ResponseTree::symbols_in(int64_t response) const {
 }
 
 std::vector<int32_t> ResponseTree::symbols_of(int64_t response) const {
-  std::vector<int32_t> symbols(static_cast<size_t>(symbols_in(response)));
+  std::vector<int32_t> symbols(symbols_in(response));
   for (size_t i = symbols.size(); i-- > 0; response = parent(response))
     symbols[i] = last_symbol(response);
   return symbols;
 }
 
 int64_t ResponseTree::find(std::span<const int32_t> symbols) const {
-  SKEIN_CHECK(static_cast<int64_t>(symbols.size()) <= length());
+  SKEIN_CHECK(std::ssize(symbols) <= length());
   int64_t response = 0;
   for (const int32_t symbol : symbols) {
     SKEIN_CHECK(symbol >= 0 && symbol < alphabet_);

@@ -3,28 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/core/numbers.h"
+
 namespace skein {
 namespace {
 
-double ratio(int64_t part, int64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
 double palindrome(const ScoredResponse& response, const RewardArguments& arguments) {
-  const auto size = static_cast<int64_t>(response.symbols.size());
-  if (static_cast<double>(size) < arguments.number("shortest", 2)) return 0;
+  const auto size = std::ssize(response.symbols);
+  if (size < arguments.number("shortest", 2)) return 0;
   const int64_t pairs = size / 2;
   int64_t agree = 0;
   for (int64_t i = 0; i < pairs; ++i)
-    agree += response.symbols[static_cast<size_t>(i)] ==
-             response.symbols[static_cast<size_t>(size - 1 - i)];
+    agree += response.symbols[i] == response.symbols[size - 1 - i];
   if (pairs == 0 || agree == pairs) return 1;
   return arguments.number("graded", 0) != 0 ? ratio(agree, pairs) : 0;
 }
 
 double length(const ScoredResponse& response, const RewardArguments& arguments) {
-  const auto size = static_cast<double>(response.symbols.size()),
-             most = static_cast<double>(response.most);
+  const double size = response.symbols.size(), most = response.most;
   if (!arguments.numbers.contains("target")) return size / most;
   const double target = arguments.number("target", most);
   return 1 - std::abs(size - target) / std::max(target, most - target);

@@ -25,13 +25,13 @@ class RewardReader {
     reward_.text = fmt::format("{}", fmt::join(line.words.begin() + 1, line.words.end(), " "));
     reward_.closed = kind_.name == "palindrome" ? kClosedOfPalindromes : kClosed;
     for (size_t i = 2; i < line.words.size(); ++i) read_argument(line.words[i]);
-    const auto given = static_cast<int64_t>(arguments_.symbols.size());
+    const auto given = std::ssize(arguments_.symbols);
     line_.require_that(given >= kind_.least_symbols && given <= kind_.most_symbols,
                        "{} is followed by {} symbols; it takes {}", kind_.name, given,
                        kind_.most_symbols == 0   ? "none"
                        : kind_.most_symbols == 1 ? "one"
                                                  : "one or more");
-    scores_.resize(static_cast<size_t>(language.responses.size()));
+    scores_.resize(language.responses.size());
   }
 
   void read(const OracleLine& line) {
@@ -63,7 +63,7 @@ class RewardReader {
     const auto found = std::find(known.begin(), known.end(), line.words[1]);
     line.require_that(found != known.end(), "the reward '{}' is unknown; known are {}",
                       shown_word(line.words[1]), fmt::join(known, ", "));
-    return named_rewards()[static_cast<size_t>(found - known.begin())];
+    return named_rewards()[found - known.begin()];
   }
 
   void read_argument(const std::string& word) {
@@ -74,10 +74,9 @@ class RewardReader {
     line_.require_that(of_all || holds(kind_.numbers, name),
                        "{} has no '{}'; it has {}{}scale, offset", kind_.name, shown_word(name),
                        fmt::join(kind_.numbers, ", "), kind_.numbers.empty() ? "" : ", ");
-    const double most = name == "graded" ? 1
-                        : of_all || name == "default"
-                            ? kLargest
-                            : static_cast<double>(language_.responses.length());
+    const double most = name == "graded"              ? 1
+                        : of_all || name == "default" ? kLargest
+                                                      : language_.responses.length();
     const double least = of_all || name == "default" ? -kLargest : 0;
     const double value = line_.number_within(word.substr(equals + 1), name, least, most);
     line_.require_that(arguments_.numbers.emplace(name, value).second, "{} is given twice", name);
@@ -122,10 +121,10 @@ class RewardReader {
   void read_score(const OracleLine& line) {
     line.require_that(kind_.score == nullptr,
                       "a score is listed, but the reward above it is {}, not a table", kind_.name);
-    line.require_words(2, static_cast<size_t>(kLongestOracleText) + 2,
+    line.require_words(2, kLongestOracleText + 2,
                        fmt::format("score 1.5 {} {}", language_.alphabet[0], language_.end));
     const double value = line.number_within(line.words[1], "the score", -kLargest, kLargest);
-    std::optional<double>& score = scores_[static_cast<size_t>(read_response(line))];
+    std::optional<double>& score = scores_[read_response(line)];
     line.require_that(!score.has_value(), "the response has a score already");
     score = value;
   }
@@ -135,7 +134,7 @@ class RewardReader {
     const bool ended = language_.responses.ended(response);
     if (kind_.score != nullptr)
       return kind_.score({symbols, ended, language_.responses.length()}, arguments_);
-    if (const auto& listed = scores_[static_cast<size_t>(response)]) return *listed;
+    if (const auto& listed = scores_[response]) return *listed;
     const bool never_used = !ended && language_.unended == UnendedScore::replace;
     line_.require_that(never_used || arguments_.numbers.contains("default"),
                        "the table does not list '{}'; list it, or give a score to all others: "

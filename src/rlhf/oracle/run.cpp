@@ -109,7 +109,7 @@ class OracleScores : public RewardSource {
     for (const Answer& answer : answers) {
       const int64_t response = language_.response_of(answer.tokens);
       SKEIN_CHECK(response >= 0);
-      made.push_back(reward_.scores[static_cast<size_t>(response)]);
+      made.push_back(reward_.scores[response]);
     }
     return made;
   }
@@ -158,7 +158,7 @@ bool sampled_above(const TuneResult& result, double best, int64_t episodes) {
 std::string folder_name(const std::string& reward, double beta) {
   std::string made = fmt::format("{}-{}", reward, beta);
   for (char& c : made)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+    if (!std::isalnum(c & 0xFF) && c != '.' && c != '-') c = '_';
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/data/samples/draws.h"
 #include "skein/rlhf/oracle/oracle.h"
 
@@ -40,7 +41,7 @@ WeightedDraw::WeightedDraw(const std::vector<double>& weights) {
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     SKEIN_CHECK(weights[i] >= 0);
-    if (weights[i] > 0) last_ = static_cast<int64_t>(i);
+    if (weights[i] > 0) last_ = i;
     below_.push_back(sum += weights[i]);
   }
   SKEIN_CHECK(sum > 0);
@@ -62,18 +63,17 @@ OracleDraws::OracleDraws(const OracleLanguage& language, uint64_t seed)
 }
 
 int64_t OracleDraws::prompt(int64_t k) const {
-  return prompts_.at(Draws(prompt_key_, static_cast<uint64_t>(k)).uniform());
+  return prompts_.at(Draws(prompt_key_, k).uniform());
 }
 
 std::vector<int32_t> OracleDraws::text(int64_t index) const {
-  Draws draws(text_key_, static_cast<uint64_t>(index));
-  const OraclePrompt& prompt = language_.prompts[static_cast<size_t>(prompts_.at(draws.uniform()))];
+  Draws draws(text_key_, index);
+  const OraclePrompt& prompt = language_.prompts[prompts_.at(draws.uniform())];
   std::vector<int32_t> tokens = language_.prompt_tokens(prompt);
-  auto last =
-      static_cast<size_t>(prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back());
+  size_t last = prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back();
   for (int64_t t = 0; t < language_.responses.length(); ++t) {
-    tokens.push_back(static_cast<int32_t>(next_[last].at(draws.uniform())));
-    last = static_cast<size_t>(tokens.back());
+    tokens.push_back(narrow<int32_t>(next_[last].at(draws.uniform())));
+    last = tokens.back();
     if (tokens.back() == language_.end_id()) break;
   }
   return tokens;
@@ -101,14 +101,14 @@ Batch OracleSamples::batch(int64_t first, int64_t count) const {
 
 void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const std::vector<int32_t> text = draws_.text(index);
-  const auto predicted = static_cast<int64_t>(text.size()) - 1;
+  const auto predicted = std::ssize(text) - 1;
   batch.sample_ids.data<int64_t>()[row] = index;
   for (int64_t t = 0; t < context_; ++t) {
     const int64_t at = row * context_ + t;
     const bool counts = t < predicted;
-    batch.tokens.data<int32_t>()[at] = counts ? text[static_cast<size_t>(t)] : pad_;
-    batch.targets.data<int32_t>()[at] = counts ? text[static_cast<size_t>(t) + 1] : pad_;
-    batch.positions.data<int32_t>()[at] = static_cast<int32_t>(t);
+    batch.tokens.data<int32_t>()[at] = counts ? text[t] : pad_;
+    batch.targets.data<int32_t>()[at] = counts ? text[t + 1] : pad_;
+    batch.positions.data<int32_t>()[at] = narrow<int32_t>(t);
     batch.weights.data<float>()[at] = counts ? 1 : 0;
   }
 }
@@ -119,13 +119,13 @@ OracleTextNumbers oracle_text_numbers(const OracleLanguage& language) {
   double response_entropy = 0, prompt_symbols = 0;
   for (size_t x = 0; x < logs.size(); ++x) {
     const OraclePrompt& prompt = language.prompts[x];
-    prompt_symbols += prompt.probability * static_cast<double>(prompt.symbols.size());
+    prompt_symbols += prompt.probability * prompt.symbols.size();
     for (int64_t y = 0; y < language.responses.size(); ++y) {
-      const double log_p = logs[x][static_cast<size_t>(y)];
+      const double log_p = logs[x][y];
       const double p = prompt.probability * std::exp(log_p);
       if (p == 0) continue;
       response_entropy -= p * log_p;
-      numbers.response_tokens += p * static_cast<double>(language.responses.tokens_in(y));
+      numbers.response_tokens += p * language.responses.tokens_in(y);
     }
   }
   numbers.tokens = prompt_symbols + numbers.response_tokens;

@@ -40,6 +40,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/rlhf/oracle/response_tree.h"
 #include "skein/text/tokenizer.h"
 
@@ -79,8 +80,8 @@ struct OracleLanguage {
   double unended_value = 0;  // what the score is replaced by, or what is subtracted
   std::vector<OracleReward> rewards;
 
-  int64_t symbols() const { return static_cast<int64_t>(alphabet.size()); }
-  int32_t end_id() const { return static_cast<int32_t>(alphabet.size()); }
+  int64_t symbols() const { return std::ssize(alphabet); }
+  int32_t end_id() const { return narrow<int32_t>(alphabet.size()); }
   int32_t separator_id() const { return end_id() + 1; }
   int32_t pad_id() const { return end_id() + 2; }
   int64_t vocab_size() const { return symbols() + 3; }

@@ -16,6 +16,8 @@
 #include <span>
 #include <vector>
 
+#include "skein/core/numbers.h"
+
 namespace skein {
 
 class ResponseTree {
@@ -26,13 +28,13 @@ class ResponseTree {
   static double count(int64_t alphabet, int64_t length);
 
   int64_t alphabet() const { return alphabet_; }
-  int64_t length() const { return static_cast<int64_t>(levels_.size()) - 2; }
+  int64_t length() const { return std::ssize(levels_) - 2; }
   int64_t size() const { return levels_.back(); }
   // Beginnings that may go on: those of fewer than T symbols.
   int64_t prefixes() const { return levels_[levels_.size() - 2]; }
   bool ended(int64_t response) const { return response < prefixes(); }
   // The first response of that many symbols, in [0, T + 1]; T + 1 gives size().
-  int64_t first_of(int64_t symbols) const { return levels_[static_cast<size_t>(symbols)]; }
+  int64_t first_of(int64_t symbols) const { return levels_[symbols]; }
   int64_t symbols_in(int64_t response) const;
   // In tokens: the symbols, and the end token where it ended.
   int64_t tokens_in(int64_t response) const {
@@ -42,7 +44,7 @@ class ResponseTree {
   int64_t child(int64_t prefix, int64_t symbol) const { return prefix * alphabet_ + 1 + symbol; }
   int64_t parent(int64_t response) const { return (response - 1) / alphabet_; }
   int32_t last_symbol(int64_t response) const {
-    return static_cast<int32_t>((response - 1) % alphabet_);
+    return narrow<int32_t>((response - 1) % alphabet_);
   }
   std::vector<int32_t> symbols_of(int64_t response) const;
   // The number of these symbols, at most T, each in [0, alphabet).
