@@ -72,11 +72,11 @@ AnswerPairs taken_apart(AnswerPairs judged) {
 
 AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed) {
   const std::vector<const AnswerSequence*> all = answers_of(judged);
-  const auto count = static_cast<int64_t>(all.size());
+  const auto count = std::ssize(all);
   std::vector<size_t> order;
   std::vector<const AnswerSequence*> circle;
   for (int64_t i = 0; i < count; ++i) {
-    order.push_back(static_cast<size_t>(permuted(seed, 0, count, i)));
+    order.push_back(permuted(seed, 0, count, i));
     circle.push_back(all[order.back()]);
   }
   const std::vector<size_t> next = next_others(circle);
@@ -101,9 +101,8 @@ KtoPoint kto_point(const Judged& model, const DpoSamples& judged, const DpoSampl
   double sum = 0;
   for (int64_t i = 0; i < count; ++i)
     sum += others.log_ratio(first + i, logps.data<float>() + i * places);
-  const auto samples = static_cast<double>(count);
-  return {std::max(0.0, sum / samples),
-          static_cast<double>(judged.chosen_among(first, count)) / samples};
+  const double samples = count;
+  return {std::max(0.0, sum / samples), judged.chosen_among(first, count) / samples};
 }
 
 }  // namespace skein

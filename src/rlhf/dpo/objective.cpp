@@ -108,13 +108,12 @@ void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batc
   for (int64_t i = first; i < first + places; ++i)
     if (weights[i] != 0) made.slopes.data<double>()[i] = found.slopes[is_rejected(i)];
   for (size_t term = 0; term < found.terms.size(); ++term)
-    made.terms.data<double>()[static_cast<int64_t>(term) * batch.size() + sample] =
-        found.terms[term];
+    made.terms.data<double>()[term * batch.size() + sample] = found.terms[term];
 }
 
 DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& pass) const {
   const Batch& batch = *pass.batch;
-  const auto terms = static_cast<int64_t>(DpoObjective::terms(rules_).size());
+  const auto terms = std::ssize(DpoObjective::terms(rules_));
   const Judgement made{Tensor::zeros({terms * batch.size()}, DType::f64),
                        Tensor::zeros({batch.weights.size()}, DType::f64)};
   const Tensor here = losses.to(Device{}).to(DType::f64);
@@ -132,13 +131,11 @@ Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
     return numbers.to(losses.dtype()).to(losses.device());
   };
   const std::vector<Term> terms = DpoObjective::terms(rules_);
-  const Tensor ones =
-      Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
+  const Tensor ones = Tensor::from(std::vector<float>(samples, 1.0f), {samples, 1});
   const Tensor weights = Tensor::zeros(found.terms.shape(), DType::f64);
   for (size_t term = 0; term < terms.size(); ++term)
     if (terms[term].learnt)
-      std::fill_n(weights.data<double>() + static_cast<int64_t>(term) * samples, samples,
-                  pass.sample_scale);
+      std::fill_n(weights.data<double>() + term * samples, samples, pass.sample_scale);
   const std::vector<Tensor> of_terms(terms.size(), ones);
   if (!recording()) return {Var(kept(found.terms)), kept(weights), of_terms};
   // Rows are losses, minus log-probabilities.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
 namespace skein {
@@ -21,9 +22,7 @@ int64_t tokens_of(const AnswerSequence* answer) { return answer ? answer->answer
 
 DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed,
                        bool shuffle)
-    : pairs_(std::move(pairs)),
-      pad_(pad),
-      order_({static_cast<int64_t>(pairs_.pairs.size())}, {1}, seed, shuffle) {
+    : pairs_(std::move(pairs)), pad_(pad), order_({std::ssize(pairs_.pairs)}, {1}, seed, shuffle) {
   for (const AnswerSequence& answer : pairs_.answers)
     SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
   const int64_t count = samples_per_epoch();
@@ -37,7 +36,7 @@ DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_
       "{} pairs with up to {} tokens of answers each are too many to remember what the reference "
       "holds of them ({} numbers at most); give fewer or shorter ones, or lists of fewer answers",
       count, places_, kMostNumbers);
-  reference_.resize(static_cast<size_t>(count * places_));
+  reference_.resize(count * places_);
 }
 
 void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer,
@@ -46,14 +45,13 @@ void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequen
   std::copy_n(answer.tokens.begin(), count, batch.tokens.data<int32_t>() + from);
   std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + count,
             0);
-  std::fill_n(batch.segments.data<int32_t>() + from, count, static_cast<int32_t>(side));
+  std::fill_n(batch.segments.data<int32_t>() + from, count, side);
   for (int64_t token = answer.begin; token < answer.size(); ++token, ++filled.places) {
     const int64_t to = row * places_ + filled.places;
-    batch.places.data<int32_t>()[to] = static_cast<int32_t>(filled.tokens + token - 1);
-    batch.targets.data<int32_t>()[to] = answer.tokens[static_cast<size_t>(token)];
+    batch.places.data<int32_t>()[to] = narrow<int32_t>(filled.tokens + token - 1);
+    batch.targets.data<int32_t>()[to] = answer.tokens[token];
     batch.weights.data<float>()[to] = 1;
-    batch.known.data<float>()[to * known_pair::columns + known_pair::side] =
-        static_cast<float>(side);
+    batch.known.data<float>()[to * known_pair::columns + known_pair::side] = side;
   }
   filled.tokens += count;
 }
@@ -64,7 +62,7 @@ void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   Filled filled;
   if (const AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
   if (const AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
-  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(filled.tokens);
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(filled.tokens);
   for (int64_t place = 0; place < filled.places; ++place)
     batch.known
         .data<float>()[(row * places_ + place) * known_pair::columns + known_pair::ref_logp] =
@@ -93,7 +91,7 @@ void DpoSamples::remember(const Tensor& logps) {
   const int64_t numbers = logps.dim(2);
   for (int64_t sample = 0; sample < samples_per_epoch(); ++sample)
     for (int64_t place = 0; place < places_; ++place)
-      reference_[static_cast<size_t>(pair_of(sample) * places_ + place)] =
+      reference_[pair_of(sample) * places_ + place] =
           logps.data<float>()[(sample * places_ + place) * numbers];
 }
 
@@ -108,7 +106,7 @@ PairLogp DpoSamples::reference(int64_t pair) const {
 double DpoSamples::log_ratio(int64_t sample, const float* logps) const {
   const int64_t pair = pair_of(sample), count = tokens_of(chosen(pair)) + tokens_of(rejected(pair));
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(logps[i]) - reference_of(pair)[i];
+  for (int64_t i = 0; i < count; ++i) sum += double{logps[i]} - reference_of(pair)[i];
   return sum;
 }
 
@@ -124,7 +122,7 @@ double DpoSamples::mean_reference() const {
   for (int64_t pair = 0; pair < samples_per_epoch(); ++pair) {
     const PairLogp found = reference(pair);
     sum += found.ref_chosen + found.ref_rejected;
-    tokens += static_cast<double>(tokens_of(chosen(pair)) + tokens_of(rejected(pair)));
+    tokens += tokens_of(chosen(pair)) + tokens_of(rejected(pair));
   }
   return sum / tokens;
 }

@@ -88,8 +88,7 @@ void tell_balance(const DpoSamples& samples, const DpoConfig& c) {
       "{} desirable and {} undesirable answers; with their weights the first count {:.3g} times as "
       "much as the second (advised: 1 to 1.33, by dpo.desirable_weight and dpo.undesirable_weight)",
       desirable, all - desirable,
-      c.desirable_weight * static_cast<double>(desirable) /
-          (c.undesirable_weight * static_cast<double>(all - desirable)));
+      c.desirable_weight * desirable / (c.undesirable_weight * (all - desirable)));
 }
 
 void add_pairs(const PreferenceRecord& record, size_t first, bool labelled,
@@ -171,7 +170,7 @@ std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
   std::vector<double> means;
   for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false,
                                 [](const Batch&, const std::vector<Tensor>&) {}))
-    means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(count));
+    means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / count);
   return means;
 }
 

@@ -43,7 +43,7 @@ class DpoSamples : public SampleSource {
   DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed, bool shuffle);
 
   Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override { return static_cast<int64_t>(pairs_.pairs.size()); }
+  int64_t samples_per_epoch() const override { return std::ssize(pairs_.pairs); }
   // Of a row: tokens, padding included, and places.
   int64_t length() const { return length_; }
   int64_t places() const { return places_; }
@@ -75,12 +75,8 @@ class DpoSamples : public SampleSource {
   const AnswerSequence* answer(size_t index) const {
     return index == AnswerPairs::none ? nullptr : &pairs_.answers[index];
   }
-  const AnswerSequence* chosen(int64_t pair) const {
-    return answer(pairs_.pairs[static_cast<size_t>(pair)].chosen);
-  }
-  const AnswerSequence* rejected(int64_t pair) const {
-    return answer(pairs_.pairs[static_cast<size_t>(pair)].rejected);
-  }
+  const AnswerSequence* chosen(int64_t pair) const { return answer(pairs_.pairs[pair].chosen); }
+  const AnswerSequence* rejected(int64_t pair) const { return answer(pairs_.pairs[pair].rejected); }
   const float* reference_of(int64_t pair) const { return reference_.data() + pair * places_; }
 
   AnswerPairs pairs_;
