@@ -10,6 +10,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/options/options.h"
 #include "skein/core/options/program.h"
 #include "skein/data/corpus/encode.h"
@@ -81,8 +82,7 @@ std::string only_store(const Options& options) {
 void tell_store(const std::string& path, const StoreInfo& info) {
   log::info("{}: {} documents, {} tokens, {} of text, {:.3f} bytes a token", path, info.documents,
             info.tokens, readable_bytes(info.text_bytes),
-            static_cast<double>(info.text_bytes) /
-                static_cast<double>(std::max<int64_t>(1, info.tokens)));
+            ratio(info.text_bytes, std::max<int64_t>(1, info.tokens)));
 }
 
 void add_trainer(Options& options, TrainerSettings& trainer) {
@@ -295,9 +295,7 @@ void run_inspect(const Words& arguments) {
   fmt::print("tokens        {}\n", info.tokens);
   const bool counted = info.text_bytes > 0;
   fmt::print("text bytes    {}\n", counted ? fmt::to_string(info.text_bytes) : "unknown");
-  if (counted)
-    fmt::print("bytes/token   {:.4f}\n",
-               static_cast<double>(info.text_bytes) / static_cast<double>(info.tokens));
+  if (counted) fmt::print("bytes/token   {:.4f}\n", ratio(info.text_bytes, info.tokens));
   fmt::print("vocab size    {}\n",
              info.vocab_size > 0 ? fmt::to_string(info.vocab_size) : "unknown");
   fmt::print("end of text   {}\n", info.end_of_text);
@@ -310,8 +308,8 @@ void write_text(const TokenStore& store, int64_t begin, int64_t count,
   const auto tokenizer = tokenizer_of(store);
   std::vector<int32_t> ids;
   std::string text;
-  for (const int64_t end = begin + count; begin < end; begin += static_cast<int64_t>(ids.size())) {
-    ids.resize(static_cast<size_t>(std::min<int64_t>(end - begin, 1 << 16)));
+  for (const int64_t end = begin + count; begin < end; begin += std::ssize(ids)) {
+    ids.resize(std::min<int64_t>(end - begin, 1 << 16));
     store.read(begin, ids);
     text.clear();
     for (const int32_t id : ids)

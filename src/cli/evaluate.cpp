@@ -97,8 +97,8 @@ Values next_tokens(const Judged& model, const TrainedModel& source,
   return {{"loss", result.loss()},
           {"perplexity", result.perplexity()},
           {"bits_per_byte", bits},
-          {"tokens", static_cast<double>(result.tokens)},
-          {"bytes", static_cast<double>(result.bytes)}};
+          {"tokens", result.tokens},
+          {"bytes", result.bytes}};
 }
 
 Values masked_tokens(const Judged& model, const TrainedModel& source,
@@ -110,13 +110,12 @@ Values masked_tokens(const Judged& model, const TrainedModel& source,
   const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
   Values values = known(result.values(""));
-  values.emplace_back("tokens", static_cast<double>(result.tokens));
+  values.emplace_back("tokens", result.tokens);
   return values;
 }
 
 void check(const EvaluateConfig& c) {
-  const auto given = static_cast<int>(!c.stores.empty()) + static_cast<int>(!c.text.empty()) +
-                     static_cast<int>(!c.labels.files.empty());
+  const int given = !c.stores.empty() + !c.text.empty() + !c.labels.files.empty();
   require(given == 1,
           "give one of data.validation (token stores), data.text and data.test (examples with "
           "labels, preferences or conversations); {}",

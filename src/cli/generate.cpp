@@ -88,7 +88,7 @@ std::optional<RewardMixture> rewards_for(const Command& command, const PolicyTex
 
 void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t context) {
   const auto full = std::count_if(made.begin(), made.end(), [&](const Generated& one) {
-    return !one.ended && static_cast<int64_t>(one.tokens.size()) < asked;
+    return !one.ended && std::ssize(one.tokens) < asked;
   });
   if (full > 0)
     log::warn(

@@ -49,7 +49,7 @@ std::string line_of(const Json& json) {
 Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) {
   if (head.kind == LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
   const std::vector<double> all = shares(answers, sample, 0);
-  const auto best = static_cast<size_t>(answers.best(sample, 0));
+  const size_t best = answers.best(sample, 0);
   Json scores;
   for (size_t i = 0; i < all.size(); ++i) scores[head.labels[i]] = all[i];
   return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
@@ -63,7 +63,7 @@ size_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Gr
       for (size_t i = 0; result && i < texts.size(); ++i) {
         Json json{{"text", texts[i].text}};
         if (model.head().pairs) json["pair"] = texts[i].pair;
-        json.update(said_of(model.head(), answers, static_cast<int64_t>(i)));
+        json.update(said_of(model.head(), answers, i));
         result->write(line_of(json));
       }
     });
@@ -83,7 +83,7 @@ size_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result,
       std::ostringstream text;
       for (size_t i = 0; result && i < sentences.size(); ++i) {
         std::vector<std::string> names;
-        for (int32_t id : tags[i]) names.push_back(model.head().labels[static_cast<size_t>(id)]);
+        for (int32_t id : tags[i]) names.push_back(model.head().labels[id]);
         write_conll(text, sentences[i], names);
       }
       if (result) result->write(text.str());

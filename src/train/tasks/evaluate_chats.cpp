@@ -52,9 +52,8 @@ NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
   NamedValues values;
   for (const auto& [name, value] : scores.values)
     values.emplace_back(name.substr(std::string("validation_").size()), value);
-  values.emplace_back("tokens", static_cast<double>(samples->counts().answers));
-  values.emplace_back("conversations",
-                      static_cast<double>(samples->counts().chats - samples->counts().left_out));
+  values.emplace_back("tokens", samples->counts().answers);
+  values.emplace_back("conversations", samples->counts().chats - samples->counts().left_out);
   return values;
 }
 

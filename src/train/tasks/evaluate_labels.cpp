@@ -26,7 +26,7 @@ NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
   const Scores scores = score(model.head(), data, model.answers(data));
   log::info("{}: {}", source.info.path, scores.text);
   auto values = scores.values;
-  values.emplace_back("samples", static_cast<double>(data.size()));
+  values.emplace_back("samples", data.size());
   return values;
 }
 
