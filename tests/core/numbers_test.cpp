@@ -36,5 +36,10 @@ TEST(Numbers, NarrowRefusesWhatDoesNotFit) {
   EXPECT_NE(refusal<size_t>(int64_t{-1}), "");
 }
 
+TEST(Numbers, RatioOfCountsIsNoWholeNumber) {
+  EXPECT_EQ(ratio(int64_t{1}, int64_t{3}), 1.0 / 3);
+  EXPECT_EQ(ratio(size_t{1}, int64_t{-4}), -0.25);
+}
+
 }  // namespace
 }  // namespace skein

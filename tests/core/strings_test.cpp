@@ -25,6 +25,14 @@ TEST(Excerpt, KnowsWhatIsUtf8) {
       << "a control sequence in one character";
 }
 
+TEST(Strings, KnowsWhichBytesGoOnWithACharacter) {
+  std::string first, rest;
+  for (const char byte : std::string("g\u00FC\U0001F600"))
+    (continues_character(byte) ? rest : first) += byte;
+  EXPECT_EQ(first, "g\xC3\xF0");
+  EXPECT_EQ(rest, "\xBC\x9F\x98\x80");
+}
+
 TEST(Excerpt, KeepsTheControlCharactersThatItIsAskedTo) {
   EXPECT_EQ(visible("a\tb\nc\r"), "a\tb\\x0Ac\\x0D");
   EXPECT_EQ(visible("a\tb\nc\r", "\t\n"), "a\tb\nc\\x0D");
