@@ -170,6 +170,10 @@ def scanned(text):
     return found
 
 
+def casts(text):
+    return len(re.findall(r"\bstatic_cast\b", blank_literals(text)))
+
+
 def measure(root):
     for top in ("include/skein", "src", "tools"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh")):
@@ -200,15 +204,22 @@ def main(argv):
         files += 1
         faults += file_faults(path, text, found)
         lengths += [last - first + 1 for first, last in found]
+        if path.parts[0] != "tools":
+            all_lines += lines
+            all_casts += cast
     if not lengths:
         faults.append(f"no function found below {argv[1]}")
     share = sum(n <= SHORT for n in lengths) / max(1, len(lengths))
     if share < SHORT_SHARE:
         faults.append(f"{share:.1%} of functions are within {SHORT} lines, below {SHORT_SHARE:.0%}")
+    density = 1000 * all_casts / max(1, all_lines)
+    if density > MOST_CASTS:
+        faults.append(f"{all_casts} static_cast are {density:.1f} a thousand lines, above {MOST_CASTS}: the library "
+                      "takes int64_t as it is, its sizes are std::ssize, fewer bits are skein::narrow")
     for fault in faults:
         print(fault)
     print(f"{files} files, {len(lengths)} functions, {share:.1%} within {SHORT} lines, "
-          f"longest {max(lengths, default=0)}, {len(faults)} faults")
+          f"longest {max(lengths, default=0)}, {density:.1f} casts a thousand lines, {len(faults)} faults")
     return 1 if faults else 0
 
 

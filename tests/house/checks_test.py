@@ -173,6 +173,17 @@ class Style(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("88.9% of functions are within 20 lines", output)
 
+    def test_casts(self):
+        cast = "int f(long a) {\n  return static_cast<int>(a);\n}\n"
+        said = "const char* g() {\n  return \"static_cast<int>\";  // static_cast<int>\n}\n"
+        lines = 1000 // check_style.MOST_CASTS
+        few = {"src/nn/a.cpp": cast + "\n" * (lines - 3), "tools/b.cpp": cast, "include/skein/nn/c.h": said}
+        self.assertEqual(run(check_style, few)[0], 0)
+        code, output = run(check_style, {"src/nn/a.cpp": cast + "\n" * (lines - 4)})
+        self.assertEqual(code, 1)
+        self.assertIn("1 static_cast are ", output)
+        self.assertIn(f"a thousand lines, above {check_style.MOST_CASTS}", output)
+
 
 class Core(unittest.TestCase):
     BERT = {"src/models/bert/architecture.cpp": 'options.add("model.pooler", c.pooler, "");\n'}
