@@ -61,8 +61,8 @@ bool LabelForm::closes_pairs() const {
 int64_t LabelForm::room(bool pair) const {
   const std::vector<int32_t> none;
   const std::vector<int32_t>* second = pair ? &none : nullptr;
-  return config_.length - std::ssize((config_.encoder ? encoder_sample(none, second).tokens
-                                                      : decoder_tokens(none, second)));
+  return config_.length - std::ssize(config_.encoder ? encoder_sample(none, second).tokens
+                                                     : decoder_tokens(none, second));
 }
 
 FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first,
