@@ -12,6 +12,7 @@ from pathlib import Path
 FILE_LIMIT, KERNEL_FILE_LIMIT = 400, 500
 FUNCTION_LIMIT, KERNEL_FUNCTION_LIMIT = 60, 150
 SHORT, SHORT_SHARE = 20, 0.90
+MOST_CASTS = 10  # a thousand lines of include and src
 MOST_PARAMETERS = 7
 
 LITERALS = re.compile(
@@ -199,14 +200,14 @@ def file_faults(path, text, found):
 
 
 def main(argv):
-    faults, lengths, files = [], [], 0
+    faults, lengths, files, all_lines, all_casts = [], [], 0, 0, 0
     for path, text, found in measure(Path(argv[1]).resolve()):
         files += 1
         faults += file_faults(path, text, found)
         lengths += [last - first + 1 for first, last in found]
         if path.parts[0] != "tools":
-            all_lines += lines
-            all_casts += cast
+            all_lines += len(text.splitlines())
+            all_casts += casts(text)
     if not lengths:
         faults.append(f"no function found below {argv[1]}")
     share = sum(n <= SHORT for n in lengths) / max(1, len(lengths))
