@@ -63,18 +63,19 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
   add_costs(parameters, spec);
 }
 
-kernels::Mask Attention::mask(const Batch& batch) const {
-  if (!looks_elsewhere()) return {spec_.causal, spec_.window, batch.segments, batch.segments};
-  const bool segmented = batch.segments.defined() || batch.source.segments.defined();
+kernels::Mask Attention::mask(const Pass& pass) const {
+  const Sequence &own = pass.sequence(), &source = pass.batch->source;
+  if (!looks_elsewhere()) return {spec_.causal, spec_.window, own.segments, own.segments};
+  const bool segmented = own.segments.defined() || source.segments.defined();
   if (!segmented) return {false};
-  return {false, 0, segments_of(batch), segments_of(batch.source)};
+  return {false, 0, segments_of(own), segments_of(source)};
 }
 
 Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
   ops::AttentionArguments arguments;
   arguments.scale =
       spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
-  arguments.mask = mask(*pass.batch);
+  arguments.mask = mask(pass);
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
     arguments.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
@@ -100,8 +101,8 @@ Var Attention::operator()(const Var& x, const Var& memory, const Pass& pass) con
   leave_shards(entered, x, pass);
   if (looks_elsewhere()) leave_shards(source, seen, pass);
   if (spec_.rotary) {
-    q = turned(q, pass.batch->positions, spec_.waves);
-    k = turned(k, pass.batch->positions, spec_.waves);
+    q = turned(q, pass.sequence().positions, spec_.waves);
+    k = turned(k, pass.sequence().positions, spec_.waves);
   }
   const Var y = attend(q, k, v, pass);
   return out_(ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]}), pass);

@@ -32,28 +32,28 @@ Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chun
   norm_.emplace(parameters, norm);
 }
 
-Var Embedding::added(Var x, const Batch& batch) const {
+Var Embedding::added(Var x, const Sequence& read) const {
   if (positions_)
-    x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), -spec_.position_offset));
+    x = ops::add(x, ops::embedding(read.positions, positions_->weight(), -spec_.position_offset));
   if (spec_.positions == Positions::sinusoidal) {
     Tensor waves = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
     on_device(waves.device(),
-              [&](auto device) { kernels::sinusoid(device, batch.positions, Out(waves)); });
+              [&](auto device) { kernels::sinusoid(device, read.positions, Out(waves)); });
     x = ops::add(x, Var(waves));
   }
   if (!types_) return x;
-  const Tensor types = batch.types.defined()
-                           ? batch.types
-                           : Tensor::zeros(batch.tokens.shape(), DType::i32, batch.tokens.device());
+  const Tensor types = read.types.defined()
+                           ? read.types
+                           : Tensor::zeros(read.tokens.shape(), DType::i32, read.tokens.device());
   return ops::add(x, ops::embedding(types, types_->weight(), 0));
 }
 
 Var Embedding::operator()(const Pass& pass) const {
   const Within here = Within::part("embedding");
-  const Batch& batch = *pass.batch;
+  const Sequence& read = pass.sequence();
   Var x = added(ops::reduce_from_shards(
-                    ops::embedding(batch.tokens, tokens_->weight(), tokens_->first), *pass.tp),
-                batch);
+                    ops::embedding(read.tokens, tokens_->weight(), tokens_->first), *pass.tp),
+                read);
   if (pass.sequence_parallel) x = ops::slice_sequence(x, *pass.tp);
   if (norm_) x = (*norm_)(x);
   return residual_dropout(x, pass, spec_.dropout, -1, 0);

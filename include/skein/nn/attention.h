@@ -32,13 +32,14 @@ struct AttentionSpec {
 class Attention {
  public:
   Attention(Parameters& parameters, const AttentionSpec& spec);
-  // x [B,T,C] -> [B,T,C]. memory [B,S,M], of pass.batch->source; undefined for self-attention.
+  // x [B,T,C], of pass.sequence() -> [B,T,C]. memory [B,S,M], of pass.batch->source; undefined for
+  // self-attention.
   // Under sequence parallelism [B,T/t,C] and [B,S/t,M].
   Var operator()(const Var& x, const Var& memory, const Pass& pass) const;
 
  private:
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
-  kernels::Mask mask(const Batch& batch) const;
+  kernels::Mask mask(const Pass& pass) const;
   Var attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const;
 
   AttentionSpec spec_;

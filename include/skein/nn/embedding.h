@@ -21,12 +21,12 @@ struct EmbeddingSpec {
 class Embedding {
  public:
   Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk);
-  // The sum of what tokens, positions and types say, [B,T,C]; this rank's positions [B,T/t,C] under
-  // sequence parallelism.
+  // The sum of what tokens, positions and types of pass.sequence() say, [B,T,C]; this rank's
+  // positions [B,T/t,C] under sequence parallelism.
   Var operator()(const Pass& pass) const;
 
  private:
-  Var added(Var x, const Batch& batch) const;
+  Var added(Var x, const Sequence& read) const;
 
   EmbeddingSpec spec_;
   Parameter* tokens_;

@@ -1,0 +1,65 @@
+// Layers that read a batch's source do what they do with a batch of it.
+#include "skein/comm/local.h"
+#include "skein/nn/embedding.h"
+
+#include "nn/small_blocks.h"
+
+namespace skein {
+namespace {
+
+Tensor ids(const std::vector<int32_t>& values) {
+  return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
+}
+
+Sequence some_sequence() {
+  Sequence made;
+  made.tokens = ids({1, 4, 2, 7, 3, 3, 9, 0});
+  made.positions = ids({0, 1, 2, 3, 0, 1, 0, 1});
+  made.segments = ids({0, 0, 0, -1, 0, 0, 1, 1});
+  made.types = ids({0, 1, 1, 0, 0, 0, 1, 1});
+  return made;
+}
+
+struct Layers {
+  std::unique_ptr<Group> alone = single_rank();
+  Parameters parameters{DType::f64, 0, 1};
+  Embedding embedding;
+  Stack stack;
+
+  explicit Layers(const EmbeddingSpec& spec)
+      : embedding(parameters, spec, 0),
+        stack(parameters, 0, 0, test::small_blocks(test::Family::llama, false, 0.2)) {
+    test::initialize_all(parameters, true);
+  }
+  Tensor operator()(Pass pass) const {
+    pass.tp = alone.get();
+    pass.train = true;
+    return stack(embedding(pass), pass).value();
+  }
+};
+
+EmbeddingSpec spec_of(Positions positions) {
+  EmbeddingSpec made;
+  made.vocab_size = 11, made.width = test::kWidth, made.context = 8, made.token_types = 2;
+  made.positions = positions;
+  return made;
+}
+
+TEST(Layers, ReadASourceAsABatchOfIt) {
+  for (Positions positions : {Positions::learned, Positions::sinusoidal, Positions::rotary}) {
+    const Layers layers(spec_of(positions));
+    Batch of_source, of_both;
+    of_source.sample_ids = of_both.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {2});
+    static_cast<Sequence&>(of_source) = some_sequence();
+    of_both.tokens = of_both.positions = ids({5, 6});
+    of_both.source = some_sequence();
+    Pass one, two;
+    one.batch = &of_source;
+    two.batch = &of_both;
+    two.reads = &of_both.source;
+    EXPECT_EQ(test::bytes_of(layers(one)), test::bytes_of(layers(two)));
+  }
+}
+
+}  // namespace
+}  // namespace skein
