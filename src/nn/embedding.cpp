@@ -9,26 +9,31 @@
 namespace skein {
 
 Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chunk) : spec_(spec) {
-  const auto table = [&](const char* name, int64_t rows, Split split) {
-    return &parameters.add({.name = name,
-                            .shape = {rows, spec.width},
-                            .split = split,
-                            .start = {Start::normal, spec.deviation},
-                            .meets = RowKind::looked_up});
+  const auto enter = [&](const char* bucket) {
+    parameters.enter(spec.name + bucket, chunk, {Part::embedding});
   };
-  parameters.enter("embedding.tokens", chunk, {Part::embedding});
-  tokens_ = table("embedding.tokens.weight", spec.vocab_size, Split::vocab);
+  const auto table = [&](const char* name, int64_t rows) {
+    return ParameterSpec{.name = spec.name + name,
+                         .shape = {rows, spec.width},
+                         .start = {Start::normal, spec.deviation},
+                         .meets = RowKind::looked_up};
+  };
+  enter(".tokens");
+  ParameterSpec tokens = table(".tokens.weight", spec.vocab_size);
+  tokens.split = Split::vocab;
+  tokens.tied_to = spec.tied_to;
+  tokens.use = spec.use;
+  tokens_ = &parameters.add(tokens);
   if (spec.positions == Positions::learned) {
-    parameters.enter("embedding.positions", chunk, {Part::embedding});
-    positions_ =
-        table("embedding.positions.weight", spec.context + spec.position_offset, Split::none);
+    enter(".positions");
+    positions_ = &parameters.add(table(".positions.weight", spec.context + spec.position_offset));
   }
   if (spec.token_types == 0 && !spec.norm) return;
-  parameters.enter("embedding.rest", chunk, {Part::embedding});
-  if (spec.token_types > 0) types_ = table("embedding.types.weight", spec.token_types, Split::none);
+  enter(".rest");
+  if (spec.token_types > 0) types_ = &parameters.add(table(".types.weight", spec.token_types));
   if (!spec.norm) return;
   NormSpec norm = *spec.norm;
-  norm.name = "embedding.norm";
+  norm.name = spec.name + ".norm";
   norm_.emplace(parameters, norm);
 }
 
@@ -56,7 +61,7 @@ Var Embedding::operator()(const Pass& pass) const {
                 read);
   if (pass.sequence_parallel) x = ops::slice_sequence(x, *pass.tp);
   if (norm_) x = (*norm_)(x);
-  return residual_dropout(x, pass, spec_.dropout, -1, 0);
+  return residual_dropout(x, pass, spec_.dropout, -1, spec_.dropout_site);
 }
 
 }  // namespace skein

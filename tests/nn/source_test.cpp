@@ -61,5 +61,28 @@ TEST(Layers, ReadASourceAsABatchOfIt) {
   }
 }
 
+TEST(Embeddings, OfTwoSequencesMayShareTheirTable) {
+  Parameters parameters(DType::f32, 0, 1);
+  EmbeddingSpec first = spec_of(Positions::learned), second = first;
+  second.name = "source";
+  second.tied_to = "embedding.tokens.weight";
+  second.use = 3;
+  const Embedding one(parameters, first, 0), other(parameters, second, 0);
+  std::vector<std::string> names;
+  for (const Parameter& p : parameters.all()) names.push_back(p.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"embedding.tokens.weight", "embedding.positions.weight",
+                                      "embedding.types.weight", "source.tokens.weight",
+                                      "source.positions.weight", "source.types.weight"}));
+  const Parameter& shared = *parameters.find("source.tokens.weight");
+  EXPECT_EQ(shared.tensor(), "embedding.tokens.weight");
+  EXPECT_EQ(shared.use, 3);
+  std::vector<std::string> buckets;
+  for (const BucketSpec& bucket : parameters.buckets()) buckets.push_back(bucket.name);
+  EXPECT_EQ(buckets,
+            (std::vector<std::string>{"embedding.tokens", "embedding.positions", "embedding.rest",
+                                      "source.tokens", "source.positions", "source.rest"}));
+}
+
 }  // namespace
 }  // namespace skein

@@ -16,6 +16,11 @@ struct EmbeddingSpec {
   int64_t token_types = 0;       // kinds of tokens, of an embedding each; 0: none
   std::optional<NormSpec> norm;  // of the sum; its name is replaced
   double deviation = 0.02, dropout = 0;
+  std::string name = "embedding";
+  // The first use of its table of tokens and the number of this one, where it is none of its own.
+  std::string tied_to = {};
+  int use = 2;
+  int dropout_site = 0;  // outside of the blocks
 };
 
 class Embedding {
