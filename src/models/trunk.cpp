@@ -5,9 +5,19 @@
 #include "skein/models/architecture.h"
 
 namespace skein {
-namespace {
 
-BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_parallel) {
+NormSpec norm_spec(const ModelConfig& c, const std::string& name, bool sequence_parallel) {
+  return {name, c.d_model, c.norm, c.norm_epsilon, c.bias, sequence_parallel};
+}
+
+EmbeddingSpec embedding_spec(const ModelConfig& c, bool sequence_parallel) {
+  EmbeddingSpec made{c.vocab_size,  c.d_model, c.context,  c.positions, c.position_offset,
+                     c.token_types, {},        c.init_std, c.dropout};
+  if (c.embedding_norm) made.norm = norm_spec(c, "", sequence_parallel);
+  return made;
+}
+
+BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
   const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
   const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   const AttentionSpec attention{"",
@@ -29,30 +39,20 @@ BlockSpec block_spec(const ModelConfig& c, const NormSpec& norm, bool sequence_p
                                 c.attention_scale()};
   const MlpSpec mlp{"",        c.d_model,     c.hidden(),        c.activation, c.bias,
                     deviation, out_deviation, sequence_parallel, rate};
-  return attention_and_mlp(attention, mlp, norm, c.norm_placement, c.dropout);
+  return attention_and_mlp(attention, mlp, norm_spec(c, "", sequence_parallel), c.norm_placement,
+                           c.dropout);
 }
-
-}  // namespace
 
 Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel,
              Parameters& parameters)
     : config_(c),
       sequence_parallel_(sequence_parallel && parameters.shards() > 1),
       shards_(parameters.shards()) {
-  if (piece.embeds) {
-    EmbeddingSpec spec{c.vocab_size,  c.d_model, c.context,  c.positions, c.position_offset,
-                       c.token_types, {},        c.init_std, c.dropout};
-    if (c.embedding_norm) spec.norm = norm_spec("");
-    embedding_.emplace(parameters, spec, piece.chunk);
-  }
+  if (piece.embeds)
+    embedding_.emplace(parameters, embedding_spec(c, sequence_parallel_), piece.chunk);
   const std::vector<BlockSpec> blocks(static_cast<size_t>(piece.last_block - piece.first_block),
-                                      block_spec(c, norm_spec(""), sequence_parallel_));
+                                      block_spec(c, sequence_parallel_));
   stack_.emplace(parameters, piece.first_block, piece.chunk, blocks);
-}
-
-NormSpec Trunk::norm_spec(const char* name) const {
-  return {name,         config_.d_model,   config_.norm, config_.norm_epsilon,
-          config_.bias, sequence_parallel_};
 }
 
 Pass Trunk::carried_out(const Pass& pass) const {

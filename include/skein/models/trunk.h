@@ -3,11 +3,18 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "skein/models/config.h"
 #include "skein/models/model.h"
 
 namespace skein {
+
+// What the options say of the layers, of which models may be put together in other ways, too. Names
+// of blocks' layers are their own.
+EmbeddingSpec embedding_spec(const ModelConfig& config, bool sequence_parallel);
+BlockSpec block_spec(const ModelConfig& config, bool sequence_parallel);
+NormSpec norm_spec(const ModelConfig& config, const std::string& name, bool sequence_parallel);
 
 class Trunk {
  public:
@@ -22,7 +29,9 @@ class Trunk {
   // The pass as this model carries it out: without sequence parallelism where the model has one
   // shard only.
   Pass carried_out(const Pass& pass) const;
-  NormSpec norm_spec(const char* name) const;
+  NormSpec norm_spec(const std::string& name) const {
+    return skein::norm_spec(config_, name, sequence_parallel_);
+  }
 
  private:
   ModelConfig config_;
