@@ -55,8 +55,7 @@ class BpeTokenizer final : public Tokenizer {
 
 std::string BpeTokenizer::to_json() const {
   std::string json = R"({"type":"byte_bpe","version":1,"merges":[)";
-  for (const auto& [left, right] : table_.merges())
-    fmt::format_to(std::back_inserter(json), "[{},{}],", left, right);
+  for (const auto& [left, right] : table_.merges()) json += fmt::format("[{},{}],", left, right);
   if (json.back() == ',') json.pop_back();
   return json + "]}";
 }

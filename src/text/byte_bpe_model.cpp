@@ -107,8 +107,8 @@ std::string ByteBpeModel::to_json() const {
       settings_.unk_token.empty() ? "null" : json_string(settings_.unk_token), settings_.fuse_unk,
       settings_.ignore_merges, vocabulary_json(vocabulary()));
   for (const auto& [left, right] : merges_)
-    fmt::format_to(std::back_inserter(json), "[{},{}],", json_string(vocabulary().token(left)),
-                   json_string(vocabulary().token(right)));
+    json += fmt::format("[{},{}],", json_string(vocabulary().token(left)),
+                        json_string(vocabulary().token(right)));
   if (json.back() == ',') json.pop_back();
   return json + "]}";
 }

@@ -45,12 +45,11 @@ std::string own_json(const Tokenizer& tokenizer) {
   const auto tokens = spelt_tokens(tokenizer);
   std::string vocabulary, merges;
   for (size_t id = 0; id < tokens.size(); ++id)
-    fmt::format_to(std::back_inserter(vocabulary), "{}{}:{}", id > 0 ? "," : "",
-                   json_string(tokens[id]), id);
+    vocabulary += fmt::format("{}{}:{}", id > 0 ? "," : "", json_string(tokens[id]), id);
   for (const auto& pair : own.value("merges", Json::array()))
-    fmt::format_to(std::back_inserter(merges), "{}[{},{}]", merges.empty() ? "" : ",",
-                   json_string(tokens[pair[0].get<size_t>()]),
-                   json_string(tokens[pair[1].get<size_t>()]));
+    merges += fmt::format("{}[{},{}]", merges.empty() ? "" : ",",
+                          json_string(tokens[pair[0].get<size_t>()]),
+                          json_string(tokens[pair[1].get<size_t>()]));
   return fmt::format(
       R"({{"version":"1.0","added_tokens":[{{"id":{},"content":"{}","special":true,"normalized":false}}],)"
       R"("pre_tokenizer":{},"decoder":{},"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})",
