@@ -11,8 +11,13 @@ export PATH=$PATH:/usr/local/cuda/bin
 # One architecture is enough to see that it compiles, and one level of the CPU; what is never run need not be fast.
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKEIN_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90-real -DSKEIN_ALL_CPU_LEVELS=OFF \
   -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCMAKE_CUDA_FLAGS_RELEASE="-O0 -Xcicc=-O0 -Xptxas=-O0" > /dev/null
-mapfile -t other < <(cd "$source/src" && { grep -rlE --include=*.cpp 'on_device\(' .; ls ./comm/cuda/*.cpp; } | sed 's|^\.\(.*\)|src/CMakeFiles/skein.dir\1.o|')
-cmake --build "$build" --target skein_kernels_cuda skein_base "${other[@]}" 2>&1 | tee "$build/log"
+# Objects only: all that sees a device, but not what the build for CPUs has compiled in the same way.
+mapfile -t objects < <(cd "$source/src" && {
+  ls kernels/cuda/*.cu | sed 's|^|skein_kernels_cuda.dir/|'
+  ls tensor/*.cpp tensor/cuda/*.cpp | grep -v no_cuda | sed 's|^|skein_base.dir/|'
+  { grep -rlE --include=*.cpp 'on_device\(' . | sed 's|^\./||'; ls comm/cuda/*.cpp; } | sed 's|^|skein.dir/|'
+} | sed 's|.*|src/CMakeFiles/&.o|')
+cmake --build "$build" --target "${objects[@]}" 2>&1 | tee "$build/log"
 if grep -qE "warning( ?:| #)" "$build/log"; then
   echo "the GPU build has warnings"
   exit 1
