@@ -18,7 +18,6 @@
 #include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/strings.h"
 
 #include "open.h"
 

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <new>
-#include <utility>
 
 #include "skein/core/error.h"
 

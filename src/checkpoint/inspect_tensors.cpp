@@ -1,7 +1,6 @@
 #include "inspect_tensors.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>

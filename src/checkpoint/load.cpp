@@ -1,5 +1,4 @@
 #include <set>
-#include <utility>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"

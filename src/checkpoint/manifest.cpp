@@ -10,7 +10,6 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/files/retry.h"
-#include "skein/core/numbers.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 #include "skein/formats/crc32c.h"

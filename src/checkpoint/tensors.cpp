@@ -1,7 +1,5 @@
 #include "skein/checkpoint/tensors.h"
 
-#include <algorithm>
-
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/shard.h"

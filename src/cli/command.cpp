@@ -7,7 +7,6 @@
 #include "skein/comm/world.h"
 #include "skein/core/log.h"
 #include "skein/kernels/threads.h"
-#include "skein/parallel/layout.h"
 
 namespace skein {
 namespace {

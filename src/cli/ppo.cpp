@@ -6,13 +6,11 @@
 #include <optional>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/core/log.h"
 #include "skein/generate/sampling.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/oracle/run.h"
 #include "skein/rlhf/policy/file_prompts.h"
 #include "skein/rlhf/rewards/reward_list.h"
-#include "skein/train/tasks/chat_data.h"
 #include "skein/train/trained_model.h"
 
 #include "command.h"

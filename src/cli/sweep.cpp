@@ -1,7 +1,5 @@
 #include "skein/scaling/sweep/sweep.h"
 
-#include <cstdio>
-
 #include "skein/core/log.h"
 
 #include "command.h"

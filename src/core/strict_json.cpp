@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "skein/core/strings.h"
-
 namespace skein {
 namespace {
 

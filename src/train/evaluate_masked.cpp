@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
-#include "skein/core/values.h"
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 

@@ -1,12 +1,9 @@
 #include "skein/train/progress.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
-#include "skein/core/values.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein {

@@ -27,7 +27,6 @@
 #include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
-#include "skein/models/flops.h"
 #include "skein/nn/cost.h"
 #include "skein/tensor/buffer.h"
 

@@ -8,7 +8,6 @@
 #include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
-#include "skein/train/run_weights.h"
 
 namespace skein {
 namespace {

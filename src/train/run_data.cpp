@@ -1,7 +1,6 @@
 #include "skein/train/run_data.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "skein/checkpoint/agree.h"

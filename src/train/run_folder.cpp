@@ -9,7 +9,6 @@
 #include "skein/core/files/files.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
-#include "skein/core/values.h"
 #include "skein/formats/chrome_trace.h"
 
 namespace skein {

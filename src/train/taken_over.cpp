@@ -1,7 +1,6 @@
 #include "skein/train/taken_over.h"
 
 #include <fmt/ranges.h>
-#include <utility>
 #include <vector>
 
 #include "skein/core/error.h"

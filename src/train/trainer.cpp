@@ -1,10 +1,7 @@
 #include "skein/train/trainer.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"

@@ -1,8 +1,6 @@
 // How a run begins from another task's model.
 #pragma once
 
-#include <string>
-
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/train/replica.h"
 #include "skein/train/task.h"

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "skein/data/samples/loader.h"
-#include "skein/parallel/local_model.h"
 #include "skein/train/task.h"
 
 namespace skein {

@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "skein/core/values.h"
 #include "skein/train/replica.h"

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "skein/checkpoint/piece.h"
 #include "skein/data/samples/loader.h"
 #include "skein/models/flops.h"
 #include "skein/parallel/buckets.h"

@@ -24,8 +24,8 @@
 #include "skein/train/run_data.h"
 #include "skein/train/run_folder.h"
 #include "skein/train/run_state.h"
-#include "skein/train/scores.h"
 #include "skein/train/stop.h"
+#include "skein/train/task.h"
 
 namespace skein {
 

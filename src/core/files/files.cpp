@@ -7,14 +7,10 @@
 #include <filesystem>
 #include <random>
 #include <string_view>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <system_error>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
-#include "skein/core/error.h"
 #include "skein/core/files/output_place.h"
 #include "skein/core/files/retry.h"
 #include "skein/core/numbers.h"

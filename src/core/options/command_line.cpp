@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <iterator>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"

@@ -8,8 +8,6 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-#include "option_values.h"
-
 namespace skein {
 namespace {
 

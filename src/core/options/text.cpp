@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fmt/ranges.h>
-#include <numeric>
 #include <sstream>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "skein/train/tasks/chat_data.h"
 
-#include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/data/files/line_reader.h"

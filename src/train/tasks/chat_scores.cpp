@@ -8,7 +8,6 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/train/judge.h"
-#include "skein/train/progress.h"
 
 namespace skein {
 namespace {

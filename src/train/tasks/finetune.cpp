@@ -1,9 +1,5 @@
 #include "skein/train/tasks/finetune.h"
 
-#include <cmath>
-
-#include "skein/core/error.h"
-
 namespace skein {
 
 FinetuneConfig finetune_defaults() {

@@ -2,7 +2,6 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/chat_scores.h"

@@ -1,7 +1,6 @@
 // A fine-tuned model that labels texts.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "skein/parallel/local_model.h"

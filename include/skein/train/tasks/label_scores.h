@@ -1,8 +1,6 @@
 // What a head of labels says of samples, and how good that is.
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "skein/train/task.h"
