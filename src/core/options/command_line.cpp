@@ -71,11 +71,12 @@ std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry
   const std::string key = token == "-h" ? "help" : token.substr(2, equals - 2);
   require(!key.empty(), "'{}' names no option; options look like --section.key=value", token);
   const bool truth = is_truth(key, entries);
+  bool ignored = false;
   std::string text = "true";
   if (equals != std::string::npos) {
     if (equals + 1 < token.size()) return {};
     text = "";
-  } else if (truth && args.size() > 1 && read_truth(args[1])) {
+  } else if (truth && args.size() > 1 && read(args[1], ignored)) {
     text = args[1];
     args.erase(args.begin());
   } else if (!truth && key != "help" && key != "print-config") {

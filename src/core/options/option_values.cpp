@@ -4,8 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "skein/core/strings.h"
 
@@ -68,70 +69,65 @@ std::optional<std::string> without_exponent(const std::string& text) {
 
 }  // namespace
 
-std::optional<bool> read_truth(std::string_view text) {
+bool read(const std::string& text, bool& value) {
   static constexpr std::array<std::string_view, 4> kYes{"true", "on", "yes", "1"},
       kNo{"false", "off", "no", "0"};
-  if (std::find(kYes.begin(), kYes.end(), text) != kYes.end()) return true;
-  if (std::find(kNo.begin(), kNo.end(), text) != kNo.end()) return false;
-  return std::nullopt;
+  const bool yes = std::ranges::find(kYes, text) != kYes.end();
+  if (!yes && std::ranges::find(kNo, text) == kNo.end()) return false;
+  value = yes;
+  return true;
 }
 
-template <class T>
-std::optional<T> read_whole(std::string_view text) {
+template <std::integral T>
+bool read(const std::string& text, T& value) {
   const int64_t factor = text.empty() ? 1 : factor_of(text.back());
-  if (factor > 1) text.remove_suffix(1);
-  const auto written = without_separators(text);
+  const auto written =
+      without_separators(std::string_view(text).substr(0, text.size() - (factor > 1 ? 1 : 0)));
   const auto digits = written && factor == 1 ? without_exponent(*written) : written;
-  const auto value = digits ? read_all<T>(*digits) : std::nullopt;
+  const auto number = digits ? read_all<T>(*digits) : std::nullopt;
   T scaled{};
-  if (!value || __builtin_mul_overflow(*value, factor, &scaled)) return std::nullopt;
-  return scaled;
+  if (!number || __builtin_mul_overflow(*number, factor, &scaled)) return false;
+  value = scaled;
+  return true;
 }
 
-template std::optional<int> read_whole<int>(std::string_view);
-template std::optional<int64_t> read_whole<int64_t>(std::string_view);
-template std::optional<uint64_t> read_whole<uint64_t>(std::string_view);
+template bool read(const std::string&, int&);
+template bool read(const std::string&, int64_t&);
+template bool read(const std::string&, uint64_t&);
 
-std::optional<double> read_real(std::string_view text) {
-  const auto value = read_all<double>(text);
-  return value && std::isfinite(*value) ? value : std::nullopt;
+bool read(const std::string& text, double& value) {
+  const auto number = read_all<double>(text);
+  if (!number || !std::isfinite(*number)) return false;
+  value = *number;
+  return true;
 }
 
-std::optional<std::vector<std::string>> read_words(std::string_view text) {
+bool read(const std::string& text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool read(const std::string& text, std::vector<std::string>& value) {
   std::vector<std::string> words;
-  if (trimmed(text).empty()) return words;
-  for (size_t begin = 0; begin <= text.size();) {
+  const bool none = trimmed(text).empty();
+  for (size_t begin = 0; !none && begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(trimmed(text.substr(begin, end - begin)));
-    if (words.back().empty()) return std::nullopt;
+    words.push_back(trimmed(std::string_view(text).substr(begin, end - begin)));
+    if (words.back().empty()) return false;
     begin = end + 1;
   }
-  return words;
+  value = std::move(words);
+  return true;
 }
 
-std::optional<std::vector<int64_t>> read_wholes(std::string_view text) {
-  const auto words = read_words(text);
-  if (!words) return std::nullopt;
-  std::vector<int64_t> values;
-  for (const std::string& word : *words) {
-    const auto value = read_whole<int64_t>(word);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  return values;
-}
-
-std::string text_of(bool value) { return value ? "true" : "false"; }
-std::string text_of(int value) { return fmt::format("{}", value); }
-std::string text_of(int64_t value) { return fmt::format("{}", value); }
-std::string text_of(uint64_t value) { return fmt::format("{}", value); }
-std::string text_of(double value) { return fmt::format("{}", value); }
-std::string text_of(const std::string& value) { return value; }
-std::string text_of(const std::vector<std::string>& value) {
-  return fmt::format("{}", fmt::join(value, ","));
-}
-std::string text_of(const std::vector<int64_t>& value) {
-  return fmt::format("{}", fmt::join(value, ","));
+bool read(const std::string& text, std::vector<int64_t>& value) {
+  std::vector<std::string> words;
+  if (!read(text, words)) return false;
+  std::vector<int64_t> numbers(words.size());
+  for (size_t i = 0; i < words.size(); ++i)
+    if (!read(words[i], numbers[i])) return false;
+  value = std::move(numbers);
+  return true;
 }
 
 }  // namespace skein

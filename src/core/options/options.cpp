@@ -22,26 +22,44 @@
 namespace skein {
 namespace {
 
-template <class T, class Read>
-OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
-                      const std::string& unit, const std::string& wanted, Read read) {
-  OptionEntry entry{key, help, unit, wanted, text_of(field), text_of(field)};
-  entry.assign = [&field, read](const std::string& text) -> std::optional<std::string> {
-    const std::optional<T> value = read(text);
-    if (!value) return std::nullopt;
-    field = *value;
-    return text_of(field);
-  };
-  return entry;
+template <class T>
+std::string text_of(const T& value) {
+  return fmt::format("{}", value);
+}
+template <class T>
+std::string text_of(const std::vector<T>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
 }
 
+// For errors: what a text should have been.
+std::string wanted(bool) { return "true or false"; }
+template <std::integral T>
+std::string wanted(T) {
+  return fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
+                     std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+}
+std::string wanted(double) { return "a number like 0.1 or 3e-4"; }
+std::string wanted(const std::string&) { return "text"; }
+std::string wanted(const std::vector<std::string>&) {
+  return "a list like a,b without empty items";
+}
+std::string wanted(const std::vector<int64_t>&) { return "a list of whole numbers like 1,2,3"; }
+
 template <class T>
-OptionEntry whole_entry(const std::string& key, T& field, const std::string& help,
-                        const std::string& unit) {
-  const std::string wanted =
-      fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
-                  std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
-  return entry_for(key, field, help, unit, wanted, read_whole<T>);
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+
+template <class T>
+OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
+                      const std::string& unit) {
+  OptionEntry entry{key,           help,           is_list<T> ? "comma-separated" : unit,
+                    wanted(field), text_of(field), text_of(field)};
+  entry.truth = std::is_same_v<T, bool>;
+  entry.assign = [&field](const std::string& text) -> std::optional<std::string> {
+    return read(text, field) ? std::optional(text_of(field)) : std::nullopt;
+  };
+  return entry;
 }
 
 std::string file_text(const std::string& path) {
@@ -107,47 +125,9 @@ Options::Options(std::string program, std::string summary) : impl_(std::make_uni
 
 Options::~Options() = default;
 
-void Options::add(const std::string& key, bool& field, const std::string& help) {
-  OptionEntry entry = entry_for(key, field, help, "", "true or false", read_truth);
-  entry.truth = true;
-  impl_->add(std::move(entry));
-}
-
-void Options::add(const std::string& key, int& field, const std::string& help,
-                  const std::string& unit) {
-  impl_->add(whole_entry(key, field, help, unit));
-}
-
-void Options::add(const std::string& key, int64_t& field, const std::string& help,
-                  const std::string& unit) {
-  impl_->add(whole_entry(key, field, help, unit));
-}
-
-void Options::add(const std::string& key, uint64_t& field, const std::string& help,
-                  const std::string& unit) {
-  impl_->add(whole_entry(key, field, help, unit));
-}
-
-void Options::add(const std::string& key, double& field, const std::string& help,
-                  const std::string& unit) {
-  impl_->add(entry_for(key, field, help, unit, "a number like 0.1 or 3e-4", read_real));
-}
-
-void Options::add(const std::string& key, std::string& field, const std::string& help,
-                  const std::string& unit) {
-  const auto same = [](const std::string& text) { return std::optional<std::string>(text); };
-  impl_->add(entry_for(key, field, help, unit, "text", same));
-}
-
-void Options::add(const std::string& key, std::vector<std::string>& field,
-                  const std::string& help) {
-  impl_->add(entry_for(key, field, help, "comma-separated", "a list like a,b without empty items",
-                       read_words));
-}
-
-void Options::add(const std::string& key, std::vector<int64_t>& field, const std::string& help) {
-  impl_->add(entry_for(key, field, help, "comma-separated", "a list of whole numbers like 1,2,3",
-                       read_wholes));
+void Options::add_field(const std::string& key, Field field, const std::string& help,
+                        const std::string& unit) {
+  std::visit([&](auto* bound) { impl_->add(entry_for(key, *bound, help, unit)); }, field);
 }
 
 void Options::add_named(const std::string& key, std::vector<std::string> labels,

@@ -34,6 +34,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace skein {
@@ -43,23 +44,16 @@ class Options {
   Options(std::string program, std::string summary);
   ~Options();
 
-  // Field types: bool, int, int64_t, uint64_t, double, std::string, std::vector<std::string>,
-  // std::vector<int64_t> (lists are comma-separated). The field's value at the call is the default.
-  // `unit` is shown in help ("steps", "tokens", "seconds"). Integers accept 1_000 and 10k, 5M, 2G,
-  // and 2.5e6 where the value is whole.
-  void add(const std::string& key, bool& field, const std::string& help);
-  void add(const std::string& key, int& field, const std::string& help,
-           const std::string& unit = "");
-  void add(const std::string& key, int64_t& field, const std::string& help,
-           const std::string& unit = "");
-  void add(const std::string& key, uint64_t& field, const std::string& help,
-           const std::string& unit = "");
-  void add(const std::string& key, double& field, const std::string& help,
-           const std::string& unit = "");
-  void add(const std::string& key, std::string& field, const std::string& help,
-           const std::string& unit = "");
-  void add(const std::string& key, std::vector<std::string>& field, const std::string& help);
-  void add(const std::string& key, std::vector<int64_t>& field, const std::string& help);
+  // What a field may be; lists are comma-separated.
+  using Field = std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*,
+                             std::vector<std::string>*, std::vector<int64_t>*>;
+  // The field's value at the call is the default. `unit` is shown in help ("steps", "tokens",
+  // "seconds"). Integers accept 1_000 and 10k, 5M, 2G, and 2.5e6 where the value is whole.
+  template <class T>
+  void add(const std::string& key, T& field, const std::string& help,
+           const std::string& unit = "") {
+    add_field(key, &field, help, unit);
+  }
   // A named choice; help lists the names, an unknown name is an error listing them.
   template <class E>
   void add_choice(const std::string& key, E& field, std::vector<std::pair<std::string, E>> names,
@@ -102,6 +96,8 @@ class Options {
   std::string resolved() const;
 
  private:
+  void add_field(const std::string& key, Field field, const std::string& help,
+                 const std::string& unit);
   void add_named(const std::string& key, std::vector<std::string> labels,
                  const std::string& current, std::function<void(const std::string&)> assign,
                  const std::string& help);
