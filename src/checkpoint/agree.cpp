@@ -48,9 +48,8 @@ std::vector<Reason> group_by_text(const std::vector<Failure>& failures) {
   std::vector<Reason> reasons;
   for (size_t rank = 0; rank < failures.size(); ++rank) {
     if (failures[rank].code == ExitCode::done) continue;
-    auto same = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& reason) {
-      return reason.text == failures[rank].text;
-    });
+    auto same = std::ranges::find_if(
+        reasons, [&](const Reason& reason) { return reason.text == failures[rank].text; });
     if (same == reasons.end())
       same = reasons.insert(reasons.end(), Reason{failures[rank].text, narrow<int>(rank), 0});
     ++same->ranks;

@@ -45,7 +45,7 @@ std::vector<std::string> listed(const std::string& directory) {
   for (; !error && entry != end; entry.increment(error))
     names.push_back(entry->path().filename().string());
   if (error) fail_system(error.value(), "cannot list the checkpoint directory {}", directory);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -73,7 +73,7 @@ std::optional<Fence> read_fence(const std::string& directory, int64_t generation
 }
 
 bool fenced(const CheckpointName& name, const std::vector<Fence>& fences) {
-  return std::any_of(fences.begin(), fences.end(), [&](const Fence& fence) {
+  return std::ranges::any_of(fences, [&](const Fence& fence) {
     return name.generation < fence.generation && name > fence.base;
   });
 }
@@ -211,7 +211,7 @@ std::vector<int64_t> generation_numbers(const std::string& directory) {
   std::vector<int64_t> numbers;
   for (const std::string& entry : names_in(directory))
     if (const auto generation = generation_of(entry)) numbers.push_back(*generation);
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 

@@ -71,7 +71,7 @@ std::string named(const Generation& g) {
 std::string new_run_id() { return unique_name() + unique_name(); }
 
 void check_run_id(const std::string& id, const std::string& origin) {
-  require(id.size() <= kLongestId && std::all_of(id.begin(), id.end(), of_an_id),
+  require(id.size() <= kLongestId && std::ranges::all_of(id, of_an_id),
           "{}: the run's id {} must be at most {} letters, digits, '-', '_' and '.'", origin,
           excerpt(id), kLongestId);
 }

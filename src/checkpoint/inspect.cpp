@@ -185,8 +185,8 @@ std::vector<CommandHelp> command_helps() {
 }
 
 bool asks_for_help(const Words& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [](const std::string& word) { return word == "--help" || word == "-h"; });
+  return std::ranges::any_of(
+      words, [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
 std::string as_sentence(std::string text) {

@@ -65,7 +65,7 @@ std::vector<Dim> meeting_of(const Region& from, const Region& to) {
       dims.push_back(dim);
   }
   if (dims.empty()) dims.push_back({});  // a scalar
-  std::reverse(dims.begin(), dims.end());
+  std::ranges::reverse(dims);
   set_strides(dims);
   return dims;
 }
@@ -155,7 +155,7 @@ Regions in_order(const std::vector<Region>& regions) {
   Regions sorted;
   for (const Region& region : regions)
     if (region.size() > 0) sorted.push_back(&region);
-  std::sort(sorted.begin(), sorted.end(), [](const Region* a, const Region* b) {
+  std::ranges::sort(sorted, [](const Region* a, const Region* b) {
     return std::tie(a->start, a->extent, a->begin) < std::tie(b->start, b->extent, b->begin);
   });
   return sorted;

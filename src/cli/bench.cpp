@@ -23,10 +23,9 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
         settle_precision(options, "train.precision", run.train.precision, run.parallel.device);
       }))
     return 0;
-  require(
-      config.plots.empty() || std::count(config.what.begin(), config.what.end(), "coordinates") > 0,
-      "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
-      fmt::join(config.what, ","));
+  require(config.plots.empty() || std::ranges::count(config.what, "coordinates") > 0,
+          "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
+          fmt::join(config.what, ","));
   if (!config.trace.empty()) file_place(config.trace, Existing::replace, "bench.trace");
   world = begin_world();
   // Made now, lest a long measurement ends before a file that cannot be.

@@ -165,7 +165,7 @@ void check_finite(const Values& values, const TrainedModel& source, Group& world
   if (odd.empty()) return;
   const std::string here = world.rank() == 0 ? non_finite_weights(source.info).text() : "";
   const std::string weights = world.broadcast(here, 0);
-  const bool has_loss = std::any_of(values.begin(), values.end(), [](const auto& value) {
+  const bool has_loss = std::ranges::any_of(values, [](const auto& value) {
     return value.first == "loss" && value.second && std::isfinite(*value.second);
   });
   std::string cause =

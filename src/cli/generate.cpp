@@ -86,9 +86,8 @@ std::optional<RewardMixture> rewards_for(const Command& command, const PolicyTex
 }
 
 void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t context) {
-  const auto full = std::count_if(made.begin(), made.end(), [&](const Generated& one) {
-    return !one.ended && std::ssize(one.tokens) < asked;
-  });
+  const auto full = std::ranges::count_if(
+      made, [&](const Generated& one) { return !one.ended && std::ssize(one.tokens) < asked; });
   if (full > 0)
     log::warn(
         "{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the "

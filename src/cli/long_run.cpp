@@ -43,9 +43,8 @@ std::vector<std::string> names_without_retries(const std::string& folder, bool& 
 
 bool has_commit(const std::string& run, bool& error) {
   const auto names = names_without_retries(run + "/checkpoints", error);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return CheckpointName::parse(name).has_value();
-  });
+  return std::ranges::any_of(
+      names, [](const std::string& name) { return CheckpointName::parse(name).has_value(); });
 }
 
 // Whether a start goes on from something: a commit, or a sweep's results. Also where that cannot be

@@ -62,7 +62,7 @@ std::vector<CommandHelp> all_commands() {
 }
 
 bool trains(const Words& args) {
-  return std::any_of(std::begin(kCommands), std::end(kCommands), [&](const Command& command) {
+  return std::ranges::any_of(kCommands, [&](const Command& command) {
     return command.trains && !args.empty() && args.front() == command.name;
   });
 }

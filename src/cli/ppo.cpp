@@ -52,7 +52,7 @@ void refuse_given(const Options& options, const std::function<bool(const std::st
   const auto usual = defaults.values();
   for (const auto& option : options.values())
     require(!unread(option.first) || !options.given(option.first) ||
-                std::find(usual.begin(), usual.end(), option) != usual.end(),
+                std::ranges::find(usual, option) != usual.end(),
             "{}={} was given, but {}", option.first, option.second, why);
 }
 
@@ -145,8 +145,8 @@ int prove(const Command& c, Group& world, const Options& options) {
   const OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
   if (result.stopped) return code_of_run(true, result.committed);
   if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
-  const bool passed = std::all_of(result.outcomes.begin(), result.outcomes.end(),
-                                  [](const OracleOutcome& one) { return one.passed(); });
+  const bool passed =
+      std::ranges::all_of(result.outcomes, [](const OracleOutcome& one) { return one.passed(); });
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
 }
 

@@ -103,8 +103,7 @@ std::vector<ProfileShare> shares_of(const std::vector<ProfileEvent>& events, int
   }
   std::vector<ProfileShare> all;
   for (auto& [name, share] : by_name) all.push_back(share);
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return all;
 }
 

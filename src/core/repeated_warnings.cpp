@@ -7,8 +7,7 @@
 namespace skein {
 
 void RepeatedWarnings::tell(const std::string& kind, const std::string& text) {
-  auto found = std::find_if(counts_.begin(), counts_.end(),
-                            [&](const auto& one) { return one.first == kind; });
+  auto found = std::ranges::find_if(counts_, [&](const auto& one) { return one.first == kind; });
   if (found == counts_.end()) found = counts_.insert(found, {kind, 0});
   if (++found->second > kTold) return;
   const bool last = found->second == kTold;

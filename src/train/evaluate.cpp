@@ -100,7 +100,7 @@ Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64
     model_.pipeline.run(work, model_.pass);
     lead.after();
     const auto losses = model_.pipeline.losses();
-    if (!losses.empty()) std::copy(losses[0].begin(), losses[0].end(), sums.data<double>() + first);
+    if (!losses.empty()) std::ranges::copy(losses[0], sums.data<double>() + first);
   }
   lead.finish();
   mesh.share_results(sums);

@@ -89,7 +89,7 @@ MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& sample
   made.pairs = counts.pairs;
   made.pairs_right = counts.pairs_right;
   const auto by_id = counts.by_id.span<int64_t>();
-  made.commonest = *std::max_element(by_id.begin(), by_id.end());
+  made.commonest = *std::ranges::max_element(by_id);
   made.nats = std::accumulate(nats[0].begin(), nats[0].end(), 0.0);
   if (terms > 1) made.pair_nats = std::accumulate(nats[1].begin(), nats[1].end(), 0.0);
   require(made.tokens > 0, "the evaluation data holds no token that could be masked");

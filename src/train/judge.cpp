@@ -28,7 +28,7 @@ std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& 
     if (!mesh.last_stage()) continue;
     const auto losses = terms > 0 ? model.pipeline.losses() : std::vector<std::vector<double>>();
     for (size_t term = 0; term < terms; ++term)
-      std::copy(losses[term].begin(), losses[term].end(), sums[term].data<double>() + first);
+      std::ranges::copy(losses[term], sums[term].data<double>() + first);
     use(work.micro_batches.back(),
         with_answers ? model.pipeline.answers().front() : std::vector<Tensor>());
   }

@@ -208,7 +208,7 @@ double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
   const int64_t count = plan.samples_per_rank;
   const Tensor sums = Tensor::zeros({count}, DType::f64),
                all = Tensor::zeros({plan.global_batch}, DType::f64);
-  if (!own.empty()) std::copy(own.begin(), own.end(), sums.data<double>());
+  if (!own.empty()) std::ranges::copy(own, sums.data<double>());
   mesh_.dp().all_gather(sums, all).wait();
   mesh_.share_last_stage(all);
   double total = 0;

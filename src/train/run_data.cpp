@@ -28,7 +28,7 @@ std::vector<std::shared_ptr<const TokenStore>> stores_of(const std::vector<DataF
   std::vector<std::shared_ptr<const TokenStore>> stores;
   std::vector<std::string> paths;
   for (const DataFile& file : files) {
-    if (!file.store || std::find(paths.begin(), paths.end(), file.path) != paths.end()) continue;
+    if (!file.store || std::ranges::find(paths, file.path) != paths.end()) continue;
     paths.push_back(file.path);
     stores.push_back(file.store);
   }
@@ -54,7 +54,7 @@ void RunData::go_on(const StoredData& stored) {
   if (!stored.own) return;
   std::vector<DataFile> unknown = files_;
   std::erase_if(unknown, [&](const DataFile& file) {
-    return std::any_of(stored.files.begin(), stored.files.end(), [&](const DataFile& old) {
+    return std::ranges::any_of(stored.files, [&](const DataFile& old) {
       return old.path == file.path && old.same_content(file);
     });
   });

@@ -103,7 +103,7 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
       line[name] = value;
   }
   const std::string text = line.dump();
-  if (std::find(last_lines_.begin(), last_lines_.end(), text) != last_lines_.end()) return;
+  if (std::ranges::find(last_lines_, text) != last_lines_.end()) return;
   if (events_)
     for (const auto& [name, value] : values) events_->scalar(name, step, value);
   try {

@@ -151,7 +151,7 @@ namespace {
 std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
                              int64_t good_step) {
   const auto all = list_checkpoints(checkpoints);
-  const auto of = [&](auto wanted) { return std::find_if(all.begin(), all.end(), wanted); };
+  const auto of = [&](auto wanted) { return std::ranges::find_if(all, wanted); };
   auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
   if (older == all.end())
     older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });

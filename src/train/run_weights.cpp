@@ -19,8 +19,8 @@ std::string best_of(const std::string& path) {
   const auto kept = path.empty() ? std::vector<CheckpointInfo>() : list_checkpoints(path + "/best");
   if (kept.empty()) return "";
   const auto all = list_checkpoints(path);
-  const auto newest = std::find_if(
-      all.begin(), all.end(), [](const CheckpointInfo& info) { return !info.metadata.empty(); });
+  const auto newest =
+      std::ranges::find_if(all, [](const CheckpointInfo& info) { return !info.metadata.empty(); });
   if (newest == all.end() || still_best(kept.front(), *newest)) return path + "/best";
   log::warn(
       "{}/best is not taken: its weights of step {} are of another start, and the newest of the "

@@ -20,13 +20,11 @@ void check_lengths(size_t a, size_t b) {
 }
 
 bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](double value) { return std::isfinite(value); });
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
 bool constant(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [&](double value) { return value == values[0]; });
+  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
 }
 
 // Differences from the mean, scaled so that their squares neither overflow nor vanish.
@@ -53,7 +51,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 std::vector<double> ranks(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin + 1;

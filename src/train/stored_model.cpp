@@ -50,8 +50,8 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
   check_all(tensor_shapes(model, {last, last, false, true, 0}));
   for (int i = 0; i < last; ++i) {
     const TensorShapes block = tensor_shapes(model, {i, i + 1, false, false, 0});
-    if (std::none_of(block.begin(), block.end(),
-                     [&](const auto& tensor) { return held.contains(weight_name(tensor.first)); }))
+    if (std::ranges::none_of(
+            block, [&](const auto& tensor) { return held.contains(weight_name(tensor.first)); }))
       refuse(origin,
              fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
     check_all(block);

@@ -43,8 +43,8 @@ class Trainer : private Learner {
   bool validates() const override { return task_.validates(); }
   bool evaluation_due() const override {
     const int64_t every = config_.validation.every, step = run_.state().step;
-    return !run_.done() && ((every > 0 && step % every == 0) ||
-                            std::binary_search(points_.begin(), points_.end(), step));
+    return !run_.done() &&
+           ((every > 0 && step % every == 0) || std::ranges::binary_search(points_, step));
   }
   bool evaluates_end() const override { return true; }
   Scores score(Meeting& meeting) override { return task_.validate(judged(&meeting)); }

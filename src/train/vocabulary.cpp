@@ -28,7 +28,7 @@ void check_ids(const TokenStore& store, const ModelConfig& model) {
   for (int64_t at = 0; at < all; at += static_cast<int64_t>(ids.size())) {
     ids.resize(static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(ids.size()), all - at)));
     store.read(at, ids);
-    const auto odd = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= known; });
+    const auto odd = std::ranges::find_if(ids, [&](int32_t id) { return id >= known; });
     require(odd == ids.end(),
             "token {} of the text is {}, but the model knows {} ids and its tokenizer has {}{}",
             at + (odd - ids.begin()), odd == ids.end() ? 0 : *odd, known, store.info().vocab_size,

@@ -23,8 +23,7 @@ po::option one_option(const std::string& key, const std::string& text, const std
 }
 
 bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
-  return std::any_of(entries.begin(), entries.end(),
-                     [&](const auto& e) { return e.truth && e.key == key; });
+  return std::ranges::any_of(entries, [&](const auto& e) { return e.truth && e.key == key; });
 }
 
 // Flags with a short name, where the option is there; `alone`: the value of the bare flag, "" where
@@ -47,8 +46,8 @@ constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
 std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>& entries) {
   const std::string token = args.front(), name = token.substr(0, token.find('='));
   for (const ShortFlag& one : kShortFlags) {
-    if (name != one.flag || std::none_of(entries.begin(), entries.end(),
-                                         [&](const auto& e) { return e.key == one.key; }))
+    if (name != one.flag ||
+        std::ranges::none_of(entries, [&](const auto& e) { return e.key == one.key; }))
       continue;
     args.erase(args.begin());
     if (name != token) return {one_option(one.key, token.substr(name.size() + 1), token)};

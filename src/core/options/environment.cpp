@@ -39,7 +39,7 @@ constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS"};
 
 template <class List>
 bool is_in(const std::string& word, const List& list) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+  return std::ranges::find(list, word) != std::end(list);
 }
 
 // TRAIN of SKEIN_TRAIN_STEPS; "" of a variable that has no second word.
@@ -100,7 +100,7 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
   const boost::function1<std::string, std::string> mapper = key;
   for (const po::option& option : po::parse_environment(po::options_description(), mapper).options)
     found.values.emplace_back(option.string_key, option.value.at(0));
-  std::sort(found.others.begin(), found.others.end());
+  std::ranges::sort(found.others);
   return found;
 }
 

@@ -84,8 +84,7 @@ void refuse_words(const std::vector<std::string>& words, const std::vector<Optio
 }  // namespace
 
 const OptionEntry* Options::Impl::find(const std::string& key) const {
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key == key; });
+  const auto found = std::ranges::find_if(entries, [&](const auto& e) { return e.key == key; });
   return found == entries.end() ? nullptr : &*found;
 }
 
@@ -133,13 +132,13 @@ void Options::add_field(const std::string& key, Field field, const std::string& 
 void Options::add_named(const std::string& key, std::vector<std::string> labels,
                         const std::string& current, std::function<void(const std::string&)> assign,
                         const std::string& help) {
-  SKEIN_CHECK(std::find(labels.begin(), labels.end(), current) != labels.end());
+  SKEIN_CHECK(std::ranges::find(labels, current) != labels.end());
   OptionEntry entry{key,     help,   "", fmt::format("one of {}", fmt::join(labels, ", ")),
                     current, current};
   entry.labels = labels;
   entry.assign =
       [labels, assign = std::move(assign)](const std::string& text) -> std::optional<std::string> {
-    if (std::find(labels.begin(), labels.end(), text) == labels.end()) return std::nullopt;
+    if (std::ranges::find(labels, text) == labels.end()) return std::nullopt;
     assign(text);
     return text;
   };

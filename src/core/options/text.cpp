@@ -47,8 +47,7 @@ std::string one_line(std::string text) {
 std::vector<std::string> Options::Impl::sections() const {
   std::vector<std::string> names;
   for (const OptionEntry& entry : entries)
-    if (std::find(names.begin(), names.end(), entry.section()) == names.end())
-      names.push_back(entry.section());
+    if (std::ranges::find(names, entry.section()) == names.end()) names.push_back(entry.section());
   return names;
 }
 

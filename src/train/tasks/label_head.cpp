@@ -32,8 +32,7 @@ std::vector<LabelMetric> metrics_of(LabelKind kind) {
 
 template <class Named, class Value>
 const char* name_in(const Named& names, Value value) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const auto& named) { return named.second == value; })
+  return std::ranges::find_if(names, [&](const auto& named) { return named.second == value; })
       ->first;
 }
 
@@ -100,7 +99,7 @@ LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
   std::string names;
   for (LabelMetric metric : known)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(metric));
-  require(std::find(known.begin(), known.end(), asked) != known.end(),
+  require(std::ranges::find(known, asked) != known.end(),
           "task.metric={} does not measure task.kind={}; use one of {}", name_of(asked),
           name_of(kind), names);
   return asked;

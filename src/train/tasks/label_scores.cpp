@@ -22,7 +22,7 @@ Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAn
     ++support[data.classes[i]];
   }
   const ClassScores scores = class_scores(data.classes, found, head.outputs());
-  const double commonest = ratio(*std::max_element(support.begin(), support.end()), data.size());
+  const double commonest = ratio(*std::ranges::max_element(support), data.size());
   return {fmt::format("loss {:.4f}, accuracy {:.4f}, macro F1 {:.4f}, Matthews {:.4f} ({} "
                       "examples, {:.4f} of them of the commonest label)",
                       shown_number(answers.loss), scores.accuracy(), scores.macro_f1(),
