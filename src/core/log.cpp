@@ -20,13 +20,9 @@ spdlog::logger& logger() {
 }
 
 spdlog::level::level_enum native(Level level) {
-  switch (level) {
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warn: return spdlog::level::warn;
-    case Level::error: return spdlog::level::err;
-  }
-  return spdlog::level::info;
+  return level == Level::info   ? spdlog::level::info
+         : level == Level::warn ? spdlog::level::warn
+                                : spdlog::level::err;
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-// One line per event on stderr. Only rank 0 speaks unless a line is tagged for every rank.
+// One line per event on stderr.
 //
 //   log::info("{} tokens in {}", tokens, path);          // rank 0 only
 //   log::warn("...");                                     // rank 0 only
-//   log::every_rank("...");                               // all ranks, prefixed "rank r:"
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 
 namespace skein::log {
 
-enum class Level { debug, info, warn, error };
+enum class Level { info, warn, error };
 
 // The rank of the calling thread (ranks may be threads of one process).
 void set_rank(int rank);
@@ -30,12 +29,6 @@ void info(fmt::format_string<Args...> text, Args&&... args) {
 template <class... Args>
 void warn(fmt::format_string<Args...> text, Args&&... args) {
   if (rank() == 0) write(Level::warn, fmt::format(text, std::forward<Args>(args)...));
-}
-
-template <class... Args>
-void every_rank(fmt::format_string<Args...> text, Args&&... args) {
-  write(Level::info,
-        fmt::format("rank {}: {}", rank(), fmt::format(text, std::forward<Args>(args)...)));
 }
 
 }  // namespace skein::log
