@@ -1,7 +1,8 @@
 #include "ini.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -13,6 +14,12 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+struct Escape {
+  char written;  // behind a backslash
+  char meant;
+};
+constexpr Escape kEscapes[] = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'"', '"'}, {'\\', '\\'}};
+
 bool is_comment(const std::string& line) { return line.starts_with('#') || line.starts_with(';'); }
 
 std::string unquoted_value(std::string_view text) {
@@ -21,17 +28,6 @@ std::string unquoted_value(std::string_view text) {
          (cut == 0 || (text[cut - 1] != ' ' && text[cut - 1] != '\t')))
     cut = text.find('#', cut + 1);
   return trimmed(text.substr(0, cut));
-}
-
-std::optional<char> unescaped(char c) {
-  switch (c) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case '"': return '"';
-    case '\\': return '\\';
-    default: return std::nullopt;
-  }
 }
 
 // text begins with the opening quote.
@@ -43,12 +39,13 @@ std::string quoted_value(const std::string& text, const std::string& place) {
       value += text[at];
       continue;
     }
-    const auto c = ++at < text.size() ? unescaped(text[at]) : std::nullopt;
+    const auto* found = ++at < text.size() ? std::ranges::find(kEscapes, text[at], &Escape::written)
+                                           : std::end(kEscapes);
     require(
-        c.has_value(),
+        found != std::end(kEscapes),
         "{}: {} has a \\ before something else than n, r, t, \" or \\; write \\\\ for a backslash",
         place, excerpt(text));
-    value += *c;
+    value += found->meant;
   }
   require(at < text.size(), "{}: {} has no closing quote", place, excerpt(text));
   const std::string rest = trimmed(std::string_view(text).substr(at + 1));
@@ -110,14 +107,8 @@ std::string ini_text(const std::string& value) {
   if (plain) return value;
   std::string quoted = "\"";
   for (const char c : value) {
-    switch (c) {
-      case '\n': quoted += "\\n"; break;
-      case '\r': quoted += "\\r"; break;
-      case '\t': quoted += "\\t"; break;
-      case '"': quoted += "\\\""; break;
-      case '\\': quoted += "\\\\"; break;
-      default: quoted += c;
-    }
+    const auto* found = std::ranges::find(kEscapes, c, &Escape::meant);
+    quoted += found == std::end(kEscapes) ? std::string(1, c) : std::string{'\\', found->written};
   }
   return quoted + "\"";
 }
