@@ -103,13 +103,11 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return best.empty() ? "" : fmt::format("; did you mean \"{}\"?", best);
 }
 
-std::string nearest(const std::string& word, const std::vector<std::string>& known) {
-  return nearest(word, known, std::max<size_t>(2, word.size() / 3));
-}
-
-std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most) {
+std::string nearest(const std::string& word, const std::vector<std::string>& known,
+                    std::optional<size_t> most) {
   std::string best;
-  size_t best_distance = std::min(word.size(), most + 1);
+  const size_t allowed = most.value_or(std::max<size_t>(2, word.size() / 3));
+  size_t best_distance = std::min(word.size(), allowed + 1);
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
     if (distance >= best_distance) continue;
@@ -140,10 +138,7 @@ std::string readable_seconds(double seconds) {
 std::string readable_count(double value, const char* gap) {
   constexpr const char* suffixes[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t k = 0;
-  while (std::abs(value) >= 1000 && k + 1 < std::size(suffixes)) {
-    value /= 1000;
-    ++k;
-  }
+  for (; std::abs(value) >= 1000 && k + 1 < std::size(suffixes); ++k) value /= 1000;
   const std::string unit = std::string(gap) + suffixes[k];
   return k == 0 || value >= 100 ? fmt::format("{:.0f}{}", value, unit)
                                 : fmt::format("{:.1f}{}", value, unit);

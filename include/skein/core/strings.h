@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,10 @@ std::string listed(const std::vector<std::string>& words);
 // What an exception says; of the JSON library's an excerpt without its own name for the error.
 std::string json_fault(std::string_view said);
 
-// The known word nearest to `word` by edit distance, or "" when none is near.
-std::string nearest(const std::string& word, const std::vector<std::string>& known);
-// The same, with at most `most` letters wrong; otherwise a third of them, at least 2.
-std::string nearest(const std::string& word, const std::vector<std::string>& known, size_t most);
+// The known word nearest to `word` by edit distance, or "" when none is near: with at most `most`
+// letters wrong, by itself a third of them, at least 2.
+std::string nearest(const std::string& word, const std::vector<std::string>& known,
+                    std::optional<size_t> most = {});
 // "; did you mean \"text\"?" for the known word nearest to `word`, "" when none is near.
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
 
