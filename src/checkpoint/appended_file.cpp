@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <filesystem>
-#include <span>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -15,14 +13,8 @@
 namespace skein {
 namespace {
 
-struct stat status_of(const FileDescriptor& file, const std::string& path) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail_system(errno, "cannot examine {}", path);
-  return status;
-}
-
 void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
-  std::vector<std::byte> piece(std::min(bytes, int64_t{1} << 20));
+  std::string piece(std::min(bytes, int64_t{1} << 20), '\0');
   for (int64_t done = 0; done < bytes;) {
     const size_t wanted = std::min(std::ssize(piece), bytes - done);
     const ssize_t got = ::pread(from, piece.data(), wanted, done);
@@ -30,7 +22,7 @@ void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
     if (got < 0) fail_system(errno, "cannot read {}", path);
     if (got == 0)
       throw SystemError(EIO, fmt::format("{} ends at byte {} of {}", path, done, bytes));
-    write_all(to, std::span(piece).first(got), path);
+    write_all(to, std::string_view(piece).substr(0, got), path);
     done += got;
   }
 }
@@ -39,8 +31,7 @@ void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
 
 void AppendedFile::begin(const std::string& path, const std::string& kept) {
   path_ = path;
-  file_ =
-      put_in_place(path_, [&](int fd) { write_all(fd, std::as_bytes(std::span(kept)), path_); });
+  file_ = put_in_place(path_, [&](int fd) { write_all(fd, kept, path_); });
 }
 
 void AppendedFile::cut(const std::string& path, int64_t kept) {
@@ -49,12 +40,10 @@ void AppendedFile::cut(const std::string& path, int64_t kept) {
   file_ = put_in_place(path_, [&](int fd) { copy_bytes(before.get(), kept, fd, path_); });
 }
 
-void AppendedFile::add(const std::string& lines) {
-  write_all(file_->get(), std::as_bytes(std::span(lines)), path_);
-}
+void AppendedFile::add(const std::string& lines) { write_all(file_->get(), lines, path_); }
 
 bool AppendedFile::in_place() const {
-  const struct stat own = status_of(*file_, path_);
+  const struct stat own = file_->status();
   struct stat there {};
   if (::stat(path_.c_str(), &there) == 0)
     return there.st_dev == own.st_dev && there.st_ino == own.st_ino;
@@ -63,16 +52,12 @@ bool AppendedFile::in_place() const {
 }
 
 void AppendedFile::sync(const RunClaim* claim) {
-  if (in_place() || (claim && claim->superseded())) {
-    if (::fsync(file_->get()) != 0) fail_system(errno, "cannot make {} durable", path_);
-    return;
-  }
+  if (in_place() || (claim && claim->superseded())) return file_->sync();
   log::warn("{} was removed, or replaced by another process; all of its lines are written again",
             path_);
-  file_ = put_in_place(path_, [this](int fd) {
-    copy_bytes(file_->get(), status_of(*file_, path_).st_size, fd, path_);
-  });
-  sync_directory(std::filesystem::path(path_).parent_path().string());
+  file_ = put_in_place(
+      path_, [this](int fd) { copy_bytes(file_->get(), file_->status().st_size, fd, path_); });
+  sync_parent(path_);
 }
 
 }  // namespace skein

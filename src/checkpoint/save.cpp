@@ -77,7 +77,7 @@ class Saving {
     try {
       agree(world_, [&] {
         unless_superseded(
-            [&] { write_new_file(join_path(temporary, entry_.file), image_.span()); });
+            [&] { write_new_file(join_path(temporary, entry_.file), image_.text()); });
       });
       commit(temporary);
     } catch (...) {

@@ -65,7 +65,7 @@ void write_shard(const std::string& path, const ShardHeader& header, std::vector
   reports.push_back(report_pieces(header.rank, pieces));
   const Bytes image = build_shard(header, pieces);
   manifest.shards.push_back(describe_shard(shard_file_name(header.rank), image));
-  write_new_file(join_path(path, shard_file_name(header.rank)), image.span());
+  write_new_file(join_path(path, shard_file_name(header.rank)), image.text());
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
-#include <string_view>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <vector>
@@ -30,8 +29,7 @@ void reserve(int fd, int64_t bytes, const std::string& path) {
     fail_system(error, "cannot reserve {} for {}", readable_size(bytes), path);
 }
 
-void write_durably(FileDescriptor& file, std::span<const std::byte> bytes,
-                   const std::string& path) {
+void write_durably(FileDescriptor& file, std::string_view bytes, const std::string& path) {
   reserve(file.get(), std::ssize(bytes), path);
   write_all(file.get(), bytes, path);
   file.sync();
@@ -79,10 +77,6 @@ std::optional<mode_t> mode_at(const std::string& path) {
     if (names_nothing(error)) return {};
     fail_system(error, "cannot look at {}", path);
   });
-}
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text));
 }
 
 }  // namespace
@@ -189,7 +183,7 @@ std::optional<std::string> text_if_there(const std::string& path) {
   return retried([&] { return read_text(path); });
 }
 
-bool write_exclusive(const std::string& path, std::span<const std::byte> bytes) {
+bool write_exclusive(const std::string& path, std::string_view bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return false;
   if (fd < 0) fail_system(errno, "cannot create {}", path);
@@ -203,20 +197,12 @@ bool write_exclusive(const std::string& path, std::span<const std::byte> bytes) 
   return true;
 }
 
-bool write_exclusive(const std::string& path, const std::string& text) {
-  return write_exclusive(path, bytes_of(text));
-}
-
-void write_new_file(const std::string& path, std::span<const std::byte> bytes) {
+void write_new_file(const std::string& path, std::string_view bytes) {
   if (!write_exclusive(path, bytes)) fail("cannot create {}: it exists already", path);
 }
 
-void write_new_file(const std::string& path, const std::string& text) {
-  write_new_file(path, bytes_of(text));
-}
-
-void replace_file(const std::string& path, const std::string& text) {
-  put_in_place(path, [&](int fd) { write_all(fd, bytes_of(text), path); });
+void replace_file(const std::string& path, std::string_view bytes) {
+  put_in_place(path, [&](int fd) { write_all(fd, bytes, path); });
 }
 
 std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
@@ -238,9 +224,8 @@ std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
   return file;
 }
 
-void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
-  const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  if (!write_whole(fd, {begin, bytes.size()})) fail_system(errno, "cannot write {}", path);
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  if (!write_whole(fd, bytes)) fail_system(errno, "cannot write {}", path);
 }
 
 void remove_unfinished(const std::string& path) {

@@ -25,7 +25,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::append(std::span<const std::byte> bytes) {
-  write_all(file_.get(), bytes, temporary_);
+  write_all(file_.get(), as_text(bytes), temporary_);
 }
 
 void NewFile::finish() {

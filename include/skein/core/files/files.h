@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
@@ -44,6 +45,11 @@ template <class... Args>
 // What the error says, and what to do about a file that could not be made or written.
 std::string with_advice(const SystemError& error);
 
+// Bytes as what is written to files.
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // Owned bytes, zero at first. Memory is touched only where it is used.
 class Bytes {
  public:
@@ -53,6 +59,7 @@ class Bytes {
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
   std::span<const std::byte> span() const { return std::span<const std::byte>(data_.get(), size_); }
+  std::string_view text() const { return as_text(span()); }
   // New bytes are zero; the old ones keep their values.
   void resize(int64_t size);
 
@@ -118,15 +125,13 @@ std::optional<std::string> text_if_there(const std::string& path);
 // Makes a file that must not exist yet, reserves its space, writes it with a loop and fsyncs it.
 // False, without an error, when the name is taken. A file that could not be finished is removed: a
 // second fsync of it would promise what the kernel has dropped.
-bool write_exclusive(const std::string& path, std::span<const std::byte> bytes);
-bool write_exclusive(const std::string& path, const std::string& text);
+bool write_exclusive(const std::string& path, std::string_view bytes);
 // The same, but a name that is taken is an error.
-void write_new_file(const std::string& path, std::span<const std::byte> bytes);
-void write_new_file(const std::string& path, const std::string& text);
+void write_new_file(const std::string& path, std::string_view bytes);
 // Written whole or not at all, in place of the regular file that was there; a usage error where it
 // was none, a plain Error(failure) where the name cannot be given. The new name is durable after a
 // sync_directory().
-void replace_file(const std::string& path, const std::string& text);
+void replace_file(const std::string& path, std::string_view bytes);
 // The same with what `fill` writes. The new file, open to be read and appended to.
 std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
                                              const std::function<void(int fd)>& fill);
@@ -134,7 +139,7 @@ std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
 // Removes what killed processes have left beside `path` of such a replacement.
 void remove_unfinished(const std::string& path);
 // All of the bytes, from where the open file stands; `path` is for the error.
-void write_all(int fd, std::span<const std::byte> bytes, const std::string& path);
+void write_all(int fd, std::string_view bytes, const std::string& path);
 
 // fsync of a directory: names made or renamed in it survive a power loss from here on.
 void sync_directory(const std::string& path);
