@@ -62,17 +62,11 @@ std::string impossible_name() {
 }  // namespace
 
 Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed)
-    : id_(id), close_(close) {
-  if (id_ < 0) fail("cannot {}: {}", deed, hdf5_reason());
+    : Hdf5Id(id, close) {
+  hdf5_check(valid() ? 0 : -1, deed);
 }
 
-Hdf5Handle::~Hdf5Handle() {
-  if (id_ >= 0) close_(id_);
-}
-
-void Hdf5Handle::close(const std::string& deed) {
-  hdf5_check(close_(std::exchange(id_, -1)), deed);
-}
+void Hdf5Handle::close(const std::string& deed) { hdf5_check(Hdf5Id::close() ? 0 : -1, deed); }
 
 void hdf5_check(herr_t status, const std::string& deed) {
   if (status < 0) fail("cannot {}: {}", deed, hdf5_reason());

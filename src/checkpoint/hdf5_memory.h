@@ -4,7 +4,6 @@
 
 #include <hdf5.h>
 #include <string>
-#include <utility>
 
 #include "skein/core/files/files.h"
 #include "skein/data/stores/hdf5.h"
@@ -13,21 +12,13 @@
 namespace skein {
 
 // Closes what it holds. A negative id is an Error(failure) "cannot `deed`: reason".
-class Hdf5Handle {
+class Hdf5Handle : public Hdf5Id {
  public:
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed);
-  ~Hdf5Handle();
-  Hdf5Handle(Hdf5Handle&& other) noexcept
-      : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
 
-  operator hid_t() const { return id_; }
+  operator hid_t() const { return get(); }
   // Closes now and reports a failure.
   void close(const std::string& deed);
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
 };
 
 // Error(failure) "cannot `deed`: reason" when the library returned a negative status.

@@ -13,21 +13,23 @@ namespace {
 // More than a dataset's header and links take, so that the image seldom has to move while it grows.
 constexpr int64_t kFileOverhead = int64_t{1} << 17, kPieceOverhead = 4096;
 
-void write_integers(hid_t object, const char* name, const std::vector<int64_t>& values) {
+// Closes the space.
+void write_integers_in(hid_t space, hid_t object, const char* name, const int64_t* values) {
   const std::string deed = fmt::format("write attribute {}", name);
-  const hsize_t count = values.size();
-  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, deed);
+  const Hdf5Handle held(space, H5Sclose, deed);
   const Hdf5Handle attribute(
-      H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
-  if (count > 0) hdf5_check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), deed);
+      H5Acreate2(object, name, H5T_STD_I64LE, held, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
+  if (values) hdf5_check(H5Awrite(attribute, H5T_NATIVE_INT64, values), deed);
+}
+
+void write_integers(hid_t object, const char* name, const std::vector<int64_t>& values) {
+  const hsize_t count = values.size();
+  write_integers_in(H5Screate_simple(1, &count, nullptr), object, name,
+                    count > 0 ? values.data() : nullptr);
 }
 
 void write_integer(hid_t object, const char* name, int64_t value) {
-  const std::string deed = fmt::format("write attribute {}", name);
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, deed);
-  const Hdf5Handle attribute(
-      H5Acreate2(object, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, deed);
-  hdf5_check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), deed);
+  write_integers_in(H5Screate(H5S_SCALAR), object, name, &value);
 }
 
 void write_text(hid_t object, const char* name, std::string_view value) {
