@@ -24,11 +24,9 @@ struct Dim {
 // The dims outer and inner as one; only right when inner is full.
 Dim merged(const Dim& outer, const Dim& inner) {
   Dim both = outer;
-  both.count *= inner.count;
-  both.from_offset *= inner.count;
-  both.to_offset *= inner.count;
-  both.from_extent *= inner.count;
-  both.to_extent *= inner.count;
+  for (int64_t Dim::*measured :
+       {&Dim::count, &Dim::from_offset, &Dim::to_offset, &Dim::from_extent, &Dim::to_extent})
+    both.*measured *= inner.count;
   return both;
 }
 
@@ -40,15 +38,13 @@ void set_strides(std::vector<Dim>& dims) {
 }
 
 Dim meeting(const Region& from, const Region& to, size_t d) {
-  Dim dim;
   const int64_t first = std::max(from.start[d], to.start[d]);
   const int64_t last = std::min(from.start[d] + from.extent[d], to.start[d] + to.extent[d]);
-  dim.count = last - first;
-  dim.from_offset = first - from.start[d];
-  dim.to_offset = first - to.start[d];
-  dim.from_extent = from.extent[d];
-  dim.to_extent = to.extent[d];
-  return dim;
+  return {.count = last - first,
+          .from_offset = first - from.start[d],
+          .to_offset = first - to.start[d],
+          .from_extent = from.extent[d],
+          .to_extent = to.extent[d]};
 }
 
 // The meeting of two boxes, outer dims first, as few dims as possible; empty when they do not meet.
@@ -126,13 +122,10 @@ class Walk {
   Found& found_;
 };
 
-struct Count {
+// Ends with the first run that is found, which lies in the first rows.
+struct First {
   int64_t total = 0;
   void operator()(int64_t, int64_t, int64_t count) { total += count; }
-};
-
-// Ends with the first run that is found, which lies in the first rows.
-struct First : Count {
   bool done() const { return total > 0; }
 };
 
@@ -254,14 +247,8 @@ std::string tiling_fault(const std::vector<Region>& regions, const std::vector<i
 }
 
 bool may_overlap(const Region& a, const Region& b) {
-  Count count;
-  return Walk<Count>(a, b, count).anything();
-}
-
-int64_t overlap(const Region& a, const Region& b) {
-  Count count;
-  Walk<Count>(a, b, count).run();
-  return count.total;
+  First first;
+  return Walk<First>(a, b, first).anything();
 }
 
 bool convertible(DType from, DType to) {

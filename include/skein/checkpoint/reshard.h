@@ -40,9 +40,6 @@ std::string tiling_fault(const std::vector<Region>& regions, const std::vector<i
 // False only when the two share no element; cheap, whatever their sizes.
 bool may_overlap(const Region& a, const Region& b);
 
-// Elements that the two share.
-int64_t overlap(const Region& a, const Region& b);
-
 // Floating types convert to each other; any type to itself.
 bool convertible(DType from, DType to);
 
