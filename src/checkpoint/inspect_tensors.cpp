@@ -27,19 +27,6 @@ T element(const std::byte* data, int64_t index) {
   return value;
 }
 
-double as_number(DType dtype, const std::byte* data, int64_t i) {
-  switch (dtype) {
-    case DType::f32: return element<float>(data, i);
-    case DType::f64: return element<double>(data, i);
-    case DType::bf16: return static_cast<float>(element<BFloat16>(data, i));
-    case DType::f16: return static_cast<float>(element<Float16>(data, i));
-    case DType::i32: return element<int32_t>(data, i);
-    case DType::i64: return element<int64_t>(data, i);
-    case DType::u8: return element<uint8_t>(data, i);
-  }
-  return 0;
-}
-
 // Floating bits as integers in the order of the values, neighbours one apart, both zeros at the
 // same place.
 template <class Bits>
@@ -62,22 +49,28 @@ int64_t place_of(DType dtype, const std::byte* data, int64_t i) {
   return 0;
 }
 
+double as_number(DType dtype, const std::byte* data, int64_t i) {
+  switch (dtype) {
+    case DType::f32: return element<float>(data, i);
+    case DType::f64: return element<double>(data, i);
+    case DType::bf16: return static_cast<float>(element<BFloat16>(data, i));
+    case DType::f16: return static_cast<float>(element<Float16>(data, i));
+    default: return place_of(dtype, data, i);
+  }
+}
+
 uint64_t steps_between(int64_t a, int64_t b) {
   return a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)
                : static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
 }
 
 Piece whole_piece(const std::string& name, const StoredTensor& tensor) {
-  Piece piece{name,
-              tensor.dtype,
-              tensor.shape,
-              std::vector<int64_t>(tensor.shape.size(), 0),
-              tensor.shape,
-              0,
-              0,
-              nullptr};
-  piece.end = element_count(tensor.shape);
-  return piece;
+  return {.name = name,
+          .dtype = tensor.dtype,
+          .shape = tensor.shape,
+          .box_start = std::vector<int64_t>(tensor.shape.size(), 0),
+          .box_extent = tensor.shape,
+          .end = element_count(tensor.shape)};
 }
 
 struct Loaded {
