@@ -51,7 +51,7 @@ class Learner {
   // Its files outlive a loss of power from here on.
   virtual void sync() {}
   // Where it may be interrupted from here on; null: nowhere.
-  virtual void meet(Meeting* meeting) { (void)meeting; }
+  virtual void meet(Meeting* /*meeting*/) {}
   // No more steps will be made; the last commit will.
   virtual void finish() {}
 };
@@ -81,7 +81,6 @@ class Run {
   const RunState& state() const { return state_; }
   RunData& data() { return *data_; }
   Meeting* meeting() { return meeting_.get(); }
-  const std::string& step_word() const { return words_.step; }
   // The step of the newest commit; -1: none.
   int64_t saved_step() const { return saved_step_; }
   CheckpointStore* best() { return best_.get(); }

@@ -51,16 +51,13 @@ class Task {
   virtual int64_t length() const = 0;
   virtual StoredTokenizer tokenizer() const = 0;
   // What the model learns, asked on the last stage; null: its last piece's own objective.
-  virtual std::unique_ptr<Objective> objective(const LocalModel& model) const {
-    static_cast<void>(model);
+  virtual std::unique_ptr<Objective> objective(const LocalModel& /*model*/) const {
     return nullptr;
   }
   // Collective. Called before the step that learns samples [first, first + count), so that the task
   // can find what its objective must know of all of them. The same bits at every data- and
   // pipeline-parallel layout.
-  virtual void before_step(const Judged& model, int64_t first, int64_t count) const {
-    static_cast<void>(model), static_cast<void>(first), static_cast<void>(count);
-  }
+  virtual void before_step(const Judged& /*model*/, int64_t /*first*/, int64_t /*count*/) const {}
   // The files that it learns from and is judged by.
   virtual std::vector<DataFile> data_files() const { return {}; }
   // The objective's terms. Those that have names are recorded beside their sum.
@@ -73,22 +70,17 @@ class Task {
   virtual TaskNotes notes() const { return {}; }
   // Collective. The notes for a checkpoint of the model as it is now, for tasks that note something
   // they measure of it.
-  virtual TaskNotes measured_notes(const Judged& model) const {
-    static_cast<void>(model);
-    return notes();
-  }
+  virtual TaskNotes measured_notes(const Judged& /*model*/) const { return notes(); }
   // Called before a run goes on from a checkpoint `origin` with these notes. A usage error naming
   // it where it is not of this task.
-  virtual void check_notes(const TaskNotes& notes, const std::string& origin) const {
-    static_cast<void>(notes), static_cast<void>(origin);
-  }
+  virtual void check_notes(const TaskNotes& /*notes*/, const std::string& /*origin*/) const {}
   // Whether the run begins from the weights of another task's model, which checkpoint.load names.
   virtual bool adapts() const { return false; }
   // For a task that adapts: whether a tensor of this part of the model keeps its start values,
   // whatever the checkpoint to begin from holds. in_checkpoint: whether a tensor of that name is in
   // the checkpoint. notes: those of the task that wrote it.
-  virtual bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
-    static_cast<void>(part), static_cast<void>(in_checkpoint), static_cast<void>(notes);
+  virtual bool begins_anew(const Part& /*part*/, bool /*in_checkpoint*/,
+                           const TaskNotes& /*notes*/) const {
     return false;
   }
 };
