@@ -90,7 +90,7 @@ Values next_tokens(const Judged& model, const TrainedModel& source,
   const Loader loader(stores, 1, 0, config.data);
   check_store(loader.store(0), source);
   const Evaluation result =
-      Evaluator(model, config.eval).run(loader, config.data, source.model.context);
+      evaluate_windows(model, config.eval, loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
             result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const auto bits = result.bytes ? std::optional(result.bits_per_byte()) : std::nullopt;

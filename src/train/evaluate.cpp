@@ -42,6 +42,42 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
   return std::min(context, (filled + multiple - 1) / multiple * multiple);
 }
 
+Evaluation evaluate_store(const Judged& model, const EvalConfig& config, const TokenStore& store,
+                          const DataConfig& data, int64_t context) {
+  Mesh& mesh = model.mesh;
+  const int64_t length =
+      window_length(store.info().tokens, config.stride, context, mesh.tp().size());
+  const int64_t stride_asked = config.stride == 0 ? length : config.stride;
+  const EvalWindows windows(
+      store, length, config.stride > context ? stride_asked : std::min(stride_asked, length), data);
+  const int64_t step = config.windows ? std::max<int64_t>(1, windows.count() / config.windows) : 1;
+  const int64_t used = (windows.count() - 1) / step + 1,
+                count = config.windows ? std::min(used, config.windows) : used;
+  const std::vector<int64_t> bytes = bytes_of_ids(store.info());
+  const int64_t batch = model.batch;
+  const Tensor sums = Tensor::zeros({count}, DType::f64);
+  Evaluation own;
+  ForwardLead lead(mesh, model.meeting);
+  const BatchStride turns = batch_stride(mesh, batch);
+  for (int64_t first = turns.first; first < count; first += turns.apart) {
+    PipelineStep work;
+    work.train = false;
+    work.micro_batches.push_back(windows.batch(first * step, std::min(batch, count - first), step));
+    count_tokens(work.micro_batches.back(), bytes, own);
+    lead.before();
+    model.pipeline.run(work, model.pass);
+    lead.after();
+    const auto losses = model.pipeline.losses();
+    if (!losses.empty()) std::ranges::copy(losses[0], sums.data<double>() + first);
+  }
+  lead.finish();
+  mesh.share_results(sums);
+  own.tokens = mesh.dp().sum(own.tokens);
+  own.bytes = mesh.dp().sum(own.bytes);
+  for (double sum : sums.span<double>()) own.nats += sum;
+  return own;
+}
+
 }  // namespace
 
 double Evaluation::loss() const { return nats / tokens; }
@@ -55,59 +91,19 @@ std::string Evaluation::text() const {
                      shown_number(perplexity()), known);
 }
 
-Evaluator::Evaluator(const Judged& model, const EvalConfig& config)
-    : model_(model), config_(config) {
+Evaluation evaluate_windows(const Judged& model, const EvalConfig& config, const Loader& loader,
+                            const DataConfig& data, int64_t context) {
   require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all",
           config.windows);
-}
-
-Evaluation Evaluator::run(const Loader& loader, const DataConfig& data, int64_t context) {
   Evaluation all;
   for (int i = 0; i < loader.stores(); ++i) {
-    const Evaluation one = run(loader.store(i), data, context);
+    const Evaluation one = evaluate_store(model, config, loader.store(i), data, context);
     all.nats += one.nats;
     all.tokens += one.tokens;
     all.bytes += one.bytes;
   }
   require(all.tokens > 0, "the evaluation data holds no token that counts");
   return all;
-}
-
-Evaluation Evaluator::run(const TokenStore& store, const DataConfig& data, int64_t context) {
-  Mesh& mesh = model_.mesh;
-  const int64_t length =
-      window_length(store.info().tokens, config_.stride, context, mesh.tp().size());
-  const int64_t stride_asked = config_.stride == 0 ? length : config_.stride;
-  const EvalWindows windows(
-      store, length, config_.stride > context ? stride_asked : std::min(stride_asked, length),
-      data);
-  const int64_t step =
-      config_.windows ? std::max<int64_t>(1, windows.count() / config_.windows) : 1;
-  const int64_t used = (windows.count() - 1) / step + 1,
-                count = config_.windows ? std::min(used, config_.windows) : used;
-  const std::vector<int64_t> bytes = bytes_of_ids(store.info());
-  const int64_t batch = model_.batch;
-  const Tensor sums = Tensor::zeros({count}, DType::f64);
-  Evaluation own;
-  ForwardLead lead(mesh, model_.meeting);
-  const BatchStride turns = batch_stride(mesh, batch);
-  for (int64_t first = turns.first; first < count; first += turns.apart) {
-    PipelineStep work;
-    work.train = false;
-    work.micro_batches.push_back(windows.batch(first * step, std::min(batch, count - first), step));
-    count_tokens(work.micro_batches.back(), bytes, own);
-    lead.before();
-    model_.pipeline.run(work, model_.pass);
-    lead.after();
-    const auto losses = model_.pipeline.losses();
-    if (!losses.empty()) std::ranges::copy(losses[0], sums.data<double>() + first);
-  }
-  lead.finish();
-  mesh.share_results(sums);
-  own.tokens = mesh.dp().sum(own.tokens);
-  own.bytes = mesh.dp().sum(own.bytes);
-  for (double sum : sums.span<double>()) own.nats += sum;
-  return own;
 }
 
 }  // namespace skein

@@ -26,7 +26,7 @@ Evaluation evaluated(const std::string& store, int64_t context, int64_t stride) 
   config.windows = 0;
   config.stride = stride;
   const Loader loader({store}, 1, 0, {});
-  return Evaluator({pipeline, local.pass(), mesh, 2}, config).run(loader, {}, context);
+  return evaluate_windows({pipeline, local.pass(), mesh, 2}, config, loader, {}, context);
 }
 
 TEST(Evaluation, OfAShortTextNeedsNoWholeContext) {

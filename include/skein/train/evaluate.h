@@ -26,21 +26,10 @@ struct Evaluation {
   std::string text() const;      // "loss 2.31, perplexity 10.1, 1.93 bits per byte"
 };
 
-class Evaluator {
- public:
-  // Everything is referenced and must outlive the evaluator. The loader must be of the model's
-  // context length. model.batch: windows a forward pass.
-  Evaluator(const Judged& model, const EvalConfig& config);
-  // Collective. Every token of the loader's stores but the first of each, once (or the windows
-  // asked for). The same bits at every data- and pipeline-parallel layout. Interrupted at
-  // model.meeting.
-  Evaluation run(const Loader& loader, const DataConfig& data, int64_t context);
-
- private:
-  Evaluation run(const TokenStore& store, const DataConfig& data, int64_t context);
-
-  Judged model_;
-  EvalConfig config_;
-};
+// Collective. Every token of the loader's stores but the first of each, once (or the windows asked
+// for), in windows of the model's context. model.batch: windows a forward pass. The same bits at
+// every data- and pipeline-parallel layout. Interrupted at model.meeting.
+Evaluation evaluate_windows(const Judged& model, const EvalConfig& config, const Loader& loader,
+                            const DataConfig& data, int64_t context);
 
 }  // namespace skein

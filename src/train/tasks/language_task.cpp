@@ -48,7 +48,7 @@ class NextTokenTask : public Task {
   bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
-    const Evaluation found = Evaluator(model, eval_).run(*validation_, data_, context_);
+    const Evaluation found = evaluate_windows(model, eval_, *validation_, data_, context_);
     Scores scores{
         fmt::format("{} ({} tokens)", found.text(), readable_count(found.tokens)),
         {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}},
