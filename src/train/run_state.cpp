@@ -46,6 +46,35 @@ std::vector<DataFile> data_files(const nlohmann::json& list, const std::string& 
   return files;
 }
 
+// No step from the newest one on had a finite gradient: its weights, or those of any after the good
+// one, may be what is wrong.
+std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
+                             int64_t good_step) {
+  const auto all = list_checkpoints(checkpoints);
+  const auto of = [&](auto wanted) { return std::ranges::find_if(all, wanted); };
+  auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
+  if (older == all.end())
+    older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+  std::string paths;
+  for (auto one = all.begin(); one != older; ++one)
+    paths += (paths.empty() ? "" : ", ") + one->path;
+  const std::string first =
+      fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
+                  paths.empty() ? "it" : paths);
+  if (older == all.end()) return first + " and begin again";
+  return first + fmt::format(" and resume from that of step {}", older->step);
+}
+
+// The stored options, with the model's sizes in place of 0.
+std::map<std::string, std::string> written_out(const RunState& stored, const std::string& origin) {
+  PretrainConfig config;
+  config.model = stored_model(stored, origin).written_out();
+  auto all = stored.config;
+  for (const auto& [key, value] : config_values(config))
+    if (key.starts_with("model.") && all.contains(key)) all[key] = value;
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const RunState& s, const MeshShape& layout) {
@@ -144,29 +173,6 @@ std::string no_tokenizer(const RunState& state, const std::string& origin) {
       origin, source, fault.empty() ? "none was given" : fault, source);
 }
 
-namespace {
-
-// No step from the newest one on had a finite gradient: its weights, or those of any after the good
-// one, may be what is wrong.
-std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
-                             int64_t good_step) {
-  const auto all = list_checkpoints(checkpoints);
-  const auto of = [&](auto wanted) { return std::ranges::find_if(all, wanted); };
-  auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
-  if (older == all.end())
-    older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
-  std::string paths;
-  for (auto one = all.begin(); one != older; ++one)
-    paths += (paths.empty() ? "" : ", ") + one->path;
-  const std::string first =
-      fmt::format("no gradient was finite since the checkpoint of step {}: remove {}", saved_step,
-                  paths.empty() ? "it" : paths);
-  if (older == all.end()) return first + " and begin again";
-  return first + fmt::format(" and resume from that of step {}", older->step);
-}
-
-}  // namespace
-
 std::string restart_advice(const std::string& checkpoints, int64_t saved_step, int64_t good_step,
                            Group& world) {
   if (saved_step < 0) return "the run has no checkpoint yet: begin again";
@@ -183,24 +189,6 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
   const auto values = options.values();
   return {values.begin(), values.end()};
 }
-
-MaskConfig stored_masks(const RunState& state, const std::string& origin) {
-  return stored_section<MaskConfig>(state, "mlm.", origin);
-}
-
-namespace {
-
-// The stored options, with the model's sizes in place of 0.
-std::map<std::string, std::string> written_out(const RunState& stored, const std::string& origin) {
-  PretrainConfig config;
-  config.model = stored_model(stored, origin).written_out();
-  auto all = stored.config;
-  for (const auto& [key, value] : config_values(config))
-    if (key.starts_with("model.") && all.contains(key)) all[key] = value;
-  return all;
-}
-
-}  // namespace
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
                                 const StoredTokenizer& tokenizer, const std::string& origin) {

@@ -40,8 +40,4 @@ std::optional<CheckpointInfo> find_weights(const std::string& path, Group& world
   return found;
 }
 
-void check_held(const ModelConfig& model, const CheckpointInfo& info, Group& world) {
-  check_held(model, checkpoint_tensors(info, world), info.path);
-}
-
 }  // namespace skein

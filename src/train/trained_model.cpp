@@ -3,13 +3,15 @@
 #include "skein/core/error.h"
 #include "skein/train/run_weights.h"
 
+#include "stored_section.h"
+
 namespace skein {
 
 TrainedModel trained_model(const CheckpointInfo& info, Group& world) {
   RunState state = run_state(info.metadata, info.path);
   const ModelConfig model = stored_model(state, info.path);
-  check_held(model, info, world);
-  const MaskConfig mlm = stored_masks(state, info.path);
+  check_held(model, checkpoint_tensors(info, world), info.path);
+  const auto mlm = stored_section<MaskConfig>(state, "mlm.", info.path);
   return {info, std::move(state), model, mlm};
 }
 

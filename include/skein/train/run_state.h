@@ -69,8 +69,6 @@ ModelConfig stored_model(const RunState& state, const std::string& origin);
 // A usage error naming `origin` unless the tensors that a checkpoint holds, by their names in it,
 // have all of the model's in their shapes. Before anything of the model's size is made.
 void check_held(const ModelConfig& model, const TensorShapes& held, const std::string& origin);
-// How tokens were masked in that run, if they were.
-MaskConfig stored_masks(const RunState& state, const std::string& origin);
 // A usage error listing every option of the model (and the tokenizer) that differs, with both
 // values: such a run is another run. Returns what else differs, as "key: old -> new" lines for the
 // log.

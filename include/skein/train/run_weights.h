@@ -5,7 +5,6 @@
 #include <string>
 
 #include "skein/checkpoint/checkpoint.h"
-#include "skein/models/config.h"
 
 namespace skein {
 
@@ -15,8 +14,5 @@ namespace skein {
 // has left there are passed over with a warning. Else the newest good checkpoint. The log says what
 // was taken and its step. nullopt and errors as find_checkpoint.
 std::optional<CheckpointInfo> find_weights(const std::string& path, Group& world);
-
-// Collective. As check_held of run_state.h, by the checkpoint's manifest.
-void check_held(const ModelConfig& model, const CheckpointInfo& info, Group& world);
 
 }  // namespace skein
