@@ -144,9 +144,11 @@ void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) c
       });
 }
 
-void ShardedOptimizer::each_part(bool own,
-                                 const std::function<void(const State&, const Parameter&, int64_t,
-                                                          int64_t, int64_t)>& use) const {
+Piece ShardedOptimizer::Held::piece(const std::string& kind, const Tensor& of_state) const {
+  return piece_of(kind, parameter, inside, of_state.flat(at, count));
+}
+
+void ShardedOptimizer::each_part(bool own, const std::function<void(const Held&)>& use) const {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
@@ -157,7 +159,7 @@ void ShardedOptimizer::each_part(bool own,
                [&](const Buckets::Member& member, int64_t begin, int64_t count) {
                  const Parameter& parameter = *member.parameter;
                  if (!own || parameter.counts)
-                   use(state, parameter, begin - state.begin, begin - member.begin, count);
+                   use({state, parameter, begin - state.begin, begin - member.begin, count});
                });
   }
 }
@@ -165,13 +167,12 @@ void ShardedOptimizer::each_part(bool own,
 std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
   const std::vector<std::string> names = optimizer_->state_names();
   std::vector<Piece> all;
-  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
-                     int64_t count) {
-    all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
-    if (state.mean.defined())
-      all.push_back(piece_of("ema_param", parameter, inside, state.mean.flat(at, count)));
+  each_part(own, [&](const Held& held) {
+    const State& state = held.state;
+    all.push_back(held.piece("param", state.master));
+    if (state.mean.defined()) all.push_back(held.piece("ema_param", state.mean));
     for (size_t i = 0; i < state.kept.size(); ++i)
-      all.push_back(piece_of(names[i], parameter, inside, state.kept[i].flat(at, count)));
+      all.push_back(held.piece(names[i], state.kept[i]));
   });
   return all;
 }
@@ -179,20 +180,17 @@ std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
 std::vector<Piece> ShardedOptimizer::weights(
     bool own, const std::function<bool(const Parameter&)>& wanted) const {
   std::vector<Piece> all;
-  each_part(own, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
-                     int64_t count) {
-    if (!wanted || wanted(parameter))
-      all.push_back(piece_of("param", parameter, inside, state.master.flat(at, count)));
+  each_part(own, [&](const Held& held) {
+    if (!wanted || wanted(held.parameter)) all.push_back(held.piece("param", held.state.master));
   });
   return all;
 }
 
 std::vector<Piece> ShardedOptimizer::mean_pieces() const {
   std::vector<Piece> all;
-  each_part(true, [&](const State& state, const Parameter& parameter, int64_t at, int64_t inside,
-                      int64_t count) {
-    SKEIN_CHECK(state.mean.defined());
-    all.push_back(piece_of("param", parameter, inside, state.mean.flat(at, count)));
+  each_part(true, [&](const Held& held) {
+    SKEIN_CHECK(held.state.mean.defined());
+    all.push_back(held.piece("param", held.state.mean));
   });
   return all;
 }

@@ -60,10 +60,17 @@ class ShardedOptimizer {
   // update: the same for all; the rates are put in here.
   void move(size_t bucket, double lr, Update update) const;
   void follow(const State& state) const;
-  // Parts of parameters that are held here, or with own = true owned: where they begin in the state
-  // and in the parameter, and their size.
-  void each_part(bool own, const std::function<void(const State&, const Parameter&, int64_t at,
-                                                    int64_t inside, int64_t count)>& use) const;
+  // Part of a parameter, with where it begins in the state and in the parameter, and its size.
+  struct Held {
+    const State& state;
+    const Parameter& parameter;
+    int64_t at, inside, count;
+
+    // Of one of the state's tensors.
+    Piece piece(const std::string& kind, const Tensor& of_state) const;
+  };
+  // Those that are held here, or with own = true owned.
+  void each_part(bool own, const std::function<void(const Held&)>& use) const;
   void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
   std::unique_ptr<const Optimizer> optimizer_;
