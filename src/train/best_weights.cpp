@@ -11,11 +11,9 @@
 namespace skein {
 
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world) {
-  const auto answer = from_root(world, [&] {
+  const std::string answer = from_root(world, [&] {
     const auto kept = list_checkpoints(run + "/best");
-    const bool whole = std::ranges::any_of(
-        kept, [&](const CheckpointInfo& info) { return info.step == stored.best_step; });
-    return whole ? "yes" : "no";
+    return std::ranges::count(kept, stored.best_step, &CheckpointInfo::step) > 0 ? "yes" : "no";
   });
   return answer == "yes";
 }

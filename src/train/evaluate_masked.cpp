@@ -13,31 +13,31 @@ namespace {
 constexpr uint64_t kValidationSeed = 20181011;
 
 struct Counts {
-  int64_t tokens = 0, right = 0, pairs = 0, pairs_right = 0;
+  MaskedEvaluation all;
   Tensor by_id;  // [V] i64: how often each is the target
 
   void add(const Batch& batch, const std::vector<Tensor>& answers) {
     for (int64_t i = 0; i < batch.weights.size(); ++i) {
       if (batch.weights.data<float>()[i] == 0) continue;
       const int32_t target = batch.targets.data<int32_t>()[i];
-      ++tokens;
+      ++all.tokens;
       ++by_id.data<int64_t>()[target];
-      right += answers[0].data<int32_t>()[i] == target;
+      all.right += answers[0].data<int32_t>()[i] == target;
     }
     if (!batch.pair_labels.defined()) return;
     for (int64_t i = 0; i < batch.size(); ++i) {
-      ++pairs;
-      pairs_right += answers[1].data<int32_t>()[i] == batch.pair_labels.data<int32_t>()[i];
+      ++all.pairs;
+      all.pairs_right += answers[1].data<int32_t>()[i] == batch.pair_labels.data<int32_t>()[i];
     }
   }
 
   // On all ranks, from those of the last stage.
   void share(Mesh& mesh) {
     const Tensor numbers =
-        Tensor::from(std::vector<int64_t>{tokens, right, pairs, pairs_right}, {4});
+        Tensor::from(std::vector<int64_t>{all.tokens, all.right, all.pairs, all.pairs_right}, {4});
     for (const Tensor& counted : {numbers, by_id}) mesh.share_results(counted);
     const int64_t* found = numbers.data<int64_t>();
-    tokens = found[0], right = found[1], pairs = found[2], pairs_right = found[3];
+    all.tokens = found[0], all.right = found[1], all.pairs = found[2], all.pairs_right = found[3];
   }
 };
 
@@ -83,11 +83,7 @@ MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& sample
       model, samples, used, terms, true,
       [&](const Batch& batch, const std::vector<Tensor>& answers) { counts.add(batch, answers); });
   counts.share(model.mesh);
-  MaskedEvaluation made;
-  made.tokens = counts.tokens;
-  made.right = counts.right;
-  made.pairs = counts.pairs;
-  made.pairs_right = counts.pairs_right;
+  MaskedEvaluation made = counts.all;
   const auto by_id = counts.by_id.span<int64_t>();
   made.commonest = *std::ranges::max_element(by_id);
   made.nats = std::accumulate(nats[0].begin(), nats[0].end(), 0.0);
