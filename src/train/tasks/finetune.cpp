@@ -15,22 +15,13 @@ namespace {
 
 void bind_task(Options& options, LabelTaskConfig& c) {
   options.add_choice(
-      "task.kind", c.kind,
-      {{"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}},
+      "task.kind", c.kind, label_kinds(),
       "a label for a text or a pair of texts, a number for it, or a tag for each word (CoNLL "
       "files)");
   bind(options, c.columns);
   options.add("task.labels", c.labels,
               "labels in the order of their ids; empty: those of data.train");
-  options.add_choice("task.metric", c.metric,
-                     {{"auto", LabelMetric::automatic},
-                      {"accuracy", LabelMetric::accuracy},
-                      {"macro_f1", LabelMetric::macro_f1},
-                      {"matthews", LabelMetric::matthews},
-                      {"spearman", LabelMetric::spearman},
-                      {"pearson", LabelMetric::pearson},
-                      {"mse", LabelMetric::mse},
-                      {"f1", LabelMetric::f1}},
+  options.add_choice("task.metric", c.metric, label_metrics(),
                      "of the validation, by which the best is kept; auto: accuracy, spearman for "
                      "numbers, f1 for tags");
   options.add("task.length", c.length,

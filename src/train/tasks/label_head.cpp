@@ -11,14 +11,6 @@
 namespace skein {
 namespace {
 
-constexpr std::pair<const char*, LabelKind> kKinds[] = {
-    {"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}};
-constexpr std::pair<const char*, LabelMetric> kMetrics[] = {
-    {"auto", LabelMetric::automatic},    {"accuracy", LabelMetric::accuracy},
-    {"macro_f1", LabelMetric::macro_f1}, {"matthews", LabelMetric::matthews},
-    {"spearman", LabelMetric::spearman}, {"pearson", LabelMetric::pearson},
-    {"mse", LabelMetric::mse},           {"f1", LabelMetric::f1}};
-
 // The first is the one that is taken by itself.
 std::vector<LabelMetric> metrics_of(LabelKind kind) {
   switch (kind) {
@@ -30,14 +22,16 @@ std::vector<LabelMetric> metrics_of(LabelKind kind) {
   return {};
 }
 
-template <class Named, class Value>
-const char* name_in(const Named& names, Value value) {
-  return std::ranges::find_if(names, [&](const auto& named) { return named.second == value; })
-      ->first;
+template <class Value>
+using Names = std::vector<std::pair<std::string, Value>>;
+
+template <class Value>
+const char* name_in(const Names<Value>& names, Value value) {
+  return std::ranges::find(names, value, &std::pair<std::string, Value>::second)->first.c_str();
 }
 
-template <class Value, class Named>
-Value value_in(const Named& names, const std::string& name) {
+template <class Value>
+Value value_in(const Names<Value>& names, const std::string& name) {
   for (const auto& [known, value] : names)
     if (name == known) return value;
   fail_usage("\"{}\" is no word of this version", name);
@@ -45,8 +39,23 @@ Value value_in(const Named& names, const std::string& name) {
 
 }  // namespace
 
-const char* name_of(LabelKind kind) { return name_in(kKinds, kind); }
-const char* name_of(LabelMetric metric) { return name_in(kMetrics, metric); }
+const std::vector<std::pair<std::string, LabelKind>>& label_kinds() {
+  static const Names<LabelKind> all{
+      {"classify", LabelKind::classify}, {"regress", LabelKind::regress}, {"tag", LabelKind::tag}};
+  return all;
+}
+
+const std::vector<std::pair<std::string, LabelMetric>>& label_metrics() {
+  static const Names<LabelMetric> all{
+      {"auto", LabelMetric::automatic},    {"accuracy", LabelMetric::accuracy},
+      {"macro_f1", LabelMetric::macro_f1}, {"matthews", LabelMetric::matthews},
+      {"spearman", LabelMetric::spearman}, {"pearson", LabelMetric::pearson},
+      {"mse", LabelMetric::mse},           {"f1", LabelMetric::f1}};
+  return all;
+}
+
+const char* name_of(LabelKind kind) { return name_in(label_kinds(), kind); }
+const char* name_of(LabelMetric metric) { return name_in(label_metrics(), metric); }
 
 void bind(Options& options, LabelColumns& c) {
   options.add("task.text", c.text, "column of the text, by name or number from 1; JSONL: its key");
@@ -120,8 +129,8 @@ std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string&
     const nlohmann::ordered_json& json = *notes;
     if (json.value("task", "") != "labels") return nullptr;
     auto head = std::make_unique<LabelHead>();
-    head->kind = value_in<LabelKind>(kKinds, json.at("kind"));
-    head->metric = value_in<LabelMetric>(kMetrics, json.at("metric"));
+    head->kind = value_in(label_kinds(), json.at("kind"));
+    head->metric = value_in(label_metrics(), json.at("metric"));
     head->labels = json.at("labels").get<std::vector<std::string>>();
     head->mean = json.at("mean");
     head->deviation = json.at("deviation");

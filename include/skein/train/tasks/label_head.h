@@ -54,6 +54,9 @@ struct LabelHead {
   LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
 };
 
+// With their names, as options and notes give them.
+const std::vector<std::pair<std::string, LabelKind>>& label_kinds();
+const std::vector<std::pair<std::string, LabelMetric>>& label_metrics();
 const char* name_of(LabelKind kind);
 const char* name_of(LabelMetric metric);
 // The metric that `asked` stands for where it is automatic, else `asked`. A usage error for one
