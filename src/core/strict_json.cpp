@@ -9,26 +9,18 @@ using Json = nlohmann::json;
 
 // Sees what a text holds one after the other, before any of it is kept. A callback of Json::parse
 // would not do: with one, the end of each object is looked up among all its neighbours.
-class Watcher : public Json::json_sax_t {
+class Watcher : public nlohmann::detail::json_sax_acceptor<Json> {
  public:
   Watcher(const std::string& origin, int most_depth) : origin_(origin), most_depth_(most_depth) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return open(); }
-  bool start_array(size_t) override { return open(); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t& name) override {
+  bool start_object(size_t) { return open(); }
+  bool start_array(size_t) { return open(); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(string_t& name) {
     require(names_.back().insert(name).second, "{} names {} twice", origin_, excerpt(name));
     return true;
   }
-  bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
 
  private:
   bool open() {
