@@ -34,8 +34,6 @@ struct Options::Impl {
 
   const OptionEntry* find(const std::string& key) const;
   void add(OptionEntry entry);
-  void set(const std::string& key, const std::string& text, const std::string& origin);
-  void take_environment();
   // Sections in the order of their first key.
   std::vector<std::string> sections() const;
 };

@@ -96,11 +96,11 @@ void Options::Impl::add(OptionEntry entry) {
   entries.push_back(std::move(entry));
 }
 
-void Options::Impl::set(const std::string& key, const std::string& text,
-                        const std::string& origin) {
-  require(find(key) != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
-          origin, key_suggestion(key, entries), program);
-  OptionEntry& entry = entries[find(key) - entries.data()];
+void Options::set(const std::string& key, const std::string& text, const std::string& origin) {
+  const OptionEntry* found = impl_->find(key);
+  require(found != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
+          origin, key_suggestion(key, impl_->entries), impl_->program);
+  OptionEntry& entry = impl_->entries[found - impl_->entries.data()];
   const std::optional<std::string> value = entry.assign(text);
   require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin,
           entry.wanted, suggestion(text, entry.labels));
@@ -108,13 +108,13 @@ void Options::Impl::set(const std::string& key, const std::string& text,
   entry.origin = origin;
 }
 
-void Options::Impl::take_environment() {
-  const Environment environment = read_environment(entries);
+void Options::take_environment() {
+  const Environment environment = read_environment(impl_->entries);
   for (const auto& [key, text] : environment.values)
     set(key, text, "environment " + environment_name(key));
   if (environment.others.empty()) return;
   log::info("environment variables for other commands are left alone, {} has no such option: {}",
-            program, fmt::join(environment.others, ", "));
+            impl_->program, fmt::join(environment.others, ", "));
 }
 
 Options::Options(std::string program, std::string summary) : impl_(std::make_unique<Impl>()) {
@@ -151,8 +151,8 @@ Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs) read_ini(file_text(path), path);
-  impl_->take_environment();
-  for (const auto& [key, text] : line.flags) impl_->set(key, text, "flag --" + key);
+  take_environment();
+  for (const auto& [key, text] : line.flags) set(key, text, "flag --" + key);
   impl_->words = line.words;
   return line.print_config ? Outcome::print_config : Outcome::run;
 }
@@ -161,11 +161,7 @@ const std::vector<std::string>& Options::words() const { return impl_->words; }
 
 void Options::read_ini(const std::string& text, const std::string& origin) {
   for (const IniValue& value : parse_ini(text, origin))
-    impl_->set(value.key, value.text, fmt::format("{}:{}", origin, value.line));
-}
-
-void Options::set(const std::string& key, const std::string& value, const std::string& origin) {
-  impl_->set(key, value, origin);
+    set(value.key, value.text, fmt::format("{}:{}", origin, value.line));
 }
 
 std::vector<std::pair<std::string, std::string>> Options::values() const {

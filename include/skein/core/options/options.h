@@ -98,6 +98,7 @@ class Options {
  private:
   void add_field(const std::string& key, Field field, const std::string& help,
                  const std::string& unit);
+  void take_environment();
   void add_named(const std::string& key, std::vector<std::string> labels,
                  const std::string& current, std::function<void(const std::string&)> assign,
                  const std::string& help);
