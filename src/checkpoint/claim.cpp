@@ -107,11 +107,7 @@ std::string id_of_all(const std::string& directory, const std::string& wanted) {
   for (const CheckpointName& name : all_checkpoints(directory)) {
     const std::string path = join_path(directory, name.text());
     Manifest manifest;
-    try {
-      manifest = read_manifest(path);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-    }
+    usage_fault([&] { manifest = read_manifest(path); });
     compare(manifest.run, path);
   }
   return run;

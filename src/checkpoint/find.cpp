@@ -52,7 +52,7 @@ CheckpointInfo verify_checkpoint(const std::string& path, const std::string& run
                run);
   agree(world, [&] {
     for (int shard = 0; shard < manifest.ranks(); ++shard)
-      if (world.takes(shard)) verify_shard(path, manifest.shards[static_cast<size_t>(shard)]);
+      if (world.takes(shard)) verify_shard(path, manifest.shards[shard]);
   });
   return info_of(path, manifest);
 }
@@ -64,12 +64,9 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
   const std::string folder = checkpoint_folder(directory);
   for (const CheckpointName& name : committed_checkpoints(folder)) {
     CheckpointInfo info{join_path(folder, name.text()), name.step, name.generation, ""};
-    try {
-      info = info_of(info.path, read_manifest(info.path));
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      log::warn("{} is damaged: {}", info.path, error.what());
-    }
+    const std::string fault =
+        usage_fault([&] { info = info_of(info.path, read_manifest(info.path)); });
+    if (!fault.empty()) log::warn("{} is damaged: {}", info.path, fault);
     infos.push_back(info);
   }
   return infos;
@@ -81,14 +78,12 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
       world, [&] { return is_checkpoint_path(path) ? "" : run_id_in(checkpoint_folder(path)); });
   std::string reasons;
   for (const std::string& candidate : paths) {
-    try {
-      return verify_checkpoint(candidate, run, world);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      log::warn("checkpoint {} is refused: {}; an older one is taken if there is one", candidate,
-                error.what());
-      reasons += fmt::format("\n  {}: {}", candidate, error.what());
-    }
+    std::optional<CheckpointInfo> good;
+    const std::string fault = usage_fault([&] { good = verify_checkpoint(candidate, run, world); });
+    if (good) return good;
+    log::warn("checkpoint {} is refused: {}; an older one is taken if there is one", candidate,
+              fault);
+    reasons += fmt::format("\n  {}: {}", candidate, fault);
   }
   if (paths.empty()) return std::nullopt;
   fail_usage("none of the {} checkpoints in {} can be used:{}\n{}", paths.size(), path, reasons,

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <map>
+#include <iterator>
+#include <optional>
 
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/shard.h"
@@ -34,25 +35,13 @@ Words checkpoints_in(const std::string& path) {
   return paths;
 }
 
-// What is wrong with what `step` looks at, or "". What cannot be read is an error, not a fault of
-// it.
-std::string fault_of(const std::function<void()>& step) {
-  try {
-    step();
-    return "";
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return error.what();
-  }
-}
-
 // A checkpoint's own path, or the newest with a good manifest in a run's directory: as training
 // passes over what is damaged.
 std::string one_checkpoint(const std::string& path) {
   const Words paths = checkpoints_in(path);
   if (paths.size() == 1) return paths.front();
   for (const std::string& candidate : paths) {
-    const std::string fault = fault_of([&] { read_manifest(candidate); });
+    const std::string fault = usage_fault([&] { read_manifest(candidate); });
     if (fault.empty()) return candidate;
     log::warn("{} is passed over: {}", candidate, fault);
   }
@@ -61,48 +50,45 @@ std::string one_checkpoint(const std::string& path) {
       paths.size(), path, path);
 }
 
-// Every fault of one checkpoint, a line each; empty when it is good.
-std::vector<std::string> faults_of(const std::string& path) {
-  Manifest manifest;
-  const std::string reason = fault_of([&] { manifest = read_manifest(path); });
-  if (!reason.empty()) return {reason};
-  std::vector<std::string> faults;
-  for (const ShardEntry& shard : manifest.shards) {
-    const std::string fault = fault_of([&] { verify_shard(path, shard); });
-    if (!fault.empty()) faults.push_back(fault);
-  }
+using Faults = std::vector<std::string>;  // of one checkpoint, a line each; none of a good one
+
+void add_fault(Faults& faults, const std::function<void()>& look) {
+  const std::string fault = usage_fault(look);
+  if (!fault.empty()) faults.push_back(fault);
+}
+
+// `manifest` is what it says of itself, where it can be read.
+Faults faults_of(const std::string& path, std::optional<Manifest>& manifest) {
+  Faults faults;
+  add_fault(faults, [&] { manifest = read_manifest(path); });
+  if (!manifest) return faults;
+  for (const ShardEntry& shard : manifest->shards)
+    add_fault(faults, [&] { verify_shard(path, shard); });
   return faults;
 }
 
 // Beyond the sums: each shard opens and holds every dataset that the manifest lists.
-std::vector<std::string> content_faults(const std::string& path, const Manifest& manifest) {
-  std::vector<std::string> faults;
-  for (int shard = 0; shard < manifest.ranks(); ++shard) {
-    const ShardEntry& entry = manifest.shards[shard];
-    const std::string fault = fault_of([&] {
-      const ShardReader reader(
-          read_shard(path, entry),
-          {manifest.step, manifest.generation, shard, manifest.ranks(), manifest.run},
-          join_path(path, entry.file));
+Faults content_faults(const std::string& path, const Manifest& manifest) {
+  Faults faults;
+  for (int shard = 0; shard < manifest.ranks(); ++shard)
+    add_fault(faults, [&] {
+      const ShardReader reader(read_shard(path, manifest.shards[shard]), header_of(manifest, shard),
+                               join_path(path, manifest.shards[shard].file));
       for (const auto& [name, tensor] : manifest.tensors)
         for (const StoredPiece& piece : tensor.pieces)
           if (piece.shard == shard)
             reader.elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     });
-    if (!fault.empty()) faults.push_back(fault);
-  }
   return faults;
 }
 
 void list_one(const std::string& directory, const CheckpointName& name, std::ostream& out) {
-  const std::string path = join_path(directory, name.text());
-  const auto faults = faults_of(path);
-  Manifest manifest;
-  const bool readable = fault_of([&] { manifest = read_manifest(path); }).empty();
+  std::optional<Manifest> manifest;
+  const Faults faults = faults_of(join_path(directory, name.text()), manifest);
   out << fmt::format("{:>10} {:>10} {:>6} {:>12} {:<21} {}\n", name.step, name.generation,
-                     readable ? std::to_string(manifest.ranks()) : "?",
-                     readable ? readable_size(manifest.bytes()) : "?",
-                     readable ? manifest.created : "?",
+                     manifest ? std::to_string(manifest->ranks()) : "?",
+                     manifest ? readable_size(manifest->bytes()) : "?",
+                     manifest ? manifest->created : "?",
                      faults.empty() ? "good" : "DAMAGED: " + faults.front());
 }
 
@@ -129,13 +115,13 @@ int tensors(const Words& words, std::ostream& out) {
 
 int verify(const Words& words, std::ostream& out) {
   const std::string path = checkpoints_in(words[0]).front();
-  auto faults = faults_of(path);
-  if (faults.empty()) faults = content_faults(path, read_manifest(path));
+  std::optional<Manifest> manifest;
+  Faults faults = faults_of(path, manifest);
+  if (faults.empty()) faults = content_faults(path, *manifest);
   for (const std::string& fault : faults) out << fault << "\n";
   if (!faults.empty()) return static_cast<int>(ExitCode::usage);
-  const Manifest manifest = read_manifest(path);
-  out << fmt::format("{} is good: {} tensors, {} files, {}\n", path, manifest.tensors.size(),
-                     manifest.ranks(), readable_size(manifest.bytes()));
+  out << fmt::format("{} is good: {} tensors, {} files, {}\n", path, manifest->tensors.size(),
+                     manifest->ranks(), readable_size(manifest->bytes()));
   return 0;
 }
 
@@ -154,33 +140,30 @@ int config(const Words& words, std::ostream& out) {
 }
 
 struct Command {
+  const char* name;
   int (*run)(const Words&, std::ostream&);
   size_t least, most;  // arguments
   const char* arguments;
   const char* help;
 };
 
-const std::map<std::string, Command>& commands() {
-  static const std::map<std::string, Command> known = {
-      {"list", {list, 1, 1, "DIR", "checkpoints of a run, newest first, each verified"}},
-      {"tensors", {tensors, 1, 1, "CKPT", "names, types and shapes"}},
-      {"verify",
-       {verify, 1, 1, "CKPT",
-        "every checksum and that all tensors are whole; exit code 2 when not"}},
-      {"stats",
-       {stats, 2, 1000000, "CKPT NAME...", "minimum, maximum, mean, deviation, norm, oddities"}},
-      {"diff",
-       {diff, 2, 2, "CKPT1 CKPT2",
-        "tensors that differ, and by how much; exit code 1 when any does"}},
-      {"config", {config, 1, 1, "CKPT", "what the run stored beside its tensors"}},
-  };
-  return known;
-}
+// By name.
+constexpr Command kCommands[] = {
+    {"config", config, 1, 1, "CKPT", "what the run stored beside its tensors"},
+    {"diff", diff, 2, 2, "CKPT1 CKPT2",
+     "tensors that differ, and by how much; exit code 1 when any does"},
+    {"list", list, 1, 1, "DIR", "checkpoints of a run, newest first, each verified"},
+    {"stats", stats, 2, 1000000, "CKPT NAME...",
+     "minimum, maximum, mean, deviation, norm, oddities"},
+    {"tensors", tensors, 1, 1, "CKPT", "names, types and shapes"},
+    {"verify", verify, 1, 1, "CKPT",
+     "every checksum and that all tensors are whole; exit code 2 when not"},
+};
 
 std::vector<CommandHelp> command_helps() {
   std::vector<CommandHelp> all;
-  for (const auto& [name, command] : commands())
-    all.push_back({name, command.arguments, command.help});
+  for (const Command& command : kCommands)
+    all.push_back({command.name, command.arguments, command.help});
   return all;
 }
 
@@ -202,9 +185,10 @@ std::string inspect_help() {
 }
 
 int inspect(const std::vector<std::string>& words, std::ostream& out) {
-  const auto entry = commands().find(words.empty() ? "" : words[0]);
-  if (entry == commands().end()) refuse_command("skein-inspect", words, command_helps());
-  const Command& command = entry->second;
+  const std::string name = words.empty() ? "" : words[0];
+  const auto* found = std::ranges::find(kCommands, name, &Command::name);
+  if (found == std::end(kCommands)) refuse_command("skein-inspect", words, command_helps());
+  const Command& command = *found;
   const Words arguments(words.begin() + 1, words.end());
   if (asks_for_help(arguments)) {
     out << fmt::format("{}.\n\nUsage: skein-inspect {} {}\n", as_sentence(command.help), words[0],

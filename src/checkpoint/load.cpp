@@ -3,7 +3,6 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/reshard.h"
-#include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
@@ -107,8 +106,7 @@ void fill(const std::string& path, const Manifest& manifest, const std::vector<P
     const auto& wanted = sources[shard];
     if (wanted.empty()) continue;
     const ShardEntry& entry = manifest.shards[shard];
-    const ShardReader reader(read_shard(path, entry),
-                             {manifest.step, manifest.generation, shard, ranks, manifest.run},
+    const ShardReader reader(read_shard(path, entry), header_of(manifest, shard),
                              join_path(path, entry.file));
     for (const Source& source : wanted) {
       const Piece& target = targets[source.target];

@@ -60,4 +60,8 @@ CheckpointInfo info_of(const std::string& path, const Manifest& manifest) {
   return {path, manifest.step, manifest.generation, manifest.metadata, manifest.created, sum};
 }
 
+ShardHeader header_of(const Manifest& manifest, int shard) {
+  return {manifest.step, manifest.generation, shard, manifest.ranks(), manifest.run};
+}
+
 }  // namespace skein

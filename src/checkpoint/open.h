@@ -5,6 +5,7 @@
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
+#include "skein/checkpoint/shard.h"
 #include "skein/comm/group.h"
 
 namespace skein {
@@ -25,5 +26,7 @@ Manifest read_manifest(const std::string& directory);
 Manifest share_manifest(const std::string& directory, Group& world);
 
 CheckpointInfo info_of(const std::string& path, const Manifest& manifest);
+// What the shard of that number must say of itself.
+ShardHeader header_of(const Manifest& manifest, int shard);
 
 }  // namespace skein

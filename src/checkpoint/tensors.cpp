@@ -2,7 +2,6 @@
 
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/reshard.h"
-#include "skein/checkpoint/shard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
@@ -12,14 +11,8 @@
 
 namespace skein {
 
-struct CheckpointTensors::Shards {
-  std::vector<std::unique_ptr<ShardReader>> readers;
-};
-
 CheckpointTensors::CheckpointTensors(const CheckpointInfo& info)
-    : path_(info.path), manifest_(read_manifest(info.path)), shards_(std::make_unique<Shards>()) {
-  shards_->readers.resize(manifest_.shards.size());
-}
+    : path_(info.path), manifest_(read_manifest(info.path)), readers_(manifest_.shards.size()) {}
 
 CheckpointTensors::~CheckpointTensors() = default;
 
@@ -32,14 +25,11 @@ void CheckpointTensors::read(const std::string& name, int64_t begin, int64_t end
   int64_t copied = 0;
   for (const StoredPiece& piece : tensor.pieces) {
     if (!may_overlap(piece.region, wanted)) continue;
-    auto& reader = shards_->readers[piece.shard];
+    auto& reader = readers_[piece.shard];
     const std::string file = join_path(path_, shard_file_name(piece.shard));
     if (!reader)
-      reader =
-          std::make_unique<ShardReader>(std::make_unique<const MappedFile>(file),
-                                        ShardHeader{manifest_.step, manifest_.generation,
-                                                    piece.shard, manifest_.ranks(), manifest_.run},
-                                        file);
+      reader = std::make_unique<ShardReader>(std::make_unique<const MappedFile>(file),
+                                             header_of(manifest_, piece.shard), file);
     const std::byte* data =
         reader->elements(piece.dataset, tensor.dtype, tensor.shape, piece.region);
     copied += copy_overlap(piece.region, tensor.dtype, data, wanted, dtype, out);

@@ -72,15 +72,7 @@ Values known(const NamedValues& values) { return {values.begin(), values.end()};
 
 void write_result(ResultFile& file, const TrainedModel& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
-  for (const auto& [name, value] : values) {
-    const bool whole = value && *value == std::floor(*value) && std::abs(*value) < 1e15;
-    if (!value)
-      json[name] = nullptr;
-    else if (whole)
-      json[name] = static_cast<int64_t>(*value);
-    else
-      json[name] = *value;
-  }
+  for (const auto& [name, value] : values) json[name] = value ? json_number(*value) : nullptr;
   file.write(json.dump(2) + "\n");
   file.finish();
 }

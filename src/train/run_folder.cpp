@@ -1,7 +1,6 @@
 #include "skein/train/run_folder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "skein/checkpoint/agree.h"
@@ -96,12 +95,7 @@ void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t o
 void RunFolder::record(int64_t step, const NamedValues& values) {
   if (!metrics_.is_open()) return;
   nlohmann::ordered_json line{{"step", step}};
-  for (const auto& [name, value] : values) {
-    if (value == std::floor(value) && std::abs(value) < 1e15)
-      line[name] = static_cast<int64_t>(value);
-    else
-      line[name] = value;
-  }
+  for (const auto& [name, value] : values) line[name] = json_number(value);
   const std::string text = line.dump();
   if (std::ranges::find(last_lines_, text) != last_lines_.end()) return;
   if (events_)
@@ -127,18 +121,14 @@ void RunFolder::sync(const RunClaim* claim) {
 
 std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world) {
   const std::string folder = RunFolder(run.dir, false).checkpoints();
-  try {
-    return find_checkpoint(folder, world);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    if (!run.restart)
-      fail_usage(
+  std::optional<CheckpointInfo> found;
+  const std::string fault = usage_fault([&] { found = find_checkpoint(folder, world); });
+  require(fault.empty() || run.restart,
           "{}\nOr give --run.restart, and the run begins anew in run.dir={}: metrics.jsonl is "
           "emptied, and these checkpoints go once checkpoint.keep new ones are there.",
-          error.what(), run.dir);
-    log::warn("run.restart: the run begins anew, for {}", error.what());
-    return std::nullopt;
-  }
+          fault, run.dir);
+  if (!fault.empty()) log::warn("run.restart: the run begins anew, for {}", fault);
+  return found;
 }
 
 }  // namespace skein

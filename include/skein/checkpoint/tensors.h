@@ -13,6 +13,8 @@
 
 namespace skein {
 
+class ShardReader;
+
 // Reads from a checkpoint, whatever layout wrote it. Its files are mapped, not read whole.
 class CheckpointTensors {
  public:
@@ -26,10 +28,9 @@ class CheckpointTensors {
   void read(const std::string& name, int64_t begin, int64_t end, DType dtype, std::byte* out);
 
  private:
-  struct Shards;
   std::string path_;
   Manifest manifest_;
-  std::unique_ptr<Shards> shards_;
+  std::vector<std::unique_ptr<ShardReader>> readers_;  // null until a shard is asked for
 };
 
 // Saves a checkpoint as one process, shard after shard: `shards` are the pieces of each, without

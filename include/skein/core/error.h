@@ -54,6 +54,19 @@ void require(bool ok, fmt::format_string<Args...> text, Args&&... args) {
   if (!ok) fail_usage(text, std::forward<Args>(args)...);
 }
 
+// What `step` finds wrong with the input: the text of the usage error that it throws, or "" where
+// it throws none. Other errors pass.
+template <class Step>
+std::string usage_fault(const Step& step) {
+  try {
+    step();
+    return "";
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage) throw;
+    return error.what();
+  }
+}
+
 namespace detail {
 [[noreturn]] void check_failed(const char* expression, const std::string& values, const char* file,
                                int line);

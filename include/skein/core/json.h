@@ -9,6 +9,9 @@ namespace skein {
 
 using JsonText = nlohmann::detail::iterator_input_adapter<std::string::const_iterator>;
 
+// A number as results show it: whole ones without a point.
+nlohmann::ordered_json json_number(double value);
+
 }  // namespace skein
 
 extern template class nlohmann::detail::serializer<nlohmann::json>;
