@@ -292,7 +292,7 @@ TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
       << '\n';
   SftConfig c = small_task(file_, form_);
   EXPECT_NE(error_of(c).find("chats.jsonl:65"), std::string::npos) << error_of(c);
-  c.chat.bad_records = 1;
+  c.chat.records.bad_records = 1;
   testing::internal::CaptureStderr();
   sft_task(c, byte_tokenizer(), {});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"),

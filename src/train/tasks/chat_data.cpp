@@ -9,15 +9,15 @@ namespace skein {
 using Json = nlohmann::ordered_json;
 
 void bind_records(Options& options, ChatDataConfig& c) {
-  options.add_choice("chat.kind", c.kind,
+  options.add_choice("chat.kind", c.records.kind,
                      {{"auto", ConversationKind::automatic},
                       {"prompt", ConversationKind::prompt},
                       {"instruction", ConversationKind::instruction},
                       {"messages", ConversationKind::messages},
                       {"sharegpt", ConversationKind::sharegpt}},
                      "of the records; auto: by the first one of each file");
-  options.add("chat.prompt", c.prompt, "key of prompts");
-  options.add("chat.answer", c.answer,
+  options.add("chat.prompt", c.records.prompt, "key of prompts");
+  options.add("chat.answer", c.records.answer,
               "key of their answers; empty: completion, response, output or answer");
   options.add_choice(
       "chat.instructions", c.instructions,
@@ -33,7 +33,7 @@ void bind(Options& options, ChatDataConfig& c) {
       "chat.template", c.form,
       "none, plain, chatml, llama2, llama3, or a JSON file; empty: the checkpoint's, else plain");
   bind_records(options, c);
-  options.add("data.bad_records", c.bad_records,
+  options.add("data.bad_records", c.records.bad_records,
               "records that cannot be used and are left out, before one is an error");
 }
 
@@ -62,12 +62,8 @@ InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& fo
 ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form,
                                          const std::vector<std::string>& files,
                                          const TaskNotes& notes) {
-  ConversationsConfig made;
+  ConversationsConfig made = c.records;
   made.files = files;
-  made.kind = c.kind;
-  made.prompt = c.prompt;
-  made.answer = c.answer;
-  made.bad_records = c.bad_records;
   made.instructions = instruction_form(c, form, notes);
   return made;
 }

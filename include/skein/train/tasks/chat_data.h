@@ -13,13 +13,11 @@
 namespace skein {
 
 struct ChatDataConfig {
-  std::string form{};  // as ChatTemplate's spec; "": the checkpoint's, else plain
-  ConversationKind kind = ConversationKind::automatic;
-  std::string prompt = "prompt", answer{};  // keys
+  std::string form{};             // as ChatTemplate's spec; "": the checkpoint's, else plain
+  ConversationsConfig records{};  // how they are read, but for files and instructions
   // none: the checkpoint's, else under Alpaca's headings where the template is "none", else as a
   // turn
   std::optional<InstructionForm> instructions{};
-  int64_t bad_records = 0;  // see ConversationsConfig
 };
 
 // Binds the fields under section "chat", and data.bad_records.
