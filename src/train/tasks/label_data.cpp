@@ -79,13 +79,12 @@ void learn(LabelHead& head, const std::vector<TaggedSentence>& sentences) {
 
 std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle,
                                                 uint64_t seed, LabelKind kind, bool types) const {
-  LabelBatchShape shape;
-  shape.length = length;
-  shape.places = most_places(samples);
-  shape.pad = form.pad();
-  shape.segments = form.encoder();
-  shape.types = types;
-  shape.values = kind == LabelKind::regress;
+  const LabelBatchShape shape{.length = length,
+                              .places = most_places(samples),
+                              .pad = form.pad(),
+                              .segments = form.encoder(),
+                              .types = types,
+                              .values = kind == LabelKind::regress};
   return std::make_unique<LabelSamples>(samples, shape, seed, shuffle);
 }
 

@@ -77,25 +77,19 @@ void bind(Options& options, LabelColumns& c) {
 
 ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::string>& files,
                                LabelKind kind, bool labelled) {
-  ExamplesConfig made;
-  made.files = files;
-  made.format = c.format;
-  made.text = c.text;
-  made.pair = c.pair;
-  made.label = labelled ? c.label : "";
-  made.numbers = labelled && kind == LabelKind::regress;
-  made.header = c.header;
-  return made;
+  return {.files = files,
+          .format = c.format,
+          .text = c.text,
+          .pair = c.pair,
+          .label = labelled ? c.label : "",
+          .numbers = labelled && kind == LabelKind::regress,
+          .header = c.header};
 }
 
 ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& files,
                          bool labelled) {
   require(c.tag != 0, "task.tag_column is 0; columns count from 1, or from -1 at the end");
-  ConllConfig made;
-  made.files = files;
-  made.word = c.word;
-  made.tag = labelled ? c.tag : 0;
-  return made;
+  return {.files = files, .word = c.word, .tag = labelled ? c.tag : 0};
 }
 
 LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) const {
@@ -105,12 +99,11 @@ LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
   const std::vector<LabelMetric> known = metrics_of(kind);
   if (asked == LabelMetric::automatic) return known.front();
-  std::string names;
-  for (LabelMetric metric : known)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(metric));
+  std::vector<std::string> names;
+  for (LabelMetric metric : known) names.emplace_back(name_of(metric));
   require(std::ranges::find(known, asked) != known.end(),
           "task.metric={} does not measure task.kind={}; use one of {}", name_of(asked),
-          name_of(kind), names);
+          name_of(kind), fmt::join(names, ", "));
   return asked;
 }
 

@@ -20,12 +20,12 @@ void VectorFile::add(const std::vector<LabelledExample>& texts, const Tensor& ve
     file_.write({reinterpret_cast<const char*>(vectors.bytes_data()),
                  static_cast<size_t>(vectors.bytes())});
   for (size_t i = 0; !npy_ && i < texts.size(); ++i) {
-    const float* from = vectors.data<float>() + static_cast<int64_t>(i) * width_;
+    const float* from = vectors.data<float>() + i * width_;
     const nlohmann::ordered_json json{{"text", texts[i].text},
                                       {"embedding", std::vector<float>(from, from + width_)}};
     file_.write(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
-  rows_ += static_cast<int64_t>(texts.size());
+  rows_ += std::ssize(texts);
 }
 
 void VectorFile::finish() {
