@@ -15,8 +15,6 @@
 namespace skein {
 namespace {
 
-constexpr size_t kPart = 1024;
-
 struct EmbedConfig {
   std::string checkpoint, input, output;
   LabelColumns columns;
@@ -52,10 +50,6 @@ void check(const EmbedConfig& c) {
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
-LabelData formed_texts(const LabelForm& form, const std::vector<LabelledExample>& texts) {
-  return formed(LabelHead{}, form, texts);
-}
-
 int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
@@ -77,9 +71,9 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
       file = std::make_unique<VectorFile>("embed.output", c.output, model.d_model);
   });
   TextInput input(c.input, c.columns, false);
-  int64_t done = 0, cut = 0;
-  for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
-    const LabelData data = formed_texts(form, texts);
+  int64_t cut = 0;
+  const int64_t done = each_part(input, "texts", world, [&](const auto& texts) {
+    const LabelData data = formed(LabelHead{}, form, texts);
     for (const LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model);
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
@@ -88,9 +82,8 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
     agree(world, [&] {
       if (file) file->add(texts, vectors.scores);
     });
-    done += data.size(), cut += data.cut;
-    log::info("{} texts done", done);
-  }
+    cut += data.cut;
+  });
   require(done > 0, "data.input={} holds no text", c.input);
   if (cut > 0)
     log::warn("{} of the texts are longer than {} tokens and lost their ends", cut,

@@ -15,9 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is read, answered and written at a time.
-constexpr size_t kPart = 1024;
-
 struct PredictConfig {
   std::string checkpoint, input, output;
   LabelColumns columns;
@@ -55,9 +52,8 @@ Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample)
   return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
 }
 
-size_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Group& world) {
-  size_t done = 0;
-  for (auto texts = input.next(kPart, world); !texts.empty(); texts = input.next(kPart, world)) {
+int64_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Group& world) {
+  return each_part(input, "texts", world, [&](const std::vector<LabelledExample>& texts) {
     const LabelAnswers answers = model.answers(formed(model.head(), model.form(), texts));
     agree(world, [&] {
       for (size_t i = 0; result && i < texts.size(); ++i) {
@@ -67,16 +63,11 @@ size_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Gr
         result->write(line_of(json));
       }
     });
-    done += texts.size();
-    log::info("{} texts done", done);
-  }
-  return done;
+  });
 }
 
-size_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result, Group& world) {
-  size_t done = 0;
-  for (auto sentences = input.next(kPart, world); !sentences.empty();
-       sentences = input.next(kPart, world)) {
+int64_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result, Group& world) {
+  return each_part(input, "sentences", world, [&](const std::vector<TaggedSentence>& sentences) {
     const LabelData data = formed(model.form(), sentences);
     const auto tags = tags_of(data, model.answers(data));
     agree(world, [&] {
@@ -88,10 +79,7 @@ size_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result,
       }
       if (result) result->write(text.str());
     });
-    done += sentences.size();
-    log::info("{} sentences done", done);
-  }
-  return done;
+  });
 }
 
 }  // namespace
@@ -118,8 +106,8 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   TextInput texts(config.input, config.columns, model.head().pairs);
   SentenceInput sentences(config.input, config.columns);
   const bool tags = model.head().kind == LabelKind::tag;
-  const size_t done = tags ? predict_tags(model, sentences, result.get(), *world)
-                           : predict_texts(model, texts, result.get(), *world);
+  const int64_t done = tags ? predict_tags(model, sentences, result.get(), *world)
+                            : predict_texts(model, texts, result.get(), *world);
   require(done > 0, "data.input={} holds nothing to label", config.input);
   agree(*world, [&] {
     if (result) result->finish();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/core/log.h"
 #include "skein/train/tasks/label_head.h"
 
 namespace skein {
@@ -42,5 +43,19 @@ class SentenceInput {
   ConllConfig config_;
   std::unique_ptr<ConllReader> reader_;
 };
+
+// Collective. Calls use(part) for every part of an input, and tells how many of `what` are done.
+// Returns how many there are.
+template <class Input, class Use>
+int64_t each_part(Input& input, const char* what, Group& world, const Use& use) {
+  constexpr size_t kPart = 1024;
+  int64_t done = 0;
+  for (auto part = input.next(kPart, world); !part.empty(); part = input.next(kPart, world)) {
+    use(part);
+    done += std::ssize(part);
+    log::info("{} {} done", done, what);
+  }
+  return done;
+}
 
 }  // namespace skein
