@@ -29,12 +29,7 @@ int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
     file = std::make_unique<ResultFile>("output.path", output == "-" ? "" : output);
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
   const Study fitted = make_study(read_input(input), study);
-  if (output != "-") {
-    ResultFile shown("output.path", "");
-    shown.write(study_text(fitted));
-    // Before the log speaks.
-    shown.finish();
-  }
+  if (output != "-") write_result("output.path", "", study_text(fitted));  // before the log speaks
   if (!file) return 0;
   file->write(study_json(fitted));
   file->finish();

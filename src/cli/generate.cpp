@@ -58,12 +58,6 @@ void check_output(const std::string& path) {
           path);
 }
 
-void write_results(const Command& command, const std::string& text) {
-  ResultFile file("generate.output", command.output);
-  file.write(text);
-  file.finish();
-}
-
 std::vector<Question> asked(const Command& command, const PromptForm& form,
                             const std::vector<std::string>& words) {
   if (command.input.empty()) return prompts_of(words);
@@ -134,7 +128,7 @@ void generate(const Command& command, const std::vector<std::string>& words,
   if (rewards) all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end()));
   const std::string text = kept_text(all, command.answers.kept, command.format, form.chats());
   agree(world, [&] {
-    if (world.rank() == 0) write_results(command, text);
+    if (world.rank() == 0) write_result("generate.output", command.output, text);
   });
   tell_full(all.answers, command.generate.max_tokens, source.model.context);
   log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}",

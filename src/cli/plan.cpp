@@ -25,9 +25,7 @@ void check_given(const Options& options) {
 
 void write(const std::string& option, const std::string& path, const std::string& text) {
   if (path.empty()) return;
-  ResultFile file(option, path);
-  file.write(text);
-  file.finish();
+  write_result(option, path, text);
   log::info("{} in {}", option, path);
 }
 

@@ -15,10 +15,7 @@ void write_report(const PretrainConfig& config, const PreferenceReport& report, 
   if (config.run.dir.empty()) return;
   const std::string path = config.run.dir + "/report.json";
   agree(world, [&] {
-    if (world.rank() > 0) return;
-    ResultFile file("run.dir", path);
-    file.write(report.to_json());
-    file.finish();
+    if (world.rank() == 0) write_result("run.dir", path, report.to_json());
   });
   log::info("what the model makes of data.validation: {}", path);
 }

@@ -79,4 +79,10 @@ void ResultFile::finish() {
   named_ = false;
 }
 
+void write_result(const std::string& option, const std::string& path, std::string_view bytes) {
+  ResultFile file(option, path);
+  file.write(bytes);
+  file.finish();
+}
+
 }  // namespace skein

@@ -42,4 +42,7 @@ class ResultFile {
   bool named_ = false;
 };
 
+// The whole of a result.
+void write_result(const std::string& option, const std::string& path, std::string_view bytes);
+
 }  // namespace skein
