@@ -10,14 +10,6 @@ namespace skein {
 
 using Values = std::map<std::string, std::string>;
 
-bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& c,
-               const std::function<void()>& settle) {
-  return parse(options, args, false, [&] {
-    settle_precision(options, "train.precision", c.train.precision, c.parallel.device);
-    if (settle) settle();
-  });
-}
-
 namespace {
 
 Values given_model(const Options& options) {

@@ -6,16 +6,11 @@
 #include <string>
 
 #include "skein/checkpoint/claim.h"
-#include "skein/train/config.h"
 #include "skein/train/trained_model.h"
 
 #include "command.h"
 
 namespace skein {
-
-// parse(), with what train.precision means, and what else depends on other options.
-bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config,
-               const std::function<void()>& settle = {});
 
 struct AdaptedRun {
   std::map<std::string, std::string> given;  // the options of the model that were given, by key

@@ -19,10 +19,7 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
                   "Measures the parts of training and decoding a model on this machine.");
   bind(options, config);
   bind(options, run);
-  if (!parse(options, args, false, [&] {
-        settle_precision(options, "train.precision", run.train.precision, run.parallel.device);
-      }))
-    return 0;
+  if (!parse_run(options, args, run)) return 0;
   require(config.plots.empty() || std::ranges::count(config.what, "coordinates") > 0,
           "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
           fmt::join(config.what, ","));

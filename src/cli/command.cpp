@@ -32,6 +32,14 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
   return false;
 }
 
+bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& c,
+               const std::function<void()>& settle) {
+  return parse(options, args, false, [&] {
+    settle_precision(options, "train.precision", c.train.precision, c.parallel.device);
+    if (settle) settle();
+  });
+}
+
 void answer(const std::string& text) {
   std::signal(SIGPIPE, SIG_DFL);
   std::fputs(text.c_str(), stdout);

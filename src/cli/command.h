@@ -11,29 +11,23 @@
 #include "skein/comm/group.h"
 #include "skein/core/options/options.h"
 #include "skein/parallel/layout.h"
+#include "skein/train/config.h"
 
 namespace skein {
 
-int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
-int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+using CommandFunction = int(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
+CommandFunction pretrain_command, finetune_command, sft_command, ppo_command, reward_command,
+    dpo_command, evaluate_command, fit_command, report_command, bench_command, sweep_command,
+    predict_command, embed_command, plan_command, generate_command;
 
 // False when the command line asked for a text (help, resolved options) that has been printed now.
 // settle gives options that depend on others their values, before anything shows or uses them.
 bool parse(Options& options, const std::vector<std::string>& args, bool allow_words,
            const std::function<void()>& settle = {});
+// The same for a command that trains, with what train.precision means, and what else depends on
+// other options.
+bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config,
+               const std::function<void()>& settle = {});
 
 // Prints what was asked for in place of a run; a reader that leaves, such as `head`, ends the
 // process quietly.

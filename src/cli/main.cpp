@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 struct Command {
   const char* name;
   const char* help;
-  int (*run)(const Words& args, std::unique_ptr<Group>& world);
+  CommandFunction* run;
   bool trains = false;  // so that a request to stop is more than its end
 };
 

@@ -12,11 +12,7 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
       "skein pretrain",
       "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
   bind(options, config);
-  if (!parse(options, args, false, [&] {
-        settle_precision(options, "train.precision", config.train.precision,
-                         config.parallel.device);
-      }))
-    return 0;
+  if (!parse_run(options, args, config)) return 0;
   world = begin_run(config.run.dir);
   const TrainResult result = pretrain(config, *world, options.resolved());
   return code_of_run(result.stopped, result.committed);

@@ -43,11 +43,7 @@ int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
       "skein sweep",
       "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
   bind(options, config);
-  if (!parse(options, spelt_out(args), false, [&] {
-        settle_precision(options, "train.precision", config.run.train.precision,
-                         config.run.parallel.device);
-      }))
-    return 0;
+  if (!parse_run(options, spelt_out(args), config.run)) return 0;
   world = begin_run(config.run.run.dir, Folder::of_several);
   const SweepConfig settled_config = settled(config);
   if (config.dry_run) {
