@@ -68,15 +68,31 @@ void check_room(const Manifest& manifest) {
     }
 }
 
+// Lists tensors whose pieces leave out an element or hold one twice.
+void check_coverage(const std::map<std::string, StoredTensor>& tensors) {
+  constexpr int kShown = 5;
+  std::string faults;
+  int count = 0;
+  for (const auto& [name, tensor] : tensors) {
+    std::vector<Region> regions;
+    for (const StoredPiece& piece : tensor.pieces) regions.push_back(piece.region);
+    const std::string fault = tiling_fault(regions, tensor.shape);
+    if (!fault.empty() && ++count <= kShown)
+      faults += fmt::format("{}{} ({})", count > 1 ? "; " : "", name, fault);
+  }
+  if (count > 0)
+    fail("the pieces of {} tensors do not make up the whole: {}{}", count, faults,
+         count > kShown ? "; ..." : "");
+}
+
 // Damage is found here, before the text is parsed.
-std::string_view sealed_part(const std::string& text) {
+void check_seal(const std::string& text) {
   const size_t seal_bytes = seal(0).size();
   if (text.size() <= seal_bytes) fail("it has only {} bytes", text.size());
   const std::string_view body = std::string_view(text).substr(0, text.size() - seal_bytes);
   const std::string expected = seal(sum_of(body));
   if (std::string_view(text).substr(body.size()) != expected)
     fail("its bytes do not give the checksum in its last line: it is damaged or was cut or edited");
-  return body;
 }
 
 Manifest from_json(const json& json) {
@@ -88,8 +104,7 @@ Manifest from_json(const json& json) {
          kCheckpointVersion);
   Manifest manifest;
   manifest.step = whole<int64_t>(json.at("step"), "step", kOrigin);
-  manifest.generation =
-      whole<decltype(manifest.generation)>(json.at("generation"), "generation", kOrigin);
+  manifest.generation = whole<int64_t>(json.at("generation"), "generation", kOrigin);
   json.at("created").get_to(manifest.created);
   manifest.run = json.value("run", "");
   check_run_id(manifest.run, kOrigin);
@@ -216,7 +231,7 @@ std::string manifest_text(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& text, const std::string& origin) {
   try {
-    sealed_part(text);
+    check_seal(text);
     Manifest manifest = from_json(parse_strictly<json>(text, kOrigin, kMostDepth));
     for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
       check_shard_entry(manifest.shards[rank], rank);
@@ -244,22 +259,6 @@ Bytes read_shard(const std::string& directory, const ShardEntry& entry) {
     });
   });
   return image;
-}
-
-void check_coverage(const std::map<std::string, StoredTensor>& tensors) {
-  constexpr int kShown = 5;
-  std::string faults;
-  int count = 0;
-  for (const auto& [name, tensor] : tensors) {
-    std::vector<Region> regions;
-    for (const StoredPiece& piece : tensor.pieces) regions.push_back(piece.region);
-    const std::string fault = tiling_fault(regions, tensor.shape);
-    if (!fault.empty() && ++count <= kShown)
-      faults += fmt::format("{}{} ({})", count > 1 ? "; " : "", name, fault);
-  }
-  if (count > 0)
-    fail("the pieces of {} tensors do not make up the whole: {}{}", count, faults,
-         count > kShown ? "; ..." : "");
 }
 
 }  // namespace skein

@@ -19,6 +19,17 @@ void read(const json& json, const char* key, std::vector<Whole>& to) {
   to = whole_list<Whole>(json.at(key), key, kOrigin);
 }
 
+StoredPiece piece_from_json(const json& json) {
+  StoredPiece piece;
+  read(json, "shard", piece.shard);
+  json.at("dataset").get_to(piece.dataset);
+  read(json, "box_start", piece.region.start);
+  read(json, "box_extent", piece.region.extent);
+  read(json, "begin", piece.region.begin);
+  read(json, "end", piece.region.end);
+  return piece;
+}
+
 }  // namespace
 
 json shard_json(const ShardEntry& entry) {
@@ -54,17 +65,6 @@ json piece_json(const StoredPiece& piece) {
           {"box_extent", piece.region.extent},
           {"begin", piece.region.begin},
           {"end", piece.region.end}};
-}
-
-StoredPiece piece_from_json(const json& json) {
-  StoredPiece piece;
-  read(json, "shard", piece.shard);
-  json.at("dataset").get_to(piece.dataset);
-  read(json, "box_start", piece.region.start);
-  read(json, "box_extent", piece.region.extent);
-  read(json, "begin", piece.region.begin);
-  read(json, "end", piece.region.end);
-  return piece;
 }
 
 }  // namespace skein

@@ -14,6 +14,5 @@ nlohmann::json tensor_json(DType dtype, const std::vector<int64_t>& shape);
 StoredTensor tensor_from_json(const nlohmann::json& json);
 
 nlohmann::json piece_json(const StoredPiece& piece);
-StoredPiece piece_from_json(const nlohmann::json& json);
 
 }  // namespace skein

@@ -8,15 +8,12 @@ bool names_nothing(int number) {
   return number == ENOENT || number == ENOTDIR || number == ENAMETOOLONG;
 }
 
-}  // namespace skein
-
-namespace skein::detail {
-
-void check_failed(const char* expression, const std::string& values, const char* file, int line) {
+void detail::check_failed(const char* expression, const std::string& values, const char* file,
+                          int line) {
   throw Error(ExitCode::internal,
               fmt::format("internal check failed: {}{}{} ({}:{}). This is a bug in Skein; please "
                           "report it with the command and config.",
                           expression, values.empty() ? "" : ": ", values, file, line));
 }
 
-}  // namespace skein::detail
+}  // namespace skein

@@ -7,6 +7,34 @@
 #include "skein/core/numbers.h"
 
 namespace skein {
+namespace {
+
+// The options that say when evaluations are made, without those that say of what.
+void bind_pace(Options& options, ValidationConfig& c) {
+  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end",
+              "steps");
+  options.add("validation.points", c.points,
+              "evaluations beside those, evenly spaced in the logarithm of the step; 0: none");
+  options.add("validation.patience", c.patience,
+              "evaluations in a row without a better one after which the run ends; 0: never");
+}
+
+void check_layout(const PretrainConfig& c, int ranks) {
+  const MeshShape shape = mesh_shape(c.parallel, ranks);
+  check_shape(ranks, shape);
+  const int64_t batch = c.train.global_batch;
+  int64_t micro = c.train.micro_batch;
+  if (c.train.micro_batch_open) micro = fitting_micro_batch(c.parallel, shape, batch, micro);
+  ParallelConfig layout = c.parallel;
+  // What fits these is known with the groups, which may be those of a checkpoint.
+  if (layout.reduction_groups == 0 && micro > 0) {
+    micro = layout.chunks = 1;
+    layout.schedule = ScheduleKind::gpipe;
+  }
+  plan_batch(layout, shape, batch, micro);
+}
+
+}  // namespace
 
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
   std::vector<int64_t> made;
@@ -33,15 +61,6 @@ void bind(Options& options, TrainConfig& c) {
               "blocks that do not learn, from the first, nor do the embeddings then; "
               "model.n_layers: all but the head; -1: all learns",
               "blocks");
-}
-
-void bind_pace(Options& options, ValidationConfig& c) {
-  options.add("validation.every", c.every, "steps between evaluations; 0: only at the end",
-              "steps");
-  options.add("validation.points", c.points,
-              "evaluations beside those, evenly spaced in the logarithm of the step; 0: none");
-  options.add("validation.patience", c.patience,
-              "evaluations in a row without a better one after which the run ends; 0: never");
 }
 
 void bind(Options& options, ValidationConfig& c) {
@@ -127,25 +146,6 @@ PretrainConfig adapting_defaults(const AdaptingDefaults& defaults) {
   c.validation.every = -1;
   return c;
 }
-
-namespace {
-
-void check_layout(const PretrainConfig& c, int ranks) {
-  const MeshShape shape = mesh_shape(c.parallel, ranks);
-  check_shape(ranks, shape);
-  const int64_t batch = c.train.global_batch;
-  int64_t micro = c.train.micro_batch;
-  if (c.train.micro_batch_open) micro = fitting_micro_batch(c.parallel, shape, batch, micro);
-  ParallelConfig layout = c.parallel;
-  // What fits these is known with the groups, which may be those of a checkpoint.
-  if (layout.reduction_groups == 0 && micro > 0) {
-    micro = layout.chunks = 1;
-    layout.schedule = ScheduleKind::gpipe;
-  }
-  plan_batch(layout, shape, batch, micro);
-}
-
-}  // namespace
 
 void check_start(const PretrainConfig& c, int ranks) {
   constexpr int64_t kMostPoints = 10000;

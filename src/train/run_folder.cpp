@@ -41,9 +41,7 @@ std::unique_ptr<RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
   if (run.dir.empty()) return nullptr;
   require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
           run.takeover, kLongest);
-  ClaimOptions options;
-  options.run = run.id;
-  options.takeover = std::chrono::seconds(run.takeover);
+  const ClaimOptions options{.run = run.id, .takeover = std::chrono::seconds(run.takeover)};
   try {
     return std::make_unique<RunClaim>(run.dir + "/checkpoints", options, world);
   } catch (const Error& error) {
@@ -68,11 +66,12 @@ void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
 }
 
 void RunFolder::open(const std::string& config, int64_t step) {
+  const std::string config_path = path_ + "/config.ini", metrics_path = path_ + "/metrics.jsonl";
   make_directories(path_);
-  std::vector<std::string> lines = lines_up_to(metrics_path(), step);
-  for (const std::string& path : {config_path(), metrics_path()}) remove_unfinished(path);
-  replace_file(config_path(), config);
-  metrics_.begin(metrics_path(), joined(lines));
+  std::vector<std::string> lines = lines_up_to(metrics_path, step);
+  for (const std::string& path : {config_path, metrics_path}) remove_unfinished(path);
+  replace_file(config_path, config);
+  metrics_.begin(metrics_path, joined(lines));
   last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
                  lines.end()};
   if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");

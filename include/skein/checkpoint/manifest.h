@@ -75,7 +75,4 @@ void verify_shard(const std::string& directory, const ShardEntry& entry);
 // The same, keeping the bytes.
 Bytes read_shard(const std::string& directory, const ShardEntry& entry);
 
-// Error(failure) listing tensors whose pieces leave out an element or hold one twice.
-void check_coverage(const std::map<std::string, StoredTensor>& tensors);
-
 }  // namespace skein

@@ -105,8 +105,6 @@ void bind(Options& options, TrainConfig& config);
 void bind(Options& options, RunConfig& config);
 void bind(Options& options, CheckpointConfig& config);
 void bind(Options& options, ValidationConfig& config);
-// Binds the options that say when evaluations are made, without those that say of what.
-void bind_pace(Options& options, ValidationConfig& config);
 void bind(Options& options, DataConfig& config);
 void bind(Options& options, PretrainConfig& config);
 

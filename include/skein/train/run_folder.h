@@ -54,8 +54,6 @@ class RunFolder {
                      const std::string& what, Group& world);
 
  private:
-  std::string config_path() const { return path_ + "/config.ini"; }
-  std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
   void open(const std::string& config, int64_t step);
 
   std::string path_;

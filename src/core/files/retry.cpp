@@ -1,12 +1,18 @@
 #include "skein/core/files/retry.h"
 
 #include <atomic>
+#include <iterator>
 #include <thread>
 
 #include "skein/core/log.h"
 
 namespace skein {
 namespace {
+
+// Before the second attempt, the third and the fourth.
+constexpr std::chrono::milliseconds kRetryWaits[] = {std::chrono::milliseconds(500),
+                                                     std::chrono::milliseconds(2500),
+                                                     std::chrono::milliseconds(6000)};
 
 void sleep(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
 
@@ -24,12 +30,12 @@ double seconds_in_all() {
 
 void wait_or_give_up(const SystemError& error, size_t attempt) {
   if (error.given_up()) throw error;
-  if (attempt >= kRetryWaits.size())
+  if (attempt >= std::size(kRetryWaits))
     throw SystemError(
         error.number(),
         fmt::format("{}; {} more attempts within {} seconds failed, too. See whether that storage "
                     "is mounted, healthy and open to this user, then start again",
-                    error.what(), kRetryWaits.size(), seconds_in_all()),
+                    error.what(), std::size(kRetryWaits), seconds_in_all()),
         true);
   log::warn("{}; tried again in {} seconds", error.what(), seconds(kRetryWaits[attempt]));
   waiting.load()(kRetryWaits[attempt]);

@@ -34,8 +34,6 @@ struct Options::Impl {
 
   const OptionEntry* find(const std::string& key) const;
   void add(OptionEntry entry);
-  // Sections in the order of their first key.
-  std::vector<std::string> sections() const;
 };
 
 // SKEIN_TRAIN_STEPS for train.steps.

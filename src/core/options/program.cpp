@@ -28,6 +28,14 @@ int flushed(int code) {
   return code;
 }
 
+// Program, version and revision; then compiler, kind of build, MPI, HDF5, CUDA.
+std::string version_text(const std::string& program) {
+  return fmt::format(
+      "{} {} ({})\n{}, {}, {}, HDF5 {}, {}\n", program, kVersion, kRevision, kCompiler, kBuildType,
+      kMpiVersion, kHdf5Version,
+      kCudaVersion.empty() ? "no GPU kernels" : fmt::format("CUDA {}", kCudaVersion));
+}
+
 }  // namespace
 
 std::string program_help(const std::string& program, const std::string& summary,
@@ -49,13 +57,6 @@ std::string program_help(const std::string& program, const std::string& summary,
        fmt::format("write this and stop; `{} COMMAND --help` is about a command", program)});
   row({"--version", "", "write what this build is made of, and stop"});
   return text + (notes.empty() ? "" : "\n" + notes);
-}
-
-std::string version_text(const std::string& program) {
-  return fmt::format(
-      "{} {} ({})\n{}, {}, {}, HDF5 {}, {}\n", program, kVersion, kRevision, kCompiler, kBuildType,
-      kMpiVersion, kHdf5Version,
-      kCudaVersion.empty() ? "no GPU kernels" : fmt::format("CUDA {}", kCudaVersion));
 }
 
 bool answered(const std::string& program, const std::vector<std::string>& args,

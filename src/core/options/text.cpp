@@ -42,14 +42,15 @@ std::string one_line(std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::vector<std::string> Options::Impl::sections() const {
+// In the order of their first key.
+std::vector<std::string> sections_of(const std::vector<OptionEntry>& entries) {
   std::vector<std::string> names;
   for (const OptionEntry& entry : entries)
     if (std::ranges::find(names, entry.section()) == names.end()) names.push_back(entry.section());
   return names;
 }
+
+}  // namespace
 
 std::string Options::help() const {
   size_t longest = std::string("--print-config").size();
@@ -64,7 +65,7 @@ std::string Options::help() const {
   text += row("--print-config",
               "write all options and where each came from, as such a file, and stop", column);
   text += row("--help, -h", "write this and stop", column);
-  for (const std::string& section : impl_->sections()) {
+  for (const std::string& section : sections_of(impl_->entries)) {
     text += fmt::format("\n[{}]\n", section);
     for (const OptionEntry& entry : impl_->entries)
       if (entry.section() == section) text += row("--" + entry.key, description(entry), column);
@@ -74,7 +75,7 @@ std::string Options::help() const {
 
 std::string Options::resolved() const {
   std::string text;
-  for (const std::string& section : impl_->sections()) {
+  for (const std::string& section : sections_of(impl_->entries)) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     for (const OptionEntry& entry : impl_->entries)
       if (entry.section() == section)

@@ -3,18 +3,12 @@
 // reading.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <type_traits>
 
 #include "skein/core/files/files.h"
 
 namespace skein {
-
-// Before the second attempt, the third and the fourth.
-inline constexpr std::array<std::chrono::milliseconds, 3> kRetryWaits{
-    std::chrono::milliseconds(500), std::chrono::milliseconds(2500),
-    std::chrono::milliseconds(6000)};
 
 // Waits before the attempt that follows number `attempt`, from 0. After the last one throws
 // `error`, with how often and how long it was tried, and what to do; one that was thrown so before

@@ -22,8 +22,6 @@ struct CommandHelp {
 // The summary, how the program is called, a line for each command, and the notes.
 std::string program_help(const std::string& program, const std::string& summary,
                          const std::vector<CommandHelp>& commands, const std::string& notes);
-// Program, version and revision; then compiler, kind of build, MPI, HDF5, CUDA.
-std::string version_text(const std::string& program);
 
 // True when args begin with --help, -h, help or --version, which stdout has been told now.
 bool answered(const std::string& program, const std::vector<std::string>& args,
