@@ -1,5 +1,7 @@
 #include "skein/scaling/sweep/sweep.h"
 
+#include <algorithm>
+
 #include "skein/core/log.h"
 
 #include "command.h"
@@ -8,11 +10,9 @@
 namespace skein {
 namespace {
 
-std::vector<std::string> spelt_out(const std::vector<std::string>& args) {
-  std::vector<std::string> made;
-  for (const std::string& word : args)
-    made.push_back(word == "--dry-run" ? "--sweep.dry_run" : word);
-  return made;
+std::vector<std::string> spelt_out(std::vector<std::string> args) {
+  std::ranges::replace(args, std::string("--dry-run"), std::string("--sweep.dry_run"));
+  return args;
 }
 
 int end_of(const SweepResult& result, const std::string& dir) {

@@ -18,12 +18,6 @@ bool best_is_kept(const std::string& run, const RunState& stored, Group& world) 
   return answer == "yes";
 }
 
-void take_best(const RunState& stored, RunState& state) {
-  state.best_quality = stored.best_quality;
-  state.best_step = stored.best_step;
-  state.fruitless = stored.fruitless;
-}
-
 void keep_if_best(RunState& state, double quality, CheckpointStore* store,
                   const std::function<std::vector<Piece>()>& weights,
                   const std::function<std::string()>& metadata) {

@@ -65,7 +65,10 @@ void Run::count_from(const RunState& stored) {
 void Run::go_on(const RunState& stored, bool compared) {
   saved_step_ = stored.step;
   state_.validation_owed = stored.validation_owed;
-  if (compared && best_is_kept(folder_.path(), stored, world())) take_best(stored, state_);
+  if (!compared || !best_is_kept(folder_.path(), stored, world())) return;
+  state_.best_quality = stored.best_quality;
+  state_.best_step = stored.best_step;
+  state_.fruitless = stored.fruitless;
 }
 
 void Run::open(const std::string& resolved, bool compares) {

@@ -37,8 +37,6 @@ class Trainer : private Learner {
   bool keeps_groups(const RunState& stored) const;
   void load(const RunState& stored);
   void go_on(const RunState& stored);
-  // Of a checkpoint with another task's model.
-  void adapt_start(const RunState& stored);
   void advance() override;
   bool validates() const override { return task_.validates(); }
   bool evaluation_due() const override {
@@ -103,10 +101,12 @@ Trainer::Trainer(const PretrainConfig& config, const Task& task, Group& world,
   state.tokenizer = task.tokenizer();
   state.notes = task.notes();
   state.config = config_values(config_);
-  if (stored && task.adapts() && !run_.is_own(*resume_from_))
-    adapt_start(*stored);
-  else if (stored)
+  if (stored && task.adapts() && !run_.is_own(*resume_from_)) {
+    adapt(*replica_, *resume_from_, task, stored->notes, run_.world());
+    state.imported = stored->imported;
+  } else if (stored) {
     load(*stored);
+  }
   run_.open(resolved, config.validation.patience > 0);
 }
 
@@ -124,11 +124,6 @@ bool Trainer::keeps_groups(const RunState& stored) const {
   // An import has summed nothing yet.
   const bool nothing_summed = !stored.imported.empty() && stored.optimizer_steps == 0;
   return !nothing_summed && (!task_.adapts() || run_.is_own(*resume_from_));
-}
-
-void Trainer::adapt_start(const RunState& stored) {
-  adapt(*replica_, *resume_from_, task_, stored.notes, run_.world());
-  run_.state().imported = stored.imported;
 }
 
 void Trainer::load(const RunState& stored) {

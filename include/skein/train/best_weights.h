@@ -15,8 +15,6 @@ namespace skein {
 // only where those weights are kept: another start may have compared nothing, or its disk may have
 // been full.
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world);
-// Copies what `stored` says of its evaluations into `state`.
-void take_best(const RunState& stored, RunState& state);
 
 // Collective. Compares an evaluation at state.step with those before and counts it in `state`. The
 // weights of a better one are committed to `store`; null: it is only counted. A quality that is not

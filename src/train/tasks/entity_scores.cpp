@@ -1,5 +1,6 @@
 #include "skein/train/tasks/entity_scores.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -75,9 +76,8 @@ void add(EntityScores& scores, const std::string& type, int64_t ClassScore::*cou
 size_t shared(const Spans& spans, const std::string& type, const Spans::mapped_type& others) {
   const auto found = spans.find(type);
   if (found == spans.end()) return 0;
-  size_t count = 0;
-  for (const auto& span : others) count += found->second.count(span);
-  return count;
+  return std::ranges::count_if(others,
+                               [&](const auto& span) { return found->second.contains(span); });
 }
 
 void check_sentences(const TagSequences& truth, const TagSequences& predicted) {

@@ -64,17 +64,6 @@ LabelData labelled(const LabelHead& head, const LabelForm& form,
   return data;
 }
 
-void learn(LabelHead& head, const std::vector<LabelledExample>& examples) {
-  if (head.kind == LabelKind::regress)
-    measure(head, examples);
-  else if (head.labels.empty())
-    head.labels = labels_of(examples).names();
-}
-
-void learn(LabelHead& head, const std::vector<TaggedSentence>& sentences) {
-  if (head.labels.empty()) head.labels = labels_of(sentences).names();
-}
-
 }  // namespace
 
 std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle,
@@ -128,12 +117,15 @@ LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColum
   if (head.kind == LabelKind::tag) {
     const ConllConfig config = conll_config(columns, files, true);
     const auto sentences = read_conll(config);
-    learn(head, sentences);
+    if (head.labels.empty()) head.labels = labels_of(sentences).names();
     return labelled(head, form, sentences, config);
   }
   const ExamplesConfig config = examples_config(columns, files, head.kind, true);
   const auto examples = read_examples(config);
-  learn(head, examples);
+  if (head.kind == LabelKind::regress)
+    measure(head, examples);
+  else if (head.labels.empty())
+    head.labels = labels_of(examples).names();
   return labelled(head, form, examples, config);
 }
 

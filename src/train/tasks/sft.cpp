@@ -33,11 +33,9 @@ ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedCha
                           int64_t context, int64_t multiple) {
   check_rows(c, context);
   const int64_t length = c.length > 0 ? c.length : context;
-  ChatSamplesConfig config;
-  config.length = c.pack ? length : padded_length(chats, multiple, length);
-  config.pack = c.pack;
-  config.longer = c.longer;
-  return config;
+  return {.length = c.pack ? length : padded_length(chats, multiple, length),
+          .pack = c.pack,
+          .longer = c.longer};
 }
 
 std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std::string& origin) {

@@ -37,15 +37,11 @@ void TextInput::open() {
       examples_config(columns, {path_}, LabelKind::classify, false));
 }
 
-bool TextInput::read(LabelledExample& example) {
-  if (!reader_) open();
-  return reader_->next(example);
-}
-
 std::vector<LabelledExample> TextInput::next(size_t most, Group& world) {
   const std::string shared = from_root(world, [&] {
+    if (!reader_) open();
     std::vector<Texts> texts;
-    for (LabelledExample example; texts.size() < most && read(example); example = {})
+    for (LabelledExample example; texts.size() < most && reader_->next(example); example = {})
       texts.push_back({example.text, example.pair});
     return packed(texts);
   });

@@ -22,7 +22,6 @@ class TextInput {
   std::vector<LabelledExample> next(size_t most, Group& world);
 
  private:
-  bool read(LabelledExample& example);
   void open();
 
   std::string path_;
