@@ -10,42 +10,50 @@
 namespace skein {
 namespace {
 
-void check_tokenizers(const TokenStore& validation, const TokenStore& training) {
-  require(validation.info().tokenizer == training.info().tokenizer,
-          "{} was made with another tokenizer than {}, or only one of them names it "
-          "(data.tokenizer does for both)",
-          validation.path(), training.path());
-}
-
+// Samples of token stores, to learn and to be judged by.
 template <class Samples>
-std::vector<DataFile> files_of(const Samples& training, const Samples* validation) {
-  std::vector<DataFile> files = store_files("data.train", training.all_stores());
-  if (!validation) return files;
-  for (DataFile& file : store_files("data.validation", validation->all_stores()))
-    files.push_back(std::move(file));
-  return files;
-}
-
-class NextTokenTask : public Task {
+class StoreTask : public Task {
  public:
-  explicit NextTokenTask(const PretrainConfig& c)
-      : data_(c.data),
-        eval_(c.validation.eval),
-        context_(c.model.context),
-        training_(c.data.train, c.model.context, c.train.seed, c.data) {
-    if (c.data.validation.empty()) return;
-    data_.vocab_size = training_.vocab_size();
-    validation_ = std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_);
-    check_tokenizers(validation_->store(0), training_.store(0));
-  }
-
-  const Loader& samples() const override { return training_; }
+  const Samples& samples() const override { return training_; }
   int64_t length() const override { return context_; }
   StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<DataFile> data_files() const override {
-    return files_of(training_, validation_.get());
+    std::vector<DataFile> files = store_files("data.train", training_.all_stores());
+    if (!validation_) return files;
+    for (DataFile& file : store_files("data.validation", validation_->all_stores()))
+      files.push_back(std::move(file));
+    return files;
   }
   bool validates() const override { return validation_ != nullptr; }
+
+ protected:
+  // rest: what else the samples are made by.
+  template <class... Rest>
+  explicit StoreTask(const PretrainConfig& c, const Rest&... rest)
+      : context_(c.model.context),
+        training_(c.data.train, c.model.context, c.train.seed, c.data, rest...) {}
+  void hold_out(std::unique_ptr<Samples> validation) {
+    validation_ = std::move(validation);
+    const TokenStore &judges = validation_->store(0), &teaches = training_.store(0);
+    require(judges.info().tokenizer == teaches.info().tokenizer,
+            "{} was made with another tokenizer than {}, or only one of them names it "
+            "(data.tokenizer does for both)",
+            judges.path(), teaches.path());
+  }
+
+  int64_t context_;
+  Samples training_;
+  std::unique_ptr<Samples> validation_;
+};
+
+class NextTokenTask : public StoreTask<Loader> {
+ public:
+  explicit NextTokenTask(const PretrainConfig& c)
+      : StoreTask(c), data_(c.data), eval_(c.validation.eval) {
+    if (c.data.validation.empty()) return;
+    data_.vocab_size = training_.vocab_size();
+    hold_out(std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_));
+  }
 
   Scores validate(const Judged& model) const override {
     const Evaluation found = evaluate_windows(model, eval_, *validation_, data_, context_);
@@ -60,18 +68,14 @@ class NextTokenTask : public Task {
  private:
   DataConfig data_;
   EvalConfig eval_;
-  int64_t context_;
-  Loader training_;
-  std::unique_ptr<Loader> validation_;
 };
 
-class MaskedTask : public Task {
+class MaskedTask : public StoreTask<MaskedLoader> {
  public:
   explicit MaskedTask(const PretrainConfig& c)
-      : samples_(c.validation.eval.windows),
-        context_(c.model.context),
-        pairs_(c.mlm.pairs != PairTask::none),
-        training_(c.data.train, c.model.context, c.train.seed, c.data, c.mlm) {
+      : StoreTask(c, c.mlm),
+        samples_(c.validation.eval.windows),
+        pairs_(c.mlm.pairs != PairTask::none) {
     require(!pairs_ || c.model.architecture->judges_pairs(c.model),
             "mlm.pairs needs model.pooler, the layer that judges them");
     require(!pairs_ || c.model.token_types >= 2,
@@ -79,21 +83,13 @@ class MaskedTask : public Task {
     if (c.data.validation.empty()) return;
     DataConfig data = c.data;
     data.vocab_size = training_.vocab_size();
-    validation_ = validation_samples(c.data.validation, c.model.context, data, c.mlm);
-    check_tokenizers(validation_->store(0), training_.store(0));
+    hold_out(validation_samples(c.data.validation, c.model.context, data, c.mlm));
   }
 
-  const MaskedLoader& samples() const override { return training_; }
-  int64_t length() const override { return context_; }
-  StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<Term> terms() const override {
     return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}}
                   : std::vector<Term>{{}};
   }
-  std::vector<DataFile> data_files() const override {
-    return files_of(training_, validation_.get());
-  }
-  bool validates() const override { return validation_ != nullptr; }
 
   Scores validate(const Judged& model) const override {
     const MaskedEvaluation found = evaluate_masked(model, *validation_, samples_);
@@ -101,10 +97,8 @@ class MaskedTask : public Task {
   }
 
  private:
-  int64_t samples_, context_;
+  int64_t samples_;
   bool pairs_;
-  MaskedLoader training_;
-  std::unique_ptr<MaskedLoader> validation_;
 };
 
 template <class Made>
