@@ -19,6 +19,24 @@ void bind_pace(Options& options, ValidationConfig& c) {
               "evaluations in a row without a better one after which the run ends; 0: never");
 }
 
+// of_stores: also those of token stores, and of what is held out of them.
+void bind_all(Options& options, PretrainConfig& c, bool of_stores) {
+  bind(options, c.model);
+  bind(options, c.parallel);
+  bind(options, c.train);
+  bind(options, c.lr);
+  bind(options, c.optimizer);
+  if (of_stores) {
+    bind(options, c.data);
+    bind(options, c.mlm);
+    bind(options, c.validation);
+  } else {
+    bind_pace(options, c.validation);
+  }
+  bind(options, c.checkpoint);
+  bind(options, c.run);
+}
+
 void check_layout(const PretrainConfig& c, int ranks) {
   const MeshShape shape = mesh_shape(c.parallel, ranks);
   check_shape(ranks, shape);
@@ -119,18 +137,9 @@ void bind(Options& options, DataConfig& c) {
               "do not learn the first token of the next document");
 }
 
-void bind(Options& options, PretrainConfig& c) {
-  bind(options, c.model);
-  bind(options, c.parallel);
-  bind(options, c.train);
-  bind(options, c.lr);
-  bind(options, c.optimizer);
-  bind(options, c.data);
-  bind(options, c.mlm);
-  bind(options, c.validation);
-  bind(options, c.checkpoint);
-  bind(options, c.run);
-}
+void bind(Options& options, PretrainConfig& c) { bind_all(options, c, true); }
+
+void bind_adapting(Options& options, PretrainConfig& c) { bind_all(options, c, false); }
 
 PretrainConfig adapting_defaults(const AdaptingDefaults& defaults) {
   PretrainConfig c;
@@ -165,17 +174,6 @@ void check_start(const PretrainConfig& c, int ranks) {
 void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   check(c.lr, c.train.steps, c.train.global_batch * length);
-}
-
-void bind_adapting(Options& options, PretrainConfig& c) {
-  bind(options, c.model);
-  bind(options, c.parallel);
-  bind(options, c.train);
-  bind(options, c.lr);
-  bind(options, c.optimizer);
-  bind_pace(options, c.validation);
-  bind(options, c.checkpoint);
-  bind(options, c.run);
 }
 
 }  // namespace skein
