@@ -33,19 +33,15 @@ void* copy_nothing(void* to, const void* from, size_t size, H5FD_file_image_op_t
   return to;
 }
 
-herr_t keep_image(void*, H5FD_file_image_op_t, void*) { return 0; }
-void* same_owner(void* owner) { return owner; }
-herr_t keep_owner(void*) { return 0; }
-
 Hdf5Handle memory_access(Bytes& image) {
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare a file in memory");
   H5FD_file_image_callbacks_t callbacks{};
   callbacks.image_malloc = borrow_image;
   callbacks.image_memcpy = copy_nothing;
   callbacks.image_realloc = grow_image;
-  callbacks.image_free = keep_image;
-  callbacks.udata_copy = same_owner;
-  callbacks.udata_free = keep_owner;
+  callbacks.image_free = [](void*, H5FD_file_image_op_t, void*) { return herr_t{0}; };
+  callbacks.udata_copy = [](void* owner) { return owner; };
+  callbacks.udata_free = [](void*) { return herr_t{0}; };
   callbacks.udata = &image;
   hdf5_check(H5Pset_fapl_core(access, kGrowth, 0), "choose memory as storage");
   hdf5_check(H5Pset_file_image_callbacks(access, &callbacks), "choose the memory");

@@ -64,13 +64,11 @@ class Options {
       labels.push_back(label);
       if (value == field) current = label;
     }
-    add_named(
-        key, labels, current,
-        [&field, names](const std::string& chosen) {
-          for (const auto& [label, value] : names)
-            if (label == chosen) field = value;
-        },
-        help);
+    const auto assign = [&field, names](const std::string& chosen) {
+      for (const auto& [label, value] : names)
+        if (label == chosen) field = value;
+    };
+    add_named(key, labels, current, assign, help);
   }
 
   enum class Outcome { run, help, print_config };
