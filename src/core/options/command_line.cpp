@@ -75,7 +75,7 @@ std::vector<po::option> read_special(Tokens& args, const std::vector<OptionEntry
   if (equals != std::string::npos) {
     if (equals + 1 < token.size()) return {};
     text = "";
-  } else if (truth && args.size() > 1 && read(args[1], ignored)) {
+  } else if (truth && args.size() > 1 && read_value(args[1], ignored)) {
     text = args[1];
     args.erase(args.begin());
   } else if (!truth && key != "help" && key != "print-config") {

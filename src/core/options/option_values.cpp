@@ -69,7 +69,7 @@ std::optional<std::string> without_exponent(const std::string& text) {
 
 }  // namespace
 
-bool read(const std::string& text, bool& value) {
+bool read_value(const std::string& text, bool& value) {
   static constexpr std::array<std::string_view, 4> kYes{"true", "on", "yes", "1"},
       kNo{"false", "off", "no", "0"};
   const bool yes = std::ranges::find(kYes, text) != kYes.end();
@@ -79,7 +79,7 @@ bool read(const std::string& text, bool& value) {
 }
 
 template <std::integral T>
-bool read(const std::string& text, T& value) {
+bool read_value(const std::string& text, T& value) {
   const int64_t factor = text.empty() ? 1 : factor_of(text.back());
   const auto written =
       without_separators(std::string_view(text).substr(0, text.size() - (factor > 1 ? 1 : 0)));
@@ -91,23 +91,23 @@ bool read(const std::string& text, T& value) {
   return true;
 }
 
-template bool read(const std::string&, int&);
-template bool read(const std::string&, int64_t&);
-template bool read(const std::string&, uint64_t&);
+template bool read_value(const std::string&, int&);
+template bool read_value(const std::string&, int64_t&);
+template bool read_value(const std::string&, uint64_t&);
 
-bool read(const std::string& text, double& value) {
+bool read_value(const std::string& text, double& value) {
   const auto number = read_all<double>(text);
   if (!number || !std::isfinite(*number)) return false;
   value = *number;
   return true;
 }
 
-bool read(const std::string& text, std::string& value) {
+bool read_value(const std::string& text, std::string& value) {
   value = text;
   return true;
 }
 
-bool read(const std::string& text, std::vector<std::string>& value) {
+bool read_value(const std::string& text, std::vector<std::string>& value) {
   std::vector<std::string> words;
   const bool none = trimmed(text).empty();
   for (size_t begin = 0; !none && begin <= text.size();) {
@@ -120,12 +120,12 @@ bool read(const std::string& text, std::vector<std::string>& value) {
   return true;
 }
 
-bool read(const std::string& text, std::vector<int64_t>& value) {
+bool read_value(const std::string& text, std::vector<int64_t>& value) {
   std::vector<std::string> words;
-  if (!read(text, words)) return false;
+  if (!read_value(text, words)) return false;
   std::vector<int64_t> numbers(words.size());
   for (size_t i = 0; i < words.size(); ++i)
-    if (!read(words[i], numbers[i])) return false;
+    if (!read_value(words[i], numbers[i])) return false;
   value = std::move(numbers);
   return true;
 }

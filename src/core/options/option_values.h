@@ -11,15 +11,15 @@ namespace skein {
 // False, with the value as it was, where the text is no such value.
 //
 // true on yes 1, false off no 0.
-bool read(const std::string& text, bool& value);
+bool read_value(const std::string& text, bool& value);
 // Whole numbers: 1_000, 10k, 5M, 2G, 2.5e6. For int, int64_t and uint64_t.
 template <std::integral T>
-bool read(const std::string& text, T& value);
+bool read_value(const std::string& text, T& value);
 // Finite numbers.
-bool read(const std::string& text, double& value);
-bool read(const std::string& text, std::string& value);
+bool read_value(const std::string& text, double& value);
+bool read_value(const std::string& text, std::string& value);
 // Comma-separated lists. Blanks around items are dropped; an empty item among others is no list.
-bool read(const std::string& text, std::vector<std::string>& value);
-bool read(const std::string& text, std::vector<int64_t>& value);
+bool read_value(const std::string& text, std::vector<std::string>& value);
+bool read_value(const std::string& text, std::vector<int64_t>& value);
 
 }  // namespace skein

@@ -57,7 +57,7 @@ OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
                     wanted(field), text_of(field), text_of(field)};
   entry.truth = std::is_same_v<T, bool>;
   entry.assign = [&field](const std::string& text) -> std::optional<std::string> {
-    return read(text, field) ? std::optional(text_of(field)) : std::nullopt;
+    return read_value(text, field) ? std::optional(text_of(field)) : std::nullopt;
   };
   return entry;
 }
