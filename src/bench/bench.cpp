@@ -54,22 +54,23 @@ double seconds_of(Device device, const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
-            const std::function<void()>& work) {
+void add_timed(const Bench& bench, Figure figure, const std::function<double()>& peak,
+               const std::function<void()>& work) {
   work();
-  const double once = seconds_of(device, work);
+  const double once = seconds_of(bench.device, work);
   const auto calls =
       static_cast<int64_t>(std::clamp(std::ceil(5e-3 / std::max(once, 1e-9)), 1.0, 10000.0));
   std::vector<double> seconds, peaks;
-  for (int64_t i = 0; i < samples; ++i) {
-    if (peak) peaks.push_back(peak());
-    seconds.push_back(seconds_of(device,
-                                 [&] {
-                                   for (int64_t call = 0; call < calls; ++call) work();
-                                 }) /
-                      calls);
+  const auto all_calls = [&] {
+    for (int64_t call = 0; call < calls; ++call) work();
+  };
+  for (int64_t i = 0; i < bench.config.samples; ++i) {
+    peaks.push_back(peak());
+    seconds.push_back(seconds_of(bench.device, all_calls) / calls);
   }
-  return {median(seconds), peak ? median(peaks) : 0};
+  figure.seconds = median(seconds);
+  figure.peak = median(peaks);
+  bench.figures.add(std::move(figure));
 }
 
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device) {
@@ -79,27 +80,41 @@ Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device devic
   return made.to(dtype).to(device);
 }
 
+namespace {
+
+std::string text_of(const Figure& figure) {
+  if (figure.seconds == 0)
+    return fmt::format("  {:<34} {:>10.3f} GB", figure.name, figure.bytes * 1e-9);
+  std::string text = fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3);
+  if (figure.flops > 0)
+    text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
+  else if (figure.bytes > 0)
+    text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
+  if (figure.peak > 0)
+    text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
+  if (figure.tokens > 0) text += fmt::format("  {:>9.1f} tokens/s", figure.tokens / figure.seconds);
+  if (figure.part > 0) text += fmt::format("  {:>5.1f}% of the whole", figure.part * 100);
+  return text;
+}
+
+struct BenchPart {
+  std::string_view name;
+  void (*measure)(const Bench& bench);
+};
+
+constexpr BenchPart kParts[] = {{"gemm", bench_products},   {"attention", bench_attention},
+                                {"fused", bench_fused},     {"collectives", bench_collectives},
+                                {"step", bench_step},       {"decode", bench_decode},
+                                {"rollout", bench_rollout}, {"coordinates", bench_coordinates}};
+
+}  // namespace
+
 void Figures::title(const std::string& text) const {
   if (tells_) log::info("{}", text);
 }
 
 void Figures::add(Figure figure) {
-  if (tells_) {
-    std::string text = figure.seconds > 0
-                           ? fmt::format("  {:<34} {:>10.3f} ms", figure.name, figure.seconds * 1e3)
-                           : fmt::format("  {:<34} {:>10.3f} GB", figure.name, figure.bytes * 1e-9);
-    if (figure.seconds == 0) return log::info("{}", text), all_.push_back(std::move(figure));
-    if (figure.flops > 0)
-      text += fmt::format("  {:>8.1f} GFLOP/s", figure.rate() * 1e-9);
-    else if (figure.bytes > 0)
-      text += fmt::format("  {:>8.2f} GB/s   ", figure.rate() * 1e-9);
-    if (figure.peak > 0)
-      text += fmt::format("  {:>5.1f}% of {:.1f}", figure.share() * 100, figure.peak * 1e-9);
-    if (figure.tokens > 0)
-      text += fmt::format("  {:>9.1f} tokens/s", figure.tokens / figure.seconds);
-    if (figure.part > 0) text += fmt::format("  {:>5.1f}% of the whole", figure.part * 100);
-    log::info("{}", text);
-  }
+  title(text_of(figure));
   all_.push_back(std::move(figure));
 }
 
@@ -126,27 +141,12 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
                             kernels::threads(), name_of(run.precision()),
                             unit_of(device, run.precision())));
   for (const std::string& what : config.what) {
-    if (what == "gemm")
-      bench_products(run, config, device, figures);
-    else if (what == "attention")
-      bench_attention(run, config, device, figures);
-    else if (what == "fused")
-      bench_fused(run, config, device, figures);
-    else if (what == "collectives")
-      bench_collectives(run, config, device, world, figures);
-    else if (what == "step")
-      bench_step(run, config, world, figures);
-    else if (what == "decode")
-      bench_decode(run, config, world, figures);
-    else if (what == "rollout")
-      bench_rollout(run, config, world, figures);
-    else if (what == "coordinates")
-      bench_coordinates(run, config, world, figures);
-    else
-      fail_usage(
-          "bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, "
-          "rollout and coordinates",
-          what);
+    const auto part = std::ranges::find(kParts, what, &BenchPart::name);
+    require(part != std::end(kParts),
+            "bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, "
+            "rollout and coordinates",
+            what);
+    part->measure({run, config, world, device, figures});
   }
   return figures.all();
 }

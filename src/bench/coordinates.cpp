@@ -164,23 +164,23 @@ Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& con
   return made;
 }
 
-void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                       Figures& figures) {
-  CoordinateConfig how = config.coordinates;
-  how.seeds = config.samples;
+void bench_coordinates(const Bench& bench) {
+  CoordinateConfig how = bench.config.coordinates;
+  how.seeds = bench.config.samples;
+  const PretrainConfig& run = bench.run;
   const bool mup = run.model.mup_base_width > 0;
-  figures.title(
+  bench.figures.title(
       fmt::format("mean |activation| after {} steps at lr.lr={}, {} seeds, {}; of blocks what they "
                   "add; d^ is the exponent of growth with the width",
                   how.steps, run.lr.lr, how.seeds,
                   mup ? fmt::format("muP from model.mup_base_width={}", run.model.mup_base_width)
                       : "without muP"));
-  const Coordinates made = coordinates(run, how, world);
-  figures.title(made.table());
-  figures.title(made.verdict(mup));
+  const Coordinates made = coordinates(run, how, bench.world);
+  bench.figures.title(made.table());
+  bench.figures.title(made.verdict(mup));
   Figure figure{"coordinates", mup ? "muP" : "without muP"};
   figure.json = coordinates_json(made);
-  figures.keep(std::move(figure));
+  bench.figures.keep(std::move(figure));
 }
 
 }  // namespace skein

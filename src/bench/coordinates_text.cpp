@@ -8,15 +8,7 @@
 namespace skein {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json numbers(const std::vector<double>& values) {
-  Json made = Json::array();
-  for (const double value : values) made.push_back(number(value));
-  return made;
-}
+using Json = nlohmann::ordered_json;  // which writes null for what is not finite
 
 std::string cell(double value) {
   return std::isfinite(value) ? fmt::format(" {:>11.5g}", value) : fmt::format(" {:>11}", "-");
@@ -82,20 +74,18 @@ std::string Coordinates::verdict(bool mup) const {
 std::string coordinates_json(const Coordinates& made) {
   Json layers = Json::array();
   for (size_t layer = 0; layer < made.layers.size(); ++layer) {
-    Json exponents = Json::array(), sizes = Json::array();
-    for (int64_t step = 0; step <= made.steps(); ++step) {
-      exponents.push_back(number(made.exponent(layer, step)));
-      sizes.push_back(numbers(made.sizes[layer][step]));
-    }
+    std::vector<double> exponents;
+    for (int64_t step = 0; step <= made.steps(); ++step)
+      exponents.push_back(made.exponent(layer, step));
     layers.push_back({{"name", made.layers[layer]},
                       {"grows", made.grows(layer)},
-                      {"exponents", std::move(exponents)},
-                      {"sizes", std::move(sizes)}});
+                      {"exponents", exponents},
+                      {"sizes", made.sizes[layer]}});
   }
   return Json{{"widths", made.widths},
               {"steps", made.steps()},
               {"layers", std::move(layers)},
-              {"losses", numbers(made.losses)}}
+              {"losses", made.losses}}
       .dump();
 }
 

@@ -26,9 +26,10 @@ std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabu
 
 }  // namespace
 
-void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                  Figures& figures) {
-  Mesh mesh(world, mesh_shape(run.parallel, world.size()));
+void bench_decode(const Bench& bench) {
+  const PretrainConfig& run = bench.run;
+  const BenchConfig& config = bench.config;
+  Mesh mesh(bench.world, mesh_shape(run.parallel, bench.world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
   local.parameters().allocate(false);
   local.parameters().initialize(1);
@@ -38,7 +39,7 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     // Rows are looked up in the embedding's tables; a head that is one of them reads it whole.
     if (p.tied() || p.part.kind != Part::embedding || p.shape.rank() == 1)
       weights += static_cast<double>(p.value.bytes());
-  figures.title(fmt::format(
+  bench.figures.title(fmt::format(
       "decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
       config.prompt, name_of(run.precision())));
   for (int64_t batch : config.batches) {
@@ -62,17 +63,19 @@ void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& w
     Figure made{"decode", fmt::format("batch {}", batch), median(medians)};
     made.tokens = prompts.size();
     if (batch == 1) made.bytes = weights, made.peak = median(peaks);
-    figures.add(made);
-    figures.title("the last of these runs by kernel, with its prompt; each without what it calls");
-    add_breakdown(events, figures);
+    bench.figures.add(made);
+    bench.figures.title(
+        "the last of these runs by kernel, with its prompt; each without what it calls");
+    add_breakdown(events, bench.figures);
   }
 }
 
 // Of so few tokens, all alike likely, one ends an answer: lengths are geometric.
-void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                   Figures& figures) {
+void bench_rollout(const Bench& bench) {
   constexpr int64_t kAnswersOfAPlace = 8;
-  Mesh mesh(world, mesh_shape(run.parallel, world.size()));
+  const PretrainConfig& run = bench.run;
+  const BenchConfig& config = bench.config;
+  Mesh mesh(bench.world, mesh_shape(run.parallel, bench.world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
   local.parameters().allocate(false);
   local.parameters().initialize(1);
@@ -80,7 +83,7 @@ void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& 
   generate.max_tokens = config.new_tokens;
   generate.sampling.temperature = 1e9;
   const int64_t mean = std::min(std::max<int64_t>(2, config.new_tokens / 4), run.model.vocab_size);
-  figures.title(
+  bench.figures.title(
       fmt::format("{} answers for each place of the batch, of {} tokens at most and geometric "
                   "lengths of mean {}, to prompts of {}",
                   kAnswersOfAPlace, config.new_tokens, mean, config.prompt));
@@ -97,11 +100,12 @@ void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& 
         for (const Generated& one : generator.run(prompts)) tokens += one.tokens.size() + one.ended;
       }));
     }
-    figures.add({"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
+    bench.figures.add(
+        {"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
     const DecodingWork& work = generator.work();
-    figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished",
-                              work.steps, ratio(work.rows, std::max<int64_t>(1, work.steps)),
-                              ratio(work.live, std::max<int64_t>(1, work.steps))));
+    bench.figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished",
+                                    work.steps, ratio(work.rows, std::max<int64_t>(1, work.steps)),
+                                    ratio(work.live, std::max<int64_t>(1, work.steps))));
   }
 }
 

@@ -15,19 +15,16 @@ double bytes_of(const Tensor& x) { return x.bytes(); }
 // Measures kernels against a yardstick in bytes/s.
 class Passes {
  public:
-  Passes(const BenchConfig& config, Device device, Figures& figures)
-      : config_(config), device_(device), figures_(figures), yardsticks_(device, config) {}
+  explicit Passes(const Bench& bench) : bench_(bench), yardsticks_(bench.device, bench.config) {}
   template <class Work>
   void add(const char* name, double bytes, const Work& work, bool as_update = false) {
     const auto peak = [&] { return as_update ? yardsticks_.update() : yardsticks_.copy(); };
-    const Timed t = timed(device_, config_.samples, peak, [&] { on_device(device_, work); });
-    figures_.add({"fused", name, t.seconds, 0, bytes, t.peak});
+    add_timed(bench_, {.group = "fused", .name = name, .bytes = bytes}, peak,
+              [&] { on_device(bench_.device, work); });
   }
 
  private:
-  const BenchConfig& config_;
-  Device device_;
-  Figures& figures_;
+  const Bench& bench_;
   Yardsticks yardsticks_;
 };
 
@@ -101,21 +98,24 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
 
 }  // namespace
 
-void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device,
-                 Figures& figures) {
+void bench_fused(const Bench& bench) {
+  const PretrainConfig& run = bench.run;
   const int64_t rows = run.train.micro_batch * run.model.context;
-  figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows,
-                            name_of(run.precision()), config.stream_mib));
-  Passes passes(config, device, figures);
-  bench_blocks(run.model, rows, run.precision(), device, passes);
-  bench_cross_entropy(rows, run.model.vocab_size, run.precision(), device, passes);
-  bench_optimizer(config.stream_mib << 18, run.precision(), device, passes);
+  bench.figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows,
+                                  name_of(run.precision()), bench.config.stream_mib));
+  Passes passes(bench);
+  bench_blocks(run.model, rows, run.precision(), bench.device, passes);
+  bench_cross_entropy(rows, run.model.vocab_size, run.precision(), bench.device, passes);
+  bench_optimizer(bench.config.stream_mib << 18, run.precision(), bench.device, passes);
 }
 
-void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device,
-                       Group& world, Figures& figures) {
+void bench_collectives(const Bench& bench) {
+  Group& world = bench.world;
+  Figures& figures = bench.figures;
+  const Device device = bench.device;
   if (world.size() == 1) return figures.title("collectives need more than one rank: none measured");
-  connect_devices(world, device, {"world"}, device_watchdog(world, device, run.parallel.timeout));
+  connect_devices(world, device, {"world"},
+                  device_watchdog(world, device, bench.run.parallel.timeout));
   figures.title(
       fmt::format("collectives over {} ranks; bytes are those of one rank's tensor", world.size()));
   for (int64_t kib : {64, 1024, 16384, 65536, 262144}) {
@@ -124,7 +124,7 @@ void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Dev
     const auto add = [&](const char* name, const std::function<void()>& work) {
       std::vector<double> seconds;
       work();
-      for (int64_t i = 0; i < config.samples; ++i) {
+      for (int64_t i = 0; i < bench.config.samples; ++i) {
         world.barrier();
         seconds.push_back(seconds_of(device, work));
       }

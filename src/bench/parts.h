@@ -28,13 +28,20 @@ double median(std::vector<double> values);
 // Until the device has done it.
 double seconds_of(Device device, const std::function<void()>& work);
 
-// One call unmeasured, then the median of `samples` measurements of enough calls to last a few
-// milliseconds, per call; and the median of `peak` measured just before each.
-struct Timed {
-  double seconds, peak;
+// What a part measures: a run's shapes on a device, or over all ranks; and where its figures go.
+struct Bench {
+  const PretrainConfig& run;
+  const BenchConfig& config;
+  Group& world;
+  Device device;
+  Figures& figures;
 };
-Timed timed(Device device, int64_t samples, const std::function<double()>& peak,
-            const std::function<void()>& work);
+
+// Adds the figure with its seconds and peak: one call of `work` unmeasured, then the median of
+// config.samples measurements of enough calls to last a few milliseconds, per call; and the median
+// of `peak` measured just before each.
+void add_timed(const Bench& bench, Figure figure, const std::function<double()>& peak,
+               const std::function<void()>& work);
 
 // Random tokens, to predict random ones.
 Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
@@ -66,21 +73,13 @@ class Yardsticks {
 // The events of thread 0 by name, their sum being the whole.
 void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak = 0);
 
-void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device,
-                    Figures& figures);
-void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device,
-                     Figures& figures);
-void bench_fused(const PretrainConfig& run, const BenchConfig& config, Device device,
-                 Figures& figures);
-void bench_collectives(const PretrainConfig& run, const BenchConfig& config, Device device,
-                       Group& world, Figures& figures);
-void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                Figures& figures);
-void bench_coordinates(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                       Figures& figures);
-void bench_decode(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                  Figures& figures);
-void bench_rollout(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                   Figures& figures);
+void bench_products(const Bench& bench);
+void bench_attention(const Bench& bench);
+void bench_fused(const Bench& bench);
+void bench_collectives(const Bench& bench);
+void bench_step(const Bench& bench);
+void bench_decode(const Bench& bench);
+void bench_rollout(const Bench& bench);
+void bench_coordinates(const Bench& bench);
 
 }  // namespace skein

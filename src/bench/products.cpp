@@ -23,16 +23,18 @@ std::vector<Product> products_of(const ModelConfig& c) {
 
 }  // namespace
 
-void bench_products(const PretrainConfig& run, const BenchConfig& config, Device device,
-                    Figures& figures) {
+void bench_products(const Bench& bench) {
+  const PretrainConfig& run = bench.run;
+  const Device device = bench.device;
   const int64_t rows = run.train.micro_batch * run.model.context;
   const DType dtype = run.precision();
-  Yardsticks yardsticks(device, config);
+  Yardsticks yardsticks(device, bench.config);
   const auto peak = [&] { return yardsticks.products(dtype); };
-  figures.title(fmt::format("matrix products of {} rows, {}, against {}", rows, name_of(dtype),
-                            device.kind == DeviceKind::cpu
-                                ? "multiply-adds on registers"
-                                : fmt::format("the one of {0} x {0} x {0}", config.peak_size)));
+  bench.figures.title(
+      fmt::format("matrix products of {} rows, {}, against {}", rows, name_of(dtype),
+                  device.kind == DeviceKind::cpu
+                      ? "multiply-adds on registers"
+                      : fmt::format("the one of {0} x {0} x {0}", bench.config.peak_size)));
   for (const Product& p : products_of(run.model)) {
     const Tensor x = random_values({rows, p.inputs}, dtype, 1, device),
                  w = random_values({p.outputs, p.inputs}, dtype, 2, device),
@@ -41,9 +43,9 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
                  dw = Tensor::zeros({p.outputs, p.inputs}, gradient_dtype(dtype), device);
     const double flops = 2.0 * rows * p.outputs * p.inputs;
     const auto add = [&](const char* form, const auto& work) {
-      const Timed t = timed(device, config.samples, peak, [&] { on_device(device, work); });
-      figures.add({"gemm", fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form), t.seconds,
-                   flops, 0, t.peak});
+      const std::string name = fmt::format("{} {}x{} {}", p.name, p.outputs, p.inputs, form);
+      add_timed(bench, {.group = "gemm", .name = name, .flops = flops}, peak,
+                [&] { on_device(device, work); });
     };
     add("forward", [&](auto on) { kernels::matmul(on, x, w, {.transpose_b = true}, Out(y)); });
     add("dx", [&](auto on) { kernels::matmul(on, y, w, {}, Out(dx)); });
@@ -53,8 +55,9 @@ void bench_products(const PretrainConfig& run, const BenchConfig& config, Device
   }
 }
 
-void bench_attention(const PretrainConfig& run, const BenchConfig& config, Device device,
-                     Figures& figures) {
+void bench_attention(const Bench& bench) {
+  const PretrainConfig& run = bench.run;
+  const Device device = bench.device;
   const ModelConfig& c = run.model;
   const DType dtype = run.precision();
   const int64_t batch = run.train.micro_batch, length = c.context;
@@ -69,25 +72,22 @@ void bench_attention(const PretrainConfig& run, const BenchConfig& config, Devic
                logsumexp = Tensor::empty({batch, c.n_heads, length}, gradient_dtype(dtype), device);
   kernels::AttentionArguments arguments;
   arguments.scale = 0.125;
-  Yardsticks yardsticks(device, config);
+  Yardsticks yardsticks(device, bench.config);
   const auto peak = [&] { return yardsticks.products(dtype); };
   const double scores = 1.0 * (batch * c.n_heads * length) * (length + 1) / 2;
   const double flops = 4.0 * scores * c.head_width();
-  figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length,
-                            name_of(dtype)));
-  const Timed forward = timed(device, config.samples, peak, [&] {
-    on_device(device, [&](auto on) {
-      kernels::attention(on, q, k, v, arguments, Out(out), Out(logsumexp));
-    });
+  bench.figures.title(fmt::format("causal attention, {} sequences of {} tokens, {}", batch, length,
+                                  name_of(dtype)));
+  const auto add = [&](const char* name, double work_flops, const auto& work) {
+    add_timed(bench, {.group = "attention", .name = name, .flops = work_flops}, peak,
+              [&] { on_device(device, work); });
+  };
+  add("forward", flops,
+      [&](auto on) { kernels::attention(on, q, k, v, arguments, Out(out), Out(logsumexp)); });
+  add("backward", 2.5 * flops, [&](auto on) {
+    kernels::attention_backward(on, {q, k, v, out, logsumexp}, arguments, dout, Out(dq), Out(dk),
+                                Out(dv));
   });
-  figures.add({"attention", "forward", forward.seconds, flops, 0, forward.peak});
-  const Timed backward = timed(device, config.samples, peak, [&] {
-    on_device(device, [&](auto on) {
-      kernels::attention_backward(on, {q, k, v, out, logsumexp}, arguments, dout, Out(dq), Out(dk),
-                                  Out(dv));
-    });
-  });
-  figures.add({"attention", "backward", backward.seconds, 2.5 * flops, 0, backward.peak});
 }
 
 }  // namespace skein

@@ -62,8 +62,11 @@ void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
 
 }  // namespace
 
-void bench_step(const PretrainConfig& run, const BenchConfig& config, Group& world,
-                Figures& figures) {
+void bench_step(const Bench& bench) {
+  const PretrainConfig& run = bench.run;
+  const BenchConfig& config = bench.config;
+  Group& world = bench.world;
+  Figures& figures = bench.figures;
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
   const BatchPlan plan =
