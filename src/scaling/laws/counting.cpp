@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "skein/core/error.h"
@@ -8,29 +9,22 @@
 namespace skein {
 namespace {
 
-constexpr ParameterCount kParameterCounts[] = {ParameterCount::given, ParameterCount::blocks,
-                                               ParameterCount::blocks_head, ParameterCount::all};
-constexpr FlopCount kFlopCounts[] = {FlopCount::given, FlopCount::six_n, FlopCount::six_n_head,
-                                     FlopCount::exact};
-
-const char* name_of(ParameterCount count) {
-  switch (count) {
-    case ParameterCount::given: return "parameters as given";
-    case ParameterCount::blocks: return "blocks";
-    case ParameterCount::blocks_head: return "blocks + head";
-    case ParameterCount::all: return "all parameters";
-  }
-  return "";
+const std::map<ParameterCount, const char*>& parameter_counts() {
+  static const std::map<ParameterCount, const char*> names{
+      {ParameterCount::given, "parameters as given"},
+      {ParameterCount::blocks, "blocks"},
+      {ParameterCount::blocks_head, "blocks + head"},
+      {ParameterCount::all, "all parameters"}};
+  return names;
 }
 
-const char* name_of(FlopCount count) {
-  switch (count) {
-    case FlopCount::given: return "FLOPs as given";
-    case FlopCount::six_n: return "6 N D FLOPs";
-    case FlopCount::six_n_head: return "6 (blocks + head) D FLOPs";
-    case FlopCount::exact: return "exact FLOPs";
-  }
-  return "";
+const std::map<FlopCount, const char*>& flop_counts() {
+  static const std::map<FlopCount, const char*> names{
+      {FlopCount::given, "FLOPs as given"},
+      {FlopCount::six_n, "6 N D FLOPs"},
+      {FlopCount::six_n_head, "6 (blocks + head) D FLOPs"},
+      {FlopCount::exact, "exact FLOPs"}};
+  return names;
 }
 
 std::vector<const ScalingRun*> done_runs(const ScalingTable& table) {
@@ -81,7 +75,8 @@ std::string lines_without(const std::vector<const ScalingRun*>& runs,
 }  // namespace
 
 std::string name(const Convention& convention) {
-  return fmt::format("{}, {}", name_of(convention.parameters), name_of(convention.flops));
+  return fmt::format("{}, {}", parameter_counts().at(convention.parameters),
+                     flop_counts().at(convention.flops));
 }
 
 double parameters_of(const ScalingRun& run, ParameterCount count) {
@@ -107,9 +102,9 @@ double flops_of(const ScalingRun& run, const Convention& convention) {
 std::vector<Convention> conventions_of(const ScalingTable& table) {
   const auto runs = done_runs(table);
   std::vector<Convention> found;
-  for (ParameterCount parameters : kParameterCounts) {
-    for (FlopCount flops : kFlopCounts) {
-      const Convention convention{parameters, flops};
+  for (const auto& parameters : parameter_counts()) {
+    for (const auto& flops : flop_counts()) {
+      const Convention convention{parameters.first, flops.first};
       const auto same = [&](const Convention& other) {
         return same_numbers(runs, convention, other);
       };

@@ -8,10 +8,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
-#include "run_columns.h"
-
 namespace skein {
-namespace {}  // namespace
 
 double number_of(const std::string& text, const std::string& path, int64_t line,
                  const std::string& column) {
@@ -70,15 +67,15 @@ void ResultColumns::refuse_missing() const {
 
 void ResultColumns::find_numbers() {
   for (const RunColumn& column : run_columns()) {
-    const bool own = column.text || column.number == &ScalingRun::loss;
+    const bool own =
+        std::holds_alternative<std::string ScalingRun::*>(column.member) || column.name() == "loss";
     const int index = own ? -1 : find(column.names);
-    if (index >= 0 && column.number)
-      numbers_.push_back({index, column.number, column.zero_allowed});
-    if (index >= 0 && column.integer) wholes_.push_back({index, column.integer});
+    if (index >= 0) numbers_.push_back({index, column});
   }
   const auto found = [&](double ScalingRun::*field) {
-    return std::any_of(numbers_.begin(), numbers_.end(),
-                       [&](const Number& number) { return number.field == field; });
+    return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) {
+      return number.column.member == decltype(RunColumn::member)(field);
+    });
   };
   if (!found(&ScalingRun::n_params) && !found(&ScalingRun::n_blocks) && !found(&ScalingRun::n_all))
     miss("n_params", "numbers of parameters; n_blocks and n_all do as well");
@@ -108,19 +105,19 @@ double ResultColumns::number(const TableRow& row, int index) const {
 }
 
 void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
-  for (const Number& column : numbers_) {
-    const double value = number(row, column.index);
+  for (const auto& [index, column] : numbers_) {
+    const double value = number(row, index);
+    if (const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member)) {
+      require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
+              "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
+              header_[index]);
+      run.** whole = std::isnan(value) ? 0 : static_cast<int64_t>(value);
+      continue;
+    }
     const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
     require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value,
-            header_[column.index], column.zero_allowed ? "0 or more" : "above 0");
-    run.*column.field = value;
-  }
-  for (const Whole& column : wholes_) {
-    const double value = number(row, column.index);
-    require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
-            "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
-            header_[column.index]);
-    run.*column.field = std::isnan(value) ? 0 : static_cast<int64_t>(value);
+            header_[index], column.zero_allowed ? "0 or more" : "above 0");
+    run.*std::get<double ScalingRun::*>(column.member) = value;
   }
 }
 

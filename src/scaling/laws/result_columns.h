@@ -7,6 +7,8 @@
 #include "skein/data/records/table.h"
 #include "skein/scaling/laws/results.h"
 
+#include "run_columns.h"
+
 namespace skein {
 
 // A number that a field of a row spells, blanks around it aside; kUnknown for an empty one. Usage
@@ -30,12 +32,7 @@ class ResultColumns {
  private:
   struct Number {
     int index;
-    double ScalingRun::*field;
-    bool zero_allowed;
-  };
-  struct Whole {
-    int index;
-    int64_t ScalingRun::*field;
+    const RunColumn& column;
   };
   struct Condition {
     int index;
@@ -61,7 +58,6 @@ class ResultColumns {
   std::vector<std::string> header_;
   std::vector<Missing> missing_;
   std::vector<Number> numbers_;
-  std::vector<Whole> wholes_;
   std::vector<Condition> conditions_;
   int run_ = -1, status_ = -1, reason_ = -1, folder_ = -1, loss_ = -1;
 };

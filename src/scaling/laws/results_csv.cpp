@@ -14,15 +14,15 @@ std::string field(const std::string& text) {
 }
 
 std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+std::string field(int64_t value) { return fmt::format("{}", value); }
 
 // FLOPs as they are given stand in tables of others; ours have them by two counts instead.
-bool counted_twice(const RunColumn& column) { return column.number == &ScalingRun::flops; }
+bool counted_twice(const RunColumn& column) { return column.name() == "flops"; }
 
 std::string field(const ScalingRun& run, const RunColumn& column) {
-  if (column.text) return field(run.*column.text);
-  if (column.number) return field(run.*column.number);
-  const int64_t value = run.*column.integer;
-  return value != 0 || column.zero_allowed ? fmt::format("{}", value) : "";
+  const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member);
+  if (whole && run.**whole == 0 && !column.zero_allowed) return "";
+  return std::visit([&](auto member) { return field(run.*member); }, column.member);
 }
 
 std::string header() {

@@ -37,13 +37,13 @@ class StoreWriter {
                       H5Gclose);
     check(made.valid());
   }
-  void numbers(const std::string& name, const std::vector<double>& values) {
+  void dataset(const std::string& name, const std::vector<double>& values) {
     dataset(name, Hdf5Id(H5Tcopy(H5T_IEEE_F64LE), H5Tclose), values.data(), values.size());
   }
-  void integers(const std::string& name, const std::vector<int64_t>& values) {
+  void dataset(const std::string& name, const std::vector<int64_t>& values) {
     dataset(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), values.data(), values.size());
   }
-  void texts(const std::string& name, const std::vector<std::string>& values) {
+  void dataset(const std::string& name, const std::vector<std::string>& values) {
     size_t longest = 1;
     for (const std::string& value : values) longest = std::max(longest, value.size());
     std::string padded;
@@ -101,20 +101,14 @@ class StoreWriter {
 
 void write_runs(StoreWriter& store, const std::vector<ScalingRun>& runs) {
   store.group("/runs");
-  for (const RunColumn& column : run_columns()) {
-    std::vector<double> numbers;
-    std::vector<int64_t> integers;
-    std::vector<std::string> texts;
-    for (const ScalingRun& run : runs) {
-      if (column.number) numbers.push_back(run.*column.number);
-      if (column.integer) integers.push_back(run.*column.integer);
-      if (column.text) texts.push_back(run.*column.text);
-    }
-    const std::string name = "/runs/" + column.name();
-    if (column.number) store.numbers(name, numbers);
-    if (column.integer) store.integers(name, integers);
-    if (column.text) store.texts(name, texts);
-  }
+  for (const RunColumn& column : run_columns())
+    std::visit(
+        [&](auto member) {
+          std::vector<std::decay_t<decltype(ScalingRun{}.*member)>> values;
+          for (const ScalingRun& run : runs) values.push_back(run.*member);
+          store.dataset("/runs/" + column.name(), values);
+        },
+        column.member);
 }
 
 void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
@@ -128,9 +122,9 @@ void write_curves(StoreWriter& store, const std::vector<ScalingRun>& runs) {
     first.push_back(std::ssize(tokens));
   }
   store.group("/curves");
-  store.integers("/curves/first", first);
-  store.numbers("/curves/tokens", tokens);
-  store.numbers("/curves/loss", losses);
+  store.dataset("/curves/first", first);
+  store.dataset("/curves/tokens", tokens);
+  store.dataset("/curves/loss", losses);
 }
 
 // --- reading ---
@@ -150,20 +144,24 @@ class StoreReader {
             path_, version, kVersion);
   }
 
-  std::vector<double> numbers(const std::string& name) const {
-    return values<double>(name, H5T_FLOAT, H5T_NATIVE_DOUBLE);
-  }
-  std::vector<int64_t> integers(const std::string& name) const {
-    return values<int64_t>(name, H5T_INTEGER, H5T_NATIVE_INT64);
+  // What a dataset of numbers holds.
+  template <class T>
+  std::vector<T> values(const std::string& name) const {
+    constexpr bool kReal = std::is_same_v<T, double>;
+    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
+    if (H5Tget_class(type.get()) != (kReal ? H5T_FLOAT : H5T_INTEGER) ||
+        H5Tget_size(type.get()) != sizeof(T))
+      damaged(name);
+    std::vector<T> made(length(set, name, sizeof(T)));
+    read(set, kReal ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, made, name);
+    return made;
   }
   std::vector<std::string> texts(const std::string& name) const {
     const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
     if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) damaged(name);
     const size_t width = H5Tget_size(type.get()), count = length(set, name, width);
     std::string padded(width * count, '\0');
-    if (count > 0 &&
-        H5Dread(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0)
-      damaged(name);
+    read(set, type.get(), padded, name);
     std::vector<std::string> made;
     for (size_t i = 0; i < count; ++i) {
       const std::string one = padded.substr(i * width, width);
@@ -208,15 +206,11 @@ class StoreReader {
     if (width == 0 || count > file_bytes_ / width) damaged(name);
     return count;
   }
-  template <class T>
-  std::vector<T> values(const std::string& name, H5T_class_t kind, hid_t memory_type) const {
-    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != kind || H5Tget_size(type.get()) != sizeof(T)) damaged(name);
-    std::vector<T> made(length(set, name, sizeof(T)));
-    if (!made.empty() &&
-        H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, made.data()) < 0)
+  template <class Items>
+  void read(const Hdf5Id& set, hid_t memory_type, Items& items, const std::string& name) const {
+    if (!items.empty() &&
+        H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items.data()) < 0)
       damaged(name);
-    return made;
   }
 
   const std::string& path_;
@@ -224,9 +218,14 @@ class StoreReader {
   Hdf5Id file_;
 };
 
-template <class Value, class Member>
-void fill(std::vector<ScalingRun>& runs, const std::vector<Value>& values, Member member,
-          const StoreReader& store, const std::string& name) {
+template <class Value>
+void fill(std::vector<ScalingRun>& runs, Value ScalingRun::*member, const StoreReader& store,
+          const std::string& name) {
+  std::vector<Value> values;
+  if constexpr (std::is_same_v<Value, std::string>)
+    values = store.texts(name);
+  else
+    values = store.values<Value>(name);
   if (values.size() != runs.size()) store.damaged(name);
   for (size_t i = 0; i < runs.size(); ++i) runs[i].*member = values[i];
 }
@@ -247,8 +246,9 @@ std::vector<Settings> settings_in(const StoreReader& store) {
 }
 
 void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
-  const auto first = store.integers("/curves/first");
-  const auto tokens = store.numbers("/curves/tokens"), losses = store.numbers("/curves/loss");
+  const auto first = store.values<int64_t>("/curves/first");
+  const auto tokens = store.values<double>("/curves/tokens"),
+             losses = store.values<double>("/curves/loss");
   const bool fits = first.size() == runs.size() + 1 && first.front() == 0 &&
                     std::is_sorted(first.begin(), first.end()) &&
                     first.back() == std::ssize(tokens) && tokens.size() == losses.size();
@@ -272,7 +272,7 @@ void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
   for (const Settings& one : settings)
     texts.push_back(
         nlohmann::json(one).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  store.texts("/runs/settings", texts);
+  store.dataset("/runs/settings", texts);
   write_curves(store, runs);
   replace_file(path, store.bytes());
 }
@@ -283,12 +283,9 @@ ScalingTable read_store(const std::string& path) {
   ScalingTable table;
   table.path = path;
   table.runs.resize(store.texts("/runs/run").size());
-  for (const RunColumn& column : run_columns()) {
-    const std::string name = "/runs/" + column.name();
-    if (column.number) fill(table.runs, store.numbers(name), column.number, store, name);
-    if (column.integer) fill(table.runs, store.integers(name), column.integer, store, name);
-    if (column.text) fill(table.runs, store.texts(name), column.text, store, name);
-  }
+  for (const RunColumn& column : run_columns())
+    std::visit([&](auto member) { fill(table.runs, member, store, "/runs/" + column.name()); },
+               column.member);
   read_curves(store, table.runs);
   table.settings = common_settings(settings_in(store));
   for (size_t i = 0; i < table.runs.size(); ++i) table.runs[i].line = i + 2;

@@ -3,20 +3,18 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "skein/scaling/laws/results.h"
 
 namespace skein {
 
-// One of the three members is set.
 struct RunColumn {
   std::vector<std::string> names;  // the first is written, all of them are read
+  std::variant<std::string ScalingRun::*, int64_t ScalingRun::*, double ScalingRun::*> member;
   // else 0 is no number of a run: refused in numbers, unknown in whole ones
   bool zero_allowed = true;
-  std::string ScalingRun::*text = nullptr;
-  int64_t ScalingRun::*integer = nullptr;
-  double ScalingRun::*number = nullptr;
 
   const std::string& name() const { return names.front(); }
 };
