@@ -35,31 +35,6 @@ ChinchillaLaw law_through(const std::array<double, kNumbers>& at) {
           std::exp(ln_data_part) * std::pow(kMiddleD, beta), alpha, beta};
 }
 
-struct Published {
-  const char *name, *intervals;
-  double largest_flops;
-};
-
-// The largest run behind each law: Kaplan's 1.5e9 parameters on 2.3e10 tokens; the last point of
-// Hoffmann's figure 4, as Besiroglu et al. (2024) read it; Muennighoff's 8.7e9 parameters
-// on 1.78e11 tokens. Hoffmann's range of the exponent: table 2, approach 3.
-constexpr Published kPublished[] = {
-    {"kaplan", "none published", 6 * 1.5e9 * 2.3e10},
-    {"chinchilla",
-     "none published but for the exponent, .454 to .455 (10% to 90% of a bootstrap): so narrow a "
-     "range would take some 600,000 runs (Besiroglu et al., 2024)",
-     1.2956e22},
-    {"chinchilla-replication", "95%, by the covariance of a bootstrap over its 240 runs",
-     1.2956e22},
-    {"muennighoff", "none published", 6 * 8.7e9 * 1.78e11}};
-
-const Published& published(const std::string& name) {
-  for (const Published& one : kPublished)
-    if (one.name == name) return one;
-  SKEIN_CHECK(false);
-  return kPublished[0];
-}
-
 std::string names_of_laws() {
   std::string names;
   for (const PublishedLaw& law : published_laws()) names += (names.empty() ? "" : ", ") + law.name;
@@ -78,9 +53,9 @@ PlanLaw plan_law_of(const PublishedLaw& given) {
   law.n_exponent =
       law.kaplan ? Interval{0.73}
                  : plan_band(law, [](const ChinchillaLaw& draw) { return draw.n_exponent(); });
-  law.intervals = published(given.name).intervals;
+  law.intervals = given.intervals;
   law.repeats = fmt::format("R_D {}, R_N {}", law.r_d, law.r_n);
-  law.largest_flops = published(given.name).largest_flops;
+  law.largest_flops = given.largest_flops;
   return law;
 }
 

@@ -66,10 +66,12 @@ struct OverTrainingLaw {
 
 // Laws that others have published, by name: kaplan, chinchilla, chinchilla-replication,
 // muennighoff.
+// N counts all parameters, of kaplan those of the blocks; C = 6 N D.
 struct PublishedLaw {
-  std::string name, source, counts;  // counts: what N and C are in it
-  ChinchillaLaw law;                 // of kaplan: unused
-  KaplanLaw kaplan;                  // of others: unused
+  std::string name, source;
+  ChinchillaLaw law;         // of kaplan: unused
+  double largest_flops = 0;  // of the runs behind it
+  std::string intervals;     // what was published of them
 };
 const std::vector<PublishedLaw>& published_laws();
 
