@@ -13,6 +13,8 @@
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 
+#include "intervals.h"
+
 namespace skein {
 namespace {
 
@@ -86,11 +88,9 @@ void require_resamples(int64_t resamples) {
 std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int64_t resample) {
   const uint64_t key = derive_key(seed, "resamples of a fit");
   std::vector<double> counts(rows.rows.size());
-  for (size_t i = 0; i < rows.clusters.size(); ++i) {
-    const PhiloxBlock bits = philox(key, resample, i);
-    const auto drawn = static_cast<size_t>(uniform_double(bits[0], bits[1]) * rows.clusters.size());
-    for (size_t place : rows.clusters[drawn]) counts[place] += 1;
-  }
+  for (size_t i = 0; i < rows.clusters.size(); ++i)
+    for (size_t place : rows.clusters[drawn(key, resample, i, rows.clusters.size())])
+      counts[place] += 1;
   return counts;
 }
 
@@ -112,20 +112,15 @@ std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& soluti
 
 std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows,
                                 const Solution& solution, const ParametricOptions& options) {
-  std::vector<std::optional<Unknowns>> found(options.resamples);
   Resampled progress(options.show_progress, options.resamples);
-  in_parallel(options.resamples, options.threads, [&](int64_t i) {
+  return found_in_parallel(options.resamples, options.threads, [&](int64_t i) {
     PowerSum resampled = sum;
     const std::vector<double> counts = resample_counts(rows, options.seed, i);
     for (size_t j = 0; j < counts.size(); ++j) resampled.weight[j] *= counts[j];
-    found[i] = fit_resample(resampled, solution, options);
+    const std::optional<Unknowns> found = fit_resample(resampled, solution, options);
     progress.one();
+    return found;
   });
-  std::vector<Unknowns> made;
-  for (const auto& one : found) {
-    if (one) made.push_back(*one);
-  }
-  return made;
 }
 
 Interval interval_of(double value, std::vector<double> draws) {

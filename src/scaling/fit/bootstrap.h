@@ -18,6 +18,13 @@ struct OrderedRows {
 };
 OrderedRows order_rows(const std::vector<std::array<double, 4>>& rows,
                        const std::vector<int64_t>& clusters);
+// The items, of which these are the rows, in that order.
+template <class Item>
+std::vector<Item> arranged(std::span<const Item> items, const OrderedRows& rows) {
+  std::vector<Item> made;
+  for (const size_t i : rows.rows) made.push_back(items[i]);
+  return made;
+}
 
 // A usage error unless there can be so many.
 void require_resamples(int64_t resamples);

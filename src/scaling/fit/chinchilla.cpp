@@ -4,6 +4,7 @@
 
 #include "design_faults.h"
 #include "forms.h"
+#include "intervals.h"
 
 namespace skein {
 namespace {
@@ -27,22 +28,19 @@ std::vector<Unknowns> paper_starts(const PowerSum& sum) {
 }
 
 void add_intervals(ParametricFit& fit) {
-  const auto of = [&](const auto& quantity) { return band(fit.law, fit.draws, quantity); };
-  fit.e = of([](const ChinchillaLaw& law) { return law.e; });
-  fit.a = of([](const ChinchillaLaw& law) { return law.a; });
-  fit.b = of([](const ChinchillaLaw& law) { return law.b; });
-  fit.alpha = of([](const ChinchillaLaw& law) { return law.alpha; });
-  fit.beta = of([](const ChinchillaLaw& law) { return law.beta; });
-  fit.n_exponent = of([](const ChinchillaLaw& law) { return law.n_exponent(); });
+  fit.e = band(fit.law, fit.draws, &ChinchillaLaw::e);
+  fit.a = band(fit.law, fit.draws, &ChinchillaLaw::a);
+  fit.b = band(fit.law, fit.draws, &ChinchillaLaw::b);
+  fit.alpha = band(fit.law, fit.draws, &ChinchillaLaw::alpha);
+  fit.beta = band(fit.law, fit.draws, &ChinchillaLaw::beta);
+  fit.n_exponent = band(fit.law, fit.draws, &ChinchillaLaw::n_exponent);
 }
 
 }  // namespace
 
 Interval band(const ChinchillaLaw& best, std::span<const ChinchillaLaw> draws,
               const std::function<double(const ChinchillaLaw&)>& quantity) {
-  std::vector<double> values;
-  for (const ChinchillaLaw& draw : draws) values.push_back(quantity(draw));
-  return interval_of(quantity(best), std::move(values));
+  return interval_of(quantity(best), each(draws, quantity));
 }
 
 bool has_optimum(const ParametricFit& fit) {
@@ -52,24 +50,17 @@ bool has_optimum(const ParametricFit& fit) {
 
 ParametricFit fit_chinchilla(std::span<const ScalingPoint> points,
                              const ParametricOptions& options) {
-  require_resamples(options.resamples);
-  const OrderedRows rows = order_points(points);
-  const std::vector<ScalingPoint> kept = arranged(points, rows);
-  require_determined(kept, options.resamples > 0 ? rows.clusters.size() : kept.size());
-  const PowerSum sum = chinchilla_sum(kept);
+  const Runs runs = runs_of(points, options);
+  require_determined(runs.points,
+                     options.resamples > 0 ? runs.rows.clusters.size() : runs.points.size());
+  const PowerSum sum = chinchilla_sum(runs.points);
   const Solution solution =
-      solve(sum, options,
-            options.every_start ? paper_starts(sum) : scored_starts(sum, criterion_of(options)));
+      solve(sum, options, options.every_start ? paper_starts(sum) : std::vector<Unknowns>());
   const std::string rank = rank_problem(sum, solution.at), &problem = solution.convergence.problem;
   require(rank.empty(), "{}{}{}", problem == rank ? "" : problem, problem == rank ? "" : "; ",
           rank);
   ParametricFit fit;
-  fit.law = chinchilla_law(sum, solution.at);
-  fit.objective = solution.objective;
-  fit.convergence = solution.convergence;
-  for (const Unknowns& at : bootstrap(sum, rows, solution, options))
-    fit.draws.push_back(chinchilla_law(sum, at));
-  fit.failed_draws = options.resamples - std::ssize(fit.draws);
+  fit.draws = solved(fit, sum, solution, runs, options, chinchilla_law);
   if (2 * fit.failed_draws > options.resamples) fit.draws.clear();
   add_intervals(fit);
   return fit;

@@ -20,23 +20,20 @@ struct Split {
 // Both steps again for the runs of one resample.
 class Resampler {
  public:
-  Resampler(const Split& split, const OrderedRows& rows, std::span<const ScalingPoint> kept,
-            const ParametricOptions& options)
-      : rows_(rows),
-        kept_(kept),
+  Resampler(const Split& split, const Runs& runs, const ParametricOptions& options)
+      : runs_(runs),
         options_(options),
         fresh_(chinchilla_sum(split.fresh)),
-        repeated_(split.repeated) {
-    solution_ = solve(fresh_, options, scored_starts(fresh_, criterion_of(options)));
-  }
+        repeated_(split.repeated),
+        solution_(solve(fresh_, options)) {}
 
   std::optional<DataLimitedLaw> law_of(int64_t resample, const DataLimitedLaw& near) const {
-    const std::vector<double> counts = resample_counts(rows_, options_.seed, resample);
+    const std::vector<double> counts = resample_counts(runs_.rows, options_.seed, resample);
     PowerSum fresh = fresh_;
     std::vector<double> again;
     size_t next = 0;
-    for (size_t i = 0; i < kept_.size(); ++i) {
-      if (kept_[i].repeated())
+    for (size_t i = 0; i < runs_.points.size(); ++i) {
+      if (runs_.points[i].repeated())
         again.push_back(counts[i]);
       else
         fresh.weight[next++] = counts[i];
@@ -48,8 +45,7 @@ class Resampler {
   }
 
  private:
-  const OrderedRows& rows_;
-  std::span<const ScalingPoint> kept_;
+  const Runs& runs_;
   const ParametricOptions& options_;
   PowerSum fresh_;
   std::vector<ScalingPoint> repeated_;
@@ -58,16 +54,12 @@ class Resampler {
 
 void add_intervals(DataLimitedFit& fit, const Resampler& resampler,
                    const ParametricOptions& options) {
-  std::vector<std::optional<DataLimitedLaw>> found(options.resamples);
-  in_parallel(options.resamples, options.threads,
-              [&](int64_t i) { found[i] = resampler.law_of(i, fit.law); });
-  std::vector<double> r_d, r_n;
-  for (const auto& law : found)
-    if (law) r_d.push_back(law->r_d), r_n.push_back(law->r_n);
-  fit.failed_draws = options.resamples - std::ssize(r_d);
-  fit.r_d = interval_over(fit.law.r_d, std::move(r_d), options.resamples);
+  const auto laws = found_in_parallel(options.resamples, options.threads,
+                                      [&](int64_t i) { return resampler.law_of(i, fit.law); });
+  fit.failed_draws = options.resamples - std::ssize(laws);
+  fit.r_d = interval_over(fit.law, laws, &DataLimitedLaw::r_d, options.resamples);
   if (fit.r_n_problem.empty())
-    fit.r_n = interval_over(fit.law.r_n, std::move(r_n), options.resamples);
+    fit.r_n = interval_over(fit.law, laws, &DataLimitedLaw::r_n, options.resamples);
 }
 
 Split split(std::span<const ScalingPoint> points) {
@@ -108,10 +100,8 @@ ParametricFit fit_fresh(const std::vector<ScalingPoint>& points, const Parametri
 
 DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
                                 const ParametricOptions& options) {
-  require_resamples(options.resamples);
-  const OrderedRows rows = order_points(points);
-  const std::vector<ScalingPoint> kept = arranged(points, rows);
-  const Split parts = split(kept);
+  const Runs runs = runs_of(points, options);
+  const Split parts = split(runs.points);
   DataLimitedFit fit;
   fit.fresh = fit_fresh(parts.fresh, options);
   fit.repeated = std::ssize(parts.repeated);
@@ -119,7 +109,7 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
       .solve(fit);
   fit.r_d.value = fit.law.r_d;
   if (fit.r_n_problem.empty()) fit.r_n.value = fit.law.r_n;
-  if (options.resamples > 0) add_intervals(fit, Resampler(parts, rows, kept, options), options);
+  if (options.resamples > 0) add_intervals(fit, Resampler(parts, runs, options), options);
   return fit;
 }
 

@@ -3,16 +3,10 @@
 #include <cmath>
 
 #include "design_faults.h"
+#include "intervals.h"
 
 namespace skein {
 namespace {
-
-template <class Item, class Of>
-std::vector<double> each(std::span<const Item> items, const Of& of) {
-  std::vector<double> made;
-  for (const Item& item : items) made.push_back(of(item));
-  return made;
-}
 
 std::vector<double> minus_ln_n(std::span<const ScalingPoint> points) {
   return each(points, [](const ScalingPoint& point) { return -std::log(point.n); });
@@ -21,46 +15,40 @@ std::vector<double> minus_ln_d(std::span<const ScalingPoint> points) {
   return each(points, [](const ScalingPoint& point) { return -std::log(point.d); });
 }
 
-PowerSum empty_sum(std::span<const ScalingPoint> points) {
-  PowerSum sum;
-  sum.ln_loss = each(points, [](const ScalingPoint& point) { return std::log(point.loss); });
-  sum.weight.assign(points.size(), 1.0);
-  return sum;
+PowerSum sum_of(std::span<const ScalingPoint> points, std::vector<PowerSum::Term> terms,
+                std::vector<std::string> slopes) {
+  const auto ln_loss = [](const ScalingPoint& point) { return std::log(point.loss); };
+  return {std::move(terms), std::move(slopes), -1, each(points, ln_loss),
+          std::vector<double>(points.size(), 1.0)};
 }
 
 }  // namespace
 
 PowerSum chinchilla_sum(std::span<const ScalingPoint> points) {
-  PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)),
-               power_term("B/D^beta", 1, minus_ln_d(points)), constant_term("E", points.size())};
-  sum.slopes = {"alpha", "beta"};
-  return sum;
+  return sum_of(points,
+                {power_term("A/N^alpha", 0, minus_ln_n(points)),
+                 power_term("B/D^beta", 1, minus_ln_d(points)), constant_term("E", points.size())},
+                {"alpha", "beta"});
+}
+
+PowerSum equal_slopes_sum(std::span<const ScalingPoint> points) {
+  return sum_of(points,
+                {power_term("A/N^alpha", 0, minus_ln_n(points)),
+                 power_term("B/D^alpha", 0, minus_ln_d(points)), constant_term("E", points.size())},
+                {"alpha"});
 }
 
 ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at) {
   const Unknowns plain = uncentred(sum, at);
-  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3], plain[4]};
-}
-
-PowerSum equal_slopes_sum(std::span<const ScalingPoint> points) {
-  PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("A/N^alpha", 0, minus_ln_n(points)),
-               power_term("B/D^alpha", 0, minus_ln_d(points)), constant_term("E", points.size())};
-  sum.slopes = {"alpha"};
-  return sum;
-}
-
-ChinchillaLaw equal_slopes_law(const PowerSum& sum, const Unknowns& at) {
-  const Unknowns plain = uncentred(sum, at);
-  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3], plain[3]};
+  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3],
+          plain[sum.unknowns() - 1]};
 }
 
 PowerSum kaplan_sum(std::span<const ScalingPoint> points) {
-  PowerSum sum = empty_sum(points);
-  sum.terms = {power_term("(Nc/N)^(aN/aD)", 0, minus_ln_n(points)),
-               fixed_term("Dc/D", minus_ln_d(points))};
-  sum.slopes = {"aN/aD", "aD"};
+  PowerSum sum = sum_of(
+      points,
+      {power_term("(Nc/N)^(aN/aD)", 0, minus_ln_n(points)), fixed_term("Dc/D", minus_ln_d(points))},
+      {"aN/aD", "aD"});
   sum.multiplier = 1;
   return sum;
 }
@@ -71,17 +59,17 @@ KaplanLaw kaplan_law(const PowerSum& sum, const Unknowns& at) {
 }
 
 PowerSum over_training_sum(std::span<const ScalingPoint> points) {
-  PowerSum sum = empty_sum(points);
   auto with = each(points, [](const ScalingPoint& point) {
     return std::log(point.d / point.n) - std::log(point.c);
   });
   auto against = each(points, [](const ScalingPoint& point) {
     return -std::log(point.d / point.n) - std::log(point.c);
   });
-  sum.terms = {power_term("a M^h C^-h", 0, std::move(with)),
-               power_term("b M^-h C^-h", 0, std::move(against)), constant_term("E", points.size())};
-  sum.slopes = {"h"};
-  return sum;
+  return sum_of(
+      points,
+      {power_term("a M^h C^-h", 0, std::move(with)),
+       power_term("b M^-h C^-h", 0, std::move(against)), constant_term("E", points.size())},
+      {"h"});
 }
 
 OverTrainingLaw over_training_law(const PowerSum& sum, const Unknowns& at) {
@@ -90,14 +78,13 @@ OverTrainingLaw over_training_law(const PowerSum& sum, const Unknowns& at) {
 }
 
 PowerSum offset_sum(std::span<const XY> pairs) {
-  PowerSum sum;
-  sum.ln_loss = each(pairs, [](const XY& pair) { return std::log(pair.y); });
-  sum.weight = each(pairs, [](const XY& pair) { return pair.weight; });
-  sum.terms = {
-      power_term("k x^-p", 0, each(pairs, [](const XY& pair) { return -std::log(pair.x); })),
-      constant_term("E", pairs.size())};
-  sum.slopes = {"p"};
-  return sum;
+  auto minus_ln_x = each(pairs, [](const XY& pair) { return -std::log(pair.x); });
+  auto ln_y = each(pairs, [](const XY& pair) { return std::log(pair.y); });
+  return {{power_term("k x^-p", 0, std::move(minus_ln_x)), constant_term("E", pairs.size())},
+          {"p"},
+          -1,
+          std::move(ln_y),
+          each(pairs, &XY::weight)};
 }
 
 OffsetPowerLaw offset_law(const PowerSum& sum, const Unknowns& at) {
@@ -105,7 +92,8 @@ OffsetPowerLaw offset_law(const PowerSum& sum, const Unknowns& at) {
   return {std::exp(plain[1]), std::exp(plain[0]), plain[2]};
 }
 
-OrderedRows order_points(std::span<const ScalingPoint> points) {
+Runs runs_of(std::span<const ScalingPoint> points, const ParametricOptions& options) {
+  require_resamples(options.resamples);
   require_positive(points);
   std::vector<std::array<double, 4>> rows;
   std::vector<int64_t> clusters;
@@ -113,13 +101,9 @@ OrderedRows order_points(std::span<const ScalingPoint> points) {
     rows.push_back({std::isfinite(point.c) ? point.c : 0, point.n, point.d, point.loss});
     clusters.push_back(point.cluster);
   }
-  return order_rows(rows, clusters);
-}
-
-std::vector<ScalingPoint> arranged(std::span<const ScalingPoint> points, const OrderedRows& rows) {
-  std::vector<ScalingPoint> made;
-  for (size_t i : rows.rows) made.push_back(points[i]);
-  return made;
+  Runs runs{order_rows(rows, clusters), {}};
+  runs.points = arranged(points, runs.rows);
+  return runs;
 }
 
 }  // namespace skein

@@ -11,11 +11,10 @@
 namespace skein {
 
 PowerSum chinchilla_sum(std::span<const ScalingPoint> points);
-ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at);
-
 // With alpha = beta.
 PowerSum equal_slopes_sum(std::span<const ScalingPoint> points);
-ChinchillaLaw equal_slopes_law(const PowerSum& sum, const Unknowns& at);
+// Of either.
+ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at);
 
 PowerSum kaplan_sum(std::span<const ScalingPoint> points);
 KaplanLaw kaplan_law(const PowerSum& sum, const Unknowns& at);
@@ -26,8 +25,27 @@ OverTrainingLaw over_training_law(const PowerSum& sum, const Unknowns& at);
 PowerSum offset_sum(std::span<const XY> pairs);
 OffsetPowerLaw offset_law(const PowerSum& sum, const Unknowns& at);
 
-// In their own order, equal ones once; a usage error unless all are positive and finite.
-OrderedRows order_points(std::span<const ScalingPoint> points);
-std::vector<ScalingPoint> arranged(std::span<const ScalingPoint> points, const OrderedRows& rows);
+// What is fitted: points in their own order, equal ones once.
+struct Runs {
+  OrderedRows rows;
+  std::vector<ScalingPoint> points;
+};
+// A usage error unless all are positive and finite, and there can be so many resamples.
+Runs runs_of(std::span<const ScalingPoint> points, const ParametricOptions& options);
+
+// Sets what a fit has of its solution: law, objective and proof. Returns the draws of the law.
+template <class Fit, class Law>
+std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Solution& solution, const Runs& runs,
+                        const ParametricOptions& options,
+                        Law (*law_of)(const PowerSum&, const Unknowns&)) {
+  fit.law = law_of(sum, solution.at);
+  fit.convergence = solution.convergence;
+  fit.objective = solution.objective;
+  std::vector<Law> draws;
+  for (const Unknowns& at : bootstrap(sum, runs.rows, solution, options))
+    draws.push_back(law_of(sum, at));
+  fit.failed_draws = options.resamples - std::ssize(draws);
+  return draws;
+}
 
 }  // namespace skein

@@ -10,16 +10,6 @@
 #include "bootstrap.h"
 
 namespace skein {
-namespace {
-
-template <class Law, class Quantity>
-std::vector<double> each(const std::vector<Law>& draws, const Quantity& quantity) {
-  std::vector<double> values;
-  for (const Law& law : draws) values.push_back(quantity(law));
-  return values;
-}
-
-}  // namespace
 
 Interval interval_over(double value, std::vector<double> draws, int64_t asked) {
   if (2 * std::ssize(draws) < asked) return {value};
@@ -49,10 +39,8 @@ PowerLaw power_through(std::span<const XY> pairs) {
 PowerFit power_fit(const PowerLaw& law, std::vector<PowerLaw> draws, int64_t asked) {
   PowerFit fit;
   fit.law = law;
-  fit.exponent = interval_over(
-      law.exponent, each(draws, [](const PowerLaw& draw) { return draw.exponent; }), asked);
-  fit.coefficient = interval_over(
-      law.coefficient, each(draws, [](const PowerLaw& draw) { return draw.coefficient; }), asked);
+  fit.exponent = interval_over(law, draws, &PowerLaw::exponent, asked);
+  fit.coefficient = interval_over(law, draws, &PowerLaw::coefficient, asked);
   fit.draws = std::move(draws);
   return fit;
 }
@@ -69,17 +57,6 @@ OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::ve
     none.convergence.problem = error.what();
     return none;
   }
-}
-
-Interval at(const PowerFit& fit, double x, int64_t asked) {
-  return interval_over(fit.law.at(x),
-                       each(fit.draws, [&](const PowerLaw& draw) { return draw.at(x); }), asked);
-}
-
-Interval at(const OffsetPowerFit& fit, double x, int64_t asked) {
-  return interval_over(fit.law.at(x),
-                       each(fit.draws, [&](const OffsetPowerLaw& draw) { return draw.at(x); }),
-                       asked);
 }
 
 }  // namespace skein

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,9 +10,22 @@
 
 namespace skein {
 
+// What `of`, a function or a member, says of each item.
+template <class Items, class Of>
+std::vector<double> each(const Items& items, const Of& of) {
+  std::vector<double> made;
+  for (const auto& item : items) made.push_back(std::invoke(of, item));
+  return made;
+}
+
 // 2.5% and 97.5% of the draws and their standard deviation; unknown where fewer than half of
 // `asked` are there.
 Interval interval_over(double value, std::vector<double> draws, int64_t asked);
+// The same of what `of` says of a law and of its draws.
+template <class Law, class Of>
+Interval interval_over(const Law& law, const std::vector<Law>& draws, const Of& of, int64_t asked) {
+  return interval_over(std::invoke(of, law), each(draws, of), asked);
+}
 // Number `index` of resample `resample`: one of 0 ... count - 1.
 size_t drawn(uint64_t key, int64_t resample, uint64_t index, size_t count);
 // ln y on ln x by least squares.
@@ -22,9 +36,11 @@ PowerFit power_fit(const PowerLaw& law, std::vector<PowerLaw> draws, int64_t ask
 // why.
 OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled,
                               int threads);
-// y = coefficient x^exponent at x, over the draws.
-Interval at(const PowerFit& fit, double x, int64_t asked);
-// y = E + k x^-p at x, over the draws.
-Interval at(const OffsetPowerFit& fit, double x, int64_t asked);
+// y at x of a power law with an offset or without, over the draws.
+template <class Fit>
+Interval at(const Fit& fit, double x, int64_t asked) {
+  const auto y = [&](const auto& law) { return law.at(x); };
+  return interval_over(fit.law, fit.draws, y, asked);
+}
 
 }  // namespace skein

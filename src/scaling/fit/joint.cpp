@@ -11,46 +11,14 @@ namespace {
 
 constexpr size_t kLeastRuns = 6;
 
-struct Runs {
-  OrderedRows rows;
-  std::vector<ScalingPoint> points;
-};
-
 Runs checked(std::span<const ScalingPoint> points, const char* law,
              const ParametricOptions& options) {
-  require_resamples(options.resamples);
-  Runs runs;
-  runs.rows = order_points(points);
-  runs.points = arranged(points, runs.rows);
+  const Runs runs = runs_of(points, options);
   require(runs.points.size() >= kLeastRuns,
           "too few points: {} needs at least {} different runs, and there are {}", law, kLeastRuns,
           runs.points.size());
   require_varied_loss(runs.points);
   return runs;
-}
-
-// Objective, proof and law; the draws for the intervals.
-template <class Fit, class Law>
-std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Runs& runs,
-                        const ParametricOptions& options,
-                        Law (*law_of)(const PowerSum&, const Unknowns&)) {
-  const Solution solution = solve(sum, options, scored_starts(sum, criterion_of(options)));
-  fit.law = law_of(sum, solution.at);
-  fit.convergence = solution.convergence;
-  fit.objective = solution.objective;
-  std::vector<Law> draws;
-  for (const Unknowns& at : bootstrap(sum, runs.rows, solution, options))
-    draws.push_back(law_of(sum, at));
-  fit.failed_draws = options.resamples - std::ssize(draws);
-  return draws;
-}
-
-template <class Law>
-Interval over(const Law& law, const std::vector<Law>& draws, const ParametricOptions& options,
-              double Law::*field) {
-  std::vector<double> values;
-  for (const Law& draw : draws) values.push_back(draw.*field);
-  return interval_over(law.*field, std::move(values), options.resamples);
 }
 
 }  // namespace
@@ -61,11 +29,12 @@ KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptio
   require_sizes_and_tokens(runs.points, kWhat);
   require_no_line(runs.points, kWhat);
   KaplanFit fit;
-  const auto draws = solved(fit, kaplan_sum(runs.points), runs, options, kaplan_law);
-  fit.a_n = over(fit.law, draws, options, &KaplanLaw::a_n);
-  fit.a_d = over(fit.law, draws, options, &KaplanLaw::a_d);
-  fit.n_c = over(fit.law, draws, options, &KaplanLaw::n_c);
-  fit.d_c = over(fit.law, draws, options, &KaplanLaw::d_c);
+  const PowerSum sum = kaplan_sum(runs.points);
+  const auto draws = solved(fit, sum, solve(sum, options), runs, options, kaplan_law);
+  fit.a_n = interval_over(fit.law, draws, &KaplanLaw::a_n, options.resamples);
+  fit.a_d = interval_over(fit.law, draws, &KaplanLaw::a_d, options.resamples);
+  fit.n_c = interval_over(fit.law, draws, &KaplanLaw::n_c, options.resamples);
+  fit.d_c = interval_over(fit.law, draws, &KaplanLaw::d_c, options.resamples);
   return fit;
 }
 
@@ -78,11 +47,12 @@ OverTrainingFit fit_over_training(std::span<const ScalingPoint> points,
             point.c);
   require_ratios_and_budgets(runs.points);
   OverTrainingFit fit;
-  const auto draws = solved(fit, over_training_sum(runs.points), runs, options, over_training_law);
-  fit.e = over(fit.law, draws, options, &OverTrainingLaw::e);
-  fit.a = over(fit.law, draws, options, &OverTrainingLaw::a);
-  fit.b = over(fit.law, draws, options, &OverTrainingLaw::b);
-  fit.h = over(fit.law, draws, options, &OverTrainingLaw::h);
+  const PowerSum sum = over_training_sum(runs.points);
+  const auto draws = solved(fit, sum, solve(sum, options), runs, options, over_training_law);
+  fit.e = interval_over(fit.law, draws, &OverTrainingLaw::e, options.resamples);
+  fit.a = interval_over(fit.law, draws, &OverTrainingLaw::a, options.resamples);
+  fit.b = interval_over(fit.law, draws, &OverTrainingLaw::b, options.resamples);
+  fit.h = interval_over(fit.law, draws, &OverTrainingLaw::h, options.resamples);
   return fit;
 }
 

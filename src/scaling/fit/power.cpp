@@ -32,12 +32,6 @@ OrderedRows order_pairs(std::span<const XY> pairs) {
   return order_rows(rows, clusters);
 }
 
-std::vector<XY> arranged(std::span<const XY> pairs, const OrderedRows& rows) {
-  std::vector<XY> made;
-  for (size_t i : rows.rows) made.push_back(pairs[i]);
-  return made;
-}
-
 size_t different_x(std::span<const XY> pairs) {
   std::set<double> seen;
   for (const XY& pair : pairs) seen.insert(pair.x);
@@ -82,7 +76,7 @@ Offset solve_offset(const std::vector<XY>& pairs, const ParametricOptions& optio
   require(std::log(most->y / least->y) > 1e-9,
           "all {} pairs have y = {:.6g}: a constant fits no law", pairs.size(), least->y);
   const PowerSum sum = offset_sum(pairs);
-  return {sum, solve(sum, options, scored_starts(sum, criterion_of(options)))};
+  return {sum, solve(sum, options)};
 }
 
 // From what was found before, whose covariates have another centre.
@@ -98,22 +92,15 @@ std::optional<OffsetPowerLaw> solve_again(const Offset& before, std::span<const 
   return at ? std::optional(offset_law(sum, *at)) : std::nullopt;
 }
 
-OffsetPowerFit with_draws(const Offset& found,
-                          const std::vector<std::optional<OffsetPowerLaw>>& draws) {
+OffsetPowerFit with_draws(const Offset& found, std::vector<OffsetPowerLaw> draws, int64_t asked) {
   OffsetPowerFit fit;
   fit.law = offset_law(found.sum, found.solution.at);
   fit.convergence = found.solution.convergence;
-  std::vector<double> e, k, p;
-  for (const auto& draw : draws) {
-    if (!draw) continue;
-    fit.draws.push_back(*draw);
-    e.push_back(draw->e), k.push_back(draw->k), p.push_back(draw->p);
-  }
-  const auto asked = std::ssize(draws);
-  fit.failed_draws = asked - std::ssize(fit.draws);
-  fit.e = interval_over(fit.law.e, std::move(e), asked);
-  fit.k = interval_over(fit.law.k, std::move(k), asked);
-  fit.p = interval_over(fit.law.p, std::move(p), asked);
+  fit.failed_draws = asked - std::ssize(draws);
+  fit.e = interval_over(fit.law, draws, &OffsetPowerLaw::e, asked);
+  fit.k = interval_over(fit.law, draws, &OffsetPowerLaw::k, asked);
+  fit.p = interval_over(fit.law, draws, &OffsetPowerLaw::p, asked);
+  fit.draws = std::move(draws);
   return fit;
 }
 
@@ -126,20 +113,15 @@ PowerFit fit_power(std::span<const XY> pairs, int64_t resamples, uint64_t seed) 
   require(different_x(kept) >= 2,
           "a power law needs pairs at 2 or more x, and there are {} pairs at {}", kept.size(),
           different_x(kept));
-  PowerFit fit;
-  fit.law = law_of(line_through(kept, std::vector<double>(kept.size(), 1.0)));
-  std::vector<double> exponents, coefficients;
+  std::vector<PowerLaw> draws;
   // Two clusters have no spread that says anything.
   for (int64_t i = 0; rows.clusters.size() > 2 && i < resamples; ++i) {
     const Line line = line_through(kept, resample_counts(rows, seed, i));
-    if (!std::isfinite(line.slope)) continue;
-    fit.draws.push_back(law_of(line));
-    exponents.push_back(fit.draws.back().exponent);
-    coefficients.push_back(fit.draws.back().coefficient);
+    if (std::isfinite(line.slope)) draws.push_back(law_of(line));
   }
-  fit.exponent = interval_of(fit.law.exponent, std::move(exponents));
-  fit.coefficient = interval_of(fit.law.coefficient, std::move(coefficients));
-  return fit;
+  const auto made = std::ssize(draws);
+  return power_fit(law_of(line_through(kept, std::vector<double>(kept.size(), 1.0))),
+                   std::move(draws), made);
 }
 
 PowerFit quotient(const PowerFit& over, const PowerFit& under) {
@@ -157,21 +139,19 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs, const ParametricOptio
   require_resamples(options.resamples);
   const OrderedRows rows = order_pairs(pairs);
   const Offset found = solve_offset(arranged(pairs, rows), options);
-  std::vector<std::optional<OffsetPowerLaw>> draws;
+  std::vector<OffsetPowerLaw> draws;
   for (const Unknowns& at : bootstrap(found.sum, rows, found.solution, options))
     draws.push_back(offset_law(found.sum, at));
-  draws.resize(options.resamples);
-  return with_draws(found, draws);
+  return with_draws(found, std::move(draws), options.resamples);
 }
 
 OffsetPowerFit fit_offset_power(std::span<const XY> pairs,
                                 std::span<const std::vector<XY>> resampled,
                                 const ParametricOptions& options) {
   const Offset found = solve_offset(arranged(pairs, order_pairs(pairs)), options);
-  std::vector<std::optional<OffsetPowerLaw>> draws(resampled.size());
-  in_parallel(std::ssize(resampled), options.threads,
-              [&](int64_t i) { draws[i] = solve_again(found, resampled[i], options); });
-  return with_draws(found, draws);
+  const auto again = [&](int64_t i) { return solve_again(found, resampled[i], options); };
+  return with_draws(found, found_in_parallel(std::ssize(resampled), options.threads, again),
+                    std::ssize(resampled));
 }
 
 }  // namespace skein

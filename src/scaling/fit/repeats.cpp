@@ -122,8 +122,7 @@ double Repeats::condition(const Found& found) const {
       hessian[j][i] += (up[j] - down[j]) / (4 * kStep);
     }
   }
-  const std::vector<double> values = eigenvalues(hessian, found.unknowns);
-  return values.front() > 0 ? values.back() / values.front() : kUnknown;
+  return condition_of(hessian, found.unknowns);
 }
 
 double Repeats::mean_residual(const DataLimitedLaw& law) const {

@@ -46,11 +46,6 @@ Minimum descend(const PowerSum& sum, const Criterion& criterion, const Unknowns&
   return found;
 }
 
-double condition_of(const UnknownsSquared& matrix, int n) {
-  const std::vector<double> values = eigenvalues(matrix, n);
-  return values.front() > 0 ? values.back() / values.front() : kUnknown;
-}
-
 // The best of the ends, the share of those that are as good, and the others as candidates.
 Minimum best_of(const std::vector<Minimum>& ends, double slack, Solution& solution) {
   std::vector<size_t> order(ends.size());
@@ -125,6 +120,11 @@ void judge(const PowerSum& sum, const ParametricOptions& options, const Minimum&
 
 }  // namespace
 
+double condition_of(const UnknownsSquared& matrix, int n) {
+  const std::vector<double> values = eigenvalues(matrix, n);
+  return values.front() > 0 ? values.back() / values.front() : kUnknown;
+}
+
 double in_units(const ParametricOptions& options, double value) {
   if (options.kind == LossKind::huber) return value * options.delta;
   return options.kind == LossKind::squared ? 2 * value : value;
@@ -146,8 +146,9 @@ Minimum refine(const PowerSum& sum, const ParametricOptions& options, const Unkn
 }
 
 Solution solve(const PowerSum& sum, const ParametricOptions& options,
-               const std::vector<Unknowns>& starts) {
+               std::vector<Unknowns> starts) {
   const Criterion criterion = criterion_of(options);
+  if (starts.empty()) starts = scored_starts(sum, criterion);
   const double slack = 1e-9 * total(sum.weight);
   std::vector<Minimum> ends(starts.size());
   in_parallel(std::ssize(starts), options.threads,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "skein/scaling/fit/minimise.h"
@@ -22,9 +23,9 @@ std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criter
 // Those of them with the lowest objective as they are, lowest first.
 std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion,
                              const std::vector<Unknowns>& starts, size_t count);
-// The minimum that the best start leads to.
+// The minimum that the best start leads to; without starts the best of scored_starts.
 Solution solve(const PowerSum& sum, const ParametricOptions& options,
-               const std::vector<Unknowns>& starts);
+               std::vector<Unknowns> starts = {});
 
 // Polished from one start by the caller's kind of residual; for least absolutes with a delta that
 // falls until it changes nothing.
@@ -38,6 +39,8 @@ double in_units(const ParametricOptions& options, double value);
 // slopes by a grid and a simplex. Shares no derivatives with the first solver.
 Unknowns project(const PowerSum& sum, const Criterion& criterion);
 
+// The largest eigenvalue over the smallest; unknown where that is not positive.
+double condition_of(const UnknownsSquared& matrix, int n);
 // "" where every term counts somewhere and every slope is positive. levels_may_vanish: of terms
 // without slope.
 std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_vanish);
@@ -55,5 +58,15 @@ std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, c
 // body(i) for i below count on that many threads (0: as many as OMP_NUM_THREADS says, else all of
 // this machine).
 void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>& body);
+// What find(i), an optional, found alike for i below count, in their order.
+template <class Find>
+auto found_in_parallel(int64_t count, int threads, const Find& find) {
+  std::vector<std::invoke_result_t<Find, int64_t>> all(count);
+  in_parallel(count, threads, [&](int64_t i) { all[i] = find(i); });
+  std::vector<typename std::invoke_result_t<Find, int64_t>::value_type> found;
+  for (const auto& one : all)
+    if (one) found.push_back(*one);
+  return found;
+}
 
 }  // namespace skein

@@ -109,7 +109,7 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
                                   const ParametricOptions& options) {
   ParametricOptions plain = options;
   plain.resamples = 0;
-  const std::vector<ScalingPoint> kept = arranged(points, order_points(points));
+  const std::vector<ScalingPoint> kept = runs_of(points, plain).points;
   for (const ScalingPoint& point : kept)
     require(point.c > 0 && std::isfinite(point.c),
             "run {} has C = {}; laws are compared on the largest budget and need the FLOPs of "
@@ -125,9 +125,9 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
   made.push_back(tried(parts, "E + A/N^alpha + B/D^alpha", [&](Convergence& proof) {
     require_determined(parts.fitted, parts.fitted.size());
     const PowerSum sum = equal_slopes_sum(parts.fitted);
-    const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
+    const Solution solution = solve(sum, plain);
     proof = solution.convergence;
-    return by_size_and_tokens(equal_slopes_law(sum, solution.at));
+    return by_size_and_tokens(chinchilla_law(sum, solution.at));
   }));
   made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD",
                        [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
