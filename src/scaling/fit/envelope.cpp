@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
@@ -107,10 +108,6 @@ class CurveEnvelope : public Envelope {
   std::vector<double> grid_;
 };
 
-struct Laws {
-  PowerLaw n, d, loss;
-};
-
 bool enough(const std::vector<EnvelopePoint>& envelope) {
   return sizes_of(envelope) >= kFewestWinners;
 }
@@ -128,53 +125,16 @@ void move_winners(std::vector<EnvelopePoint>& envelope, uint64_t key, int64_t re
   }
 }
 
-Laws laws_of(const std::vector<EnvelopePoint>& envelope) {
-  std::vector<XY> n, d, loss;
-  for (const EnvelopePoint& point : envelope) {
-    n.push_back({point.c, point.n, 1, point.run});
-    d.push_back({point.c, point.d, 1, point.run});
-    loss.push_back({point.c, point.loss, 1, point.run});
-  }
-  return {power_through(n), power_through(d), power_through(loss)};
-}
-
-std::vector<XY> losses_of(const std::vector<EnvelopePoint>& envelope) {
-  std::vector<XY> losses;
-  const size_t count = std::min(kMostForOffset, envelope.size());
-  for (size_t i = 0; i < count; ++i) {
-    const EnvelopePoint& point = envelope[i * envelope.size() / count];
-    losses.push_back({point.c, point.loss, 1, point.run});
-  }
-  return losses;
-}
-
-struct Draws {
-  std::vector<PowerLaw> n, d, loss;
-  std::vector<std::vector<XY>> losses;
-};
-
-Draws resampled(const Envelope& envelope, const IsoflopOptions& options) {
-  const uint64_t key = derive_key(options.seed, "envelope"),
-                 moves = derive_key(options.seed, "sizes of an envelope");
-  std::vector<size_t> chosen(envelope.runs());
-  Draws draws;
-  for (int64_t i = 0; i < options.resamples; ++i) {
-    for (size_t j = 0; j < chosen.size(); ++j) chosen[j] = drawn(key, i, j, chosen.size());
-    auto points = envelope.of(chosen);
-    if (!enough(points)) continue;
-    move_winners(points, moves, i);
-    const Laws laws = laws_of(points);
-    draws.n.push_back(laws.n);
-    draws.d.push_back(laws.d);
-    draws.loss.push_back(laws.loss);
-    draws.losses.push_back(losses_of(points));
-  }
-  return draws;
+BestOfC best_of(const std::vector<EnvelopePoint>& envelope) {
+  BestOfC best;
+  for (const EnvelopePoint& point : envelope)
+    best.add(point.c, point.n, point.d, point.loss, point.run);
+  return best;
 }
 
 void fit_through(EnvelopeFit& fit, const Envelope& envelope, const IsoflopOptions& options) {
   std::vector<size_t> chosen(envelope.runs());
-  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
+  std::iota(chosen.begin(), chosen.end(), 0);
   fit.envelope = envelope.of(chosen);
   fit.budgets = envelope.budgets();
   fit.resamples = options.resamples;
@@ -182,13 +142,16 @@ void fit_through(EnvelopeFit& fit, const Envelope& envelope, const IsoflopOption
     fit.problem = envelope.problem(fit.envelope);
     return;
   }
-  Draws draws = resampled(envelope, options);
-  fit.failed_draws = options.resamples - std::ssize(draws.n);
-  const Laws laws = laws_of(fit.envelope);
-  fit.n_of_c = power_fit(laws.n, std::move(draws.n), options.resamples);
-  fit.d_of_c = power_fit(laws.d, std::move(draws.d), options.resamples);
-  fit.loss_of_c = power_fit(laws.loss, std::move(draws.loss), options.resamples);
-  fit.offset_loss_of_c = offset_through(losses_of(fit.envelope), draws.losses, options.threads);
+  const uint64_t key = derive_key(options.seed, "envelope"),
+                 moves = derive_key(options.seed, "sizes of an envelope");
+  const auto resample = [&](int64_t i) -> std::optional<BestOfC> {
+    for (size_t j = 0; j < chosen.size(); ++j) chosen[j] = drawn(key, i, j, chosen.size());
+    auto points = envelope.of(chosen);
+    if (!enough(points)) return {};
+    move_winners(points, moves, i);
+    return best_of(points);
+  };
+  fit_laws(fit, best_of(fit.envelope), resample, options, kMostForOffset);
 }
 
 }  // namespace

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "skein/scaling/fit/fit.h"
+#include "skein/scaling/fit/isoflop.h"
 
 namespace skein {
 
@@ -32,10 +33,19 @@ size_t drawn(uint64_t key, int64_t resample, uint64_t index, size_t count);
 PowerLaw power_through(std::span<const XY> pairs);
 // A power law of bootstrapped draws.
 PowerFit power_fit(const PowerLaw& law, std::vector<PowerLaw> draws, int64_t asked);
-// E + k x^-p with draws from resampled pairs; for pairs that have no such law, its convergence says
-// why.
-OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::vector<XY>> resampled,
-                              int threads);
+
+// What is best at each C, by runs or by those of a resample.
+struct BestOfC {
+  std::vector<XY> n, d, loss;
+  void add(double c, double best_n, double best_d, double best_loss, int64_t cluster);
+};
+// Sets the laws, their draws from what resample(i) finds for i below options.resamples; none where
+// that is too little. The law with an offset goes through at most so many of the losses, evenly
+// chosen.
+void fit_laws(LawsOfC& fit, const BestOfC& best,
+              const std::function<std::optional<BestOfC>(int64_t)>& resample,
+              const IsoflopOptions& options, size_t most_for_offset);
+
 // y at x of a power law with an offset or without, over the draws.
 template <class Fit>
 Interval at(const Fit& fit, double x, int64_t asked) {

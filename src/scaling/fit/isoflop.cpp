@@ -18,10 +18,6 @@ namespace {
 constexpr size_t kFewestBudgets = 3;
 constexpr size_t kMostNamed = 6;
 
-struct Vertices {
-  std::vector<XY> n, d, loss;  // over C
-};
-
 std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double tolerance) {
   std::vector<IsoflopBudget> budgets;
   for (std::vector<int64_t>& members : budgets_of(points, tolerance)) {
@@ -91,16 +87,11 @@ std::string problems_of(const std::vector<IsoflopBudget>& budgets) {
   return fmt::format("{}", fmt::join(said, "; "));
 }
 
-Vertices vertices_of(const std::vector<IsoflopBudget>& budgets) {
-  Vertices vertices;
-  for (size_t i = 0; i < budgets.size(); ++i) {
-    const IsoflopBudget& budget = budgets[i];
-    if (!budget.problem.empty()) continue;
-    const int64_t cluster = i;
-    vertices.n.push_back({budget.flops, budget.n, 1, cluster});
-    vertices.d.push_back({budget.flops, budget.d, 1, cluster});
-    vertices.loss.push_back({budget.flops, budget.loss, 1, cluster});
-  }
+BestOfC vertices_of(const std::vector<IsoflopBudget>& budgets) {
+  BestOfC vertices;
+  for (size_t i = 0; i < budgets.size(); ++i)
+    if (const IsoflopBudget& budget = budgets[i]; budget.problem.empty())
+      vertices.add(budget.flops, budget.n, budget.d, budget.loss, i);
   return vertices;
 }
 
@@ -122,7 +113,7 @@ class Resampler {
     for (const IsoflopBudget& budget : budgets) clusters_.push_back(clusters_of(budget, points));
   }
 
-  Vertices resample(int64_t number) const {
+  std::optional<BestOfC> resample(int64_t number) const {
     std::vector<IsoflopBudget> drawn_budgets;
     uint64_t index = 0;
     for (size_t i = 0; i < budgets_.size(); ++i) {
@@ -136,7 +127,8 @@ class Resampler {
       find_vertex(budget, points_);
       drawn_budgets.push_back(std::move(budget));
     }
-    return vertices_of(drawn_budgets);
+    const BestOfC vertices = vertices_of(drawn_budgets);
+    return vertices.n.size() < kFewestBudgets ? std::nullopt : std::optional(vertices);
   }
 
  private:
@@ -145,30 +137,6 @@ class Resampler {
   uint64_t key_;
   std::vector<std::vector<std::vector<int64_t>>> clusters_;
 };
-
-void fit_through(IsoflopFit& fit, std::span<const ScalingPoint> points,
-                 const IsoflopOptions& options) {
-  const Vertices best = vertices_of(fit.budgets);
-  const Resampler resampler(points, fit.budgets, options.seed);
-  std::vector<PowerLaw> n, d, loss;
-  std::vector<std::vector<XY>> losses;
-  fit.resamples = options.resamples;
-  for (int64_t i = 0; i < options.resamples; ++i) {
-    const Vertices vertices = resampler.resample(i);
-    if (vertices.n.size() < kFewestBudgets) {
-      ++fit.failed_draws;
-      continue;
-    }
-    n.push_back(power_through(vertices.n));
-    d.push_back(power_through(vertices.d));
-    loss.push_back(power_through(vertices.loss));
-    losses.push_back(vertices.loss);
-  }
-  fit.n_of_c = power_fit(power_through(best.n), std::move(n), options.resamples);
-  fit.d_of_c = power_fit(power_through(best.d), std::move(d), options.resamples);
-  fit.loss_of_c = power_fit(power_through(best.loss), std::move(loss), options.resamples);
-  fit.offset_loss_of_c = offset_through(best.loss, losses, options.threads);
-}
 
 }  // namespace
 
@@ -182,12 +150,16 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
       leave_out(budget, options.fewest_runs);
     good += budget.problem.empty();
   }
-  if (good < kFewestBudgets)
+  if (good < kFewestBudgets) {
     fit.problem = fmt::format(
         "{} of {} budgets have their minimum inside of the sizes; a power law needs {} ({})", good,
         fit.budgets.size(), kFewestBudgets, problems_of(fit.budgets));
-  else
-    fit_through(fit, points, options);
+    return fit;
+  }
+  fit.resamples = options.resamples;
+  const Resampler resampler(points, fit.budgets, options.seed);
+  const auto resample = [&](int64_t i) { return resampler.resample(i); };
+  fit_laws(fit, vertices_of(fit.budgets), resample, options, fit.budgets.size());
   return fit;
 }
 

@@ -33,15 +33,20 @@ struct IsoflopOptions {
   int threads = 0;  // as of ParametricOptions
 };
 
-struct IsoflopFit {
-  std::vector<IsoflopBudget> budgets;
-  PowerFit n_of_c, d_of_c;  // through the vertices that count
-  PowerFit loss_of_c;       // without an offset, within the budgets alone
+// What is best at each C.
+struct LawsOfC {
+  PowerFit n_of_c, d_of_c;
+  PowerFit loss_of_c;  // without an offset, within the budgets alone
   // E + k C^-p by Huber's loss of ln L; where it is none, its convergence says why
   OffsetPowerFit offset_loss_of_c;
-  int64_t resamples = 0, failed_draws = 0;  // in which fewer than 3 budgets kept a minimum
-  std::string problem;  // why there is no fit: "fewer than 3 budgets with a minimum inside"
+  int64_t resamples = 0, failed_draws = 0;  // failed: those in which too few budgets have a best
+  std::string problem;                      // why there is no fit
   bool valid() const { return problem.empty(); }
+};
+
+// Through the vertices that count.
+struct IsoflopFit : LawsOfC {
+  std::vector<IsoflopBudget> budgets;
 };
 // Intervals by bootstrap: runs are drawn anew within each budget and its vertices found again.
 IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOptions& options);
@@ -68,17 +73,13 @@ struct EnvelopePoint {
   int64_t run = 0;
   HalfWay to_smaller = {}, to_larger = {};  // of last points: unknown for curves
 };
-struct EnvelopeFit {
+// offset_loss_of_c goes through at most 64 points of the envelope, evenly chosen.
+struct EnvelopeFit : LawsOfC {
   std::vector<EnvelopePoint> envelope;  // by rising C
-  PowerFit n_of_c, d_of_c, loss_of_c;
-  OffsetPowerFit offset_loss_of_c;  // through at most 64 points of the envelope, evenly chosen
   bool from_curves = false;
   // runs, where the others have them: one such, and all go by last points
   int64_t without_curves = 0;
   int64_t budgets = 0;  // that were looked at; those of `envelope` are the ones that count
-  int64_t resamples = 0, failed_draws = 0;
-  std::string problem;  // why there is no fit
-  bool valid() const { return problem.empty(); }
 };
 // Whether it says of N* how far it may be off: not where resamples were asked for, and fewer than
 // half of them left a fit.
