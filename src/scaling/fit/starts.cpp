@@ -19,23 +19,17 @@ bool has_constant(const PowerSum& sum) {
 
 // How the terms may share the loss at the centre of the covariates.
 std::vector<std::vector<double>> shares_of(const PowerSum& sum) {
-  const size_t powers = sum.terms.size() - (has_constant(sum) ? 1 : 0);
+  const bool constant = has_constant(sum);
+  const size_t powers = sum.terms.size() - (constant ? 1 : 0);
   std::vector<std::vector<double>> made;
-  const auto add = [&](double constant) {
-    if (powers == 0) made.emplace_back();
-    if (powers == 1) made.push_back({1 - constant});
-    for (double split : kSplits) {
-      if (powers == 2) made.push_back({(1 - constant) * split, (1 - constant) * (1 - split)});
+  for (size_t i = 0; i < (constant ? kConstantShares.size() : 1); ++i) {
+    const double rest = constant ? 1 - kConstantShares[i] : 1;
+    for (size_t j = 0; j < (powers == 2 ? kSplits.size() : 1); ++j) {
+      std::vector<double>& shares = made.emplace_back();
+      if (powers == 1) shares = {rest};
+      if (powers == 2) shares = {rest * kSplits[j], rest * (1 - kSplits[j])};
+      if (constant) shares.push_back(kConstantShares[i]);
     }
-  };
-  if (!has_constant(sum)) {
-    add(0);
-    return made;
-  }
-  for (double constant : kConstantShares) {
-    const size_t from = made.size();
-    add(constant);
-    for (size_t i = from; i < made.size(); ++i) made[i].push_back(constant);
   }
   return made;
 }
