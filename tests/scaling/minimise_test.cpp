@@ -39,14 +39,14 @@ TEST(PowerSum, HasTheDerivativesOfItsValues) {
     for (double delta : {1e-1, std::numeric_limits<double>::infinity()}) {
       const SecondOrder there = second_order(sum, {delta}, at);
       Unknowns gradient{};
-      EXPECT_NEAR(objective(sum, {delta}, at, gradient), there.value, 1e-12);
+      EXPECT_NEAR(objective(sum, {delta}, at, &gradient), there.value, 1e-12);
       EXPECT_NEAR(objective(sum, {delta}, at), there.value, 1e-12);
       for (size_t i = 0; i < static_cast<size_t>(sum.unknowns()); ++i) {
         Unknowns up = at, down = at, gradient_up{}, gradient_down{};
         const double h = 1e-6;
         up[i] += h, down[i] -= h;
-        const double slope = (objective(sum, {delta}, up, gradient_up) -
-                              objective(sum, {delta}, down, gradient_down)) /
+        const double slope = (objective(sum, {delta}, up, &gradient_up) -
+                              objective(sum, {delta}, down, &gradient_down)) /
                              (2 * h);
         EXPECT_NEAR(gradient[i], slope, 1e-6);
         EXPECT_NEAR(gradient[i], there.gradient[i], 1e-12);

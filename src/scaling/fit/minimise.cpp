@@ -43,15 +43,13 @@ struct Place {
 };
 
 // False where no step along the direction goes down enough.
-bool search_line(const Slope& function, const Unknowns& direction, Place& place,
-                 int64_t& evaluations) {
+bool search_line(const Slope& function, const Unknowns& direction, Place& place) {
   const double slope = dot(place.gradient, direction);
   double low = 0, high = std::numeric_limits<double>::infinity(), step = 1;
   Place best = place, tried;
   for (int attempt = 0; attempt < 50; ++attempt) {
     tried.at = along(place.at, step, direction);
     tried.value = function(tried.at, tried.gradient);
-    ++evaluations;
     if (!(tried.value <= place.value + 1e-4 * step * slope)) {
       high = step;
     } else {
@@ -90,7 +88,6 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   Minimum found;
   Place place{start, {}, 0};
   place.value = first_n(place.at, place.gradient);
-  found.evaluations = 1;
   std::deque<Pair> pairs;
   bool searched = true;
   for (int i = 0; i < most_iterations && std::sqrt(dot(place.gradient, place.gradient)) > tolerance;
@@ -99,7 +96,7 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
     if (!(dot(direction, place.gradient) < 0))
       pairs.clear(), direction = descent(pairs, place.gradient);
     const Place before = place;
-    searched = search_line(first_n, direction, place, found.evaluations);
+    searched = search_line(first_n, direction, place);
     if (!searched && pairs.empty()) break;
     const Pair pair{along(place.at, -1, before.at), along(place.gradient, -1, before.gradient)};
     if (!searched) pairs.clear();

@@ -36,7 +36,7 @@ class Polishing {
     while (i++ < most_iterations && norm(here_.gradient) > kSettled * here_.pull + here_.rounding &&
            damping_ < 1e12)
       step();
-    Minimum found{at_, here_.value, norm(here_.gradient), evaluations_, at_ != start, false, ""};
+    Minimum found{at_, here_.value, norm(here_.gradient), at_ != start, false, ""};
     const double allowed = kConverged * here_.pull + here_.rounding;
     found.converged = found.gradient_norm <= allowed && std::isfinite(found.value);
     if (!found.converged)
@@ -55,7 +55,6 @@ class Polishing {
       if (!damped_step(*matrix, here_.majorant, here_.gradient, damping_, sum_.unknowns(), tried))
         continue;
       const double there = objective(sum_, criterion_, along(at_, 1, tried));
-      ++evaluations_;
       if (!(there < value)) continue;
       best = tried;
       value = there;
@@ -74,8 +73,7 @@ class Polishing {
     double low = 0, high = 0, at_low = slope, at_high = 0, step = 1;
     for (int i = 0; i < 40; ++i) {
       Unknowns gradient{};
-      objective(sum_, criterion_, along(at_, step, direction), gradient);
-      ++evaluations_;
+      objective(sum_, criterion_, along(at_, step, direction), &gradient);
       const double there = dot(gradient, direction);
       if (std::abs(there) <= -0.1 * slope) return step;
       const bool down = there < 0;
@@ -95,7 +93,6 @@ class Polishing {
   bool take(double size, const Unknowns& direction) {
     const Unknowns at = along(at_, size, direction);
     const SecondOrder there = second_order(sum_, criterion_, at);
-    ++evaluations_;
     // Close to the minimum its value no longer tells steps apart.
     const bool lower = there.value < here_.value,
                level = there.value <= here_.value * (1 + 1e-13) &&
@@ -113,7 +110,6 @@ class Polishing {
   Unknowns at_;
   SecondOrder here_;
   double damping_ = 1e-4;
-  int64_t evaluations_ = 1;
 };
 
 }  // namespace

@@ -134,26 +134,18 @@ double Criterion::majorant(double r) const {
   return std::isinf(delta) ? 1 : 1 / std::max(std::abs(r), delta);
 }
 
-double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at) {
-  double value = 0;
-  for (size_t i = 0; i < sum.size(); ++i) {
-    if (sum.weight[i] > 0)
-      value += sum.weight[i] * criterion.value(sum.predict(at, i) - sum.ln_loss[i]);
-  }
-  return value;
-}
-
 double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at,
-                 Unknowns& gradient) {
+                 Unknowns* gradient) {
   double value = 0;
-  gradient.fill(0);
+  if (gradient) gradient->fill(0);
   Unknowns one{};
   for (size_t i = 0; i < sum.size(); ++i) {
     if (sum.weight[i] == 0) continue;
-    const double r = sum.predict(at, i, &one) - sum.ln_loss[i];
+    const double r = sum.predict(at, i, gradient ? &one : nullptr) - sum.ln_loss[i];
     value += sum.weight[i] * criterion.value(r);
+    if (!gradient) continue;
     const double slope = sum.weight[i] * criterion.slope(r);
-    for (size_t j = 0; j < kMostUnknowns; ++j) gradient[j] += slope * one[j];
+    for (size_t j = 0; j < kMostUnknowns; ++j) (*gradient)[j] += slope * one[j];
   }
   return value;
 }

@@ -26,7 +26,6 @@ class Simplex {
 
   Minimum run(double tolerance) {
     Minimum found;
-    const Unknowns start = corners_[0].at;
     while (evaluations_ < 2000) {
       std::stable_sort(corners_.begin(), corners_.end(),
                        [](const Corner& a, const Corner& b) { return a.value < b.value; });
@@ -37,8 +36,6 @@ class Simplex {
     }
     found.at = corners_[0].at;
     found.value = corners_[0].value;
-    found.evaluations = evaluations_;
-    found.moved = found.at != start;
     if (!found.converged) found.problem = "the simplex still shrinks after 2000 evaluations";
     return found;
   }

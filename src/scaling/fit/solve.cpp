@@ -37,12 +37,11 @@ double largest_change(const Unknowns& left, const Unknowns& right) {
 // L-BFGS, then Newton.
 Minimum descend(const PowerSum& sum, const Criterion& criterion, const Unknowns& start) {
   const Slope slope = [&](const Unknowns& at, Unknowns& gradient) {
-    return objective(sum, criterion, at, gradient);
+    return objective(sum, criterion, at, &gradient);
   };
   const Minimum near = minimise(slope, start, sum.unknowns(), 1e-7 * total(sum.weight));
   Minimum found = polish(sum, criterion, near.at);
   found.moved = found.at != start;
-  found.evaluations += near.evaluations;
   return found;
 }
 

@@ -16,7 +16,6 @@ struct Minimum {
   Unknowns at{};
   double value = 0;
   double gradient_norm = 0;
-  int64_t evaluations = 0;
   bool moved = false;  // away from where it started
   bool converged = false;
   std::string problem;  // why not
@@ -36,7 +35,7 @@ Minimum polish(const PowerSum& sum, const Criterion& criterion, const Unknowns& 
                int most_iterations = 200);
 
 // By simplex over the first n of its arguments (Nelder and Mead, 1965), from a simplex of side
-// `step`, until its values agree to `tolerance`, relative. No derivatives.
+// `step`, until its values agree to `tolerance`, relative. No derivatives; `moved` is not told.
 Minimum minimise_by_simplex(const std::function<double(const Unknowns&)>& function,
                             const Unknowns& start, int n, double step, double tolerance);
 

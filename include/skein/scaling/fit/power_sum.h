@@ -64,10 +64,9 @@ struct Criterion {
       double r) const;  // slope(r) / r: of the parabola that lies above and touches at r
 };
 
-double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at);
-// The same with the gradient.
+// `gradient`: where it is asked for.
 double objective(const PowerSum& sum, const Criterion& criterion, const Unknowns& at,
-                 Unknowns& gradient);
+                 Unknowns* gradient = nullptr);
 
 struct SecondOrder {
   double value = 0;
