@@ -1,22 +1,17 @@
 #include "budget.h"
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "skein/core/error.h"
 
 namespace skein {
 namespace {
-
-struct BudgetUnit {
-  const char* name;
-  double hours;  // 0: FLOPs
-};
 
 // Lower case, without the device that is meant, blanks, hyphens and the s of a plural.
 std::string bare_unit(const std::string& text) {
@@ -29,13 +24,12 @@ std::string bare_unit(const std::string& text) {
   return unit;
 }
 
-const BudgetUnit* budget_unit(const std::string& text) {
-  static constexpr BudgetUnit kUnits[] = {{"", 0},     {"flop", 0}, {"h", 1},
-                                          {"hour", 1}, {"d", 24},   {"day", 24}};
-  const auto found =
-      std::find_if(std::begin(kUnits), std::end(kUnits),
-                   [&, unit = bare_unit(text)](const BudgetUnit& one) { return unit == one.name; });
-  return found == std::end(kUnits) ? nullptr : found;
+// Hours of a unit of time, 0 of FLOPs; nothing for what is neither.
+std::optional<double> hours_of(const std::string& unit) {
+  static const std::map<std::string, double> kUnits{{"", 0},     {"flop", 0}, {"h", 1},
+                                                    {"hour", 1}, {"d", 24},   {"day", 24}};
+  const auto found = kUnits.find(bare_unit(unit));
+  return found == kUnits.end() ? std::nullopt : std::optional(found->second);
 }
 
 // budget_text as one of the two numbers.
@@ -43,15 +37,15 @@ void read_budget(PlanOptions& o) {
   const std::string text = std::exchange(o.budget_text, "");
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const BudgetUnit* unit = error == std::errc() ? budget_unit(end) : nullptr;
-  require(unit && std::isfinite(value),
+  const std::optional<double> hours = error == std::errc() ? hours_of(end) : std::nullopt;
+  require(hours && std::isfinite(value),
           "plan.budget=\"{}\" is no budget; give FLOPs as 1e22 or 5e20FLOPs, or the time of all "
           "devices together as 5000h, 5000GPU-hours or 200GPU-days, which takes machine.kind or "
           "machine.peak",
           text);
-  require(unit->hours == 0 || o.gpu_hours == 0,
+  require(*hours == 0 || o.gpu_hours == 0,
           "give one budget: plan.budget={} or plan.gpu_hours={}, not both", text, o.gpu_hours);
-  (unit->hours > 0 ? o.gpu_hours : o.budget) = unit->hours > 0 ? value * unit->hours : value;
+  (*hours > 0 ? o.gpu_hours : o.budget) = *hours > 0 ? value * *hours : value;
 }
 
 // Of what plan.budget and plan.gpu_hours may be: 0 is not given.

@@ -4,6 +4,7 @@
 #include "skein/scaling/plan/plan.h"
 
 #include "scaling/study/names.h"
+#include "search.h"
 
 namespace skein {
 namespace {
@@ -96,11 +97,6 @@ Json each(const Items& items) {
   return list;
 }
 
-const char* name_of_recompute(Recompute recompute) {
-  if (recompute == Recompute::none) return "none";
-  return recompute == Recompute::selective ? "selective" : "full";
-}
-
 Json json_of(const Layout& l) {
   return {{"pipeline", l.parallel.pipeline},
           {"data", l.parallel.data},
@@ -108,7 +104,7 @@ Json json_of(const Layout& l) {
           {"devices", l.devices()},
           {"sequence", l.parallel.sequence},
           {"zero", l.parallel.zero},
-          {"recompute", name_of_recompute(l.parallel.recompute)},
+          {"recompute", name_of(l.parallel.recompute)},
           {"global_batch", l.global_batch},
           {"micro_batch", l.micro_batch},
           {"bytes", l.bytes},

@@ -138,6 +138,11 @@ std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machin
 
 }  // namespace
 
+const char* name_of(Recompute recompute) {
+  if (recompute == Recompute::none) return "none";
+  return recompute == Recompute::selective ? "selective" : "full";
+}
+
 Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_tokens) {
   const double room = machine.memory > 0 ? kUsable * machine.memory * kGiB
                                          : std::numeric_limits<double>::infinity();

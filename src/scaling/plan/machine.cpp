@@ -1,7 +1,8 @@
 #include <cmath>
 
 #include "skein/core/error.h"
-#include "skein/scaling/plan/plan.h"
+
+#include "search.h"
 
 namespace skein {
 
@@ -22,12 +23,6 @@ const std::vector<MachineKind>& machine_kinds() {
 }
 
 namespace {
-
-std::string kind_names() {
-  std::string names;
-  for (const MachineKind& kind : machine_kinds()) names += (names.empty() ? "" : ", ") + kind.name;
-  return names;
-}
 
 void check_shares(const Machine& m) {
   require(m.share > 0 && m.share <= 1,
@@ -72,7 +67,7 @@ Machine settled(const Machine& given) {
   require(found != kinds.end(),
           "machine.kind={} is not known; there are {}; or give machine.peak, machine.memory and "
           "machine.watts",
-          m.kind, kind_names());
+          m.kind, names_of(machine_kinds()));
   if (m.peak == 0) m.peak = found->peak;
   if (m.memory == 0) m.memory = found->memory;
   if (m.watts == 0) m.watts = found->watts;
@@ -80,7 +75,7 @@ Machine settled(const Machine& given) {
 }
 
 void bind(Options& options, Machine& m) {
-  options.add("machine.kind", m.kind, "gives peak, memory and watts: " + kind_names());
+  options.add("machine.kind", m.kind, "gives peak, memory and watts: " + names_of(machine_kinds()));
   options.add("machine.count", m.count, "devices", "devices");
   options.add("machine.per_host", m.per_host, "of them in one host: the most that divide a matrix",
               "devices");

@@ -1,15 +1,15 @@
+#include <fmt/format.h>
+
 #include "skein/scaling/plan/plan.h"
 
 namespace skein {
 
 void bind(Options& options, PlanOptions& plan) {
   const auto rules = [&](const std::string& key, std::string& field, const std::string& help) {
-    std::string names;
-    for (const std::string& rule : hyperparameter_rules())
-      names += (names.empty() ? "" : ", ") + rule;
     options.add(key, field,
-                help + ": fit (as the runs of plan.fit), " + names +
-                    "; empty: fit where it says, else step_law");
+                fmt::format("{}: fit (as the runs of plan.fit), {}; empty: fit where it says, else "
+                            "step_law",
+                            help, fmt::join(hyperparameter_rules(), ", ")));
   };
   options.add(
       "plan.budget", plan.budget_text,

@@ -50,29 +50,21 @@ PlanLaw law_of(const PlanOptions& o) {
   return o.fit.empty() ? published_plan_law(o.law) : fitted_plan_law(o.fit);
 }
 
-double kaplan_size(double flops) {
-  constexpr double kDay = 8.64e19;  // FLOPs of a PF-day
-  return 1.3e9 * std::pow(flops / kDay, 0.73);
-}
-
 Optimum kaplan_optimum(double flops) {
-  const double size = kaplan_size(flops);
+  constexpr double kDay = 8.64e19;  // FLOPs of a PF-day
+  const double size = 1.3e9 * std::pow(flops / kDay, 0.73);
   return {size, flops / (6 * size), kaplan_loss(size, flops)};
 }
 
+// By one of the law's draws; Kaplan's has none.
+Optimum optimum_of(const PlanLaw& law, const ChinchillaLaw& draw, double flops) {
+  return law.kaplan ? kaplan_optimum(flops) : efficient(draw, flops, law.flops_per_token);
+}
+
 void find_best(Plan& plan) {
-  const PlanLaw& law = plan.law;
-  if (law.kaplan) {
-    const Optimum best = kaplan_optimum(plan.flops);
-    plan.best_n.value = best.n;
-    plan.best_d.value = best.d;
-    plan.best_ratio.value = best.ratio();
-    plan.best_loss.value = best.loss;
-    return;
-  }
   const auto of = [&](double (*part)(const Optimum&)) {
-    return plan_band(law, [&](const ChinchillaLaw& draw) {
-      return part(efficient(draw, plan.flops, law.flops_per_token));
+    return band(plan.law.fit.law, plan.law.fit.draws, [&](const ChinchillaLaw& draw) {
+      return part(optimum_of(plan.law, draw, plan.flops));
     });
   };
   plan.best_n = of([](const Optimum& best) { return best.n; });
@@ -85,10 +77,8 @@ void find_other_laws(Plan& plan) {
   for (const PublishedLaw& published : published_laws()) {
     if (published.name == plan.law.name) continue;
     const PlanLaw law = published_plan_law(published.name);
-    plan.other_laws.push_back({law.name, law.convention.parameters,
-                               law.kaplan
-                                   ? kaplan_optimum(plan.flops)
-                                   : efficient(law.fit.law, plan.flops, law.flops_per_token)});
+    plan.other_laws.push_back(
+        {law.name, law.convention.parameters, optimum_of(law, law.fit.law, plan.flops)});
   }
 }
 

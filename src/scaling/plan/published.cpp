@@ -35,12 +35,6 @@ ChinchillaLaw law_through(const std::array<double, kNumbers>& at) {
           std::exp(ln_data_part) * std::pow(kMiddleD, beta), alpha, beta};
 }
 
-std::string names_of_laws() {
-  std::string names;
-  for (const PublishedLaw& law : published_laws()) names += (names.empty() ? "" : ", ") + law.name;
-  return names;
-}
-
 PlanLaw plan_law_of(const PublishedLaw& given) {
   PlanLaw law;
   law.name = given.name;
@@ -51,8 +45,7 @@ PlanLaw plan_law_of(const PublishedLaw& given) {
   law.fit.convergence.converged = true;
   if (given.name == "chinchilla-replication") law.fit.draws = replication_draws(kDraws);
   law.n_exponent =
-      law.kaplan ? Interval{0.73}
-                 : plan_band(law, [](const ChinchillaLaw& draw) { return draw.n_exponent(); });
+      law.kaplan ? Interval{0.73} : band(law.fit.law, law.fit.draws, &ChinchillaLaw::n_exponent);
   law.intervals = given.intervals;
   law.repeats = fmt::format("R_D {}, R_N {}", law.r_d, law.r_n);
   law.largest_flops = given.largest_flops;
@@ -78,7 +71,7 @@ PlanLaw published_plan_law(const std::string& name) {
   for (const PublishedLaw& law : published_laws())
     if (law.name == name) return plan_law_of(law);
   fail_usage("plan.law={} is not known; there are {}; or give plan.fit=FILE.json of `skein fit`",
-             name, names_of_laws());
+             name, names_of(published_laws()));
 }
 
 }  // namespace skein

@@ -25,22 +25,11 @@ ShapeRule rule_for(double size, const PlanOptions& o) {
 }
 
 double counted(const ModelCounts& counts, ParameterCount count) {
-  switch (count) {
-    case ParameterCount::blocks: return counts.blocks;
-    case ParameterCount::blocks_head: return counts.blocks + counts.head;
-    case ParameterCount::given:
-    case ParameterCount::all: return counts.all;
-  }
-  return kUnknown;
+  if (count == ParameterCount::blocks) return counts.blocks;
+  return count == ParameterCount::blocks_head ? counts.blocks + counts.head : counts.all;
 }
 
 }  // namespace
-
-Interval plan_band(const PlanLaw& law,
-                   const std::function<double(const ChinchillaLaw&)>& quantity) {
-  if (law.fit.draws.empty()) return {quantity(law.fit.law), kUnknown, kUnknown, kUnknown};
-  return band(law.fit.law, law.fit.draws, quantity);
-}
 
 PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, const Machine& machine,
                        double flops, double size)
@@ -80,8 +69,8 @@ Proposal PlanSearch::trained(const ModelConfig& model, double tokens) const {
   made.tokens = tokens;
   made.flops = tokens * made.counts.flops_per_token;
   made.epochs = options_.tokens > 0 ? std::max(1.0, tokens / options_.tokens) : 1;
-  made.loss = plan_band(
-      law_, [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
+  made.loss = band(law_.fit.law, law_.fit.draws,
+                   [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
   made.cost = cost_of(made.flops, machine_);
   return made;
 }
@@ -95,7 +84,7 @@ Proposal PlanSearch::spent(const ModelConfig& model) const {
 Proposal PlanSearch::trained(const ModelConfig& model, double tokens,
                              const Proposal& proposal) const {
   Proposal made = trained(model, tokens);
-  made.penalty = plan_band(law_, [&](const ChinchillaLaw& draw) {
+  made.penalty = band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
     return predict(draw, made.n, made.tokens) - predict(draw, proposal.n, proposal.tokens);
   });
   return made;
@@ -134,7 +123,7 @@ double PlanSearch::tokens_for(const ChinchillaLaw& draw, double n, double loss, 
 
 Proposal PlanSearch::matching(const ModelConfig& model, const Proposal& proposal) const {
   const double n = untrained(model).n, most = kMostTimes * proposal.tokens;
-  Interval tokens = plan_band(law_, [&](const ChinchillaLaw& draw) {
+  Interval tokens = band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
     return tokens_for(draw, n, predict(draw, proposal.n, proposal.tokens), most);
   });
   for (double* one : {&tokens.value, &tokens.low, &tokens.high})

@@ -1,18 +1,28 @@
 // Which shapes a budget can buy, and what a law expects of them.
 #pragma once
 
-#include <functional>
+#include <fmt/format.h>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "skein/scaling/plan/plan.h"
 
 namespace skein {
 
+// Of laws or of kinds of machines, between commas.
+template <class Named>
+std::string names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// As parallel.recompute has them.
+const char* name_of(Recompute recompute);
+
 // Batches that are so many times the rule's, or less than its part, are another batch.
 constexpr double kOtherBatch = 1.5;
-
-// Over the draws of the law's fit; the value alone where it has none.
-Interval plan_band(const PlanLaw& law, const std::function<double(const ChinchillaLaw&)>& quantity);
 
 class PlanSearch {
  public:

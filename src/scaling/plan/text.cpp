@@ -6,6 +6,7 @@
 #include "skein/train/progress.h"
 
 #include "scaling/laws/text_table.h"
+#include "search.h"
 
 namespace skein {
 namespace {
@@ -105,9 +106,6 @@ std::string other_rules(const Plan& p, const std::string& taken, double Hyperpar
 std::string run_text(const Plan& p) {
   const ParallelConfig& l = p.layout.parallel;
   const double batch = static_cast<double>(p.layout.global_batch * p.proposal.model.context);
-  const char* recompute = l.recompute == Recompute::none        ? "none"
-                          : l.recompute == Recompute::selective ? "selective"
-                                                                : "full";
   std::string text = "\nThe run\n";
   text += line("batch",
                fmt::format("{} sequences, {:.4g} tokens ({}: {:.4g}{})", p.layout.global_batch,
@@ -121,7 +119,7 @@ std::string run_text(const Plan& p) {
   text += line("layout",
                fmt::format("pipeline {} x data {} x tensor {}{}{}, recompute {}, micro-batch {}",
                            l.pipeline, l.data, l.tensor, l.sequence ? ", sequence" : "",
-                           l.zero ? ", ZeRO" : "", recompute, p.layout.micro_batch));
+                           l.zero ? ", ZeRO" : "", name_of(l.recompute), p.layout.micro_batch));
   const std::string room =
       p.options.machine.memory > 0 ? fmt::format(" of {:.1f}", p.options.machine.memory) : "";
   return text +
