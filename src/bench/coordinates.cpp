@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 
-#include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/train/replica.h"
 

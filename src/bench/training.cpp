@@ -1,5 +1,4 @@
 #include "skein/core/files/files.h"
-#include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"

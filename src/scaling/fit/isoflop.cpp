@@ -1,11 +1,9 @@
 #include "skein/scaling/fit/isoflop.h"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
 #include <map>
 
-#include "skein/core/error.h"
 #include "skein/core/philox.h"
 
 #include "budgets.h"

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "skein/core/numbers.h"
-#include "skein/core/strings.h"
 
 #include "solve.h"
 

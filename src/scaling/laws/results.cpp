@@ -1,6 +1,5 @@
 #include "skein/scaling/laws/results.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 

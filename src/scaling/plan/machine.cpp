@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "skein/core/error.h"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <string>
 #include <utility>
 
 #include "skein/scaling/plan/plan.h"
