@@ -102,7 +102,7 @@ void check(const PretrainConfig& run, const CoordinateConfig& config, const Grou
           "bench.what=coordinates looks at decoders that predict tokens; give "
           "model.architecture=gpt and model.head=vocabulary");
   require(config.widths.size() >= 2 &&
-              std::is_sorted(config.widths.begin(), config.widths.end(), std::less_equal<>()) &&
+              std::ranges::is_sorted(config.widths, std::ranges::less_equal()) &&
               config.widths.front() > 0,
           "bench.widths={} must be two widths or more, each above the one before",
           fmt::join(config.widths, ","));

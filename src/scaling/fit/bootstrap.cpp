@@ -57,14 +57,13 @@ OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64
   for (size_t i = 0; i < rows.size(); ++i) members[clusters[i]].push_back(i);
   std::vector<std::pair<std::vector<Content>, std::vector<size_t>>> sorted;
   for (auto& [cluster, which] : members) {
-    std::stable_sort(which.begin(), which.end(),
-                     [&](size_t a, size_t b) { return rows[a] < rows[b]; });
+    std::ranges::stable_sort(which, {}, [&](size_t i) { return rows[i]; });
     std::vector<Content> contents;
     for (size_t i : which) contents.push_back(rows[i]);
     sorted.emplace_back(std::move(contents), std::move(which));
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(
+      sorted, {}, [](const auto& one) -> auto& { return one.first; });
   OrderedRows made;
   std::set<Content> seen;
   for (const auto& [contents, which] : sorted) {

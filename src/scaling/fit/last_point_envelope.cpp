@@ -49,10 +49,8 @@ class LastPointEnvelope : public Envelope {
   // The lowest loss of a budget. Others bound it if they trade size for tokens, not if they have
   // both more or less.
   std::optional<EnvelopePoint> inside(std::span<const size_t> budget) const {
-    const auto lower = [&](size_t one, size_t other) {
-      return points_[one].loss < points_[other].loss;
-    };
-    const ScalingPoint& best = points_[*std::min_element(budget.begin(), budget.end(), lower)];
+    const auto loss = [&](size_t i) { return points_[i].loss; };
+    const ScalingPoint& best = points_[*std::ranges::min_element(budget, {}, loss)];
     const ScalingPoint *smaller = nullptr, *larger = nullptr;
     for (const size_t i : budget) {
       const ScalingPoint& one = points_[i];

@@ -54,8 +54,7 @@ std::array<double, 3> coefficients(std::span<const Dot> dots, double centre, dou
 
 Parabola fit_parabola(std::span<const Dot> dots) {
   Parabola fit;
-  const auto [low, high] = std::minmax_element(
-      dots.begin(), dots.end(), [](const Dot& one, const Dot& other) { return one.x < other.x; });
+  const auto [low, high] = std::ranges::minmax_element(dots, {}, &Dot::x);
   if (low == dots.end()) return fit.problem = "no runs", fit;
   fit.centre = (low->x + high->x) / 2;
   fit.half_width = (high->x - low->x) / 2;

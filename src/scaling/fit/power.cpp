@@ -71,8 +71,7 @@ Offset solve_offset(const std::vector<XY>& pairs, const ParametricOptions& optio
   require(different_x(pairs) >= kLeastForOffset,
           "E + k x^-p has 3 unknowns and needs pairs at {} or more x, and there are {} pairs at {}",
           kLeastForOffset, pairs.size(), different_x(pairs));
-  const auto [least, most] = std::minmax_element(
-      pairs.begin(), pairs.end(), [](const XY& a, const XY& b) { return a.y < b.y; });
+  const auto [least, most] = std::ranges::minmax_element(pairs, {}, &XY::y);
   require(std::log(most->y / least->y) > 1e-9,
           "all {} pairs have y = {:.6g}: a constant fits no law", pairs.size(), least->y);
   const PowerSum sum = offset_sum(pairs);

@@ -146,8 +146,7 @@ std::vector<Cell> scored_cells(const PowerSum& sum, const Criterion& criterion) 
       cells.push_back(cell);
     }
   }
-  std::stable_sort(cells.begin(), cells.end(),
-                   [](const Cell& a, const Cell& b) { return a.value < b.value; });
+  std::ranges::stable_sort(cells, {}, &Cell::value);
   return cells;
 }
 

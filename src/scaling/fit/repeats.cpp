@@ -89,10 +89,7 @@ Repeats::Found Repeats::search(int unknowns) const {
   std::vector<Minimum> ends;
   for (const Unknowns& start : starts_for(unknowns))
     ends.push_back(minimise(slope, start, unknowns, kAim * total_));
-  const auto lower = [](const Minimum& one, const Minimum& other) {
-    return one.value < other.value;
-  };
-  found.best = *std::min_element(ends.begin(), ends.end(), lower);
+  found.best = *std::ranges::min_element(ends, {}, &Minimum::value);
   found.starts = std::ssize(ends);
   for (const Minimum& end : ends)
     found.best_share +=

@@ -27,8 +27,7 @@ class Simplex {
   Minimum run(double tolerance) {
     Minimum found;
     while (evaluations_ < 2000) {
-      std::stable_sort(corners_.begin(), corners_.end(),
-                       [](const Corner& a, const Corner& b) { return a.value < b.value; });
+      std::ranges::stable_sort(corners_, {}, &Corner::value);
       found.converged =
           corners_.back().value - corners_[0].value <= tolerance * std::abs(corners_[0].value);
       if (found.converged) break;

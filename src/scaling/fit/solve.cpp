@@ -52,8 +52,7 @@ Minimum best_of(const std::vector<Minimum>& ends, double slack, Solution& soluti
   const auto value = [&](size_t i) {
     return std::isfinite(ends[i].value) ? ends[i].value : std::numeric_limits<double>::max();
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return value(a) < value(b); });
+  std::ranges::stable_sort(order, {}, value);
   const double least = value(order[0]);
   int64_t as_good = 0;
   double last = least;

@@ -69,13 +69,7 @@ std::vector<Unknowns> dense_grid(const PowerSum& sum) {
   return made;
 }
 
-struct Ranked {
-  double value = 0;
-  size_t start = 0;
-  bool operator<(const Ranked& other) const {
-    return std::pair(value, start) < std::pair(other.value, other.start);
-  }
-};
+using Ranked = std::pair<double, size_t>;  // the objective of a start, by its index
 
 // Lowest objective first; without those that have none.
 std::vector<Ranked> ranking(const PowerSum& sum, const Criterion& criterion,
@@ -96,7 +90,7 @@ std::vector<Unknowns> lowest(const PowerSum& sum, const Criterion& criterion,
   const std::vector<Ranked> ranked = ranking(sum, criterion, starts);
   std::vector<Unknowns> made;
   for (size_t i = 0; i < std::min(count, ranked.size()); ++i)
-    made.push_back(starts[ranked[i].start]);
+    made.push_back(starts[ranked[i].second]);
   return made;
 }
 
@@ -106,8 +100,8 @@ std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criter
   std::vector<Unknowns> made;
   const size_t best = std::min(kBest, rank.size()), rest = rank.size() - best,
                spread = std::min(kSpread, rest);
-  for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i].start]);
-  for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread].start]);
+  for (size_t i = 0; i < best; ++i) made.push_back(grid[rank[i].second]);
+  for (size_t i = 0; i < spread; ++i) made.push_back(grid[rank[best + i * rest / spread].second]);
   return made;
 }
 

@@ -147,14 +147,9 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
                       flops_of(*run, convention), run->loss, run - table.runs.data(), 0,
                       run->unique_tokens});
   }
-  const auto before = [](const ScalingPoint& one, const ScalingPoint& other) {
-    return order_of(one) < order_of(other);
-  };
-  const auto same = [](const ScalingPoint& one, const ScalingPoint& other) {
-    return order_of(one) == order_of(other);
-  };
-  std::stable_sort(points.begin(), points.end(), before);
-  points.erase(std::unique(points.begin(), points.end(), same), points.end());
+  std::ranges::stable_sort(points, {}, order_of);
+  const auto again = std::ranges::unique(points, {}, order_of);
+  points.erase(again.begin(), again.end());
   for (size_t i = 0; i < points.size(); ++i) points[i].cluster = i;
   return points;
 }

@@ -46,10 +46,7 @@ struct Cell {
       return std::accumulate(setting.second.begin(), setting.second.end(), 0.0) /
              setting.second.size();
     };
-    return std::min_element(
-               losses.begin(), losses.end(),
-               [&](const auto& one, const auto& other) { return mean(one) < mean(other); })
-        ->first;
+    return std::ranges::min_element(losses, {}, mean)->first;
   }
 };
 
@@ -77,9 +74,8 @@ void exclude_highest(ScalingTable& table, int64_t count) {
 }
 
 std::vector<Cell> cells_of(std::vector<const ScalingRun*> runs) {
-  std::stable_sort(runs.begin(), runs.end(), [](const ScalingRun* one, const ScalingRun* other) {
-    return std::pair(one->tokens, key_of(one->global_batch)) <
-           std::pair(other->tokens, key_of(other->global_batch));
+  std::ranges::stable_sort(runs, {}, [](const ScalingRun* run) {
+    return std::pair(run->tokens, key_of(run->global_batch));
   });
   std::vector<Cell> cells;
   for (const ScalingRun* run : runs) {

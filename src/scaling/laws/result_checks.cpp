@@ -217,13 +217,6 @@ CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const S
   return {number(columns.step, "step") * each, loss};
 }
 
-void sort_curves(ScalingTable& table) {
-  for (ScalingRun& run : table.runs)
-    std::sort(
-        run.curve.begin(), run.curve.end(),
-        [](const CurvePoint& one, const CurvePoint& other) { return one.tokens < other.tokens; });
-}
-
 bool usable(const CurvePoint& point) {
   return std::isfinite(point.tokens) && point.tokens > 0 && std::isfinite(point.loss) &&
          point.loss > 0;
@@ -232,8 +225,8 @@ bool usable(const CurvePoint& point) {
 }  // namespace
 
 bool has(const ScalingTable& table, double ScalingRun::*field) {
-  return std::any_of(table.runs.begin(), table.runs.end(),
-                     [&](const ScalingRun& run) { return !std::isnan(run.*field); });
+  return std::ranges::any_of(
+      table.runs, [&](double value) { return !std::isnan(value); }, field);
 }
 
 void check_runs(ScalingTable& table, const TableOptions& options) {
@@ -275,7 +268,7 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
     else
       unusable.add(row.line);
   }
-  sort_curves(table);
+  for (ScalingRun& run : table.runs) std::ranges::sort(run.curve, {}, &CurvePoint::tokens);
   if (!strangers.empty())
     table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path,
                                          strangers.size(), table.path, *strangers.begin()));

@@ -61,8 +61,7 @@ Machine settled(const Machine& given) {
   check_shares(m);
   if (m.kind.empty()) return m;
   const auto& kinds = machine_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                  [&](const MachineKind& kind) { return kind.name == m.kind; });
+  const auto found = std::ranges::find(kinds, m.kind, &MachineKind::name);
   require(found != kinds.end(),
           "machine.kind={} is not known; there are {}; or give machine.peak, machine.memory and "
           "machine.watts",
