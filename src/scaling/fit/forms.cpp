@@ -40,8 +40,12 @@ PowerSum equal_slopes_sum(std::span<const ScalingPoint> points) {
 
 ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at) {
   const Unknowns plain = uncentred(sum, at);
-  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3],
-          plain[sum.unknowns() - 1]};
+  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3], plain[4]};
+}
+
+ChinchillaLaw equal_slopes_law(const PowerSum& sum, const Unknowns& at) {
+  const Unknowns plain = uncentred(sum, at);
+  return {std::exp(plain[2]), std::exp(plain[0]), std::exp(plain[1]), plain[3], plain[3]};
 }
 
 PowerSum kaplan_sum(std::span<const ScalingPoint> points) {

@@ -11,10 +11,11 @@
 namespace skein {
 
 PowerSum chinchilla_sum(std::span<const ScalingPoint> points);
+ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at);
+
 // With alpha = beta.
 PowerSum equal_slopes_sum(std::span<const ScalingPoint> points);
-// Of either.
-ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at);
+ChinchillaLaw equal_slopes_law(const PowerSum& sum, const Unknowns& at);
 
 PowerSum kaplan_sum(std::span<const ScalingPoint> points);
 KaplanLaw kaplan_law(const PowerSum& sum, const Unknowns& at);

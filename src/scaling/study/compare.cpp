@@ -125,9 +125,9 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
   made.push_back(tried(parts, "E + A/N^alpha + B/D^alpha", [&](Convergence& proof) {
     require_determined(parts.fitted, parts.fitted.size());
     const PowerSum sum = equal_slopes_sum(parts.fitted);
-    const Solution solution = solve(sum, plain);
+    const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
     proof = solution.convergence;
-    return by_size_and_tokens(chinchilla_law(sum, solution.at));
+    return by_size_and_tokens(equal_slopes_law(sum, solution.at));
   }));
   made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD",
                        [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
