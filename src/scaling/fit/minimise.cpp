@@ -25,7 +25,7 @@ Unknowns descent(const std::deque<Pair>& pairs, const Unknowns& gradient) {
     parts[i] = dot(pairs[i].step, direction) / dot(pairs[i].step, pairs[i].change);
     direction = along(direction, -parts[i], pairs[i].change);
   }
-  const double scale = pairs.empty() ? 1 / std::max(1.0, std::sqrt(dot(gradient, gradient)))
+  const double scale = pairs.empty() ? 1 / std::max(1.0, norm(gradient))
                                      : dot(pairs.back().step, pairs.back().change) /
                                            dot(pairs.back().change, pairs.back().change);
   for (double& one : direction) one *= scale;
@@ -90,8 +90,7 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   place.value = first_n(place.at, place.gradient);
   std::deque<Pair> pairs;
   bool searched = true;
-  for (int i = 0; i < most_iterations && std::sqrt(dot(place.gradient, place.gradient)) > tolerance;
-       ++i) {
+  for (int i = 0; i < most_iterations && norm(place.gradient) > tolerance; ++i) {
     Unknowns direction = descent(pairs, place.gradient);
     if (!(dot(direction, place.gradient) < 0))
       pairs.clear(), direction = descent(pairs, place.gradient);
@@ -107,7 +106,7 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   }
   found.at = place.at;
   found.value = place.value;
-  found.gradient_norm = std::sqrt(dot(place.gradient, place.gradient));
+  found.gradient_norm = norm(place.gradient);
   found.moved = place.at != start;
   found.converged = found.gradient_norm <= tolerance && std::isfinite(found.value);
   if (!found.converged) found.problem = why_it_stopped(found, tolerance, searched, most_iterations);

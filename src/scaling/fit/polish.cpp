@@ -10,12 +10,6 @@ namespace {
 
 constexpr double kSettled = 1e-10, kConverged = 1e-6;  // of what adds up to the gradient
 
-double norm(const Unknowns& vector) {
-  double sum = 0;
-  for (double one : vector) sum += one * one;
-  return std::sqrt(sum);
-}
-
 // False where the damped matrix has no step.
 bool damped_step(UnknownsSquared matrix, const UnknownsSquared& scale, const Unknowns& gradient,
                  double damping, int n, Unknowns& step) {

@@ -1,6 +1,8 @@
 // What minimisers do with their unknowns as vectors.
 #pragma once
 
+#include <cmath>
+
 #include "skein/scaling/fit/minimise.h"
 
 namespace skein {
@@ -10,6 +12,8 @@ inline double dot(const Unknowns& left, const Unknowns& right) {
   for (size_t i = 0; i < kMostUnknowns; ++i) sum += left[i] * right[i];
   return sum;
 }
+
+inline double norm(const Unknowns& vector) { return std::sqrt(dot(vector, vector)); }
 
 inline Unknowns along(const Unknowns& from, double step, const Unknowns& direction) {
   Unknowns made = from;

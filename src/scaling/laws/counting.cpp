@@ -6,6 +6,8 @@
 #include "skein/core/error.h"
 #include "skein/scaling/laws/results.h"
 
+#include "text_table.h"
+
 namespace skein {
 namespace {
 
@@ -64,12 +66,10 @@ auto order_of(const ScalingPoint& point) {
 
 std::string lines_without(const std::vector<const ScalingRun*>& runs,
                           const Convention& convention) {
-  std::string lines;
-  int left = 10;
+  std::vector<int64_t> lines;
   for (const ScalingRun* run : runs)
-    if (!known({run}, convention) && left-- > 0)
-      lines += fmt::format("{}{}", lines.empty() ? "" : ", ", run->line);
-  return left < 0 ? lines + ", ..." : lines;
+    if (!known({run}, convention)) lines.push_back(run->line);
+  return first_of(lines, 10);
 }
 
 }  // namespace

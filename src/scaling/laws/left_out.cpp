@@ -1,15 +1,11 @@
 #include "left_out.h"
 
-#include <fmt/ranges.h>
 #include <map>
 #include <vector>
 
+#include "text_table.h"
+
 namespace skein {
-namespace {
-
-constexpr size_t kMostNames = 20;
-
-}  // namespace
 
 std::string left_out_text(const ScalingTable& table, size_t most_lines) {
   std::map<std::string, std::vector<std::string>> reasons;
@@ -19,14 +15,11 @@ std::string left_out_text(const ScalingTable& table, size_t most_lines) {
           .push_back(run.name);
   std::string text;
   size_t lines = 0;
-  for (auto& [reason, names] : reasons) {
+  for (const auto& [reason, names] : reasons) {
     if (lines++ == most_lines)
       return text + fmt::format("\n  left out for {} more reasons", reasons.size() - most_lines);
-    const size_t count = names.size();
-    if (count > kMostNames) names.resize(kMostNames);
-    text +=
-        fmt::format("\n  left out, {}: {} {} ({}{})", reason, count, count == 1 ? "run" : "runs",
-                    fmt::join(names, ", "), count > kMostNames ? ", ..." : "");
+    text += fmt::format("\n  left out, {}: {} {} ({})", reason, names.size(),
+                        names.size() == 1 ? "run" : "runs", first_of(names, 20));
   }
   return text;
 }

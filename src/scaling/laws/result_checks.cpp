@@ -12,6 +12,7 @@
 #include "skein/data/records/table.h"
 
 #include "result_columns.h"
+#include "text_table.h"
 
 namespace skein {
 namespace {
@@ -41,28 +42,18 @@ bool same(const ScalingRun& one, const ScalingRun& other) {
   return one.status == other.status && numbers_of(one) == numbers_of(other);
 }
 
-class Lines {
- public:
-  void add(int64_t line) {
-    if (count_++ < 10) text_ += fmt::format("{}{}", text_.empty() ? "" : ", ", line);
-  }
-  bool any() const { return count_ > 0; }
-  int64_t count() const { return count_; }
-  std::string text() const {
-    return fmt::format("{} {}{}", count_ == 1 ? "line" : "lines", text_,
-                       count_ > 10 ? ", ..." : "");
-  }
+using Lines = std::vector<int64_t>;
 
- private:
-  int64_t count_ = 0;
-  std::string text_;
-};
+// "lines 3, 4".
+std::string text_of(const Lines& lines) {
+  return fmt::format("{} {}", lines.size() == 1 ? "line" : "lines", first_of(lines, 10));
+}
 
 Lines lines_where(const ScalingTable& table,
                   const std::function<bool(const ScalingRun&)>& condition) {
   Lines lines;
   for (const ScalingRun& run : table.runs)
-    if (run.status == "done" && condition(run)) lines.add(run.line);
+    if (run.status == "done" && condition(run)) lines.push_back(run.line);
   return lines;
 }
 
@@ -81,12 +72,12 @@ void drop_repeated(ScalingTable& table) {
             "{}:{}: run {} stands on line {} already, with other numbers; give every run a name of "
             "its own",
             table.path, run.line, run.name, first.line);
-    repeated.add(run.line);
+    repeated.push_back(run.line);
   }
   table.runs = std::move(kept);
-  if (repeated.any())
+  if (!repeated.empty())
     table.warnings.push_back(fmt::format(
-        "{} say again what an earlier line says of the same run; kept once", repeated.text()));
+        "{} say again what an earlier line says of the same run; kept once", text_of(repeated)));
 }
 
 void warn_of_equal(ScalingTable& table) {
@@ -94,10 +85,10 @@ void warn_of_equal(ScalingTable& table) {
   Lines equal;
   for (const ScalingRun& run : table.runs)
     if (run.status == "done" && !seen.emplace(numbers_of(run), run.line).second)
-      equal.add(run.line);
-  if (equal.any())
+      equal.push_back(run.line);
+  if (!equal.empty())
     table.warnings.push_back(
-        fmt::format("{}: the same numbers as an earlier line; fitted once", equal.text()));
+        fmt::format("{}: the same numbers as an earlier line; fitted once", text_of(equal)));
 }
 
 void refuse_gaps(const ScalingTable& table) {
@@ -105,9 +96,9 @@ void refuse_gaps(const ScalingTable& table) {
     const Lines gaps =
         lines_where(table, [&](const ScalingRun& run) { return std::isnan(run.*field); });
     require(
-        !gaps.any(),
+        gaps.empty(),
         "{}: column {} is empty or nan on {}; fill it, or give the run a status other than done",
-        table.path, column, gaps.text());
+        table.path, column, text_of(gaps));
   };
   refuse("tokens", &ScalingRun::tokens);
   if (has(table, &ScalingRun::n_params)) refuse("n_params", &ScalingRun::n_params);
@@ -124,10 +115,10 @@ void warn_of_flops(ScalingTable& table) {
     if (is_off && std::abs(std::log(ratio(run))) > std::abs(std::log(worst))) worst = ratio(run);
     return is_off;
   });
-  if (off.any())
+  if (!off.empty())
     table.warnings.push_back(fmt::format(
         "flops of {} runs are not 6 n_params tokens within {:.0f}% (up to {:.3g} times): {}",
-        off.count(), 100 * kFlopsOff, worst, off.text()));
+        off.size(), 100 * kFlopsOff, worst, text_of(off)));
 }
 
 void warn_of_units(ScalingTable& table, const TableOptions& options) {
@@ -138,19 +129,17 @@ void warn_of_units(ScalingTable& table, const TableOptions& options) {
         fmt::format("column {} sounds like bits, but is read as nats; if it is bits a token, give "
                     "data.loss_unit=bits",
                     options.loss_column));
-  const Lines guessing = lines_where(table, [](const ScalingRun& run) {
-    return run.vocab_size > 1 && run.loss > std::log(run.vocab_size);
-  });
-  if (guessing.any())
-    table.warnings.push_back(
-        fmt::format("losses above the logarithm of vocab_size, worse than guessing (are they bits? "
-                    "data.loss_unit): {}",
-                    guessing.text()));
-  const Lines large =
-      lines_where(table, [](const ScalingRun& run) { return run.loss > kMostNats; });
-  if (large.any())
-    table.warnings.push_back(fmt::format(
-        "losses above {} nats a token (are they perplexities?): {}", kMostNats, large.text()));
+  const auto warn = [&](const Lines& lines, const std::string& text) {
+    if (!lines.empty()) table.warnings.push_back(text + ": " + text_of(lines));
+  };
+  warn(lines_where(table,
+                   [](const ScalingRun& run) {
+                     return run.vocab_size > 1 && run.loss > std::log(run.vocab_size);
+                   }),
+       "losses above the logarithm of vocab_size, worse than guessing (are they bits? "
+       "data.loss_unit)");
+  warn(lines_where(table, [](const ScalingRun& run) { return run.loss > kMostNats; }),
+       fmt::format("losses above {} nats a token (are they perplexities?)", kMostNats));
 }
 
 void warn_of_statuses(ScalingTable& table) {
@@ -158,11 +147,11 @@ void warn_of_statuses(ScalingTable& table) {
   for (const ScalingRun& run : table.runs)
     if (run.status != "done" && run.status != "diverged" && run.status != "failed" &&
         run.status != "unfinished")
-      unknown[run.status].add(run.line);
+      unknown[run.status].push_back(run.line);
   for (const auto& [status, lines] : unknown)
     table.warnings.push_back(fmt::format(
         "runs of status \"{}\" are kept out, only those that are \"done\" are fitted: {}", status,
-        lines.text()));
+        text_of(lines)));
 }
 
 std::unordered_map<std::string, ScalingRun*> by_name(ScalingTable& table) {
@@ -250,10 +239,7 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
   std::unordered_set<std::string> strangers;
   Lines unusable;
   size_t points = 0;
-  while (reader.next(row)) {
-    require(row.fields.size() == columns.count,
-            "{}:{}: the row has {} fields where the header has {}", path, row.line,
-            row.fields.size(), columns.count);
+  while (next_row(reader, row, columns.count, path)) {
     require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
     const std::string& name = row.fields[columns.run];
     const auto run = runs.find(name);
@@ -266,15 +252,15 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
     if (usable(point))
       run->second->curve.push_back(point);
     else
-      unusable.add(row.line);
+      unusable.push_back(row.line);
   }
   for (ScalingRun& run : table.runs) std::ranges::sort(run.curve, {}, &CurvePoint::tokens);
   if (!strangers.empty())
     table.warnings.push_back(fmt::format("{}: {} runs that {} does not have, such as {}", path,
                                          strangers.size(), table.path, *strangers.begin()));
-  if (unusable.any())
+  if (!unusable.empty())
     table.warnings.push_back(fmt::format("{}: points without a loss or tokens above 0 left out: {}",
-                                         path, unusable.text()));
+                                         path, text_of(unusable)));
 }
 
 }  // namespace skein

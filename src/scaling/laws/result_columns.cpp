@@ -23,6 +23,13 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
   return value;
 }
 
+bool next_row(TableReader& reader, TableRow& row, size_t fields, const std::string& path) {
+  if (!reader.next(row)) return false;
+  require(row.fields.size() == fields, "{}:{}: the row has {} fields where the header has {}", path,
+          row.line, row.fields.size(), fields);
+  return true;
+}
+
 ResultColumns::ResultColumns(const TableRow& header, const std::string& path,
                              const TableOptions& options)
     : path_(path) {

@@ -16,6 +16,9 @@ namespace skein {
 double number_of(const std::string& text, const std::string& path, int64_t line,
                  const std::string& column);
 
+// The next row, which has so many fields; false at the end.
+bool next_row(TableReader& reader, TableRow& row, size_t fields, const std::string& path);
+
 class ResultColumns {
  public:
   // A usage error that names all columns that are needed and missing, and one where two columns say

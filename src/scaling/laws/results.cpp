@@ -14,14 +14,6 @@ namespace {
 constexpr int64_t kMostRowBytes = 1 << 20;
 constexpr size_t kMostRuns = 100'000, kMostCurvePoints = 5'000'000;
 
-// The header, then every row at its length; false at the end.
-bool next_row(TableReader& reader, TableRow& row, size_t fields, const std::string& path) {
-  if (!reader.next(row)) return false;
-  require(row.fields.size() == fields, "{}:{}: the row has {} fields where the header has {}", path,
-          row.line, row.fields.size(), fields);
-  return true;
-}
-
 void settle_loss(ScalingRun& run, const std::string& path, const TableOptions& options) {
   if (run.status != "done") return;
   if (!std::isfinite(run.loss)) {

@@ -1,8 +1,6 @@
 #include "text_table.h"
 
-#include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 
 namespace skein {
 

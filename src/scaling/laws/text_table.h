@@ -1,6 +1,9 @@
-// Columns for the terminal.
+// Columns and lists for the terminal.
 #pragma once
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,13 @@ class TextTable {
  private:
   std::vector<std::vector<std::string>> rows_;
 };
+
+// The first so many between commas, then ", ..." for any others.
+template <class Item>
+std::string first_of(const std::vector<Item>& items, size_t most) {
+  const std::span shown(items.data(), std::min(most, items.size()));
+  return fmt::format("{}{}", fmt::join(shown, ", "), items.size() > most ? ", ..." : "");
+}
 
 // Significant digits; "-" for what is unknown.
 std::string shown(double value, int digits = 4);
