@@ -107,7 +107,7 @@ std::string id_of_all(const std::string& directory, const std::string& wanted) {
   for (const CheckpointName& name : all_checkpoints(directory)) {
     const std::string path = join_path(directory, name.text());
     Manifest manifest;
-    usage_fault([&] { manifest = read_manifest(path); });
+    refusal_of([&] { manifest = read_manifest(path); });
     compare(manifest.run, path);
   }
   return run;

@@ -65,7 +65,7 @@ std::vector<CheckpointInfo> list_checkpoints(const std::string& directory) {
   for (const CheckpointName& name : committed_checkpoints(folder)) {
     CheckpointInfo info{join_path(folder, name.text()), name.step, name.generation, ""};
     const std::string fault =
-        usage_fault([&] { info = info_of(info.path, read_manifest(info.path)); });
+        refusal_of([&] { info = info_of(info.path, read_manifest(info.path)); });
     if (!fault.empty()) log::warn("{} is damaged: {}", info.path, fault);
     infos.push_back(info);
   }
@@ -79,7 +79,7 @@ std::optional<CheckpointInfo> find_checkpoint(const std::string& path, Group& wo
   std::string reasons;
   for (const std::string& candidate : paths) {
     std::optional<CheckpointInfo> good;
-    const std::string fault = usage_fault([&] { good = verify_checkpoint(candidate, run, world); });
+    const std::string fault = refusal_of([&] { good = verify_checkpoint(candidate, run, world); });
     if (good) return good;
     log::warn("checkpoint {} is refused: {}; an older one is taken if there is one", candidate,
               fault);

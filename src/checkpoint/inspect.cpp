@@ -41,7 +41,7 @@ std::string one_checkpoint(const std::string& path) {
   const Words paths = checkpoints_in(path);
   if (paths.size() == 1) return paths.front();
   for (const std::string& candidate : paths) {
-    const std::string fault = usage_fault([&] { read_manifest(candidate); });
+    const std::string fault = refusal_of([&] { read_manifest(candidate); });
     if (fault.empty()) return candidate;
     log::warn("{} is passed over: {}", candidate, fault);
   }
@@ -53,7 +53,7 @@ std::string one_checkpoint(const std::string& path) {
 using Faults = std::vector<std::string>;  // of one checkpoint, a line each; none of a good one
 
 void add_fault(Faults& faults, const std::function<void()>& look) {
-  const std::string fault = usage_fault(look);
+  const std::string fault = refusal_of(look);
   if (!fault.empty()) faults.push_back(fault);
 }
 

@@ -121,7 +121,7 @@ void RunFolder::sync(const RunClaim* claim) {
 std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world) {
   const std::string folder = RunFolder(run.dir, false).checkpoints();
   std::optional<CheckpointInfo> found;
-  const std::string fault = usage_fault([&] { found = find_checkpoint(folder, world); });
+  const std::string fault = refusal_of([&] { found = find_checkpoint(folder, world); });
   require(fault.empty() || run.restart,
           "{}\nOr give --run.restart, and the run begins anew in run.dir={}: metrics.jsonl is "
           "emptied, and these checkpoints go once checkpoint.keep new ones are there.",

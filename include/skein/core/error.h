@@ -57,7 +57,7 @@ void require(bool ok, fmt::format_string<Args...> text, Args&&... args) {
 // What `step` finds wrong with the input: the text of the usage error that it throws, or "" where
 // it throws none. Other errors pass.
 template <class Step>
-std::string usage_fault(const Step& step) {
+std::string refusal_of(const Step& step) {
   try {
     step();
     return "";
