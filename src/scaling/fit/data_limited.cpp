@@ -85,15 +85,12 @@ Split split(std::span<const ScalingPoint> points) {
 ParametricFit fit_fresh(const std::vector<ScalingPoint>& points, const ParametricOptions& options) {
   ParametricOptions plain = options;
   plain.resamples = 0;
-  try {
-    const ParametricFit fit = fit_chinchilla(points, plain);
-    require(has_optimum(fit), "{}", fit.convergence.problem);
-    return fit;
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    fail_usage("of the {} runs on fresh data approach 3's law must be known first: {}",
-               points.size(), error.what());
-  }
+  ParametricFit fit;
+  const std::string refused = refusal_of([&] { fit = fit_chinchilla(points, plain); });
+  require(refused.empty() && has_optimum(fit),
+          "of the {} runs on fresh data approach 3's law must be known first: {}", points.size(),
+          refused.empty() ? fit.convergence.problem : refused);
+  return fit;
 }
 
 }  // namespace

@@ -18,14 +18,10 @@ OffsetPowerFit offset_through(std::span<const XY> pairs, std::span<const std::ve
                               int threads) {
   ParametricOptions options;
   options.threads = threads;
-  try {
-    return fit_offset_power(pairs, resampled, options);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    OffsetPowerFit none;
-    none.convergence.problem = error.what();
-    return none;
-  }
+  OffsetPowerFit fit;
+  const auto refused = refusal_of([&] { fit = fit_offset_power(pairs, resampled, options); });
+  if (!refused.empty()) fit.convergence.problem = refused;
+  return fit;
 }
 
 std::vector<XY> evenly(const std::vector<XY>& pairs, size_t most) {

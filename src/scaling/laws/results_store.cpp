@@ -25,11 +25,9 @@ class StoreWriter {
   }
 
   void attribute(const char* name, const std::string& value) {
-    attribute(name, text_type(value.size()), value.data());
+    attribute(name, text_type(value.size()).get(), value.data());
   }
-  void attribute(const char* name, int64_t value) {
-    attribute(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), &value);
-  }
+  void attribute(const char* name, int64_t value) { attribute(name, H5T_STD_I64LE, &value); }
   void group(const char* name) {
     const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
@@ -38,10 +36,10 @@ class StoreWriter {
     check(made.valid());
   }
   void dataset(const std::string& name, const std::vector<double>& values) {
-    dataset(name, Hdf5Id(H5Tcopy(H5T_IEEE_F64LE), H5Tclose), values.data(), values.size());
+    dataset(name, H5T_IEEE_F64LE, values.data(), values.size());
   }
   void dataset(const std::string& name, const std::vector<int64_t>& values) {
-    dataset(name, Hdf5Id(H5Tcopy(H5T_STD_I64LE), H5Tclose), values.data(), values.size());
+    dataset(name, H5T_STD_I64LE, values.data(), values.size());
   }
   void dataset(const std::string& name, const std::vector<std::string>& values) {
     size_t longest = 1;
@@ -49,7 +47,7 @@ class StoreWriter {
     std::string padded;
     for (const std::string& value : values)
       padded += value + std::string(longest - value.size(), '\0');
-    dataset(name, text_type(longest), padded.data(), values.size());
+    dataset(name, text_type(longest).get(), padded.data(), values.size());
   }
   std::string bytes() {
     check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
@@ -76,23 +74,22 @@ class StoreWriter {
     H5Tset_cset(type.get(), H5T_CSET_UTF8);
     return type;
   }
-  void attribute(const char* name, const Hdf5Id& type, const void* value) {
+  void attribute(const char* name, hid_t type, const void* value) {
     const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-    const Hdf5Id made(
-        H5Acreate2(file_.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    check(made.valid() && H5Awrite(made.get(), type.get(), value) >= 0);
+    const Hdf5Id made(H5Acreate2(file_.get(), name, type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                      H5Aclose);
+    check(made.valid() && H5Awrite(made.get(), type, value) >= 0);
   }
-  void dataset(const std::string& name, const Hdf5Id& type, const void* values, size_t count) {
+  void dataset(const std::string& name, hid_t type, const void* values, size_t count) {
     const hsize_t extent = count;
     const Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose),
         properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
                                  properties.get(), H5P_DEFAULT),
                       H5Dclose);
     check(made.valid());
-    if (count > 0)
-      check(H5Dwrite(made.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    if (count > 0) check(H5Dwrite(made.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   }
 
   const std::string& path_;
@@ -234,13 +231,10 @@ std::vector<Settings> settings_in(const StoreReader& store) {
   std::vector<Settings> made;
   for (const std::string& text : store.texts("/runs/settings")) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object()) store.damaged("/runs/settings");
-    Settings settings;
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) store.damaged("/runs/settings");
-      settings[key] = value.get<std::string>();
-    }
-    made.push_back(std::move(settings));
+    const auto is_text = [](const auto& value) { return value.is_string(); };
+    if (!json.is_object() || !std::all_of(json.begin(), json.end(), is_text))
+      store.damaged("/runs/settings");
+    made.push_back(json.get<Settings>());
   }
   return made;
 }

@@ -23,10 +23,6 @@ E named(const std::string& word, std::initializer_list<E> all, const std::string
   fail_usage("{}: there is no way of counting called '{}'", path, word);
 }
 
-std::string published_repeats() {
-  return fmt::format("R_D {}, R_N {}", DataLimitedLaw{}.r_d, DataLimitedLaw{}.r_n);
-}
-
 double number_or_unknown(const Json& json) {
   return json.is_number() ? json.get<double>() : kUnknown;
 }
@@ -59,9 +55,8 @@ void read_repeats(const Json& json, PlanLaw& law) {
   if (!fit.is_object() || !fit.at("convergence").at("converged").get<bool>()) {
     const std::string why = fit.is_object() ? fit.at("convergence").at("problem").get<std::string>()
                                             : beside.value("problem", "");
-    law.repeats =
-        published_repeats() + fmt::format(" as published, for the fit has none of its own{}{}",
-                                          why.empty() ? "" : ": ", why);
+    law.repeats = fmt::format("R_D {}, R_N {} as published, for the fit has none of its own{}{}",
+                              law.r_d, law.r_n, why.empty() ? "" : ": ", why);
     return;
   }
   law.r_d = fit.at("RD").at("value").get<double>();
@@ -71,12 +66,6 @@ void read_repeats(const Json& json, PlanLaw& law) {
           "{}: RD {} and RN {} must be above 0", law.name, law.r_d, law.r_n);
   law.repeats = fmt::format("R_D {:.4g}{}, of the fit's own runs", law.r_d,
                             r_n.is_null() ? "" : fmt::format(", R_N {:.4g}", law.r_n));
-}
-
-void read_runs(const Json& json, PlanLaw& law) {
-  if (const auto found = json.find("trained_with"); found != json.end())
-    law.trained_with = trained_with_of(*found, law.name);
-  read_repeats(json, law);
 }
 
 void check_optimum(const PlanLaw& law) {
@@ -109,7 +98,9 @@ PlanLaw fitted_plan_law(const std::string& path) {
     const Json json =
         Json::parse(json_file_text(path, "the JSON file that `skein fit --output.path` wrote"));
     read_context(json, law);
-    read_runs(json, law);
+    if (const auto found = json.find("trained_with"); found != json.end())
+      law.trained_with = trained_with_of(*found, law.name);
+    read_repeats(json, law);
   } catch (const Json::exception& error) {
     fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path,
                json_fault(error.what()));

@@ -46,10 +46,6 @@ void check(const PlanOptions& o) {
           kMostOfHead);
 }
 
-PlanLaw law_of(const PlanOptions& o) {
-  return o.fit.empty() ? published_plan_law(o.law) : fitted_plan_law(o.fit);
-}
-
 Optimum kaplan_optimum(double flops) {
   constexpr double kDay = 8.64e19;  // FLOPs of a PF-day
   const double size = 1.3e9 * std::pow(flops / kDay, 0.73);
@@ -102,12 +98,11 @@ void find_other_rules(Plan& plan) {
   const PlanOptions& o = plan.options;
   for (const std::string& rule : hyperparameter_rules()) {
     if (rule == o.lr_rule && rule == o.batch_rule) continue;
-    try {
-      plan.other_rules.push_back(
-          {rule, hyperparameters(rule, plan.proposal.counts, plan.proposal.tokens)});
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-    }
+    RuleSettings other{rule, {}};
+    const std::string refused = refusal_of([&] {
+      other.settings = hyperparameters(rule, plan.proposal.counts, plan.proposal.tokens);
+    });
+    if (refused.empty()) plan.other_rules.push_back(other);
   }
 }
 
@@ -160,7 +155,7 @@ Plan make_plan(const PlanOptions& options) {
   plan.options = with_budget(options);
   check(plan.options);
   plan.options.machine = checked_machine(plan.options);
-  plan.law = law_of(plan.options);
+  plan.law = options.fit.empty() ? published_plan_law(options.law) : fitted_plan_law(options.fit);
   settle_rules(plan);
   plan.flops = flops_of_budget(plan.options);
   plan.beyond = plan.flops / plan.law.largest_flops;

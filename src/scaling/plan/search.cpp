@@ -41,12 +41,9 @@ PlanSearch::PlanSearch(const PlanOptions& options, const PlanLaw& law, const Mac
       rule_(rule_for(size, options)) {}
 
 std::optional<ModelConfig> PlanSearch::shape(double block_parameters) const {
-  try {
-    return shape_for(block_parameters, options_.model, rule_);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return std::nullopt;
-  }
+  std::optional<ModelConfig> made;
+  refusal_of([&] { made = shape_for(block_parameters, options_.model, rule_); });
+  return made;
 }
 
 double PlanSearch::predict(const ChinchillaLaw& draw, double n, double d) const {
