@@ -148,8 +148,10 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
                       run->unique_tokens});
   }
   std::ranges::stable_sort(points, {}, order_of);
-  const auto again = std::ranges::unique(points, {}, order_of);
-  points.erase(again.begin(), again.end());
+  const auto same = [](const ScalingPoint& one, const ScalingPoint& other) {
+    return order_of(one) == order_of(other);
+  };
+  points.erase(std::unique(points.begin(), points.end(), same), points.end());
   for (size_t i = 0; i < points.size(); ++i) points[i].cluster = i;
   return points;
 }
