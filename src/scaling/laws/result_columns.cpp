@@ -34,11 +34,7 @@ ResultColumns::ResultColumns(const TableRow& header, const std::string& path,
                              const TableOptions& options)
     : path_(path) {
   for (const std::string& field : header.fields) header_.push_back(trimmed(field));
-  find_numbers();
-  run_ = find({"run", "run_id"});
-  status_ = find({"status"});
-  reason_ = find({"reason"});
-  folder_ = find({"folder"});
+  find_columns();
   loss_ = find({options.loss_column});
   if (loss_ < 0) miss(options.loss_column, "losses; data.loss_column names another");
   find_conditions(options.where);
@@ -72,18 +68,16 @@ void ResultColumns::refuse_missing() const {
   fail_usage("{}: {} {}; the file has: {}{}", path_, begin, named, listed(header_), meant);
 }
 
-void ResultColumns::find_numbers() {
+bool ResultColumns::found(const decltype(RunColumn::member)& member) const {
+  return std::any_of(found_.begin(), found_.end(),
+                     [&](const Found& one) { return one.column.member == member; });
+}
+
+void ResultColumns::find_columns() {
   for (const RunColumn& column : run_columns()) {
-    const bool own =
-        std::holds_alternative<std::string ScalingRun::*>(column.member) || column.name() == "loss";
-    const int index = own ? -1 : find(column.names);
-    if (index >= 0) numbers_.push_back({index, column});
+    const int index = column.name() == "loss" ? -1 : find(column.names);
+    if (index >= 0) found_.push_back({index, column});
   }
-  const auto found = [&](double ScalingRun::*field) {
-    return std::any_of(numbers_.begin(), numbers_.end(), [&](const Number& number) {
-      return number.column.member == decltype(RunColumn::member)(field);
-    });
-  };
   if (!found(&ScalingRun::n_params) && !found(&ScalingRun::n_blocks) && !found(&ScalingRun::n_all))
     miss("n_params", "numbers of parameters; n_blocks and n_all do as well");
   if (!found(&ScalingRun::tokens) && !(found(&ScalingRun::flops) && found(&ScalingRun::n_params)))
@@ -111,44 +105,42 @@ double ResultColumns::number(const TableRow& row, int index) const {
   return number_of(row.fields[index], path_, row.line, header_[index]);
 }
 
-void ResultColumns::read_numbers(const TableRow& row, ScalingRun& run) const {
-  for (const auto& [index, column] : numbers_) {
-    const double value = number(row, index);
-    if (const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member)) {
-      require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
-              "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
-              header_[index]);
-      run.** whole = std::isnan(value) ? 0 : static_cast<int64_t>(value);
-      continue;
-    }
-    const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
-    require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value,
-            header_[index], column.zero_allowed ? "0 or more" : "above 0");
-    run.*std::get<double ScalingRun::*>(column.member) = value;
+void ResultColumns::read_number(const TableRow& row, const Found& found, ScalingRun& run) const {
+  const RunColumn& column = found.column;
+  const double value = number(row, found.index);
+  if (const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member)) {
+    require(std::isnan(value) || (value == std::floor(value) && value >= 0 && value < 9e15),
+            "{}:{}: {} in column {} must be a whole number, 0 or more", path_, row.line, value,
+            header_[found.index]);
+    run.*(*whole) = std::isnan(value) ? 0 : static_cast<int64_t>(value);
+    return;
   }
+  const bool bad = std::isinf(value) || value < 0 || (value == 0 && !column.zero_allowed);
+  require(!bad, "{}:{}: {} in column {} must be {} and finite", path_, row.line, value,
+          header_[found.index], column.zero_allowed ? "0 or more" : "above 0");
+  run.*std::get<double ScalingRun::*>(column.member) = value;
 }
 
 ScalingRun ResultColumns::run_of(const TableRow& row) const {
-  const auto text = [&](int index) {
-    return index < 0 ? std::string() : trimmed(row.fields[index]);
-  };
   ScalingRun run;
   run.line = row.line;
-  run.name = text(run_);
-  if (run.name.empty()) run.name = fmt::format("line {}", row.line);
-  if (!text(status_).empty()) run.status = text(status_);
-  run.reason = text(reason_);
-  run.folder = text(folder_);
   run.loss = number(row, loss_);
+  for (const Found& one : found_) {
+    if (const auto* text = std::get_if<std::string ScalingRun::*>(&one.column.member))
+      run.*(*text) = trimmed(row.fields[one.index]);
+    else
+      read_number(row, one, run);
+  }
+  if (run.name.empty()) run.name = fmt::format("line {}", row.line);
+  if (run.status.empty()) run.status = "done";
   if (run.status == "excluded" || run.status == "outclassed") {
     run.status = "done";
     run.reason.clear();
   }
-  if (run.status == "done" && text(loss_).empty()) {
+  if (run.status == "done" && trimmed(row.fields[loss_]).empty()) {
     run.status = "unfinished";
     run.reason = "no loss is given";
   }
-  read_numbers(row, run);
   return run;
 }
 

@@ -30,10 +30,10 @@ class ResultColumns {
   // Of a row as long as the header; the loss as it stands in the file.
   ScalingRun run_of(const TableRow& row) const;
 
-  bool has_name() const { return run_ >= 0; }
+  bool has_name() const { return found(&ScalingRun::name); }
 
  private:
-  struct Number {
+  struct Found {
     int index;
     const RunColumn& column;
   };
@@ -47,10 +47,11 @@ class ResultColumns {
     missing_.push_back({wanted, what});
   }
   void refuse_missing() const;
-  void find_numbers();
+  void find_columns();
+  bool found(const decltype(RunColumn::member)& member) const;
   void find_conditions(const std::vector<std::string>& where);
   double number(const TableRow& row, int index) const;
-  void read_numbers(const TableRow& row, ScalingRun& run) const;
+  void read_number(const TableRow& row, const Found& found, ScalingRun& run) const;
 
   // A column that is not there, and what it would say.
   struct Missing {
@@ -60,9 +61,9 @@ class ResultColumns {
   std::string path_;
   std::vector<std::string> header_;
   std::vector<Missing> missing_;
-  std::vector<Number> numbers_;
+  std::vector<Found> found_;  // but the loss
   std::vector<Condition> conditions_;
-  int run_ = -1, status_ = -1, reason_ = -1, folder_ = -1, loss_ = -1;
+  int loss_ = -1;
 };
 
 }  // namespace skein

@@ -21,7 +21,7 @@ bool counted_twice(const RunColumn& column) { return column.name() == "flops"; }
 
 std::string field(const ScalingRun& run, const RunColumn& column) {
   const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member);
-  if (whole && run.**whole == 0 && !column.zero_allowed) return "";
+  if (whole && run.*(*whole) == 0 && !column.zero_allowed) return "";
   return std::visit([&](auto member) { return field(run.*member); }, column.member);
 }
 
