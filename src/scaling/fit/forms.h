@@ -35,9 +35,9 @@ struct Runs {
 Runs runs_of(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
 // Sets what a fit has of its solution: law, objective and proof. Returns the draws of the law.
-template <class Fit, class Law>
-std::vector<Law> solved(Fit& fit, const PowerSum& sum, const Solution& solution, const Runs& runs,
-                        const ParametricOptions& options,
+template <class Law>
+std::vector<Law> solved(LawFit<Law>& fit, const PowerSum& sum, const Solution& solution,
+                        const Runs& runs, const ParametricOptions& options,
                         Law (*law_of)(const PowerSum&, const Unknowns&)) {
   fit.law = law_of(sum, solution.at);
   fit.convergence = solution.convergence;

@@ -24,18 +24,14 @@ std::string amount(double x) {
   return x < 100 ? shown(x, 3) : fmt::format("{:.0f}", std::round(x / unit) * unit);
 }
 
-std::string amounts(const Interval& x) {
-  return fmt::format("{} ({} to {})", amount(x.value), amount(x.low), amount(x.high));
-}
-
 std::string time_of(double seconds) {
   constexpr double kYear = 365.25 * 86400;
   if (std::isnan(seconds)) return "-";
   return seconds < 10 * kYear ? readable_seconds(seconds) : amount(seconds / kYear) + " years";
 }
 
-std::string times_of(const Interval& x) {
-  return fmt::format("{} ({} to {})", time_of(x.value), time_of(x.low), time_of(x.high));
+std::string ranged(const Interval& x, std::string (*word)(double)) {
+  return fmt::format("{} ({} to {})", word(x.value), word(x.low), word(x.high));
 }
 
 std::string line(const char* what, const std::string& text) {
@@ -136,14 +132,14 @@ std::string cost_text(const Plan& p) {
       "\nThe cost on {}{} devices of {:.4g} FLOP/s at {:.0f}% ({:.0f}% to {:.0f}%) of it\n",
       m.count, m.count < given ? fmt::format(" of {}", given) : "", m.peak, 100 * m.share,
       100 * m.low(), 100 * m.high());
-  text += line("run time", times_of(cost.seconds));
-  text += line("device hours", amounts(cost.device_hours));
-  text += line("price", m.price > 0 ? amounts(cost.price) : "unknown without machine.price");
-  text +=
-      line("energy", m.watts > 0 ? amounts(cost.kwh) + " kWh" : "unknown without machine.watts");
+  text += line("run time", ranged(cost.seconds, time_of));
+  text += line("device hours", ranged(cost.device_hours, amount));
+  text += line("price", m.price > 0 ? ranged(cost.price, amount) : "unknown without machine.price");
+  text += line("energy",
+               m.watts > 0 ? ranged(cost.kwh, amount) + " kWh" : "unknown without machine.watts");
   return text + line("CO2", std::isnan(cost.co2_kg.value)
                                 ? "unknown without machine.watts and machine.carbon"
-                                : amounts(cost.co2_kg) + " kg");
+                                : ranged(cost.co2_kg, amount) + " kg");
 }
 
 using Cell = std::function<std::string(const Proposal&)>;

@@ -56,16 +56,21 @@ struct ParametricOptions {
   bool show_progress = false;
 };
 
-// Approach 3.
-struct ParametricFit {
-  ChinchillaLaw law;
+// What every fit to points has.
+template <class Law>
+struct LawFit {
+  Law law;
   double objective = kUnknown;  // the sum over points
   Convergence convergence;
+  int64_t failed_draws = 0;  // of the resamples, those that did not converge or are no law
+};
+
+// Approach 3.
+struct ParametricFit : LawFit<ChinchillaLaw> {
   Interval e, a, b, alpha, beta, n_exponent;
   // Of the bootstrap, those that converged with positive exponents; where these are fewer than half
   // they say nothing: none, and no intervals.
   std::vector<ChinchillaLaw> draws;
-  int64_t failed_draws = 0;  // the others
 };
 // A usage error that names what is missing: fewer than 6 points or (for intervals) clusters, fewer
 // than 3 sizes or numbers of tokens, one ratio D/N, one budget only, D a power of N, a constant
@@ -117,40 +122,30 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs,
                                 std::span<const std::vector<XY>> resampled,
                                 const ParametricOptions& options);
 
-struct KaplanFit {
-  KaplanLaw law;
-  Convergence convergence;
-  double objective = kUnknown;
-  Interval a_n, a_d, n_c,
-      d_c;  // here and below: unknown where fewer than half of the resamples converged
-  int64_t failed_draws = 0;  // of the resamples, those that did not converge or are no law
+// Here and below intervals are unknown where fewer than half of the resamples converged.
+struct KaplanFit : LawFit<KaplanLaw> {
+  Interval a_n, a_d, n_c, d_c;
 };
 // These two: a usage error below 6 points, for a constant loss, for points that have no C where the
 // law has it, and for a design that cannot separate the unknowns: of Kaplan's law one N, one D or D
 // a power of N; of the over-training law one ratio D/N or one C.
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options);
 
-struct OverTrainingFit {
-  OverTrainingLaw law;
-  Convergence convergence;
-  double objective = kUnknown;
+struct OverTrainingFit : LawFit<OverTrainingLaw> {
   Interval e, a, b, h;
-  int64_t failed_draws = 0;
 };
 OverTrainingFit fit_over_training(std::span<const ScalingPoint> points,
                                   const ParametricOptions& options);
 
 // Muennighoff et al. (2023), in their two steps: approach 3's law of the runs on fresh data, then
 // R_D and R_N of those that see data again.
-struct DataLimitedFit {
-  DataLimitedLaw law;       // r_n infinite where these runs do not show it
+// Convergence is that of the second step, over ln R_D and ln R_N; the other solver is a simplex.
+// r_n of the law is infinite where these runs do not show it.
+struct DataLimitedFit : LawFit<DataLimitedLaw> {
   ParametricFit fresh;      // the first step, without intervals
-  Convergence convergence;  // of the second: over ln R_D and ln R_N; the other solver is a simplex
-  double objective = kUnknown;
   Interval r_d, r_n;        // of resamples of all runs through both steps
   std::string r_n_problem;  // why R_N is not fitted
   int64_t repeated = 0;     // runs of the second step
-  int64_t failed_draws = 0;
 };
 // Points are repeated where D is above unique_tokens. A usage error where fewer than 3 are, and
 // where approach 3 refuses the others or finds no optimum for them. Least absolutes are taken as
