@@ -61,16 +61,11 @@ void Parameters::add_cost(KeptCost cost) {
 Parameter& Parameters::add(const ParameterSpec& spec) {
   if (bucket_ < 0) enter("", 0);
   Parameter& made = all_.emplace_back();
-  made.name = spec.name;
-  made.shape = made.local = spec.shape;
-  made.split = spec.split;
-  made.start = spec.start;
+  static_cast<ParameterSpec&>(made) = spec;
+  made.local = spec.shape;
   made.decays = spec.shape.rank() > 1;
   made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
-  made.tied_to = spec.tied_to;
-  if (made.tied()) made.use = spec.use;
-  made.rate = spec.rate;
-  made.meets = spec.meets;
+  if (!made.tied()) made.use = 1;
   made.part = part_;
   made.bucket = bucket_;
   made.chunk = buckets_[static_cast<size_t>(bucket_)].chunk;

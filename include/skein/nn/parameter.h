@@ -42,11 +42,27 @@ struct Start {
   double deviation = 0;
 };
 
-// value and gradient are [local]; packed as Parameters::keep_packed says.
-struct Parameter : WeightMemory {
+// A tensor as a layer declares it.
+struct ParameterSpec {
   std::string name;  // "block.3.attention.q.weight"
   Shape shape;       // of the whole tensor
   Split split = Split::none;
+  Start start = {};
+  // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the
+  // gradient needs a sum over them.
+  bool sum_over_shards = false;
+  // A tensor may have several uses, on any stages: each is a parameter of its own, alone in its
+  // bucket. All but the first name the first in tied_to and are numbered in the order in which
+  // their gradients are added. They share values where they are on one stage, and stay equal to the
+  // bit elsewhere.
+  std::string tied_to = {};  // "" for the first use, and where there is one only
+  double rate = 1;           // its learning rate as a multiple of the run's, at every step
+  int use = 2;               // of a tied one; the first is 1 in Parameter, whatever this says
+  RowKind meets = RowKind::none;
+};
+
+// value and gradient are [local]; packed as Parameters::keep_packed says.
+struct Parameter : ParameterSpec, WeightMemory {
   Shape local;        // of the part here, padding included
   int64_t first = 0;  // where the part begins in the split dim
   int64_t valid = 0;  // rows or columns of it in the split dim that are not padding
@@ -54,22 +70,10 @@ struct Parameter : WeightMemory {
   // Among the copies that tensor-parallel ranks and uses hold alike, the one that norms count and
   // checkpoints keep.
   bool counts = true;
-  Start start = {};
   bool decays = false;  // weight decay applies (matrices and embeddings, not 1-D tensors)
-  double rate = 1;      // its learning rate as a multiple of the run's, at every step
-  // Under sequence parallelism each tensor-parallel rank sees part of the positions only, so the
-  // gradient needs a sum over them.
-  bool sum_over_shards = false;
-  RowKind meets = RowKind::none;
-  Part part = {};  // of a further use: what the first is part of
-  int bucket = 0;  // its number in Parameters::buckets()
-  int chunk = 0;   // model chunk on this rank (interleaved schedules)
-  // A tensor may have several uses, on any stages: each is a parameter of its own, alone in its
-  // bucket. All but the first name the first in tied_to and are numbered in the order in which
-  // their gradients are added. They share values where they are on one stage, and stay equal to the
-  // bit elsewhere.
-  std::string tied_to;  // "" for the first use, and where there is one only
-  int use = 1;
+  Part part = {};       // of a further use: what the first is part of
+  int bucket = 0;       // its number in Parameters::buckets()
+  int chunk = 0;        // model chunk on this rank (interleaved schedules)
 
   Weight weight() const { return *this; }
   bool tied() const { return !tied_to.empty(); }
@@ -81,18 +85,6 @@ struct Parameter : WeightMemory {
   // The part's box in the whole tensor, without padding.
   std::vector<int64_t> box_start() const;
   std::vector<int64_t> box_extent() const;
-};
-
-struct ParameterSpec {
-  std::string name;
-  Shape shape;
-  Split split = Split::none;
-  Start start = {};
-  bool sum_over_shards = false;
-  std::string tied_to = {};
-  double rate = 1;
-  int use = 2;  // of a tied one
-  RowKind meets = RowKind::none;
 };
 
 // Parameters whose gradients are summed over ranks together.
