@@ -35,15 +35,11 @@ struct KeptByBlock {
 
 }  // namespace
 
-int64_t learned_numbers(const Parameters& parameters) {
-  return learned_numbers(parameters, [](const Parameter&) { return true; });
-}
-
 int64_t learned_numbers(const Parameters& parameters,
                         const std::function<bool(const Parameter&)>& counted) {
   int64_t sum = 0;
   for (const Parameter& p : parameters.all())
-    if (!p.tied() && counted(p)) sum += p.shape.size();
+    if (!p.tied() && (!counted || counted(p))) sum += p.shape.size();
   return sum;
 }
 

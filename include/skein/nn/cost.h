@@ -45,9 +45,8 @@ struct Costs {
 
 // How many learned numbers the whole tensors have: all, or those for which `counted` is true. A
 // further use of a tensor has none.
-int64_t learned_numbers(const Parameters& parameters);
 int64_t learned_numbers(const Parameters& parameters,
-                        const std::function<bool(const Parameter&)>& counted);
+                        const std::function<bool(const Parameter&)>& counted = {});
 
 // How many rows of a kind there are for each token of a sample.
 struct RowsPerToken {
