@@ -5,7 +5,7 @@
 namespace skein {
 
 Tensor Predictor::logits(const Tensor& rows) const {
-  return ops::linear_sums(rows, head().weight(), head_bias() ? head_bias()->weight() : Weight{});
+  return ops::linear_sums(rows, head().weight(), head_bias());
 }
 
 }  // namespace skein

@@ -44,8 +44,7 @@ TermLosses TokenTerm::losses(const Var& output, const LossPass& pass) const {
   const Tensor row_weights = pass.row_weights.defined()
                                  ? pass.row_weights
                                  : row_weights_of(weights, pass.loss_scale, output.value());
-  const Parameter* bias = predictor_.head_bias();
-  const ops::VocabHead head{predictor_.head().weight(), bias ? bias->weight() : Weight{},
+  const ops::VocabHead head{predictor_.head().weight(), predictor_.head_bias(),
                             predictor_.vocab_shard(), pass.tp};
   return {ops::linear_cross_entropy(predictor_.rows(output, pass), head, targets, row_weights,
                                     weights.dim(1)),

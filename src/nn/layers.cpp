@@ -6,30 +6,28 @@
 namespace skein {
 
 Linear::Linear(Parameters& parameters, const LinearSpec& spec) : split_(spec.split) {
-  weight_ = &parameters.add({.name = spec.name + ".weight",
-                             .shape = {spec.outputs, spec.inputs},
-                             .split = spec.split,
-                             .start = {Start::normal, spec.deviation},
-                             .rate = spec.rate,
-                             .meets = spec.meets});
+  weight_ = parameters.add({.name = spec.name + ".weight",
+                            .shape = {spec.outputs, spec.inputs},
+                            .split = spec.split,
+                            .start = {Start::normal, spec.deviation},
+                            .rate = spec.rate,
+                            .meets = spec.meets});
   if (!spec.bias) return;
   const Split bias_split = spec.split == Split::columns ? Split::columns : Split::none;
   const bool sees_slice = spec.sequence_parallel && spec.split == Split::rows;
-  bias_ = &parameters.add(
-      {spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
+  bias_ =
+      parameters.add({spec.name + ".bias", {spec.outputs}, bias_split, {Start::zeros}, sees_slice});
 }
 
 Var Linear::operator()(const Var& x, const Pass& pass, std::optional<ops::Activation> f) const {
-  const Weight bias = bias_ ? bias_->weight() : Weight{};
-  if (split_ != Split::rows || pass.tp->size() == 1)
-    return ops::linear(x, weight_->weight(), bias, f);
+  if (split_ != Split::rows || pass.tp->size() == 1) return ops::linear(x, weight_, bias_, f);
   SKEIN_CHECK(!f);
-  const Var part = ops::linear(x, weight_->weight(), {});
+  const Var part = ops::linear(x, weight_, {});
   const Var sum = pass.sequence_parallel ? ops::reduce_scatter_sequence(part, *pass.tp)
                                          : ops::reduce_from_shards(part, *pass.tp);
   part.drop_value();
-  if (!bias_) return sum;
-  const Var out = ops::add_bias(sum, bias);
+  if (!bias_.defined()) return sum;
+  const Var out = ops::add_bias(sum, bias_);
   sum.drop_value();
   return out;
 }
@@ -51,23 +49,29 @@ Var counted_once(const Var& x, const Pass& pass) { return ops::once(x, *pass.tp)
 
 NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec)
     : kind_(spec.kind), epsilon_(spec.epsilon) {
-  gain_ = &parameters.add(
+  gain_ = parameters.add(
       {spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
   if (spec.kind == ops::Norm::layer && spec.bias)
-    bias_ = &parameters.add(
+    bias_ = parameters.add(
         {spec.name + ".bias", {spec.width}, Split::none, {Start::zeros}, spec.sequence_parallel});
 }
 
 Var NormLayer::operator()(const Var& x) const {
-  return ops::norm(x, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{}, epsilon_);
+  return ops::norm(x, kind_, gain_, bias_, epsilon_);
 }
 
 ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
-  return ops::add_norm(x, branch, kind_, gain_->weight(), bias_ ? bias_->weight() : Weight{},
-                       epsilon_);
+  return ops::add_norm(x, branch, kind_, gain_, bias_, epsilon_);
 }
 
 namespace {
+
+// Up, and the gate.
+LinearSpec into_hidden(const MlpSpec& spec, const char* name) {
+  return {spec.name + name,       spec.width, spec.hidden,
+          Split::columns,         spec.bias,  spec.in_deviation,
+          spec.sequence_parallel, spec.rate};
+}
 
 // Besides the result of each product that of the activation, or of the gate.
 int64_t kept_widths(MlpKind kind) { return kind == MlpKind::swiglu ? 3 : 2; }
@@ -76,14 +80,10 @@ int64_t kept_widths(MlpKind kind) { return kind == MlpKind::swiglu ? 3 : 2; }
 
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
     : kind_(spec.kind),
-      up_(parameters, {spec.name + ".up", spec.width, spec.hidden, Split::columns, spec.bias,
-                       spec.in_deviation, spec.sequence_parallel, spec.rate}),
+      up_(parameters, into_hidden(spec, ".up")),
       down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias,
                          spec.out_deviation, spec.sequence_parallel, spec.rate}) {
-  if (spec.kind == MlpKind::swiglu)
-    gate_.emplace_back(parameters,
-                       LinearSpec{spec.name + ".gate", spec.width, spec.hidden, Split::columns,
-                                  spec.bias, spec.in_deviation, spec.sequence_parallel, spec.rate});
+  if (spec.kind == MlpKind::swiglu) gate_.emplace_back(parameters, into_hidden(spec, ".gate"));
   parameters.add_cost(KeptCost{.split = kept_widths(spec.kind) * spec.hidden});
 }
 

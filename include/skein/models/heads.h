@@ -13,9 +13,9 @@ class Predictor {
   virtual ~Predictor() = default;
   // Makes rows [B*P,C], one for each place of the batch, of the last piece's result.
   virtual Var rows(const Var& output, const Pass& pass) const = 0;
-  // The weight [V/t,C], and its bias [V/t] or null.
+  // The weight [V/t,C], and its bias [V/t] if there is one.
   virtual const Parameter& head() const = 0;
-  virtual const Parameter* head_bias() const { return nullptr; }
+  virtual Weight head_bias() const { return {}; }
 
   // Columns of the logits that this rank holds.
   ops::VocabShard vocab_shard() const { return {head().first, head().valid}; }

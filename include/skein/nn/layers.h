@@ -32,8 +32,7 @@ class Linear {
 
  private:
   Split split_;
-  Parameter* weight_;
-  Parameter* bias_ = nullptr;
+  Weight weight_, bias_;
 };
 
 // Entry of column-split products: x is copied, or gathered over positions.
@@ -63,13 +62,12 @@ class NormLayer {
   Var operator()(const Var& x) const;  // [B,T,C] -> [B,T,C]
   // x + branch, and its norm.
   ops::Joined joined(const Var& x, const Var& branch) const;
-  bool learns() const { return gain_->learns; }
+  bool learns() const { return gain_.learns(); }
 
  private:
   ops::Norm kind_;
   double epsilon_;
-  Parameter* gain_;
-  Parameter* bias_ = nullptr;
+  Weight gain_, bias_;
 };
 
 enum class MlpKind { gelu_tanh, gelu_erf, relu, swiglu };

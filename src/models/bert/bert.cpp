@@ -84,7 +84,7 @@ void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& para
                            .tied_to = tied_to,
                            .meets = RowKind::places});
   parameters.enter("head", chunk, {Part::head});
-  head_bias_ = &parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
+  head_bias_ = parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
   if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2, c.init_std, RowKind::samples));
 }
 

@@ -57,7 +57,7 @@ class Bert : public Model, public Predictor, public Scorer {
   // Dense, model.head_activation and norm of the hidden states at the batch's places.
   Var rows(const Var& hidden, const Pass& pass) const override;
   const Parameter& head() const override { return *head_; }
-  const Parameter* head_bias() const override { return head_bias_; }
+  Weight head_bias() const override { return head_bias_; }
   // [B,2]: the second part follows the first, or does not.
   Var pair_scores(const Var& hidden, const Pass& pass) const;
   // A head of sequences looks at what model.pool says, whatever the batch's places are.
@@ -76,7 +76,7 @@ class Bert : public Model, public Predictor, public Scorer {
   std::optional<Linear> pooler_, dense_, pair_, classifier_;
   std::optional<NormLayer> norm_;
   Parameter* head_ = nullptr;
-  Parameter* head_bias_ = nullptr;
+  Weight head_bias_;
 };
 
 const Architecture& bert_architecture();
