@@ -140,10 +140,6 @@ constexpr int64_t kMostLayers = 10'000, kMostWidth = int64_t{1} << 20,
 constexpr int64_t kMostHeadWidths = int64_t{1} << 22;  // of all heads together
 constexpr int64_t kMostParameters = int64_t{1} << 56;
 
-void check_positive(const char* key, int64_t value) {
-  require(value > 0, "model.{} is {}; it must be at least 1", key, value);
-}
-
 void check_size(const char* key, int64_t value, int64_t most, int64_t least = 1) {
   require(value >= least, "model.{} is {}; it must be at least {}", key, value, least);
   require(value <= most, "model.{} is {}; {} is the most", key, value, most);
@@ -195,7 +191,6 @@ void check_rotary(const ModelConfig& c) {
   require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
           "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}",
           c.rope_low_frequency, c.rope_high_frequency);
-  check_positive("rope_context", c.rope_context);
 }
 
 void check_mup(const ModelConfig& c) {
