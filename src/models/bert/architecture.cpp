@@ -4,15 +4,32 @@
 namespace skein {
 namespace {
 
+void check_pool(const BertOptions& c) {
+  require(c.pooler || c.pool == Pool::first,
+          "model.pool=mean says what model.pooler reads, and there is none; it is for "
+          "model.architecture=bert with pairs or with one label a text");
+}
+
 class BertArchitecture : public Architecture {
  public:
   std::string_view name() const override { return "bert"; }
   std::string_view help() const override { return "each sees all, masked ones are learnt"; }
 
   void bind(Options& options, ModelConfig& config) const override;
-  void write_out(ModelConfig& config) const override;
+  // A head_activation that says what the activation does is none.
+  void write_out(ModelConfig& config) const override {
+    BertOptions& own = bert_options(config);
+    if (own.head_activation == config.activation) own.head_activation.reset();
+  }
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override;
+  void check_unused(const ModelConfig& c) const override {
+    const BertOptions& own = bert_options(c);
+    require(!own.pooler, "model.pooler is for model.architecture=bert");
+    require(!own.head_activation,
+            "model.head_activation is for model.architecture=bert: the head of "
+            "model.architecture=gpt has no dense layer; leave it out");
+    check_pool(own);
+  }
 
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool sequence_parallel, Parameters& parameters) const override {
@@ -31,7 +48,12 @@ class BertArchitecture : public Architecture {
   std::string_view otherwise(const ModelConfig&) const override { return "an encoder"; }
 
   std::vector<std::string> options_of_heads() const override { return {"model.pool"}; }
-  void begin_labels(ModelConfig& config, Head head, int64_t labels) const override;
+  void begin_labels(ModelConfig& config, Head head, int64_t labels) const override {
+    Architecture::begin_labels(config, head, labels);
+    BertOptions& own = bert_options(config);
+    own.pooler = head == Head::sequence;
+    if (!own.pooler) own.pool = Pool::first;
+  }
 };
 
 void BertArchitecture::bind(Options& options, ModelConfig& config) const {
@@ -49,18 +71,6 @@ void BertArchitecture::bind(Options& options, ModelConfig& config) const {
       "what model.pooler reads: the first token's last hidden state, or the mean of all");
 }
 
-// A head_activation that says what the activation does is none.
-void BertArchitecture::write_out(ModelConfig& config) const {
-  BertOptions& own = bert_options(config);
-  if (own.head_activation == config.activation) own.head_activation.reset();
-}
-
-void check_pool(const BertOptions& c) {
-  require(c.pooler || c.pool == Pool::first,
-          "model.pool=mean says what model.pooler reads, and there is none; it is for "
-          "model.architecture=bert with pairs or with one label a text");
-}
-
 void BertArchitecture::check(const ModelConfig& c) const {
   require(c.activation != MlpKind::swiglu,
           "model.architecture=bert has a dense head with the model's activation, which cannot be "
@@ -76,22 +86,6 @@ void BertArchitecture::check(const ModelConfig& c) const {
           "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
           "here, leave it out",
           c.mup_base_width);
-}
-
-void BertArchitecture::check_unused(const ModelConfig& c) const {
-  const BertOptions& own = bert_options(c);
-  require(!own.pooler, "model.pooler is for model.architecture=bert");
-  require(!own.head_activation,
-          "model.head_activation is for model.architecture=bert: the head of "
-          "model.architecture=gpt has no dense layer; leave it out");
-  check_pool(own);
-}
-
-void BertArchitecture::begin_labels(ModelConfig& config, Head head, int64_t labels) const {
-  Architecture::begin_labels(config, head, labels);
-  BertOptions& own = bert_options(config);
-  own.pooler = head == Head::sequence;
-  if (!own.pooler) own.pool = Pool::first;
 }
 
 }  // namespace
