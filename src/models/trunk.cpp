@@ -43,6 +43,22 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
                            c.dropout);
 }
 
+LinearSpec head_layer(const ModelConfig& c, const char* name, int64_t outputs, double deviation,
+                      RowKind meets, bool bias) {
+  return {name, c.d_model, outputs, Split::none, bias, deviation, false, 1, meets};
+}
+
+Parameter& add_decoder(const ModelConfig& c, const char* bucket, int chunk,
+                       Parameters& parameters) {
+  parameters.enter(bucket, chunk, {c.tie_embeddings ? Part::embedding : Part::head});
+  return parameters.add({.name = "head.weight",
+                         .shape = {c.vocab_size, c.d_model},
+                         .split = Split::vocab,
+                         .start = {Start::normal, c.init_std},
+                         .tied_to = c.tie_embeddings ? "embedding.tokens.weight" : "",
+                         .meets = RowKind::places});
+}
+
 Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel,
              Parameters& parameters)
     : config_(c),

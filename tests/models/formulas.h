@@ -13,7 +13,7 @@ inline int64_t head_size(const ModelConfig& c, int64_t norm) {
   const bool decodes = c.head == Head::vocabulary, pooler = bert_options(c).pooler;
   const int64_t decoder = decodes && !c.tie_embeddings ? c.vocab_size * c.d_model : 0,
                 dense = c.d_model * (c.d_model + 1);
-  if (is_gpt(c))
+  if (!is_bert(c))
     return decoder +
            (decodes ? (c.own.get<GptOptions>().value_head ? c.d_model + 1 : 0)
                     : c.labels * c.d_model) +
@@ -58,7 +58,7 @@ inline double block_flops_by_formula(const ModelConfig& m, int64_t length,
 
 inline double head_flops_by_formula(const ModelConfig& m) {
   if (m.head != Head::vocabulary) return 0;
-  if (is_gpt(m)) return 6 * number(m.d_model) * number(m.vocab_size);
+  if (!is_bert(m)) return 6 * number(m.d_model) * number(m.vocab_size);
   return 0.15 * 6 * number(m.d_model) * number(m.vocab_size + m.d_model);
 }
 

@@ -15,6 +15,12 @@ namespace skein {
 EmbeddingSpec embedding_spec(const ModelConfig& config, bool sequence_parallel);
 BlockSpec block_spec(const ModelConfig& config, bool sequence_parallel);
 NormSpec norm_spec(const ModelConfig& config, const std::string& name, bool sequence_parallel);
+// A layer of a head, whole on every rank, that reads rows of the hidden width.
+LinearSpec head_layer(const ModelConfig& config, const char* name, int64_t outputs,
+                      double deviation, RowKind meets, bool bias = true);
+// Adds "head.weight" [V,C] in a bucket of that name; it is the tokens' where the model ties them.
+Parameter& add_decoder(const ModelConfig& config, const char* bucket, int chunk,
+                       Parameters& parameters);
 
 class Trunk {
  public:

@@ -9,11 +9,6 @@
 namespace skein {
 namespace {
 
-LinearSpec whole_linear(const ModelConfig& c, const char* name, int64_t outputs, double deviation,
-                        RowKind meets) {
-  return {name, c.d_model, outputs, Split::none, true, deviation, false, 1, meets};
-}
-
 // Places 0 of a batch.
 Batch first_places(const Batch& batch) {
   Batch first;
@@ -58,34 +53,27 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
   parameters.enter("head", piece.chunk, {Part::pooler});
   if (bert_options(c).pooler)
     pooler_.emplace(parameters,
-                    whole_linear(c, "pooler", c.d_model, pooler_deviation(c), RowKind::samples));
+                    head_layer(c, "pooler", c.d_model, pooler_deviation(c), RowKind::samples));
   if (c.head == Head::vocabulary) {
     add_vocabulary_head(c, piece.chunk, parameters);
     return;
   }
   parameters.enter("head", piece.chunk, {Part::label_head});
   classifier_.emplace(parameters,
-                      whole_linear(c, "classifier", c.labels, c.head_deviation(),
-                                   c.head == Head::sequence ? RowKind::samples : RowKind::places));
+                      head_layer(c, "classifier", c.labels, c.head_deviation(),
+                                 c.head == Head::sequence ? RowKind::samples : RowKind::places));
 }
 
 void Bert::add_vocabulary_head(const ModelConfig& c, int chunk, Parameters& parameters) {
   parameters.enter("head", chunk, {Part::head});
-  dense_.emplace(parameters, whole_linear(c, "head.dense", c.d_model, c.init_std, RowKind::places));
+  dense_.emplace(parameters, head_layer(c, "head.dense", c.d_model, c.init_std, RowKind::places));
   NormSpec norm = trunk_.norm_spec("head.norm");
   norm.sequence_parallel = false;
   norm_.emplace(parameters, norm);
-  const std::string tied_to = c.tie_embeddings ? "embedding.tokens.weight" : "";
-  parameters.enter("head.decoder", chunk, {c.tie_embeddings ? Part::embedding : Part::head});
-  head_ = &parameters.add({.name = "head.weight",
-                           .shape = {c.vocab_size, c.d_model},
-                           .split = Split::vocab,
-                           .start = {Start::normal, c.init_std},
-                           .tied_to = tied_to,
-                           .meets = RowKind::places});
+  head_ = &add_decoder(c, "head.decoder", chunk, parameters);
   parameters.enter("head", chunk, {Part::head});
   head_bias_ = parameters.add({"head.bias", {c.vocab_size}, Split::vocab, {Start::zeros}});
-  if (pooler_) pair_.emplace(parameters, whole_linear(c, "pair", 2, c.init_std, RowKind::samples));
+  if (pooler_) pair_.emplace(parameters, head_layer(c, "pair", 2, c.init_std, RowKind::samples));
 }
 
 Flow Bert::forward(const Flow& flow, const Pass& pass) const {

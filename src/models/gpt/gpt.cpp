@@ -19,23 +19,15 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
   }
   if (config.head != Head::vocabulary) {
     parameters.enter("head", piece.chunk, {Part::label_head});
-    classifier_.emplace(parameters,
-                        LinearSpec{"classifier", config.d_model, config.labels, Split::none, false,
-                                   config.head_deviation(), false, 1, RowKind::places});
+    classifier_.emplace(parameters, head_layer(config, "classifier", config.labels,
+                                               config.head_deviation(), RowKind::places, false));
     return;
   }
-  parameters.enter("head", piece.chunk, {config.tie_embeddings ? Part::embedding : Part::head});
-  const std::string tied_to = config.tie_embeddings ? "embedding.tokens.weight" : "";
-  head_ = &parameters.add({.name = "head.weight",
-                           .shape = {config.vocab_size, config.d_model},
-                           .split = Split::vocab,
-                           .start = {Start::normal, config.init_std},
-                           .tied_to = tied_to,
-                           .meets = RowKind::places});
+  head_ = &add_decoder(config, "head", piece.chunk, parameters);
   if (!config.own.get<GptOptions>().value_head) return;
   parameters.enter("value", piece.chunk, {Part::value_head});
-  value_.emplace(parameters, LinearSpec{"value", config.d_model, 1, Split::none, true,
-                                        config.head_deviation(), false, 1, RowKind::places});
+  value_.emplace(parameters,
+                 head_layer(config, "value", 1, config.head_deviation(), RowKind::places));
 }
 
 Var Gpt::scaled(const Var& normed) const {

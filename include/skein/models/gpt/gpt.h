@@ -57,6 +57,5 @@ class Gpt : public Model, public Predictor, public Scorer, public ValueHead {
 };
 
 const Architecture& gpt_architecture();
-inline bool is_gpt(const ModelConfig& config) { return config.architecture == &gpt_architecture(); }
 
 }  // namespace skein
