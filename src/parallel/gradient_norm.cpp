@@ -1,29 +1,11 @@
 #include <algorithm>
+#include <sstream>
 
 #include "skein/core/where.h"
 #include "skein/kernels/reduce.h"
 #include "skein/parallel/buckets.h"
 
 namespace skein {
-namespace {
-
-struct Place {
-  std::string name;
-  int64_t at;  // among the sums of all stages
-  auto operator<=>(const Place&) const = default;
-};
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
-}  // namespace
 
 // Where each parameter's chunks lie among this rank's, and where its sum is among those of all
 // stages.
@@ -44,14 +26,15 @@ void Buckets::plan_norm(Device device) {
     chunks += bucket.size / kChunk;
   }
   const auto own = static_cast<int64_t>(ranges.size() / 2), most = mesh_.pp().max(own);
-  std::vector<Place> places;
+  std::vector<std::pair<std::string, int64_t>> places;  // by name, among the sums of all stages
   int64_t stage = 0;
   for (const std::string& text : mesh_.pp().all_gather(names)) {
     int64_t at = stage++ * most;
-    for (const std::string& name : lines_of(text)) places.push_back({name, at++});
+    std::istringstream lines(text);
+    for (std::string name; std::getline(lines, name);) places.emplace_back(name, at++);
   }
   std::sort(places.begin(), places.end());
-  for (const Place& place : places) order.push_back(place.at);
+  for (const auto& [name, at] : places) order.push_back(at);
   norm_.chunks = Tensor::empty({chunks}, DType::f64, device);
   norm_.ranges = Tensor::from(ranges, {own, 2}).to(device);
   norm_.sums = Tensor::zeros({most}, DType::f64, device);
