@@ -61,14 +61,9 @@ int blocks_beside_head(int layers, int parts, double head) {
 std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches,
                                   int chunks) {
   if (kind == ScheduleKind::gpipe) return all_forward_then_backward(micro_batches, chunks);
-  if (stages == 1 || chunks == 1) {
-    const int warm_up = stages == 1 ? chunks - 1 : std::min(stages - stage - 1, micro_batches);
-    return warm_up_then_pairs(warm_up, micro_batches * chunks,
-                              stages == 1 ? 1 : stages * micro_batches, chunks);
-  }
-  const int total = micro_batches * chunks;
-  return warm_up_then_pairs(std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, total),
-                            total, stages, chunks);
+  const int total = micro_batches * chunks, behind = stages - stage - 1;
+  const int warm_up = chunks == 1 ? behind : 2 * behind + (chunks - 1) * stages;
+  return warm_up_then_pairs(std::min(warm_up, total), total, stages, chunks);
 }
 
 int64_t most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches) {
