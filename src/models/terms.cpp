@@ -9,25 +9,25 @@ namespace skein {
 
 Losses SumOfTerms::losses(const Var& output, const LossPass& pass) const {
   const Within here = Within::part("head");
+  std::vector<Losses> made;
+  for (const auto& term : terms_)
+    if (Losses one = term->losses(output, pass); one.rows.defined()) made.push_back(std::move(one));
+  SKEIN_CHECK(!made.empty());
+  if (made.size() == 1) return made.front();
   std::vector<Var> rows;
-  std::vector<Tensor> row_weights, weights;
+  std::vector<Tensor> weights;
   int64_t size = 0;
-  for (const auto& term : terms_) {
-    TermLosses made = term->losses(output, pass);
-    if (!made.rows.defined()) continue;
-    size += made.row_weights.size();
-    rows.push_back(std::move(made.rows));
-    row_weights.push_back(std::move(made.row_weights));
-    weights.push_back(std::move(made.weights));
+  for (const Losses& one : made) {
+    rows.push_back(one.rows);
+    weights.insert(weights.end(), one.weights.begin(), one.weights.end());
+    size += one.row_weights.size();
   }
-  SKEIN_CHECK(!rows.empty());
-  if (rows.size() == 1) return {rows.front(), row_weights.front(), weights};
-  const Tensor all =
-      Tensor::empty({size}, row_weights.front().dtype(), row_weights.front().device());
+  const Tensor& like = made.front().row_weights;
+  const Tensor all = Tensor::empty({size}, like.dtype(), like.device());
   int64_t begin = 0;
-  for (const Tensor& part : row_weights) {
-    all.flat(begin, part.size()).copy_from(part);
-    begin += part.size();
+  for (const Losses& one : made) {
+    all.flat(begin, one.row_weights.size()).copy_from(one.row_weights);
+    begin += one.row_weights.size();
   }
   return {ops::end_to_end(rows), all, weights};
 }
@@ -35,11 +35,12 @@ Losses SumOfTerms::losses(const Var& output, const LossPass& pass) const {
 std::vector<Tensor> SumOfTerms::answers(const Var& output, const Pass& pass) const {
   std::vector<Tensor> made;
   for (const auto& term : terms_)
-    if (Tensor said = term->answers(output, pass); said.defined()) made.push_back(std::move(said));
+    for (Tensor& said : term->answers(output, pass)) made.push_back(std::move(said));
   return made;
 }
 
-TermLosses TokenTerm::losses(const Var& output, const LossPass& pass) const {
+Losses TokenTerm::losses(const Var& output, const LossPass& pass) const {
+  const Within here = Within::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = pass.row_weights.defined()
                                  ? pass.row_weights
@@ -48,16 +49,18 @@ TermLosses TokenTerm::losses(const Var& output, const LossPass& pass) const {
                             predictor_.vocab_shard(), pass.tp};
   return {ops::linear_cross_entropy(predictor_.rows(output, pass), head, targets, row_weights,
                                     weights.dim(1)),
-          row_weights, weights};
+          row_weights,
+          {weights}};
 }
 
-Tensor TokenTerm::answers(const Var& output, const Pass& pass) const {
+std::vector<Tensor> TokenTerm::answers(const Var& output, const Pass& pass) const {
   const Tensor logits = predictor_.logits(predictor_.rows(output, pass).value());
-  return ops::likeliest(logits, predictor_.vocab_shard(), *pass.tp)
-      .reshape({pass.batch->size(), -1});
+  return {
+      ops::likeliest(logits, predictor_.vocab_shard(), *pass.tp).reshape({pass.batch->size(), -1})};
 }
 
-TermLosses LabelTerm::losses(const Var& output, const LossPass& pass) const {
+Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
+  const Within here = Within::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = scorer_.label_scores(output, pass);
   const int64_t rows = batch.weights.size(), labels = scores.shape()[2];
@@ -65,19 +68,11 @@ TermLosses LabelTerm::losses(const Var& output, const LossPass& pass) const {
       batch.values.defined()
           ? ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows}))
           : ops::cross_entropy(ops::reshape(scores, {rows, labels}), batch.targets.reshape({-1}));
-  return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), batch.weights};
+  return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), {batch.weights}};
 }
 
-Tensor LabelTerm::answers(const Var& output, const Pass& pass) const {
-  return scorer_.label_scores(output, pass).value().to(Device{}).to(DType::f32);
-}
-
-std::unique_ptr<Objective> token_objective(const Predictor& predictor) {
-  return std::make_unique<SumOfTerms>(std::make_unique<TokenTerm>(predictor));
-}
-
-std::unique_ptr<Objective> label_objective(const Scorer& scorer) {
-  return std::make_unique<SumOfTerms>(std::make_unique<LabelTerm>(scorer));
+std::vector<Tensor> LabelTerm::answers(const Var& output, const Pass& pass) const {
+  return {scorer_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
 }
 
 }  // namespace skein

@@ -34,7 +34,9 @@ StepResult first_step(int64_t batch_size, const Batch& batch, const Beside* besi
   Mesh mesh(*alone, shape);
   Learning learning;
   if (beside)
-    learning.beside = [](const LocalModel& model) { return token_objective(*model.predictor()); };
+    learning.beside = [](const LocalModel& model) {
+      return std::make_unique<TokenTerm>(*model.predictor());
+    };
   Replica replica(c, plan_batch(c.parallel, shape, batch_size, 1), mesh, learning,
                   beside ? plan_batch(c.parallel, shape, beside->batch.size(), 1) : BatchPlan{});
   return replica.step(batch, 0, 1e-3, 1, beside);

@@ -21,11 +21,11 @@ Tensor sample_weights(int64_t samples) {
   return Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
 }
 
-class PairTerm : public LossTerm {
+class PairTerm : public Objective {
  public:
   explicit PairTerm(const Bert& model) : model_(model) {}
-  TermLosses losses(const Var& hidden, const LossPass& pass) const override;
-  Tensor answers(const Var& hidden, const Pass& pass) const override;
+  Losses losses(const Var& hidden, const LossPass& pass) const override;
+  std::vector<Tensor> answers(const Var& hidden, const Pass& pass) const override;
 
  private:
   const Bert& model_;
@@ -106,28 +106,29 @@ Var Bert::label_scores(const Var& hidden, const Pass& pass) const {
   return (*classifier_)(residual_dropout(x, whole, dropout_, -1, 1), whole);
 }
 
-TermLosses PairTerm::losses(const Var& hidden, const LossPass& pass) const {
+Losses PairTerm::losses(const Var& hidden, const LossPass& pass) const {
   const Batch& batch = *pass.batch;
   if (!batch.pair_labels.defined()) return {};
   const Tensor each = sample_weights(batch.size());
   return {ops::cross_entropy(model_.pair_scores(hidden, pass), batch.pair_labels),
-          row_weights_of(each, pass.sample_scale, hidden.value()), each};
+          row_weights_of(each, pass.sample_scale, hidden.value()),
+          {each}};
 }
 
-Tensor PairTerm::answers(const Var& hidden, const Pass& pass) const {
+std::vector<Tensor> PairTerm::answers(const Var& hidden, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   if (!batch.pair_labels.defined()) return {};
   const Tensor scores = model_.pair_scores(hidden, pass).value().to(Device{}).to(DType::f32),
                pairs = Tensor::zeros({batch.size(), 1}, DType::i32);
   for (int64_t i = 0; i < pairs.size(); ++i)
     pairs.data<int32_t>()[i] = scores.data<float>()[2 * i + 1] > scores.data<float>()[2 * i];
-  return pairs;
+  return {pairs};
 }
 
 std::unique_ptr<Objective> Bert::objective() const {
-  if (classifier_) return label_objective(*this);
+  if (classifier_) return std::make_unique<LabelTerm>(*this);
   if (!head_) return nullptr;
-  std::vector<std::unique_ptr<LossTerm>> terms;
+  std::vector<std::unique_ptr<Objective>> terms;
   terms.push_back(std::make_unique<TokenTerm>(*this));
   terms.push_back(std::make_unique<PairTerm>(*this));
   return std::make_unique<SumOfTerms>(std::move(terms));

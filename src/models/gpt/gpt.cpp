@@ -73,8 +73,9 @@ Var Gpt::label_scores(const Var& output, const Pass& pass) const {
 }
 
 std::unique_ptr<Objective> Gpt::objective() const {
-  if (head_) return token_objective(*this);
-  return classifier_ ? label_objective(*this) : nullptr;
+  if (head_) return std::make_unique<TokenTerm>(*this);
+  if (classifier_) return std::make_unique<LabelTerm>(*this);
+  return nullptr;
 }
 
 }  // namespace skein

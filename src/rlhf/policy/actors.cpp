@@ -100,7 +100,9 @@ Learning Actors::policy_learning() const {
                 },
                 policy_terms_};
   if (texts_)
-    made.beside = [](const LocalModel& model) { return token_objective(*model.predictor()); };
+    made.beside = [](const LocalModel& model) {
+      return std::make_unique<TokenTerm>(*model.predictor());
+    };
   return made;
 }
 
