@@ -138,6 +138,17 @@ size_t FileDescriptor::read_at(std::span<std::byte> bytes, uint64_t at) const {
   return done;
 }
 
+void FileDescriptor::read_all_at(std::span<std::byte> bytes, uint64_t at) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(fd_, bytes.data(), bytes.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0)
+      fail("cannot read {}: {}", path_, count < 0 ? std::strerror(errno) : "it ended early");
+    bytes = bytes.subspan(count);
+    at += count;
+  }
+}
+
 void FileDescriptor::sync() const {
   if (::fsync(fd_) != 0) fail_system(errno, "cannot make {} durable", path_);
 }

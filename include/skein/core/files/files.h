@@ -87,6 +87,8 @@ class FileDescriptor {
   void write_at(std::span<const std::byte> bytes, uint64_t at) const;
   // Up to bytes.size() bytes; fewer only at the end of the file.
   size_t read_at(std::span<std::byte> bytes, uint64_t at) const;
+  // All of them; Error(failure), never SystemError, where they cannot be had.
+  void read_all_at(std::span<std::byte> bytes, uint64_t at) const;
   // fsync: what was written survives a power loss from here on.
   void sync() const;
   // Closes and reports what the system says.
