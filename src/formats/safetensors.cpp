@@ -1,13 +1,12 @@
 #include "skein/formats/safetensors.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -18,7 +17,8 @@ namespace skein {
 namespace {
 
 constexpr int64_t kMostHeaderBytes = 100'000'000;
-constexpr size_t kLongestTransfer = size_t{1} << 26;
+
+static_assert(std::endian::native == std::endian::little);
 
 // Every byte behind the header belongs to exactly one tensor.
 void check_tiling(const std::vector<SafeTensor>& tensors, int64_t data_bytes) {
@@ -35,12 +35,6 @@ void check_tiling(const std::vector<SafeTensor>& tensors, int64_t data_bytes) {
   require(end <= data_bytes, "it was cut short: its tensors take {} bytes and {} are there", end,
           data_bytes);
   require(end == data_bytes, "{} bytes behind its last tensor belong to none", data_bytes - end);
-}
-
-int64_t little_endian(const std::array<std::byte, 8>& bytes) {
-  uint64_t value = 0;
-  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
-  return value > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(value);
 }
 
 }  // namespace
@@ -62,47 +56,34 @@ std::string safetensors_type(DType dtype) {
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   // O_NONBLOCK: a pipe that nobody writes must not hang.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  require(descriptor_ >= 0, "cannot open {}: {}", path, std::strerror(errno));
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  require(descriptor >= 0, "cannot open {}: {}", path, std::strerror(errno));
+  file_ = std::make_unique<FileDescriptor>(descriptor, path);
   try {
     read_header();
   } catch (const Error& error) {
-    ::close(descriptor_);
     throw Error(error.code(), fmt::format("{} cannot be used: {}", path, error.what()));
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
   }
 }
 
-SafetensorsFile::~SafetensorsFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-SafetensorsFile::SafetensorsFile(SafetensorsFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      data_begin_(other.data_begin_),
-      tensors_(std::move(other.tensors_)),
-      metadata_(std::move(other.metadata_)) {}
-
 void SafetensorsFile::read_header() {
   struct stat status;
-  if (::fstat(descriptor_, &status) != 0) fail("{}", std::strerror(errno));
+  if (::fstat(file_->get(), &status) != 0) fail("{}", std::strerror(errno));
   require(S_ISREG(status.st_mode), "it is not a regular file");
-  std::array<std::byte, 8> length{};
-  require(status.st_size >= std::ssize(length), "it has only {} bytes and is no safetensors file",
+  constexpr int64_t kLengthBytes = sizeof(uint64_t);
+  require(status.st_size >= kLengthBytes, "it has only {} bytes and is no safetensors file",
           status.st_size);
-  read_at(0, length);
-  const int64_t header_bytes = little_endian(length);
+  uint64_t length = 0;
+  file_->read_all_at(std::as_writable_bytes(std::span(&length, 1)), 0);
+  const int64_t header_bytes = std::min<uint64_t>(length, INT64_MAX);
   require(header_bytes <= kMostHeaderBytes,
           "its header claims {} bytes; {} is the most: is it a safetensors file?", header_bytes,
           kMostHeaderBytes);
-  data_begin_ = std::ssize(length) + header_bytes;
+  data_begin_ = kLengthBytes + header_bytes;
   require(data_begin_ <= status.st_size, "its header claims {} bytes and the file has {}",
           header_bytes, status.st_size);
   std::string text(header_bytes, '\0');
-  read_at(std::ssize(length), std::as_writable_bytes(std::span(text)));
+  file_->read_all_at(std::as_writable_bytes(std::span(text)), kLengthBytes);
   SafetensorsHeader header = parse_safetensors_header(text);
   tensors_ = std::move(header.tensors);
   metadata_ = std::move(header.metadata);
@@ -112,22 +93,10 @@ void SafetensorsFile::read_header() {
   check_tiling(tensors_, status.st_size - data_begin_);
 }
 
-void SafetensorsFile::read_at(int64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t done =
-        ::pread(descriptor_, out.data(), std::min(out.size(), kLongestTransfer), offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0)
-      fail("cannot read {}: {}", path_, done < 0 ? std::strerror(errno) : "it ended early");
-    out = out.subspan(done);
-    offset += done;
-  }
-}
-
 void SafetensorsFile::read(const SafeTensor& tensor, int64_t first,
                            std::span<std::byte> out) const {
   SKEIN_CHECK(first >= 0 && first + std::ssize(out) <= tensor.bytes());
-  read_at(data_begin_ + tensor.begin + first, out);
+  file_->read_all_at(out, data_begin_ + tensor.begin + first);
 }
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafeTensor> tensors,
@@ -135,10 +104,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafeTe
     : file_(path, Existing::replace), tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
-  std::array<std::byte, 8> length{};
-  for (size_t i = 0; i < length.size(); ++i)
-    length[i] = static_cast<std::byte>(header.size() >> (8 * i));
-  file_.append(length);
+  const uint64_t length = header.size();
+  file_.append(std::as_bytes(std::span(&length, 1)));
   file_.append(std::as_bytes(std::span(header)));
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,8 +41,6 @@ class SafetensorsFile {
   // that stands twice, an unknown type, a size that is not that of the shape, bytes that belong to
   // two tensors or to none.
   explicit SafetensorsFile(const std::string& path);
-  ~SafetensorsFile();
-  SafetensorsFile(SafetensorsFile&&) noexcept;
 
   const std::string& path() const { return path_; }
   // In the order of their bytes.
@@ -54,10 +51,9 @@ class SafetensorsFile {
 
  private:
   void read_header();
-  void read_at(int64_t offset, std::span<std::byte> out) const;
 
   std::string path_;
-  int descriptor_ = -1;
+  std::unique_ptr<FileDescriptor> file_;
   int64_t data_begin_ = 0;
   std::vector<SafeTensor> tensors_;
   std::map<std::string, std::string> metadata_;

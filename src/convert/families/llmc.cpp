@@ -1,9 +1,6 @@
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <unistd.h>
 
 #include "skein/convert/weights.h"
 #include "skein/core/error.h"
@@ -79,17 +76,6 @@ LlmcModel read_llmc_header(const std::string& path) {
 
 namespace {
 
-void read_at(int file, int64_t at, std::span<std::byte> out, const std::string& path) {
-  while (!out.empty()) {
-    const ssize_t done = ::pread(file, out.data(), out.size(), at);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0)
-      fail("cannot read {}: {}", path, done < 0 ? std::strerror(errno) : "it ended early");
-    out = out.subspan(static_cast<size_t>(done));
-    at += done;
-  }
-}
-
 // The tensors with their bytes' begins, and behind the last one the end.
 std::vector<int64_t> add_weights(const LlmcModel& model, WeightFiles& found) {
   std::vector<int64_t> begins{kHeaderBytes};
@@ -120,8 +106,8 @@ WeightFiles open_llmc(const std::string& path) {
   auto file = std::make_shared<FileDescriptor>(path, O_RDONLY | O_NONBLOCK);
   require(size == begins.back(), "{} has {} bytes; its header asks for {}", path, size,
           begins.back());
-  found.read = [file, begins, path](size_t i, int64_t first, std::span<std::byte> out) {
-    read_at(file->get(), begins[i] + first, out, path);
+  found.read = [file, begins](size_t i, int64_t first, std::span<std::byte> out) {
+    file->read_all_at(out, begins[i] + first);
   };
   return found;
 }
