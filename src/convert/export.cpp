@@ -339,9 +339,7 @@ void Export::run(const std::string& destination, const ConvertProgress& progress
           destination, form_ == Form::llmc ? "file" : "folder");
   progress_ = progress;
   write_all(destination);
-  if (const std::string text = odd_.text(); !text.empty())
-    log::warn("{}: {}{}; what is computed with them is not finite either", destination, text,
-              f16_limit(config_));
+  warn_of(odd_, destination, config_);
 }
 
 void Export::write_all(const std::string& destination) {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "skein/checkpoint/directory.h"
-#include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/tensors.h"
 #include "skein/convert/huggingface_config.h"
@@ -15,7 +14,6 @@
 #include "skein/text/tokenizer.h"
 
 #include "elements.h"
-#include "start_values.h"
 
 namespace skein {
 namespace {
@@ -63,6 +61,19 @@ class Planner {
   int64_t held_ = 0;
 };
 
+// The part of a tensor as training would begin with it; `described` is the whole model, without
+// memory.
+void write_start(Parameters& described, const std::string& name, const Piece& part, uint64_t seed,
+                 std::byte* out) {
+  Parameter* parameter = described.find(name);
+  SKEIN_CHECK(parameter != nullptr);
+  parameter->value = Tensor::zeros(parameter->local, DType::f32);
+  initialize(*parameter, seed);
+  convert_elements(DType::f32, parameter->value.bytes_data() + part.begin * size_of(DType::f32),
+                   part.dtype, out, part.end - part.begin);
+  parameter->value = {};
+}
+
 void check_ids(const Tokenizer& tokenizer, const ModelConfig& model, const std::string& path) {
   require(tokenizer.vocab_size() <= model.vocab_size,
           "--tokenizer={} has {} ids, but the model knows {}; give the tokenizer that it was "
@@ -96,9 +107,12 @@ bool is_huggingface_folder(const std::string& path) {
 
 }  // namespace
 
-std::string f16_limit(const ConvertConfig& config) {
-  if (config.dtype != DType::f16) return "";
-  return " (with --dtype=f16, which holds nothing beyond 65504: try f32 or bf16)";
+void warn_of(const NonFinite& odd, const std::string& made, const ConvertConfig& config) {
+  if (const std::string text = odd.text(); !text.empty())
+    log::warn("{}: {}{}; what is computed with them is not finite either", made, text,
+              config.dtype == DType::f16
+                  ? " (with --dtype=f16, which holds nothing beyond 65504: try f32 or bf16)"
+                  : "");
 }
 
 Form form_of(const std::string& path) {
@@ -188,25 +202,22 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
     for (const Piece& piece : pieces) total += piece.bytes();
   ElementReader reader(match_, files_);
   const auto places = match_.places();
-  std::optional<WholeModel> starts;
+  Parameters described(DType::f32, 0, 1);
+  describe(model_, whole_piece(model_), described);
   NonFinite odd;
   const auto fill = [&](const Piece& piece, std::byte* out) {
     const std::string name = piece.name.substr(sizeof(kKind) - 1);
-    if (match_.found[places.at(name).tensor]) {
+    if (match_.found[places.at(name).tensor])
       reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
-    } else {
-      if (!starts) starts.emplace(model_);
-      starts->start(name, piece.begin, piece.end, config_.seed, piece.dtype, out);
-    }
+    else
+      write_start(described, name, piece, config_.seed, out);
     odd.look_at(name, piece.dtype, out, piece.end - piece.begin);
     done += piece.bytes();
     if (progress) progress(done, total);
   };
   const std::string metadata = import_metadata(model_, tokenizer_, notes);
   const std::string made = save_in_shards(destination, 0, shards, metadata, fill);
-  if (const std::string text = odd.text(); !text.empty())
-    log::warn("{}: {}{}; what is computed with them is not finite either", made, text,
-              f16_limit(config_));
+  warn_of(odd, made, config_);
   return made;
 }
 

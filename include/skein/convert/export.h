@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/tensors.h"
 #include "skein/convert/export_files.h"
 #include "skein/convert/huggingface_config.h"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/piece.h"
 #include "skein/convert/match.h"
 #include "skein/convert/notes.h"
@@ -23,8 +24,8 @@ struct ConvertConfig {
   uint64_t seed = 1;        // of start values
 };
 
-// What to say beside values that are not finite where --dtype may have made them so; else "".
-std::string f16_limit(const ConvertConfig& config);
+// Tells of values that are not finite in what was made, and where --dtype may be why.
+void warn_of(const NonFinite& odd, const std::string& made, const ConvertConfig& config);
 
 // Bytes done and bytes in all.
 using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
