@@ -84,7 +84,7 @@ Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass
   }
   if (!pass.cache || looks_elsewhere()) return ops::attention(q, k, v, arguments);
   pass.cache->append(spec_.block, k.value(), v.value());
-  const auto& layer = pass.cache->layers[static_cast<size_t>(spec_.block)];
+  const auto& layer = pass.cache->layers[spec_.block];
   arguments.mask.first_query = pass.cache->length;
   arguments.mask.first_key = pass.cache->first_key;
   return ops::attention(q, Var(layer.keys), Var(layer.values), arguments);

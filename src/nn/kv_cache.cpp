@@ -24,7 +24,7 @@ Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, i
   const Tensor made = Tensor::empty({rows * places}, DType::i32);
   std::fill_n(made.data<int32_t>(), made.size(), -1);
   for (int64_t r = 0; r < rows; ++r) {
-    const int64_t length = lengths[static_cast<size_t>(r)], row = part.rows[static_cast<size_t>(r)];
+    const int64_t length = lengths[r], row = part.rows[r];
     for (int64_t i = 0; i < length; ++i)
       made.data<int32_t>()[r * places + end - length + i] =
           static_cast<int32_t>(row * part.cache.places() + part.cache.length - length + i);
@@ -62,7 +62,7 @@ struct Join {
 }  // namespace
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
-  Layer& held = layers.at(static_cast<size_t>(layer));
+  Layer& held = layers.at(layer);
   SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
               k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {

@@ -44,7 +44,7 @@ int Parameters::enter(const std::string& bucket, int chunk, Part part) {
   if (is_new) buckets_.push_back({bucket, chunk});
   bucket_ = found->second;
   part_ = part;
-  SKEIN_CHECK_EQ(buckets_[static_cast<size_t>(bucket_)].chunk, chunk);
+  SKEIN_CHECK_EQ(buckets_[bucket_].chunk, chunk);
   return bucket_;
 }
 
@@ -68,7 +68,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   if (!made.tied()) made.use = 1;
   made.part = part_;
   made.bucket = bucket_;
-  made.chunk = buckets_[static_cast<size_t>(bucket_)].chunk;
+  made.chunk = buckets_[bucket_].chunk;
   made.counts = !made.tied() && (spec.split != Split::none || shard_ == 0);
   if (spec.split == Split::none) return made;
   made.shard = shard_;

@@ -53,7 +53,7 @@ void Buckets::build(Parameters& parameters) {
     made.chunk = spec.chunk;
   }
   for (Parameter& p : parameters.all()) {
-    Bucket& bucket = buckets_[static_cast<size_t>(p.bucket)];
+    Bucket& bucket = buckets_[p.bucket];
     if (bucket.members.empty()) bucket.frozen = !p.learns;
     SKEIN_CHECK_EQ(bucket.frozen, !p.learns);
     bucket.members.push_back({&p, bucket.size, p.valid_size()});
@@ -102,7 +102,7 @@ Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
       peers.insert(use.stage);
       continue;
     }
-    Bucket& bucket = buckets_[static_cast<size_t>(use.bucket)];
+    Bucket& bucket = buckets_[use.bucket];
     SKEIN_CHECK_EQ(bucket.members.size(), size_t{1});
     bucket.alias = made.home >= 0;
     if (bucket.alias) bucket.home = made.home;
@@ -124,8 +124,7 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
     Parameter& p = *member.parameter;
     if (!bucket.frozen)
       p.gradient = bucket.gradients.flat(member.begin, p.local.size()).reshape(p.local);
-    const Tensor& values =
-        bucket.alias ? buckets_[static_cast<size_t>(bucket.home)].values : bucket.values;
+    const Tensor& values = bucket.alias ? buckets_[bucket.home].values : bucket.values;
     p.value = values.flat(member.begin, p.local.size()).reshape(p.local);
   }
 }
@@ -155,13 +154,13 @@ void Buckets::add_group(Bucket& bucket) {
     Tensor sum = bucket.gradients;
     int level = 0;
     for (; done >> level & 1; ++level) {
-      kernels::accumulate(device, sum, Out(bucket.pending[static_cast<size_t>(level)]));
-      sum = bucket.pending[static_cast<size_t>(level)];
+      kernels::accumulate(device, sum, Out(bucket.pending[level]));
+      sum = bucket.pending[level];
     }
     if (done + 1 == groups_per_rank_) {
       bucket.gradients.copy_from(sum);
     } else {
-      bucket.pending[static_cast<size_t>(level)].copy_from(sum);
+      bucket.pending[level].copy_from(sum);
       bucket.gradients.fill_zero();
     }
   });
@@ -217,7 +216,7 @@ void Buckets::sum_over_shards(const Bucket& bucket) {
 // the bit.
 void Buckets::sum_uses(const Tie& tie) {
   constexpr int kTag = 1 << 20;
-  const Bucket& home = buckets_[static_cast<size_t>(tie.home)];
+  const Bucket& home = buckets_[tie.home];
   if (home.frozen) return;
   const Within here = Within::part(home.name.c_str());
   const Tensor own = own_part(home, home.gradients);
@@ -225,7 +224,7 @@ void Buckets::sum_uses(const Tie& tie) {
   std::vector<Work> moves;
   for (const Use& use : tie.uses) {
     const bool held = use.bucket >= 0;
-    parts.push_back(held ? own_part(home, buckets_[static_cast<size_t>(use.bucket)].gradients)
+    parts.push_back(held ? own_part(home, buckets_[use.bucket].gradients)
                          : Tensor::empty(own.shape(), own.dtype(), own.device()));
     for (int peer : tie.peers)
       if (held) moves.push_back(mesh_.pp().send(parts.back(), peer, kTag));

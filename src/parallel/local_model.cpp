@@ -68,8 +68,7 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {
     const int piece = chunk * stages + mesh.stage();
     const int first = std::accumulate(split.begin(), split.begin() + piece, 0);
-    const ModelPiece part{first, first + split[static_cast<size_t>(piece)], piece == 0,
-                          piece == count - 1, chunk};
+    const ModelPiece part{first, first + split[piece], piece == 0, piece == count - 1, chunk};
     for (int block = part.first_block; block < part.last_block; ++block) blocks_.push_back(block);
     pieces_.push_back(config.architecture->piece(config, part, parallel.sequence, parameters_));
     if (part.predicts) last_ = pieces_.back().get();

@@ -143,7 +143,7 @@ std::vector<std::vector<double>> Pipeline::losses() const {
 
 void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass) {
   const Span span("forward and backward");
-  const Batch& batch = placed_[static_cast<size_t>(micro_batch)];
+  const Batch& batch = placed_[micro_batch];
   const Tensor losses =
       recorded_->run(batch,
                      row_weights_of(batch.weights, step.loss_scale,
@@ -157,14 +157,14 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
                        skein::backward(made.rows, made.row_weights);
                        return made.rows.value();
                      });
-  losses_[static_cast<size_t>(micro_batch)] = {losses, {batch.weights}};
+  losses_[micro_batch] = {losses, {batch.weights}};
   if (step.gradients_done) step.gradients_done(micro_batch, 0, 0);
 }
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
   const Span span("forward");
-  const Batch& batch = placed_[static_cast<size_t>(action.micro_batch)];
-  const Model& model = *model_.pieces[static_cast<size_t>(action.chunk)];
+  const Batch& batch = placed_[action.micro_batch];
+  const Model& model = *model_.pieces[action.chunk];
   Pass inner = pass;
   inner.batch = &batch;
   if (step.train && step.gradients_done)
@@ -191,13 +191,13 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
 Losses Pipeline::losses_of(int micro_batch, const Var& output, const PipelineStep& step,
                            const Pass& pass) {
   LossPass inner{pass};
-  inner.batch = &placed_[static_cast<size_t>(micro_batch)];
+  inner.batch = &placed_[micro_batch];
   inner.loss_scale = step.loss_scale;
   inner.sample_scale = step.sample_scale;
   if (step.answers) answers_.push_back(model_.objective->answers(output, inner));
   if (!step.train && !step.losses) return {};
   Losses losses = model_.objective->losses(output, inner);
-  losses_[static_cast<size_t>(micro_batch)] = {losses.rows.value(), losses.weights};
+  losses_[micro_batch] = {losses.rows.value(), losses.weights};
   return losses;
 }
 

@@ -98,7 +98,7 @@ std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>&
   const int last = blocks_beside_head(layers, parts, head), rest = layers - last;
   std::vector<int> split(static_cast<size_t>(parts), last);
   for (int i = 0; i + 1 < parts; ++i)
-    split[static_cast<size_t>(i)] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
+    split[i] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
   return split;
 }
 
