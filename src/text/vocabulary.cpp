@@ -1,6 +1,7 @@
 #include "vocabulary.h"
 
 #include "skein/core/error.h"
+#include "skein/core/json.h"
 #include "skein/core/numbers.h"
 #include "skein/text/train_bpe.h"
 
@@ -29,6 +30,16 @@ void Vocabulary::add(std::string token, int64_t id) {
   require(fresh, "the token {} has the ids {} and {}", token, found->second, id);
   place = {text_.size(), narrow<uint32_t>(token.size()), true};
   text_.append(token);
+}
+
+std::string json_string(std::string_view text) { return nlohmann::json(text).dump(); }
+
+std::string vocabulary_json(const Vocabulary& vocabulary) {
+  std::string json = "{";
+  for (int32_t id = 0; id < vocabulary.size(); ++id)
+    if (vocabulary.has(id)) json += fmt::format("{}:{},", json_string(vocabulary.token(id)), id);
+  if (json.back() == ',') json.pop_back();
+  return json + "}";
 }
 
 }  // namespace skein

@@ -48,4 +48,9 @@ class Vocabulary {
   std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
 };
 
+// The tokens and ids as a JSON object, in the order of the ids.
+std::string vocabulary_json(const Vocabulary& vocabulary);
+// `text` as a JSON string.
+std::string json_string(std::string_view text);
+
 }  // namespace skein

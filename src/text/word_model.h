@@ -65,9 +65,4 @@ struct WordPieceSettings {
 std::unique_ptr<WordModel> wordpiece_model(Vocabulary vocabulary, WordPieceSettings settings,
                                            const std::vector<int32_t>& specials);
 
-// The tokens and ids as a JSON object, in the order of the ids.
-std::string vocabulary_json(const Vocabulary& vocabulary);
-// `text` as a JSON string.
-std::string json_string(std::string_view text);
-
 }  // namespace skein

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skein/core/error.h"
 #include "skein/models/config.h"
 #include "skein/models/model.h"
 
@@ -52,10 +53,17 @@ class Architecture {
   // head reads and begins, not what has been pretrained.
   virtual std::vector<std::string> options_of_heads() const { return {}; }
   // Changes the config so that the model ends in `labels` numbers for each sequence or token.
-  virtual void begin_labels(ModelConfig& config, Head head, int64_t labels) const;
+  virtual void begin_labels(ModelConfig& config, Head head, int64_t labels) const {
+    config.head = head;
+    config.labels = labels;
+  }
   // Changes the config so that the model gives a number for each token beside its logits, or gives
   // none. A usage error where it cannot.
-  virtual void give_values(ModelConfig& config, bool values) const;
+  virtual void give_values(ModelConfig&, bool values) const {
+    require(!values,
+            "a model of model.architecture={} gives no number for each token beside its logits",
+            name());
+  }
 };
 
 }  // namespace skein
