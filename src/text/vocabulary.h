@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 
@@ -38,14 +39,10 @@ class Vocabulary {
     uint32_t bytes = 0;
     bool known = false;
   };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view token) const { return std::hash<std::string_view>()(token); }
-  };
 
   std::vector<Place> places_;
   std::string text_;
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
+  std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids_;
 };
 
 // The tokens and ids as a JSON object, in the order of the ids.

@@ -15,6 +15,13 @@ constexpr std::string_view kBlanks = " \t\n\v\f\r";
 // Whether a byte of UTF-8 goes on with a character that a byte before it began.
 constexpr bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
 
+// For maps by std::string that are asked for views: std::unordered_map<std::string, V, TextHash,
+// std::equal_to<>>.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 // Without the blanks at both ends.
 std::string trimmed(std::string_view text, std::string_view blanks = kBlanks);
 

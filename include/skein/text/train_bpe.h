@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/strings.h"
+
 namespace skein {
 
 // In bytes. No longer token is learnt or accepted.
@@ -42,13 +44,7 @@ class BpeTrainer {
   }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
-  };
-  using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
-
-  Counts counts_;
+  std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> counts_;
   int64_t words_ = 0;
 };
 
