@@ -22,11 +22,7 @@ class ByteBpeModel final : public WordModel {
       character[0] = byte;
       id_of_byte_[byte] = this->vocabulary().find(spelt(character));
     }
-    if (!settings_.unk_token.empty()) {
-      unknown_ = this->vocabulary().find(settings_.unk_token);
-      require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary",
-              settings_.unk_token);
-    }
+    if (!settings_.unk_token.empty()) set_unknown(settings_.unk_token);
     read_merges(merges, specials);
     if (settings_.ignore_merges) collect_words(specials);
   }
@@ -44,8 +40,8 @@ class ByteBpeModel final : public WordModel {
       after_unknown = id < 0;
       if (id >= 0)
         symbols.push_back(id);
-      else if (unknown_ >= 0 && !fused)
-        symbols.push_back(unknown_);
+      else if (unknown() >= 0 && !fused)
+        symbols.push_back(unknown());
     }
     merger_.merge(symbols);
     ids.insert(ids.end(), symbols.begin(), symbols.end());
@@ -57,15 +53,9 @@ class ByteBpeModel final : public WordModel {
   }
 
   bool continues_word(int32_t) const override { return false; }
-  int32_t unknown() const override { return unknown_; }
   std::string to_json() const override;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
-  };
-
   int32_t part_of_merge(size_t rank, const std::string& token) const {
     const int32_t id = vocabulary().find(token);
     require(id >= 0, "merge {} of the tokenizer needs the token {}, which is not in its vocabulary",
@@ -93,11 +83,10 @@ class ByteBpeModel final : public WordModel {
   }
 
   ByteBpeSettings settings_;
-  int32_t unknown_ = -1;
   std::array<int32_t, 256> id_of_byte_;
   PairMerger merger_;
   std::vector<std::pair<int32_t, int32_t>> merges_;
-  std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> words_;
+  std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> words_;
 };
 
 std::string ByteBpeModel::to_json() const {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "skein/core/error.h"
+
 #include "vocabulary.h"
 
 namespace skein {
@@ -26,12 +28,20 @@ class WordModel {
   // Whether the token goes on with a word; false where tokens do not tell.
   virtual bool continues_word(int32_t id) const = 0;
   // Of the unknown word, -1 if there is none.
-  virtual int32_t unknown() const = 0;
+  int32_t unknown() const { return unknown_; }
   // The member "model" of a tokenizer.json.
   virtual std::string to_json() const = 0;
 
+ protected:
+  // A usage error when it is not in the vocabulary.
+  void set_unknown(const std::string& token) {
+    unknown_ = vocabulary_.find(token);
+    require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary", token);
+  }
+
  private:
   Vocabulary vocabulary_;
+  int32_t unknown_ = -1;
 };
 
 // Whether `id` is one of these, which ascend.

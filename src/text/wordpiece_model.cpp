@@ -1,5 +1,3 @@
-#include "skein/core/error.h"
-
 #include "byte_trie.h"
 #include "text/split/unicode.h"
 #include "word_model.h"
@@ -12,9 +10,7 @@ class WordPieceModel final : public WordModel {
   WordPieceModel(Vocabulary vocabulary, WordPieceSettings settings,
                  const std::vector<int32_t>& specials)
       : WordModel(std::move(vocabulary)), settings_(std::move(settings)) {
-    unknown_ = this->vocabulary().find(settings_.unk_token);
-    require(unknown_ >= 0, "the model's unk_token {} is not in its vocabulary",
-            settings_.unk_token);
+    set_unknown(settings_.unk_token);
     for (int32_t id = 0; id < this->vocabulary().size(); ++id)
       if (this->vocabulary().has(id) && !among(specials, id))
         trie_.insert(this->vocabulary().token(id), id);
@@ -34,7 +30,7 @@ class WordPieceModel final : public WordModel {
     }
     if (known) return;
     ids.resize(before);
-    ids.push_back(unknown_);
+    ids.push_back(unknown());
   }
 
   std::string piece_of(int32_t id) const override {
@@ -45,8 +41,6 @@ class WordPieceModel final : public WordModel {
   bool continues_word(int32_t id) const override {
     return !settings_.prefix.empty() && vocabulary().token(id).starts_with(settings_.prefix);
   }
-
-  int32_t unknown() const override { return unknown_; }
 
   std::string to_json() const override {
     return fmt::format(R"({{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":{},)"
@@ -66,7 +60,6 @@ class WordPieceModel final : public WordModel {
   }
 
   WordPieceSettings settings_;
-  int32_t unknown_ = -1;
   ByteTrie trie_;
   int32_t continuation_ = -1;  // the node that the prefix leads to
 };
