@@ -59,6 +59,8 @@ CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,
 CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<NormalizerStep>& steps);
 CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps,
                                  bool& byte_level);
+// Of pre-tokenizers, post-processors and decoders alike; only in the first it says what is done.
+CanonicalJson read_byte_level(const Component& part);
 CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& parts);
 CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts);
 // BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must

@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
@@ -22,29 +20,30 @@ CanonicalJson read_named_id(const Component& part, const std::string& key, int32
   return {json[0].get<std::string>(), id};
 }
 
-CanonicalJson read_bert_frame(const Component& part, ImportedParts& parts) {
-  part.only({"sep", "cls"});
-  int32_t sep = -1, cls = -1;
-  CanonicalJson canonical = {{"type", "BertProcessing"}};
+// What both have: marks around one text, with which a pair begins, too.
+CanonicalJson read_marks(const Component& part, ImportedParts& parts, int32_t& sep) {
+  int32_t cls = -1;
+  CanonicalJson canonical = {{"type", part.type()}};
   canonical["sep"] = read_named_id(part, "sep", sep);
   canonical["cls"] = read_named_id(part, "cls", cls);
-  parts.single = {{Kind::token, cls}, {Kind::first}, {Kind::token, sep}};
-  parts.pair = parts.single;
-  parts.pair.push_back({Kind::second, -1, 1});
-  parts.pair.push_back({Kind::token, sep, 1});
+  parts.single = parts.pair = {{Kind::token, cls}, {Kind::first}, {Kind::token, sep}};
+  return canonical;
+}
+
+CanonicalJson read_bert_frame(const Component& part, ImportedParts& parts) {
+  part.only({"sep", "cls"});
+  int32_t sep = -1;
+  CanonicalJson canonical = read_marks(part, parts, sep);
+  parts.pair.insert(parts.pair.end(), {{Kind::second, -1, 1}, {Kind::token, sep, 1}});
   return canonical;
 }
 
 CanonicalJson read_roberta_frame(const Component& part, ImportedParts& parts) {
   part.only({"sep", "cls", "trim_offsets", "add_prefix_space"});
-  int32_t sep = -1, cls = -1;
-  CanonicalJson canonical = {{"type", "RobertaProcessing"}};
-  canonical["sep"] = read_named_id(part, "sep", sep);
-  canonical["cls"] = read_named_id(part, "cls", cls);
+  int32_t sep = -1;
+  CanonicalJson canonical = read_marks(part, parts, sep);
   canonical["trim_offsets"] = part.flag("trim_offsets", true);
   canonical["add_prefix_space"] = part.flag("add_prefix_space", true);
-  parts.single = {{Kind::token, cls}, {Kind::first}, {Kind::token, sep}};
-  parts.pair = parts.single;
   parts.pair.insert(parts.pair.end(), {{Kind::token, sep}, {Kind::second}, {Kind::token, sep}});
   return canonical;
 }
@@ -138,15 +137,6 @@ CanonicalJson read_template(const Component& part, ImportedParts& parts) {
   return canonical;
 }
 
-// Of post-processors and decoders alike, where none of it changes ids.
-CanonicalJson read_byte_level(const Component& part) {
-  part.only({"add_prefix_space", "trim_offsets", "use_regex"});
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", part.flag("add_prefix_space", true)},
-          {"trim_offsets", part.flag("trim_offsets", true)},
-          {"use_regex", part.flag("use_regex", true)}};
-}
-
 CanonicalJson read_frame(const Component& part, ImportedParts& parts) {
   if (part.type() == "ByteLevel") return read_byte_level(part);
   require(parts.single.empty() && parts.pair.empty(),
@@ -159,6 +149,14 @@ CanonicalJson read_frame(const Component& part, ImportedParts& parts) {
 }
 
 }  // namespace
+
+CanonicalJson read_byte_level(const Component& part) {
+  part.only({"add_prefix_space", "trim_offsets", "use_regex"});
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", part.flag("add_prefix_space", true)},
+          {"trim_offsets", part.flag("trim_offsets", true)},
+          {"use_regex", part.flag("use_regex", true)}};
+}
 
 CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& parts) {
   std::vector<CanonicalJson> read;

@@ -127,19 +127,13 @@ CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
           {"invert", invert}};
 }
 
-CanonicalJson read_byte_level(const Component& part, std::vector<SplitStep>& steps) {
-  part.only({"add_prefix_space", "trim_offsets", "use_regex"});
-  const bool prefix = part.flag("add_prefix_space", true), regex = part.flag("use_regex", true);
-  if (prefix) steps.push_back({SplitKind::prefix_space});
-  if (regex) steps.push_back({SplitKind::gpt2});
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", prefix},
-          {"trim_offsets", part.flag("trim_offsets", true)},
-          {"use_regex", regex}};
-}
-
 CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitStep>& steps) {
-  if (part.type() == "ByteLevel") return read_byte_level(part, steps);
+  if (part.type() == "ByteLevel") {
+    const CanonicalJson read = read_byte_level(part);
+    if (read["add_prefix_space"] == true) steps.push_back({SplitKind::prefix_space});
+    if (read["use_regex"] == true) steps.push_back({SplitKind::gpt2});
+    return read;
+  }
   if (part.type() == "Split") return read_split(part, steps);
   if (part.type() == "Digits") {
     part.only({"individual_digits"});
