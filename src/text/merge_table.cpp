@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 
 #include "skein/core/error.h"
@@ -23,15 +24,12 @@ constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 // the pair at its place has changed since; it is then dropped on sight.
 class LongWord {
  public:
-  LongWord(std::vector<int32_t>& ids, const PairMerger& merger) : ids_(ids), merger_(merger) {
-    const int32_t size = narrow<int32_t>(ids.size());
-    next_.resize(ids.size());
-    previous_.resize(ids.size());
-    for (int32_t i = 0; i < size; ++i) {
-      next_[at(i)] = i + 1 < size ? i + 1 : -1;
-      previous_[at(i)] = i - 1;
-    }
-    for (int32_t i = 0; i + 1 < size; ++i) offer(i);
+  LongWord(std::vector<int32_t>& ids, const PairMerger& merger)
+      : ids_(ids), merger_(merger), next_(ids.size()), previous_(ids.size()) {
+    std::iota(next_.begin(), next_.end(), 1);
+    next_.back() = -1;
+    std::iota(previous_.begin(), previous_.end(), -1);
+    for (int32_t i = 0; i + 1 < std::ssize(ids); ++i) offer(i);
   }
 
   void merge_all() {
@@ -41,18 +39,16 @@ class LongWord {
       if (rank_at(left) == rank) join(left, rank);
     }
     size_t kept = 0;
-    for (int32_t i = 0; i >= 0; i = next_[at(i)]) ids_[kept++] = ids_[at(i)];
+    for (int32_t i = 0; i >= 0; i = next_[i]) ids_[kept++] = ids_[i];
     ids_.resize(kept);
   }
 
  private:
   using Entry = std::pair<int32_t, int32_t>;  // rank, left place
 
-  static size_t at(int32_t place) { return place; }
-
   int32_t rank_at(int32_t left) const {
-    if (ids_[at(left)] < 0 || next_[at(left)] < 0) return -1;
-    return merger_.rank(ids_[at(left)], ids_[at(next_[at(left)])]);
+    if (ids_[left] < 0 || next_[left] < 0) return -1;
+    return merger_.rank(ids_[left], ids_[next_[left]]);
   }
 
   void offer(int32_t left) {
@@ -60,13 +56,13 @@ class LongWord {
   }
 
   void join(int32_t left, int32_t rank) {
-    const int32_t right = next_[at(left)], after = next_[at(right)];
-    ids_[at(left)] = merger_.made(rank);
-    ids_[at(right)] = -1;
-    next_[at(left)] = after;
-    if (after >= 0) previous_[at(after)] = left;
+    const int32_t right = next_[left], after = next_[right];
+    ids_[left] = merger_.made(rank);
+    ids_[right] = -1;
+    next_[left] = after;
+    if (after >= 0) previous_[after] = left;
     offer(left);
-    if (previous_[at(left)] >= 0) offer(previous_[at(left)]);
+    if (previous_[left] >= 0) offer(previous_[left]);
   }
 
   std::vector<int32_t>& ids_;
@@ -117,8 +113,7 @@ void MergeTable::lay_out_bytes() {
 }
 
 std::string_view MergeTable::bytes_of(int32_t id) const {
-  const size_t at = id;
-  return std::string_view(bytes_.data() + starts_[at], starts_[at + 1] - starts_[at]);
+  return std::string_view(bytes_).substr(starts_[id], starts_[id + 1] - starts_[id]);
 }
 
 bool PairMerger::add(int32_t left, int32_t right, int32_t rank, int32_t made) {
