@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +31,10 @@ class WordCache {
     for (; slots_[at].bytes > 0; at = (at + 1) & (kSlots - 1))
       if (slots_[at].tag == tag && key(slots_[at]) == word) break;
     if (slots_[at].bytes == 0) {
-      if (used_ == kMost) return append_afresh(word, out, make);
+      if (used_ == kMost) {
+        clear();
+        return append(word, out, make);
+      }
       fill(slots_[at], tag, word, make);
     }
     const Slot& slot = slots_[at];
@@ -58,12 +59,6 @@ class WordCache {
     keys_.append(word);
     ids_.insert(ids_.end(), made_.begin(), made_.end());
     ++used_;
-  }
-
-  template <class Make>
-  void append_afresh(std::string_view word, std::vector<int32_t>& out, Make&& make) {
-    clear();
-    append(word, out, make);
   }
 
   void clear();
