@@ -8,17 +8,10 @@ namespace skein {
 namespace {
 
 size_t contraction_bytes(std::string_view text) {
-  if (text.size() < 2 || text[0] != '\'') return 0;
-  switch (text[1]) {
-    case 's':
-    case 't':
-    case 'm':
-    case 'd': return 2;
-    case 'r':
-    case 'v': return text.size() > 2 && text[2] == 'e' ? 3 : 0;
-    case 'l': return text.size() > 2 && text[2] == 'l' ? 3 : 0;
-    default: return 0;
-  }
+  if (text[0] != '\'') return 0;
+  for (const std::string_view known : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
+    if (text.starts_with(known)) return known.size();
+  return 0;
 }
 
 // A run of white space keeps its last character only at the end of the text or when it is alone.

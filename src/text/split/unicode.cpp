@@ -20,8 +20,9 @@ utf8proc_category_t category(int32_t point) {
   return point < 0 ? UTF8PROC_CATEGORY_CN : utf8proc_category(point);
 }
 
-bool within(utf8proc_category_t category, utf8proc_category_t first, utf8proc_category_t last) {
-  return category >= first && category <= last;
+bool within(int32_t point, utf8proc_category_t first, utf8proc_category_t last) {
+  const utf8proc_category_t found = category(point);
+  return found >= first && found <= last;
 }
 
 }  // namespace
@@ -60,9 +61,7 @@ void append_utf8(int32_t point, std::string& text) {
   text.append(reinterpret_cast<const char*>(bytes), count);
 }
 
-bool letter(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
-}
+bool letter(int32_t point) { return within(point, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
 
 bool capital_letter(int32_t point) {
   return category(point) == UTF8PROC_CATEGORY_LU || category(point) == UTF8PROC_CATEGORY_LT;
@@ -70,23 +69,17 @@ bool capital_letter(int32_t point) {
 
 bool small_letter(int32_t point) { return category(point) == UTF8PROC_CATEGORY_LL; }
 
-bool number(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
-}
+bool number(int32_t point) { return within(point, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
 
-bool mark(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
-}
+bool mark(int32_t point) { return within(point, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
 
 bool nonspacing_mark(int32_t point) { return category(point) == UTF8PROC_CATEGORY_MN; }
 
 bool punctuation(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+  return within(point, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
 }
 
-bool symbol(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
-}
+bool symbol(int32_t point) { return within(point, UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO); }
 
 bool bert_punctuation(int32_t point) {
   if (point >= 128) return punctuation(point);
@@ -95,7 +88,7 @@ bool bert_punctuation(int32_t point) {
 }
 
 bool control_or_format(int32_t point) {
-  return within(category(point), UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
+  return within(point, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
 }
 
 bool word_character(int32_t point) {
