@@ -152,14 +152,8 @@ DType Export::dtype() const {
 
 std::string Export::text() const {
   std::string lines;
-  for (size_t i = 0; i < names_.tensors.size(); ++i) {
-    const ForeignTensor& tensor = names_.tensors[i];
-    std::vector<std::string> ours;
-    for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
-    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", safetensors_type(dtypes_[i]),
-                         shape_text(tensor.shape), files_.names[i],
-                         tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
-  }
+  for (size_t i = 0; i < names_.tensors.size(); ++i)
+    lines += names_.tensors[i].line(files_.names[i], safetensors_type(dtypes_[i]));
   return lines;
 }
 

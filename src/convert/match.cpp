@@ -129,12 +129,8 @@ std::string Match::text(const WeightFiles& files) const {
   std::string lines;
   for (size_t i = 0; i < names.tensors.size(); ++i) {
     const ForeignTensor& tensor = names.tensors[i];
-    const std::string type = found[i] ? files.weights[*found[i]].type : "missing";
-    std::vector<std::string> ours;
-    for (const OurTensor& part : tensor.parts) ours.push_back(part.name);
-    lines += fmt::format("{:<8} {:<14} {}{} = {}\n", type, shape_text(tensor.shape),
-                         found[i] ? files.weights[*found[i]].name : tensor.name,
-                         tensor.transposed ? " transposed" : "", fmt::join(ours, ", "));
+    const StoredWeight* there = found[i] ? &files.weights[*found[i]] : nullptr;
+    lines += tensor.line(there ? there->name : tensor.name, there ? there->type : "missing");
   }
   for (const std::string& name : ignored) lines += "ignored  " + name + "\n";
   for (const std::string& name : unexpected) lines += "unexpected " + name + "\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "skein/checkpoint/reshard.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
@@ -32,6 +33,13 @@ bool matches(const std::string& name, const std::string& pattern) {
 int64_t OurTensor::size() const { return product(shape); }
 
 int64_t ForeignTensor::size() const { return product(shape); }
+
+std::string ForeignTensor::line(const std::string& file_name, const std::string& type) const {
+  std::vector<std::string> ours;
+  for (const OurTensor& part : parts) ours.push_back(part.name);
+  return fmt::format("{:<8} {:<14} {}{} = {}\n", type, shape_text(shape), file_name,
+                     transposed ? " transposed" : "", fmt::join(ours, ", "));
+}
 
 bool NameMap::is_buffer(const std::string& name) const {
   return std::any_of(buffers.begin(), buffers.end(), [&](const std::string& pattern) {

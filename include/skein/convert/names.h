@@ -29,6 +29,8 @@ struct ForeignTensor {
   std::vector<OurTensor> parts;
 
   int64_t size() const;
+  // A line that says which of ours it holds, under a name and with a type as some file has them.
+  std::string line(const std::string& file_name, const std::string& type) const;
 };
 
 // A name that may stand for a second use of another tensor.
