@@ -16,17 +16,13 @@ constexpr int32_t kMagic = 20240326, kVersionF32 = 3, kVersionBf16 = 5;
 constexpr size_t kHeaderInts = 256;
 constexpr int64_t kHeaderBytes = kHeaderInts * 4, kPadding = 128;
 
-enum Field : size_t {
-  magic = 0,
-  version = 1,
-  context = 2,
-  vocab = 3,
-  layers = 4,
-  heads = 5,
-  width = 6,
-  padded = 7
-};
-
+// Where the header has what.
+constexpr size_t kMagicAt = 0, kVersionAt = 1, kPaddedAt = 7;
+constexpr std::pair<size_t, int64_t ModelConfig::*> kSizesAt[] = {{2, &ModelConfig::context},
+                                                                  {3, &ModelConfig::vocab_size},
+                                                                  {4, &ModelConfig::n_layers},
+                                                                  {5, &ModelConfig::n_heads},
+                                                                  {6, &ModelConfig::d_model}};
 using Header = std::array<int32_t, kHeaderInts>;
 
 Header read_ints(const std::string& path) {
@@ -40,14 +36,10 @@ Header read_ints(const std::string& path) {
 
 ModelConfig config_of(const Header& header, const std::string& path) {
   ModelConfig c;
-  c.context = header[context];
-  c.vocab_size = header[vocab];
-  c.n_layers = header[layers];
-  c.n_heads = header[heads];
-  c.d_model = header[width];
+  for (const auto& [at, size] : kSizesAt) c.*size = header[at];
   check_sizes(c, path);
-  require(header[padded] >= header[vocab], "{} says a padded vocabulary of {} for one of {}", path,
-          header[padded], header[vocab]);
+  require(header[kPaddedAt] >= c.vocab_size, "{} says a padded vocabulary of {} for one of {}",
+          path, header[kPaddedAt], c.vocab_size);
   return c;
 }
 
@@ -65,13 +57,13 @@ bool is_llmc_file(const std::string& path) {
 
 LlmcModel read_llmc_header(const std::string& path) {
   const Header header = read_ints(path);
-  require(header[magic] == kMagic, "{} begins with {}; model files of llm.c do with {}", path,
-          header[magic], kMagic);
-  require(header[version] == kVersionF32 || header[version] == kVersionBf16,
-          "{} has version {}; {} (f32) and {} (bf16) are known", path, header[version], kVersionF32,
-          kVersionBf16);
-  return {config_of(header, path), header[padded],
-          header[version] == kVersionF32 ? DType::f32 : DType::bf16};
+  require(header[kMagicAt] == kMagic, "{} begins with {}; model files of llm.c do with {}", path,
+          header[kMagicAt], kMagic);
+  require(header[kVersionAt] == kVersionF32 || header[kVersionAt] == kVersionBf16,
+          "{} has version {}; {} (f32) and {} (bf16) are known", path, header[kVersionAt],
+          kVersionF32, kVersionBf16);
+  return {config_of(header, path), header[kPaddedAt],
+          header[kVersionAt] == kVersionF32 ? DType::f32 : DType::bf16};
 }
 
 namespace {
@@ -117,14 +109,10 @@ std::string llmc_header(const LlmcModel& model) {
   require(model.dtype == DType::f32 || model.dtype == DType::bf16,
           "llm.c's files hold f32 or bf16, not {}; give --dtype", name_of(model.dtype));
   Header header{};
-  header[magic] = kMagic;
-  header[version] = model.dtype == DType::f32 ? kVersionF32 : kVersionBf16;
-  header[context] = narrow<int32_t>(c.context);
-  header[vocab] = narrow<int32_t>(c.vocab_size);
-  header[layers] = narrow<int32_t>(c.n_layers);
-  header[heads] = narrow<int32_t>(c.n_heads);
-  header[width] = narrow<int32_t>(c.d_model);
-  header[padded] = narrow<int32_t>(model.padded_vocab);
+  header[kMagicAt] = kMagic;
+  header[kVersionAt] = model.dtype == DType::f32 ? kVersionF32 : kVersionBf16;
+  for (const auto& [at, size] : kSizesAt) header[at] = narrow<int32_t>(c.*size);
+  header[kPaddedAt] = narrow<int32_t>(model.padded_vocab);
   return {reinterpret_cast<const char*>(header.data()), kHeaderBytes};
 }
 
