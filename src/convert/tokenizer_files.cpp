@@ -15,75 +15,40 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kEndOfText[] = "<|endoftext|>";
 
-std::string utf8(int32_t code) {
-  if (code < 0x80) return {static_cast<char>(code)};
-  return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+// Of that name, among the files that other libraries read.
+Json file_of(const Tokenizer& tokenizer, const std::string& name) {
+  for (const auto& [known, text] : tokenizer_files(tokenizer))
+    if (known == name) return Json::parse(text);
+  SKEIN_CHECK(false);
 }
 
-// GPT-2's spelling of its first 256 ids: bytes that can be printed are themselves, the others
-// U+0100 and on. The byte tokenizer's ids are the bytes.
-std::vector<std::string> alphabet(bool by_byte) {
-  std::vector<std::string> spelt(256);
-  const auto bytes = byte_of_id();
-  int32_t next = 256;
-  for (size_t id = 0; id < bytes.size(); ++id)
-    spelt[by_byte ? bytes[id] : id] = utf8(gpt2_printable(bytes[id]) ? bytes[id] : next++);
-  return spelt;
+// The spelling of our own first 256 ids: in byte-level BPE they are bytes in an order of their own.
+// vocab: of the byte tokenizer, whose ids are the bytes.
+std::vector<std::string> alphabet(const Json& vocab, bool by_byte) {
+  std::vector<std::string> of_byte, made;
+  for (const auto& item : vocab.items()) of_byte.push_back(item.key());
+  for (const uint8_t byte : byte_of_id()) made.push_back(of_byte[byte]);
+  return by_byte ? std::vector(of_byte.begin(), of_byte.begin() + made.size()) : made;
 }
 
-Json bpe_model(const Json& own, int64_t& vocab_size) {
-  const Json pairs = own.value("merges", Json::array());
-  std::vector<std::string> spelt = alphabet(!own.contains("merges"));
-  Json vocab = Json::object(), merges = Json::array();
-  for (const auto& pair : pairs) {
+// The byte tokenizer's file with what ours has learnt.
+Json own_tokenizer(const Json& own) {
+  Json made = file_of(*byte_tokenizer(), "tokenizer.json");
+  Json& model = made["model"];
+  std::vector<std::string> spelt = alphabet(model["vocab"], !own.contains("merges"));
+  Json vocab = Json::object();
+  for (const auto& pair : own.value("merges", Json::array())) {
     const std::string &left = spelt.at(pair.at(0).get<size_t>()),
                       &right = spelt.at(pair.at(1).get<size_t>());
-    merges.push_back({left, right});
+    model["merges"].push_back({left, right});
     spelt.push_back(left + right);
   }
   for (size_t id = 0; id < spelt.size(); ++id) vocab[spelt[id]] = id;
-  vocab_size = std::ssize(spelt);
-  vocab[kEndOfText] = vocab_size;
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", nullptr},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", false},
-          {"byte_fallback", false},
-          {"ignore_merges", false},
-          {"vocab", vocab},
-          {"merges", merges}};
-}
-
-Json own_tokenizer(const Json& own) {
-  int64_t end = 0;
-  const Json model = bpe_model(own, end);
-  const Json byte_level{{"type", "ByteLevel"},
-                        {"add_prefix_space", false},
-                        {"trim_offsets", true},
-                        {"use_regex", true}};
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", Json::array({{{"id", end},
-                                         {"content", kEndOfText},
-                                         {"single_word", false},
-                                         {"lstrip", false},
-                                         {"rstrip", false},
-                                         {"normalized", false},
-                                         {"special", true}}})},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", byte_level},
-          {"post_processor", nullptr},
-          {"decoder", byte_level},
-          {"model", model}};
-}
-
-Json config_of(const Tokenizer& tokenizer) {
-  for (auto& [name, text] : tokenizer_files(tokenizer))
-    if (name == "tokenizer_config.json") return Json::parse(text);
-  SKEIN_CHECK(false);
+  vocab[kEndOfText] = spelt.size();
+  model["vocab"] = std::move(vocab);
+  made["added_tokens"][0]["id"] = spelt.size();
+  made["pre_tokenizer"]["use_regex"] = made["decoder"]["use_regex"] = true;
+  return made;
 }
 
 std::string with_inputs(Json config, bool types) {
@@ -101,8 +66,9 @@ std::map<std::string, std::string> tokenizer_files(const StoredTokenizer& tokeni
     const Tokenizer& read = *tokenizer;  // refuses what is deep, and tokens that cannot be
     const Json json = Json::parse(tokenizer.text());
     if (json.contains("model"))
-      return {{"tokenizer.json", tokenizer.text()},
-              {"tokenizer_config.json", with_inputs(config_of(read), types)}};
+      return {
+          {"tokenizer.json", tokenizer.text()},
+          {"tokenizer_config.json", with_inputs(file_of(read, "tokenizer_config.json"), types)}};
     const Json whole = own_tokenizer(json);
     Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                 {"bos_token", kEndOfText},
