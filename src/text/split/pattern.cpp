@@ -81,12 +81,9 @@ Pattern::Pattern(std::string expression, Extent extent)
 Pattern::~Pattern() = default;
 
 void Pattern::divide(std::string_view text, const Part& part) const {
-  by_validity(text, [&](std::string_view piece, bool valid) {
-    if (valid)
-      divide_valid(piece, part);
-    else
-      part(piece, false);
-  });
+  by_validity(
+      text, [&](std::string_view piece) { divide_valid(piece, part); },
+      [&](std::string_view piece) { part(piece, false); });
 }
 
 void Pattern::divide_valid(std::string_view text, const Part& part) const {

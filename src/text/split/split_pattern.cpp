@@ -135,12 +135,9 @@ SplitPattern::SplitPattern(std::string expression)
 SplitPattern::~SplitPattern() = default;
 
 void SplitPattern::divide(std::string_view text, const Part& part) const {
-  by_validity(text, [&](std::string_view piece, bool valid) {
-    if (valid)
-      divide_valid(piece, part);
-    else
-      part(piece, false);
-  });
+  by_validity(
+      text, [&](std::string_view piece) { divide_valid(piece, part); },
+      [&](std::string_view piece) { part(piece, false); });
 }
 
 // Like the reference, it looks for the next match from the end of the last one, and one character

@@ -9,18 +9,18 @@ namespace skein {
 // How many bytes at the start of `text` are valid UTF-8.
 size_t valid_bytes(std::string_view text);
 
-// Calls part(piece, whether it is valid UTF-8) for the longest pieces that are wholly so or wholly
+// Calls valid(piece) or broken(piece) for the longest pieces that are wholly valid UTF-8 or wholly
 // not, in order.
-template <class Part>
-void by_validity(std::string_view text, Part&& part) {
+template <class Valid, class Broken>
+void by_validity(std::string_view text, Valid&& valid, Broken&& broken) {
   while (!text.empty()) {
-    const size_t valid = valid_bytes(text);
-    if (valid > 0) part(text.substr(0, valid), true);
-    text.remove_prefix(valid);
-    size_t broken = 0;
-    while (broken < text.size() && valid_bytes(text.substr(broken, 4)) == 0) ++broken;
-    if (broken > 0) part(text.substr(0, broken), false);
-    text.remove_prefix(broken);
+    const size_t good = valid_bytes(text);
+    if (good > 0) valid(text.substr(0, good));
+    text.remove_prefix(good);
+    size_t bad = 0;
+    while (bad < text.size() && valid_bytes(text.substr(bad, 4)) == 0) ++bad;
+    if (bad > 0) broken(text.substr(0, bad));
+    text.remove_prefix(bad);
   }
 }
 
