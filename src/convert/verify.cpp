@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "skein/checkpoint/parameters.h"
-#include "skein/checkpoint/reshard.h"
 #include "skein/checkpoint/tensors.h"
 #include "skein/comm/local.h"
 #include "skein/core/error.h"

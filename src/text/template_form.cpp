@@ -1,10 +1,10 @@
 #include "template_form.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/options/options.h"
 #include "skein/core/strings.h"
 
 namespace skein {
@@ -158,10 +158,7 @@ const char* named_template(const std::string& name) {
 }
 
 std::string template_names() {
-  std::string names;
-  for (const auto& [known, json] : kNamed)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
-  return names;
+  return fmt::format("{}", fmt::join(kNamed | std::views::keys, ", "));
 }
 
 }  // namespace skein

@@ -1,9 +1,6 @@
 #include "skein/text/tokenizer.h"
 
-#include <algorithm>
 #include <cctype>
-
-#include "skein/core/error.h"
 
 #include "added_tokens.h"
 #include "spelling.h"

@@ -3,7 +3,6 @@
 // which drops them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
