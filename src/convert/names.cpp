@@ -4,19 +4,11 @@
 
 #include "skein/checkpoint/reshard.h"
 #include "skein/core/error.h"
-#include "skein/core/numbers.h"
 
 #include "foreign_family.h"
 
 namespace skein {
 namespace {
-
-// The sizes of a checked model have products of 64 bits.
-int64_t product(const std::vector<int64_t>& dims) {
-  const auto made = checked_product(dims);
-  SKEIN_CHECK(made.has_value());
-  return *made;
-}
 
 // "h.*.attn.bias" of "h.12.attn.bias".
 bool matches(const std::string& name, const std::string& pattern) {
@@ -30,9 +22,9 @@ bool matches(const std::string& name, const std::string& pattern) {
 
 }  // namespace
 
-int64_t OurTensor::size() const { return product(shape); }
+int64_t OurTensor::size() const { return element_count(shape); }
 
-int64_t ForeignTensor::size() const { return product(shape); }
+int64_t ForeignTensor::size() const { return element_count(shape); }
 
 std::string ForeignTensor::line(const std::string& file_name, const std::string& type) const {
   std::vector<std::string> ours;
