@@ -37,16 +37,6 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const
   return ~rest;
 }
 
-bool has_instruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2");
-  return has;
-}
-#else
-uint32_t crc32c_by_instruction(std::span<const std::byte> bytes, uint32_t before) {
-  return crc32c_by_table(bytes, before);
-}
-
-bool has_instruction() { return false; }
 #endif
 
 }  // namespace
@@ -59,7 +49,11 @@ uint32_t crc32c_by_table(std::span<const std::byte> bytes, uint32_t before) {
 }
 
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
-  return has_instruction() ? crc32c_by_instruction(bytes, before) : crc32c_by_table(bytes, before);
+#if defined(__x86_64__)
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return crc32c_by_instruction(bytes, before);
+#endif
+  return crc32c_by_table(bytes, before);
 }
 
 }  // namespace skein
