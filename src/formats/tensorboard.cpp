@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <string_view>
@@ -28,9 +27,7 @@ constexpr uint64_t kTag = 1, kSimpleValue = 2;
 template <class T>
 void put_little_endian(std::string& out, T value) {
   static_assert(std::endian::native == std::endian::little);
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  out.append(bytes, sizeof(T));
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 void put_varint(std::string& out, uint64_t value) {
