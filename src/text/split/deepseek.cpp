@@ -33,9 +33,7 @@ size_t group_end(std::string_view text, size_t at, Group group) {
 }
 
 size_t signs_end(std::string_view text, size_t at) {
-  at = group_end(text, at, Group::sign);
-  while (at < text.size() && line_break(text[at])) ++at;
-  return at;
+  return line_breaks_end(text, group_end(text, at, Group::sign));
 }
 
 size_t ascii_letters_end(std::string_view text, size_t at) {

@@ -32,17 +32,13 @@ constexpr std::array<Kind, 128> make_ascii_kinds() {
 
 inline constexpr auto kAsciiKinds = make_ascii_kinds();
 
-inline Kind wide_kind(int32_t point) {
-  if (white_space(point)) return Kind::space;
-  if (letter(point)) return Kind::letter;
-  return number(point) ? Kind::number : Kind::other;
-}
-
 inline Kinded kind_at(std::string_view text, size_t at) {
   const unsigned char byte = text[at];
   if (byte < 128) return {kAsciiKinds[byte], 1};
   const Character next = character_at(text, at);
-  return {wide_kind(next.point), next.bytes};
+  if (white_space(next.point)) return {Kind::space, next.bytes};
+  if (letter(next.point)) return {Kind::letter, next.bytes};
+  return {number(next.point) ? Kind::number : Kind::other, next.bytes};
 }
 
 // Where the run of characters of this kind ends that goes on at `at`.
@@ -56,6 +52,11 @@ inline size_t run_end(std::string_view text, size_t at, Kind kind) {
 }
 
 inline bool line_break(char byte) { return byte == '\n' || byte == '\r'; }
+
+inline size_t line_breaks_end(std::string_view text, size_t at) {
+  while (at < text.size() && line_break(text[at])) ++at;
+  return at;
+}
 
 // What the patterns after GPT-2's have in common.
 // The bytes of 's 't 'm 'd 're 've 'll in any case at the start of `text`, 0 when there is none.

@@ -7,11 +7,6 @@ namespace {
 
 char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte; }
 
-size_t newlines_end(std::string_view text, size_t at) {
-  while (at < text.size() && line_break(text[at])) ++at;
-  return at;
-}
-
 }  // namespace
 
 size_t any_case_contraction(std::string_view text) {
@@ -53,9 +48,9 @@ size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits) {
   if (first.kind == Kind::number) return numbers_end(text, begin, digits);
   const Kind next = after < text.size() ? kind_at(text, after).kind : Kind::space;
   if (next == Kind::letter && !line_break(text[begin])) return run_end(text, after, Kind::letter);
-  if (first.kind == Kind::other) return newlines_end(text, run_end(text, after, Kind::other));
+  if (first.kind == Kind::other) return line_breaks_end(text, run_end(text, after, Kind::other));
   if (text[begin] == ' ' && next == Kind::other)
-    return newlines_end(text, run_end(text, after, Kind::other));
+    return line_breaks_end(text, run_end(text, after, Kind::other));
   return space_with_breaks_end(text, begin);
 }
 
