@@ -57,24 +57,25 @@ void split_classes(std::string_view text, ClassOf&& class_of, Piece&& piece) {
   if (run != CharacterClass::divides && begin < text.size()) piece(text.substr(begin));
 }
 
+inline constexpr auto kWhiteSpaceDivides = [](int32_t point) {
+  return white_space(point) ? CharacterClass::divides : CharacterClass::word;
+};
+inline constexpr auto kPunctuationAlone = [](int32_t point) {
+  return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word;
+};
+inline constexpr auto kBertClass = [](int32_t point) {
+  return white_space(point) ? CharacterClass::divides : kPunctuationAlone(point);
+};
+// Runs of word characters, and runs of what is neither that nor white space.
+inline constexpr auto kWordClass = [](int32_t point) {
+  if (white_space(point)) return CharacterClass::divides;
+  return word_character(point) ? CharacterClass::word : CharacterClass::other;
+};
+
 // BERT's words: what stands between white space, with each punctuation character apart.
 template <class Piece>
 void split_bert(std::string_view text, Piece&& piece) {
-  const auto class_of = [](int32_t point) {
-    if (white_space(point)) return CharacterClass::divides;
-    return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word;
-  };
-  split_classes(text, class_of, piece);
-}
-
-// Runs of word characters, and runs of what is neither that nor white space.
-template <class Piece>
-void split_words(std::string_view text, Piece&& piece) {
-  const auto class_of = [](int32_t point) {
-    if (white_space(point)) return CharacterClass::divides;
-    return word_character(point) ? CharacterClass::word : CharacterClass::other;
-  };
-  split_classes(text, class_of, piece);
+  split_classes(text, kBertClass, piece);
 }
 
 // Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view)
@@ -98,21 +99,9 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
       return split_matches(
           text, [&](auto whole, size_t at) { return numbers_end(whole, at, step.digits); }, next);
     case SplitStep::Kind::bert: return split_bert(text, next);
-    case SplitStep::Kind::words: return split_words(text, next);
-    case SplitStep::Kind::white_space:
-      return split_classes(
-          text,
-          [](int32_t point) {
-            return white_space(point) ? CharacterClass::divides : CharacterClass::word;
-          },
-          next);
-    case SplitStep::Kind::punctuation:
-      return split_classes(
-          text,
-          [](int32_t point) {
-            return bert_punctuation(point) ? CharacterClass::alone : CharacterClass::word;
-          },
-          next);
+    case SplitStep::Kind::words: return split_classes(text, kWordClass, next);
+    case SplitStep::Kind::white_space: return split_classes(text, kWhiteSpaceDivides, next);
+    case SplitStep::Kind::punctuation: return split_classes(text, kPunctuationAlone, next);
     case SplitStep::Kind::prefix_space:
       return text.front() == ' ' ? next(text) : next(" " + std::string(text));
     case SplitStep::Kind::pattern:
