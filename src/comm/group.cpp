@@ -48,8 +48,7 @@ void sum_blocks(const T* blocks, int ranks, int64_t n, T* out) {
 }
 
 void sum_blocks(const Tensor& blocks, int ranks, const Tensor& out) {
-  const auto sum = [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  const auto sum = [&]<class T>(TypeTag<T>) {
     sum_blocks(blocks.data<T>(), ranks, out.size(), out.data<T>());
   };
   if (out.dtype() == DType::i64)
@@ -202,8 +201,7 @@ Work Group::all_reduce_max(const Tensor& tensor) {
   if (away(tensor))
     return through_host(tensor, [&](const Tensor& copy) { all_reduce_max(copy).wait(); });
   const Tensor blocks = gather_blocks(*this, tensor);
-  const auto take = [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  const auto take = [&]<class T>(TypeTag<T>) {
     max_blocks(blocks.data<T>(), size(), tensor.size(), tensor.data<T>());
     return Work();
   };

@@ -77,18 +77,14 @@ void Window::scatter_sums(const T* in, int64_t count, T* out) {
 }
 
 Work Window::all_reduce_sum(const Tensor& tensor) {
-  visit_sums(tensor.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    all_reduce(tensor.data<T>(), tensor.size());
-  });
+  visit_sums(tensor.dtype(),
+             [&]<class T>(TypeTag<T>) { all_reduce(tensor.data<T>(), tensor.size()); });
   return {};
 }
 
 Work Window::reduce_scatter(const Tensor& in, const Tensor& out) {
-  visit_sums(in.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    scatter_sums(in.data<T>(), out.size(), out.data<T>());
-  });
+  visit_sums(in.dtype(),
+             [&]<class T>(TypeTag<T>) { scatter_sums(in.data<T>(), out.size(), out.data<T>()); });
   return {};
 }
 

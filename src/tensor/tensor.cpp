@@ -81,10 +81,8 @@ Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
   if (device().kind != DeviceKind::cpu) return to(Device{}).to(dtype).to(device());
   Tensor made = empty(shape_, dtype, device());
-  visit_float(dtype_, [&](auto from) {
-    visit_float(dtype, [&](auto into) {
-      using From = typename decltype(from)::type;
-      using Into = typename decltype(into)::type;
+  visit_float(dtype_, [&]<class From>(TypeTag<From>) {
+    visit_float(dtype, [&]<class Into>(TypeTag<Into>) {
       using Middle =
           std::conditional_t<std::is_same_v<From, double> && std::is_same_v<Into, double>, double,
                              float>;

@@ -76,13 +76,12 @@ void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, Out mas
   const Span span(
       "adamw", 0,
       static_cast<double>(7 * master->bytes() + (working->defined() ? working->bytes() : 0)));
-  visit_float(master->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(master->dtype(), [&]<class Master>(TypeTag<Master>) {
+    using A = Accumulator<Master>;
     if (!working->defined())
       return update_all<A, A>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
                               m->data<A>(), v->data<A>(), nullptr);
-    visit_float(working->dtype(), [&](auto working_tag) {
-      using T = typename decltype(working_tag)::type;
+    visit_float(working->dtype(), [&]<class T>(TypeTag<T>) {
       update_all<A, T>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
                        m->data<A>(), v->data<A>(), working->data<T>());
     });

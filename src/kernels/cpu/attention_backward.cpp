@@ -207,13 +207,11 @@ void attention_backward(Cpu, const Attended& forward, const AttentionArguments& 
   const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.mask));
   const Gradients gradients{dout, *dq, *dk, *dv};
   const int64_t groups = k.dim(2);
-  visit_float(q.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit_unit<T>([&](auto unit) {
+  visit_float(q.dtype(), [&]<class T>(TypeTag<T>) {
+    visit_unit<T>([&]<class Unit>(TypeTag<Unit>) {
       parallel_ranges(q.dim(0) * groups, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          backward_group<typename decltype(unit)::type, T>(forward, arguments, gradients,
-                                                           i / groups, i % groups);
+          backward_group<Unit, T>(forward, arguments, gradients, i / groups, i % groups);
       });
     });
   });

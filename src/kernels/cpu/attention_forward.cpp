@@ -178,13 +178,12 @@ void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
   const int64_t groups = k.dim(2), shared = q.dim(2) / groups, tasks = q.dim(0) * groups;
   // Where there are fewer key heads than threads, the heads that share one are split.
   const int64_t split = tasks >= omp_get_max_threads() ? 1 : shared, heads = shared / split;
-  visit_float(q.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit_unit<T>([&](auto unit) {
+  visit_float(q.dtype(), [&]<class T>(TypeTag<T>) {
+    visit_unit<T>([&]<class Unit>(TypeTag<Unit>) {
       parallel_ranges(tasks * split, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          forward_group<typename decltype(unit)::type, T>(
-              given, *out, *logsumexp, i / (groups * split), i % (groups * split) * heads, heads);
+          forward_group<Unit, T>(given, *out, *logsumexp, i / (groups * split),
+                                 i % (groups * split) * heads, heads);
       });
     });
   });

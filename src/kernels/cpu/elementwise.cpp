@@ -6,19 +6,9 @@
 #include "dropout.h"
 
 namespace skein::kernels {
-namespace {
-
-template <class F>
-void visit(const Tensor& x, const F& f) {
-  visit_float(x.dtype(), [&](auto tag) { f(tag); });
-}
-
-}  // namespace
-
 void add(Cpu, const Tensor& a, const Tensor& b, Out out) {
   const Span span("add");
-  visit(a, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(a.dtype(), [&]<class T>(TypeTag<T>) {
     const T *x = a.data<T>(), *y = b.data<T>();
     T* z = out->data<T>();
     for_elements<T>(a.size(), [=](auto at) { at.store(z, at.load(x) + at.load(y)); });
@@ -28,10 +18,8 @@ void add(Cpu, const Tensor& a, const Tensor& b, Out out) {
 void accumulate(Cpu, const Tensor& source, Out target) {
   const Span span("accumulate");
   SKEIN_CHECK_EQ(source.size(), target->size());
-  visit(source, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit(*target, [&](auto target_tag) {
-      using U = typename decltype(target_tag)::type;
+  visit_float(source.dtype(), [&]<class T>(TypeTag<T>) {
+    visit_float(target->dtype(), [&]<class U>(TypeTag<U>) {
       const T* x = source.data<T>();
       U* y = target->data<U>();
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
@@ -45,8 +33,7 @@ void accumulate(Cpu, const Tensor& source, Out target) {
 
 void scale(Cpu, const Tensor& x, double factor, Out out) {
   const Span span("scale");
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     const T* in = x.data<T>();
     T* to = out->data<T>();
     const auto by = static_cast<Accumulator<T>>(factor);
@@ -57,9 +44,7 @@ void scale(Cpu, const Tensor& x, double factor, Out out) {
 void add_bias(Cpu, const Tensor& x, const Tensor& bias, Out out) {
   const Span span("bias");
   const int64_t columns = bias.size(), rows = x.size() / columns;
-  const auto run = [&](auto tag, auto bias_tag) {
-    using T = typename decltype(tag)::type;
-    using B = typename decltype(bias_tag)::type;
+  const auto run = [&]<class T, class B>(TypeTag<T>, TypeTag<B>) {
     const T* in = x.data<T>();
     const B* b = bias.data<B>();
     T* to = out->data<T>();
@@ -69,20 +54,18 @@ void add_bias(Cpu, const Tensor& x, const Tensor& bias, Out out) {
           store(to + r * columns + c, load(in + r * columns + c) + load(b + c));
     });
   };
-  visit(bias, [&](auto tag) {
-    using B = typename decltype(tag)::type;
+  visit_float(bias.dtype(), [&]<class B>(TypeTag<B> tag) {
     if (x.dtype() == bias.dtype())
       run(tag, tag);
     else
-      run(std::type_identity<Accumulator<B>>{}, tag);
+      run(TypeTag<Accumulator<B>>{}, tag);
   });
 }
 
 void bias_backward(Cpu, const Tensor& dy, Out bias_gradient) {
   const Span span("bias backward");
   const int64_t columns = bias_gradient->size(), rows = dy.size() / columns;
-  visit(dy, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const T* in = dy.data<T>();
     A* sum = bias_gradient->data<A>();
@@ -95,8 +78,7 @@ void bias_backward(Cpu, const Tensor& dy, Out bias_gradient) {
 
 void activation(Cpu, Activation kind, const Tensor& x, Out out) {
   const Span span("activation");
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     const T* in = x.data<T>();
     T* to = out->data<T>();
     with_activation<Elements<T>>(kind, [&](auto f) {
@@ -108,8 +90,7 @@ void activation(Cpu, Activation kind, const Tensor& x, Out out) {
 void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
                          Out bias_gradient) {
   const Span span("activation backward");
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     const T *in = x.data<T>(), *slope = dy.data<T>();
     T* to = dx->data<T>();
     with_slope<Elements<T>>(kind, [&](auto f) {
@@ -121,8 +102,7 @@ void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor&
 
 void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out) {
   const Span span("swiglu");
-  visit(gate, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const T *g = gate.data<T>(), *u = up.data<T>();
     T* to = out->data<T>();
     for_elements<T>(gate.size(), [=](auto at) {
@@ -135,8 +115,7 @@ void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out) {
 void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
                      Out dup) {
   const Span span("swiglu backward");
-  visit(gate, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
     T *to_gate = dgate->data<T>(), *to_up = dup->data<T>();
     for_elements<T>(gate.size(), [=](auto at) {
@@ -153,8 +132,7 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const int64_t first = mask.first_position * (per_sample / x.dim(1));
   const int64_t* ids = mask.sample_ids.data<int64_t>();
   const auto threshold = static_cast<uint32_t>(mask.probability * 4294967296.0);
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const T* in = x.data<T>();
     T* to = out->data<T>();

@@ -11,8 +11,7 @@ void embedding(Cpu, const Tensor& table, const Tensor& ids, int64_t first_id, Ou
   const Span span("embedding");
   const int64_t columns = table.dim(1), held = table.dim(0);
   const int32_t* id = ids.data<int32_t>();
-  visit_float(table.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(table.dtype(), [&]<class T>(TypeTag<T>) {
     const T* rows = table.data<T>();
     T* to = out->data<T>();
     parallel_ranges(ids.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
@@ -32,8 +31,7 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
   const Span span("embedding backward");
   const int64_t columns = table_gradient->dim(1), held = table_gradient->dim(0), count = ids.size();
   const int32_t* id = ids.data<int32_t>();
-  visit_float(dy.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const T* slope = dy.data<T>();
     A* sum = table_gradient->data<A>();
@@ -51,8 +49,7 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
 void sinusoid(Cpu, const Tensor& positions, Out out) {
   const int64_t columns = out->dim(-1), half = columns / 2;
   const int32_t* position = positions.data<int32_t>();
-  visit_float(out->dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(out->dtype(), [&]<class T>(TypeTag<T>) {
     T* to = out->data<T>();
     parallel_ranges(positions.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)

@@ -16,8 +16,7 @@ template <class Make>
 void with_rows(const Tensor& logits, const Make& make) {
   const Span span("cross entropy");
   const int64_t columns = logits.dim(1);
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T> tag) {
     const T* in = logits.data<T>();
     const auto work = make(tag, [=](int64_t r) { return in + r * columns; });
     parallel_ranges(logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
@@ -47,36 +46,35 @@ void with_gradient_rows(const PredictedRows& rows, const Tensor& row_scale, cons
   const int64_t columns = rows.logits.dim(1), valid = rows.shard.valid,
                 first_id = rows.shard.first_id;
   const int32_t* target = rows.targets.data<int32_t>();
-  visit_logits(rows.logits.dtype(), dlogits.dtype(), [&](auto tag, auto out_tag) {
-    using T = typename decltype(tag)::type;
-    using U = typename decltype(out_tag)::type;
-    using A = Accumulator<T>;
-    const T* in = rows.logits.data<T>();
-    U* to = dlogits.data<U>();
-    const A *largest = rows.maximum.data<A>(), *scales = row_scale.data<A>();
-    const auto slope_of = make(tag);
-    parallel_ranges(rows.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = in + r * columns;
-        U* out = to + r * columns;
-        const A top = largest[r];
-        const auto slope = slope_of(r);
-        const int64_t own = target[r] - first_id;
-        const bool held = own >= 0 && own < valid;
-        const A hit = held ? slope(load(row + own) - top) - scales[r] : A(0);
-        for (int64_t c = 0; c < valid; ++c) store(out + c, slope(load(row + c) - top));
-        for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
-        if (held) store(out + own, hit);
-      }
-    });
-  });
+  visit_logits(
+      rows.logits.dtype(), dlogits.dtype(), [&]<class T, class U>(TypeTag<T> tag, TypeTag<U>) {
+        using A = Accumulator<T>;
+        const T* in = rows.logits.data<T>();
+        U* to = dlogits.data<U>();
+        const A *largest = rows.maximum.data<A>(), *scales = row_scale.data<A>();
+        const auto slope_of = make(tag);
+        parallel_ranges(rows.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const T* row = in + r * columns;
+            U* out = to + r * columns;
+            const A top = largest[r];
+            const auto slope = slope_of(r);
+            const int64_t own = target[r] - first_id;
+            const bool held = own >= 0 && own < valid;
+            const A hit = held ? slope(load(row + own) - top) - scales[r] : A(0);
+            for (int64_t c = 0; c < valid; ++c) store(out + c, slope(load(row + c) - top));
+            for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
+            if (held) store(out + own, hit);
+          }
+        });
+      });
 }
 
 }  // namespace
 
 void row_maximum(Cpu, const Tensor& logits, int64_t valid, Out maximum) {
-  with_rows(logits, [&](auto tag, auto row_of) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_rows(logits, [&]<class T>(TypeTag<T>, auto row_of) {
+    using A = Accumulator<T>;
     A* to = maximum->data<A>();
     return [=](int64_t r) { to[r] = largest_of<A>(row_of(r), valid); };
   });
@@ -85,8 +83,8 @@ void row_maximum(Cpu, const Tensor& logits, int64_t valid, Out maximum) {
 void row_sum_exp(Cpu, const Tensor& logits, const VocabShard& shard, const Tensor& maximum,
                  const Tensor& targets, Out sum_exp, Out target_logit) {
   const int32_t* target = targets.data<int32_t>();
-  with_rows(logits, [&](auto tag, auto row_of) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_rows(logits, [&]<class T>(TypeTag<T>, auto row_of) {
+    using A = Accumulator<T>;
     const A* largest = maximum.data<A>();
     A *sums = sum_exp->data<A>(), *picked = target_logit->data<A>();
     return [=](int64_t r) {
@@ -99,8 +97,8 @@ void row_sum_exp(Cpu, const Tensor& logits, const VocabShard& shard, const Tenso
 void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targets, Out maximum,
                     Out sum_exp, Out target_logit) {
   const int32_t* target = targets.data<int32_t>();
-  with_rows(logits, [&](auto tag, auto row_of) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_rows(logits, [&]<class T>(TypeTag<T>, auto row_of) {
+    using A = Accumulator<T>;
     A *largest = maximum->data<A>(), *sums = sum_exp->data<A>(), *picked = target_logit->data<A>();
     return [=](int64_t r) {
       largest[r] = largest_of<A>(row_of(r), valid);
@@ -111,8 +109,8 @@ void row_statistics(Cpu, const Tensor& logits, int64_t valid, const Tensor& targ
 }
 
 void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, Out losses) {
-  visit_float(losses->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(losses->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     const A *sum = sum_exp.data<A>(), *target = target_logit.data<A>();
     A* loss = losses->data<A>();
     for (int64_t i = 0; i < losses->size(); ++i) loss[i] = std::log(sum[i]) - target[i];
@@ -120,8 +118,8 @@ void row_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, Out loss
 }
 
 void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, Out moment) {
-  with_rows(logits, [&](auto tag, auto row_of) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_rows(logits, [&]<class T>(TypeTag<T>, auto row_of) {
+    using A = Accumulator<T>;
     const A* largest = maximum.data<A>();
     A* to = moment->data<A>();
     return [=](int64_t r) {
@@ -136,8 +134,8 @@ void row_exp_moment(Cpu, const Tensor& logits, int64_t valid, const Tensor& maxi
 }
 
 void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, Out entropies) {
-  visit_float(entropies->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(entropies->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     for (int64_t i = 0; i < entropies->size(); ++i) {
       const double sum = sum_exp.data<A>()[i];
       entropies->data<A>()[i] = static_cast<A>(std::log(sum) - moment.data<A>()[i] / sum);
@@ -147,8 +145,8 @@ void row_entropies(Cpu, const Tensor& sum_exp, const Tensor& moment, Out entropi
 
 void entropic_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
                        const Tensor& entropy, const Tensor& entropy_scale, Out dlogits) {
-  with_gradient_rows(rows, row_scale, *dlogits, [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_gradient_rows(rows, row_scale, *dlogits, [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     const A *sums = rows.sum_exp.data<A>(), *scales = row_scale.data<A>(),
             *entropies = entropy.data<A>(), *entropy_scales = entropy_scale.data<A>();
     return [=](int64_t r) {
@@ -162,8 +160,8 @@ void entropic_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
 }
 
 void cross_entropy_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale, Out dlogits) {
-  with_gradient_rows(rows, row_scale, *dlogits, [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  with_gradient_rows(rows, row_scale, *dlogits, [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     const A *sums = rows.sum_exp.data<A>(), *scales = row_scale.data<A>();
     return [=](int64_t r) {
       const A factor = scales[r] / sums[r];
@@ -174,8 +172,7 @@ void cross_entropy_backward(Cpu, const PredictedRows& rows, const Tensor& row_sc
 
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses) {
   const Span span("squared errors");
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
@@ -187,8 +184,7 @@ void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses) {
 void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale,
                              Out dx) {
   const Span span("squared errors backward");
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);

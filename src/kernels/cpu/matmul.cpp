@@ -165,11 +165,9 @@ const char* name_of(const MatmulArguments& how) {
 
 int64_t depth_granule(Cpu, DType dtype) {
   int64_t granule = 1;
-  visit_float(dtype, [&](auto tag) {
-    visit_unit<typename decltype(tag)::type>([&](auto unit) {
-      granule = Lanes<typename decltype(unit)::type>::kDepth *
-                Lanes<typename decltype(unit)::type>::kStep;
-    });
+  visit_float(dtype, [&]<class T>(TypeTag<T>) {
+    visit_unit<T>(
+        [&]<class Unit>(TypeTag<Unit>) { granule = Lanes<Unit>::kDepth * Lanes<Unit>::kStep; });
   });
   return granule;
 }
@@ -184,9 +182,8 @@ void matmul(Cpu, const Tensor& a, const Tensor& b, const MatmulArguments& argume
   SKEIN_CHECK_EQ(b.dim(transpose_b ? 0 : 1), c->dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b ? 1 : 0), depth);
   const Given given{a, b, arguments, *c, *activated, depth};
-  visit_float(a.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit_unit<T>([&](auto unit) { multiply_into<typename decltype(unit)::type, T>(given); });
+  visit_float(a.dtype(), [&]<class T>(TypeTag<T>) {
+    visit_unit<T>([&]<class Unit>(TypeTag<Unit>) { multiply_into<Unit, T>(given); });
   });
 }
 

@@ -64,8 +64,7 @@ void norm(Cpu, const Tensor& x, const NormArguments& arguments, Out out, Out mea
           Out sum) {
   const Span span("norm");
   const int64_t columns = arguments.gain.size(), rows = x.size() / columns;
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{arguments.kind, columns, arguments.gain.data<T>(),
                        data_or_null<T>(arguments.bias), A(arguments.epsilon)};
@@ -89,8 +88,7 @@ void norm_backward(Cpu, const NormedRows& normed, const Tensor& dy, const Tensor
   const Span span("norm backward");
   const Norm kind = normed.kind;
   const int64_t columns = normed.gain.size(), rows = normed.x.size() / columns;
-  visit_float(normed.x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(normed.x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{kind, columns, normed.gain.data<T>(), nullptr, A(0)};
     const T *in = normed.x.data<T>(), *slope = dy.data<T>(), *besides = data_or_null<T>(more);

@@ -68,9 +68,8 @@ double flops_of_registers() {
 
 double register_peak(Cpu, DType dtype) {
   double rate = 0;
-  visit_float(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit_unit<T>([&](auto unit) { rate = flops_of_registers<typename decltype(unit)::type>(); });
+  visit_float(dtype, [&]<class T>(TypeTag<T>) {
+    visit_unit<T>([&]<class Unit>(TypeTag<Unit>) { rate = flops_of_registers<Unit>(); });
   });
   return rate;
 }

@@ -81,8 +81,8 @@ ValueLoss value_loss(const ValueTerms& terms, double x, const float* known) {
 void policy_losses(Cpu, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
                    const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
   const Span span("policy losses");
-  visit_float(losses.dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(losses.dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     for (int64_t i = 0; i < losses.size(); ++i) {
       const float* of_token = known.data<float>() + i * known::columns;
       const double logp = -static_cast<float>(losses.data<A>()[i]);
@@ -104,8 +104,7 @@ void policy_losses(Cpu, const PolicyTerms& terms, const Tensor& losses, const Te
 void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known, Out losses,
                   Out clipped) {
   const Span span("value losses");
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const ValueLoss made =
@@ -119,8 +118,7 @@ void value_losses(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& k
 void value_losses_backward(Cpu, const ValueTerms& terms, const Tensor& x, const Tensor& known,
                            const Tensor& row_scale, Out dx) {
   const Span span("value losses backward");
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     for (int64_t i = 0; i < x.size(); ++i) {
       const ValueLoss made =

@@ -27,8 +27,7 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums) {
   const Span span("gradient norm", 0, static_cast<double>(x.bytes()));
   const int64_t count = x.size();
   double* to = sums->data<double>();
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     const T* in = x.data<T>();
     parallel_ranges(
         sums->size(), std::max<int64_t>(1, kElementGrain / chunk), [=](int64_t begin, int64_t end) {
@@ -60,8 +59,7 @@ void ordered_sum(Cpu, const Tensor& values, const Tensor& order, Out sum) {
 void sample_means(Cpu, const Tensor& x, const Tensor& kept, Out out) {
   const Span span("sample means");
   const int64_t length = x.dim(1), columns = x.dim(2);
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     for (int64_t sample = 0; sample < x.dim(0); ++sample) {
       const int32_t* keep = kept.data<int32_t>() + sample * length;
@@ -84,8 +82,7 @@ void sample_means(Cpu, const Tensor& x, const Tensor& kept, Out out) {
 void sample_means_backward(Cpu, const Tensor& dy, const Tensor& kept, Out dx) {
   const Span span("sample means backward");
   const int64_t length = dx->dim(1), columns = dx->dim(2);
-  visit_float(dx->dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dx->dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     parallel_ranges(dx->dim(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin * length; row < end * length; ++row) {

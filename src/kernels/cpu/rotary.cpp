@@ -40,8 +40,7 @@ void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& wa
   const Span span("rotary");
   const int64_t heads = x.dim(2), width = x.dim(3);
   const int32_t* position = positions.data<int32_t>();
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     const T* in = x.data<T>();
     T* to = out->data<T>();
     parallel_ranges(

@@ -128,12 +128,11 @@ void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, Ou
 
 void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m,
            Out v, Out working) {
-  visit_float(master->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(master->dtype(), [&]<class Master>(TypeTag<Master>) {
+    using A = Accumulator<Master>;
     if (!working->defined())
       return update_all<A, A>(on, arguments, gradient, master, m, v, nullptr);
-    visit_float(working->dtype(), [&](auto working_tag) {
-      using T = typename decltype(working_tag)::type;
+    visit_float(working->dtype(), [&]<class T>(TypeTag<T>) {
       if constexpr (std::is_same_v<Accumulator<T>, A>)
         update_all<A, T>(on, arguments, gradient, master, m, v, working->data<T>());
     });

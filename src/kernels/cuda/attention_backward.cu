@@ -355,8 +355,7 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
 void attention_backward(Cuda on, const Attended& forward, const AttentionArguments& arguments,
                         const Tensor& dout, Out dq, Out dk, Out dv) {
   const Tensor &q = forward.q, &k = forward.k;
-  visit_attended(q.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_attended(q.dtype(), [&]<class T>(TypeTag<T>) {
     backward<T>(on, make_attend<T>(q, k, forward.v, arguments),
                 {forward.out.data<T>(), dout.data<T>(), forward.logsumexp.data<float>(),
                  dq->data<T>(), dk->data<T>(), dv->data<T>()},

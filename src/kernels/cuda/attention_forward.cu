@@ -184,9 +184,8 @@ void forward(Cuda on, const Attend<T>& a, int64_t samples, const Out& out, const
 
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
                const AttentionArguments& arguments, Out out, Out logsumexp) {
-  visit_attended(q.dtype(), [&](auto tag) {
-    forward(on, make_attend<typename decltype(tag)::type>(q, k, v, arguments), q.dim(0), out,
-            logsumexp);
+  visit_attended(q.dtype(), [&]<class T>(TypeTag<T>) {
+    forward(on, make_attend<T>(q, k, v, arguments), q.dim(0), out, logsumexp);
   });
 }
 

@@ -30,8 +30,8 @@ struct Attend {
 // The types attention is made for on GPUs; f64 is not one of them.
 template <class F>
 void visit_attended(DType dtype, const F& f) {
-  visit_float(dtype, [&](auto tag) {
-    if constexpr (std::is_same_v<typename decltype(tag)::type, double>)
+  visit_float(dtype, [&]<class T>(TypeTag<T> tag) {
+    if constexpr (std::is_same_v<T, double>)
       fail("no attention in f64 on a GPU; use f32, bf16 or f16");
     else
       f(tag);

@@ -7,11 +7,6 @@
 namespace skein::kernels {
 namespace {
 
-template <class F>
-void visit(const Tensor& x, const F& f) {
-  visit_float(x.dtype(), [&](auto tag) { f(tag); });
-}
-
 struct Sum {
   template <class A>
   __device__ A operator()(A x, A y) const {
@@ -129,18 +124,15 @@ dim3 blocks_of(int64_t count) { return dim3(static_cast<unsigned>(pieces_of(coun
 }  // namespace
 
 void add(Cuda on, const Tensor& a, const Tensor& b, Out out) {
-  visit(a, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(a.dtype(), [&]<class T>(TypeTag<T>) {
     map("add", on, a.size(), Sum{}, out->data<T>(), a.data<T>(), b.data<T>());
   });
 }
 
 void accumulate(Cuda on, const Tensor& source, Out target) {
   SKEIN_CHECK_EQ(source.size(), target->size());
-  visit(source, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    visit(*target, [&](auto target_tag) {
-      using U = typename decltype(target_tag)::type;
+  visit_float(source.dtype(), [&]<class T>(TypeTag<T>) {
+    visit_float(target->dtype(), [&]<class U>(TypeTag<U>) {
       if constexpr (std::is_same_v<Accumulator<T>, Accumulator<U>>)
         map("accumulate", on, source.size(), Sum{}, target->data<U>(), target->data<U>(),
             source.data<T>());
@@ -151,34 +143,28 @@ void accumulate(Cuda on, const Tensor& source, Out target) {
 }
 
 void scale(Cuda on, const Tensor& x, double factor, Out out) {
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     map("scale", on, x.size(), Scale<A>{static_cast<A>(factor)}, out->data<T>(), x.data<T>());
   });
 }
 
 void add_bias(Cuda on, const Tensor& x, const Tensor& bias, Out out) {
-  const auto run = [&](auto* sums, auto* added) {
-    using T = std::remove_pointer_t<decltype(sums)>;
-    using B = std::remove_pointer_t<decltype(added)>;
+  const auto run = [&]<class T, class B>(TypeTag<T>, TypeTag<B>) {
     launch("add_bias", on, add_bias_rows<T, B>, blocks_of(x.size()), kThreads, 0, x.size(),
            bias.size(), x.data<T>(), bias.data<B>(), out->data<T>());
   };
-  visit(bias, [&](auto tag) {
-    using B = typename decltype(tag)::type;
-    B* added = nullptr;
+  visit_float(bias.dtype(), [&]<class B>(TypeTag<B> tag) {
     if (x.dtype() == bias.dtype())
-      run(added, added);
+      run(tag, tag);
     else
-      run(static_cast<Accumulator<B>*>(nullptr), added);
+      run(TypeTag<Accumulator<B>>{}, tag);
   });
 }
 
 void bias_backward(Cuda on, const Tensor& dy, Out bias_gradient) {
   const int64_t columns = bias_gradient->size(), rows = dy.size() / columns;
-  visit(dy, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
     by_width<T>(aligned(dy.bytes_data()) && columns * static_cast<int64_t>(sizeof(T)) % 16 == 0,
                 [&](auto width) {
                   column_sums<1, width>("bias_backward", on, dy.device(), rows, columns,
@@ -189,16 +175,14 @@ void bias_backward(Cuda on, const Tensor& dy, Out bias_gradient) {
 }
 
 void activation(Cuda on, Activation kind, const Tensor& x, Out out) {
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     map("activation", on, x.size(), Activate<Accumulator<T>>{kind}, out->data<T>(), x.data<T>());
   });
 }
 
 void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
                          Out bias_gradient) {
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     if (!bias_gradient->defined())
       return map("activation_backward", on, x.size(), ActivateBackward<A>{kind}, dx->data<T>(),
@@ -213,16 +197,14 @@ void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor
 }
 
 void swiglu(Cuda on, const Tensor& gate, const Tensor& up, Out out) {
-  visit(gate, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     map("swiglu", on, gate.size(), Swiglu{}, out->data<T>(), gate.data<T>(), up.data<T>());
   });
 }
 
 void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
                      Out dup) {
-  visit(gate, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) &&
                       aligned(dy.bytes_data()) && aligned(dgate->bytes_data()) &&
                       aligned(dup->bytes_data());
@@ -235,8 +217,7 @@ void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor
 void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
   const int64_t batch = x.dim(0), per_sample = x.size() / batch;
   const int64_t first = mask.first_position * (per_sample / x.dim(1));
-  visit(x, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     dim3 grid = blocks_of(per_sample / 4 + 2);
     grid.y = static_cast<unsigned>(batch);
     using A = Accumulator<T>;

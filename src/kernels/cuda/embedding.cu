@@ -150,8 +150,7 @@ Sorted sorted_rows(const char* name, Cuda on, const Tensor& ids, int64_t first_i
 }  // namespace
 
 void embedding(Cuda on, const Tensor& table, const Tensor& ids, int64_t first_id, Out out) {
-  visit_float(table.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(table.dtype(), [&]<class T>(TypeTag<T>) {
     launch("embedding", on, gather_rows<T>, grid_of(ids.size()), kThreads, 0, table.dim(1),
            table.dim(0), table.data<T>(), ids.data<int32_t>(), first_id, out->data<T>());
   });
@@ -168,8 +167,7 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
   const SortedPlaces sorted{held, rows.keys.data<int32_t>(), rows.places.data<int32_t>(), runs};
   launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held,
          sorted.keys, runs);
-  visit_float(dy.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Tensor parts =
         Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient->dtype(), dy.device());
@@ -183,8 +181,7 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
 }
 
 void sinusoid(Cuda on, const Tensor& positions, Out out) {
-  visit_float(out->dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(out->dtype(), [&]<class T>(TypeTag<T>) {
     launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out->dim(-1),
            positions.data<int32_t>(), out->data<T>());
   });

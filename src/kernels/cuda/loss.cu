@@ -176,8 +176,7 @@ LogitRows<T> view(const Tensor& logits, const VocabShard& shard, const Tensor& t
 }  // namespace
 
 void row_maximum(Cuda on, const Tensor& logits, int64_t valid, Out maximum) {
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0,
            view<T>(logits, {0, valid}, {}), maximum->data<Accumulator<T>>());
   });
@@ -185,8 +184,7 @@ void row_maximum(Cuda on, const Tensor& logits, int64_t valid, Out maximum) {
 
 void row_sum_exp(Cuda on, const Tensor& logits, const VocabShard& shard, const Tensor& maximum,
                  const Tensor& targets, Out sum_exp, Out target_logit) {
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0,
            view<T>(logits, shard, targets), maximum.data<A>(), sum_exp->data<A>(),
@@ -196,8 +194,7 @@ void row_sum_exp(Cuda on, const Tensor& logits, const VocabShard& shard, const T
 
 void row_statistics(Cuda on, const Tensor& logits, int64_t valid, const Tensor& targets,
                     Out maximum, Out sum_exp, Out target_logit) {
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     launch("row_statistics", on, statistics<T>, rows_of(logits), kThreads, 0,
            view<T>(logits, {0, valid}, targets), maximum->data<A>(), sum_exp->data<A>(),
@@ -206,8 +203,8 @@ void row_statistics(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
 }
 
 void row_losses(Cuda on, const Tensor& sum_exp, const Tensor& target_logit, Out losses) {
-  visit_float(losses->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(losses->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     map("row_losses", on, losses->size(), LogDifference{}, losses->data<A>(), sum_exp.data<A>(),
         target_logit.data<A>());
   });
@@ -215,8 +212,7 @@ void row_losses(Cuda on, const Tensor& sum_exp, const Tensor& target_logit, Out 
 
 void row_exp_moment(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum,
                     Out moment) {
-  visit_float(logits.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     launch("row_exp_moment", on, exp_moments<T>, rows_of(logits), kThreads, 0,
            view<T>(logits, {0, valid}, {}), maximum.data<A>(), moment->data<A>());
@@ -224,8 +220,8 @@ void row_exp_moment(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
 }
 
 void row_entropies(Cuda on, const Tensor& sum_exp, const Tensor& moment, Out entropies) {
-  visit_float(entropies->dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(entropies->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     map("row_entropies", on, entropies->size(), RowEntropy{}, entropies->data<A>(),
         sum_exp.data<A>(), moment.data<A>());
   });
@@ -233,34 +229,31 @@ void row_entropies(Cuda on, const Tensor& sum_exp, const Tensor& moment, Out ent
 
 void entropic_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
                        const Tensor& entropy, const Tensor& entropy_scale, Out dlogits) {
-  visit_logits(rows.logits.dtype(), dlogits->dtype(), [&](auto tag, auto out_tag) {
-    using T = typename decltype(tag)::type;
-    using U = typename decltype(out_tag)::type;
-    using A = Accumulator<T>;
-    launch("entropic_backward", on, entropic_gradients<T, U>, rows_of(rows.logits), kThreads, 0,
-           view<T>(rows.logits, rows.shard, rows.targets), rows.maximum.data<A>(),
-           rows.sum_exp.data<A>(), row_scale.data<A>(), entropy.data<A>(), entropy_scale.data<A>(),
-           dlogits->data<U>());
-  });
+  visit_logits(rows.logits.dtype(), dlogits->dtype(),
+               [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
+                 using A = Accumulator<T>;
+                 launch("entropic_backward", on, entropic_gradients<T, U>, rows_of(rows.logits),
+                        kThreads, 0, view<T>(rows.logits, rows.shard, rows.targets),
+                        rows.maximum.data<A>(), rows.sum_exp.data<A>(), row_scale.data<A>(),
+                        entropy.data<A>(), entropy_scale.data<A>(), dlogits->data<U>());
+               });
 }
 
 void cross_entropy_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
                             Out dlogits) {
-  visit_logits(rows.logits.dtype(), dlogits->dtype(), [&](auto tag, auto out_tag) {
-    using T = typename decltype(tag)::type;
-    using U = typename decltype(out_tag)::type;
-    using A = Accumulator<T>;
-    LogitRows<T> seen = view<T>(rows.logits, rows.shard, rows.targets);
-    seen.wide = seen.wide && wide_rows(*dlogits);
-    launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(rows.logits), kThreads, 0,
-           seen, rows.maximum.data<A>(), rows.sum_exp.data<A>(), row_scale.data<A>(),
-           dlogits->data<U>());
-  });
+  visit_logits(rows.logits.dtype(), dlogits->dtype(),
+               [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
+                 using A = Accumulator<T>;
+                 LogitRows<T> seen = view<T>(rows.logits, rows.shard, rows.targets);
+                 seen.wide = seen.wide && wide_rows(*dlogits);
+                 launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(rows.logits),
+                        kThreads, 0, seen, rows.maximum.data<A>(), rows.sum_exp.data<A>(),
+                        row_scale.data<A>(), dlogits->data<U>());
+               });
 }
 
 void squared_errors(Cuda on, const Tensor& x, const Tensor& values, Out losses) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     map("squared_errors", on, x.size(), SquaredError{}, losses->data<Accumulator<T>>(), x.data<T>(),
         values.data<float>());
   });
@@ -268,8 +261,7 @@ void squared_errors(Cuda on, const Tensor& x, const Tensor& values, Out losses) 
 
 void squared_errors_backward(Cuda on, const Tensor& x, const Tensor& values,
                              const Tensor& row_scale, Out dx) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     map("squared_errors_backward", on, x.size(), SquaredErrorSlope{}, dx->data<T>(), x.data<T>(),
         values.data<float>(), row_scale.data<Accumulator<T>>());
   });

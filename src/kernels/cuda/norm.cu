@@ -127,8 +127,7 @@ void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out
   const int64_t columns = gain.size(), rows = x.size() / columns;
   const bool wide = wide_rows(x) && wide_rows(branch) && wide_rows(*sum) && wide_rows(gain) &&
                     wide_rows(bias) && wide_rows(*out);
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), data_or_null<T>(bias),
                        A(arguments.epsilon)};
@@ -145,8 +144,7 @@ void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Te
   const int64_t columns = gain.size(), rows = x.size() / columns;
   const bool wide =
       wide_rows(x) && wide_rows(gain) && wide_rows(dy) && wide_rows(*dx) && wide_rows(more);
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0)};
     launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads,

@@ -130,8 +130,8 @@ A* memory_of(const Tensor& x) {
 
 void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, const Tensor& row_scale,
                    const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
-  visit_float(losses.dtype(), [&](auto tag) {
-    using A = Accumulator<typename decltype(tag)::type>;
+  visit_float(losses.dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
     const Places<A> to{outs.loss->data<A>(),      outs.approx_kl->data<A>(),
                        outs.clipped->data<A>(),   outs.ratio->data<A>(),
                        outs.ratio_off->data<A>(), memory_of<A>(*outs.bonus),
@@ -144,8 +144,7 @@ void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, cons
 
 void value_losses(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
                   Out losses, Out clipped) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     launch("value_losses", on, value_rows<T>, blocks_of(x.size()), kThreads, 0, x.size(), terms,
            x.data<T>(), known.data<float>(), losses->data<A>(), clipped->data<A>());
@@ -154,8 +153,7 @@ void value_losses(Cuda on, const ValueTerms& terms, const Tensor& x, const Tenso
 
 void value_losses_backward(Cuda on, const ValueTerms& terms, const Tensor& x, const Tensor& known,
                            const Tensor& row_scale, Out dx) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     launch("value_losses_backward", on, value_slopes<T>, blocks_of(x.size()), kThreads, 0, x.size(),
            terms, x.data<T>(), known.data<float>(), row_scale.data<Accumulator<T>>(),
            dx->data<T>());

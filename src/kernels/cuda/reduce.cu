@@ -116,8 +116,7 @@ dim3 rows_of_words(int64_t rows, int64_t words) {
 }  // namespace
 
 void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, Out sums) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums->size())),
            kThreads, 0, x.size(), chunk, x.data<T>(), sums->data<double>());
   });
@@ -134,16 +133,14 @@ void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, Out sum) {
 }
 
 void sample_means(Cuda on, const Tensor& x, const Tensor& kept, Out out) {
-  visit_float(x.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     launch("sample_means", on, means_of_samples<T>, samples_by_columns(x), kThreads, 0, x.dim(1),
            x.dim(2), x.data<T>(), kept.data<int32_t>(), out->data<T>());
   });
 }
 
 void sample_means_backward(Cuda on, const Tensor& dy, const Tensor& kept, Out dx) {
-  visit_float(dx->dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_float(dx->dtype(), [&]<class T>(TypeTag<T>) {
     launch("sample_means_backward", on, spread_means<T>, samples_by_columns(*dx), kThreads, 0,
            dx->dim(1), dx->dim(2), dy.data<T>(), kept.data<int32_t>(), dx->data<T>());
   });
