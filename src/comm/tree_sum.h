@@ -12,17 +12,8 @@ namespace skein {
 
 // What sums of T are kept in: bf16 and f16 in f32.
 template <class T>
-struct SumOf {
-  using type = T;
-};
-template <>
-struct SumOf<BFloat16> {
-  using type = float;
-};
-template <>
-struct SumOf<Float16> {
-  using type = float;
-};
+using SumOf =
+    std::conditional_t<std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>, float, T>;
 
 // Elements summed at a time, so that the partial sums stay in the nearest cache.
 constexpr int64_t kStrip = 2048;
@@ -52,7 +43,7 @@ void tree_sum(const T* const* blocks, int ranks, int64_t count, S* sums, S* spar
 // from all.
 template <class T>
 void sum_ranks(const std::vector<const T*>& blocks, int64_t count, T* out) {
-  using S = typename SumOf<T>::type;
+  using S = SumOf<T>;
   const int ranks = narrow<int>(blocks.size());
   std::vector<S> room(kStrip * (2 + std::bit_width<unsigned>(ranks)));
   std::vector<const T*> at(blocks);

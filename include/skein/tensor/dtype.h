@@ -2,9 +2,11 @@
 // type.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -19,18 +21,12 @@ struct BFloat16 {
   BFloat16() = default;
   // Rounds to nearest, ties to even; NaN stays NaN.
   explicit BFloat16(float value) {
-    uint32_t word;
-    std::memcpy(&word, &value, 4);
+    const auto word = std::bit_cast<uint32_t>(value);
     const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
     bits = is_nan ? static_cast<uint16_t>(word >> 16 | 0x40)
                   : static_cast<uint16_t>((word + 0x7fffu + (word >> 16 & 1)) >> 16);
   }
-  explicit operator float() const {
-    const uint32_t word = uint32_t{bits} << 16;
-    float value;
-    std::memcpy(&value, &word, 4);
-    return value;
-  }
+  explicit operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }
 };
 
 // IEEE half precision storage; arithmetic happens in float.
@@ -39,8 +35,7 @@ struct Float16 {
   Float16() = default;
   // Rounds to nearest, ties to even; what is too large becomes infinite, NaN stays NaN.
   explicit Float16(float value) {
-    uint32_t word;
-    std::memcpy(&word, &value, 4);
+    const auto word = std::bit_cast<uint32_t>(value);
     const uint32_t sign = word >> 16 & 0x8000u, size = word & 0x7fffffffu;
     bits = static_cast<uint16_t>(sign | magnitude(size));
   }
@@ -52,27 +47,17 @@ struct Float16 {
     else if (size >= 0x400u)
       word = (size << 13) + 0x38000000u;
     else
-      word = word_of(static_cast<float>(size) * 0x1p-24f);
-    word |= sign;
-    float value;
-    std::memcpy(&value, &word, 4);
-    return value;
+      word = std::bit_cast<uint32_t>(static_cast<float>(size) * 0x1p-24f);
+    return std::bit_cast<float>(word | sign);
   }
 
  private:
-  static uint32_t word_of(float value) {
-    uint32_t word;
-    std::memcpy(&word, &value, 4);
-    return word;
-  }
   static uint32_t magnitude(uint32_t size) {
     if (size > 0x7f800000u) return 0x7e00u;
     if (size >= 0x477ff000u) return 0x7c00u;
     if (size >= 0x38800000u) return (size - 0x38000000u + 0xfffu + (size >> 13 & 1)) >> 13;
     // Below the smallest normal number: the addition rounds to multiples of 2^-24.
-    float value;
-    std::memcpy(&value, &size, 4);
-    return word_of(value + 0.5f) - 0x3f000000u;
+    return std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000u;
   }
 };
 
@@ -108,33 +93,19 @@ DType dtype_from_name(std::string_view name);
 template <class T>
 struct DTypeOf;
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
-};
+struct DTypeOf<float> : std::integral_constant<DType, DType::f32> {};
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
-};
+struct DTypeOf<double> : std::integral_constant<DType, DType::f64> {};
 template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::bf16;
-};
+struct DTypeOf<BFloat16> : std::integral_constant<DType, DType::bf16> {};
 template <>
-struct DTypeOf<Float16> {
-  static constexpr DType value = DType::f16;
-};
+struct DTypeOf<Float16> : std::integral_constant<DType, DType::f16> {};
 template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::i32;
-};
+struct DTypeOf<int32_t> : std::integral_constant<DType, DType::i32> {};
 template <>
-struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::i64;
-};
+struct DTypeOf<int64_t> : std::integral_constant<DType, DType::i64> {};
 template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::u8;
-};
+struct DTypeOf<uint8_t> : std::integral_constant<DType, DType::u8> {};
 
 template <class T>
 struct TypeTag {
@@ -143,15 +114,7 @@ struct TypeTag {
 
 // The type sums are kept in: double for double, float otherwise.
 template <class T>
-struct AccumulatorOf {
-  using type = float;
-};
-template <>
-struct AccumulatorOf<double> {
-  using type = double;
-};
-template <class T>
-using Accumulator = typename AccumulatorOf<T>::type;
+using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 // Gradients of parameters are kept in this type: f64 for f64 models, f32 otherwise.
 constexpr DType gradient_dtype(DType dtype) {
