@@ -1,6 +1,7 @@
 #include "skein/ops/attention.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 namespace {
@@ -43,16 +44,14 @@ bool holds(const Shape& shape, int64_t values) {
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments) {
   const Tensor& query = q.value();
   check_attention(query, k.value(), v.value(), arguments);
-  Tensor out = Tensor::empty(query.shape(), query.dtype(), query.device());
-  Tensor logsumexp = Tensor::empty({query.dim(0), query.dim(2), query.dim(1)},
-                                   gradient_dtype(query.dtype()), query.device());
+  const Tensor out = query.like(),
+               logsumexp = query.like({query.dim(0), query.dim(2), query.dim(1)},
+                                      gradient_dtype(query.dtype()));
   on_device(out.device(), [&](auto device) {
     kernels::attention(device, query, k.value(), v.value(), arguments, Out(out), Out(logsumexp));
   });
   return record(out, {q, k, v}, false, [q, k, v, arguments, out, logsumexp](const Tensor& dy) {
-    Tensor dq = Tensor::empty(q.shape(), dy.dtype(), dy.device());
-    Tensor dk = Tensor::empty(k.shape(), dy.dtype(), dy.device()),
-           dv = Tensor::empty(v.shape(), dy.dtype(), dy.device());
+    const Tensor dq = dy.like(q.shape()), dk = dy.like(k.shape()), dv = dy.like(v.shape());
     on_device(dy.device(), [&](auto device) {
       kernels::attention_backward(device, {q.value(), k.value(), v.value(), out, logsumexp},
                                   arguments, dy.reshape(out.shape()), Out(dq), Out(dk), Out(dv));
@@ -67,16 +66,13 @@ Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
   check_operands("rotary", {{"x", "BTHD", x.value()}, {"positions", "BT", positions, DType::i32}});
   check(x.shape()[3] % 2 == 0,
         "rotary: heads must have an even number of dims to turn in pairs: x {}", x.shape());
-  Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-  on_device(out.device(), [&](auto device) {
-    kernels::rotary(device, x.value(), positions, waves, false, Out(out));
-  });
-  return record(out, {x}, false, [x, positions, waves](const Tensor& dy) {
-    Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-    on_device(dx.device(),
-              [&](auto device) { kernels::rotary(device, dy, positions, waves, true, Out(dx)); });
-    x.add_gradient(dx);
-  });
+  const auto turned = [positions, waves](const Tensor& from, bool inverse) {
+    return made_on_device(from.like(), [&](auto device, Out out) {
+      kernels::rotary(device, from, positions, waves, inverse, out);
+    });
+  };
+  return record(turned(x.value(), false), {x}, false,
+                [x, turned](const Tensor& dy) { x.add_gradient(turned(dy, true)); });
 }
 
 Var reshape(const Var& x, const Shape& shape) {

@@ -3,6 +3,7 @@
 #include "skein/kernels/reduce.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 namespace {
@@ -10,15 +11,14 @@ namespace {
 Tensor swapped(const Tensor& x) {
   Shape shape = x.shape();
   std::swap(shape[0], shape[1]);
-  Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  on_device(out.device(), [&](auto device) { kernels::swap_leading(device, x, Out(out)); });
-  return out;
+  return made_on_device(x.like(shape),
+                        [&](auto device, Out out) { kernels::swap_leading(device, x, out); });
 }
 
 // [B,T/t,C] of each rank -> [B,T,C]
 Tensor gathered(const Tensor& x, Group& group) {
   const int64_t batch = x.dim(0), own = x.dim(1), columns = x.dim(2), ranks = group.size();
-  Tensor blocks = Tensor::empty({ranks, batch, own * columns}, x.dtype(), x.device());
+  const Tensor blocks = x.like({ranks, batch, own * columns});
   group.all_gather(x, blocks).wait();
   return swapped(blocks).reshape({batch, ranks * own, columns});
 }
@@ -29,7 +29,7 @@ Tensor in_blocks(const Tensor& x, int ranks) {
 }
 
 Tensor reduce_scattered(const Tensor& x, Group& group) {
-  Tensor own = Tensor::empty({x.dim(0), x.dim(1) / group.size(), x.dim(2)}, x.dtype(), x.device());
+  const Tensor own = x.like({x.dim(0), x.dim(1) / group.size(), x.dim(2)});
   group.reduce_scatter(in_blocks(x, group.size()), own).wait();
   return own;
 }
@@ -124,7 +124,7 @@ Tensor whole_columns(const Tensor& x, Group& group) {
   check_operands("whole_columns", {{"x", "MN", x}});
   const int64_t shards = group.size(), rows = x.dim(0), part = x.dim(1);
   if (shards == 1) return x;
-  const Tensor all = Tensor::empty({shards, rows, part}, x.dtype(), x.device());
+  const Tensor all = x.like({shards, rows, part});
   group.all_gather(x, all).wait();
   return swapped(all).reshape({rows, -1});
 }

@@ -4,6 +4,7 @@
 #include "skein/kernels/reduce.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 
@@ -11,11 +12,10 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
   check_operands("embedding", {{"table", "VC", table.value()},
                                {"ids", "BT", ids, DType::i32},
                                gradient_of("table's gradient", "VC", table)});
-  Tensor out = Tensor::empty({ids.dim(0), ids.dim(1), table.value().dim(1)}, table.value().dtype(),
-                             table.value().device());
-  on_device(out.device(), [&](auto device) {
-    kernels::embedding(device, table.value(), ids, first_id, Out(out));
-  });
+  const Tensor& rows = table.value();
+  const Tensor out = made_on_device(
+      rows.like({ids.dim(0), ids.dim(1), rows.dim(1)}),
+      [&](auto device, Out made) { kernels::embedding(device, rows, ids, first_id, made); });
   return record(out, {}, table.learns(), [ids, table, first_id](const Tensor& dy) {
     on_device(dy.device(), [&](auto device) {
       kernels::embedding_backward(device, dy, ids, first_id, Out(table.gradient()));
@@ -36,11 +36,9 @@ Var take_places(const Var& x, const Batch& batch) {
       "{} and {}",
       places, rows, batch.place_rows.size(), batch.row_places.size());
   const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
-    Tensor out = Tensor::empty(shape, from.dtype(), from.device());
-    on_device(out.device(), [&](auto device) {
-      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, Out(out));
+    return made_on_device(from.like(shape), [&](auto device, Out out) {
+      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out);
     });
-    return out;
   };
   const Shape shape{batch.size(), batch.places.dim(1), x.shape()[2]};
   return record(taken(x.value(), batch.place_rows, shape), {x}, false,
@@ -52,10 +50,9 @@ Var take_places(const Var& x, const Batch& batch) {
 Tensor last_position(const Tensor& x) {
   check_operands("last_position", {{"x", "BTC", x}});
   check(x.dim(1) > 0, "last_position: there must be 1 position or more: x {}", x.shape());
-  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype(), x.device());
-  on_device(x.device(),
-            [&](auto device) { kernels::copy_places(device, x, x.dim(1) - 1, 1, 0, Out(last)); });
-  return last;
+  return made_on_device(x.like({x.dim(0), 1, x.dim(2)}), [&](auto device, Out last) {
+    kernels::copy_places(device, x, x.dim(1) - 1, 1, 0, last);
+  });
 }
 
 Var sample_means(const Var& x, const Tensor& segments) {
@@ -65,15 +62,13 @@ Var sample_means(const Var& x, const Tensor& segments) {
   const Tensor kept = segments.defined()
                           ? segments
                           : Tensor::zeros({samples, length}, DType::i32, x.value().device());
-  const Tensor means =
-      Tensor::empty({samples, 1, x.shape()[2]}, x.value().dtype(), x.value().device());
-  on_device(means.device(),
-            [&](auto device) { kernels::sample_means(device, x.value(), kept, Out(means)); });
+  const Tensor means = made_on_device(
+      x.value().like({samples, 1, x.shape()[2]}),
+      [&](auto device, Out out) { kernels::sample_means(device, x.value(), kept, out); });
   return record(means, {x}, false, [x, kept](const Tensor& dy) {
-    const Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
-    on_device(dy.device(),
-              [&](auto device) { kernels::sample_means_backward(device, dy, kept, Out(dx)); });
-    x.add_gradient(dx);
+    x.add_gradient(made_on_device(dy.like(x.shape()), [&](auto device, Out dx) {
+      kernels::sample_means_backward(device, dy, kept, dx);
+    }));
   });
 }
 

@@ -4,6 +4,7 @@
 #include "skein/kernels/matmul.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 namespace {
@@ -35,9 +36,8 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                             optional({"bias", "N", bias.value()}),
                             gradient_of("weight's gradient", "NK", weight),
                             gradient_of("bias's gradient", "N", bias)});
-  const Tensor sum = Tensor::empty(with_last(x.shape(), weight.value().dim(0)), x.value().dtype(),
-                                   x.value().device());
-  const Tensor out = f ? Tensor::empty(sum.shape(), sum.dtype(), sum.device()) : sum;
+  const Tensor sum = x.value().like(with_last(x.shape(), weight.value().dim(0)));
+  const Tensor out = f ? sum.like() : sum;
   kernels::MatmulArguments arguments{.transpose_b = true, .bias = bias.value()};
   arguments.copies_of_b = weight.packed();
   if (f) arguments.activation = *f;
@@ -47,14 +47,13 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
   });
   return record(out, {x}, weight.learns(),
                 [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
-                  const Tensor dy =
-                      f ? Tensor::empty(given.shape(), given.dtype(), given.device()) : given;
+                  const Tensor dy = f ? given.like() : given;
                   on_device(dy.device(), [&](auto device) {
                     if (f)
                       kernels::activation_backward(device, *f, sum, given, Out(dy),
                                                    bias.learns() ? Out(bias.gradient()) : Out());
                     if (x.needs_gradient()) {
-                      Tensor dx = Tensor::empty(x.shape(), dy.dtype(), dy.device());
+                      const Tensor dx = dy.like(x.shape());
                       kernels::matmul(device, as_rows(dy), weight.value(),
                                       {.copies_of_b = weight.packed()}, Out(as_rows(dx)));
                       x.add_gradient(dx);
@@ -71,8 +70,8 @@ Tensor linear_sums(const Tensor& x, const Weight& weight, const Weight& bias) {
   check_operands(
       "linear_sums",
       {{"x", "...K", x}, {"weight", "NK", weight.value()}, optional({"bias", "N", bias.value()})});
-  const Tensor sums = Tensor::empty(with_last(x.shape(), weight.value().dim(0)),
-                                    gradient_dtype(x.dtype()), x.device());
+  const Tensor sums =
+      x.like(with_last(x.shape(), weight.value().dim(0)), gradient_dtype(x.dtype()));
   on_device(sums.device(), [&](auto device) {
     kernels::matmul(device, as_rows(x), weight.value(),
                     {.transpose_b = true, .copies_of_b = weight.packed()}, Out(as_rows(sums)));
@@ -85,10 +84,10 @@ Var add_bias(const Var& x, const Weight& bias) {
   check_operands("add_bias", {{"x", "...N", x.value()},
                               {"bias", "N", bias.value()},
                               gradient_of("bias's gradient", "N", bias)});
-  Tensor out = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-  on_device(out.device(),
-            [&](auto device) { kernels::add_bias(device, x.value(), bias.value(), Out(out)); });
-  return record(out, {x}, bias.learns(), [x, bias](const Tensor& dy) {
+  const Tensor y = made_on_device(x.value().like(), [&](auto device, Out out) {
+    kernels::add_bias(device, x.value(), bias.value(), out);
+  });
+  return record(y, {x}, bias.learns(), [x, bias](const Tensor& dy) {
     x.add_gradient(dy);
     if (bias.learns())
       on_device(dy.device(),

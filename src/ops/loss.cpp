@@ -6,6 +6,7 @@
 #include "skein/kernels/policy.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 namespace {
@@ -19,6 +20,9 @@ int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
   const int64_t fitting = kChunkBytes / (columns * element_bytes) / kFewestRows * kFewestRows;
   return std::min(rows, std::max(fitting, kFewestRows));
 }
+
+// For a number of each row of x in the accumulator type, [M].
+Tensor sums_of_rows(const Tensor& x) { return x.like({x.dim(0)}, gradient_dtype(x.dtype())); }
 
 // Elements [begin, begin + count), or rows of a matrix; undefined where `of` is.
 Tensor part(const Tensor& of, int64_t begin, int64_t count) {
@@ -59,7 +63,7 @@ class Head {
         sums_(gradient_dtype(head.weight.value().dtype())) {
     const int64_t ids = weight_.value().dim(0);
     rows_ = chunk_rows(rows, ids, size_of(sums_));
-    logits_ = Tensor::empty({rows_, ids}, sums_, weight_.value().device());
+    logits_ = weight_.value().like({rows_, ids}, sums_);
   }
   int64_t rows() const { return rows_; }
 
@@ -81,13 +85,9 @@ class Head {
   }
 
  private:
-  Tensor row_sums(const Tensor& logits) const {
-    return Tensor::empty({logits.dim(0)}, sums_, logits.device());
-  }
-
   template <class OnDevice>
   Statistics statistics(OnDevice device, const Tensor& logits, const Tensor& targets) const {
-    const Statistics made{row_sums(logits), row_sums(logits), row_sums(logits)};
+    const Statistics made{sums_of_rows(logits), sums_of_rows(logits), sums_of_rows(logits)};
     if (!group_) {
       kernels::row_statistics(device, logits, shard_.valid, targets, Out(made.maximum),
                               Out(made.sum_exp), Out(made.target));
@@ -105,7 +105,7 @@ class Head {
   template <class OnDevice>
   void find_entropies(OnDevice device, const Tensor& logits, const Statistics& found,
                       Out entropies) const {
-    const Tensor moment = row_sums(logits);
+    const Tensor moment = sums_of_rows(logits);
     kernels::row_exp_moment(device, logits, shard_.valid, found.maximum, Out(moment));
     if (group_) group_->all_reduce_sum(moment).wait();
     kernels::row_entropies(device, found.sum_exp, moment, entropies);
@@ -120,8 +120,7 @@ class Head {
   void add_gradients(OnDevice device, const Chunk& chunk, const Tensor& logits,
                      const Statistics& found) const {
     const DType dtype = chunk.x.dtype();
-    const Tensor dlogits =
-        dtype == sums_ ? logits : Tensor::empty(logits.shape(), dtype, logits.device());
+    const Tensor dlogits = dtype == sums_ ? logits : logits.like(logits.shape(), dtype);
     const RowExtras& extras = chunk.extras;
     const Tensor& slopes = extras.policy ? *extras.policy->outs.slopes : chunk.row_weights;
     const kernels::PredictedRows rows{logits, shard_, chunk.targets, found.maximum, found.sum_exp};
@@ -206,15 +205,10 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
   check(sample_rows > 0, "linear_cross_entropy: a sample must have 1 row or more, not {}",
         sample_rows);
   const int64_t rows = x.shape()[0];
-  const Tensor losses =
-      Tensor::empty({rows}, gradient_dtype(x.value().dtype()), x.value().device());
-  const Tensor dx = gradients && x.needs_gradient()
-                        ? Tensor::empty(x.shape(), x.value().dtype(), x.value().device())
-                        : Tensor();
+  const Tensor losses = sums_of_rows(x.value());
+  const Tensor dx = gradients && x.needs_gradient() ? x.value().like() : Tensor();
   RowExtras wanted = extras;
-  if (extras.policy && gradients)
-    wanted.policy->outs.slopes =
-        Out(Tensor::empty(losses.shape(), losses.dtype(), losses.device()));
+  if (extras.policy && gradients) wanted.policy->outs.slopes = Out(losses.like());
   const Head product(head, rows);
   bool apart = false;
   on_device(losses.device(), [&](auto device) {
@@ -248,22 +242,18 @@ Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient) {
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   const Tensor& x = logits.value();
   check_operands("cross_entropy", {{"logits", "MN", x}, {"targets", "M", targets, DType::i32}});
-  const int64_t rows = x.dim(0), classes = x.dim(1);
-  const auto sums = [&] { return Tensor::empty({rows}, gradient_dtype(x.dtype()), x.device()); };
-  const Tensor maximum = sums(), sum_exp = sums(), target = sums(), losses = sums();
+  const int64_t classes = x.dim(1);
+  const Tensor maximum = sums_of_rows(x), sum_exp = sums_of_rows(x), target = sums_of_rows(x),
+               losses = sums_of_rows(x);
   on_device(x.device(), [&](auto device) {
     kernels::row_statistics(device, x, classes, targets, Out(maximum), Out(sum_exp), Out(target));
     kernels::row_losses(device, sum_exp, target, Out(losses));
   });
   return record(losses, {logits}, false, [=](const Tensor& row_weights) {
-    const Tensor dlogits =
-        Tensor::empty(logits.shape(), logits.value().dtype(), logits.value().device());
-    on_device(dlogits.device(), [&](auto device) {
-      kernels::cross_entropy_backward(device,
-                                      {logits.value(), {0, classes}, targets, maximum, sum_exp},
-                                      row_weights, Out(dlogits));
-    });
-    logits.add_gradient(dlogits);
+    logits.add_gradient(made_on_device(logits.value().like(), [&](auto device, Out dlogits) {
+      kernels::cross_entropy_backward(
+          device, {logits.value(), {0, classes}, targets, maximum, sum_exp}, row_weights, dlogits);
+    }));
   });
 }
 
@@ -271,19 +261,14 @@ ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const T
   const Tensor& said = x.value();
   check_operands("value_losses", {{"x", "M", said}, {"known", "ME", known, DType::f32}});
   check_known("value_losses", known);
-  const auto sums = [&] {
-    return Tensor::empty(said.shape(), gradient_dtype(said.dtype()), said.device());
-  };
-  const Tensor losses = sums(), clipped = sums();
+  const Tensor losses = sums_of_rows(said), clipped = sums_of_rows(said);
   on_device(said.device(), [&](auto device) {
     kernels::value_losses(device, terms, said, known, Out(losses), Out(clipped));
   });
   const auto step = [x, terms, known](const Tensor& row_weights) {
-    const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(dx.device(), [&](auto device) {
-      kernels::value_losses_backward(device, terms, x.value(), known, row_weights, Out(dx));
-    });
-    x.add_gradient(dx);
+    x.add_gradient(made_on_device(x.value().like(), [&](auto device, Out dx) {
+      kernels::value_losses_backward(device, terms, x.value(), known, row_weights, dx);
+    }));
   };
   return {record(losses, {x}, false, step), clipped};
 }
@@ -291,15 +276,13 @@ ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const T
 Var squared_error(const Var& x, const Tensor& values) {
   const Tensor& given = x.value();
   check_operands("squared_error", {{"x", "M", given}, {"values", "M", values, DType::f32}});
-  const Tensor losses = Tensor::empty(given.shape(), gradient_dtype(given.dtype()), given.device());
-  on_device(given.device(),
-            [&](auto device) { kernels::squared_errors(device, given, values, Out(losses)); });
+  const Tensor losses = made_on_device(sums_of_rows(given), [&](auto device, Out out) {
+    kernels::squared_errors(device, given, values, out);
+  });
   return record(losses, {x}, false, [x, values](const Tensor& row_weights) {
-    const Tensor dx = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(dx.device(), [&](auto device) {
-      kernels::squared_errors_backward(device, x.value(), values, row_weights, Out(dx));
-    });
-    x.add_gradient(dx);
+    x.add_gradient(made_on_device(x.value().like(), [&](auto device, Out dx) {
+      kernels::squared_errors_backward(device, x.value(), values, row_weights, dx);
+    }));
   });
 }
 
@@ -310,8 +293,7 @@ Var end_to_end(const std::vector<Var>& parts) {
                    {{"the first part", "M", parts.front().value()}, {"a part", "N", part.value()}});
   int64_t size = 0, begin = 0;
   for (const Var& part : parts) size += part.value().size();
-  const Tensor out =
-      Tensor::empty({size}, parts.front().value().dtype(), parts.front().value().device());
+  const Tensor out = parts.front().value().like({size});
   for (const Var& part : parts) {
     out.flat(begin, part.value().size()).copy_from(part.value());
     begin += part.value().size();

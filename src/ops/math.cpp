@@ -1,11 +1,10 @@
 #include "skein/ops/math.h"
 
 #include "checks.h"
+#include "made.h"
 
 namespace skein::ops {
 namespace {
-
-Tensor like(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype(), x.device()); }
 
 Var record_sum(const Var& a, const Var& b, const Tensor& out) {
   return record(out, {a, b}, false, [a, b](const Tensor& dy) {
@@ -18,19 +17,17 @@ Var record_sum(const Var& a, const Var& b, const Tensor& out) {
 
 Var add(const Var& a, const Var& b) {
   check_operands("add", {{"a", "...", a.value()}, {"b", "=", b.value()}});
-  Tensor out = like(a.value());
-  on_device(out.device(),
-            [&](auto device) { kernels::add(device, a.value(), b.value(), Out(out)); });
-  return record_sum(a, b, out);
+  return record_sum(a, b, made_on_device(a.value().like(), [&](auto device, Out sum) {
+                      kernels::add(device, a.value(), b.value(), sum);
+                    }));
 }
 
 Var scale(const Var& x, double factor) {
   check_operands("scale", {{"x", "...", x.value()}});
   if (factor == 1) return x;
   const auto scaled = [factor](const Tensor& from) {
-    const Tensor out = Tensor::empty(from.shape(), from.dtype(), from.device());
-    on_device(out.device(), [&](auto device) { kernels::scale(device, from, factor, Out(out)); });
-    return out;
+    return made_on_device(from.like(),
+                          [&](auto device, Out out) { kernels::scale(device, from, factor, out); });
   };
   return record(scaled(x.value()), {x}, false,
                 [x, scaled](const Tensor& dy) { x.add_gradient(scaled(dy)); });
@@ -38,25 +35,23 @@ Var scale(const Var& x, double factor) {
 
 Var activation(const Var& x, Activation kind) {
   check_operands("activation", {{"x", "...", x.value()}});
-  Tensor out = like(x.value());
-  on_device(out.device(),
-            [&](auto device) { kernels::activation(device, kind, x.value(), Out(out)); });
-  return record(out, {x}, false, [x, kind](const Tensor& dy) {
-    Tensor dx = like(dy);
-    on_device(dx.device(), [&](auto device) {
-      kernels::activation_backward(device, kind, x.value(), dy, Out(dx));
-    });
-    x.add_gradient(dx);
+  const Tensor y = made_on_device(x.value().like(), [&](auto device, Out out) {
+    kernels::activation(device, kind, x.value(), out);
+  });
+  return record(y, {x}, false, [x, kind](const Tensor& dy) {
+    x.add_gradient(made_on_device(dy.like(), [&](auto device, Out dx) {
+      kernels::activation_backward(device, kind, x.value(), dy, dx);
+    }));
   });
 }
 
 Var swiglu(const Var& gate, const Var& up) {
   check_operands("swiglu", {{"gate", "...", gate.value()}, {"up", "=", up.value()}});
-  Tensor out = like(gate.value());
-  on_device(out.device(),
-            [&](auto device) { kernels::swiglu(device, gate.value(), up.value(), Out(out)); });
-  return record(out, {gate, up}, false, [gate, up](const Tensor& dy) {
-    Tensor dgate = like(dy), dup = like(dy);
+  const Tensor y = made_on_device(gate.value().like(), [&](auto device, Out out) {
+    kernels::swiglu(device, gate.value(), up.value(), out);
+  });
+  return record(y, {gate, up}, false, [gate, up](const Tensor& dy) {
+    const Tensor dgate = dy.like(), dup = dy.like();
     on_device(dy.device(), [&](auto device) {
       kernels::swiglu_backward(device, gate.value(), up.value(), dy, Out(dgate), Out(dup));
     });
@@ -70,15 +65,12 @@ Var dropout(const Var& x, const DropoutMask& mask) {
   check_operands("dropout",
                  {{"x", "BTC", x.value()}, {"sample_ids", "B", mask.sample_ids, DType::i64}});
   check(mask.probability < 1, "dropout: the probability must be below 1, not {}", mask.probability);
-  Tensor out = like(x.value());
-  on_device(out.device(),
-            [&](auto device) { kernels::dropout(device, x.value(), mask, Out(out)); });
-  return record(out, {x}, false, [x, mask](const Tensor& dy) {
-    Tensor dx = like(dy);
-    on_device(dx.device(),
-              [&](auto device) { kernels::dropout(device, dy.reshape(x.shape()), mask, Out(dx)); });
-    x.add_gradient(dx);
-  });
+  const auto dropped = [mask](const Tensor& from) {
+    return made_on_device(from.like(),
+                          [&](auto device, Out out) { kernels::dropout(device, from, mask, out); });
+  };
+  return record(dropped(x.value()), {x}, false,
+                [x, dropped](const Tensor& dy) { x.add_gradient(dropped(dy.reshape(x.shape()))); });
 }
 
 namespace {
@@ -86,18 +78,17 @@ namespace {
 // Records the norm of x, which its forward makes, where there is a branch, of `before` and that.
 Var record_norm(const Var& x, const Tensor& before, const kernels::NormArguments& arguments,
                 const Weight& gain, const Weight& bias) {
-  Tensor out = like(x.value());
+  const Tensor out = x.value().like();
   const DType sums = gradient_dtype(out.dtype());
   const int64_t rows = out.size() / gain.value().size();
-  Tensor mean = Tensor::empty({rows}, sums, out.device()),
-         rstd = Tensor::empty({rows}, sums, out.device());
+  const Tensor mean = out.like({rows}, sums), rstd = out.like({rows}, sums);
   on_device(out.device(), [&](auto device) {
     kernels::norm(device, before, arguments, Out(out), Out(mean), Out(rstd),
                   arguments.branch.defined() ? Out(x.value()) : Out());
   });
   return record(out, {x}, gain.learns(),
                 [x, kind = arguments.kind, gain, bias, mean, rstd](const Tensor& dy) {
-                  Tensor dx = like(dy);
+                  const Tensor dx = dy.like();
                   const Tensor more = x.take_gradient();
                   on_device(dx.device(), [&](auto device) {
                     kernels::norm_backward(device, {kind, x.value(), gain.value(), mean, rstd}, dy,
@@ -127,7 +118,7 @@ Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, 
                               optional({"bias", "C", bias.value()}),
                               gradient_of("gain's gradient", "C", gain),
                               gradient_of("bias's gradient", "C", bias)});
-  const Var sum = record_sum(x, branch, like(x.value()));
+  const Var sum = record_sum(x, branch, x.value().like());
   return {sum,
           record_norm(sum, x.value(), {kind, gain.value(), bias.value(), epsilon, branch.value()},
                       gain, bias)};

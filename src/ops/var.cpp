@@ -7,6 +7,7 @@
 #include "skein/kernels/elementwise.h"
 
 #include "checks.h"
+#include "made.h"
 
 // Invariants of the tape.
 //
@@ -100,10 +101,9 @@ void Var::add_gradient(const Tensor& gradient) const {
     state_->gradient = gradient;
     return;
   }
-  Tensor sum = Tensor::empty(gradient.shape(), gradient.dtype(), gradient.device());
-  on_device(sum.device(),
-            [&](auto device) { kernels::add(device, state_->gradient, gradient, Out(sum)); });
-  state_->gradient = sum;
+  state_->gradient = ops::made_on_device(gradient.like(), [&](auto device, Out sum) {
+    kernels::add(device, state_->gradient, gradient, sum);
+  });
 }
 
 Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,

@@ -66,6 +66,11 @@ class Tensor {
     return made;
   }
 
+  // Uninitialised, beside this one, of its shape and dtype where not told otherwise.
+  Tensor like() const { return like(shape_); }
+  Tensor like(Shape shape) const { return like(std::move(shape), dtype_); }
+  Tensor like(Shape shape, DType dtype) const { return empty(std::move(shape), dtype, device()); }
+
   bool defined() const { return buffer_ != nullptr; }
   const Shape& shape() const { return shape_; }
   int64_t dim(int d) const { return shape_[d]; }
