@@ -85,6 +85,11 @@ class Tensor {
     check_dtype(DTypeOf<T>::value);
     return reinterpret_cast<T*>(bytes_data());
   }
+  // The same, or null where there is no data.
+  template <class T>
+  T* data_or_null() const {
+    return defined() ? data<T>() : nullptr;
+  }
   template <class T>
   std::span<T> span() const {
     return {data<T>(), static_cast<size_t>(size_)};

@@ -53,11 +53,6 @@ struct Rows {
   }
 };
 
-template <class T>
-const T* data_or_null(const Tensor& x) {
-  return x.defined() ? x.data<T>() : nullptr;
-}
-
 }  // namespace
 
 void norm(Cpu, const Tensor& x, const NormArguments& arguments, Out out, Out mean, Out rstd,
@@ -67,8 +62,8 @@ void norm(Cpu, const Tensor& x, const NormArguments& arguments, Out out, Out mea
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{arguments.kind, columns, arguments.gain.data<T>(),
-                       data_or_null<T>(arguments.bias), A(arguments.epsilon)};
-    const T *in = x.data<T>(), *branch = data_or_null<T>(arguments.branch);
+                       arguments.bias.data_or_null<T>(), A(arguments.epsilon)};
+    const T *in = x.data<T>(), *branch = arguments.branch.data_or_null<T>();
     T *to = out->data<T>(), *sums = branch ? sum->data<T>() : nullptr;
     A *means = mean->data<A>(), *rstds = rstd->data<A>();
     parallel_ranges(rows, row_grain(columns), [=](int64_t begin, int64_t end) {
@@ -91,11 +86,10 @@ void norm_backward(Cpu, const NormedRows& normed, const Tensor& dy, const Tensor
   visit_float(normed.x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{kind, columns, normed.gain.data<T>(), nullptr, A(0)};
-    const T *in = normed.x.data<T>(), *slope = dy.data<T>(), *besides = data_or_null<T>(more);
+    const T *in = normed.x.data<T>(), *slope = dy.data<T>(), *besides = more.data_or_null<T>();
     T* out = dx->data<T>();
     const A *means = normed.mean.data<A>(), *rstds = normed.rstd.data<A>();
-    A *gain_sum = gain_gradient->defined() ? gain_gradient->data<A>() : nullptr,
-      *bias_sum = bias_gradient->defined() ? bias_gradient->data<A>() : nullptr;
+    A *gain_sum = gain_gradient->data_or_null<A>(), *bias_sum = bias_gradient->data_or_null<A>();
     for (int64_t from = 0; from < rows; from += kRowsAtOnce) {
       const int64_t to = std::min(rows, from + kRowsAtOnce);
       parallel_ranges(to - from, row_grain(columns), [=](int64_t begin, int64_t end) {

@@ -79,22 +79,19 @@ template <class A, class T>
 void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Out& master,
                 const Out& m, const Out& v, T* working) {
   const int64_t count = master->size();
-  const AdamWStep<A> step{
-      AdamWFactors<A>(arguments), arguments.gradient_scale,
-      arguments.square_sum.defined() ? arguments.square_sum.data<double>() : nullptr};
+  const AdamWStep<A> step{AdamWFactors<A>(arguments), arguments.gradient_scale,
+                          arguments.square_sum.data_or_null<double>()};
   if constexpr (std::is_same_v<A, float>) {
     if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master->bytes_data()) &&
         aligned(m->bytes_data()) && aligned(v->bytes_data()))
-      return launch("adamw", on, update_packs<T>,
-                    dim3(static_cast<unsigned>(pieces_of(count / 4, kThreads))), kThreads, 0,
-                    count / 4, step, reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
+      return launch("adamw", on, update_packs<T>, grid_of(pieces_of(count / 4, kThreads)), kThreads,
+                    0, count / 4, step, reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
                     reinterpret_cast<Pack<float>*>(master->bytes_data()),
                     reinterpret_cast<Pack<float>*>(m->bytes_data()),
                     reinterpret_cast<Pack<float>*>(v->bytes_data()), working);
   }
-  launch("adamw", on, update<A, T>, dim3(static_cast<unsigned>(pieces_of(count, kThreads))),
-         kThreads, 0, count, step, gradient.data<A>(), master->data<A>(), m->data<A>(),
-         v->data<A>(), working);
+  launch("adamw", on, update<A, T>, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, step,
+         gradient.data<A>(), master->data<A>(), m->data<A>(), v->data<A>(), working);
 }
 
 // Eight elements a thread: those of one block of random bits.
@@ -120,9 +117,8 @@ __global__ void round_at_random(int64_t count, int64_t first, uint64_t key, uint
 
 void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, Out rounded) {
   const int64_t blocks = pieces_of(s.first % 8 + values.size(), 8);
-  launch("stochastic_round", on, round_at_random,
-         dim3(static_cast<unsigned>(pieces_of(blocks, kThreads))), kThreads, 0, values.size(),
-         s.first, s.key, s.stream, s.square_sum.defined() ? s.square_sum.data<double>() : nullptr,
+  launch("stochastic_round", on, round_at_random, grid_of(pieces_of(blocks, kThreads)), kThreads, 0,
+         values.size(), s.first, s.key, s.stream, s.square_sum.data_or_null<double>(),
          values.data<float>(), rounded->data<BFloat16>());
 }
 

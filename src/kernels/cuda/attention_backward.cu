@@ -311,14 +311,12 @@ void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t 
   constexpr int kOther = kWidth > 64 ? 32 : 64;
   constexpr size_t kShared =
       static_cast<size_t>(2 * kMmaRows + 4 * kOther) * kTilePitch<kWidth> * sizeof(T);
-  const auto grid = [&](int64_t rows, int64_t heads) {
-    return dim3(static_cast<unsigned>(pieces_of(rows, kMmaRows)), static_cast<unsigned>(heads),
-                static_cast<unsigned>(samples));
-  };
   launch("attention_backward of queries", on, query_gradients_mma<T, kWidth, kOther>,
-         grid(a.queries, a.heads), kMmaThreads, kShared, a, slopes, along);
+         grid_of(pieces_of(a.queries, kMmaRows), a.heads, samples), kMmaThreads, kShared, a, slopes,
+         along);
   launch("attention_backward of keys", on, key_gradients_mma<T, kWidth, kOther>,
-         grid(a.keys, a.groups), kMmaThreads, kShared, a, slopes, along);
+         grid_of(pieces_of(a.keys, kMmaRows), a.groups, samples), kMmaThreads, kShared, a, slopes,
+         along);
 }
 
 template <class T>
@@ -328,8 +326,7 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
     if (fits_mma(a)) {
       const Tensor along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
       constexpr int kThreads = 256;
-      const dim3 grid(static_cast<unsigned>(pieces_of(a.queries, kThreads / kWarp)),
-                      static_cast<unsigned>(a.heads), static_cast<unsigned>(samples));
+      const dim3 grid = grid_of(pieces_of(a.queries, kThreads / kWarp), a.heads, samples);
       launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a,
              slopes.out, slopes.dout, along.data<float>());
       return by_head_width(a.width, [&](auto width) {
@@ -338,15 +335,11 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
     }
   }
   const int pitch = pitch_of(a.width);
-  const auto grid = [&](int64_t tiles, int64_t heads) {
-    return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(heads),
-                static_cast<unsigned>(samples));
-  };
   launch("attention_backward of queries", on, query_gradients<T>,
-         grid(pieces_of(a.queries, kQueryTile), a.heads), kAttentionThreads,
+         grid_of(pieces_of(a.queries, kQueryTile), a.heads, samples), kAttentionThreads,
          Tiles::bytes(pitch, kQueryTile * pitch), a, slopes, pitch);
   launch("attention_backward of keys", on, key_gradients<T>,
-         grid(pieces_of(a.keys, kKeyTile), a.groups), kAttentionThreads,
+         grid_of(pieces_of(a.keys, kKeyTile), a.groups, samples), kAttentionThreads,
          Tiles::bytes(pitch, 2 * kKeyTile * pitch), a, slopes, pitch);
 }
 

@@ -156,28 +156,24 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
 }
 
 template <class T>
-dim3 grid_of(const Attend<T>& a, int64_t samples, int tile) {
-  return dim3(static_cast<unsigned>(pieces_of(a.queries, tile)), static_cast<unsigned>(a.heads),
-              static_cast<unsigned>(samples));
-}
-
-template <class T>
 void forward(Cuda on, const Attend<T>& a, int64_t samples, const Out& out, const Out& logsumexp) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {
         const size_t shared =
             static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
-        launch("attention", on, forward_mma<T, width>, grid_of(a, samples, kMmaRows), kMmaThreads,
-               shared, a, out->data<T>(), logsumexp->data<float>());
+        launch("attention", on, forward_mma<T, width>,
+               grid_of(pieces_of(a.queries, kMmaRows), a.heads, samples), kMmaThreads, shared, a,
+               out->data<T>(), logsumexp->data<float>());
       });
   }
   const int pitch = pitch_of(a.width);
   const size_t shared =
       static_cast<size_t>((2 * kQueryTile + 2 * kKeyTile) * pitch + kQueryTile * kKeyTile) *
       sizeof(float);
-  launch("attention", on, forward_tile<T>, grid_of(a, samples, kQueryTile), kAttentionThreads,
-         shared, a, pitch, out->data<T>(), logsumexp->data<float>());
+  launch("attention", on, forward_tile<T>,
+         grid_of(pieces_of(a.queries, kQueryTile), a.heads, samples), kAttentionThreads, shared, a,
+         pitch, out->data<T>(), logsumexp->data<float>());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ void visit_attended(DType dtype, const F& f) {
 template <class T>
 Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                       const AttentionArguments& a) {
-  const bool drops = a.dropout > 0, segmented = a.mask.key_segments.defined();
+  const bool drops = a.dropout > 0;
   return {q.data<T>(),
           k.data<T>(),
           v.data<T>(),
@@ -54,9 +54,9 @@ Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
           a.mask.window,
           a.mask.causal,
           static_cast<float>(a.scale),
-          segmented ? a.mask.query_segments.data<int32_t>() : nullptr,
-          segmented ? a.mask.key_segments.data<int32_t>() : nullptr,
-          a.mask.first_key.defined() ? a.mask.first_key.data<int32_t>() : nullptr,
+          a.mask.query_segments.data_or_null<int32_t>(),
+          a.mask.key_segments.data_or_null<int32_t>(),
+          a.mask.first_key.data_or_null<int32_t>(),
           a.dropout_key,
           drops ? a.sample_ids.data<int64_t>() : nullptr,
           a.first_head,

@@ -52,14 +52,12 @@ void column_sums(const char* name, Cuda on, Device device, int64_t rows, int64_t
                  const F& f, A* const (&outs)[kSums]) {
   const int64_t count = pieces_of(rows, kRowsOfPart);
   const Tensor parts = Tensor::empty({kSums, count, columns}, DTypeOf<A>::value, device);
-  const dim3 grid(static_cast<unsigned>(pieces_of(columns, kWarp * kWidth)),
-                  static_cast<unsigned>(count));
+  const dim3 grid = grid_of(pieces_of(columns, kWarp * kWidth), count);
   launch(name, on, column_parts<kSums, kWidth, A, F>, grid, kColumnThreads, 0, rows, columns, f,
          parts.template data<A>());
   for (int s = 0; s < kSums; ++s)
     if (outs[s])
-      launch(name, on, add_parts<A>,
-             dim3(static_cast<unsigned>(pieces_of(columns, kColumnThreads))), kColumnThreads, 0,
+      launch(name, on, add_parts<A>, grid_of(pieces_of(columns, kColumnThreads)), kColumnThreads, 0,
              columns, count, int64_t{s}, parts.template data<A>(), outs[s]);
 }
 

@@ -21,6 +21,10 @@ __host__ __device__ inline int64_t pieces_of(int64_t count, int64_t part) {
   return (count + part - 1) / part;
 }
 
+inline dim3 grid_of(int64_t x, int64_t y = 1, int64_t z = 1) {
+  return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z));
+}
+
 #ifndef SKEIN_CUDA_EMULATED
 inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
 
@@ -256,15 +260,13 @@ void map(const char* name, Cuda on, int64_t count, F f, Out* out, const In*... i
   if constexpr ((std::is_same_v<Out, In> && ...)) {
     if (aligned(out) && (aligned(in) && ...)) {
       const int64_t packs = count / Pack<Out>::kSize;
-      launch(name, on, map_packs<F, Out, In...>,
-             dim3(static_cast<unsigned>(pieces_of(packs, kThreads))), kThreads, 0, packs, f,
-             reinterpret_cast<Pack<Out>*>(out), reinterpret_cast<const Pack<In>*>(in)...);
+      launch(name, on, map_packs<F, Out, In...>, grid_of(pieces_of(packs, kThreads)), kThreads, 0,
+             packs, f, reinterpret_cast<Pack<Out>*>(out), reinterpret_cast<const Pack<In>*>(in)...);
       done = packs * Pack<Out>::kSize;
     }
   }
-  launch(name, on, map_elements<F, Out, In...>,
-         dim3(static_cast<unsigned>(pieces_of(count - done, kThreads))), kThreads, 0, done, count,
-         f, out, in...);
+  launch(name, on, map_elements<F, Out, In...>, grid_of(pieces_of(count - done, kThreads)),
+         kThreads, 0, done, count, f, out, in...);
 }
 
 }  // namespace skein::kernels

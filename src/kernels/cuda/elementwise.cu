@@ -119,7 +119,7 @@ __global__ void drop(int64_t per_sample, int64_t first, Dropping<Accumulator<T>>
   }
 }
 
-dim3 blocks_of(int64_t count) { return dim3(static_cast<unsigned>(pieces_of(count, kThreads))); }
+dim3 blocks_of(int64_t count) { return grid_of(pieces_of(count, kThreads)); }
 
 }  // namespace
 

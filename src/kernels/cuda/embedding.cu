@@ -138,10 +138,8 @@ __global__ void waves(int64_t columns, const int32_t* positions, T* out) {
   }
 }
 
-dim3 grid_of(int64_t rows) { return dim3(static_cast<unsigned>(rows)); }
-
 Sorted sorted_rows(const char* name, Cuda on, const Tensor& ids, int64_t first_id, int64_t held) {
-  const Tensor keys = Tensor::empty({ids.size()}, DType::i32, ids.device());
+  const Tensor keys = ids.like({ids.size()});
   launch(name, on, find_rows, grid_of(pieces_of(ids.size(), kThreads)), kThreads, 0, ids.size(),
          ids.data<int32_t>(), first_id, held, keys.data<int32_t>());
   return sort(name, on, keys, held);
@@ -162,15 +160,14 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
   const int64_t count = ids.size(), columns = table_gradient->dim(1), held = table_gradient->dim(0);
   if (count == 0) return;
   const Sorted rows = sorted_rows(kName, on, ids, first_id, held);
-  const Tensor ranges = Tensor::empty({held, 2}, DType::i32, ids.device());
+  const Tensor ranges = ids.like({held, 2});
   auto* runs = reinterpret_cast<Run*>(ranges.data<int32_t>());
   const SortedPlaces sorted{held, rows.keys.data<int32_t>(), rows.places.data<int32_t>(), runs};
   launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held,
          sorted.keys, runs);
   visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Tensor parts =
-        Tensor::empty({pieces_of(count, kPiece), columns}, table_gradient->dtype(), dy.device());
+    const Tensor parts = table_gradient->like({pieces_of(count, kPiece), columns});
     by_width<T>(wide_rows(dy) && wide_rows(*table_gradient), [&](auto width) {
       launch(kName, on, add_pieces<width(), T>, grid_of(count), kThreads, 0, columns, sorted,
              dy.data<T>(), table_gradient->data<A>(), parts.template data<A>());

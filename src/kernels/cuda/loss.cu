@@ -164,20 +164,17 @@ struct SquaredErrorSlope {
   }
 };
 
-dim3 rows_of(const Tensor& logits) { return dim3(static_cast<unsigned>(logits.dim(0))); }
-
 template <class T>
 LogitRows<T> view(const Tensor& logits, const VocabShard& shard, const Tensor& targets) {
-  return {logits.data<T>(),  logits.dim(1),
-          shard.valid,       shard.first_id,
-          wide_rows(logits), targets.defined() ? targets.data<int32_t>() : nullptr};
+  return {logits.data<T>(), logits.dim(1),     shard.valid,
+          shard.first_id,   wide_rows(logits), targets.data_or_null<int32_t>()};
 }
 
 }  // namespace
 
 void row_maximum(Cuda on, const Tensor& logits, int64_t valid, Out maximum) {
   visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
-    launch("row_maximum", on, maxima<T>, rows_of(logits), kThreads, 0,
+    launch("row_maximum", on, maxima<T>, grid_of(logits.dim(0)), kThreads, 0,
            view<T>(logits, {0, valid}, {}), maximum->data<Accumulator<T>>());
   });
 }
@@ -186,7 +183,7 @@ void row_sum_exp(Cuda on, const Tensor& logits, const VocabShard& shard, const T
                  const Tensor& targets, Out sum_exp, Out target_logit) {
   visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    launch("row_sum_exp", on, exponential_sums<T>, rows_of(logits), kThreads, 0,
+    launch("row_sum_exp", on, exponential_sums<T>, grid_of(logits.dim(0)), kThreads, 0,
            view<T>(logits, shard, targets), maximum.data<A>(), sum_exp->data<A>(),
            target_logit->data<A>());
   });
@@ -196,7 +193,7 @@ void row_statistics(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
                     Out maximum, Out sum_exp, Out target_logit) {
   visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    launch("row_statistics", on, statistics<T>, rows_of(logits), kThreads, 0,
+    launch("row_statistics", on, statistics<T>, grid_of(logits.dim(0)), kThreads, 0,
            view<T>(logits, {0, valid}, targets), maximum->data<A>(), sum_exp->data<A>(),
            target_logit->data<A>());
   });
@@ -214,7 +211,7 @@ void row_exp_moment(Cuda on, const Tensor& logits, int64_t valid, const Tensor& 
                     Out moment) {
   visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    launch("row_exp_moment", on, exp_moments<T>, rows_of(logits), kThreads, 0,
+    launch("row_exp_moment", on, exp_moments<T>, grid_of(logits.dim(0)), kThreads, 0,
            view<T>(logits, {0, valid}, {}), maximum.data<A>(), moment->data<A>());
   });
 }
@@ -229,14 +226,14 @@ void row_entropies(Cuda on, const Tensor& sum_exp, const Tensor& moment, Out ent
 
 void entropic_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
                        const Tensor& entropy, const Tensor& entropy_scale, Out dlogits) {
-  visit_logits(rows.logits.dtype(), dlogits->dtype(),
-               [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
-                 using A = Accumulator<T>;
-                 launch("entropic_backward", on, entropic_gradients<T, U>, rows_of(rows.logits),
-                        kThreads, 0, view<T>(rows.logits, rows.shard, rows.targets),
-                        rows.maximum.data<A>(), rows.sum_exp.data<A>(), row_scale.data<A>(),
-                        entropy.data<A>(), entropy_scale.data<A>(), dlogits->data<U>());
-               });
+  visit_logits(
+      rows.logits.dtype(), dlogits->dtype(), [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
+        using A = Accumulator<T>;
+        launch("entropic_backward", on, entropic_gradients<T, U>, grid_of(rows.logits.dim(0)),
+               kThreads, 0, view<T>(rows.logits, rows.shard, rows.targets), rows.maximum.data<A>(),
+               rows.sum_exp.data<A>(), row_scale.data<A>(), entropy.data<A>(),
+               entropy_scale.data<A>(), dlogits->data<U>());
+      });
 }
 
 void cross_entropy_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
@@ -246,9 +243,9 @@ void cross_entropy_backward(Cuda on, const PredictedRows& rows, const Tensor& ro
                  using A = Accumulator<T>;
                  LogitRows<T> seen = view<T>(rows.logits, rows.shard, rows.targets);
                  seen.wide = seen.wide && wide_rows(*dlogits);
-                 launch("cross_entropy_backward", on, logit_gradients<T, U>, rows_of(rows.logits),
-                        kThreads, 0, seen, rows.maximum.data<A>(), rows.sum_exp.data<A>(),
-                        row_scale.data<A>(), dlogits->data<U>());
+                 launch("cross_entropy_backward", on, logit_gradients<T, U>,
+                        grid_of(rows.logits.dim(0)), kThreads, 0, seen, rows.maximum.data<A>(),
+                        rows.sum_exp.data<A>(), row_scale.data<A>(), dlogits->data<U>());
                });
 }
 

@@ -114,11 +114,6 @@ struct GainGradient {
   }
 };
 
-template <class T>
-T* data_or_null(const Tensor& x) {
-  return x.defined() ? x.data<T>() : nullptr;
-}
-
 }  // namespace
 
 void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out mean, Out rstd,
@@ -129,11 +124,11 @@ void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out
                     wide_rows(bias) && wide_rows(*out);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), data_or_null<T>(bias),
+    const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), bias.data_or_null<T>(),
                        A(arguments.epsilon)};
-    launch("norm", on, norm_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads, 0, each,
-           x.data<T>(), data_or_null<T>(branch), data_or_null<T>(*sum), out->data<T>(),
-           mean->data<A>(), rstd->data<A>());
+    launch("norm", on, norm_rows<T>, grid_of(rows), kThreads, 0, each, x.data<T>(),
+           branch.data_or_null<T>(), sum->data_or_null<T>(), out->data<T>(), mean->data<A>(),
+           rstd->data<A>());
   });
 }
 
@@ -147,16 +142,16 @@ void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Te
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0)};
-    launch("norm_backward", on, norm_backward_rows<T>, dim3(static_cast<unsigned>(rows)), kThreads,
-           0, each, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(),
-           data_or_null<T>(more), dx->data<T>());
+    launch("norm_backward", on, norm_backward_rows<T>, grid_of(rows), kThreads, 0, each,
+           x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), more.data_or_null<T>(),
+           dx->data<T>());
     if (!gain_gradient->defined() && !bias_gradient->defined()) return;
     by_width<T>(wide, [&](auto width) {
       const GainGradient<T, width> f{x.data<T>(), dy.data<T>(),
                                      kind == Norm::layer ? mean.data<A>() : nullptr, rstd.data<A>(),
                                      columns};
       column_sums<2, width>("norm_backward of gains", on, x.device(), rows, columns, f,
-                            {data_or_null<A>(*gain_gradient), data_or_null<A>(*bias_gradient)});
+                            {gain_gradient->data_or_null<A>(), bias_gradient->data_or_null<A>()});
     });
   });
 }

@@ -118,13 +118,7 @@ __global__ void value_slopes(int64_t count, ValueTerms terms, const T* x, const 
   store(dx + i, static_cast<A>(made.slope * static_cast<double>(scales[i])));
 }
 
-dim3 blocks_of(int64_t rows) { return dim3(static_cast<unsigned>(pieces_of(rows, kThreads))); }
-
-// Null for what is not wanted.
-template <class A>
-A* memory_of(const Tensor& x) {
-  return x.defined() ? x.data<A>() : nullptr;
-}
+dim3 blocks_of(int64_t rows) { return grid_of(pieces_of(rows, kThreads)); }
 
 }  // namespace
 
@@ -132,13 +126,13 @@ void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, cons
                    const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
   visit_float(losses.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Places<A> to{outs.loss->data<A>(),      outs.approx_kl->data<A>(),
-                       outs.clipped->data<A>(),   outs.ratio->data<A>(),
-                       outs.ratio_off->data<A>(), memory_of<A>(*outs.bonus),
-                       memory_of<A>(*outs.slopes)};
+    const Places<A> to{outs.loss->data<A>(),          outs.approx_kl->data<A>(),
+                       outs.clipped->data<A>(),       outs.ratio->data<A>(),
+                       outs.ratio_off->data<A>(),     outs.bonus->data_or_null<A>(),
+                       outs.slopes->data_or_null<A>()};
     launch("policy_losses", on, policy_rows<A>, blocks_of(losses.size()), kThreads, 0,
            losses.size(), terms, losses.data<A>(), row_scale.data<A>(), known.data<float>(),
-           memory_of<A>(entropies), to);
+           entropies.data_or_null<A>(), to);
   });
 }
 

@@ -93,8 +93,7 @@ __global__ void spread_means(int64_t length, int64_t columns, const T* dy, const
 }
 
 dim3 samples_by_columns(const Tensor& x) {
-  return dim3(static_cast<unsigned>(x.dim(0)),
-              static_cast<unsigned>(pieces_of(x.dim(2), kThreads)));
+  return grid_of(x.dim(0), pieces_of(x.dim(2), kThreads));
 }
 
 // The widest word that blocks of so many bytes at these places consist of.
@@ -109,22 +108,21 @@ void by_word(int64_t block, const std::byte* in, const std::byte* out, const F& 
 }
 
 dim3 rows_of_words(int64_t rows, int64_t words) {
-  return dim3(static_cast<unsigned>(rows),
-              static_cast<unsigned>(std::clamp<int64_t>(words / (4 * kThreads), 1, 64)));
+  return grid_of(rows, std::clamp<int64_t>(words / (4 * kThreads), 1, 64));
 }
 
 }  // namespace
 
 void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, Out sums) {
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
-    launch("chunk_square_sums", on, square_sums<T>, dim3(static_cast<unsigned>(sums->size())),
-           kThreads, 0, x.size(), chunk, x.data<T>(), sums->data<double>());
+    launch("chunk_square_sums", on, square_sums<T>, grid_of(sums->size()), kThreads, 0, x.size(),
+           chunk, x.data<T>(), sums->data<double>());
   });
 }
 
 void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, Out sums) {
-  launch("range_sums", on, sum_ranges, dim3(static_cast<unsigned>(sums->size())), kThreads, 0,
-         values.data<double>(), ranges.data<int64_t>(), sums->data<double>());
+  launch("range_sums", on, sum_ranges, grid_of(sums->size()), kThreads, 0, values.data<double>(),
+         ranges.data<int64_t>(), sums->data<double>());
 }
 
 void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, Out sum) {

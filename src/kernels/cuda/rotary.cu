@@ -42,9 +42,8 @@ void rotary(Cuda on, const Tensor& x, const Tensor& positions, const RotaryWaves
   Frequencies frequencies{};
   for (int64_t j = 0; j < width / 2; ++j) frequencies.value[j] = rotary_frequency(waves, j, width);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
-    launch("rotary", on, turn<T>, dim3(static_cast<unsigned>(positions.size())), kThreads, 0,
-           x.dim(2), width, frequencies, inverse, positions.data<int32_t>(), x.data<T>(),
-           out->data<T>());
+    launch("rotary", on, turn<T>, grid_of(positions.size()), kThreads, 0, x.dim(2), width,
+           frequencies, inverse, positions.data<int32_t>(), x.data<T>(), out->data<T>());
   });
 }
 

@@ -204,9 +204,8 @@ __global__ void __launch_bounds__(kThreads)
 void sample(Cuda on, const Tensor& logits, int64_t valid, const SampleArguments& arguments,
             const Tensor& uniforms, Out ids) {
   const double units = 0x1p62 / static_cast<double>(std::bit_ceil(static_cast<uint64_t>(valid)));
-  launch("sample", on, draw_rows, dim3(static_cast<unsigned>(logits.dim(0))), kThreads, 0,
-         logits.dim(1), valid, logits.data<float>(), arguments, units, uniforms.data<double>(),
-         ids->data<int32_t>());
+  launch("sample", on, draw_rows, grid_of(logits.dim(0)), kThreads, 0, logits.dim(1), valid,
+         logits.data<float>(), arguments, units, uniforms.data<double>(), ids->data<int32_t>());
 }
 
 }  // namespace skein::kernels

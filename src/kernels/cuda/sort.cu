@@ -82,19 +82,18 @@ __global__ void move_by_digit(int64_t count, int shift, const int32_t* keys, con
 }  // namespace
 
 Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest) {
-  const auto like_keys = [&] { return Tensor::empty(keys.shape(), DType::i32, keys.device()); };
   const int64_t count = keys.size(), tiles = pieces_of(count, kSortTile);
-  const dim3 grid(static_cast<unsigned>(tiles));
-  const Tensor starts = Tensor::empty({kDigits, tiles}, DType::i32, keys.device());
-  Sorted from{keys, {}}, to{like_keys(), like_keys()};
+  const dim3 grid = grid_of(tiles);
+  const Tensor starts = keys.like({kDigits, tiles});
+  Sorted from{keys, {}}, to{keys.like(), keys.like()};
   for (int shift = 0; shift == 0 || largest >> shift; shift += kDigitBits) {
-    const int32_t* places = from.places.defined() ? from.places.data<int32_t>() : nullptr;
+    const int32_t* places = from.places.data_or_null<int32_t>();
     launch(name, on, count_digits, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
            starts.data<int32_t>());
     launch(name, on, add_before, dim3(1), 1024, 0, starts.size(), starts.data<int32_t>());
     launch(name, on, move_by_digit, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
            places, starts.data<int32_t>(), to.keys.data<int32_t>(), to.places.data<int32_t>());
-    if (!from.places.defined()) from.places = like_keys();
+    if (!from.places.defined()) from.places = keys.like();
     std::swap(from, to);
   }
   return from;
