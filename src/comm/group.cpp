@@ -107,21 +107,6 @@ void max_blocks(const T* blocks, int ranks, int64_t n, T* out) {
     for (int64_t i = 0; i < n; ++i) out[i] = larger(out[i], blocks[r * n + i]);
 }
 
-template <class T>
-std::vector<T> gather_values(Group& group, T value) {
-  std::vector<T> all(static_cast<size_t>(group.size()));
-  group.all_gather_bytes(bytes_of(value), bytes_of(all[0]), sizeof(T)).wait();
-  return all;
-}
-
-template <class T>
-T sum_values(Group& group, T value) {
-  if (group.size() == 1) return value;
-  std::vector<T> all = gather_values(group, value);
-  sum_blocks(all.data(), group.size(), 1, &value);
-  return value;
-}
-
 }  // namespace
 
 Group::Group() = default;
@@ -224,21 +209,25 @@ Work Group::broadcast(const Tensor& tensor, int root) {
   return broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
 }
 
-double Group::sum(double value) { return sum_values(*this, value); }
+template <class T>
+T Group::sum_values(T value) {
+  if (size() > 1) sum_blocks(all_values(value).data(), size(), 1, &value);
+  return value;
+}
 
-int64_t Group::sum(int64_t value) { return sum_values(*this, value); }
+double Group::sum(double value) { return sum_values(value); }
+
+int64_t Group::sum(int64_t value) { return sum_values(value); }
 
 int64_t Group::max(int64_t value) {
   if (size() == 1) return value;
-  const std::vector<int64_t> all = gather_values(*this, value);
-  return *std::max_element(all.begin(), all.end());
+  return std::ranges::max(all_values(value));
 }
 
 bool Group::any(bool value) { return max(int64_t{value}) != 0; }
 
 std::vector<double> Group::all_gather(double value) {
-  if (size() == 1) return {value};
-  return gather_values(*this, value);
+  return size() == 1 ? std::vector{value} : all_values(value);
 }
 
 std::string Group::broadcast(const std::string& text, int root) {
@@ -253,8 +242,8 @@ std::string Group::broadcast(const std::string& text, int root) {
 
 std::vector<std::string> Group::all_gather(const std::string& text) {
   if (size() == 1) return {text};
-  const auto lengths = gather_values(*this, std::ssize(text));
-  const size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const auto lengths = all_values(std::ssize(text));
+  const size_t longest = std::ranges::max(lengths);
   std::vector<std::string> texts(lengths.size());
   if (longest == 0) return texts;
   std::string mine = text, all(longest * lengths.size(), '\0');

@@ -162,7 +162,10 @@ class LocalGroup : public Group {
   }
 
   std::unique_ptr<Group> split(int color, int key) override {
-    const std::vector<int> members = members_with(color, key);
+    struct Wish {
+      int color, key;
+    };
+    const std::vector<int> members = members_of(all_values(Wish{color, key}), color);
     const size_t leader = members[0];
     std::shared_ptr<Shared> made;
     if (members[0] == rank_) made = std::make_shared<Shared>(shared_->job, world_ranks_of(members));
@@ -243,18 +246,6 @@ class LocalGroup : public Group {
         return fmt::format("ranks called different collectives: rank 0 {}, rank {} {}",
                            slots[0].str(), r, slots[r].str());
     return "";
-  }
-
-  std::vector<int> members_with(int color, int key) {
-    struct Wish {
-      int color, key;
-    };
-    const Wish mine{color, key};
-    std::vector<Wish> all(shared_->slots.size());
-    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
-                     reinterpret_cast<std::byte*>(all.data()), sizeof(mine))
-        .wait();
-    return members_of(all, color);
   }
 
   std::vector<int> world_ranks_of(const std::vector<int>& members) const {

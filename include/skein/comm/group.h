@@ -87,7 +87,20 @@ class Group {
   std::string broadcast(const std::string& text, int root);
   std::vector<std::string> all_gather(const std::string& text);
 
+ protected:
+  // Of each rank, in rank order; T is plain bytes.
+  template <class T>
+  std::vector<T> all_values(const T& own) {
+    std::vector<T> all(size());
+    all_gather_bytes(reinterpret_cast<const std::byte*>(&own),
+                     reinterpret_cast<std::byte*>(all.data()), sizeof(T))
+        .wait();
+    return all;
+  }
+
  private:
+  template <class T>
+  T sum_values(T value);
   Window* window_for(int64_t bytes);
 
   std::unique_ptr<DeviceTransport> devices_;

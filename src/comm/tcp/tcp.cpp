@@ -112,11 +112,7 @@ class TcpGroup : public Group {
       int color, key;
       uint64_t number;
     };
-    const Wish mine{color, key, mesh_->new_group()};
-    std::vector<Wish> all(world_ranks_.size());
-    all_gather_bytes(reinterpret_cast<const std::byte*>(&mine),
-                     reinterpret_cast<std::byte*>(all.data()), sizeof(Wish))
-        .wait();
+    const std::vector<Wish> all = all_values(Wish{color, key, mesh_->new_group()});
     const std::vector<int> members = members_of(all, color);
     std::vector<int> world_ranks;
     for (const int member : members) world_ranks.push_back(world_ranks_[member]);
