@@ -102,42 +102,39 @@ void NcclQueue::abort() {
   for (ncclComm_t comm : comms_) ncclCommAbort(comm);
 }
 
+template <class Call, class... Arguments>
+void NcclQueue::queue(int stream, const Call& call, Arguments... arguments) {
+  const ncclResult_t status = call(arguments..., comm(stream), native(stream));
+  if (status != ncclSuccess)
+    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm(stream)));
+}
+
 void NcclQueue::all_gather(const Tensor& in, const Tensor& out) {
-  check(ncclAllGather(in.bytes_data(), out.bytes_data(), count(in), type_of(in.dtype()),
-                      comm(kCompute), native(kCompute)),
-        kCompute);
+  queue(kCompute, ncclAllGather, in.bytes_data(), out.bytes_data(), count(in), type_of(in.dtype()));
 }
 
 void NcclQueue::reduce_scatter(const Tensor& in, const Tensor& out) {
-  check(ncclReduceScatter(in.bytes_data(), out.bytes_data(), count(out), type_of(in.dtype()),
-                          ncclSum, comm(kCompute), native(kCompute)),
-        kCompute);
+  queue(kCompute, ncclReduceScatter, in.bytes_data(), out.bytes_data(), count(out),
+        type_of(in.dtype()), ncclSum);
 }
 
 void NcclQueue::all_reduce(const Tensor& tensor, bool maximum) {
-  check(ncclAllReduce(tensor.bytes_data(), tensor.bytes_data(), count(tensor),
-                      type_of(tensor.dtype()), maximum ? ncclMax : ncclSum, comm(kCompute),
-                      native(kCompute)),
-        kCompute);
+  queue(kCompute, ncclAllReduce, tensor.bytes_data(), tensor.bytes_data(), count(tensor),
+        type_of(tensor.dtype()), maximum ? ncclMax : ncclSum);
 }
 
 void NcclQueue::broadcast(const Tensor& tensor, int root) {
-  check(ncclBroadcast(tensor.bytes_data(), tensor.bytes_data(), count(tensor),
-                      type_of(tensor.dtype()), root, comm(kCompute), native(kCompute)),
-        kCompute);
+  queue(kCompute, ncclBroadcast, tensor.bytes_data(), tensor.bytes_data(), count(tensor),
+        type_of(tensor.dtype()), root);
 }
 
 // Of the two ranks of an edge the sender is rank 0.
 void NcclQueue::send(int stream, const Tensor& tensor) {
-  check(ncclSend(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 1, comm(stream),
-                 native(stream)),
-        stream);
+  queue(stream, ncclSend, tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 1);
 }
 
 void NcclQueue::recv(int stream, const Tensor& tensor) {
-  check(ncclRecv(tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 0, comm(stream),
-                 native(stream)),
-        stream);
+  queue(stream, ncclRecv, tensor.bytes_data(), count(tensor), type_of(tensor.dtype()), 0);
 }
 
 ncclComm_t NcclQueue::comm(int stream) const {
@@ -148,11 +145,6 @@ ncclComm_t NcclQueue::comm(int stream) const {
 cudaStream_t NcclQueue::native(int stream) const {
   return static_cast<cudaStream_t>(stream == kCompute ? cuda::stream(device_.index)
                                                       : streams_[stream - 1].get());
-}
-
-void NcclQueue::check(ncclResult_t status, int stream) const {
-  if (status != ncclSuccess)
-    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm(stream)));
 }
 
 }  // namespace skein

@@ -41,7 +41,9 @@ class NcclQueue : public DeviceQueue {
   void connect(const ncclUniqueId& id, int rank, int size, int most_blocks);
   ncclComm_t comm(int stream) const;
   cudaStream_t native(int stream) const;
-  void check(ncclResult_t status, int stream) const;
+  // What `call` of NCCL does with the arguments, on that stream's communicator.
+  template <class Call, class... Arguments>
+  void queue(int stream, const Call& call, Arguments... arguments);
 
   Device device_;
   std::vector<ncclComm_t> comms_;      // by stream
