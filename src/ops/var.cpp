@@ -155,9 +155,7 @@ void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradie
 }
 
 bool recording() { return recording_now; }
-NoGrad::NoGrad() : before_(std::exchange(recording_now, false)) {}
-NoGrad::~NoGrad() { recording_now = before_; }
-Grad::Grad() : before_(std::exchange(recording_now, true)) {}
-Grad::~Grad() { recording_now = before_; }
+RecordingSwitch::RecordingSwitch(bool on) : before_(std::exchange(recording_now, on)) {}
+RecordingSwitch::~RecordingSwitch() { recording_now = before_; }
 
 }  // namespace skein

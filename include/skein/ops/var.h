@@ -117,27 +117,23 @@ inline void backward(const Var& output, const Tensor& gradient) {
 // False under NoGrad on this thread.
 bool recording();
 
-class NoGrad {
+// Switches recording on this thread while it lives.
+class RecordingSwitch {
  public:
-  NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
+  explicit RecordingSwitch(bool on);
+  ~RecordingSwitch();
+  RecordingSwitch(const RecordingSwitch&) = delete;
+  RecordingSwitch& operator=(const RecordingSwitch&) = delete;
 
  private:
   bool before_;
 };
-
+struct NoGrad : RecordingSwitch {
+  NoGrad() : RecordingSwitch(false) {}
+};
 // Turns recording on again inside a NoGrad: what recomputation needs in backward.
-class Grad {
- public:
-  Grad();
-  ~Grad();
-  Grad(const Grad&) = delete;
-  Grad& operator=(const Grad&) = delete;
-
- private:
-  bool before_;
+struct Grad : RecordingSwitch {
+  Grad() : RecordingSwitch(true) {}
 };
 
 }  // namespace skein
