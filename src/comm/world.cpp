@@ -106,14 +106,23 @@ std::string own_place() {
   return std::string(reinterpret_cast<const char*>(&cores), sizeof(cores)) + name;
 }
 
-// By name; "" when this rank's place cannot be had.
+std::string host_of(const std::string& place) {
+  return place.empty() ? "" : place.substr(sizeof(cpu_set_t));
+}
+
+cpu_set_t mask_of(const std::string& place) {
+  cpu_set_t mask;
+  std::memcpy(&mask, place.data(), sizeof(mask));
+  return mask;
+}
+
+// By name; none for a rank whose place cannot be had.
 std::map<std::string, Host> hosts_of(Group& world) {
   std::map<std::string, Host> hosts;
   for (const std::string& place : world.all_gather(own_place())) {
-    if (place.size() < sizeof(cpu_set_t)) continue;
-    Host& host = hosts[place.substr(sizeof(cpu_set_t))];
-    cpu_set_t cores;
-    std::memcpy(&cores, place.data(), sizeof(cores));
+    if (place.empty()) continue;
+    Host& host = hosts[host_of(place)];
+    const cpu_set_t cores = mask_of(place);
     CPU_OR(&host.cores, &host.cores, &cores);
     ++host.ranks;
   }
@@ -129,13 +138,7 @@ void warn_of_shared_cores(Group& world) {
           host.ranks, CPU_COUNT(&host.cores), name);
 }
 
-std::string host_of(const std::string& place) {
-  return place.size() < sizeof(cpu_set_t) ? "" : place.substr(sizeof(cpu_set_t));
-}
-
-std::vector<int> cores_in(const std::string& place) {
-  cpu_set_t mask;
-  std::memcpy(&mask, place.data(), sizeof(mask));
+std::vector<int> cores_in(const cpu_set_t& mask) {
   std::vector<int> cores;
   for (int core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &mask)) cores.push_back(core);
@@ -157,7 +160,7 @@ void settle_on_own_cores(Group& world) {
     ++rank;
   }
   if (!free || ranks == 1) return;
-  const std::vector<int> cores = cores_in(own);
+  const std::vector<int> cores = cores_in(mask_of(own));
   const int share = narrow<int>(cores.size()) / ranks;
   if (share == 0 || number_in("OMP_NUM_THREADS") > share) return;
   cpu_set_t mask;
@@ -191,8 +194,8 @@ std::unique_ptr<Group> start_world() {
 int cores_per_rank(Group& world) {
   const auto hosts = hosts_of(world);
   const std::string place = own_place();
-  if (place.size() < sizeof(cpu_set_t)) return 1;
-  const Host& host = hosts.at(place.substr(sizeof(cpu_set_t)));
+  if (place.empty()) return 1;
+  const Host& host = hosts.at(host_of(place));
   return std::max(1, CPU_COUNT(&host.cores) / host.ranks);
 }
 

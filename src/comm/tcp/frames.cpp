@@ -48,9 +48,8 @@ class Words {
   void expect(std::string_view word) {
     if (next() != word) refuse();
   }
-  bool ended() const { return rest_.empty(); }
   void end() const {
-    if (!ended()) refuse();
+    if (!rest_.empty()) refuse();
   }
 
  private:

@@ -64,7 +64,12 @@ std::string numeric_host(const sockaddr* address, socklen_t length) {
   return text.starts_with("::ffff:") ? text.substr(7) : text;
 }
 
-Address address_of(const sockaddr_storage& storage, socklen_t length) {
+// ask: getsockname or getpeername
+template <class Ask>
+Address end_by(const Ask& ask, const Socket& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(storage);
+  ask(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length);
   const auto* address = reinterpret_cast<const sockaddr*>(&storage);
   const uint16_t port = storage.ss_family == AF_INET6
                             ? reinterpret_cast<const sockaddr_in6&>(storage).sin6_port
@@ -157,19 +162,8 @@ std::vector<std::string> own_addresses() {
   return found;
 }
 
-Address own_end(const Socket& socket) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof(storage);
-  getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length);
-  return address_of(storage, length);
-}
-
-Address other_end(const Socket& socket) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof(storage);
-  getpeername(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length);
-  return address_of(storage, length);
-}
+Address own_end(const Socket& socket) { return end_by(getsockname, socket); }
+Address other_end(const Socket& socket) { return end_by(getpeername, socket); }
 
 Socket listen_at(const Address& address) {
   std::string fault;
