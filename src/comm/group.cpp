@@ -4,7 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "skein/comm/device_transport.h"
+#include "skein/comm/queued_transport.h"
 #include "skein/comm/window.h"
 #include "skein/core/profile.h"
 
@@ -112,7 +112,7 @@ void max_blocks(const T* blocks, int ranks, int64_t n, T* out) {
 Group::Group() = default;
 Group::~Group() = default;
 
-void Group::set_device_transport(std::unique_ptr<DeviceTransport> transport) {
+void Group::set_device_transport(std::unique_ptr<QueuedTransport> transport) {
   devices_ = std::move(transport);
 }
 

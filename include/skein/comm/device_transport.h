@@ -1,9 +1,5 @@
-// How tensors on devices move between the ranks of a group. A group without one passes them through
-// the host.
-//
-// Each move is queued on the device: later kernels see its result, the host does not wait. Host and
-// device paths never share a buffer: what the host's transport moves has been copied to memory of
-// its own.
+// Connects the devices of a group's ranks, so that tensors move between them without passing
+// through the host (comm/queued_transport.h).
 #pragma once
 
 #include <memory>
@@ -12,27 +8,6 @@
 #include "skein/comm/watchdog.h"
 
 namespace skein {
-
-class DeviceTransport {
- public:
-  virtual ~DeviceTransport() = default;
-  // Collectives. Sums follow the transport's own order. Errors name rank, host, device, collective
-  // and where(). wait() makes later work of the device wait, and not the host.
-  virtual Work all_gather(const Tensor& in, const Tensor& out) = 0;
-  virtual Work reduce_scatter(const Tensor& in, const Tensor& out) = 0;
-  virtual Work all_reduce(const Tensor& tensor, bool maximum) = 0;
-  virtual Work broadcast(const Tensor& tensor, int root) = 0;
-
-  // Whether send and recv reach that rank; the same on both sides.
-  virtual bool connects(int peer) const = 0;
-  // Messages, with errors and wait() as above; the tensor's memory is kept until wait(). A pair of
-  // ranks must receive its messages in the order in which they were sent; in a group of two ranks
-  // this holds for even tags and for odd tags separately.
-  virtual Work send(const Tensor& tensor, int peer, int tag) = 0;
-  virtual Work recv(const Tensor& tensor, int peer, int tag) = 0;
-  // Ends what is under way on every connection. From then on each move is an error.
-  virtual void abort() = 0;
-};
 
 struct DeviceLinks {
   const char* name;   // of the group, for messages: "tensor"; a literal

@@ -22,7 +22,7 @@
 namespace skein {
 
 class Window;
-class DeviceTransport;
+class QueuedTransport;
 
 class Group {
  public:
@@ -59,7 +59,7 @@ class Group {
   // --- typed collectives, the same for every transport ---
 
   // Between connected devices both ends must queue a pair's messages in one order
-  // (comm/device_transport.h).
+  // (comm/queued_transport.h).
   Work send(const Tensor& tensor, int peer, int tag);
   Work recv(const Tensor& tensor, int peer, int tag);
   // out [size()*n] from in [n]. The first dim of out is rank-major: [size(), ...in.shape].
@@ -73,8 +73,8 @@ class Group {
   [[nodiscard]] Work all_reduce_max(const Tensor& tensor);
   [[nodiscard]] Work broadcast(const Tensor& tensor, int root);
 
-  // For tensors on devices; see comm/device_transport.h.
-  void set_device_transport(std::unique_ptr<DeviceTransport> transport);
+  // For tensors on devices; see comm/queued_transport.h.
+  void set_device_transport(std::unique_ptr<QueuedTransport> transport);
 
   // --- conveniences on host values, complete when they return ---
 
@@ -103,7 +103,7 @@ class Group {
   T sum_values(T value);
   Window* window_for(int64_t bytes);
 
-  std::unique_ptr<DeviceTransport> devices_;
+  std::unique_ptr<QueuedTransport> devices_;
 };
 
 }  // namespace skein

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "skein/comm/device_transport.h"
 #include "skein/comm/queued_transport.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
@@ -39,7 +40,7 @@ void expect(const Tensor& tensor, float wanted) {
 }
 
 // A sum over the group, then over each edge the number of its sender.
-void exchange_once(DeviceTransport& transport, const TransportSpec& spec, Device device) {
+void exchange_once(QueuedTransport& transport, const TransportSpec& spec, Device device) {
   const Tensor one = Tensor::from<float>({1}, {1}).to(device);
   transport.all_reduce(one, false).wait();
   expect(one, static_cast<float>(spec.size));
