@@ -2,6 +2,7 @@
 // and there is no more of it than helps.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,16 @@ std::string excerpt(std::string_view text, size_t most = 200);
 std::string listed(const std::vector<std::string>& words);
 // What an exception says; of the JSON library's an excerpt without its own name for the error.
 std::string json_fault(std::string_view said);
+
+// The number that the text is, all of it and in the C locale; nothing where it is none, or none
+// that `Number` holds.
+template <class Number>
+std::optional<Number> parsed_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
 
 // The known word nearest to `word` by edit distance, or "" when none is near: with at most `most`
 // letters wrong, by itself a third of them, at least 2.

@@ -1,6 +1,5 @@
 #include "environment.h"
 
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <optional>
@@ -8,6 +7,7 @@
 
 #include "skein/comm/tcp/private_file.h"
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
@@ -18,13 +18,7 @@ std::string text_in(const char* variable) {
 }
 
 // Nothing when it is no whole number.
-std::optional<int> number_in(const char* variable) {
-  const std::string text = text_in(variable);
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
+std::optional<int> number_in(const char* variable) { return parsed_number<int>(text_in(variable)); }
 
 struct Names {
   const char* rank;

@@ -1,6 +1,5 @@
 #include "skein/comm/tcp/frames.h"
 
-#include <charconv>
 #include <cstring>
 #include <limits>
 
@@ -31,12 +30,9 @@ class Words {
   }
   template <class Whole>
   Whole number(Whole least, Whole most = std::numeric_limits<Whole>::max()) {
-    const std::string_view word = next();
-    Whole value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (!whole || value < least || value > most) refuse();
-    return value;
+    const auto value = parsed_number<Whole>(next());
+    if (!value || *value < least || *value > most) refuse();
+    return *value;
   }
   int port() { return number(1, kMostPorts); }
   // Of a host, as messages may show it.

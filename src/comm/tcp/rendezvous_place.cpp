@@ -1,10 +1,10 @@
-#include <charconv>
 #include <filesystem>
 
 #include "skein/comm/tcp/private_file.h"
 #include "skein/comm/tcp/secret.h"
 #include "skein/core/error.h"
 #include "skein/core/host.h"
+#include "skein/core/strings.h"
 
 #include "rendezvous.h"
 
@@ -83,13 +83,9 @@ Address address_of(const TcpJob& job) {
   std::string host = text.substr(0, colon);
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (bracketed) host = host.substr(1, host.size() - 2);
-  int port = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = colon == std::string::npos
-                        ? std::from_chars_result{end, std::errc::invalid_argument}
-                        : std::from_chars(text.data() + colon + 1, end, port);
-  const bool good = read.ec == std::errc() && read.ptr == end && port >= 1 && port <= 65535 &&
-                    !host.empty() && (bracketed || host.find(':') == std::string::npos);
+  const int port = colon == text.npos ? 0 : parsed_number<int>(text.substr(colon + 1)).value_or(0);
+  const bool good = port >= 1 && port <= 65535 && !host.empty() &&
+                    (bracketed || host.find(':') == std::string::npos);
   require(good,
           "{}={} is no rendezvous; write host:port with a port from 1 to 65535 ([host]:port for "
           "IPv6), where rank 0 runs on that host, or file:///path of a file that all ranks see",
