@@ -1,9 +1,7 @@
 #include "skein/ops/loss.h"
 
 #include "skein/kernels/elementwise.h"
-#include "skein/kernels/loss.h"
 #include "skein/kernels/matmul.h"
-#include "skein/kernels/policy.h"
 
 #include "checks.h"
 #include "made.h"

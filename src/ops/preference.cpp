@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
 #include "checks.h"

@@ -1,9 +1,8 @@
-// The affine map, and moves of data between tensor-parallel ranks around it.
+// The affine map.
 #pragma once
 
 #include <optional>
 
-#include "skein/comm/group.h"
 #include "skein/ops/math.h"
 
 namespace skein::ops {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <nccl.h>
 #include <string>
 #include <vector>

@@ -1,9 +1,7 @@
 #include "environment.h"
 
-#include <climits>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 
 #include "skein/comm/tcp/private_file.h"
 #include "skein/core/error.h"

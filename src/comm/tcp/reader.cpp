@@ -1,5 +1,4 @@
 // The half of TcpMesh that its own thread runs.
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "skein/comm/tcp/frames.h"
-#include "skein/core/error.h"
 #include "skein/core/host.h"
 
 namespace skein {

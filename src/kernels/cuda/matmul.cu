@@ -1,7 +1,6 @@
 #include <cublasLt.h>
 #include <map>
 #include <mutex>
-#include <tuple>
 
 #include "skein/kernels/matmul.h"
 
