@@ -41,6 +41,22 @@ Tensor own_slice(const Tensor& x, Group& group) {
       .reshape({batch, own, columns});
 }
 
+Tensor same(const Tensor& x, Group&) { return x; }
+
+Tensor summed(const Tensor& x, Group& group) {
+  Tensor sum = x.clone();
+  group.all_reduce_sum(sum).wait();
+  return sum;
+}
+
+// Forward one move of x between the ranks, backward its conjugate of the gradient.
+using Move = Tensor (*)(const Tensor& x, Group& group);
+Var moved(const Var& x, Group& group, Move forward, Move conjugate) {
+  if (group.size() == 1) return x;
+  return record(forward(x.value(), group), {x}, false,
+                [x, &group, conjugate](const Tensor& dy) { x.add_gradient(conjugate(dy, group)); });
+}
+
 // Empty where x is not [B,T/t,C].
 Shape gathered_shape(const Shape& x, const Group& group) {
   return x.rank() == 3 ? Shape{x[0], x[1] * group.size(), x[2]} : Shape();
@@ -60,34 +76,22 @@ void check_parts(const char* op, const Tensor& x, const Group& group) {
 
 Var copy_to_shards(const Var& x, Group& group) {
   check_any("copy_to_shards", x.value());
-  if (group.size() == 1) return x;
-  return record(x.value(), {x}, false, [x, &group](const Tensor& dy) {
-    Tensor dx = dy.clone();
-    group.all_reduce_sum(dx).wait();
-    x.add_gradient(dx);
-  });
+  return moved(x, group, same, summed);
 }
 
 Var reduce_from_shards(const Var& x, Group& group) {
   check_any("reduce_from_shards", x.value());
-  if (group.size() == 1) return x;
-  Tensor out = x.value().clone();
-  group.all_reduce_sum(out).wait();
-  return record(out, {x}, false, [x](const Tensor& dy) { x.add_gradient(dy); });
+  return moved(x, group, summed, same);
 }
 
 Var gather_sequence(const Var& x, Group& group) {
   check_sequence("gather_sequence", x.value());
-  if (group.size() == 1) return x;
-  return record(gathered(x.value(), group), {x}, false,
-                [x, &group](const Tensor& dy) { x.add_gradient(reduce_scattered(dy, group)); });
+  return moved(x, group, gathered, reduce_scattered);
 }
 
 Var gather_sequence_alike(const Var& x, Group& group) {
   check_sequence("gather_sequence_alike", x.value());
-  if (group.size() == 1) return x;
-  return record(gathered(x.value(), group), {x}, false,
-                [x, &group](const Tensor& dy) { x.add_gradient(own_slice(dy, group)); });
+  return moved(x, group, gathered, own_slice);
 }
 
 void gather_again(const Var& made, const Var& x, Group& group) {
@@ -100,16 +104,12 @@ void gather_again(const Var& made, const Var& x, Group& group) {
 
 Var reduce_scatter_sequence(const Var& x, Group& group) {
   check_parts("reduce_scatter_sequence", x.value(), group);
-  if (group.size() == 1) return x;
-  return record(reduce_scattered(x.value(), group), {x}, false,
-                [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
+  return moved(x, group, reduce_scattered, gathered);
 }
 
 Var slice_sequence(const Var& x, Group& group) {
   check_parts("slice_sequence", x.value(), group);
-  if (group.size() == 1) return x;
-  return record(own_slice(x.value(), group), {x}, false,
-                [x, &group](const Tensor& dy) { x.add_gradient(gathered(dy, group)); });
+  return moved(x, group, own_slice, gathered);
 }
 
 Var once(const Var& x, Group& group) {
