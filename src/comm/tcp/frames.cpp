@@ -134,13 +134,8 @@ RankTable table_in(std::string_view text, int ranks) {
   Words words(text, "rank 0 sent no table of ranks; start all ranks from one build");
   words.expect("table");
   RankTable table;
-  for (int rank = 0; rank < ranks; ++rank) {
-    RankRow row;
-    row.name = words.name();
-    row.address.host = words.name();
-    row.address.port = words.port();
-    table.rows.push_back(std::move(row));
-  }
+  for (int rank = 0; rank < ranks; ++rank)
+    table.rows.push_back(RankRow{words.name(), {words.name(), words.port()}});
   words.end();
   return table;
 }
