@@ -23,7 +23,6 @@ std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); 
 
 // Tensors on a device pass through the host.
 bool away(const Tensor& tensor) { return tensor.device().kind != DeviceKind::cpu; }
-Tensor at_home(const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype()); }
 
 // Does the collective, to its end, on a host copy of what it changes.
 template <class Collective>
@@ -130,7 +129,7 @@ Work Group::send(const Tensor& tensor, int peer, int tag) {
 Work Group::recv(const Tensor& tensor, int peer, int tag) {
   if (!away(tensor)) return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
   if (devices_ && devices_->connects(peer)) return devices_->recv(tensor, peer, tag);
-  const Tensor copy = at_home(tensor);
+  const Tensor copy = Tensor::empty(tensor.shape(), tensor.dtype());
   return Work(
       [tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
         received.wait();

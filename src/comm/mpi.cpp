@@ -193,8 +193,6 @@ class MpiGroup : public Group {
     shared_.reset();
     if (comm_ != MPI_COMM_WORLD && !unwinding()) MPI_Comm_free(&comm_);
   }
-  MpiGroup(const MpiGroup&) = delete;
-  MpiGroup& operator=(const MpiGroup&) = delete;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }

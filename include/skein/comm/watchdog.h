@@ -74,8 +74,6 @@ class Watchdog {
   explicit Watchdog(Settings settings);
   // Returns at once, whatever is under way. Its watches must be gone.
   ~Watchdog();
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
 
   std::unique_ptr<Watch> watch(Watched& watched, int lanes);
   // What the thread does at each interval. An exchange is late when it is not over `timeout`

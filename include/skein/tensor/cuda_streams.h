@@ -14,8 +14,6 @@ class Stream {
   explicit Stream(int device);
   ~Stream();
   Stream(Stream&& other) noexcept : stream_(other.stream_) { other.stream_ = nullptr; }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
 
   // The cudaStream_t.
   void* get() const { return stream_; }
@@ -30,8 +28,6 @@ class Events {
  public:
   Events() = default;
   ~Events();
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
 
   // Marks the end of what is queued on the stream, on the calling thread's device.
   int64_t record(void* stream);

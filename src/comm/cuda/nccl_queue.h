@@ -20,8 +20,6 @@ class NcclQueue : public DeviceQueue {
   // where no rank names any.
   NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges);
   ~NcclQueue() override;
-  NcclQueue(const NcclQueue&) = delete;
-  NcclQueue& operator=(const NcclQueue&) = delete;
 
   int64_t mark(int stream) override;
   void wait(int stream, int64_t mark) override;

@@ -73,8 +73,6 @@ class TcpMesh {
   TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked = 0);
   // Says goodbye first, unless an exception is on its way.
   ~TcpMesh();
-  TcpMesh(const TcpMesh&) = delete;
-  TcpMesh& operator=(const TcpMesh&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return narrow<int>(peers_.size()); }

@@ -73,8 +73,6 @@ class Draft {
   ~Draft() {
     if (file_) unlink(path_.c_str());
   }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
 
   void write(const std::string& text) const {
     const int file = file_.descriptor();
