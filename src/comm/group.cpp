@@ -47,13 +47,9 @@ void sum_blocks(const T* blocks, int ranks, int64_t n, T* out) {
 }
 
 void sum_blocks(const Tensor& blocks, int ranks, const Tensor& out) {
-  const auto sum = [&]<class T>(TypeTag<T>) {
+  visit_sums(out.dtype(), [&]<class T>(TypeTag<T>) {
     sum_blocks(blocks.data<T>(), ranks, out.size(), out.data<T>());
-  };
-  if (out.dtype() == DType::i64)
-    sum(TypeTag<int64_t>{});
-  else
-    visit_float(out.dtype(), sum);
+  });
 }
 
 // blocks [ranks*n] of every rank's `in` [n]

@@ -15,6 +15,13 @@ template <class T>
 using SumOf =
     std::conditional_t<std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>, float, T>;
 
+// Calls f(TypeTag<T>{}) for a dtype that ranks sum: i64 or a floating one.
+template <class F>
+void visit_sums(DType dtype, const F& f) {
+  if (dtype == DType::i64) return f(TypeTag<int64_t>{});
+  visit_float(dtype, f);
+}
+
 // Elements summed at a time, so that the partial sums stay in the nearest cache.
 constexpr int64_t kStrip = 2048;
 

@@ -8,12 +8,6 @@
 namespace skein {
 namespace {
 
-template <class F>
-void visit_sums(DType dtype, const F& f) {
-  if (dtype == DType::i64) return f(TypeTag<int64_t>{});
-  visit_float(dtype, f);
-}
-
 inline void rest() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
