@@ -33,8 +33,10 @@ std::string described(const Operand& operand) {
 }
 
 // "norm: gain must be f32 as x, not bf16: x f32 [2,6], gain bf16 [6]"
-[[noreturn]] void refuse(const char* op, Operands all, const std::string& need) {
-  std::string text = fmt::format("{}: {}", op, need);
+template <class... Args>
+[[noreturn]] void refuse(const char* op, Operands all, fmt::format_string<Args...> need,
+                         Args&&... args) {
+  std::string text = fmt::format("{}: {}", op, fmt::format(need, std::forward<Args>(args)...));
   const char* before = ": ";
   for (const Operand& operand : all) {
     if (operand.may_be_undefined && !operand.tensor.defined()) continue;
@@ -76,26 +78,21 @@ void check_shape(const char* op, Operands all, const Operand& one, Sizes& sizes)
   if (form == "=") {
     const Operand& first = *all.begin();
     if (shape != first.tensor.shape())
-      refuse(op, all,
-             fmt::format("{} must have the shape {} of {}, not {}", one.name,
-                         first.tensor.shape().str(), first.name, shape.str()));
+      refuse(op, all, "{} must have the shape {} of {}, not {}", one.name, first.tensor.shape(),
+             first.name, shape);
     return;
   }
   const bool any_ahead = form.starts_with(kAnyAhead);
   if (any_ahead) form.remove_prefix(kAnyAhead.size());
   const int rank = static_cast<int>(form.size()), ahead = shape.rank() - rank;
   if (any_ahead ? ahead < 0 : ahead != 0)
-    refuse(
-        op, all,
-        fmt::format("{} must have the form {}, not {}", one.name, form_of(one.form), shape.str()));
+    refuse(op, all, "{} must have the form {}, not {}", one.name, form_of(one.form), shape);
   for (int dim = 0; dim < rank; ++dim) {
     const char letter = form[static_cast<size_t>(dim)];
     if (sizes.take(letter, shape[ahead + dim])) continue;
     const Operand& other = first_with(letter, all);
-    refuse(
-        op, all,
-        fmt::format("{} {} must have {} = {} as {} {}, not {}", one.name, form_of(one.form), letter,
-                    sizes.of(letter), other.name, form_of(other.form), shape[ahead + dim]));
+    refuse(op, all, "{} {} must have {} = {} as {} {}, not {}", one.name, form_of(one.form), letter,
+           sizes.of(letter), other.name, form_of(other.form), shape[ahead + dim]);
   }
 }
 
@@ -107,7 +104,7 @@ bool is_float(DType dtype) {
 void check_type(const char* op, Operands all, const Operand& one, const Operand* alike) {
   const DType given = one.tensor.dtype();
   const auto must = [&](std::string_view need) {
-    refuse(op, all, fmt::format("{} must be {}, not {}", one.name, need, skein::name_of(given)));
+    refuse(op, all, "{} must be {}, not {}", one.name, need, skein::name_of(given));
   };
   if (one.dtype) {
     if (given != *one.dtype) must(skein::name_of(*one.dtype));
@@ -123,9 +120,7 @@ void check_device(const char* op, Operands all, const Operand& one, const Operan
                wanted = one.on_host || !beside ? Device{} : beside->tensor.device();
   if (device == wanted || !(one.on_host || beside)) return;
   const std::string why = one.on_host ? "" : fmt::format(" as {}", beside->name);
-  refuse(op, all,
-         fmt::format("{} must be on {}{}, not on {}", one.name, name_of(wanted), why,
-                     name_of(device)));
+  refuse(op, all, "{} must be on {}{}, not on {}", one.name, name_of(wanted), why, name_of(device));
 }
 
 }  // namespace
@@ -136,7 +131,7 @@ void check_operands(const char* op, Operands operands) {
   for (const Operand& one : operands) {
     if (!one.tensor.defined()) {
       if (one.may_be_undefined) continue;
-      refuse(op, operands, fmt::format("{} must have values", one.name));
+      refuse(op, operands, "{} must have values", one.name);
     }
     check_shape(op, operands, one, sizes);
     check_type(op, operands, one, alike);
