@@ -106,7 +106,6 @@ class Tuner : private Learner {
   std::unique_ptr<RolloutFile> rollouts_;
   std::unique_ptr<HeldOutAnswers> held_out_;
   TuneState tuned_;
-  KlController kl_;
   LossScale loss_scale_;
   RepeatedWarnings warnings_;
   TuneResult result_;
@@ -122,7 +121,6 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world,
            {"iteration", "ppo.iterations", "its last gradient norm",
             ", the last one, ends without a finite gradient norm", ""},
            config.ppo.iterations, world, nullptr),
-      kl_(config.kl),
       loss_scale_(config.run.train.loss_scale, config.run.precision()) {
   const auto own = run_.own();
   build(own ? &*own : nullptr);
@@ -166,6 +164,7 @@ void Tuner::begin(const CriticStart& critic) {
   tuned_.start = tuning_.start.path;
   tuned_.start_sum = tuning_.start.sum;
   tuned_.ema = config_.ppo.ema;
+  tuned_.kl_beta = config_.kl.beta;
   tuned_.settings = tune_settings(config_, tuning_.settings);
   actors_->begin(critic);
 }
@@ -183,7 +182,7 @@ void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
   run_.count_from(stored);
   loss_scale_.restore(stored.loss_scale, stored.good_steps);
-  if (config_.kl.control == KlConfig::Control::adaptive) kl_ = KlController(config_.kl, tuned_.kl);
+  tuned_.kl_beta = resumed_beta(config_.kl, tuned_.kl_beta);
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
 }
@@ -194,7 +193,6 @@ std::string Tuner::state_text() {
   state.loss_scale = loss_scale_.value();
   state.good_steps = loss_scale_.good_steps();
   tuned_.critic_steps = actors_->critic() ? actors_->critic()->optimizer().steps() : 0;
-  tuned_.kl = kl_.state();
   state.notes = with_instructions(to_notes(tuned_), tuning_.instructions);
   return to_json(state, run_.shape());
 }
@@ -290,7 +288,7 @@ KlFinding Tuner::judge(Rollout& rollout, const EpisodeSamples& samples, Iteratio
   const Phase phase("score answers", cost.scoring);
   score_answers(tuning_, rollout);
   actors_->judge(rollout.episodes, samples);
-  weigh_answers(config_, kl_.beta(), rollout);
+  weigh_answers(config_, tuned_.kl_beta, rollout);
   const KlFinding kl = kl_finding(rollout.episodes);
   tuned_.negative_kl =
       guard_kl(kl, tuned_.negative_kl, config_.generate.sampling.temperature, warnings_);
@@ -307,7 +305,8 @@ void Tuner::advance() {
   const KlFinding kl = judge(rollout, samples, cost);
   const StepMeans means = learn(samples, cost);
   const NamedValues made = values(rollout, means, kl, cost);
-  if (tuned_.iterations >= config_.critic.warmup) kl_.update(kl.mean, config_.ppo.rollout_batch);
+  if (tuned_.iterations >= config_.critic.warmup)
+    tuned_.kl_beta = next_beta(config_.kl, tuned_.kl_beta, kl.mean, config_.ppo.rollout_batch);
   RunState& state = run_.state();
   state.step = ++tuned_.iterations;
   state.samples += config_.ppo.rollout_batch;
@@ -325,7 +324,7 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
   const auto add = [&](const NamedValues& more) {
     made.insert(made.end(), more.begin(), more.end());
   };
-  add(answer_values(rollout, kl, kl_.beta()));
+  add(answer_values(rollout, kl, tuned_.kl_beta));
   add(source_values(rollout));
   if (rollout.groups > 0)
     made.emplace_back("flat_groups", static_cast<double>(rollout.flat_groups) /

@@ -249,7 +249,7 @@ void settle(TuneConfig& c) {
   // The KL of answers that are compared with each other is a loss; in the reward it would be
   // divided by their deviation (Shao et al. 2024).
   if (!c.kl_in_reward() && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
-  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward); !caveat.empty())
+  if (const std::string caveat = kl_caveat(c.shaping.estimator); !caveat.empty())
     log::warn("reward.kl_estimator: {}", caveat);
   if (c.run.model.dropout > 0)
     log::info(
@@ -283,7 +283,7 @@ std::vector<std::string> optimum_caveats(const TuneConfig& c) {
   if (c.ppo.entropy != 0)
     made.push_back(fmt::format("ppo.entropy={} pays for entropy beside the reward; leave it out",
                                c.ppo.entropy));
-  if (const std::string caveat = kl_caveat(c.shaping.estimator, KlUse::reward);
+  if (const std::string caveat = kl_caveat(c.shaping.estimator);
       c.kl_in_reward() && !caveat.empty())
     made.push_back(fmt::format("reward.kl_estimator: {}; leave it out", caveat));
   return made;

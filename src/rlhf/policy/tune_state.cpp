@@ -33,7 +33,7 @@ TaskNotes to_notes(const TuneState& s) {
                   {"updates", s.updates},
                   {"critic_steps", s.critic_steps},
                   {"negative_kl", s.negative_kl},
-                  {"kl_beta", s.kl.beta},
+                  {"kl_beta", s.kl_beta},
                   {"ema", s.ema},
                   {"template", chat},
                   {"start", s.start},
@@ -57,7 +57,7 @@ TuneState tune_state(const TaskNotes& notes, const std::string& origin) {
     state.updates = count("updates");
     state.critic_steps = count("critic_steps");
     state.negative_kl = count("negative_kl");
-    state.kl.beta = json.at("kl_beta");
+    state.kl_beta = json.at("kl_beta");
     state.ema = json.value("ema", 0.0);
     if (json.at("template").is_object()) state.chat = chat_template_in(notes);
     state.start = json.at("start");

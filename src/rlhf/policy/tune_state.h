@@ -19,10 +19,10 @@ struct TuneState {
   int64_t critic_steps = 0;
   int64_t negative_kl = 0;  // latest iterations in a row with a KL that cannot be
   double ema = 0;           // ppo.ema: with one above 0 the checkpoint holds the running mean
-  KlState kl;
-  StoredTemplate chat;     // the template; none for none
-  std::string start;       // checkpoint that the reference is
-  uint32_t start_sum = 0;  // CheckpointInfo::sum of it; 0 where it is not known
+  double kl_beta = 0;       // see next_beta
+  StoredTemplate chat;      // the template; none for none
+  std::string start;        // checkpoint that the reference is
+  uint32_t start_sum = 0;   // CheckpointInfo::sum of it; 0 where it is not known
   double critic_mean = 0, critic_deviation = 1;  // as ValueRules has them
   std::map<std::string, std::string> settings;   // as tune_settings gives them
 };

@@ -24,13 +24,12 @@
 namespace skein {
 
 enum class KlEstimator { k1, k2, k3, abs };
-enum class KlUse { number, reward, loss };
 
 // The formula above. k3 takes d within +-20, so that it stays finite.
 double kl_estimate(KlEstimator kind, double d);
-// What is wrong with an estimator in a place, as a sentence for a warning; "" when it is right
+// What is wrong with an estimator in the reward, as a sentence for a warning; "" when it is right
 // there.
-std::string kl_caveat(KlEstimator kind, KlUse use);
+std::string kl_caveat(KlEstimator kind);
 
 struct KlConfig {
   enum class Control { fixed, adaptive };
@@ -45,30 +44,13 @@ void bind(Options& options, KlConfig& config);
 // Usage errors with the value for what cannot be. episodes: of an iteration, over all ranks.
 void check(const KlConfig& config, int64_t episodes);
 
-// What a checkpoint keeps of the controller.
-struct KlState {
-  double beta = 0;
-};
-
-// The coefficient beta. Adaptive (Ziegler et al. 2019): after an iteration of n episodes with mean
-// KL a response,
+// The coefficient beta after an iteration of n episodes, on ALL ranks, with mean KL a response
+// `kl`, the sum of k1 over its tokens. Adaptive (Ziegler et al. 2019):
 //   e = clip(KL / target - 1, -0.2, 0.2);  beta *= 1 + e n / horizon.
-class KlController {
- public:
-  // Usage errors as check() has, but for what depends on the episodes.
-  explicit KlController(const KlConfig& config);
-  KlController(const KlConfig& config, const KlState& state);
-
-  double beta() const { return state_.beta; }
-  const KlState& state() const { return state_; }
-  // kl: mean over responses of the sum of k1 over their tokens. episodes: those of the iteration on
-  // ALL ranks. Error(failure) for a KL that is not finite; a usage error for so many episodes that
-  // one iteration could take beta to 0 (a fifth of them fill the horizon).
-  void update(double kl, int64_t episodes);
-
- private:
-  KlConfig config_;
-  KlState state_;
-};
+// Error(failure) for a KL that is not finite.
+double next_beta(const KlConfig& config, double beta, double kl, int64_t episodes);
+// The coefficient that a run goes on with whose checkpoint has `stored`: that where it is adaptive.
+// A usage error for one that cannot be.
+double resumed_beta(const KlConfig& config, double stored);
 
 }  // namespace skein
