@@ -38,18 +38,17 @@ TEST(OracleEpisodes, EveryAnswerToEveryPrompt) {
 // A policy that is asked for its tokens gives the chain again.
 TEST(OracleEpisodes, LogsOfTokensAreSummed) {
   const OracleLanguage language = parsed(kSmallLanguage);
-  std::vector<std::vector<double>> token_logs;
-  for (const Episode& episode : oracle_episodes(language)) {
-    std::vector<double> logs;
+  std::vector<Episode> episodes = oracle_episodes(language);
+  for (Episode& episode : episodes) {
     int32_t last = episode.prompt.tokens[episode.prompt.tokens.size() - 2];
     for (const int32_t token : episode.tokens) {
-      logs.push_back(
+      episode.path.logp.push_back(
           std::log(language.transitions[static_cast<size_t>(last)][static_cast<size_t>(token)]));
       last = token;
     }
-    token_logs.push_back(logs);
   }
-  const ResponseLogs logs = oracle_logs(language, token_logs), chain = chain_logs(language);
+  const ResponseLogs logs = oracle_logs(language, episodes, &Trajectory::logp),
+                     chain = chain_logs(language);
   for (size_t x = 0; x < logs.size(); ++x)
     for (size_t y = 0; y < logs[x].size(); ++y) EXPECT_NEAR(logs[x][y], chain[x][y], 1e-14);
 }

@@ -44,13 +44,13 @@ std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
   return episodes;
 }
 
-ResponseLogs oracle_logs(const OracleLanguage& language,
-                         const std::vector<std::vector<double>>& token_logs) {
+ResponseLogs oracle_logs(const OracleLanguage& language, const std::vector<Episode>& episodes,
+                         std::vector<double> Trajectory::*token_logs) {
   const size_t responses = language.responses.size();
-  SKEIN_CHECK_EQ(token_logs.size(), language.prompts.size() * responses);
+  SKEIN_CHECK_EQ(episodes.size(), language.prompts.size() * responses);
   ResponseLogs logs(language.prompts.size(), std::vector<double>(responses));
-  for (size_t i = 0; i < token_logs.size(); ++i) {
-    const std::vector<double>& of_tokens = token_logs[i];
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    const std::vector<double>& of_tokens = episodes[i].path.*token_logs;
     SKEIN_CHECK_EQ(std::ssize(of_tokens), language.responses.tokens_in(i % responses));
     logs[i / responses][i % responses] = std::accumulate(of_tokens.begin(), of_tokens.end(), 0.0);
   }

@@ -249,16 +249,12 @@ class OracleRun {
                                       crc32c(std::as_bytes(std::span(reward.rewards))))}};
     tuning.settings_stay = true;
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
-    ResponseLogs policy, reference;
-    const TuneResult tuned =
-        tune(c, tuning, world_, resolved_,
-             [&](const AnswerLogps& of_policy, const AnswerLogps& of_reference) {
-               const std::vector<Episode> all = oracle_episodes(language_);
-               policy = oracle_logs(language_, of_policy(all));
-               reference = oracle_logs(language_, of_reference(all));
-             });
+    std::vector<Episode> all = oracle_episodes(language_);
+    const TuneResult tuned = tune(c, tuning, world_, resolved_, &all);
     result.stopped = tuned.stopped;
     if (tuned.stopped) return;
+    const ResponseLogs policy = oracle_logs(language_, all, &Trajectory::logp),
+                       reference = oracle_logs(language_, all, &Trajectory::ref_logp);
     check_mass(language_, policy, "the tuned policy");
     check_mass(language_, reference, "the reference");
     OracleOutcome outcome = oracle_outcome(language_, reward, beta, reference, policy);

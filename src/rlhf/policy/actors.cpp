@@ -1,8 +1,12 @@
 #include "actors.h"
 
+#include <numeric>
+
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
+
+#include "rollout.h"
 
 namespace skein {
 namespace {
@@ -16,11 +20,6 @@ PolicyRules rules_of(const TuneConfig& c, const Tuning& tuning) {
   rules.kl_estimator = c.ppo.kl_loss_estimator;
   rules.shared = c.has_shared_critic();
   rules.value = c.critic.rules;
-  return rules;
-}
-
-PolicyRules telling(PolicyRules rules) {
-  rules.shared = false;
   return rules;
 }
 
@@ -83,7 +82,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
                                                  ValueObjective::terms()});
   reference_ =
       std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh,
-                                     config.run.precision(), telling(rules_), tuning.start);
+                                     config.run.precision(), rules_.distribution, tuning.start);
 }
 
 std::vector<DataFile> Actors::data_files() const {
@@ -140,51 +139,34 @@ namespace {
 
 std::vector<double> column(const Tensor& answers, size_t sample, size_t tokens, int64_t number) {
   std::vector<double> made;
-  const float* from =
-      answers.data<float>() + static_cast<int64_t>(sample) * answers.dim(1) * answers.dim(2);
-  for (size_t i = 0; i < tokens; ++i)
-    made.push_back(from[static_cast<int64_t>(i) * answers.dim(2) + number]);
+  const float* from = answers.data<float>() + sample * answers.dim(1) * answers.dim(2);
+  for (size_t i = 0; i < tokens; ++i) made.push_back(from[i * answers.dim(2) + number]);
   return made;
-}
-
-double mean_of(const std::vector<double>& numbers) {
-  double sum = 0;
-  for (double one : numbers) sum += one;
-  return sum / static_cast<double>(numbers.size());
 }
 
 }  // namespace
 
-void Actors::judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const {
+void Actors::judge(std::vector<Episode>& episodes) const {
+  const EpisodeSamples samples = learnt_samples(config_, episodes);
   const Tensor own = answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
-  const Tensor reference = answers(reference_->judged(config_.generate.batch), samples,
-                                   PolicyObjective::numbers(telling(rules_)));
-  const Tensor values = critic_ ? answers(judged(*critic_), samples, 1) : Tensor();
+  const Tensor reference =
+      answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers({}));
   for (size_t i = 0; i < episodes.size(); ++i) {
     Trajectory& path = episodes[i].path;
     const size_t tokens = episodes[i].tokens.size();
+    const std::vector<double> entropies = column(own, i, tokens, 1);
+    episodes[i].entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) / tokens;
     path.logp = column(own, i, tokens, 0);
-    episodes[i].entropy = mean_of(column(own, i, tokens, 1));
     path.ref_logp = column(reference, i, tokens, 0);
     if (rules_.shared) path.values = column(own, i, tokens, 2);
-    if (critic_) path.values = column(values, i, tokens, 0);
   }
 }
 
-std::vector<std::vector<double>> Actors::logps(const std::vector<Episode>& episodes,
-                                               bool of_reference) const {
-  const EpisodeSamples samples(
-      episodes,
-      longest_row(episodes, config_.run.model.context, row_multiple(config_.run.parallel)),
-      longest_answer(episodes));
-  const Tensor found = of_reference
-                           ? answers(reference_->judged(config_.generate.batch), samples,
-                                     PolicyObjective::numbers(telling(rules_)))
-                           : answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
-  std::vector<std::vector<double>> made;
+void Actors::value(std::vector<Episode>& episodes) const {
+  if (!critic_) return;
+  const Tensor values = answers(judged(*critic_), learnt_samples(config_, episodes), 1);
   for (size_t i = 0; i < episodes.size(); ++i)
-    made.push_back(column(found, i, episodes[i].tokens.size(), 0));
-  return made;
+    episodes[i].path.values = column(values, i, episodes[i].tokens.size(), 0);
 }
 
 Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const Update& update) {

@@ -27,14 +27,14 @@ class Actors {
   std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
-  // From now on judge and logps may be Interrupted at that meeting, which outlives its use; null:
+  // From now on judge and value may be Interrupted at that meeting, which outlives its use; null:
   // no more.
   void set_meeting(Meeting* meeting) { meeting_ = meeting; }
-  // Log-probabilities under policy and reference, entropies, and values: all that episodes' paths
-  // are made of but rewards.
-  void judge(std::vector<Episode>& episodes, const EpisodeSamples& samples) const;
-  std::vector<std::vector<double>> logps(const std::vector<Episode>& episodes,
-                                         bool of_reference) const;
+  // Collective. Gives answers their log-probabilities under policy and reference, entropies, and
+  // the values of a shared critic.
+  void judge(std::vector<Episode>& episodes) const;
+  // Collective. Gives them the values of a critic of its own, where there is one.
+  void value(std::vector<Episode>& episodes) const;
 
   struct Step {
     StepResult policy, critic;  // that of the policy without terms where it did not learn

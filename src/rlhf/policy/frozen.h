@@ -8,12 +8,13 @@
 
 namespace skein {
 
-// A policy with the weights of a checkpoint, which stay.
+// A policy with the weights of a checkpoint, which stay. Its answers are those of PolicyObjective,
+// without values.
 class FrozenPolicy {
  public:
   // Collective.
   FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype,
-               const PolicyRules& rules, const CheckpointInfo& weights);
+               const PolicyDistribution& distribution, const CheckpointInfo& weights);
   Judged judged(int64_t batch);
 
  private:

@@ -51,14 +51,9 @@ Scores HeldOutAnswers::evaluate(Meeting& meeting) {
   }
   Rollout rollout = answered(std::move(asked), tuning_, generator_, &meeting);
   score_answers(tuning_, rollout);
-  const auto policy = actors_.logps(rollout.episodes, false),
-             reference = actors_.logps(rollout.episodes, true);
-  for (size_t i = 0; i < rollout.episodes.size(); ++i) {
-    Trajectory& path = rollout.episodes[i].path;
-    path.logp = policy[i];
-    path.ref_logp = reference[i];
-    shape_rewards(path, config_.kl.beta, config_.shaping);
-  }
+  actors_.judge(rollout.episodes);
+  for (Episode& episode : rollout.episodes)
+    shape_rewards(episode.path, config_.kl.beta, config_.shaping);
   return scores_of(rollout, config_.kl.beta);
 }
 

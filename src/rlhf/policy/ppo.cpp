@@ -53,10 +53,7 @@ class Tuner : private Learner {
   Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved);
   ~Tuner() override { meet(nullptr); }
   TuneResult run();
-  void hand_over(const Afterwards& afterwards) const {
-    afterwards([&](const std::vector<Episode>& answers) { return actors_->logps(answers, false); },
-               [&](const std::vector<Episode>& answers) { return actors_->logps(answers, true); });
-  }
+  const Actors& actors() const { return *actors_; }
 
  private:
   // Builds what tunes, from `own`, a checkpoint of this run, or from the start.
@@ -86,8 +83,8 @@ class Tuner : private Learner {
   void save_mean();
   // The parts of an iteration.
   Rollout sample(IterationCost& cost);
-  KlFinding judge(Rollout& rollout, const EpisodeSamples& samples, IterationCost& cost);
-  StepMeans learn(const EpisodeSamples& samples, IterationCost& cost);
+  KlFinding judge(Rollout& rollout, IterationCost& cost);
+  StepMeans learn(const Rollout& rollout, IterationCost& cost);
   // False once the rest of the iteration's epochs is left out.
   bool learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t minibatch, StepMeans& means,
                        IterationCost& cost);
@@ -259,10 +256,10 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 
-StepMeans Tuner::learn(const EpisodeSamples& all, IterationCost& cost) {
+StepMeans Tuner::learn(const Rollout& rollout, IterationCost& cost) {
   const Phase phase("learn", cost.training);
   StepMeans means;
-  EpisodeSamples samples = all;
+  EpisodeSamples samples = learnt_samples(config_, rollout.episodes);
   const int64_t planned = tuned_.updates + config_.ppo.epochs * minibatches();
   bool on = true;
   for (int64_t epoch = 0; epoch < config_.ppo.epochs && on; ++epoch) {
@@ -284,10 +281,11 @@ Rollout Tuner::sample(IterationCost& cost) {
   return sample_answers(config_, tuning_, *generator_, tuned_.iterations, run_.meeting());
 }
 
-KlFinding Tuner::judge(Rollout& rollout, const EpisodeSamples& samples, IterationCost& cost) {
+KlFinding Tuner::judge(Rollout& rollout, IterationCost& cost) {
   const Phase phase("score answers", cost.scoring);
   score_answers(tuning_, rollout);
-  actors_->judge(rollout.episodes, samples);
+  actors_->judge(rollout.episodes);
+  actors_->value(rollout.episodes);
   weigh_answers(config_, tuned_.kl_beta, rollout);
   const KlFinding kl = kl_finding(rollout.episodes);
   tuned_.negative_kl =
@@ -301,9 +299,8 @@ void Tuner::advance() {
   IterationCost cost;
   Rollout rollout = sample(cost);
   cost.flops = rollout_flops(config_, rollout.episodes);
-  const EpisodeSamples samples = learnt_samples(config_, rollout);
-  const KlFinding kl = judge(rollout, samples, cost);
-  const StepMeans means = learn(samples, cost);
+  const KlFinding kl = judge(rollout, cost);
+  const StepMeans means = learn(rollout, cost);
   const NamedValues made = values(rollout, means, kl, cost);
   if (tuned_.iterations >= config_.critic.warmup)
     tuned_.kl_beta = next_beta(config_.kl, tuned_.kl_beta, kl.mean, config_.ppo.rollout_batch);
@@ -370,10 +367,10 @@ TuneResult Tuner::run() {
 }  // namespace
 
 TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
-                const std::string& resolved, const Afterwards& afterwards) {
+                const std::string& resolved, std::vector<Episode>* judged) {
   Tuner tuner(config, tuning, world, resolved);
   TuneResult result = tuner.run();
-  if (afterwards && !result.stopped) tuner.hand_over(afterwards);
+  if (judged && !result.stopped) tuner.actors().judge(*judged);
   return result;
 }
 

@@ -102,11 +102,10 @@ double rollout_flops(const TuneConfig& c, const std::vector<Episode>& episodes) 
   return sum;
 }
 
-EpisodeSamples learnt_samples(const TuneConfig& c, const Rollout& rollout) {
-  const int64_t multiple = row_multiple(c.run.parallel);
-  EpisodeSamples samples(rollout.episodes,
-                         longest_row(rollout.episodes, c.run.model.context, multiple),
-                         longest_answer(rollout.episodes));
+EpisodeSamples learnt_samples(const TuneConfig& c, const std::vector<Episode>& episodes) {
+  EpisodeSamples samples(episodes,
+                         longest_row(episodes, c.run.model.context, row_multiple(c.run.parallel)),
+                         longest_answer(episodes));
   samples.set_aggregation(c.ppo.aggregation, c.run.train.global_batch, c.generate.max_tokens);
   return samples;
 }

@@ -8,8 +8,6 @@
 
 #include "skein/rlhf/policy/ppo.h"
 
-#include "actors.h"
-
 namespace skein {
 
 struct Rollout {
@@ -35,9 +33,9 @@ void weigh_answers(const TuneConfig& config, double beta, Rollout& rollout);
 // once each to judge them by policy, reference and a critic of its own. Padding does not count, nor
 // does what scores them, which may be anything.
 double rollout_flops(const TuneConfig& config, const std::vector<Episode>& episodes);
-// The answers, which outlive them, as samples to learn from, and the order in which an epoch of an
-// iteration takes them.
-EpisodeSamples learnt_samples(const TuneConfig& config, const Rollout& rollout);
+// The answers, which outlive them, as samples to judge and to learn from, and the order in which an
+// epoch of an iteration takes them.
+EpisodeSamples learnt_samples(const TuneConfig& config, const std::vector<Episode>& episodes);
 std::vector<int64_t> learnt_order(const TuneConfig& config, int64_t iteration, int64_t epoch);
 
 }  // namespace skein

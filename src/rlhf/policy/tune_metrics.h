@@ -8,6 +8,7 @@
 #include "skein/core/values.h"
 #include "skein/rlhf/policy/guards.h"
 #include "skein/rlhf/policy/ppo.h"
+#include "skein/train/replica.h"
 
 #include "rollout.h"
 

@@ -32,8 +32,8 @@ void charge_unended(const OracleLanguage& language, ShapingConfig& shaping);
 // All responses to all prompts: those of the first prompt in the order of ResponseTree, then those
 // of the next.
 std::vector<Episode> oracle_episodes(const OracleLanguage& language);
-// The log-probabilities of these episodes from those of their tokens.
-ResponseLogs oracle_logs(const OracleLanguage& language,
-                         const std::vector<std::vector<double>>& token_logs);
+// The log-probabilities of these episodes from those of their tokens, logp or ref_logp.
+ResponseLogs oracle_logs(const OracleLanguage& language, const std::vector<Episode>& episodes,
+                         std::vector<double> Trajectory::*token_logs);
 
 }  // namespace skein

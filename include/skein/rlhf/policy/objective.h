@@ -31,13 +31,13 @@ struct ValueRules {
 };
 
 struct PolicyRules {
-  PolicyDistribution distribution;
-  PolicyClip clip;
+  PolicyDistribution distribution = {};
+  PolicyClip clip = {};
   double entropy = 0;  // coefficient of the bonus
   KlEstimator kl_estimator = KlEstimator::k2;
   double kl = 0;        // coefficient of the KL to the reference as a loss, by k2 or k3
   bool shared = false;  // the policy's model has a value head that learns with it
-  ValueRules value;
+  ValueRules value = {};
 };
 
 class PolicyObjective : public Objective {

@@ -58,17 +58,12 @@ struct TuneResult {
   bool committed = false;               // its folder holds a checkpoint
 };
 
-// What a tuned policy and its reference hold answers to be: log-probabilities of their tokens.
-using AnswerLogps =
-    std::function<std::vector<std::vector<double>>(const std::vector<Episode>& answers)>;
-// Called when a run has ended, with both.
-using Afterwards = std::function<void(const AnswerLogps& policy, const AnswerLogps& reference)>;
-
 // Collective over world. config as settle() leaves it, with config.run.model the policy's. Goes on
 // from the newest good checkpoint in config.run.dir, if there is one. Error(failure) for what makes
-// learning meaningless, naming the cause.
+// learning meaningless, naming the cause. judged: answers whose tokens get their log-probabilities
+// under the tuned policy and the reference, unless the run was stopped.
 TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
-                const std::string& resolved = "", const Afterwards& afterwards = {});
+                const std::string& resolved = "", std::vector<Episode>* judged = nullptr);
 
 // ModelConfig of the critic that a policy's config implies.
 ModelConfig critic_model(const ModelConfig& policy);
