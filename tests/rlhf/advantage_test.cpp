@@ -156,17 +156,9 @@ std::vector<Trajectory> one_and_three() {
 
 TEST(Whitening, IsOverAllTokensOfAllResponses) {
   std::vector<Trajectory> all = one_and_three();
-  const Moments found = moments(all, &Trajectory::advantages);
-  EXPECT_EQ(found.tokens, 4);
-  EXPECT_DOUBLE_EQ(found.mean, 3);
-  EXPECT_DOUBLE_EQ(found.variance, 3.5);
-  whiten(all, &Trajectory::advantages, false);
+  whiten(all);
   EXPECT_NEAR(all[0].advantages[0], -2 / std::sqrt(3.5 + 1e-8), 1e-15);
   EXPECT_NEAR(all[1].advantages[2], 3 / std::sqrt(3.5 + 1e-8), 1e-15);
-  all = one_and_three();
-  whiten(all, &Trajectory::advantages, true);
-  EXPECT_NEAR(all[0].advantages[0], 3 - 2 / std::sqrt(3.5 + 1e-8), 1e-15);
-  EXPECT_NEAR(moments(all, &Trajectory::advantages).mean, 3, 1e-15);
 }
 
 TEST(Whitening, LeavesOutWhatDoesNotCount) {
@@ -175,8 +167,7 @@ TEST(Whitening, LeavesOutWhatDoesNotCount) {
   all[1].logp = {0, 0};
   all[1].advantages = {100, -900};
   all[1].counted = false;
-  EXPECT_DOUBLE_EQ(moments(all, &Trajectory::advantages).mean, 3);
-  whiten(all, &Trajectory::advantages, false);
+  whiten(all);
   EXPECT_NEAR(all[2].advantages[0], -1 / std::sqrt(3.5 + 1e-8), 1e-15);
   EXPECT_EQ(all[1].advantages[1], -900);
 }
@@ -184,13 +175,12 @@ TEST(Whitening, LeavesOutWhatDoesNotCount) {
 TEST(Whitening, OfEqualNumbersAndOfNoneIsFinite) {
   std::vector<Trajectory> all = one_and_three();
   for (Trajectory& trajectory : all) trajectory.advantages.assign(trajectory.logp.size(), 4);
-  whiten(all, &Trajectory::advantages, true);
-  EXPECT_EQ(all[1].advantages[0], 4);
-  whiten(all, &Trajectory::advantages, false);
+  whiten(all);
   EXPECT_EQ(all[1].advantages[0], 0);
   for (Trajectory& trajectory : all) trajectory.counted = false;
-  whiten(all, &Trajectory::advantages, false);
-  EXPECT_EQ(moments(all, &Trajectory::advantages).tokens, 0);
+  all[0].advantages = {7};
+  whiten(all);
+  EXPECT_EQ(all[0].advantages[0], 7);
 }
 
 TEST(ExplainedVariance, TellsGoodCriticsFromConstantOnes) {
@@ -216,7 +206,6 @@ TEST(GroupBaselines, AreTheirFormulas) {
   const GroupAdvantages grpo = group_advantages(GroupBaseline::mean_and_std, rewards, 3);
   EXPECT_NEAR(grpo.advantages[2], 3 / (std::sqrt((1.0 + 4 + 9) / 2) + 1e-4), 1e-15);
   for (const GroupAdvantages& found : {rloo, plain, grpo}) {
-    EXPECT_EQ(found.groups, 2);
     EXPECT_EQ(found.flat_groups, 1);
     for (size_t i = 3; i < 6; ++i) EXPECT_EQ(found.advantages[i], 0);
   }

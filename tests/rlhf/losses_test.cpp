@@ -117,27 +117,5 @@ TEST(Sigmoid, IsExactAtExtremes) {
   EXPECT_DOUBLE_EQ(sigmoid(2) + sigmoid(-2), 1);
 }
 
-TEST(TokenWeights, AddUpToOne) {
-  const LossCounts counts{3, 10};  // responses of 1, 4 and 5 tokens
-  for (const Aggregation kind : {Aggregation::token_mean, Aggregation::sequence_mean}) {
-    double sum = 0;
-    for (const int64_t length : {1, 4, 5})
-      sum += static_cast<double>(length) * token_weight(kind, length, counts);
-    EXPECT_NEAR(sum, 1, 1e-15);
-  }
-  EXPECT_DOUBLE_EQ(token_weight(Aggregation::token_mean, 4, counts), 0.1);
-  EXPECT_DOUBLE_EQ(token_weight(Aggregation::sequence_mean, 4, counts), 1.0 / 12);
-  EXPECT_DOUBLE_EQ(token_weight(Aggregation::constant, 4, counts, 8), 1.0 / 24);
-}
-
-TEST(TokenWeights, RefuseEmptyResponses) {
-  expect_error(ExitCode::internal, {"length > 0"}, [] {
-    token_weight(Aggregation::token_mean, 0, {1, 1});
-  });
-  expect_error(ExitCode::internal, {"constant > 0"}, [] {
-    token_weight(Aggregation::constant, 1, {1, 1});
-  });
-}
-
 }  // namespace
 }  // namespace skein

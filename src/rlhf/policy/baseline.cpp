@@ -24,13 +24,16 @@ double sum_over_tokens(std::span<const Trajectory> trajectories, OfToken&& of_to
   return total;
 }
 
+// Of one number a token; 0 where no token counts.
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
 template <class OfToken>
 Moments moments_of(std::span<const Trajectory> trajectories, OfToken&& of_token) {
+  const double tokens = sum_over_tokens(trajectories, [](const Trajectory&, size_t) { return 1; });
+  if (tokens == 0) return {};
   Moments found;
-  for (const Trajectory& trajectory : trajectories)
-    if (trajectory.counted) found.tokens += trajectory.length();
-  if (found.tokens == 0) return found;
-  const auto tokens = static_cast<double>(found.tokens);
   found.mean = sum_over_tokens(trajectories, of_token) / tokens;
   const auto square = [&](const Trajectory& trajectory, size_t t) {
     const double distance = of_token(trajectory, t) - found.mean;
@@ -52,7 +55,7 @@ struct GroupMoments {
 
 GroupMoments group_moments(std::span<const double> rewards) {
   GroupMoments found;
-  const auto count = static_cast<double>(rewards.size());
+  const double count = rewards.size();
   for (const double reward : rewards) {
     found.sum += reward;
     found.flat = found.flat && reward == rewards[0];
@@ -75,45 +78,38 @@ double group_advantage(GroupBaseline baseline, double reward, const GroupMoments
 
 }  // namespace
 
-Moments moments(std::span<const Trajectory> trajectories, std::vector<double> Trajectory::*field) {
-  check_field(trajectories, field);
-  return moments_of(trajectories,
-                    [&](const Trajectory& trajectory, size_t t) { return (trajectory.*field)[t]; });
-}
-
-void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::*field,
-            bool keep_mean) {
-  const Moments all = moments(trajectories, field);
-  const double scale = 1 / std::sqrt(all.variance + kVarianceFloor),
-               shift = keep_mean ? all.mean : 0;
-  for (Trajectory& trajectory : trajectories) {
-    if (!trajectory.counted) continue;
-    for (double& x : trajectory.*field) x = (x - all.mean) * scale + shift;
-  }
+void whiten(std::span<Trajectory> trajectories) {
+  check_field(trajectories, &Trajectory::advantages);
+  const Moments all = moments_of(trajectories, [](const Trajectory& trajectory, size_t t) {
+    return trajectory.advantages[t];
+  });
+  const double scale = 1 / std::sqrt(all.variance + kVarianceFloor);
+  for (Trajectory& trajectory : trajectories)
+    if (trajectory.counted)
+      for (double& x : trajectory.advantages) x = (x - all.mean) * scale;
 }
 
 double explained_variance(std::span<const Trajectory> trajectories) {
   check_field(trajectories, &Trajectory::values);
-  const double whole = moments(trajectories, &Trajectory::returns).variance;
+  check_field(trajectories, &Trajectory::returns);
+  const Moments whole = moments_of(
+      trajectories, [](const Trajectory& trajectory, size_t t) { return trajectory.returns[t]; });
   const Moments rest = moments_of(trajectories, [](const Trajectory& trajectory, size_t t) {
     return trajectory.returns[t] - trajectory.values[t];
   });
-  return whole > 0 ? 1 - rest.variance / whole : 0;
+  return whole.variance > 0 ? 1 - rest.variance / whole.variance : 0;
 }
 
 GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double> rewards,
                                  int64_t group) {
   require(group >= 2, "{} responses to a prompt give no baseline; sample at least 2", group);
-  const auto size = static_cast<size_t>(group);
-  SKEIN_CHECK_EQ(rewards.size() % size, size_t{0});
+  SKEIN_CHECK_EQ(std::ssize(rewards) % group, 0);
   GroupAdvantages found;
-  for (size_t first = 0; first < rewards.size(); first += size) {
-    const auto mine = rewards.subspan(first, size);
+  for (int64_t first = 0; first < std::ssize(rewards); first += group) {
+    const auto mine = rewards.subspan(first, group);
     const GroupMoments of_group = group_moments(mine);
     for (const double reward : mine)
-      found.advantages.push_back(
-          group_advantage(baseline, reward, of_group, static_cast<double>(group)));
-    ++found.groups;
+      found.advantages.push_back(group_advantage(baseline, reward, of_group, group));
     found.flat_groups += of_group.flat;
   }
   return found;

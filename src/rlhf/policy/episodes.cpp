@@ -28,20 +28,18 @@ void EpisodeSamples::set_aggregation(Aggregation aggregation, int64_t minibatch,
 
 // The step divides by the tokens of the minibatch, so the mean over tokens is 1 here.
 double EpisodeSamples::factor(int64_t sample) const {
+  const Episode& own = episode(sample);
   if (aggregation_ == Aggregation::token_mean) return 1;
-  LossCounts counts;
+  if (!own.path.counted) return 0;
+  double responses = 0, tokens = 0;
   const int64_t first = sample / minibatch_ * minibatch_;
   for (int64_t i = first; i < std::min(first + minibatch_, samples_per_epoch()); ++i) {
     const Episode& one = episode(i);
-    if (!one.path.counted) continue;
-    ++counts.responses;
-    counts.tokens += static_cast<int64_t>(one.tokens.size());
+    responses += one.path.counted;
+    tokens += one.path.counted ? one.tokens.size() : 0;
   }
-  const Episode& own = episode(sample);
-  return own.path.counted ? token_weight(aggregation_, static_cast<int64_t>(own.tokens.size()),
-                                         counts, constant_) *
-                                static_cast<double>(counts.tokens)
-                          : 0;
+  const double length = aggregation_ == Aggregation::constant ? constant_ : own.tokens.size();
+  return 1 / (responses * length) * tokens;
 }
 
 void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {

@@ -22,17 +22,4 @@ void check(const PolicyClip& clip) {
           "ppo.dual_clip={} must be 0 (none) or above 1", clip.dual);
 }
 
-double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts,
-                    int64_t constant) {
-  SKEIN_CHECK(length > 0 && counts.responses > 0 && counts.tokens >= length);
-  const auto responses = static_cast<double>(counts.responses);
-  switch (aggregation) {
-    case Aggregation::token_mean: return 1 / static_cast<double>(counts.tokens);
-    case Aggregation::sequence_mean: return 1 / (responses * static_cast<double>(length));
-    case Aggregation::constant: break;
-  }
-  SKEIN_CHECK(constant > 0);
-  return 1 / (responses * static_cast<double>(constant));
-}
-
 }  // namespace skein

@@ -327,7 +327,7 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
     made.emplace_back("flat_groups", static_cast<double>(rollout.flat_groups) /
                                          static_cast<double>(rollout.groups));
   if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo)
-    made.emplace_back("explained_variance", explained_variance(rollout.episodes));
+    made.emplace_back("explained_variance", rollout.explained_variance);
   add(means.values());
   made.emplace_back("lr", rate(0));
   if (config_.run.precision() == DType::f16) made.emplace_back("loss_scale", loss_scale_.value());

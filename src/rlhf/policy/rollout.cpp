@@ -71,7 +71,7 @@ void compare_answers(const TuneConfig& c, std::vector<Trajectory>& paths, Rollou
   const GroupBaseline baseline = baseline_of(c.ppo);
   const GroupAdvantages found = group_advantages(baseline, rewards, c.ppo.answers);
   spread(paths, found.advantages);
-  rollout.groups = found.groups;
+  rollout.groups = std::ssize(paths) / c.ppo.answers;
   rollout.flat_groups = group_advantages(baseline, scores, c.ppo.answers).flat_groups;
 }
 
@@ -82,7 +82,8 @@ void weigh_answers(const TuneConfig& c, double beta, Rollout& rollout) {
   for (Trajectory& path : paths) shape_rewards(path, beta, c.shaping);
   if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) {
     for (Trajectory& path : paths) estimate_advantages(path, c.ppo.gamma, c.ppo.lambda);
-    if (c.ppo.whiten) whiten(paths, &Trajectory::advantages, false);
+    rollout.explained_variance = explained_variance(paths);
+    if (c.ppo.whiten) whiten(paths);
   } else {
     compare_answers(c, paths, rollout);
   }

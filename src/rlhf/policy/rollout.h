@@ -13,6 +13,7 @@ namespace skein {
 struct Rollout {
   std::vector<Episode> episodes;
   int64_t flat_groups = 0, groups = 0;  // where answers to a prompt are compared
+  double explained_variance = 0;        // by a critic, where there is one: see advantage.h
   // of each source of rewards its label, and each answer's score without the weight
   std::vector<std::pair<std::string, std::vector<double>>> sources;
 };

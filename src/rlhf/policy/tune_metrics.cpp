@@ -95,12 +95,6 @@ NamedValues source_values(const Rollout& rollout) {
   return made;
 }
 
-double explained_variance(const std::vector<Episode>& episodes) {
-  std::vector<Trajectory> paths;
-  for (const Episode& episode : episodes) paths.push_back(episode.path);
-  return explained_variance(std::span<const Trajectory>(paths));
-}
-
 NamedValues cost_values(const IterationCost& cost, double tokens, double peak_flops) {
   const double seconds = cost.seconds(), speed = cost.flops / seconds;
   NamedValues made{{"seconds", seconds},

@@ -39,8 +39,6 @@ struct IterationCost {
 NamedValues answer_values(const Rollout& rollout, const KlFinding& kl, double beta);
 // Of the scores of each source, where there are several.
 NamedValues source_values(const Rollout& rollout);
-// 1 for a perfect critic.
-double explained_variance(const std::vector<Episode>& episodes);
 // tokens: that were sampled. peak_flops: of the whole job; 0: unknown, and its share is left out.
 NamedValues cost_values(const IterationCost& cost, double tokens, double peak_flops);
 

@@ -65,19 +65,9 @@ double response_reward(const Trajectory& trajectory);
 // lambda lie in [0, 1].
 void estimate_advantages(Trajectory& trajectory, double gamma, double lambda);
 
-// Of one number a token, over all tokens of the responses that count.
-struct Moments {
-  int64_t tokens = 0;
-  double mean = 0;
-  double variance = 0;  // biased: divided by the number of tokens
-};
-Moments moments(std::span<const Trajectory> trajectories, std::vector<double> Trajectory::*field);
-
-// x becomes (x - mean) / sqrt(variance + 1e-8), plus the mean where `keep_mean` (advantages lose
-// it, rewards keep it), over all tokens of the responses that count. The others are left as they
-// are.
-void whiten(std::span<Trajectory> trajectories, std::vector<double> Trajectory::*field,
-            bool keep_mean);
+// Advantages of all tokens of the responses that count become (A - mean) / sqrt(variance + 1e-8),
+// with the variance divided by the number of tokens. The others are left as they are.
+void whiten(std::span<Trajectory> trajectories);
 
 // 1 - var(R - V) / var(R) over all tokens that count: 1 for a perfect critic, 0 for a constant one;
 // 0 where the returns do not vary.
@@ -93,8 +83,7 @@ enum class GroupBaseline {
 
 struct GroupAdvantages {
   std::vector<double> advantages;  // one a response
-  int64_t groups = 0;
-  int64_t flat_groups = 0;  // with K equal rewards: they teach nothing
+  int64_t flat_groups = 0;         // with K equal rewards: they teach nothing
 };
 
 // rewards: the K = `group` responses of a prompt follow each other. A usage error for fewer than

@@ -26,15 +26,4 @@ enum class Aggregation {
             // the longest allowed, for each n
 };
 
-// Of what counts in the global minibatch: over all ranks and micro-batches.
-struct LossCounts {
-  int64_t responses = 0;
-  int64_t tokens = 0;
-};
-
-// The weight of every token of a counted response of `length` >= 1 tokens. constant: see
-// Aggregation; else unused.
-double token_weight(Aggregation aggregation, int64_t length, const LossCounts& counts,
-                    int64_t constant = 0);
-
 }  // namespace skein
