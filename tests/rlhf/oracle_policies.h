@@ -1,6 +1,7 @@
 // Policies for the oracle's tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -22,6 +23,32 @@ inline ResponseLogs odd_policy(const OracleLanguage& language) {
     logs.push_back(row);
   }
   return logs;
+}
+
+// log of the mass of each subtree.
+inline std::vector<double> subtree_logs(const ResponseTree& responses,
+                                        std::span<const double> logs) {
+  std::vector<double> sums(logs.begin(), logs.end());
+  std::vector<double> parts(responses.alphabet() + 1);
+  for (int64_t prefix = responses.prefixes() - 1; prefix >= 0; --prefix) {
+    std::copy_n(sums.begin() + responses.child(prefix, 0), responses.alphabet(), parts.begin());
+    parts.back() = logs[prefix];
+    sums[prefix] = log_sum(parts);
+  }
+  return sums;
+}
+
+// The inverse of response_logs. NaN after beginnings that never occur.
+inline std::vector<double> token_logs(const ResponseTree& responses, std::span<const double> logs) {
+  const std::vector<double> masses = subtree_logs(responses, logs);
+  std::vector<double> next;
+  for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
+    const double mass = masses[prefix];
+    for (int64_t symbol = 0; symbol < responses.alphabet(); ++symbol)
+      next.push_back(masses[responses.child(prefix, symbol)] - mass);
+    next.push_back(logs[prefix] - mass);
+  }
+  return next;
 }
 
 }  // namespace skein::test

@@ -20,7 +20,8 @@ struct Case {
       best.push_back(best_logs(language.rewards[0].rewards, 0.5, logs));
   }
   OracleOutcome of(const ResponseLogs& policy) const {
-    return oracle_outcome(language, language.rewards[0], 0.5, chain, policy);
+    const OracleReward& reward = language.rewards[0];
+    return {reward.text, 0.5, reward.closed, oracle_numbers(language, reward, 0.5, chain, policy)};
   }
 };
 

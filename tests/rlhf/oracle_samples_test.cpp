@@ -119,25 +119,18 @@ TEST(OracleSamples, LeastLossByHand) {
   const std::string coin =
       "alphabet A B\nend $\nseparator |\npad _\nfrom A $ 0.5 A 0.5\nfrom B $ 1\nresponse 2\nreward "
       "ended\nbeta 1\n";
-  const OracleTextNumbers one = oracle_text_numbers(parsed(coin + "prompt 1 A\n"));
-  EXPECT_NEAR(one.response_tokens, 1.5, 1e-15);
-  EXPECT_NEAR(one.tokens, 2.5, 1e-15);
-  EXPECT_NEAR(one.loss, 1.5 * std::log(2) / 2.5, 1e-15);
-  EXPECT_NEAR(one.response_loss, std::log(2), 1e-15);
+  EXPECT_NEAR(least_text_loss(parsed(coin + "prompt 1 A\n")), 1.5 * std::log(2) / 2.5, 1e-15);
   // B| $ as often as A|...: the first token is not predicted. A B| $ as often again: what follows A
   // is a second bit.
-  const OracleTextNumbers two = oracle_text_numbers(parsed(coin + "prompt 0.5 A\nprompt 0.5 B\n"));
-  EXPECT_NEAR(two.loss, 0.75 * std::log(2) / (1 + 1.25), 1e-15);
-  const OracleTextNumbers fork =
-      oracle_text_numbers(parsed(coin + "prompt 0.5 A\nprompt 0.5 A B\n"));
-  EXPECT_NEAR(fork.loss, 1.75 * std::log(2) / (1.5 + 1.25), 1e-15);
+  const double two = least_text_loss(parsed(coin + "prompt 0.5 A\nprompt 0.5 B\n"));
+  EXPECT_NEAR(two, 0.75 * std::log(2) / (1 + 1.25), 1e-15);
+  const double fork = least_text_loss(parsed(coin + "prompt 0.5 A\nprompt 0.5 A B\n"));
+  EXPECT_NEAR(fork, 1.75 * std::log(2) / (1.5 + 1.25), 1e-15);
 }
 
 TEST(OracleSamples, LeastLossOfTheFileThatComesWithTheProgram) {
-  const OracleTextNumbers numbers =
-      oracle_text_numbers(read_oracle_language("../configs/oracle/palindrome.txt"));
-  EXPECT_NEAR(numbers.loss, 1.1346499357430666, 1e-12);
-  EXPECT_NEAR(numbers.tokens, 5.5225058993800555, 1e-12);
+  EXPECT_NEAR(least_text_loss(read_oracle_language("../configs/oracle/palindrome.txt")),
+              1.1346499357430666, 1e-12);
 }
 
 }  // namespace

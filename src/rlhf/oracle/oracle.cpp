@@ -39,19 +39,6 @@ std::vector<double> tilted(std::span<const double> rewards, double beta,
   return logs;
 }
 
-// log of the mass of each subtree.
-std::vector<double> subtree_logs(const ResponseTree& responses, std::span<const double> logs) {
-  SKEIN_CHECK_EQ(std::ssize(logs), responses.size());
-  std::vector<double> sums(logs.begin(), logs.end());
-  std::vector<double> parts(responses.alphabet() + 1);
-  for (int64_t prefix = responses.prefixes() - 1; prefix >= 0; --prefix) {
-    std::copy_n(sums.begin() + responses.child(prefix, 0), responses.alphabet(), parts.begin());
-    parts.back() = logs[prefix];
-    sums[prefix] = log_sum(parts);
-  }
-  return sums;
-}
-
 // Of one prompt.
 struct Returns {
   double mean = 0, variance = 0, size = 0;  // size: of what is summed
@@ -135,18 +122,6 @@ std::vector<double> response_logs(const ResponseTree& responses, std::span<const
     logs[prefix] = before + next[prefix * width + alphabet];
   }
   return logs;
-}
-
-std::vector<double> token_logs(const ResponseTree& responses, std::span<const double> logs) {
-  const std::vector<double> masses = subtree_logs(responses, logs);
-  std::vector<double> next;
-  for (int64_t prefix = 0; prefix < responses.prefixes(); ++prefix) {
-    const double mass = masses[prefix];
-    for (int64_t symbol = 0; symbol < responses.alphabet(); ++symbol)
-      next.push_back(masses[responses.child(prefix, symbol)] - mass);
-    next.push_back(logs[prefix] - mass);
-  }
-  return next;
 }
 
 std::vector<double> best_logs(std::span<const double> rewards, double beta,

@@ -72,13 +72,6 @@ std::string reasons(const OracleOutcome& outcome) {
 
 }  // namespace
 
-OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward& reward,
-                             double beta, const ResponseLogs& reference,
-                             const ResponseLogs& policy) {
-  return {reward.text, beta, reward.closed,
-          oracle_numbers(language, reward, beta, reference, policy)};
-}
-
 std::string oracle_table(std::span<const OracleOutcome> outcomes) {
   std::vector<Row> rows = {kHeading};
   std::string below;

@@ -75,7 +75,7 @@ class OraclePretraining : public Task {
   }
   bool validates() const override { return true; }
   Scores validate(const Judged& model) const override {
-    const double loss = mean_loss(model), least = oracle_text_numbers(language_).loss;
+    const double loss = mean_loss(model), least = least_text_loss(language_);
     return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}",
                         loss, least),
             {{"validation_loss", loss}, {"validation_least_loss", least}},
@@ -257,7 +257,8 @@ class OracleRun {
                        reference = oracle_logs(language_, all, &Trajectory::ref_logp);
     check_mass(language_, policy, "the tuned policy");
     check_mass(language_, reference, "the reference");
-    OracleOutcome outcome = oracle_outcome(language_, reward, beta, reference, policy);
+    OracleOutcome outcome{reward.text, beta, reward.closed,
+                          oracle_numbers(language_, reward, beta, reference, policy)};
     outcome.caveats = optimum_caveats(c);
     outcome.sampled_above = sampled_above(tuned, outcome.numbers.best, c.ppo.rollout_batch);
     result.outcomes.push_back(outcome);

@@ -113,10 +113,9 @@ void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   }
 }
 
-OracleTextNumbers oracle_text_numbers(const OracleLanguage& language) {
-  OracleTextNumbers numbers;
+double least_text_loss(const OracleLanguage& language) {
   const ResponseLogs logs = chain_logs(language);
-  double response_entropy = 0, prompt_symbols = 0;
+  double response_entropy = 0, response_tokens = 0, prompt_symbols = 0;
   for (size_t x = 0; x < logs.size(); ++x) {
     const OraclePrompt& prompt = language.prompts[x];
     prompt_symbols += prompt.probability * prompt.symbols.size();
@@ -125,13 +124,10 @@ OracleTextNumbers oracle_text_numbers(const OracleLanguage& language) {
       const double p = prompt.probability * std::exp(log_p);
       if (p == 0) continue;
       response_entropy -= p * log_p;
-      numbers.response_tokens += p * language.responses.tokens_in(y);
+      response_tokens += p * language.responses.tokens_in(y);
     }
   }
-  numbers.tokens = prompt_symbols + numbers.response_tokens;
-  numbers.loss = (prompt_entropy(language) + response_entropy) / numbers.tokens;
-  numbers.response_loss = response_entropy / numbers.response_tokens;
-  return numbers;
+  return (prompt_entropy(language) + response_entropy) / (prompt_symbols + response_tokens);
 }
 
 }  // namespace skein

@@ -36,8 +36,6 @@ ResponseLogs chain_logs(const OracleLanguage& language);
 // The log-probabilities of responses from those of tokens: next[s * (k + 1) + a] is that of symbol
 // a after the beginning s, a = k being the end. next: of all beginnings, [prefixes][k + 1].
 std::vector<double> response_logs(const ResponseTree& responses, std::span<const double> next);
-// The other way. NaN after beginnings that never occur.
-std::vector<double> token_logs(const ResponseTree& responses, std::span<const double> logs);
 
 // log q* of each response.
 std::vector<double> best_logs(std::span<const double> rewards, double beta,

@@ -24,10 +24,6 @@ struct OracleOutcome {
   bool passed() const { return closed_enough() && !numbers.above_best() && !sampled_above; }
 };
 
-OracleOutcome oracle_outcome(const OracleLanguage& language, const OracleReward& reward,
-                             double beta, const ResponseLogs& reference,
-                             const ResponseLogs& policy);
-
 // One line each with aligned columns under a heading, then a sentence for each reason not to pass.
 // Lines end in \n.
 std::string oracle_table(std::span<const OracleOutcome> outcomes);

@@ -33,8 +33,6 @@ class ResponseTree {
   // Beginnings that may go on: those of fewer than T symbols.
   int64_t prefixes() const { return levels_[levels_.size() - 2]; }
   bool ended(int64_t response) const { return response < prefixes(); }
-  // The first response of that many symbols, in [0, T + 1]; T + 1 gives size().
-  int64_t first_of(int64_t symbols) const { return levels_[symbols]; }
   int64_t symbols_in(int64_t response) const;
   // In tokens: the symbols, and the end token where it ended.
   int64_t tokens_in(int64_t response) const {

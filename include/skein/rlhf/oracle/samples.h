@@ -61,15 +61,9 @@ class OracleSamples : public SampleSource {
   int32_t pad_;
 };
 
-// What is exact about pretraining on these texts. In nats.
-struct OracleTextNumbers {
-  double loss = 0;    // mean over the tokens that count of the least loss any model can reach
-  double tokens = 0;  // mean number of tokens that count in a text
-  double response_loss = 0;    // the same of the response's tokens alone
-  double response_tokens = 0;  // mean number of tokens of a response
-};
-// The least loss is entropy, given all that stands before: of the prompts by their distribution, of
+// The mean over the tokens that count of the least loss that any model of these texts can reach, in
+// nats: the entropy of each given all that stands before, of the prompts by their distribution, of
 // responses by the chain.
-OracleTextNumbers oracle_text_numbers(const OracleLanguage& language);
+double least_text_loss(const OracleLanguage& language);
 
 }  // namespace skein
