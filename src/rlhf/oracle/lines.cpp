@@ -101,15 +101,10 @@ std::vector<OracleLine> oracle_lines(const std::string& text, const std::string&
   return lines;
 }
 
-OracleLines::OracleLines(const std::string& text, const std::string& origin)
-    : origin_(origin), lines_(oracle_lines(text, origin)) {
-  for (size_t i = 0; i < lines_.size(); ++i) by_keyword_[lines_[i].keyword()].push_back(i);
-}
-
 std::vector<const OracleLine*> OracleLines::named(const std::string& keyword) const {
   std::vector<const OracleLine*> lines;
-  if (const auto found = by_keyword_.find(keyword); found != by_keyword_.end())
-    for (const size_t i : found->second) lines.push_back(&lines_[i]);
+  for (const OracleLine& line : lines_)
+    if (line.keyword() == keyword) lines.push_back(&line);
   return lines;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +42,8 @@ std::vector<OracleLine> oracle_lines(const std::string& text, const std::string&
 // The lines of a file by keyword.
 class OracleLines {
  public:
-  OracleLines(const std::string& text, const std::string& origin);
+  OracleLines(const std::string& text, const std::string& origin)
+      : origin_(origin), lines_(oracle_lines(text, origin)) {}
 
   const std::vector<OracleLine>& all() const { return lines_; }
   const std::string& origin() const { return origin_; }
@@ -57,7 +57,6 @@ class OracleLines {
  private:
   std::string origin_;
   std::vector<OracleLine> lines_;
-  std::map<std::string, std::vector<size_t>> by_keyword_;
 };
 
 }  // namespace skein

@@ -16,42 +16,28 @@ void check_count(const OracleLine& line, size_t prompts, const OracleLanguage& l
       prompts, language.responses.size(), kMostOraclePairs);
 }
 
-// All texts that the chain can begin with.
-class ChainPrompts {
- public:
-  ChainPrompts(const OracleLine& line, const OracleLanguage& language)
-      : line_(line), language_(language) {}
-
-  void add_all(int64_t length, double probability) {
-    OraclePrompt prompt;
-    extend(prompt, length, probability);
+// Adds all texts of `length` symbols that the chain makes of the beginning of one.
+void extend(OraclePrompt& begun, int64_t length, const OracleLine& line,
+            const OracleLanguage& language, std::vector<OraclePrompt>& prompts) {
+  if (std::ssize(begun.symbols) == length) {
+    prompts.push_back(begun);
+    return check_count(line, prompts.size(), language);
   }
-  std::vector<OraclePrompt> take() { return std::move(prompts_); }
-
- private:
-  void extend(OraclePrompt& prompt, int64_t length, double probability) {
-    if (std::ssize(prompt.symbols) == length) {
-      prompts_.push_back({prompt.symbols, probability});
-      return check_count(line_, prompts_.size(), language_);
-    }
-    const std::vector<double>& next = language_.after(prompt);
-    double goes_on = 0;
-    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol) goes_on += next[symbol];
-    line_.require_that(goes_on > 0,
-                       "prompts of {} symbols cannot be drawn: after '{}' the chain always ends",
-                       length, language_.text_of(prompt.symbols));
-    for (int32_t symbol = 0; symbol < language_.end_id(); ++symbol) {
-      if (next[symbol] == 0) continue;
-      prompt.symbols.push_back(symbol);
-      extend(prompt, length, probability * next[symbol] / goes_on);
-      prompt.symbols.pop_back();
-    }
+  const std::vector<double>& next = language.after(begun);
+  double goes_on = 0;
+  for (int32_t symbol = 0; symbol < language.end_id(); ++symbol) goes_on += next[symbol];
+  line.require_that(goes_on > 0,
+                    "prompts of {} symbols cannot be drawn: after '{}' the chain always ends",
+                    length, language.text_of(begun.symbols));
+  const double probability = begun.probability;
+  for (int32_t symbol = 0; symbol < language.end_id(); ++symbol) {
+    if (next[symbol] == 0) continue;
+    begun.symbols.push_back(symbol);
+    begun.probability = probability * next[symbol] / goes_on;
+    extend(begun, length, line, language, prompts);
+    begun.symbols.pop_back();
   }
-
-  const OracleLine& line_;
-  const OracleLanguage& language_;
-  std::vector<OraclePrompt> prompts_;
-};
+}
 
 std::vector<OraclePrompt> from_chain(const OracleLine& line, const OracleLanguage& language) {
   line.require_words(3, 3, kForm);
@@ -64,10 +50,12 @@ std::vector<OraclePrompt> from_chain(const OracleLine& line, const OracleLanguag
       line.whole(line.words[3], "the most symbols of a prompt", least, kLongestOracleText);
   line.require_that(!language.initial.empty(),
                     "prompts are drawn from the chain, but no line 'initial' says how they begin");
-  ChainPrompts prompts(line, language);
-  for (int64_t length = least; length <= most; ++length)
-    prompts.add_all(length, 1.0 / (most - least + 1));
-  return prompts.take();
+  std::vector<OraclePrompt> prompts;
+  for (int64_t length = least; length <= most; ++length) {
+    OraclePrompt begun{{}, 1.0 / (most - least + 1)};
+    extend(begun, length, line, language, prompts);
+  }
+  return prompts;
 }
 
 std::vector<OraclePrompt> from_list(const std::vector<const OracleLine*>& lines,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "skein/core/numbers.h"
 
@@ -32,31 +33,20 @@ double count(const ScoredResponse& response, const RewardArguments& arguments) {
 }
 
 double contains(const ScoredResponse& response, const RewardArguments& arguments) {
-  const std::span<const int32_t> symbols = response.symbols;
-  const auto found = std::search(symbols.begin(), symbols.end(), arguments.symbols.begin(),
-                                 arguments.symbols.end());
-  return found == symbols.end() ? 0 : 1;
+  return !std::ranges::search(response.symbols, arguments.symbols).empty();
 }
 
 double begins(const ScoredResponse& response, const RewardArguments& arguments) {
   const std::vector<int32_t>& wanted = arguments.symbols;
-  return wanted.size() <= response.symbols.size() &&
-                 std::equal(wanted.begin(), wanted.end(), response.symbols.begin())
-             ? 1
-             : 0;
+  return std::ranges::mismatch(wanted, response.symbols).in1 == wanted.end();
 }
 
 double ends(const ScoredResponse& response, const RewardArguments& arguments) {
-  const std::vector<int32_t>& wanted = arguments.symbols;
-  return wanted.size() <= response.symbols.size() &&
-                 std::equal(wanted.rbegin(), wanted.rend(), response.symbols.rbegin())
-             ? 1
-             : 0;
+  const auto wanted = arguments.symbols | std::views::reverse;
+  return std::ranges::mismatch(wanted, response.symbols | std::views::reverse).in1 == wanted.end();
 }
 
-double ended(const ScoredResponse& response, const RewardArguments&) {
-  return response.ended ? 1 : 0;
-}
+double ended(const ScoredResponse& response, const RewardArguments&) { return response.ended; }
 
 }  // namespace
 
