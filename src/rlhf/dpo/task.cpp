@@ -46,27 +46,13 @@ void check(const DpoTuneConfig& c) {
           "model.dropout={} would make the policy another one than its reference; leave it out",
           c.run.model.dropout);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  require(c.task.length >= 0 && c.task.length <= c.run.model.context,
-          "dpo.length={} must be from 1 to model.context={}, the longest that the model can see",
-          c.task.length, c.run.model.context);
-}
-
-PreferencesConfig files_of(const DpoTaskConfig& c, const std::vector<std::string>& files) {
-  return {
-      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
 }
 
 void tell(const PairData& data, const char* what, size_t all, bool labelled) {
   const char* const wanted =
       labelled ? "neither a label nor two answers of which one is better"
                : "no two answers of which one is better (labels alone are for dpo.loss=kto)";
-  if (data.cut > 0)
-    log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
-  if (data.left_out > 0)
-    log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out,
-              all, what);
-  if (data.bad > 0)
-    log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
+  tell(data, all, what);
   if (data.without > 0)
     log::info("{} of {} {} records have {} and are left out", data.without, all, what, wanted);
   require(!data.pairs.pairs.empty(),
@@ -178,8 +164,8 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
                  const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
   check(c);
+  length_ = sequence_length(c.task, "dpo", c.run.model.context);
   check_vocabulary(c.run.model, *tokenizer_);
-  length_ = c.task.length > 0 ? c.task.length : c.run.model.context;
   instructions_ = instruction_notes(notes);
   read(c, notes);
   files_ =
@@ -188,18 +174,16 @@ DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
 }
 
 void DpoTask::read(const DpoTuneConfig& c, const TaskNotes& notes) {
-  const PreferencesConfig files = files_of(c.task, c.run.data.train);
-  const Preferences learnt = read_preferences(files);
-  tell(learnt, "training", c.task.diverging);
+  PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_told(files, "training");
   template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
-  const ChatTemplate form = ChatTemplate(template_, *tokenizer_);
-  training_ = source(c, form, learnt.records, left_of(files, learnt), "training");
+  const ChatTemplate form(template_, *tokenizer_);
+  training_ = source(c, form, learnt.records, files, "training");
   if (is_kto()) tell_balance(*training_.samples, rules_.loss);
   if (c.run.data.validation.empty()) return;
-  const PreferencesConfig held_out = files_of(c.task, c.run.data.validation);
-  const Preferences judged = read_preferences(held_out);
-  tell(judged, "validation", c.task.diverging);
-  validation_ = source(c, form, judged.records, left_of(held_out, judged), "validation");
+  files = files_of(c.task, c.run.data.validation);
+  const Preferences judged = read_told(files, "validation");
+  validation_ = source(c, form, judged.records, files, "validation");
 }
 
 DpoData DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form,

@@ -11,7 +11,7 @@ PreferenceReport evaluate_reward(const std::string& path, const std::vector<std:
   Mesh mesh(world, mesh_shape(parallel, world.size()));
   RewardModel model(path, parallel, DType::f32, batch, mesh);
   const auto samples =
-      model.source(read_formed(model.form(), {.files = files}, LongPrompts::cut, "test").samples);
+      model.source(read_formed(model.form(), {.files = files}, LongPrompts::cut, "test"));
   const PreferenceScores found = model.judged(*samples);
   const PreferenceReport report = report_of(samples->all(), found.scores, found.loss);
   log::info("{}: {}", path, report.text());

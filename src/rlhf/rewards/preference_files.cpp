@@ -10,9 +10,8 @@
 
 namespace skein {
 
-void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging& diverging,
-                           int64_t& bad_records) {
-  options.add_choice("data.layout", layout,
+void bind(Options& options, PreferenceTaskConfig& c, const std::string& section) {
+  options.add_choice("data.layout", c.layout,
                      {{"auto", PreferenceLayout::automatic},
                       {"pairs", PreferenceLayout::pairs},
                       {"dialogues", PreferenceLayout::dialogues},
@@ -23,12 +22,33 @@ void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging
                       {"scored", PreferenceLayout::scored},
                       {"labelled", PreferenceLayout::labelled}},
                      "of the files; auto: of each file by its first record");
-  options.add_choice("data.diverging", diverging,
+  options.add_choice("data.diverging", c.diverging,
                      {{"drop", Diverging::drop}, {"keep", Diverging::keep}},
                      "dialogues that differ before their last turns: left out, or their first "
                      "answers that differ are compared");
-  options.add("data.bad_records", bad_records,
+  options.add("data.bad_records", c.bad_records,
               "records that cannot be used and are left out, before one is an error");
+  options.add("chat.template", c.chat_template,
+              "chat template: none, plain, chatml, llama2, llama3 or a JSON file; empty: the "
+              "checkpoint's, else plain for dialogues and none for single texts");
+  options.add(section + ".length", c.length, "longest prompt with an answer; 0: model.context",
+              "tokens");
+  options.add_choice(section + ".long_prompts", c.long_prompts,
+                     {{"cut", LongPrompts::cut}, {"drop", LongPrompts::drop}},
+                     "longer prompts lose their beginning, or are left out");
+}
+
+int64_t sequence_length(const PreferenceTaskConfig& c, const std::string& section,
+                        int64_t context) {
+  require(c.length >= 0 && c.length <= context,
+          "{}.length={} must be from 1 to model.context={}, the longest that the model can see",
+          section, c.length, context);
+  return c.length > 0 ? c.length : context;
+}
+
+PreferencesConfig files_of(const PreferenceTaskConfig& c, const std::vector<std::string>& files) {
+  return {
+      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
 }
 
 StoredTemplate preference_template(const std::string& spec, const Tokenizer& tokenizer,
@@ -42,15 +62,6 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
   return ChatTemplate(dialogues ? "plain" : "none", tokenizer).stored();
 }
 
-std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files) {
-  return fmt::format("{}:{}", files.files[record.file], record.line);
-}
-
-PreferencesConfig left_of(PreferencesConfig files, const Preferences& read) {
-  files.bad_records -= read.bad;
-  return files;
-}
-
 bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
             const std::function<void()>& use) {
   try {
@@ -58,7 +69,8 @@ bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int6
     return true;
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
-    const std::string told = fmt::format("{}: {}", place_of(record, files), error.what());
+    const std::string told =
+        fmt::format("{}:{}: {}", files.files[record.file], record.line, error.what());
     require(++bad <= files.bad_records, "{}; data.bad_records=N leaves out up to N such records",
             told);
     tell_left_out(bad, told);
@@ -76,8 +88,6 @@ int64_t empty_answers(const Preferences& data) {
   return count;
 }
 
-}  // namespace
-
 void tell(const Preferences& data, const char* what, Diverging diverging) {
   if (data.diverging > 0)
     log::info("{} {} dialogues differ before their last turns and are {}", data.diverging, what,
@@ -92,6 +102,25 @@ void tell(const Preferences& data, const char* what, Diverging diverging) {
     log::info("{} {} records have no answer that is better than another and are left out",
               data.tied, what);
   if (data.bad > 0) log::info("{} {} records cannot be used and are left out", data.bad, what);
+}
+
+}  // namespace
+
+Preferences read_told(PreferencesConfig& files, const char* what) {
+  Preferences read = read_preferences(files);
+  tell(read, what, files.diverging);
+  files.bad_records -= read.bad;
+  return read;
+}
+
+void tell(const FormedCounts& counts, size_t all, const char* what) {
+  if (counts.cut > 0)
+    log::info("{} of {} {} prompts are too long and cut to fit", counts.cut, all, what);
+  if (counts.left_out > 0)
+    log::info("{} of {} {} prompts with their answers are too long and left out", counts.left_out,
+              all, what);
+  if (counts.bad > 0)
+    log::info("{} {} records do not fit the chat template and are left out", counts.bad, what);
 }
 
 }  // namespace skein

@@ -12,14 +12,6 @@ RewardConfig reward_defaults() {
 namespace {
 
 void bind_task(Options& options, RewardTaskConfig& c) {
-  options.add("chat.template", c.chat_template,
-              "chat template: none, plain, chatml, llama2, llama3 or a JSON file; empty: the "
-              "checkpoint's, else plain for dialogues and none for single texts");
-  options.add("reward.length", c.length, "longest prompt with an answer; 0: model.context",
-              "tokens");
-  options.add_choice("reward.long_prompts", c.long_prompts,
-                     {{"cut", LongPrompts::cut}, {"drop", LongPrompts::drop}},
-                     "longer prompts lose their beginning, or are left out");
   options.add("reward.margin", c.loss.margin,
               "by so many times the difference of their grades a better answer should score "
               "higher; 0: no margin");
@@ -40,7 +32,7 @@ void bind(Options& options, RewardConfig& c) {
   options.add("data.reference", c.task.reference,
               "JSONL files of prompts with good answers, whose scores are the origin; empty: the "
               "better answers of data.train");
-  bind_preference_files(options, c.task.layout, c.task.diverging, c.task.bad_records);
+  bind(options, c.task, "reward");
   bind_task(options, c.task);
   bind_adapting(options, c.run);
 }

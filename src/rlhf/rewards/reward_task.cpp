@@ -22,14 +22,6 @@ std::vector<float> floats(const std::vector<double>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-int64_t sequence_length(const RewardConfig& c) {
-  const int64_t context = c.run.model.context, asked = c.task.length;
-  require(asked >= 0 && asked <= context,
-          "reward.length={} must be from 1 to model.context={}, the longest that the model can see",
-          asked, context);
-  return asked > 0 ? asked : context;
-}
-
 void check(const RewardTaskConfig& c) {
   require(std::isfinite(c.loss.margin) && c.loss.margin >= 0 && std::isfinite(c.loss.centring) &&
               c.loss.centring >= 0,
@@ -42,26 +34,6 @@ void check(const RewardTaskConfig& c) {
           "data.reference={} is given, but reward.reference_samples=0 asks for no scores of them; "
           "leave one of them out",
           fmt::join(c.reference, ","));
-}
-
-PreferencesConfig files_of(const RewardTaskConfig& c, const std::vector<std::string>& files) {
-  return {
-      .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
-}
-
-void tell(const PreferenceData& data, const char* what) {
-  const size_t all = data.samples.size() + data.left_out;
-  if (data.cut > 0)
-    log::info("{} of {} {} prompts are too long and cut to fit", data.cut, all, what);
-  if (data.left_out > 0)
-    log::info("{} of {} {} prompts with their answers are too long and left out", data.left_out,
-              all, what);
-  if (data.bad > 0)
-    log::info("{} {} records do not fit the chat template and are left out", data.bad, what);
-  require(!data.samples.empty(),
-          "all {} prompts with their answers are too long; give a larger reward.length, or a model "
-          "with a longer context",
-          what);
 }
 
 void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>& records) {
@@ -85,32 +57,38 @@ std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceR
   return form.sequences(record.prompt, record.answers);
 }
 
-}  // namespace
-
-PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records,
-                      const PreferencesConfig& files, LongPrompts long_prompts) {
-  PreferenceData data;
+// files: what the records were read of, with what is left of bad_records.
+std::vector<PreferenceSample> formed(const RewardForm& form,
+                                     const std::vector<PreferenceRecord>& records,
+                                     const PreferencesConfig& files, LongPrompts long_prompts,
+                                     const char* what) {
+  std::vector<PreferenceSample> samples;
+  FormedCounts counts;
   for (const PreferenceRecord& record : records) {
     PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
-    if (!usable(record, files, data.bad, [&] { sample.sequences = sequences_of(form, record); }))
+    if (!usable(record, files, counts.bad, [&] { sample.sequences = sequences_of(form, record); }))
       continue;
     const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(),
                                  [](const FormedSample& sequence) { return sequence.cut; });
     const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
-    data.left_out += out;
-    data.cut += cut && !out;
-    if (!out) data.samples.push_back(std::move(sample));
+    counts.left_out += out;
+    counts.cut += cut && !out;
+    if (!out) samples.push_back(std::move(sample));
   }
-  return data;
+  tell(counts, samples.size() + counts.left_out, what);
+  require(!samples.empty(),
+          "all {} prompts with their answers are too long; give a larger reward.length, or a model "
+          "with a longer context",
+          what);
+  return samples;
 }
 
-PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files,
-                           LongPrompts long_prompts, const char* what) {
-  const Preferences read = read_preferences(files);
-  tell(read, what, files.diverging);
-  PreferenceData data = formed(form, read.records, left_of(files, read), long_prompts);
-  tell(data, what);
-  return data;
+}  // namespace
+
+std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
+                                          LongPrompts long_prompts, const char* what) {
+  const Preferences read = read_told(files, what);
+  return formed(form, read.records, files, long_prompts, what);
 }
 
 RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
@@ -128,10 +106,9 @@ RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokeniz
 }
 
 void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
-  const PreferencesConfig files = files_of(c.task, c.run.data.train);
-  const Preferences learnt = read_preferences(files);
-  tell(learnt, "training", c.task.diverging);
-  head_.length = sequence_length(c);
+  PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_told(files, "training");
+  head_.length = sequence_length(c.task, "reward", c.run.model.context);
   head_.loss = c.task.loss;
   if (!c.run.model.architecture->sees_ahead())
     head_.chat_template =
@@ -140,15 +117,14 @@ void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
   pad_ = form.pad();
   types_ = form.types();
   check_grades(c.task, learnt.records);
-  PreferenceData data = formed(form, learnt.records, left_of(files, learnt), c.task.long_prompts);
-  tell(data, "training");
+  std::vector<PreferenceSample> samples =
+      formed(form, learnt.records, files, c.task.long_prompts, "training");
   if (c.task.reference_samples > 0)
-    reference_ = source(reference_samples(c.task, form, data.samples), false);
-  training_ = source(std::move(data.samples), true);
+    reference_ = source(reference_samples(c.task, form, samples), false);
+  training_ = source(std::move(samples), true);
   if (c.run.data.validation.empty()) return;
   validation_ = source(
-      read_formed(form, files_of(c.task, c.run.data.validation), c.task.long_prompts, "validation")
-          .samples,
+      read_formed(form, files_of(c.task, c.run.data.validation), c.task.long_prompts, "validation"),
       false);
 }
 
@@ -163,11 +139,10 @@ std::vector<PreferenceSample> RewardTask::reference_samples(
     const std::vector<PreferenceSample>& learnt) const {
   std::vector<PreferenceSample> read;
   if (!c.reference.empty()) {
-    const PreferencesConfig files = files_of(c, c.reference);
+    PreferencesConfig files = files_of(c, c.reference);
     const Preferences good = read_demonstrations(files);
-    PreferenceData data = formed(form, good.records, left_of(files, good), c.long_prompts);
-    tell(data, "reference");
-    read = std::move(data.samples);
+    files.bad_records -= good.bad;
+    read = formed(form, good.records, files, c.long_prompts, "reference");
   }
   const std::vector<PreferenceSample>& from = c.reference.empty() ? learnt : read;
   const size_t count = std::min<size_t>(from.size(), c.reference_samples);

@@ -15,15 +15,8 @@
 
 namespace skein {
 
-struct DpoTaskConfig {
-  std::string chat_template;  // as preference_template
-  PreferenceLayout layout = PreferenceLayout::automatic;
-  Diverging diverging = Diverging::drop;
-  LongPrompts long_prompts = LongPrompts::cut;
-  int64_t bad_records = 0;
-  int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
+struct DpoTaskConfig : PreferenceTaskConfig {
   DpoRules rules;
-  double epochs = 1;
 };
 
 struct DpoTuneConfig {
@@ -38,11 +31,9 @@ DpoTuneConfig dpo_defaults();
 void bind(Options& options, DpoTuneConfig& config);
 
 // All pairs of answers to one prompt of which one is better, encoded, and answers with a label.
-struct PairData {
+struct PairData : FormedCounts {
   AnswerPairs pairs;
-  int64_t cut = 0, left_out = 0;  // records, for their length
-  int64_t without = 0;            // records with nothing of that kind
-  int64_t bad = 0;                // records that the chat template has no place for
+  int64_t without = 0;  // records with nothing of that kind
 };
 // files: what the records were read of, with what is left of bad_records. A usage error with the
 // place of a record that the chat template has no place for, beyond them. labelled: answers with a

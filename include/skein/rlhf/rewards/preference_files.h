@@ -16,9 +16,28 @@ namespace skein {
 // of it is left out.
 enum class LongPrompts { cut, drop };
 
-// Binds data.layout, data.diverging and data.bad_records.
-void bind_preference_files(Options& options, PreferenceLayout& layout, Diverging& diverging,
-                           int64_t& bad_records);
+// What tasks that learn from preferences are told of them.
+struct PreferenceTaskConfig {
+  std::string chat_template;  // as preference_template
+  PreferenceLayout layout = PreferenceLayout::automatic;
+  Diverging diverging = Diverging::drop;
+  LongPrompts long_prompts = LongPrompts::cut;
+  int64_t bad_records = 0;
+  int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
+  double epochs = 1;
+};
+// Binds data.layout, data.diverging, data.bad_records, chat.template, SECTION.length and
+// SECTION.long_prompts.
+void bind(Options& options, PreferenceTaskConfig& config, const std::string& section);
+// Tokens of the longest prompt with an answer. A usage error for more than the context.
+int64_t sequence_length(const PreferenceTaskConfig& config, const std::string& section,
+                        int64_t context);
+
+PreferencesConfig files_of(const PreferenceTaskConfig& config,
+                           const std::vector<std::string>& files);
+// What the files hold, with what is left out told in the log; files.bad_records loses as many as
+// reading has left out.
+Preferences read_told(PreferencesConfig& files, const char* what);
 
 // The chat template `spec`; "": the one in the notes of a checkpoint, else plain for dialogues and
 // none for single texts. Usage errors as ChatTemplate.
@@ -26,17 +45,17 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
                                    const TaskNotes& notes,
                                    const std::vector<PreferenceRecord>& records);
 
-// "pairs.jsonl:12", for messages about a record.
-std::string place_of(const PreferenceRecord& record, const PreferencesConfig& files);
-
-// files, with what reading has left of data.bad_records.
-PreferencesConfig left_of(PreferencesConfig files, const Preferences& read);
 // Whether `use` takes the record; its usage errors are those of a record that cannot be used: they
 // count in `bad`, and beyond files.bad_records they are errors with the record's place.
 bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
             const std::function<void()>& use);
 
-// Tells in the log what was left out.
-void tell(const Preferences& data, const char* what, Diverging diverging);
+// Prompts with their answers that are not learnt from as they are.
+struct FormedCounts {
+  int64_t cut = 0, left_out = 0;  // for their length
+  int64_t bad = 0;                // records that the chat template has no place for
+};
+// Tells in the log of them. all: prompts.
+void tell(const FormedCounts& counts, size_t all, const char* what);
 
 }  // namespace skein

@@ -15,17 +15,8 @@
 
 namespace skein {
 
-struct RewardTaskConfig {
-  // as ChatTemplate has them; "": the checkpoint's, else plain for dialogues and none for single
-  // texts
-  std::string chat_template;
-  PreferenceLayout layout = PreferenceLayout::automatic;
-  Diverging diverging = Diverging::drop;
-  LongPrompts long_prompts = LongPrompts::cut;
-  int64_t bad_records = 0;
-  int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
+struct RewardTaskConfig : PreferenceTaskConfig {
   ops::PreferenceLossConfig loss;
-  double epochs = 1;
   // files of prompts with good answers; empty: the better answers of the training data
   std::vector<std::string> reference{};
   int64_t reference_samples = 256;  // of them, evenly spread; 0: scores are told as they are
@@ -41,20 +32,11 @@ struct RewardConfig {
 RewardConfig reward_defaults();
 void bind(Options& options, RewardConfig& config);
 
-// Preference data, formed for a model.
-struct PreferenceData {
-  std::vector<PreferenceSample> samples;
-  int64_t cut = 0, left_out = 0;  // for their length
-  int64_t bad = 0;                // that the chat template has no place for
-};
-// files: what the records were read of, with what is left of bad_records. A usage error with the
-// place of a record that the chat template has no place for, beyond them.
-PreferenceData formed(const RewardForm& form, const std::vector<PreferenceRecord>& records,
-                      const PreferencesConfig& files, LongPrompts long_prompts);
-// What files hold, with what is told of them in the log. A usage error as read_preferences, and
-// where nothing is short enough.
-PreferenceData read_formed(const RewardForm& form, const PreferencesConfig& files,
-                           LongPrompts long_prompts, const char* what);
+// What files hold, formed for a model, with what is told of them in the log. A usage error as
+// read_preferences, with the place of a record that the chat template has no place for beyond
+// files.bad_records, and where nothing is short enough.
+std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
+                                          LongPrompts long_prompts, const char* what);
 
 class RewardTask : public Task {
  public:
