@@ -153,11 +153,11 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       if (alone.empty()) alone = scores;
       EXPECT_EQ(scores, alone) << "rank " << world.rank() << " of " << data << " x " << pipeline;
       // The same as tokens, whose end is appended where it is missing.
-      std::vector<std::vector<int32_t>> tokens;
-      for (const FormedSample& sequence : model.form().sequences(prompt, answers))
-        tokens.push_back(sequence.tokens);
-      tokens[1].pop_back();
-      EXPECT_EQ(model.scores(tokens), alone);
+      std::vector<FormedSample> sequences = model.form().sequences(prompt, answers);
+      sequences[1].tokens.pop_back();
+      for (FormedSample& sequence : sequences)
+        sequence = model.form().sequence(std::move(sequence.tokens));
+      EXPECT_EQ(model.scores(std::move(sequences)), alone);
       EXPECT_TRUE(model.scores(std::vector<FormedSample>()).empty());
     });
   run_ranks(2, [&](Group& world) {
@@ -236,9 +236,9 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
-    std::vector<std::vector<int32_t>> tokens{answer.prompt.tokens};
-    tokens[0].insert(tokens[0].end(), answer.tokens.begin(), answer.tokens.end());
-    of_tokens = model.scores(tokens)[0];
+    std::vector<int32_t> tokens = answer.prompt.tokens;
+    tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
+    of_tokens = model.scores({model.form().sequence(tokens)})[0];
     of_text =
         model.scores(model.form().sequences(answer.prompt.messages, std::span(&answer.text, 1)))[0];
   });

@@ -3,6 +3,7 @@
 #include "skein/core/philox.h"
 #include "skein/data/samples/order.h"
 #include "skein/models/flops.h"
+#include "skein/rlhf/rewards/answers.h"
 
 namespace skein {
 
@@ -41,11 +42,9 @@ void score_answers(const Tuning& tuning, Rollout& rollout) {
   for (const Episode& episode : rollout.episodes)
     answers.push_back(
         {episode.prompt, tuning.text_of(episode.tokens), episode.tokens, episode.path.ended});
-  const std::vector<double> scores = tuning.rewards.scores(answers);
-  for (size_t i = 0; i < scores.size(); ++i) rollout.episodes[i].path.score = scores[i];
-  const auto& parts = tuning.rewards.parts();
-  for (size_t part = 0; part < parts.size(); ++part)
-    rollout.sources.emplace_back(parts[part].label, tuning.rewards.last()[part]);
+  AnswerScores scores = scores_of(tuning.rewards, answers);
+  for (size_t i = 0; i < answers.size(); ++i) rollout.episodes[i].path.score = scores.sums[i];
+  rollout.sources = std::move(scores.sources);
 }
 
 namespace {

@@ -7,47 +7,44 @@
 
 namespace skein {
 
-struct RewardModel::Opened {
-  TrainedModel model;
-  RewardHead head;
-};
+namespace {
 
-RewardModel::Opened RewardModel::open(const std::string& path, Mesh& mesh) {
+TrainedModel opened(const std::string& path, Mesh& mesh) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
   const auto info = find_weights(path, mesh.world());
   require(info.has_value(), "the reward model: {}", no_checkpoint(path));
   TrainedModel model = trained_model(*info, mesh.world());
-  const auto head = reward_head(model.state.notes, info->path);
-  require(head != nullptr, "{} is no reward model; `skein reward` makes one of it", info->path);
+  require(reward_head(model.state.notes, info->path) != nullptr,
+          "{} is no reward model; `skein reward` makes one of it", info->path);
   require_tokenizer(model);
-  return {std::move(model), *head};
+  return model;
 }
+
+}  // namespace
 
 RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype,
                          int64_t batch, Mesh& mesh)
-    : RewardModel(open(path, mesh), parallel, dtype, batch, mesh) {}
+    : RewardModel(opened(path, mesh), parallel, dtype, batch, mesh) {}
 
-RewardModel::RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
-                         Mesh& mesh)
-    : origin_(opened.model.info.path),
-      head_(opened.head),
-      tokenizer_(opened.model.state.tokenizer),
-      form_(std::make_unique<RewardForm>(*tokenizer_, opened.model.model, head_)),
+RewardModel::RewardModel(const TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
+                         int64_t batch, Mesh& mesh)
+    : origin_(trained.info.path),
+      head_(*reward_head(trained.state.notes, origin_)),
+      tokenizer_(trained.state.tokenizer),
+      form_(std::make_unique<RewardForm>(*tokenizer_, trained.model, head_)),
       mesh_(mesh),
-      local_(opened.model.model, parallel, mesh, dtype),
+      local_(trained.model, parallel, mesh, dtype),
       pipeline_(mesh, pieces(), parallel.schedule),
       batch_(batch),
       multiple_(row_multiple(parallel)) {
   require(batch > 0, "{} answers a forward pass were asked for; give at least 1", batch);
-  load_weights(opened.model.info, local_.parameters(), mesh.world());
+  load_weights(trained.info, local_.parameters(), mesh.world());
 }
 
 PipelineModel RewardModel::pieces() {
-  PipelineModel model = local_.pipeline_model();
   if (local_.scorer())
-    objective_ = std::make_unique<PreferenceObjective>(*local_.scorer(), head_.loss);
-  model.objective = objective_.get();
-  return model;
+    local_.learn(std::make_unique<PreferenceObjective>(*local_.scorer(), head_.loss));
+  return local_.pipeline_model();
 }
 
 std::unique_ptr<PreferenceSamples> RewardModel::source(
@@ -71,12 +68,6 @@ std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;
-}
-
-std::vector<double> RewardModel::scores(std::span<const std::vector<int32_t>> sequences) {
-  std::vector<FormedSample> formed;
-  for (const std::vector<int32_t>& tokens : sequences) formed.push_back(form_->sequence(tokens));
-  return scores(std::move(formed));
 }
 
 }  // namespace skein

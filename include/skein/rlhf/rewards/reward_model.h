@@ -12,6 +12,7 @@
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/rewards/preference_objective.h"
 #include "skein/rlhf/rewards/reward_form.h"
+#include "skein/train/trained_model.h"
 
 namespace skein {
 
@@ -35,19 +36,14 @@ class RewardModel {
   // layout. The score of each sequence in units of the reference answers' deviation from their
   // mean. All ranks give the same sequences.
   std::vector<double> scores(std::vector<FormedSample> sequences);
-  // The same of tokens of prompt and answer each, at least one; a decoder's answers get their end
-  // where it is missing.
-  std::vector<double> scores(std::span<const std::vector<int32_t>> sequences);
   // The raw scores of preference data, and its loss.
   PreferenceScores judged(const PreferenceSamples& samples);
   // Samples for the above.
   std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples) const;
 
  private:
-  struct Opened;
-  RewardModel(Opened opened, const ParallelConfig& parallel, DType dtype, int64_t batch,
-              Mesh& mesh);
-  static Opened open(const std::string& path, Mesh& mesh);
+  RewardModel(const TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
+              int64_t batch, Mesh& mesh);
   PipelineModel pieces();
 
   std::string origin_;
@@ -56,7 +52,6 @@ class RewardModel {
   std::unique_ptr<RewardForm> form_;
   Mesh& mesh_;
   LocalModel local_;
-  std::unique_ptr<Objective> objective_;
   Pipeline pipeline_;
   int64_t batch_, multiple_;
   Meeting* meeting_ = nullptr;
