@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <string_view>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 
 namespace skein {
 namespace {
 
 constexpr int kPromptBits = 32;
-
-std::string_view without_ends(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n\f\v";
-  const size_t first = text.find_first_not_of(kBlank);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 }  // namespace
 
@@ -43,9 +35,9 @@ RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<con
   std::stable_sort(all.begin(), all.end(),
                    [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   RankedAnswers made;
-  std::set<std::string_view> known;
+  std::set<std::string> known;
   for (size_t i : all) {
-    if (!known.insert(without_ends(answers[i])).second) continue;
+    if (!known.insert(trimmed(answers[i])).second) continue;
     const bool equal = !made.order.empty() && scores[i] == scores[made.order.back()];
     made.ranks.push_back(equal ? made.ranks.back() : std::ssize(made.order) + 1);
     made.order.push_back(i);

@@ -1,4 +1,5 @@
 // Answers compared with what the prompt's record says is right.
+#include <algorithm>
 #include <optional>
 
 #include "skein/core/error.h"
@@ -64,30 +65,25 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-class ExactReward : public Rule {
+class Exact {
  public:
-  explicit ExactReward(const RewardSpec& spec) : Rule(spec) {
+  explicit Exact(const RewardSpec& spec) : name_(shown(spec.text())) {
     auto fields = read_fields(spec, spec.argument, {"field", "match"});
     if (fields.contains("field")) field_ = fields["field"];
-    require(!field_.empty(), "the reward {} names no field", name());
+    require(!field_.empty(), "the reward {} names no field", name_);
     const std::string match = fields.contains("match") ? fields["match"] : "text";
     require(match == "text" || match == "number",
-            "the reward {} has match={}; there are text and number", name(), match);
+            "the reward {} has match={}; there are text and number", name_, match);
     numbers_ = match == "number";
   }
 
-  void check_prompt(const Prompt& prompt) const override { right_answers(prompt); }
-
- protected:
-  double score(const Answer& answer) override {
+  bool matches(const Answer& answer) const {
     const std::optional<std::string> given =
         numbers_ ? last_number(answer.text) : comparable(answer.text);
-    for (const std::string& right : right_answers(answer.prompt))
-      if (given == right) return 1;
-    return 0;
+    const std::vector<std::string> right = right_answers(answer.prompt);
+    return std::find(right.begin(), right.end(), given) != right.end();
   }
 
- private:
   // As they are compared.
   std::vector<std::string> right_answers(const Prompt& prompt) const {
     const Json value = field_of(prompt);
@@ -96,22 +92,23 @@ class ExactReward : public Rule {
       require(one.is_string() || one.is_number(),
               "field {} of the record of prompt {} is {}, not a text, a number or a list of them: "
               "the reward {} cannot compare with it",
-              field_, prompt.number, shown(value.dump()), name());
+              field_, prompt.number, shown(value.dump()), name_);
       all.push_back(numbers_ ? number_of(prompt.number, text_of(one)) : comparable(text_of(one)));
     }
     require(
         !all.empty(),
         "field {} of the record of prompt {} is an empty list: no answer can match the reward {}",
-        field_, prompt.number, name());
+        field_, prompt.number, name_);
     return all;
   }
 
+ private:
   std::string number_of(int64_t prompt, const std::string& text) const {
     const auto number = last_number(after_marks(text));
     require(
         number.has_value(),
         "field {} of the record of prompt {} has no number, which the reward {} compares with: {}",
-        field_, prompt, name(), shown(text));
+        field_, prompt, name_, shown(text));
     return *number;
   }
 
@@ -120,24 +117,27 @@ class ExactReward : public Rule {
     require(json.is_object(),
             "prompt {} has no record with the field {} that the reward {} compares with; give the "
             "prompts as JSONL",
-            prompt.number, field_, name());
+            prompt.number, field_, name_);
     const auto found = json.find(field_);
     if (found != json.end()) return *found;
     std::string keys;
     for (const auto& item : json.items()) keys += (keys.empty() ? "" : ", ") + item.key();
     fail_usage(
         "the record of prompt {} has no field {} that the reward {} compares with; it has {}",
-        prompt.number, field_, name(), shown(keys));
+        prompt.number, field_, name_, shown(keys));
   }
 
-  std::string field_ = "answer";
+  std::string name_, field_ = "answer";
   bool numbers_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<RewardSource> exact_reward(const RewardSpec& spec) {
-  return std::make_unique<ExactReward>(spec);
+  const Exact exact(spec);
+  return rule(
+      spec, [exact](const Answer& answer) { return exact.matches(answer); },
+      [exact](const Prompt& prompt) { exact.right_answers(prompt); });
 }
 
 }  // namespace skein

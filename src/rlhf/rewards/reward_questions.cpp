@@ -54,14 +54,9 @@ Json reply_object(std::string_view line, const std::string& who, int64_t first) 
   return reply;
 }
 
-}  // namespace
-
-bool is_blank_reply(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-RewardReply parse_reward_reply(std::string_view line, const std::string& who,
-                               std::span<const Answer> answers, int64_t first_id) {
+// The place of the answer, and its score.
+std::pair<size_t, double> parsed_reply(std::string_view line, const std::string& who,
+                                       std::span<const Answer> answers, int64_t first_id) {
   const Json reply = reply_object(line, who, first_id);
   const auto id = reply.find("id"), score = reply.find("score");
   if (id == reply.end() || !id->is_number_integer())
@@ -79,6 +74,12 @@ RewardReply parse_reward_reply(std::string_view line, const std::string& who,
   return {place, score->get<double>()};
 }
 
+}  // namespace
+
+bool is_blank_reply(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
 std::string RewardQuestions::lines() const {
   std::string text;
   for (size_t i = 0; i < answers_.size(); ++i) text += request_line(first_id_ + i, answers_[i]);
@@ -87,7 +88,7 @@ std::string RewardQuestions::lines() const {
 
 bool RewardQuestions::take(std::string_view line) {
   if (is_blank_reply(line)) return missing_ == 0;
-  const auto [place, score] = parse_reward_reply(line, who_, answers_, first_id_);
+  const auto [place, score] = parsed_reply(line, who_, answers_, first_id_);
   if (scores_[place])
     fail("the reward {} scored id {}, of prompt {}, twice: {}", who_,
          first_id_ + static_cast<int64_t>(place), answers_[place].prompt.number, shown(line));

@@ -12,18 +12,6 @@
 
 namespace skein {
 
-struct RewardReply {
-  size_t place = 0;  // of the answer
-  double score = 0;  // finite
-};
-
-// A reply's line, {"id":7,"score":0.5}, to one of the questions after `answers`, the first of which
-// has first_id; other keys are passed over. Error(failure) naming the process `who` and showing the
-// line for anything else: no JSON object, one with values nested deeper than 32 levels, an id that
-// was not asked for, a score that is no finite number.
-RewardReply parse_reward_reply(std::string_view line, const std::string& who,
-                               std::span<const Answer> answers, int64_t first_id);
-
 // One batch of answers: what is asked, and the replies that have come. `who` and answers outlive
 // it.
 class RewardQuestions {
@@ -37,8 +25,11 @@ class RewardQuestions {
 
   // A line for each answer.
   std::string lines() const;
-  // True when no reply is missing any more. Errors as parse_reward_reply, and for a second reply to
-  // one question. Blank lines are passed over.
+  // A reply's line, {"id":7,"score":0.5}, to one of the questions; other keys and blank lines are
+  // passed over. True when no reply is missing any more. Error(failure) naming the process and
+  // showing the line for anything else: no JSON object, one with values nested deeper than 32
+  // levels, an id that was not asked for or stood in an earlier line, a score that is no finite
+  // number.
   bool take(std::string_view line);
   // In the order of the answers, once none is missing.
   std::vector<double> scores() const;

@@ -1,6 +1,7 @@
 // The kinds of rewards that need no model.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,22 +34,9 @@ double read_number(const RewardSpec& spec, const std::string& what, std::string_
 // Without its end token.
 int64_t answer_length(const Answer& answer);
 
-// A rule knows one answer at a time.
-class Rule : public RewardSource {
- public:
-  explicit Rule(const RewardSpec& spec) : name_(shown(spec.text())) {}
-  std::string name() const override { return name_; }
-  std::vector<double> scores(std::span<const Answer> answers) override {
-    std::vector<double> all;
-    for (const Answer& answer : answers) all.push_back(score(answer));
-    return all;
-  }
-
- protected:
-  virtual double score(const Answer& answer) = 0;
-
- private:
-  std::string name_;
-};
+// A reward that knows one answer at a time. check: what check_prompt asks, if anything.
+std::unique_ptr<RewardSource> rule(const RewardSpec& spec,
+                                   std::function<double(const Answer&)> score,
+                                   std::function<void(const Prompt&)> check = {});
 
 }  // namespace skein

@@ -13,6 +13,27 @@
 namespace skein {
 namespace {
 
+class Rule : public RewardSource {
+ public:
+  Rule(std::string name, std::function<double(const Answer&)> score,
+       std::function<void(const Prompt&)> check)
+      : name_(std::move(name)), score_(std::move(score)), check_(std::move(check)) {}
+  std::string name() const override { return name_; }
+  std::vector<double> scores(std::span<const Answer> answers) override {
+    std::vector<double> all;
+    for (const Answer& answer : answers) all.push_back(score_(answer));
+    return all;
+  }
+  void check_prompt(const Prompt& prompt) const override {
+    if (check_) check_(prompt);
+  }
+
+ private:
+  std::string name_;
+  std::function<double(const Answer&)> score_;
+  std::function<void(const Prompt&)> check_;
+};
+
 using Makers = std::map<std::string, RewardMaker>;
 
 Makers makers(const RewardContext& context) {
@@ -59,9 +80,11 @@ void check_scores(const std::string& source, std::span<const Answer> answers,
 
 }  // namespace
 
-void RewardSource::set_meeting(Meeting*) {}
-
-void RewardSource::check_prompt(const Prompt&) const {}
+std::unique_ptr<RewardSource> rule(const RewardSpec& spec,
+                                   std::function<double(const Answer&)> score,
+                                   std::function<void(const Prompt&)> check) {
+  return std::make_unique<Rule>(shown(spec.text()), std::move(score), std::move(check));
+}
 
 int64_t answer_length(const Answer& answer) {
   return std::ssize(answer.tokens) - (answer.ended && !answer.tokens.empty());

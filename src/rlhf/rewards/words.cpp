@@ -76,42 +76,30 @@ std::string read_list(const std::string& path) {
   return read_text(path);
 }
 
-class WordsReward : public Rule {
- public:
-  WordsReward(const RewardSpec& spec, Group& world) : Rule(spec) {
-    const auto [path, fields] = split_argument(spec);
-    require(!path.empty(), "the reward {} names no file", name());
-    if (const auto cap = fields.find("cap"); cap != fields.end()) {
-      cap_ = read_number(spec, "cap", cap->second);
-      require(cap_ > 0, "the reward {} has cap={}, which must be above 0", name(), cap_);
-    }
-    if (const auto per = fields.find("per"); per != fields.end()) {
-      require(per->second == "token", "the reward {} has per={}; there is per=token", name(),
-              per->second);
-      per_token_ = true;
-    }
-    weights_ = read_weights(spec, path, from_root(world, [&] { return read_list(path); }));
-  }
-
- protected:
-  double score(const Answer& answer) override {
-    double sum = 0;
-    for (const std::string& word : folded_words(answer.text))
-      if (const auto found = weights_.find(word); found != weights_.end()) sum += found->second;
-    if (per_token_) sum /= std::max<int64_t>(1, answer_length(answer));
-    return cap_ > 0 ? std::clamp(sum, -cap_, cap_) : sum;
-  }
-
- private:
-  Weights weights_;
-  double cap_ = 0;
-  bool per_token_ = false;
-};
-
 }  // namespace
 
 std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world) {
-  return std::make_unique<WordsReward>(spec, world);
+  const std::string name = shown(spec.text());
+  const auto [path, fields] = split_argument(spec);
+  require(!path.empty(), "the reward {} names no file", name);
+  double most = 0;
+  if (const auto cap = fields.find("cap"); cap != fields.end()) {
+    most = read_number(spec, "cap", cap->second);
+    require(most > 0, "the reward {} has cap={}, which must be above 0", name, most);
+  }
+  const auto per = fields.find("per");
+  const bool per_token = per != fields.end();
+  require(!per_token || per->second == "token", "the reward {} has per={}; there is per=token",
+          name, per_token ? per->second : "");
+  Weights weights =
+      read_weights(spec, path, from_root(world, [&, &path = path] { return read_list(path); }));
+  return rule(spec, [weights = std::move(weights), most, per_token](const Answer& answer) {
+    double sum = 0;
+    for (const std::string& word : folded_words(answer.text))
+      if (const auto found = weights.find(word); found != weights.end()) sum += found->second;
+    if (per_token) sum /= std::max<int64_t>(1, answer_length(answer));
+    return most > 0 ? std::clamp(sum, -most, most) : sum;
+  });
 }
 
 }  // namespace skein

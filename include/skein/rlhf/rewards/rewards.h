@@ -77,10 +77,10 @@ class RewardSource {
   virtual std::vector<double> scores(std::span<const Answer> answers) = 0;
   // From now on scores() may be Interrupted at that meeting, which outlives its use; null: no more.
   // A source that waits for long takes it.
-  virtual void set_meeting(Meeting* meeting);
+  virtual void set_meeting(Meeting*) {}
   // A usage error for a prompt whose answers cannot be scored because of its turns or its record,
   // so that a run can look at all prompts before it begins.
-  virtual void check_prompt(const Prompt& prompt) const;
+  virtual void check_prompt(const Prompt&) const {}
 };
 
 struct RewardSpec {
