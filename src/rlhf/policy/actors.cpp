@@ -11,9 +11,9 @@
 namespace skein {
 namespace {
 
-PolicyRules rules_of(const TuneConfig& c, const Tuning& tuning) {
+PolicyRules rules_of(const TuneConfig& c) {
   PolicyRules rules;
-  rules.distribution = {c.generate.sampling.temperature, tuning.banned};
+  rules.distribution = {c.generate.sampling.temperature, c.generate.sampling.banned};
   rules.clip = c.ppo.clip;
   rules.entropy = c.ppo.entropy;
   rules.kl = c.ppo.kl_loss;
@@ -67,7 +67,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
     : config_(config),
       tuning_(tuning),
       mesh_(mesh),
-      rules_(rules_of(config, tuning)),
+      rules_(rules_of(config)),
       policy_terms_(PolicyObjective::terms(rules_)) {
   if (!config.ptx.data.empty())
     texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);

@@ -4,13 +4,14 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/numbers.h"
 #include "skein/rlhf/policy/objective.h"
 
 namespace skein {
 namespace {
 
 float at(const std::vector<double>& numbers, size_t token) {
-  return token < numbers.size() ? static_cast<float>(numbers[token]) : 0.0f;
+  return token < numbers.size() ? numbers[token] : 0;
 }
 
 }  // namespace
@@ -45,20 +46,20 @@ double EpisodeSamples::factor(int64_t sample) const {
 void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {
   const Episode& episode = this->episode(sample);
   const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
-  SKEIN_CHECK(static_cast<int64_t>(asked + answered) - 1 <= length_ &&
-              static_cast<int64_t>(answered) <= places_);
+  SKEIN_CHECK(std::cmp_less_equal(asked + answered - 1, length_) &&
+              std::cmp_less_equal(answered, places_));
   int32_t* tokens = batch.tokens.data<int32_t>() + row * length_;
   std::copy(episode.prompt.tokens.begin(), episode.prompt.tokens.end(), tokens);
   std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
   std::iota(batch.positions.data<int32_t>() + row * length_,
             batch.positions.data<int32_t>() + (row + 1) * length_, 0);
   batch.sample_ids.data<int64_t>()[row] = sample;
-  batch.lengths.data<int32_t>()[row] = static_cast<int32_t>(asked + answered) - 1;
-  const float share = static_cast<float>(factor(sample));
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(asked + answered - 1);
+  const float share = factor(sample);
   const Trajectory& path = episode.path;
   for (size_t i = 0; i < answered; ++i) {
-    const int64_t place = row * places_ + static_cast<int64_t>(i);
-    batch.places.data<int32_t>()[place] = static_cast<int32_t>(asked + i) - 1;
+    const int64_t place = row * places_ + i;
+    batch.places.data<int32_t>()[place] = narrow<int32_t>(asked + i - 1);
     batch.targets.data<int32_t>()[place] = episode.tokens[i];
     batch.weights.data<float>()[place] = path.counted ? 1 : 0;
     float* known = batch.known.data<float>() + place * known::columns;
@@ -86,16 +87,16 @@ Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
 }
 
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple) {
-  size_t longest = 1;
+  int64_t longest = 1;
   for (const Episode& episode : episodes)
-    longest = std::max(longest, episode.prompt.tokens.size() + episode.tokens.size() - 1);
-  return std::min((static_cast<int64_t>(longest) + multiple - 1) / multiple * multiple, context);
+    longest = std::max(longest, std::ssize(episode.prompt.tokens) + std::ssize(episode.tokens) - 1);
+  return std::min((longest + multiple - 1) / multiple * multiple, context);
 }
 
 int64_t longest_answer(const std::vector<Episode>& episodes) {
   size_t longest = 1;
   for (const Episode& episode : episodes) longest = std::max(longest, episode.tokens.size());
-  return static_cast<int64_t>(longest);
+  return longest;
 }
 
 }  // namespace skein

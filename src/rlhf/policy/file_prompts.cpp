@@ -12,7 +12,7 @@ FilePrompts::FilePrompts(const ConversationsConfig& files, const std::string& op
   int64_t longer = 0, number = 0;
   read_prompts(files, true, [&](const PromptRecord& record) {
     std::vector<int32_t> tokens = form.prompt(record.messages);
-    if (static_cast<int64_t>(tokens.size()) > room)
+    if (std::ssize(tokens) > room)
       ++longer;
     else
       prompts_.push_back({std::move(tokens), record.messages, record.record, number});
@@ -26,12 +26,12 @@ FilePrompts::FilePrompts(const ConversationsConfig& files, const std::string& op
     log::warn(
         "{} of {} prompts of {} are longer than the {} tokens that generate.max_tokens leaves of "
         "the model's context, and left out",
-        longer, longer + static_cast<int64_t>(prompts_.size()), option, room);
+        longer, longer + std::ssize(prompts_), option, room);
 }
 
 Prompt FilePrompts::at(int64_t index) const {
-  const auto size = static_cast<int64_t>(prompts_.size());
-  return prompts_[static_cast<size_t>(permuted(seed_, index / size, size, index % size))];
+  const int64_t size = prompts_.size();
+  return prompts_[permuted(seed_, index / size, size, index % size)];
 }
 
 void FilePrompts::check(const RewardSource& rewards) const {

@@ -19,7 +19,7 @@ constexpr double kThreeErrors = 0.00135;
 KlFinding kl_finding(const std::vector<Episode>& episodes) {
   KlFinding found;
   double squares = 0;
-  const auto count = static_cast<double>(episodes.size());
+  const double count = episodes.size();
   for (const Episode& episode : episodes) found.mean += response_kl(episode.path) / count;
   for (const Episode& episode : episodes)
     squares += std::pow(response_kl(episode.path) - found.mean, 2);
@@ -70,7 +70,7 @@ void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t gr
                     groups));
   const auto cut = std::count_if(episodes.begin(), episodes.end(),
                                  [](const Episode& one) { return !one.path.ended; });
-  if (static_cast<double>(cut) > kManyCut * static_cast<double>(episodes.size()))
+  if (cut > kManyCut * episodes.size())
     warnings.tell(
         "answers that are cut",
         fmt::format(

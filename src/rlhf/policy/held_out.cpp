@@ -9,9 +9,8 @@
 namespace skein {
 namespace {
 
-GenerateConfig generation_of(const TuneConfig& config, const Tuning& tuning) {
+GenerateConfig generation_of(const TuneConfig& config) {
   GenerateConfig made = config.generate;
-  made.sampling.banned = tuning.banned;
   made.sampling.seed = derive_key(config.run.train.seed, "validation");
   return made;
 }
@@ -39,17 +38,11 @@ HeldOutAnswers::HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, A
     : config_(config),
       tuning_(tuning),
       actors_(actors),
-      generator_(config.run.model, actors.policy().model(), mesh, generation_of(config, tuning),
-                 tuning.end, tuning.tokenizer.vocab_size()) {}
+      generator_(config.run.model, actors.policy().model(), mesh, generation_of(config), tuning.end,
+                 tuning.tokenizer.vocab_size()) {}
 
 Scores HeldOutAnswers::evaluate(Meeting& meeting) {
-  std::vector<Episode> asked;
-  for (const Prompt& prompt : *tuning_.held_out) {
-    Episode& episode = asked.emplace_back();
-    episode.number = static_cast<int64_t>(asked.size()) - 1;
-    episode.prompt = prompt;
-  }
-  Rollout rollout = answered(std::move(asked), tuning_, generator_, &meeting);
+  Rollout rollout = answered(*tuning_.held_out, 0, tuning_, generator_, &meeting);
   score_answers(tuning_, rollout);
   actors_.judge(rollout.episodes);
   for (Episode& episode : rollout.episodes)

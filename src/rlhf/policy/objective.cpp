@@ -62,10 +62,10 @@ class Parts {
   }
 
   Losses losses() const {
-    const auto count = static_cast<int64_t>(rows_.size()), size = places_.size();
+    const int64_t count = rows_.size(), size = places_.size();
     const Tensor all = Tensor::zeros({count * size}, places_.dtype(), places_.device());
     for (int64_t i = 0; i < count; ++i)
-      if (const Tensor& own = row_weights_[static_cast<size_t>(i)]; own.defined())
+      if (const Tensor& own = row_weights_[i]; own.defined())
         all.flat(i * size, size).copy_from(own);
     return {ops::end_to_end(rows_), all, std::vector<Tensor>(rows_.size(), weights_)};
   }
@@ -167,8 +167,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
   const Tensor made = Tensor::empty({batch.size(), batch.weights.dim(1), numbers}, DType::f32);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t n = 0; n < numbers; ++n)
-      made.data<float>()[i * numbers + n] =
-          static_cast<float>(columns[static_cast<size_t>(n)].data<double>()[i]);
+      made.data<float>()[i * numbers + n] = columns[n].data<double>()[i];
   return {made};
 }
 

@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
 #include "skein/core/values.h"
@@ -138,12 +139,11 @@ void Tuner::build(const CheckpointInfo* own) {
   if (own) tuned_ = tune_state(stored->notes, own->path);
   config_.critic.rules.mean = tuned_.critic_mean;
   config_.critic.rules.deviation = tuned_.critic_deviation;
+  config_.generate.sampling.banned = tuning_.banned;
   actors_ = std::make_unique<Actors>(config_, plan, run_.mesh(), tuning_);
-  GenerateConfig generate = config_.generate;
-  generate.sampling.banned = tuning_.banned;
   generator_ =
       std::make_unique<Generator>(config_.run.model, actors_->policy().model(), run_.mesh(),
-                                  generate, tuning_.end, tuning_.tokenizer.vocab_size());
+                                  config_.generate, tuning_.end, tuning_.tokenizer.vocab_size());
   if (tuning_.held_out)
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, run_.mesh());
   run_.set_data(actors_->data_files());
@@ -243,17 +243,17 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
       {tuned_.updates, rate(0), rate(config_.critic.lr), loss_scale_.value(), policy_learns});
   ++tuned_.updates;
   cost.flops += step.policy.flops + step.critic.flops;
-  StepMeans own;
-  own.add(actors_->policy_terms(), step.policy);
+  const NamedValues own = step_values(actors_->policy_terms(), step.policy);
   if (policy_learns && epoch == 0 && minibatch == 0)
-    guard_ratio(own.mean("ratio_off"), tuned_.iterations + 1);
-  means.add(actors_->policy_terms(), step.policy);
-  if (policy_learns && !config_.ptx.data.empty()) means.add("ptx_loss", step.policy.beside);
-  means.add(ValueObjective::terms(), step.critic, "critic_");
+    guard_ratio(value_named(own, "ratio_off"), tuned_.iterations + 1);
+  means.add(own);
+  if (policy_learns && !config_.ptx.data.empty()) means.add({{"ptx_loss", step.policy.beside}});
+  means.add(step_values(ValueObjective::terms(), step.critic, "critic_"));
   const bool applied =
       (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   count_update(applied);
-  return config_.ppo.stop_kl == 0 || own.mean("approx_kl") <= kStopFactor * config_.ppo.stop_kl;
+  return config_.ppo.stop_kl == 0 ||
+         value_named(own, "approx_kl") <= kStopFactor * config_.ppo.stop_kl;
 }
 
 StepMeans Tuner::learn(const Rollout& rollout, IterationCost& cost) {
@@ -316,23 +316,20 @@ void Tuner::advance() {
 
 NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const KlFinding& kl,
                           const IterationCost& cost) const {
-  NamedValues made{
-      {"episodes", static_cast<double>(run_.state().samples + config_.ppo.rollout_batch)}};
+  NamedValues made{{"episodes", run_.state().samples + config_.ppo.rollout_batch}};
   const auto add = [&](const NamedValues& more) {
     made.insert(made.end(), more.begin(), more.end());
   };
   add(answer_values(rollout, kl, tuned_.kl_beta));
   add(source_values(rollout));
   if (rollout.groups > 0)
-    made.emplace_back("flat_groups", static_cast<double>(rollout.flat_groups) /
-                                         static_cast<double>(rollout.groups));
+    made.emplace_back("flat_groups", ratio(rollout.flat_groups, rollout.groups));
   if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo)
     made.emplace_back("explained_variance", rollout.explained_variance);
   add(means.values());
   made.emplace_back("lr", rate(0));
   if (config_.run.precision() == DType::f16) made.emplace_back("loss_scale", loss_scale_.value());
-  add(cost_values(cost,
-                  value_named(made, "answer_tokens") * static_cast<double>(rollout.episodes.size()),
+  add(cost_values(cost, value_named(made, "answer_tokens") * rollout.episodes.size(),
                   config_.run.run.peak_flops));
   return made;
 }
@@ -342,11 +339,9 @@ void Tuner::tell(const Rollout& rollout, const NamedValues& values) const {
   const int64_t left = config_.ppo.iterations - step, here = step - first_iteration_;
   log::info("iteration {}/{}  {}  ETA {}", step, config_.ppo.iterations,
             progress_text(values, config_.run.run.peak_flops),
-            readable_seconds(seconds_since(begun_) / static_cast<double>(here) *
-                             static_cast<double>(left)));
-  for (int64_t i = 0;
-       i < std::min<int64_t>(config_.ppo.shown, static_cast<int64_t>(rollout.episodes.size())); ++i)
-    log::info("  {}", answer_text(rollout.episodes[static_cast<size_t>(i)], tuning_));
+            readable_seconds(seconds_since(begun_) / here * left));
+  for (int64_t i = 0; i < std::min(config_.ppo.shown, std::ssize(rollout.episodes)); ++i)
+    log::info("  {}", answer_text(rollout.episodes[i], tuning_));
 }
 
 TuneResult Tuner::run() {

@@ -7,34 +7,34 @@
 
 namespace skein {
 
-Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
-                 Meeting* meeting) {
+Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& tuning,
+                 Generator& generator, Meeting* meeting) {
   std::vector<Tokens> prompts;
   std::vector<uint64_t> draws;
-  for (const Episode& episode : asked) {
-    prompts.push_back(episode.prompt.tokens);
-    draws.push_back(static_cast<uint64_t>(episode.number));
+  for (const Prompt& prompt : asked) {
+    prompts.push_back(prompt.tokens);
+    draws.push_back(first + std::ssize(draws));
   }
-  Rollout made;
-  made.episodes = std::move(asked);
   const std::vector<Generated> answers = generator.run(prompts, draws, {}, meeting);
+  Rollout made;
   for (size_t i = 0; i < answers.size(); ++i) {
-    made.episodes[i].tokens = answers[i].tokens;
-    made.episodes[i].path.ended = answers[i].ended;
-    if (answers[i].ended) made.episodes[i].tokens.push_back(tuning.end);
+    Episode& episode = made.episodes.emplace_back();
+    episode.number = draws[i];
+    episode.prompt = asked[i];
+    episode.tokens = answers[i].tokens;
+    episode.path.ended = answers[i].ended;
+    if (answers[i].ended) episode.tokens.push_back(tuning.end);
   }
   return made;
 }
 
 Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator,
                        int64_t iteration, Meeting* meeting) {
-  std::vector<Episode> asked;
-  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i) {
-    Episode& episode = asked.emplace_back();
-    episode.number = iteration * c.ppo.rollout_batch + i;
-    episode.prompt = tuning.prompts.at(episode.number / c.ppo.answers);
-  }
-  return answered(std::move(asked), tuning, generator, meeting);
+  const int64_t first = iteration * c.ppo.rollout_batch;
+  std::vector<Prompt> asked;
+  for (int64_t i = 0; i < c.ppo.rollout_batch; ++i)
+    asked.push_back(tuning.prompts.at((first + i) / c.ppo.answers));
+  return answered(asked, first, tuning, generator, meeting);
 }
 
 void score_answers(const Tuning& tuning, Rollout& rollout) {
@@ -94,10 +94,10 @@ double rollout_flops(const TuneConfig& c, const std::vector<Episode>& episodes) 
   double sum = 0;
   for (const Episode& episode : episodes) {
     // The last token is not fed.
-    const auto fed = static_cast<int64_t>(episode.prompt.tokens.size() + episode.tokens.size()) - 1;
+    const int64_t fed = episode.prompt.tokens.size() + episode.tokens.size() - 1;
     double a_token = 3 * policy(fed);
     if (c.has_critic()) a_token += critic(fed);
-    sum += static_cast<double>(fed) * a_token / 3;
+    sum += fed * a_token / 3;
   }
   return sum;
 }

@@ -18,10 +18,10 @@ struct Rollout {
   std::vector<std::pair<std::string, std::vector<double>>> sources;
 };
 
-// Collective. The answers to what is asked in the episodes, by the policy as it is, drawn by the
-// episodes' numbers; without scores. meeting: where it may be Interrupted; null: nowhere.
-Rollout answered(std::vector<Episode> asked, const Tuning& tuning, Generator& generator,
-                 Meeting* meeting);
+// Collective. The answers to prompts by the policy as it is, numbered from `first` on and drawn by
+// their numbers; without scores. meeting: where it may be Interrupted; null: nowhere.
+Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& tuning,
+                 Generator& generator, Meeting* meeting);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
 Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator,
                        int64_t iteration, Meeting* meeting);

@@ -27,7 +27,7 @@ int64_t bytes_up_to(const std::string& path, int64_t done) {
     if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer() ||
         json["step"] > done)
       break;
-    kept += static_cast<int64_t>(line.size()) + 1;
+    kept += std::ssize(line) + 1;
   }
   if (file.bad()) fail_system(EIO, "cannot read {}", path);
   return kept;

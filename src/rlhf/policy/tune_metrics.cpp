@@ -24,49 +24,46 @@ using OfEpisode = double (*)(const Episode&);
 double mean_of(const std::vector<Episode>& episodes, OfEpisode of) {
   double sum = 0;
   for (const Episode& episode : episodes) sum += of(episode);
-  return sum / static_cast<double>(episodes.size());
+  return sum / episodes.size();
 }
 
 double deviation_of(const std::vector<Episode>& episodes, double mean, OfEpisode of) {
   double squares = 0;
   for (const Episode& episode : episodes) squares += std::pow(of(episode) - mean, 2);
-  return std::sqrt(squares / static_cast<double>(episodes.size()));
+  return std::sqrt(squares / episodes.size());
 }
 
 double score_of(const Episode& one) { return one.path.score; }
 double reward_of(const Episode& one) { return response_reward(one.path); }
-double length_of(const Episode& one) { return static_cast<double>(one.tokens.size()); }
+double length_of(const Episode& one) { return one.tokens.size(); }
 double entropy_of(const Episode& one) { return one.entropy; }
 double ended_of(const Episode& one) { return one.path.ended ? 1 : 0; }
 
 }  // namespace
 
-void StepMeans::add(const std::vector<Term>& terms, const StepResult& result,
-                    const std::string& prefix) {
-  for (size_t i = 0; i < result.terms.size(); ++i) add(prefix + terms[i].name, result.terms[i]);
-  if (!result.terms.empty()) add(prefix + "grad_norm", result.grad_norm);
+NamedValues step_values(const std::vector<Term>& terms, const StepResult& result,
+                        const std::string& prefix) {
+  NamedValues made;
+  for (size_t i = 0; i < result.terms.size(); ++i)
+    made.emplace_back(prefix + terms[i].name, result.terms[i]);
+  if (!made.empty()) made.emplace_back(prefix + "grad_norm", result.grad_norm);
+  return made;
 }
 
-void StepMeans::add(const std::string& name, double value) {
-  for (auto& [known, sum] : sums_)
-    if (known == name) {
-      sum.first += value;
-      ++sum.second;
-      return;
-    }
-  sums_.emplace_back(name, std::pair(value, int64_t{1}));
-}
-
-double StepMeans::mean(const std::string& name) const {
-  for (const auto& [known, sum] : sums_)
-    if (known == name) return sum.first / static_cast<double>(sum.second);
-  return 0;
+void StepMeans::add(const NamedValues& values) {
+  for (const auto& [name, value] : values) {
+    const auto known = std::find_if(sums_.begin(), sums_.end(),
+                                    [&, &name = name](const Sum& sum) { return sum.name == name; });
+    if (known == sums_.end())
+      sums_.push_back({name, value, 1});
+    else
+      known->value += value, ++known->count;
+  }
 }
 
 NamedValues StepMeans::values() const {
   NamedValues made;
-  for (const auto& [name, sum] : sums_)
-    made.emplace_back(name, sum.first / static_cast<double>(sum.second));
+  for (const auto& [name, value, count] : sums_) made.emplace_back(name, value / count);
   return made;
 }
 
@@ -90,7 +87,7 @@ NamedValues source_values(const Rollout& rollout) {
   if (rollout.sources.size() < 2) return made;
   for (const auto& [label, scores] : rollout.sources) {
     const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
-    made.emplace_back("score_" + label, sum / static_cast<double>(scores.size()));
+    made.emplace_back("score_" + label, sum / scores.size());
   }
   return made;
 }

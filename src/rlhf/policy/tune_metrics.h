@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "skein/core/values.h"
@@ -14,17 +13,23 @@
 
 namespace skein {
 
+// What a step came to; nothing where nothing learnt. Each name begins with the prefix.
+NamedValues step_values(const std::vector<Term>& terms, const StepResult& result,
+                        const std::string& prefix = "");
+
 // Means of what the minibatches of an iteration came to.
 class StepMeans {
  public:
-  void add(const std::vector<Term>& terms, const StepResult& result,
-           const std::string& prefix = "");
-  void add(const std::string& name, double value);
-  double mean(const std::string& name) const;  // 0 for what was never added
+  void add(const NamedValues& values);
   NamedValues values() const;
 
  private:
-  std::vector<std::pair<std::string, std::pair<double, int64_t>>> sums_;
+  struct Sum {
+    std::string name;
+    double value;
+    int64_t count;
+  };
+  std::vector<Sum> sums_;
 };
 
 // Of an iteration; evaluations are no part of it.

@@ -75,8 +75,8 @@ void tell_scores(const Completions& all) {
   if (all.scores.sums.empty()) return;
   double best = 0, mean = 0;
   for (size_t question = 0; question < all.questions.size(); ++question)
-    best += all.scores.sums[best_to(all, question)] / static_cast<double>(all.questions.size());
-  for (double score : all.scores.sums) mean += score / static_cast<double>(all.scores.sums.size());
+    best += all.scores.sums[best_to(all, question)] / all.questions.size();
+  for (double score : all.scores.sums) mean += score / all.scores.sums.size();
   log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
 }
 

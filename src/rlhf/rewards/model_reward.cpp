@@ -33,7 +33,7 @@ ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
 std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
   const size_t answered = answer.tokens.size() + (answer.ended ? 0 : 1),
                all = answer.prompt.tokens.size() + answered;
-  const auto most = static_cast<size_t>(model_.head().length);
+  const size_t most = model_.head().length;
   if (all > most && answered >= most) return {};
   std::vector<int32_t> tokens = answer.prompt.tokens;
   tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());

@@ -30,7 +30,7 @@ PreferenceScores preference_scores(const Judged& model, const PreferenceSamples&
                                         batch.sample_ids.data<int64_t>()[0], batch.size());
                           });
   model.mesh.share_results(made.scores);
-  made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / static_cast<double>(count);
+  made.loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / count;
   return made;
 }
 

@@ -214,8 +214,7 @@ bool RewardTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNot
 void RewardTask::complete(PretrainConfig& c, double epochs) const {
   const Architecture& architecture = *c.model.architecture;
   architecture.begin_labels(c.model, architecture.sees_ahead() ? Head::token : Head::sequence, 1);
-  if (c.model.head_std < 0)
-    c.model.head_std = 1 / std::sqrt(static_cast<double>(c.model.d_model) + 1);
+  if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(c.model.d_model + 1);
   fill_in(c, {"reward.epochs", epochs, training_->samples_per_epoch(), 4});
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
 }

@@ -26,7 +26,7 @@ struct Trajectory {
   bool counted = true;           // false: no token of it counts in losses, counts and whitening
   std::vector<double> rewards, advantages, returns;  // what the functions below make
 
-  int64_t length() const { return static_cast<int64_t>(logp.size()); }
+  int64_t length() const { return std::ssize(logp); }
 };
 
 struct ShapingConfig {

@@ -42,15 +42,13 @@ class EpisodeSamples : public SampleSource {
   void set_aggregation(Aggregation aggregation, int64_t minibatch, int64_t constant);
 
   Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override { return static_cast<int64_t>(order_.size()); }
+  int64_t samples_per_epoch() const override { return std::ssize(order_); }
   int64_t places() const { return places_; }
 
  private:
   void fill(const Batch& batch, int64_t row, int64_t sample) const;
   double factor(int64_t sample) const;
-  const Episode& episode(int64_t sample) const {
-    return episodes_[static_cast<size_t>(order_[static_cast<size_t>(sample)])];
-  }
+  const Episode& episode(int64_t sample) const { return episodes_[order_[sample]]; }
 
   const std::vector<Episode>& episodes_;
   int64_t length_, places_;
