@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "skein/core/error.h"
@@ -244,7 +243,7 @@ Scores DpoTask::validate(const Judged& model) const {
   scores.values.emplace_back("validation_loss", loss);
   for (const Term& term : terms())
     if (!term.learnt) scores.values.emplace_back("validation_" + term.name, mean(term.name));
-  scores.quality = std::isfinite(loss) ? -loss : std::numeric_limits<double>::lowest();
+  scores.quality = -loss;
   return scores;
 }
 

@@ -27,10 +27,6 @@ std::string joined(std::span<const Message> prompt) {
   return text;
 }
 
-void drop_beginning(std::vector<int32_t>& tokens, int64_t count) {
-  tokens.erase(tokens.begin(), tokens.begin() + count);
-}
-
 }  // namespace
 
 TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
@@ -82,7 +78,13 @@ RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, con
     template_ = std::make_unique<ChatTemplate>(head.chat_template, tokenizer);
 }
 
-int32_t RewardForm::pad() const { return std::max(0, tokenizer_.roles().pad); }
+std::unique_ptr<PreferenceSamples> RewardForm::source(std::vector<PreferenceSample> samples,
+                                                      int64_t multiple, uint64_t seed,
+                                                      bool shuffle) const {
+  const PreferenceBatchShape shape =
+      shape_of(samples, multiple, std::max(0, tokenizer_.roles().pad), types_);
+  return std::make_unique<PreferenceSamples>(std::move(samples), shape, seed, shuffle);
+}
 
 std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
                                                 std::span<const std::string> answers) const {
@@ -104,7 +106,7 @@ FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
   SKEIN_CHECK(!tokens.empty());
   FormedSample sample{std::move(tokens), {}, {0}};
   const int64_t over = std::max<int64_t>(0, std::ssize(sample.tokens) - length_);
-  drop_beginning(sample.tokens, over);
+  sample.tokens.erase(sample.tokens.begin(), sample.tokens.begin() + over);
   sample.cut = over > 0;
   if (types_) sample.types.assign(sample.tokens.size(), 0);
   if (template_) sample.places = {narrow<int32_t>(sample.tokens.size()) - 1};

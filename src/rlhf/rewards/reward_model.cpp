@@ -47,12 +47,6 @@ PipelineModel RewardModel::pieces() {
   return local_.pipeline_model();
 }
 
-std::unique_ptr<PreferenceSamples> RewardModel::source(
-    std::vector<PreferenceSample> samples) const {
-  const PreferenceBatchShape shape = shape_of(samples, multiple_, form_->pad(), form_->types());
-  return std::make_unique<PreferenceSamples>(std::move(samples), shape, 0, false);
-}
-
 PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
   return preference_scores({pipeline_, local_.pass(), mesh_, batch_, meeting_}, samples);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -83,60 +82,9 @@ std::vector<PreferenceSample> formed(const RewardForm& form,
   return samples;
 }
 
-}  // namespace
-
-std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
-                                          LongPrompts long_prompts, const char* what) {
-  const Preferences read = read_told(files, what);
-  return formed(form, read.records, files, long_prompts, what);
-}
-
-RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
-                       const TaskNotes& notes)
-    : tokenizer_(std::move(tokenizer)), seed_(c.run.train.seed) {
-  check_vocabulary(c.run.model, *tokenizer_);
-  require(!c.run.data.train.empty(), "data.train names no file of preferences");
-  check(c.task);
-  multiple_ = row_multiple(c.run.parallel);
-  read(c, notes);
-  files_ = record_files({{"data.train", c.run.data.train},
-                         {"data.validation", c.run.data.validation},
-                         {"data.reference", c.task.reference}});
-  complete(c.run, c.task.epochs);
-}
-
-void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
-  PreferencesConfig files = files_of(c.task, c.run.data.train);
-  const Preferences learnt = read_told(files, "training");
-  head_.length = sequence_length(c.task, "reward", c.run.model.context);
-  head_.loss = c.task.loss;
-  if (!c.run.model.architecture->sees_ahead())
-    head_.chat_template =
-        preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
-  const RewardForm form(*tokenizer_, c.run.model, head_);
-  pad_ = form.pad();
-  types_ = form.types();
-  check_grades(c.task, learnt.records);
-  std::vector<PreferenceSample> samples =
-      formed(form, learnt.records, files, c.task.long_prompts, "training");
-  if (c.task.reference_samples > 0)
-    reference_ = source(reference_samples(c.task, form, samples), false);
-  training_ = source(std::move(samples), true);
-  if (c.run.data.validation.empty()) return;
-  validation_ = source(
-      read_formed(form, files_of(c.task, c.run.data.validation), c.task.long_prompts, "validation"),
-      false);
-}
-
-std::unique_ptr<PreferenceSamples> RewardTask::source(std::vector<PreferenceSample> samples,
-                                                      bool shuffle) const {
-  const PreferenceBatchShape shape = shape_of(samples, multiple_, pad_, types_);
-  return std::make_unique<PreferenceSamples>(std::move(samples), shape, seed_, shuffle);
-}
-
-std::vector<PreferenceSample> RewardTask::reference_samples(
-    const RewardTaskConfig& c, const RewardForm& form,
-    const std::vector<PreferenceSample>& learnt) const {
+// Of the data in which they are named, else of what is learnt.
+std::vector<PreferenceSample> reference_samples(const RewardTaskConfig& c, const RewardForm& form,
+                                                const std::vector<PreferenceSample>& learnt) {
   std::vector<PreferenceSample> read;
   if (!c.reference.empty()) {
     PreferencesConfig files = files_of(c, c.reference);
@@ -156,6 +104,51 @@ std::vector<PreferenceSample> RewardTask::reference_samples(
   return made;
 }
 
+}  // namespace
+
+std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
+                                          LongPrompts long_prompts, const char* what) {
+  const Preferences read = read_told(files, what);
+  return formed(form, read.records, files, long_prompts, what);
+}
+
+RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
+                       const TaskNotes& notes)
+    : tokenizer_(std::move(tokenizer)) {
+  check_vocabulary(c.run.model, *tokenizer_);
+  require(!c.run.data.train.empty(), "data.train names no file of preferences");
+  check(c.task);
+  read(c, notes);
+  files_ = record_files({{"data.train", c.run.data.train},
+                         {"data.validation", c.run.data.validation},
+                         {"data.reference", c.task.reference}});
+  complete(c.run, c.task.epochs);
+}
+
+void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
+  PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const Preferences learnt = read_told(files, "training");
+  head_.length = sequence_length(c.task, "reward", c.run.model.context);
+  head_.loss = c.task.loss;
+  if (!c.run.model.architecture->sees_ahead())
+    head_.chat_template =
+        preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
+  const RewardForm form(*tokenizer_, c.run.model, head_);
+  const auto source = [&](std::vector<PreferenceSample> samples, bool shuffle) {
+    return form.source(std::move(samples), row_multiple(c.run.parallel), c.run.train.seed, shuffle);
+  };
+  check_grades(c.task, learnt.records);
+  std::vector<PreferenceSample> samples =
+      formed(form, learnt.records, files, c.task.long_prompts, "training");
+  if (c.task.reference_samples > 0)
+    reference_ = source(reference_samples(c.task, form, samples), false);
+  training_ = source(std::move(samples), true);
+  if (c.run.data.validation.empty()) return;
+  validation_ = source(
+      read_formed(form, files_of(c.task, c.run.data.validation), c.task.long_prompts, "validation"),
+      false);
+}
+
 std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const {
   return model.scorer() ? std::make_unique<PreferenceObjective>(*model.scorer(), head_.loss)
                         : nullptr;
@@ -164,9 +157,7 @@ std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const 
 Scores RewardTask::validate(const Judged& model) const {
   const PreferenceScores found = preference_scores(model, *validation_);
   report_ = report_of(validation_->all(), found.scores, found.loss);
-  Scores scores{report_.text(),
-                {},
-                std::isfinite(found.loss) ? -found.loss : std::numeric_limits<double>::lowest()};
+  Scores scores{report_.text(), {}, -found.loss};
   for (const auto& [name, value] : report_.values())
     scores.values.emplace_back("validation_" + name, value);
   return scores;

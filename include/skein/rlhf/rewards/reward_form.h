@@ -49,11 +49,13 @@ class RewardForm {
   // beginning.
   FormedSample sequence(std::vector<int32_t> tokens) const;
 
-  bool types() const { return types_; }
+  // Samples as batches, whose rows are of a multiple of `multiple` tokens; see PreferenceSamples.
+  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples, int64_t multiple,
+                                            uint64_t seed, bool shuffle) const;
+
   // Whether a token ends an answer, so that an empty one is one, too. So it is by every chat
   // template; of encoders see LabelForm::closes_pairs.
   bool ends_answers() const { return !pairs_ || pairs_->closes_pairs(); }
-  int32_t pad() const;
 
  private:
   const Tokenizer& tokenizer_;

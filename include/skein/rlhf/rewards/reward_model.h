@@ -39,7 +39,9 @@ class RewardModel {
   // The raw scores of preference data, and its loss.
   PreferenceScores judged(const PreferenceSamples& samples);
   // Samples for the above.
-  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples) const;
+  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples) const {
+    return form_->source(std::move(samples), multiple_, 0, false);
+  }
 
  private:
   RewardModel(const TrainedModel& trained, const ParallelConfig& parallel, DType dtype,

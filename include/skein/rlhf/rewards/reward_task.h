@@ -67,18 +67,9 @@ class RewardTask : public Task {
  private:
   void read(const RewardConfig& config, const TaskNotes& notes);
   void complete(PretrainConfig& config, double epochs) const;
-  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples,
-                                            bool shuffle) const;
-  std::vector<PreferenceSample> reference_samples(
-      const RewardTaskConfig& config, const RewardForm& form,
-      const std::vector<PreferenceSample>& learnt) const;
 
   StoredTokenizer tokenizer_;
   RewardHead head_;
-  int64_t multiple_ = 8;
-  uint64_t seed_ = 0;
-  int32_t pad_ = 0;
-  bool types_ = false;
   std::unique_ptr<PreferenceSamples> training_, validation_, reference_;
   std::vector<DataFile> files_;
   mutable PreferenceReport report_;
