@@ -51,10 +51,8 @@ std::vector<size_t> next_others(const std::vector<const AnswerSequence*>& circle
 AnswerSequence joined(const AnswerSequence& asked, const AnswerSequence& answer, int64_t length) {
   AnswerSequence made{{asked.tokens.begin(), asked.tokens.begin() + asked.begin}, asked.begin};
   made.tokens.insert(made.tokens.end(), answer.tokens.begin() + answer.begin, answer.tokens.end());
-  const int64_t over = std::max<int64_t>(0, made.size() - length);
-  made.cut = asked.cut || over > 0;
-  made.tokens.erase(made.tokens.begin(), made.tokens.begin() + over);
-  made.begin -= over;
+  made.cut = asked.cut;
+  made.drop(std::max<int64_t>(0, made.size() - length));
   return made;
 }
 

@@ -21,11 +21,7 @@ std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
   }
   const int64_t over = std::max<int64_t>(0, longest - length);
   if (over > 0 && over >= asked) return {};
-  for (AnswerSequence& sequence : all) {
-    sequence.tokens.erase(sequence.tokens.begin(), sequence.tokens.begin() + over);
-    sequence.begin -= over;
-    sequence.cut = over > 0;
-  }
+  for (AnswerSequence& sequence : all) sequence.drop(over);
   return all;
 }
 

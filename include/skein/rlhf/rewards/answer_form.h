@@ -16,6 +16,12 @@ struct AnswerSequence {
   int64_t begin = 0;  // of the answer: the index of its first token, above 0
   bool cut = false;   // the prompt has lost its beginning
 
+  // Takes `count` tokens from the beginning of the prompt.
+  void drop(int64_t count) {
+    tokens.erase(tokens.begin(), tokens.begin() + count);
+    begin -= count;
+    cut = cut || count > 0;
+  }
   int64_t size() const { return std::ssize(tokens); }
   // Tokens of the answer, its end included.
   int64_t answer_tokens() const { return size() - begin; }
