@@ -2,11 +2,7 @@
 
 namespace skein {
 
-DpoTuneConfig dpo_defaults() {
-  DpoTuneConfig c;
-  c.run = adapting_defaults({"runs/dpo", 32, 1e-6});
-  return c;
-}
+DpoTuneConfig dpo_defaults() { return {adapting_defaults({"runs/dpo", 32, 1e-6}), {}}; }
 
 void bind(Options& options, DpoTuneConfig& c) {
   options.add("data.train", c.run.data.train,

@@ -171,13 +171,6 @@ int32_t SymbolNames::id(const OracleLine& line, const std::string& word, bool or
   return found->second;
 }
 
-std::vector<int32_t> SymbolNames::ids(const OracleLine& line, size_t first_word) const {
-  std::vector<int32_t> ids;
-  for (size_t i = first_word; i < line.words.size(); ++i)
-    ids.push_back(id(line, line.words[i], false));
-  return ids;
-}
-
 std::vector<double> read_distribution(const OracleLine& line, const std::string& what,
                                       std::vector<double> numbers) {
   for (const double number : numbers)

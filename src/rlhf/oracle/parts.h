@@ -20,7 +20,6 @@ class SymbolNames {
 
   // A usage error listing the alphabet where `word` is none; the end counts only where `or_end`.
   int32_t id(const OracleLine& line, const std::string& word, bool or_end) const;
-  std::vector<int32_t> ids(const OracleLine& line, size_t first_word) const;
 
  private:
   std::map<std::string, int32_t> ids_;

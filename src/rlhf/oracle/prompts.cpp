@@ -69,12 +69,14 @@ std::vector<OraclePrompt> from_list(const std::vector<const OracleLine*>& lines,
     probabilities.push_back(line->number(line->words[1], "the probability of the prompt"));
     line->require_that(probabilities.back() > 0,
                        "the probability of the prompt is {}; it must be above 0", line->words[1]);
-    prompts.push_back({names.ids(*line, 2), 0});
-    const auto [other, is_new] = seen.emplace(prompts.back().symbols, line);
+    std::vector<int32_t>& symbols = prompts.emplace_back().symbols;
+    for (size_t i = 2; i < line->words.size(); ++i)
+      symbols.push_back(names.id(*line, line->words[i], false));
+    const auto [other, is_new] = seen.emplace(symbols, line);
     line->require_that(is_new, "the prompt is listed a second time; {} lists it first",
                        other->second->place);
     line->require_that(
-        !prompts.back().symbols.empty() || !language.initial.empty(),
+        !symbols.empty() || !language.initial.empty(),
         "after an empty prompt a response begins anew, but no line 'initial' says how");
     check_count(*line, prompts.size(), language);
   }

@@ -37,11 +37,6 @@ PretrainConfig policy_config(const TuneConfig& c, bool shared) {
   return made;
 }
 
-std::vector<Piece> named(std::vector<Piece> pieces, const std::string& prefix) {
-  for (Piece& piece : pieces) piece.name = prefix + piece.name;
-  return pieces;
-}
-
 // The weights of a replica that a checkpoint has; its others keep their start values, which only a
 // new head may.
 void load_weights(Replica& replica, const CheckpointInfo& from, Part::Kind head, Mesh& mesh) {
@@ -116,8 +111,10 @@ void Actors::begin(const CriticStart& critic) {
 std::vector<Piece> Actors::pieces(bool own) const {
   std::vector<Piece> all = policy_->optimizer().pieces(own);
   if (!critic_) return all;
-  for (Piece& piece : named(critic_->optimizer().pieces(own), "critic_"))
+  for (Piece& piece : critic_->optimizer().pieces(own)) {
+    piece.name = "critic_" + piece.name;
     all.push_back(std::move(piece));
+  }
   return all;
 }
 

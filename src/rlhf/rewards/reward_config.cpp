@@ -4,9 +4,7 @@
 namespace skein {
 
 RewardConfig reward_defaults() {
-  RewardConfig c;
-  c.run = adapting_defaults({"runs/reward", 32, 9e-6, LrConfig::Decay::cosine});
-  return c;
+  return {adapting_defaults({"runs/reward", 32, 9e-6, LrConfig::Decay::cosine}), {}};
 }
 
 namespace {
