@@ -106,11 +106,16 @@ void complete(PretrainConfig& c, double epochs, int64_t samples) {
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
 }
 
-double mean_named(const std::vector<Term>& terms, const std::vector<double>& means,
-                  const std::string& name) {
+// Over all samples, of each term of the objective.
+NamedValues means_of(const Judged& model, const DpoSamples& samples, const DpoRules& rules) {
+  const std::vector<Term> terms = DpoObjective::terms(rules);
+  const int64_t count = samples.samples_per_epoch();
+  const auto sums = judge(model, samples, count, terms.size(), false,
+                          [](const Batch&, const std::vector<Tensor>&) {});
+  NamedValues means;
   for (size_t i = 0; i < terms.size(); ++i)
-    if (terms[i].name == name) return means[i];
-  SKEIN_CHECK(false);
+    means.emplace_back(terms[i].name, std::accumulate(sums[i].begin(), sums[i].end(), 0.0) / count);
+  return means;
 }
 
 }  // namespace
@@ -147,16 +152,6 @@ void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, 
     each->remember(all_answers(reference.judged(config.train.micro_batch), *each,
                                each->samples_per_epoch(), each->places(),
                                PolicyObjective::numbers({})));
-}
-
-std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
-                              const DpoRules& rules) {
-  const int64_t count = samples.samples_per_epoch();
-  std::vector<double> means;
-  for (const auto& sums : judge(model, samples, count, DpoObjective::terms(rules).size(), false,
-                                [](const Batch&, const std::vector<Tensor>&) {}))
-    means.push_back(std::accumulate(sums.begin(), sums.end(), 0.0) / count);
-  return means;
 }
 
 DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
@@ -229,10 +224,8 @@ Scores DpoTask::validate(const Judged& model) const {
   const DpoSamples& samples = *validation_.samples;
   if (is_kto())
     point_ = kto_point(model, samples, *validation_.others, 0, samples.samples_per_epoch());
-  const std::vector<double> means = dpo_means(model, samples, rules_);
-  const auto mean = [&, terms = terms()](const std::string& name) {
-    return shown_number(mean_named(terms, means, name));
-  };
+  const NamedValues means = means_of(model, samples, rules_);
+  const auto mean = [&](const std::string& name) { return shown_number(value_named(means, name)); };
   Scores scores;
   const double loss = mean(DpoObjective::loss_term(rules_));
   scores.text = fmt::format(

@@ -48,10 +48,6 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
 void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
                    const std::vector<DpoSamples*>& samples);
 
-// Means over all samples, of each term of the objective.
-std::vector<double> dpo_means(const Judged& model, const DpoSamples& samples,
-                              const DpoRules& rules);
-
 struct DpoData {
   std::unique_ptr<DpoSamples> samples;
   std::unique_ptr<DpoSamples> others;  // of kto: its mismatched answers, by the same numbers
