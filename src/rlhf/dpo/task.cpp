@@ -147,7 +147,7 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
 void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
                    const std::vector<DpoSamples*>& samples) {
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
-  FrozenPolicy reference(config.model, config.parallel, mesh, config.precision(), {}, weights);
+  FrozenPolicy reference(config, mesh, {}, weights);
   for (DpoSamples* each : samples)
     each->remember(all_answers(reference.judged(config.train.micro_batch), *each,
                                each->samples_per_epoch(), each->places(),

@@ -75,9 +75,7 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
                                                        *model.scorer(), rules_.value);
                                                  },
                                                  ValueObjective::terms()});
-  reference_ =
-      std::make_unique<FrozenPolicy>(config.run.model, config.run.parallel, mesh,
-                                     config.run.precision(), rules_.distribution, tuning.start);
+  reference_ = std::make_unique<FrozenPolicy>(config.run, mesh, rules_.distribution, tuning.start);
 }
 
 std::vector<DataFile> Actors::data_files() const {

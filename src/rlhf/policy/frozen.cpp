@@ -14,11 +14,10 @@ PipelineModel telling(LocalModel& model, const PolicyDistribution& distribution)
 
 }  // namespace
 
-FrozenPolicy::FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh,
-                           DType dtype, const PolicyDistribution& distribution,
-                           const CheckpointInfo& weights)
+FrozenPolicy::FrozenPolicy(const PretrainConfig& config, Mesh& mesh,
+                           const PolicyDistribution& distribution, const CheckpointInfo& weights)
     : mesh_(mesh),
-      model_(model, parallel, mesh, dtype),
+      model_(config.model, config.parallel, mesh, config.precision()),
       pipeline_(mesh, telling(model_, distribution), ScheduleKind::gpipe) {
   load_weights(weights, model_.parameters(), mesh.world());
   model_.parameters().keep_packed();

@@ -4,6 +4,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/parallel/local_model.h"
 #include "skein/rlhf/policy/objective.h"
+#include "skein/train/config.h"
 #include "skein/train/task.h"
 
 namespace skein {
@@ -13,8 +14,8 @@ namespace skein {
 class FrozenPolicy {
  public:
   // Collective.
-  FrozenPolicy(const ModelConfig& model, const ParallelConfig& parallel, Mesh& mesh, DType dtype,
-               const PolicyDistribution& distribution, const CheckpointInfo& weights);
+  FrozenPolicy(const PretrainConfig& config, Mesh& mesh, const PolicyDistribution& distribution,
+               const CheckpointInfo& weights);
   Judged judged(int64_t batch);
 
  private:
