@@ -34,8 +34,14 @@ class ProcessReward : public RewardSource {
   std::vector<double> scores(std::span<const Answer> answers) override {
     if (answers.empty()) return {};
     std::vector<double> told;
-    const std::exception_ptr failed =
-        world_.rank() == 0 ? failure_in([&] { told = asked(answers); }) : nullptr;
+    std::exception_ptr failed;
+    try {
+      if (world_.rank() == 0) told = asked(answers);
+    } catch (const Interrupted&) {
+      throw;  // the others wait at the meeting, which it leaves on all ranks
+    } catch (...) {
+      failed = std::current_exception();
+    }
     if (meeting_) meeting_->finish();
     const std::string bytes = from_root(world_, [&] {
       if (failed) std::rethrow_exception(failed);
@@ -50,19 +56,6 @@ class ProcessReward : public RewardSource {
   void set_meeting(Meeting* meeting) override { meeting_ = meeting; }
 
  private:
-  // The others wait at the meeting, which Interrupted leaves on all ranks.
-  template <class Step>
-  static std::exception_ptr failure_in(Step step) {
-    try {
-      step();
-      return nullptr;
-    } catch (const Interrupted&) {
-      throw;
-    } catch (...) {
-      return std::current_exception();
-    }
-  }
-
   std::vector<double> asked(std::span<const Answer> answers) {
     if (!child_) fail("the reward {} has failed before", name_);
     try {
