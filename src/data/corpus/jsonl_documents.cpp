@@ -4,7 +4,6 @@
 #include "skein/core/json.h"
 #include "skein/core/strings.h"
 #include "skein/data/files/left_out.h"
-#include "skein/data/files/line_reader.h"
 
 #include "data/files/json_line.h"
 #include "documents.h"
@@ -18,10 +17,7 @@ class JsonlDocuments final : public Documents {
  public:
   JsonlDocuments(std::unique_ptr<ByteSource> source, const std::string& name,
                  const CorpusOptions& options, BadLines& bad)
-      : name_(name),
-        options_(options),
-        bad_(bad),
-        lines_(std::move(source), options.most_line_bytes) {}
+      : options_(options), bad_(bad), lines_(std::move(source), name, options.most_line_bytes) {}
 
   bool next(CorpusPiece& piece) override {
     if (at_ == text_.size() && !find_text()) return false;
@@ -37,21 +33,16 @@ class JsonlDocuments final : public Documents {
   bool find_text() {
     at_ = 0;
     text_.clear();
-    for (std::string_view line; text_.empty() && lines_.next(line);) {
-      require(lines_.ends_line() || std::ssize(line) < options_.most_line_bytes,
-              "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
-              lines_.number(), options_.most_line_bytes);
-      if (!blank(line)) read_text(line);
-    }
+    while (text_.empty() && lines_.next()) read_text();
     return !text_.empty();
   }
 
-  void read_text(std::string_view line) {
+  void read_text() {
     std::string reason;
-    Json json = parse_json_line(line, reason);
+    Json json = parse_json_line(lines_.line(), reason);
     if (reason.empty()) reason = fault_of(json);
     if (reason.empty()) text_ = std::move(json.at(options_.field).get_ref<std::string&>());
-    if (!reason.empty()) bad_.add(name_, lines_.number(), reason);
+    if (!reason.empty()) bad_.add(lines_.name(), lines_.number(), reason);
   }
 
   std::string fault_of(const Json& json) const {
@@ -65,10 +56,9 @@ class JsonlDocuments final : public Documents {
     return "";
   }
 
-  std::string name_;
   CorpusOptions options_;
   BadLines& bad_;
-  LineReader lines_;
+  JsonLines lines_;
   std::string text_;
   size_t at_ = 0;
 };

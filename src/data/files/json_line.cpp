@@ -4,11 +4,8 @@
 #include "skein/core/strings.h"
 
 namespace skein {
-namespace {
 
 using Json = nlohmann::json;
-
-}  // namespace
 
 Json parse_json_line(std::string_view line, std::string& reason) {
   reason.clear();
@@ -31,5 +28,38 @@ std::vector<std::string> keys_of(const Json& object) {
   for (const auto& item : object.items()) keys.push_back(item.key());
   return keys;
 }
+
+const Json& value_at(const Json& object, const std::string& key, const std::string& place,
+                     const char* called) {
+  const auto found = object.find(key);
+  if (found != object.end()) return *found;
+  const std::vector<std::string> keys = keys_of(object);
+  fail_usage("{}: no {} \"{}\"; the object has {}{}", place, called, key, listed(keys),
+             did_you_mean(key, keys));
+}
+
+std::string text_of(const Json& value, const std::string& called, const std::string& place) {
+  require(value.is_string(), "{}: {} is a JSON {}, not a string", place, called, value.type_name());
+  return value.get<std::string>();
+}
+
+bool JsonLines::next() {
+  do {
+    if (!lines_.next(line_)) return false;
+    if (!lines_.ends_line())
+      fail_usage("{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(),
+                 most_bytes_);
+  } while (blank(line_));
+  return true;
+}
+
+Json JsonLines::object() const {
+  std::string reason;
+  Json json = parse_json_line(line_, reason);
+  require(reason.empty(), "{}: {}", place(), reason);
+  return json;
+}
+
+std::string JsonLines::place() const { return fmt::format("{}:{}", name_, number()); }
 
 }  // namespace skein

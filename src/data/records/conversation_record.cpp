@@ -15,9 +15,7 @@ using Json = nlohmann::json;
 const std::vector<std::string> kPromptAnswers{"completion", "response", "output", "answer"};
 const std::vector<std::string> kInstructionAnswers{"output", "response", "completion"};
 
-bool without_word(const std::string& text) {
-  return text.find_first_not_of(" \t\n\r\f\v") == std::string::npos;
-}
+bool without_word(std::string_view text) { return trimmed(text).empty(); }
 
 constexpr const char* kHeading = "Below is an instruction that describes a task";
 
@@ -72,31 +70,13 @@ std::vector<Message> ConversationRecord::messages(ConversationKind kind, bool an
     case ConversationKind::automatic:
     case ConversationKind::prompt: made = prompt(answered); break;
     case ConversationKind::instruction: made = instruction(answered); break;
-    case ConversationKind::messages:
-      made = listed_turns(at(json_, "messages"), "messages", false);
-      break;
-    case ConversationKind::sharegpt:
-      made = listed_turns(at(json_, "conversations"), "conversations", true);
-      break;
+    case ConversationKind::messages: made = listed_turns("messages", false); break;
+    case ConversationKind::sharegpt: made = listed_turns("conversations", true); break;
   }
   if (!made.empty() && made.front().role == "system" && without_word(made.front().content))
     made.erase(made.begin());
   check(made, answered);
   return made;
-}
-
-const Json& ConversationRecord::at(const Json& object, const std::string& key) const {
-  const auto found = object.find(key);
-  if (found != object.end()) return *found;
-  const std::vector<std::string> keys = keys_of(object);
-  fail_usage("{}: no key \"{}\"; the object has {}{}", place_, key, listed(keys),
-             did_you_mean(key, keys));
-}
-
-std::string ConversationRecord::text(const Json& value, const std::string& called) const {
-  require(value.is_string(), "{}: {} is a JSON {}, not a string", place_, called,
-          value.type_name());
-  return value.get<std::string>();
 }
 
 const std::string& ConversationRecord::answer_key(const std::vector<std::string>& known) const {
@@ -112,15 +92,18 @@ const std::string& ConversationRecord::answer_key(const std::vector<std::string>
   return *found;
 }
 
-void ConversationRecord::add_turns(std::vector<Message>& messages, const Json& value,
-                                   const std::string& key, const char* role) const {
-  if (!value.is_array())
-    return messages.push_back({role, text(value, fmt::format("the value of \"{}\"", key))});
-  for (Message& message : listed_turns(value, key, false)) messages.push_back(std::move(message));
+std::string ConversationRecord::text_at(const std::string& key) const {
+  return text_of(value_at(json_, key, place_), fmt::format("the value of \"{}\"", key), place_);
 }
 
-std::vector<Message> ConversationRecord::listed_turns(const Json& list, const std::string& key,
-                                                      bool sharegpt) const {
+void ConversationRecord::add_turns(std::vector<Message>& messages, const std::string& key,
+                                   const char* role) const {
+  if (!value_at(json_, key, place_).is_array()) return messages.push_back({role, text_at(key)});
+  for (Message& message : listed_turns(key, false)) messages.push_back(std::move(message));
+}
+
+std::vector<Message> ConversationRecord::listed_turns(const std::string& key, bool sharegpt) const {
+  const Json& list = value_at(json_, key, place_);
   require(list.is_array(), "{}: the value of \"{}\" is a JSON {}, not a list of turns", place_, key,
           list.type_name());
   std::vector<Message> made;
@@ -137,50 +120,50 @@ Message ConversationRecord::turn(const Json& json, const std::string& called, bo
   require(json.is_object(), "{}: {} is a JSON {}, not an object", place_, called, json.type_name());
   const std::string role_key = sharegpt ? "from" : "role",
                     text_key = sharegpt ? "value" : "content";
-  const std::string given = text(at(json, role_key), fmt::format("\"{}\" of {}", role_key, called));
+  const auto text = [&](const std::string& key) {
+    return text_of(value_at(json, key, place_), fmt::format("\"{}\" of {}", key, called), place_);
+  };
+  const std::string given = text(role_key);
   const std::string role = sharegpt ? role_of(given) : given;
   require(known_role(role), "{}: {} is of \"{}\"; known are {}", place_, called, excerpt(given),
           sharegpt ? "system, human and gpt" : "system, user and assistant");
-  return {role, text(at(json, text_key), fmt::format("\"{}\" of {}", text_key, called))};
+  return {role, text(text_key)};
 }
 
 std::vector<Message> ConversationRecord::prompt(bool answered) const {
   std::vector<Message> made;
-  add_turns(made, at(json_, config_.prompt), config_.prompt, "user");
-  if (!answered) return made;
-  const std::string& key = answer_key(kPromptAnswers);
-  add_turns(made, at(json_, key), key, "assistant");
+  add_turns(made, config_.prompt, "user");
+  if (answered) add_turns(made, answer_key(kPromptAnswers), "assistant");
   return made;
 }
 
-std::string ConversationRecord::instruction_text() const {
-  const std::string task = text(at(json_, "instruction"), "the value of \"instruction\"");
-  const char* const key = json_.contains("input") ? "input" : "context";
-  const std::string input =
-      json_.contains(key) ? text(json_.at(key), fmt::format("the value of \"{}\"", key)) : "";
-  return instruction_turn(task, input, config_.instructions);
-}
-
 std::vector<Message> ConversationRecord::instruction(bool answered) const {
-  std::vector<Message> made{{"user", instruction_text()}};
-  if (!answered) return made;
-  const std::string& key = answer_key(kInstructionAnswers);
-  made.push_back({"assistant", text(at(json_, key), fmt::format("the value of \"{}\"", key))});
+  const std::string task = text_at("instruction");
+  const char* const key = json_.contains("input") ? "input" : "context";
+  const std::string input = json_.contains(key) ? text_at(key) : "";
+  std::vector<Message> made{{"user", instruction_turn(task, input, config_.instructions)}};
+  if (answered) made.push_back({"assistant", text_at(answer_key(kInstructionAnswers))});
   return made;
 }
 
 void ConversationRecord::check(const std::vector<Message>& messages, bool answered) const {
+  const size_t turns = alternating_turns(messages, "conversation", place_);
+  require(turns > 0, "{}: the conversation has no turn of the user", place_);
+  require(!answered || turns > 1, "{}: the conversation has no answer", place_);
+}
+
+size_t alternating_turns(const std::vector<Message>& messages, const char* called,
+                         const std::string& place) {
   const size_t begin = !messages.empty() && messages.front().role == "system" ? 1 : 0;
-  require(messages.size() > begin, "{}: the conversation has no turn of the user", place_);
   for (size_t i = begin; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
     const char* const wanted = (i - begin) % 2 == 0 ? "user" : "assistant";
     require(role == wanted,
-            "{}: turn {} of the conversation is of the {}, where one of the {} is due: turns "
-            "alternate, the user begins, and the system stands before all",
-            place_, i + 1, role, wanted);
+            "{}: turn {} of the {} is of the {}, where one of the {} is due: turns alternate, the "
+            "user begins, and the system stands before all",
+            place, i + 1, called, role, wanted);
   }
-  require(!answered || messages.size() > begin + 1, "{}: the conversation has no answer", place_);
+  return messages.size() - begin;
 }
 
 }  // namespace skein

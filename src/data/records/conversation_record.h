@@ -24,21 +24,23 @@ class ConversationRecord {
  private:
   using Json = nlohmann::json;
 
-  const Json& at(const Json& object, const std::string& key) const;
-  std::string text(const Json& value, const std::string& called) const;
+  std::string text_at(const std::string& key) const;
   const std::string& answer_key(const std::vector<std::string>& known) const;
-  void add_turns(std::vector<Message>& messages, const Json& value, const std::string& key,
-                 const char* role) const;
-  std::vector<Message> listed_turns(const Json& list, const std::string& key, bool sharegpt) const;
+  void add_turns(std::vector<Message>& messages, const std::string& key, const char* role) const;
+  std::vector<Message> listed_turns(const std::string& key, bool sharegpt) const;
   Message turn(const Json& json, const std::string& called, bool sharegpt) const;
   std::vector<Message> prompt(bool answered) const;
   std::vector<Message> instruction(bool answered) const;
-  std::string instruction_text() const;
   void check(const std::vector<Message>& messages, bool answered) const;
 
   const Json& json_;
   const ConversationsConfig& config_;
   const std::string& place_;
 };
+
+// How many turns there are but the system's, which may stand before all. A usage error that begins
+// with `place` unless they alternate and the user begins. called: what they are to the user.
+size_t alternating_turns(const std::vector<Message>& messages, const char* called,
+                         const std::string& place);
 
 }  // namespace skein

@@ -19,12 +19,9 @@ std::string Fields::which(std::initializer_list<const char*> keys) const {
 }
 
 const Json& Fields::at(const std::string& key) const {
-  const auto found = object_.find(key);
-  if (found != object_.end() && !found->is_null()) return *found;
-  require(found == object_.end(), "{}: \"{}\" is a JSON null; give a value", place_, key);
-  const std::vector<std::string> keys = keys_of(object_);
-  fail_usage("{}: no field \"{}\"; the object has {}{}", place_, key, listed(keys),
-             did_you_mean(key, keys));
+  const Json& value = value_at(object_, key, place_, "field");
+  require(!value.is_null(), "{}: \"{}\" is a JSON null; give a value", place_, key);
+  return value;
 }
 
 std::string Fields::string_of(const Json& value, const std::string& name) const {

@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-#include "data/files/json_line.h"
+#include "conversation_record.h"
 #include "preference_fields.h"
 
 namespace skein {
@@ -27,15 +27,8 @@ void require_question(const std::vector<Message>& prompt, const std::string& pla
   require(prompt.back().role != "assistant",
           "{}: the last turn of the prompt is the assistant's, so there is nothing to answer",
           place);
-  const size_t begin = prompt.front().role == "system" ? 1 : 0;
-  require(prompt.size() > begin, "{}: the prompt is of the system alone", place);
-  for (size_t i = begin; i < prompt.size(); ++i) {
-    const char* const wanted = (i - begin) % 2 == 0 ? "user" : "assistant";
-    require(prompt[i].role == wanted,
-            "{}: turn {} of the prompt is of the {}, where one of the {} is due: turns alternate, "
-            "the user begins, and the system stands before all",
-            place, i + 1, prompt[i].role, wanted);
-  }
+  require(alternating_turns(prompt, "prompt", place) > 0, "{}: the prompt is of the system alone",
+          place);
 }
 
 // Two dialogues that end in the answers to compare.
