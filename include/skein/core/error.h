@@ -67,6 +67,16 @@ std::string refusal_of(const Step& step) {
   }
 }
 
+// What `work` returns. Errors that it throws begin with `origin` and a colon.
+template <class Work>
+auto with_origin(const std::string& origin, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", origin, error.what()));
+  }
+}
+
 namespace detail {
 [[noreturn]] void check_failed(const char* expression, const std::string& values, const char* file,
                                int line);
