@@ -2,7 +2,6 @@
 
 #include "skein/core/error.h"
 #include "skein/data/files/left_out.h"
-#include "skein/data/files/line_reader.h"
 
 #include "conversation_record.h"
 #include "data/files/json_line.h"
@@ -22,71 +21,42 @@ class File {
   // left_out: how many records of all files were so far.
   File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
       : file_(file),
-        name_(input_name(config.files[file])),
         config_(config),
         wanted_(wanted),
         left_out_(left_out),
-        lines_(open_source(config.files[file]), config.most_record_bytes),
+        lines_(config.files[file], config.most_record_bytes),
         kind_(config.kind) {}
 
-  bool next(Conversation& conversation) {
-    for (std::string_view line; lines_.next(line);) {
-      require(lines_.ends_line(),
-              "{}:{}: the line is longer than {} bytes; is it JSONL, one object a line?", name_,
-              lines_.number(), config_.most_record_bytes);
-      if (!blank(line) && read(line, conversation)) return true;
-    }
-    return false;
+  void read(std::vector<Conversation>& into) {
+    const size_t before = into.size();
+    while (lines_.next())
+      use_or_leave_out(config_.bad_records, left_out_, [&] { into.push_back(conversation()); });
+    require(into.size() > before, "{} holds no conversations", lines_.name());
   }
 
  private:
-  // False where the record is left out.
-  bool read(std::string_view line, Conversation& conversation) {
-    try {
-      take(line, conversation);
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      require(++left_out_ <= config_.bad_records,
-              "{}; data.bad_records=N leaves out up to N such records", error.what());
-      tell_left_out(left_out_, error.what());
-      return false;
-    }
-  }
-
-  void take(std::string_view line, Conversation& conversation) {
-    const std::string place = fmt::format("{}:{}", name_, lines_.number());
-    std::string reason;
-    const nlohmann::json json = parse_json_line(line, reason);
-    require(reason.empty(), "{}: {}", place, reason);
+  Conversation conversation() {
+    const std::string place = lines_.place();
+    const nlohmann::json json = lines_.object();
     const ConversationRecord record(json, config_, place);
     const ConversationKind kind = kind_ == ConversationKind::automatic ? record.kind() : kind_;
-    conversation = {record.messages(kind, wanted_.answers), std::string(without_break(line)), kind,
-                    file_, lines_.number()};
-    if (!wanted_.answers && conversation.messages.back().role == "assistant") {
+    Conversation made{record.messages(kind, wanted_.answers),
+                      std::string(without_break(lines_.line())), kind, file_, lines_.number()};
+    if (!wanted_.answers && made.messages.back().role == "assistant") {
       require(wanted_.drop_answers,
               "{}: the conversation ends with an answer, so there is nothing to answer", place);
-      conversation.messages.pop_back();
+      made.messages.pop_back();
     }
-    use(conversation, place);
+    if (wanted_.use) with_origin(place, [&] { wanted_.use(made); });
     kind_ = kind;
-  }
-
-  void use(const Conversation& conversation, const std::string& place) const {
-    if (!wanted_.use) return;
-    try {
-      wanted_.use(conversation);
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: {}", place, error.what()));
-    }
+    return made;
   }
 
   int64_t file_;
-  std::string name_;
   const ConversationsConfig& config_;
   const Wanted& wanted_;
   int64_t& left_out_;
-  LineReader lines_;
+  JsonLines lines_;
   ConversationKind kind_;
 };
 
@@ -98,12 +68,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
   require(config.bad_records >= 0, "data.bad_records={} must be at least 0", config.bad_records);
   std::vector<Conversation> made;
   int64_t left_out = 0;
-  for (size_t i = 0; i < config.files.size(); ++i) {
-    File file(i, config, wanted, left_out);
-    const size_t before = made.size();
-    for (Conversation one; file.next(one);) made.push_back(std::move(one));
-    require(made.size() > before, "{} holds no conversations", input_name(config.files[i]));
-  }
+  for (size_t i = 0; i < config.files.size(); ++i) File(i, config, wanted, left_out).read(made);
   tell_more_left_out(left_out);
   return made;
 }

@@ -3,7 +3,6 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 #include "skein/data/files/left_out.h"
-#include "skein/data/files/line_reader.h"
 
 #include "data/files/json_line.h"
 #include "preference_record.h"
@@ -27,53 +26,37 @@ class Reader {
   Reader(const PreferencesConfig& config, size_t file, bool demonstrations, Preferences& into)
       : config_(config),
         file_(file),
-        name_(input_name(config.files[file])),
         demonstrations_(demonstrations),
         into_(into),
-        before_(into.records.size()),
         layout_(config.layout),
-        lines_(open_source(config.files[file]), config.most_record_bytes) {}
+        lines_(config.files[file], config.most_record_bytes) {}
 
   void read() {
-    for (std::string_view line; lines_.next(line);) {
-      require(lines_.ends_line(),
-              "{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(),
-              config_.most_record_bytes);
-      if (!blank(line)) use(line);
+    const size_t before = into_.records.size();
+    std::string first_reason;
+    while (lines_.next()) {
+      const std::string reason =
+          use_or_leave_out(config_.bad_records, into_.bad, [this] { add(); });
+      if (first_reason.empty()) first_reason = reason;
     }
-    require(into_.records.size() > before_, "{} holds no record that can be used{}", name_,
-            reason_.empty() ? "" : "; the first that cannot: " + reason_);
+    require(into_.records.size() > before, "{} holds no record that can be used{}", lines_.name(),
+            first_reason.empty() ? "" : "; the first that cannot: " + first_reason);
   }
 
  private:
-  std::string place() const { return fmt::format("{}:{}", name_, lines_.number()); }
-
-  void use(std::string_view line) {
-    try {
-      add(line);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      if (reason_.empty()) reason_ = error.what();
-      require(++into_.bad <= config_.bad_records,
-              "{}; data.bad_records=N leaves out up to N such records", error.what());
-      tell_left_out(into_.bad, error.what());
-    }
-  }
-
-  void add(std::string_view line) {
-    std::string reason;
-    const Json object = parse_json_line(line, reason);
-    require(reason.empty(), "{}: {}", place(), reason);
+  void add() {
+    const Json object = lines_.object();
+    const std::string place = lines_.place();
     PreferenceRecord record;
     record.file = file_;
     record.line = lines_.number();
     if (demonstrations_) {
-      read_demonstration(object, place(), record);
+      read_demonstration(object, place, record);
       into_.records.push_back(std::move(record));
       return;
     }
     if (layout_ == PreferenceLayout::automatic) find_layout(object);
-    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place(), record);
+    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place, record);
     into_.diverging += outcome == RecordOutcome::diverging;
     into_.tied += outcome == RecordOutcome::tied;
     if (outcome != RecordOutcome::tied && !record.answers.empty())
@@ -86,18 +69,15 @@ class Reader {
             "{}: these fields are no preference data that is known: {}; wanted are prompt with "
             "chosen and rejected, chosen and rejected alone as dialogues, or one of the layouts "
             "summaries, best_of, shp, ranked, scored and labelled (docs/reward.md)",
-            place(), listed(keys_of(object)));
+            lines_.place(), listed(keys_of(object)));
   }
 
   const PreferencesConfig& config_;
   size_t file_;
-  std::string name_;
   bool demonstrations_;
   Preferences& into_;
-  size_t before_;
   PreferenceLayout layout_;
-  std::string reason_;  // why the first record that cannot be used cannot
-  LineReader lines_;
+  JsonLines lines_;
 };
 
 Preferences read_all(const PreferencesConfig& config, bool demonstrations) {

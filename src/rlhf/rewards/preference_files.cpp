@@ -64,18 +64,8 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
 
 bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
             const std::function<void()>& use) {
-  try {
-    use();
-    return true;
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    const std::string told =
-        fmt::format("{}:{}: {}", files.files[record.file], record.line, error.what());
-    require(++bad <= files.bad_records, "{}; data.bad_records=N leaves out up to N such records",
-            told);
-    tell_left_out(bad, told);
-    return false;
-  }
+  const std::string place = fmt::format("{}:{}", files.files[record.file], record.line);
+  return use_or_leave_out(files.bad_records, bad, [&] { with_origin(place, use); }).empty();
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace skein {
@@ -11,5 +12,10 @@ namespace skein {
 void tell_left_out(int64_t count, const std::string& reason);
 // For the end, when they were `count`: one line if they were more than ten.
 void tell_more_left_out(int64_t count);
+
+// Calls `use`, which uses a record. Its usage error says that the record cannot be used: it is left
+// out, which `left_out` counts and the log tells, or, once they are more than `most`, the error is
+// thrown. Returns that error's text; "" for a record that is used.
+std::string use_or_leave_out(int64_t most, int64_t& left_out, const std::function<void()>& use);
 
 }  // namespace skein
