@@ -35,9 +35,9 @@ TEST(Conll, WordsTagsAndLines) {
   ASSERT_EQ(sentences.size(), 2u);
   EXPECT_EQ(sentences[0].words, (Lines{"EU", "rejects"}));
   EXPECT_EQ(sentences[0].tags, (Lines{"B-ORG", "O"}));
-  EXPECT_EQ(sentences[0].first_line(), 3);
+  EXPECT_EQ(sentences[0].lines.front(), 3);
   EXPECT_EQ(sentences[1].words, Lines{"Peter"});
-  EXPECT_EQ(sentences[1].first_line(), 7);
+  EXPECT_EQ(sentences[1].lines.front(), 7);
 }
 
 TEST(Conll, ColumnsAndSeparators) {

@@ -39,6 +39,8 @@ std::vector<std::string_view> divided(std::string_view line, bool by_tab) {
   return columns;
 }
 
+}  // namespace
+
 class ConllFile {
  public:
   ConllFile(const std::string& path, const ConllConfig& config)
@@ -60,9 +62,10 @@ class ConllFile {
       if (waiting_) sentence.ahead.push_back(*std::exchange(waiting_, std::nullopt));
       if (blank(line)) continue;
       if (divides || is_comment(line))
-        add_ahead(sentence, line);
+        sentence.ahead.emplace_back(line);
       else
         add_word(sentence, line);
+      check_length(sentence);
     }
     return !sentence.words.empty();
   }
@@ -70,11 +73,6 @@ class ConllFile {
  private:
   bool is_comment(std::string_view line) const {
     return !config_.comment.empty() && line.starts_with(config_.comment);
-  }
-
-  void add_ahead(TaggedSentence& sentence, std::string_view line) const {
-    sentence.ahead.emplace_back(line);
-    check_length(sentence);
   }
 
   void add_word(TaggedSentence& sentence, std::string_view line) {
@@ -90,7 +88,6 @@ class ConllFile {
     sentence.rows.emplace_back(line);
     sentence.lines.push_back(lines_.number());
     sentence.by_tab = by_tab_;
-    check_length(sentence);
   }
 
   void add_tag(TaggedSentence& sentence, std::string_view field) const {
@@ -147,31 +144,20 @@ class ConllFile {
   size_t word_ = 0, tag_ = 0;
 };
 
-}  // namespace
-
 std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
   return fmt::format("{}:{}", input_name(config.files.at(sentence.file)), sentence.lines.at(word));
 }
 
-struct ConllReader::Impl {
-  ConllConfig config;
-  std::unique_ptr<ConllFile> file;
-  size_t opened = 0;
-};
-
-ConllReader::ConllReader(ConllConfig config) : impl_(std::make_unique<Impl>()) {
-  check(config);
-  impl_->config = std::move(config);
-}
+ConllReader::ConllReader(ConllConfig config) : config_(std::move(config)) { check(config_); }
 
 ConllReader::~ConllReader() = default;
 
 bool ConllReader::next(TaggedSentence& sentence) {
-  while (!impl_->file || !impl_->file->next(sentence)) {
-    if (impl_->opened == impl_->config.files.size()) return false;
-    impl_->file = std::make_unique<ConllFile>(impl_->config.files[impl_->opened++], impl_->config);
+  while (!file_ || !file_->next(sentence)) {
+    if (opened_ == config_.files.size()) return false;
+    file_ = std::make_unique<ConllFile>(config_.files[opened_++], config_);
   }
-  sentence.file = impl_->opened - 1;
+  sentence.file = opened_ - 1;
   return true;
 }
 

@@ -77,26 +77,16 @@ std::string place_of(const LabelledExample& example, const ExamplesConfig& confi
   return fmt::format("{}:{}", input_name(config.files.at(example.file)), example.line);
 }
 
-struct ExampleReader::Impl {
-  ExamplesConfig config;
-  std::unique_ptr<ExampleSource> source;
-  size_t opened = 0;
-};
-
-ExampleReader::ExampleReader(ExamplesConfig config) : impl_(std::make_unique<Impl>()) {
-  check(config);
-  impl_->config = std::move(config);
-}
+ExampleReader::ExampleReader(ExamplesConfig config) : config_(std::move(config)) { check(config_); }
 
 ExampleReader::~ExampleReader() = default;
 
 bool ExampleReader::next(LabelledExample& example) {
-  while (true) {
-    if (impl_->source && impl_->source->next(example)) break;
-    if (impl_->opened == impl_->config.files.size()) return false;
-    impl_->source = open_examples(impl_->config.files[impl_->opened++], impl_->config);
+  while (!source_ || !source_->next(example)) {
+    if (opened_ == config_.files.size()) return false;
+    source_ = open_examples(config_.files[opened_++], config_);
   }
-  example.file = impl_->opened - 1;
+  example.file = opened_ - 1;
   return true;
 }
 

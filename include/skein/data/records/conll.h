@@ -43,11 +43,12 @@ struct TaggedSentence {
   std::vector<std::string> ahead;
   bool by_tab = false;  // whether tabs divide the columns of its file
   int64_t file = 0;     // index into ConllConfig::files
-  int64_t first_line() const { return lines.front(); }
 };
 
 // "train.conll:12", for messages about a word of a sentence.
 std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config);
+
+class ConllFile;
 
 // One file after the other in bounded memory. No sentence reaches over the end of a file.
 class ConllReader {
@@ -62,8 +63,9 @@ class ConllReader {
   bool next(TaggedSentence& sentence);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  ConllConfig config_;
+  std::unique_ptr<ConllFile> file_;
+  size_t opened_ = 0;
 };
 
 // All sentences in order. A usage error as ConllReader, and for a file without any.

@@ -50,6 +50,8 @@ struct LabelledExample {
 // "train.csv:12", for messages about an example.
 std::string place_of(const LabelledExample& example, const ExamplesConfig& config);
 
+class ExampleSource;
+
 // One file after the other in bounded memory.
 class ExampleReader {
  public:
@@ -64,8 +66,9 @@ class ExampleReader {
   bool next(LabelledExample& example);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  ExamplesConfig config_;
+  std::unique_ptr<ExampleSource> source_;
+  size_t opened_ = 0;
 };
 
 // All examples in order. A usage error as ExampleReader, and for a file without any.
