@@ -22,17 +22,11 @@
 #include <set>
 #include <sstream>
 
+#include "skein/core/numbers.h"
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 
 namespace skein {
-namespace {
-
-int64_t rounded_up(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-}  // namespace
 
 Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
     : mesh_(mesh), groups_per_rank_(groups_per_rank) {

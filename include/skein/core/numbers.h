@@ -42,6 +42,11 @@ constexpr To narrow(From value, const char* file = __builtin_FILE(), int line = 
   return static_cast<To>(value);
 }
 
+// The least multiple of `multiple` that is not below `count`.
+constexpr int64_t rounded_up(int64_t count, int64_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
 // The quotient of two numbers that may be counts.
 inline double ratio(double part, double whole) { return part / whole; }
 
