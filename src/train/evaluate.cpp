@@ -39,7 +39,7 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
   if (stride > context) return context;  // and the stride is refused
   const int64_t step = stride > 0 ? std::min(stride, tokens) : 1;
   const int64_t filled = (std::max<int64_t>(1, tokens - 1) + step - 1) / step * step;
-  return std::min(context, (filled + multiple - 1) / multiple * multiple);
+  return std::min(context, rounded_up(filled, multiple));
 }
 
 Evaluation evaluate_store(const Judged& model, const EvalConfig& config, const TokenStore& store,
@@ -96,8 +96,8 @@ Evaluation evaluate_windows(const Judged& model, const EvalConfig& config, const
   require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all",
           config.windows);
   Evaluation all;
-  for (int i = 0; i < loader.stores(); ++i) {
-    const Evaluation one = evaluate_store(model, config, loader.store(i), data, context);
+  for (const auto& store : loader.all_stores()) {
+    const Evaluation one = evaluate_store(model, config, *store, data, context);
     all.nats += one.nats;
     all.tokens += one.tokens;
     all.bytes += one.bytes;

@@ -138,7 +138,7 @@ TEST(Loader, BlendsStoresByWeight) {
   write_store(scratch.file("a.h5"), 100, -1, {ascending(0, 41)});
   write_store(scratch.file("b:1.h5"), 100, -1, {ascending(50, 41)});
   const Loader loader({"3:" + scratch.file("a.h5"), scratch.file("b:1.h5")}, 4, 0, in_order());
-  EXPECT_EQ(loader.stores(), 2);
+  EXPECT_EQ(loader.all_stores().size(), 2U);
   EXPECT_EQ(loader.store(1).path(), scratch.file("b:1.h5"));
   EXPECT_EQ(loader.samples_per_epoch(), 20);
   const Ints tokens = values<int32_t>(loader.batch(0, 8).tokens);

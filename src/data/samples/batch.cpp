@@ -6,6 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/data/samples/batch_fields.h"
+#include "skein/data/samples/source.h"
 
 namespace skein {
 namespace {
@@ -79,10 +80,24 @@ Tensor filled(int64_t rows, int64_t columns, int32_t value) {
   return Tensor::from(std::vector<int32_t>(rows * columns, value), {rows, columns});
 }
 
+Batch padded_batch(int64_t count, const PaddedShape& shape) {
+  Batch made;
+  made.tokens = filled(count, shape.length, shape.pad);
+  made.positions = filled(count, shape.length, 0);
+  if (shape.segments) made.segments = filled(count, shape.length, -1);
+  if (shape.types) made.types = filled(count, shape.length, 0);
+  made.lengths = Tensor::zeros({count}, DType::i32);
+  made.targets = filled(count, shape.places, 0);
+  made.weights = Tensor::zeros({count, shape.places}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  made.places = filled(count, shape.places, -1);
+  return made;
+}
+
 int64_t rounded_length(int64_t length, int64_t multiple, int64_t most) {
   int64_t step = multiple;
   while (step * 16 < length) step *= 2;
-  return std::min((length + step - 1) / step * step, most);
+  return std::min(rounded_up(length, step), most);
 }
 
 Batch trimmed(const Batch& batch, int64_t multiple) {
@@ -90,6 +105,16 @@ Batch trimmed(const Batch& batch, int64_t multiple) {
   trim_tokens(made, multiple);
   trim_tokens(made.source, multiple);
   if (batch.lengths.defined() && batch.places.defined()) trim_places(made);
+  return made;
+}
+
+Batch RowSource::batch(int64_t first, int64_t count) const {
+  SKEIN_CHECK(first >= 0 && count > 0);
+  Batch made = empty_batch(count);
+  for (int64_t row = 0; row < count; ++row) {
+    fill(made, row, first + row);
+    made.sample_ids.data<int64_t>()[row] = first + row;
+  }
   return made;
 }
 

@@ -19,6 +19,12 @@ void shorten(TemplatedChat& chat, int64_t tokens) {
   chat.answer.resize(tokens);
 }
 
+// Tokens that are predicted.
+int64_t learnt_tokens(const TemplatedChat& chat) {
+  return std::count_if(chat.answer.begin() + 1, chat.answer.end(),
+                       [](char one) { return one != 0; });
+}
+
 // Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends
 // there.
 int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
@@ -60,11 +66,14 @@ ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConf
   for (const TemplatedChat& chat : chats_) {
     lengths.push_back(config.pack ? size_of(chat) - 1 : config.length);
     counts_.tokens += size_of(chat) - 1;
-    counts_.answers += std::count_if(chat.answer.begin() + 1, chat.answer.end(),
-                                     [](char one) { return one != 0; });
+    counts_.answers += learnt_tokens(chat);
   }
   rows_ = packed_rows(lengths, config.length);
-  places_ = most_places();
+  for (const auto& row : rows_) {
+    int64_t places = 0;
+    for (const int64_t chat : row) places += learnt_tokens(chats_[chat]);
+    places_ = std::max(places_, places);
+  }
   if (!rows_.empty())
     order_ = std::make_unique<SampleOrder>(std::vector{samples_per_epoch()}, std::vector{1.0},
                                            config.seed, config.shuffle);
@@ -78,32 +87,19 @@ void ChatSamples::keep_what_fits(TemplatedChat& chat) {
   shorten(chat, kept);
 }
 
-int64_t ChatSamples::most_places() const {
-  int64_t most = 1;
-  for (const auto& row : rows_) {
-    int64_t places = 0;
-    for (int64_t chat : row) {
-      const auto& answer = chats_[chat].answer;
-      places += std::count_if(answer.begin() + 1, answer.end(), [](char one) { return one != 0; });
-    }
-    most = std::max(most, places);
-  }
-  return most;
-}
-
 void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  int32_t* const places = batch.places.data<int32_t>() + row * places_;
-  int32_t* const targets = batch.targets.data<int32_t>() + row * places_;
-  float* const weights = batch.weights.data<float>() + row * places_;
+  int32_t* const places = row_of<int32_t>(batch.places, row);
+  int32_t* const targets = row_of<int32_t>(batch.targets, row);
+  float* const weights = row_of<float>(batch.weights, row);
   int64_t begin = 0, place = 0;
   int32_t segment = 0;
   for (int64_t number : rows_[order_->at(index).sample]) {
     const TemplatedChat& chat = chats_[number];
-    const int64_t fed = size_of(chat) - 1, from = row * config_.length + begin;
-    std::copy_n(chat.tokens.begin(), fed, batch.tokens.data<int32_t>() + from);
-    std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + fed,
-              0);
-    if (config_.pack) std::fill_n(batch.segments.data<int32_t>() + from, fed, segment++);
+    const int64_t fed = size_of(chat) - 1;
+    std::copy_n(chat.tokens.begin(), fed, row_of<int32_t>(batch.tokens, row, begin));
+    int32_t* const positions = row_of<int32_t>(batch.positions, row, begin);
+    std::iota(positions, positions + fed, 0);
+    if (config_.pack) std::fill_n(row_of<int32_t>(batch.segments, row, begin), fed, segment++);
     for (int64_t t = 0; t < fed; ++t) {
       if (!chat.answer[t + 1]) continue;
       places[place] = narrow<int32_t>(begin + t);
@@ -112,23 +108,14 @@ void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
     }
     begin += fed;
   }
-  batch.sample_ids.data<int64_t>()[row] = index;
   batch.lengths.data<int32_t>()[row] = narrow<int32_t>(begin);
 }
 
-Batch ChatSamples::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0 && order_ != nullptr);
-  Batch made;
-  made.tokens = filled(count, config_.length, config_.pad);
-  made.positions = filled(count, config_.length, 0);
-  made.targets = filled(count, places_, 0);
-  made.places = filled(count, places_, -1);
-  made.weights = Tensor::zeros({count, places_}, DType::f32);
-  made.sample_ids = Tensor::zeros({count}, DType::i64);
-  made.lengths = Tensor::zeros({count}, DType::i32);
-  if (config_.pack) made.segments = filled(count, config_.length, -1);
-  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
-  return made;
+Batch ChatSamples::empty_batch(int64_t count) const {
+  SKEIN_CHECK(order_ != nullptr);
+  return padded_batch(
+      count,
+      {.length = config_.length, .places = places_, .pad = config_.pad, .segments = config_.pack});
 }
 
 uint32_t ChatSamples::checksum() const {
@@ -149,7 +136,7 @@ uint32_t ChatSamples::checksum() const {
 int64_t padded_length(const std::vector<TemplatedChat>& chats, int64_t multiple, int64_t most) {
   int64_t longest = 1;
   for (const TemplatedChat& chat : chats) longest = std::max(longest, size_of(chat) - 1);
-  return std::min((longest + multiple - 1) / multiple * multiple, most);
+  return std::min(rounded_up(longest, multiple), most);
 }
 
 }  // namespace skein

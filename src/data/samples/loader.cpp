@@ -74,35 +74,30 @@ Blend open_blend(const std::vector<std::string>& entries, const DataConfig& conf
   return blend;
 }
 
+namespace {
+
+Blend open_for(int64_t length, const std::vector<std::string>& entries, const DataConfig& config) {
+  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
+  return open_blend(entries, config);
+}
+
+}  // namespace
+
 Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
                const DataConfig& config)
-    : length_(length), config_(config) {
-  require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
-  Blend blend = open_blend(entries, config);
-  stores_ = std::move(blend.stores);
+    : BlendedSource(open_for(length, entries, config)), length_(length), config_(config) {
   std::vector<int64_t> sizes;
-  for (const auto& store : stores_) sizes.push_back(samples_in(*store, length));
-  order_ = std::make_unique<SampleOrder>(std::move(sizes), std::move(blend.weights), seed,
-                                         config.shuffle);
+  for (const auto& store : all_stores()) sizes.push_back(samples_in(*store, length));
+  mix(std::move(sizes), seed, config.shuffle);
 }
 
-Batch Loader::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
-  Batch made = empty_batch(count, length_, config_);
-  for (int64_t row = 0; row < count; ++row) {
-    const SamplePlace place = order_->at(first + row);
-    fill_row(*stores_[place.dataset], place.sample * length_, config_, made, row);
-    made.sample_ids.data<int64_t>()[row] = first + row;
-  }
-  return made;
+Batch Loader::empty_batch(int64_t count) const {
+  return skein::empty_batch(count, length_, config_);
 }
 
-int64_t Loader::samples_per_epoch() const {
-  int64_t samples = 0;
-  for (const auto& store : stores_) samples += samples_in(*store, length_);
-  return samples;
+void Loader::fill(const Batch& batch, int64_t row, int64_t index) const {
+  const SamplePlace place = order().at(index);
+  fill_row(store(place.dataset), place.sample * length_, config_, batch, row);
 }
-
-int64_t Loader::vocab_size() const { return stores_.front()->info().vocab_size; }
 
 }  // namespace skein

@@ -26,7 +26,7 @@ PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int6
     shape.length = std::max(shape.length, tokens_of(sample));
     shape.answers = std::max(shape.answers, std::ssize(sample.sequences));
   }
-  shape.length = (shape.length + multiple - 1) / multiple * multiple;
+  shape.length = rounded_up(shape.length, multiple);
   return shape;
 }
 
@@ -47,43 +47,31 @@ PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples,
 
 void PreferenceSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const PreferenceSample& sample = samples_[order_.at(index).sample];
-  int64_t at = row * shape_.length;
+  int64_t at = 0;
   for (int64_t k = 0; k < std::ssize(sample.sequences); ++k) {
     const FormedSample& sequence = sample.sequences[k];
-    const int64_t tokens = std::ssize(sequence.tokens), answer = row * shape_.answers + k;
-    std::copy(sequence.tokens.begin(), sequence.tokens.end(), batch.tokens.data<int32_t>() + at);
-    if (shape_.types)
-      std::copy(sequence.types.begin(), sequence.types.end(), batch.types.data<int32_t>() + at);
-    std::iota(batch.positions.data<int32_t>() + at, batch.positions.data<int32_t>() + at + tokens,
-              0);
-    std::fill_n(batch.segments.data<int32_t>() + at, tokens, k);
-    batch.places.data<int32_t>()[answer] =
-        narrow<int32_t>(at - row * shape_.length) + sequence.places[0];
-    float* known = batch.known.data<float>() + answer * kKnownColumns;
+    const int64_t tokens = std::ssize(sequence.tokens);
+    std::ranges::copy(sequence.tokens, row_of<int32_t>(batch.tokens, row, at));
+    if (shape_.types) std::ranges::copy(sequence.types, row_of<int32_t>(batch.types, row, at));
+    int32_t* const positions = row_of<int32_t>(batch.positions, row, at);
+    std::iota(positions, positions + tokens, 0);
+    std::fill_n(row_of<int32_t>(batch.segments, row, at), tokens, k);
+    *row_of<int32_t>(batch.places, row, k) = narrow<int32_t>(at) + sequence.places[0];
+    float* known = batch.known.data<float>() + (row * shape_.answers + k) * kKnownColumns;
     known[kKnownKind] = static_cast<float>(sample.kind);
     known[kKnownValue] = sample.values[k];
     known[kKnownGrade] = sample.grades[k];
     at += tokens;
   }
-  batch.sample_ids.data<int64_t>()[row] = index;
-  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(at - row * shape_.length);
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(at);
   batch.weights.data<float>()[row] = 1;
 }
 
-Batch PreferenceSamples::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
-  Batch made;
-  made.tokens = filled(count, shape_.length, shape_.pad);
-  made.positions = filled(count, shape_.length, 0);
-  made.segments = filled(count, shape_.length, -1);
-  made.places = filled(count, shape_.answers, -1);
+Batch PreferenceSamples::empty_batch(int64_t count) const {
+  Batch made = padded_batch(count, {shape_.length, shape_.answers, shape_.pad, true, shape_.types});
   made.targets = filled(count, 1, 0);
   made.weights = Tensor::zeros({count, 1}, DType::f32);
   made.known = Tensor::zeros({count, shape_.answers, kKnownColumns}, DType::f32);
-  made.sample_ids = Tensor::zeros({count}, DType::i64);
-  made.lengths = Tensor::zeros({count}, DType::i32);
-  if (shape_.types) made.types = filled(count, shape_.length, 0);
-  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
 }
 

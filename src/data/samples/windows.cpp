@@ -16,17 +16,17 @@ void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int
   std::vector<int32_t> window(length + 1, 0);
   const int64_t held = std::min(length + 1, store.info().tokens - begin);
   store.read(begin, std::span(window).first(held));
-  std::copy_n(window.begin(), length, batch.tokens.data<int32_t>() + row * length);
-  std::copy_n(window.begin() + 1, length, batch.targets.data<int32_t>() + row * length);
+  std::copy_n(window.begin(), length, row_of<int32_t>(batch.tokens, row));
+  std::copy_n(window.begin() + 1, length, row_of<int32_t>(batch.targets, row));
 }
 
 void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
   const int64_t length = batch.length();
-  int32_t* positions = batch.positions.data<int32_t>() + row * length;
+  int32_t* positions = row_of<int32_t>(batch.positions, row);
   std::iota(positions, positions + length, 0);
+  float* weights = row_of<float>(batch.weights, row);
   for (int64_t t = 0; t < length; ++t)
-    batch.weights.data<float>()[row * length + t] =
-        begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
+    weights[t] = begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
 }
 
 // All that depends on where documents begin.
@@ -34,10 +34,9 @@ void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config
                 const Batch& batch, int64_t row) {
   const std::span<const uint64_t> starts = store.documents();
   const int64_t length = batch.length();
-  float* weights = batch.weights.data<float>() + row * length;
-  int32_t* positions = batch.positions.data<int32_t>() + row * length;
-  int32_t* segments =
-      batch.segments.defined() ? batch.segments.data<int32_t>() + row * length : nullptr;
+  float* weights = row_of<float>(batch.weights, row);
+  int32_t* positions = row_of<int32_t>(batch.positions, row);
+  int32_t* segments = batch.segments.defined() ? row_of<int32_t>(batch.segments, row) : nullptr;
   const int64_t first = store.document_at(begin);
   const uint64_t tokens = store.info().tokens;
   int64_t document = first, origin = 0;
@@ -91,7 +90,7 @@ Batch EvalWindows::batch(int64_t first, int64_t rows, int64_t step) const {
     const int64_t window = first + row * step, scored = window * stride_;
     const int64_t begin = std::max<int64_t>(0, scored + stride_ - length_);
     fill_row(store_, begin, config_, made, row);
-    float* weights = made.weights.data<float>() + row * length_;
+    float* weights = row_of<float>(made.weights, row);
     std::fill(weights, weights + (scored - begin), 0.0f);
     std::fill(weights + std::min(length_, scored - begin + stride_), weights + length_, 0.0f);
     made.sample_ids.data<int64_t>()[row] = window;

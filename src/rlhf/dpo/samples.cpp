@@ -30,7 +30,7 @@ DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_
     length_ = std::max(length_, fed(chosen(pair)) + fed(rejected(pair)));
     places_ = std::max(places_, tokens_of(chosen(pair)) + tokens_of(rejected(pair)));
   }
-  length_ = (length_ + multiple - 1) / multiple * multiple;
+  length_ = rounded_up(length_, multiple);
   require(
       count <= kMostNumbers / places_,
       "{} pairs with up to {} tokens of answers each are too many to remember what the reference "

@@ -90,7 +90,7 @@ int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64
   int64_t longest = 1;
   for (const Episode& episode : episodes)
     longest = std::max(longest, std::ssize(episode.prompt.tokens) + std::ssize(episode.tokens) - 1);
-  return std::min((longest + multiple - 1) / multiple * multiple, context);
+  return std::min(rounded_up(longest, multiple), context);
 }
 
 int64_t longest_answer(const std::vector<Episode>& episodes) {

@@ -68,12 +68,12 @@ LabelData labelled(const LabelHead& head, const LabelForm& form,
 
 std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle,
                                                 uint64_t seed, LabelKind kind, bool types) const {
-  const LabelBatchShape shape{.length = length,
-                              .places = most_places(samples),
-                              .pad = form.pad(),
-                              .segments = form.encoder(),
-                              .types = types,
-                              .values = kind == LabelKind::regress};
+  const PaddedShape padded{.length = length,
+                           .places = most_places(samples),
+                           .pad = form.pad(),
+                           .segments = form.encoder(),
+                           .types = types};
+  const LabelBatchShape shape{padded, kind == LabelKind::regress};
   return std::make_unique<LabelSamples>(samples, shape, seed, shuffle);
 }
 

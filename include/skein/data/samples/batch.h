@@ -43,6 +43,23 @@ struct Batch : Sequence {
 
 // [rows, columns] i32, all of them `value`.
 Tensor filled(int64_t rows, int64_t columns, int32_t value);
+
+// Of batches whose samples may be shorter than their rows.
+struct PaddedShape {
+  int64_t length = 0;  // tokens, padding included
+  int64_t places = 1;  // of the sample that has the most
+  int32_t pad = 0;
+  bool segments = false;  // padding is kept apart: for encoders, which see all places
+  bool types = false;
+};
+// A batch of padding alone, with lengths and places: no place is named, and weights are 0.
+Batch padded_batch(int64_t count, const PaddedShape& shape);
+// Numbers from `column` on of a row of x [rows, columns].
+template <class T>
+T* row_of(const Tensor& x, int64_t row, int64_t column = 0) {
+  return x.data<T>() + row * x.dim(1) + column;
+}
+
 // Rows [begin, end) of a batch, the same bytes.
 Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
 // The batch without padding that none of its rows has a use for: as many tokens as its longest row

@@ -42,12 +42,11 @@ struct ChatCounts {
 // row of its own.
 std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& lengths, int64_t room);
 
-class ChatSamples : public SampleSource {
+class ChatSamples : public RowSource {
  public:
   // length >= 1. There may be no rows; batch() then must not be called.
   ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config);
 
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return std::ssize(rows_); }
   int64_t length() const { return config_.length; }
   int64_t places() const { return places_; }
@@ -57,8 +56,8 @@ class ChatSamples : public SampleSource {
 
  private:
   void keep_what_fits(TemplatedChat& chat);
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
-  int64_t most_places() const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
   // each up to its last answer's end; the last token is only predicted
   std::vector<TemplatedChat> chats_;

@@ -17,31 +17,26 @@ struct LabelledSample {
   float value = 0;                // of a regression
 };
 
-struct LabelBatchShape {
-  int64_t length = 0;  // tokens, padding included
-  int64_t places = 1;  // of the sample that has the most
-  int32_t pad = 0;
-  bool segments = false;  // padding is kept apart: for encoders, which see all places
-  bool types = false;
+struct LabelBatchShape : PaddedShape {
   bool values = false;  // numbers are predicted, not classes
 };
 
-class LabelSamples : public SampleSource {
+// In batches, places without a label have weight 0.
+class LabelSamples : public RowSource {
  public:
   // shuffle: each epoch in another order of `seed`; else sample i is i. At least one sample, each
   // of which fits.
   LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape, uint64_t seed,
                bool shuffle);
 
-  // Places without a label have weight 0.
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return std::ssize(samples_); }
   const LabelBatchShape& shape() const { return shape_; }
   // Of all tokens, labels and values: what the samples are.
   uint32_t checksum() const;
 
  private:
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
   std::vector<LabelledSample> samples_;
   LabelBatchShape shape_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "skein/core/numbers.h"
@@ -37,7 +38,28 @@ struct Blend {
 // different tokenizers or when a vocabulary is unknown.
 Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
 
-class Loader : public SampleSource {
+// Samples of blended stores.
+class BlendedSource : public RowSource {
+ public:
+  int64_t samples_per_epoch() const final { return order_->samples_per_epoch(); }
+  int64_t vocab_size() const { return blend_.stores.front()->info().vocab_size; }
+  const TokenStore& store(int64_t index) const { return *blend_.stores[index]; }
+  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return blend_.stores; }
+
+ protected:
+  explicit BlendedSource(Blend blend) : blend_(std::move(blend)) {}
+  // sizes: samples of each store. To be called once.
+  void mix(std::vector<int64_t> sizes, uint64_t seed, bool shuffle) {
+    order_ = std::make_unique<SampleOrder>(std::move(sizes), blend_.weights, seed, shuffle);
+  }
+  const SampleOrder& order() const { return *order_; }
+
+ private:
+  Blend blend_;
+  std::unique_ptr<SampleOrder> order_;
+};
+
+class Loader : public BlendedSource {
  public:
   // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at
   // multiples of `length` (neighbours share one token). A usage error when a store holds fewer than
@@ -45,18 +67,13 @@ class Loader : public SampleSource {
   Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
          const DataConfig& config);
 
-  Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override;
   // Of the first `samples`, those that were seen before (SampleOrder::seen_again).
-  double samples_seen_again(int64_t samples) const { return order_->seen_again(samples); }
-  int64_t vocab_size() const;
-  const TokenStore& store(int index) const { return *stores_[static_cast<size_t>(index)]; }
-  int stores() const { return static_cast<int>(stores_.size()); }
-  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
+  double samples_seen_again(int64_t samples) const { return order().seen_again(samples); }
 
  private:
-  std::vector<std::shared_ptr<TokenStore>> stores_;
-  std::unique_ptr<SampleOrder> order_;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
+
   int64_t length_ = 0;
   DataConfig config_;
 };

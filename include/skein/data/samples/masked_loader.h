@@ -12,7 +12,8 @@
 
 namespace skein {
 
-class MaskedLoader : public SampleSource {
+// Targets and weights of batches are [B,P], P = most_places of the length.
+class MaskedLoader : public BlendedSource {
  public:
   // entries as in DataConfig::train. Without pairs a sample is the next length - 2 tokens of a
   // store, whatever documents they are of (RoBERTa's "full sentences"), with [SEP] where one ends;
@@ -21,27 +22,18 @@ class MaskedLoader : public SampleSource {
   MaskedLoader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
                const DataConfig& data, const MaskConfig& mask);
 
-  // Targets and weights are [B,P], P = most_places of the length.
-  Batch batch(int64_t first, int64_t count) const override;
-  int64_t samples_per_epoch() const override;
-  const TokenStore& store(int index) const { return *stores_[index]; }
-  const std::vector<std::shared_ptr<TokenStore>>& all_stores() const { return stores_; }
   bool with_pairs() const { return mask_.pairs != PairTask::none; }
-  int64_t vocab_size() const { return stores_.front()->info().vocab_size; }
 
  private:
   struct Draft;
 
-  int64_t samples_in(size_t store) const;
   Draft running_text(const TokenStore& store, int64_t sample) const;
   Draft pair(size_t store, int64_t sample, const Draws& draws) const;
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
-  Batch empty(int64_t count) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
-  std::vector<std::shared_ptr<TokenStore>> stores_;
   std::vector<std::vector<SentenceRun>> runs_;  // by store, with pairs
-  std::unique_ptr<MaskVocabulary> vocabulary_;
-  std::unique_ptr<SampleOrder> order_;
+  MaskVocabulary vocabulary_;
   int64_t length_, places_;
   uint64_t seed_;
   DataConfig data_;

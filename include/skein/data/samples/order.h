@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 namespace skein {
@@ -32,6 +33,7 @@ class SampleOrder {
   // Amortised O(1) for ascending indices; going back recounts from the last checkpointed count
   // (every 65,536 places).
   SamplePlace at(int64_t index) const;
+  int64_t samples_per_epoch() const { return std::reduce(sizes_.begin(), sizes_.end()); }
   // How many of the first `count` samples of the stream were there before; where stores are
   // blended, to a sample of each.
   double seen_again(int64_t count) const;

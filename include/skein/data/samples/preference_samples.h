@@ -41,14 +41,13 @@ struct PreferenceBatchShape {
 PreferenceBatchShape shape_of(const std::vector<PreferenceSample>& samples, int64_t multiple,
                               int32_t pad, bool types);
 
-class PreferenceSamples : public SampleSource {
+class PreferenceSamples : public RowSource {
  public:
   // shuffle: each epoch in another order of `seed`; else sample i is i. At least one sample, each
   // of which fits.
   PreferenceSamples(std::vector<PreferenceSample> samples, const PreferenceBatchShape& shape,
                     uint64_t seed, bool shuffle);
 
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return std::ssize(samples_); }
   const PreferenceBatchShape& shape() const { return shape_; }
   // In the order they were given.
@@ -57,7 +56,8 @@ class PreferenceSamples : public SampleSource {
   uint32_t checksum() const;
 
  private:
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
   std::vector<PreferenceSample> samples_;
   PreferenceBatchShape shape_;
