@@ -248,21 +248,6 @@ PreferenceLayout layout_of(const Json& object) {
   return PreferenceLayout::automatic;
 }
 
-const char* name_of(PreferenceLayout layout) {
-  switch (layout) {
-    case PreferenceLayout::automatic: return "auto";
-    case PreferenceLayout::pairs: return "pairs";
-    case PreferenceLayout::dialogues: return "dialogues";
-    case PreferenceLayout::summaries: return "summaries";
-    case PreferenceLayout::best_of: return "best_of";
-    case PreferenceLayout::shp: return "shp";
-    case PreferenceLayout::ranked: return "ranked";
-    case PreferenceLayout::scored: return "scored";
-    case PreferenceLayout::labelled: return "labelled";
-  }
-  return "";
-}
-
 RecordOutcome read_record(const Json& object, PreferenceLayout layout, Diverging diverging,
                           const std::string& place, PreferenceRecord& record) {
   const RecordOutcome outcome = read_by_layout(Fields(object, place), layout, diverging, record);

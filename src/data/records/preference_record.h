@@ -10,7 +10,6 @@ enum class RecordOutcome { used, diverging, tied };
 
 // The layout of an object; automatic where it is none of them.
 PreferenceLayout layout_of(const nlohmann::json& object);
-const char* name_of(PreferenceLayout layout);
 
 // Fills prompt, answers, values and grades. A usage error that begins with `place` for what cannot
 // be used.
