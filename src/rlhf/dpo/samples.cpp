@@ -57,7 +57,6 @@ void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequen
 }
 
 void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  batch.sample_ids.data<int64_t>()[row] = index;
   const int64_t pair = pair_of(index);
   Filled filled;
   if (const AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
@@ -69,19 +68,10 @@ void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
         reference_of(pair)[place];
 }
 
-Batch DpoSamples::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
-  Batch made;
-  made.tokens = filled(count, length_, pad_);
-  made.positions = filled(count, length_, 0);
-  made.segments = filled(count, length_, -1);
-  made.places = filled(count, places_, -1);
-  made.targets = filled(count, places_, 0);
-  made.weights = Tensor::zeros({count, places_}, DType::f32);
+Batch DpoSamples::empty_batch(int64_t count) const {
+  Batch made =
+      padded_batch(count, {.length = length_, .places = places_, .pad = pad_, .segments = true});
   made.known = Tensor::zeros({count, places_, known_pair::columns}, DType::f32);
-  made.sample_ids = Tensor::zeros({count}, DType::i64);
-  made.lengths = Tensor::zeros({count}, DType::i32);
-  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
 }
 

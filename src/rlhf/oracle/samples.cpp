@@ -87,22 +87,19 @@ OracleSamples::OracleSamples(const OracleLanguage& language, uint64_t seed, int6
   SKEIN_CHECK(per_epoch >= 1);
 }
 
-Batch OracleSamples::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
+Batch OracleSamples::empty_batch(int64_t count) const {
   Batch made;
   made.tokens = Tensor::empty({count, context_}, DType::i32);
   made.targets = Tensor::empty({count, context_}, DType::i32);
   made.positions = Tensor::empty({count, context_}, DType::i32);
   made.weights = Tensor::zeros({count, context_}, DType::f32);
   made.sample_ids = Tensor::empty({count}, DType::i64);
-  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
 }
 
 void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const std::vector<int32_t> text = draws_.text(index);
   const auto predicted = std::ssize(text) - 1;
-  batch.sample_ids.data<int64_t>()[row] = index;
   for (int64_t t = 0; t < context_; ++t) {
     const int64_t at = row * context_ + t;
     const bool counts = t < predicted;

@@ -35,14 +35,13 @@ struct AnswerPairs {
   std::vector<Pair> pairs;
 };
 
-class DpoSamples : public SampleSource {
+class DpoSamples : public RowSource {
  public:
   // multiple: the rows' length is one of it. shuffle: each epoch in another order of `seed`; else
   // sample i is pair i. At least one pair. A usage error for more pairs than their reference can be
   // remembered of.
   DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed, bool shuffle);
 
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return std::ssize(pairs_.pairs); }
   // Of a row: tokens, padding included, and places.
   int64_t length() const { return length_; }
@@ -67,7 +66,8 @@ class DpoSamples : public SampleSource {
   struct Filled {
     int64_t tokens = 0, places = 0;
   };
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
   void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side,
                    Filled& filled) const;
   int64_t pair_of(int64_t sample) const { return order_.at(sample).sample; }

@@ -42,19 +42,19 @@ class OracleDraws {
 
 // A text a sample, for pretraining: token t predicts token t + 1, from the text's first token on,
 // and all that is predicted counts alike.
-class OracleSamples : public SampleSource {
+// Batches are [count, context]. Behind its text a row is pad and does not count.
+class OracleSamples : public RowSource {
  public:
   // per_epoch: what counts as one pass, at least 1; the stream itself never repeats.
   OracleSamples(const OracleLanguage& language, uint64_t seed, int64_t per_epoch);
 
-  // [count, context]. Behind its text a row is pad and does not count.
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return per_epoch_; }
   // Of a sample, padding included.
   int64_t context() const { return context_; }
 
  private:
-  void fill(const Batch& batch, int64_t row, int64_t index) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
   OracleDraws draws_;
   int64_t context_, per_epoch_;
