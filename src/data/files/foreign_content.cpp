@@ -32,9 +32,7 @@ constexpr Signature kSignatures[] = {
     {"\xFE\xFF"sv, "UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"},
     {"\x89PNG\r\n"sv, "a PNG image", kLeaveOut},
     {"\xFF\xD8\xFF"sv, "a JPEG image", kLeaveOut},
-    {"\x7F"
-     "ELF"sv,
-     "a program or library (ELF)", kLeaveOut},
+    {"\x7F\x45LF"sv, "a program or library (ELF)", kLeaveOut},
     {"ARROW1\0\0"sv, "an Arrow or Feather file", kArrow},
     {"\xFF\xFF\xFF\xFF"sv, "an Arrow stream", kArrow},
     {"PAR1"sv, "a Parquet file", kTable},

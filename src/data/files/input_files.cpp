@@ -10,8 +10,6 @@
 #include "file_source.h"
 #include "foreign_content.h"
 #include "gzip_source.h"
-#include "peeked_source.h"
-#include "unpacker.h"
 
 namespace skein {
 namespace {
@@ -27,9 +25,7 @@ struct Signature {
 };
 
 constexpr Signature kCompressions[] = {{"\x1F\x8B"sv, "gzip"},
-                                       {"\xFD"
-                                        "7zXZ\0"sv,
-                                        "xz"},
+                                       {"\xFD\x37zXZ\0"sv, "xz"},
                                        {"\x28\xB5\x2F\xFD"sv, "zstd"},
                                        {"\x04\x22\x4D\x18"sv, "lz4"}};
 
@@ -79,6 +75,12 @@ bool hidden(const std::string& member) {
   return false;
 }
 
+// Why a member is not read, from what the archive says of it; "" if it is.
+std::string fault_of(const Unpacker::Member& member) {
+  if (member.kind == Unpacker::Kind::other) return "a link or a device";
+  return hidden(member.name) ? "hidden" : "";
+}
+
 }  // namespace
 
 void SkippedFiles::add(const std::string& name, const std::string& reason) {
@@ -88,83 +90,52 @@ void SkippedFiles::add(const std::string& name, const std::string& reason) {
 
 std::string SkippedFiles::line() const {
   if (count_ == 0) return "";
-  std::string text = fmt::format("{} {} left out: ", count_, count_ == 1 ? "file is" : "files are");
-  for (size_t i = 0; i < named_.size(); ++i) text += (i > 0 ? ", " : "") + named_[i];
-  return count_ > std::ssize(named_) ? text + ", ..." : text;
+  return fmt::format("{} {} left out: {}{}", count_, count_ == 1 ? "file is" : "files are",
+                     fmt::join(named_, ", "), count_ > std::ssize(named_) ? ", ..." : "");
 }
-
-struct InputFiles::Impl {
-  Impl(const std::string& path, SkippedFiles& left_out, bool in_folder)
-      : name(input_name(path)), input(name), skipped(left_out), found(in_folder) {
-    auto file = std::make_unique<FileSource>(path, name, taken);
-    auto raw = std::make_unique<PeekedSource>(std::move(file));
-    const std::string_view head = raw->peek();
-    const std::string_view suffix = compression_in_name(path);
-    require(suffix.empty() || !compression_of(head).empty(),
-            "{} is named {} but does not begin like such data ({} bytes looked at); rename or "
-            "fetch it again",
-            path, suffix, head.size());
-    auto source = decompressed(std::move(raw), input);
-    if (const std::string kind = archive_kind(source->peek()); !kind.empty())
-      unpacker =
-          std::make_shared<Unpacker>(std::move(source), input, kind, Unpacker::Form::archive);
-    else
-      single = std::move(source);
-  }
-
-  std::unique_ptr<ByteSource> next_single() {
-    if (!single) return nullptr;
-    const ForeignContent content = foreign_content(single->peek());
-    if (content.what.empty()) return std::move(single);
-    require(found, "{} is no text: it looks like {}; {}", input, content.what, content.advice);
-    skipped.add(input, content.what);
-    return nullptr;
-  }
-
-  // Why a member is not read, from what the archive says of it; "" if it is.
-  static std::string fault_of(const Unpacker::Member& member) {
-    if (member.kind == Unpacker::Kind::other) return "a link or a device";
-    return hidden(member.name) ? "hidden" : "";
-  }
-
-  std::unique_ptr<ByteSource> next_member() {
-    for (Unpacker::Member member; unpacker->next(member);) {
-      if (member.kind == Unpacker::Kind::folder) continue;
-      name = input + "/" + member.name;
-      std::string fault = fault_of(member);
-      if (fault.empty()) {
-        auto source = decompressed(std::make_unique<PeekedSource>(member_source(unpacker)), name);
-        const std::string_view head = source->peek();
-        const std::string kind = archive_kind(head);
-        fault = kind.empty() ? foreign_content(head).what
-                             : fmt::format("a {} archive in an archive", kind);
-        if (fault.empty()) return source;
-      }
-      skipped.add(name, fault);
-    }
-    return nullptr;
-  }
-
-  std::string name, input;
-  SkippedFiles& skipped;
-  bool found;
-  std::shared_ptr<int64_t> taken = std::make_shared<int64_t>(0);
-  std::unique_ptr<PeekedSource> single;
-  std::shared_ptr<Unpacker> unpacker;
-};
 
 InputFiles::InputFiles(const std::string& path, SkippedFiles& skipped, bool found)
-    : impl_(std::make_unique<Impl>(path, skipped, found)) {}
-
-InputFiles::~InputFiles() = default;
-
-std::unique_ptr<ByteSource> InputFiles::next() {
-  return impl_->unpacker ? impl_->next_member() : impl_->next_single();
+    : name_(input_name(path)), input_(name_), skipped_(skipped), found_(found) {
+  auto raw = std::make_unique<PeekedSource>(std::make_unique<FileSource>(path, name_, taken_));
+  const std::string_view head = raw->peek(), suffix = compression_in_name(path);
+  require(suffix.empty() || !compression_of(head).empty(),
+          "{} is named {} but does not begin like such data ({} bytes looked at); rename or "
+          "fetch it again",
+          path, suffix, head.size());
+  single_ = decompressed(std::move(raw), input_);
+  if (const std::string kind = archive_kind(single_->peek()); !kind.empty())
+    unpacker_ =
+        std::make_shared<Unpacker>(std::move(single_), input_, kind, Unpacker::Form::archive);
 }
 
-const std::string& InputFiles::name() const { return impl_->name; }
-bool InputFiles::archive() const { return impl_->unpacker != nullptr; }
-int64_t InputFiles::consumed() const { return *impl_->taken; }
+std::unique_ptr<ByteSource> InputFiles::next() { return archive() ? next_member() : next_single(); }
+
+std::unique_ptr<ByteSource> InputFiles::next_single() {
+  if (!single_) return nullptr;
+  const ForeignContent content = foreign_content(single_->peek());
+  if (content.what.empty()) return std::move(single_);
+  require(found_, "{} is no text: it looks like {}; {}", input_, content.what, content.advice);
+  skipped_.add(input_, content.what);
+  return nullptr;
+}
+
+std::unique_ptr<ByteSource> InputFiles::next_member() {
+  for (Unpacker::Member member; unpacker_->next(member);) {
+    if (member.kind == Unpacker::Kind::folder) continue;
+    name_ = input_ + "/" + member.name;
+    std::string fault = fault_of(member);
+    if (fault.empty()) {
+      auto source = decompressed(std::make_unique<PeekedSource>(member_source(unpacker_)), name_);
+      const std::string_view head = source->peek();
+      const std::string kind = archive_kind(head);
+      fault = kind.empty() ? foreign_content(head).what
+                           : fmt::format("a {} archive in an archive", kind);
+      if (fault.empty()) return source;
+    }
+    skipped_.add(name_, fault);
+  }
+  return nullptr;
+}
 
 std::string input_name(const std::string& path) { return path == "-" ? "stdin" : path; }
 

@@ -10,6 +10,9 @@
 
 #include "skein/data/files/byte_source.h"
 
+#include "peeked_source.h"
+#include "unpacker.h"
+
 namespace skein {
 
 // What of folders and archives is not read.
@@ -32,19 +35,25 @@ class InputFiles {
   // archives inside, and what is no text. Usage errors as open_source, and for archives as
   // Unpacker; `skipped` must outlive this.
   InputFiles(const std::string& path, SkippedFiles& skipped, bool found = false);
-  ~InputFiles();
 
   // The next file of text; null at the end. The one before must not be read any more.
   std::unique_ptr<ByteSource> next();
   // Of the file handed out last: the path, "stdin", or ARCHIVE/MEMBER.
-  const std::string& name() const;
-  bool archive() const;
+  const std::string& name() const { return name_; }
+  bool archive() const { return unpacker_ != nullptr; }
   // Bytes taken from the input so far.
-  int64_t consumed() const;
+  int64_t consumed() const { return *taken_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ByteSource> next_single();
+  std::unique_ptr<ByteSource> next_member();
+
+  std::string name_, input_;
+  SkippedFiles& skipped_;
+  bool found_;
+  std::shared_ptr<int64_t> taken_ = std::make_shared<int64_t>(0);
+  std::unique_ptr<PeekedSource> single_;  // what is no archive, until it is handed out
+  std::shared_ptr<Unpacker> unpacker_;    // of an archive
 };
 
 }  // namespace skein

@@ -19,6 +19,14 @@ bool is_text(std::string_view head) {
 
 constexpr std::string_view kUnknown = "binary data of no known kind";
 
+// O_NONBLOCK: a pipe that nobody writes must not hang.
+FileDescriptor opened(const std::string& path) try {
+  return FileDescriptor(path, O_RDONLY | O_NONBLOCK);
+} catch (const SystemError& error) {
+  fail_to_open(error.number(),
+               "cannot open token store {} (`skein-data encode` makes one from text)", path);
+}
+
 }  // namespace
 
 bool is_regular_file(const std::string& path) {
@@ -27,20 +35,6 @@ bool is_regular_file(const std::string& path) {
   if (error && !names_nothing(error.value())) fail("cannot look at {}: {}", path, error.message());
   return std::filesystem::is_regular_file(status);
 }
-
-namespace {
-
-// O_NONBLOCK: a pipe that nobody writes must not hang.
-FileDescriptor opened(const std::string& path) {
-  try {
-    return FileDescriptor(path, O_RDONLY | O_NONBLOCK);
-  } catch (const SystemError& error) {
-    fail_to_open(error.number(),
-                 "cannot open token store {} (`skein-data encode` makes one from text)", path);
-  }
-}
-
-}  // namespace
 
 MappedFile map_tokens(const std::string& path) {
   const FileDescriptor file = opened(path);
@@ -57,9 +51,7 @@ std::string_view what_it_looks_like(std::string_view head) {
   constexpr std::pair<std::string_view, std::string_view> kinds[] = {
       {"\x1f\x8b\x08"sv, "gzip data: decompress it and encode the text"},
       {"\x28\xb5\x2f\xfd"sv, "zstd data: decompress it and encode the text"},
-      {"\xfd"
-       "7zXZ\0"sv,
-       "xz data: decompress it and encode the text"},
+      {"\xfd\x37zXZ\0"sv, "xz data: decompress it and encode the text"},
       {"PK\x03\x04"sv, "a zip archive: unpack it and encode the text"},
       {"PAR1"sv, "a Parquet file: write its text column as JSON lines and encode those"},
       {"MMIDIDX\0\0"sv, "a Megatron-LM index: give it the suffix .idx, with its .bin beside it"},

@@ -26,18 +26,6 @@ class MemberSource final : public ByteSource {
   std::shared_ptr<Unpacker> unpacker_;
 };
 
-// Of a stream that unpacks to nothing.
-class NoBytes final : public ByteSource {
- public:
-  explicit NoBytes(int64_t consumed) : consumed_(consumed) {}
-  size_t read(char*, size_t) override { return 0; }
-  int64_t consumed() const override { return consumed_; }
-  bool plain() const override { return false; }
-
- private:
-  int64_t consumed_;
-};
-
 // Names in archives are UTF-8, and libarchive hands them on in the letters of the locale, which is
 // C in our programs.
 class Utf8Names {
@@ -216,6 +204,7 @@ bool Unpacker::next_member(Member& member) {
 }
 
 size_t Unpacker::read_member(char* bytes, size_t room) {
+  if (!inside_) return 0;
   la_ssize_t got = ARCHIVE_RETRY;
   while (got == ARCHIVE_RETRY) got = archive_read_data(archive_, bytes, room);
   if (got < 0 || thrown_) refuse();
@@ -247,7 +236,7 @@ std::unique_ptr<ByteSource> unpacked_stream(std::unique_ptr<ByteSource> raw,
                                             const std::string& name, const std::string& kind) {
   auto unpacker = std::make_shared<Unpacker>(std::move(raw), name, kind, Unpacker::Form::stream);
   Unpacker::Member whole;
-  if (!unpacker->next(whole)) return std::make_unique<NoBytes>(unpacker->consumed());
+  unpacker->next(whole);
   return member_source(std::move(unpacker));
 }
 

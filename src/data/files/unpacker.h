@@ -33,7 +33,8 @@ class Unpacker {
   // unpacks to nothing. False at the end. Here and in read(): a usage error that names input and
   // member when data is damaged, cut short or encrypted. After an error each call throws it again.
   bool next(Member& member);
-  // Bytes of that member; 0 only at its end, where its checksum was found right.
+  // Bytes of that member; 0 only at its end, where its checksum was found right, and where there is
+  // none.
   size_t read(char* bytes, size_t room);
   int64_t consumed() const { return raw_->consumed(); }
 
