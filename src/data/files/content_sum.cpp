@@ -13,19 +13,13 @@
 #include "skein/core/files/files.h"
 
 namespace skein {
-namespace {
 
 constexpr uint64_t kPiece = uint64_t{4} << 20;
 
-struct FreeState {
-  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-};
-
-}  // namespace
-
 std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uint64_t begin,
                                     uint64_t bytes, const std::function<bool()>& go_on) {
-  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       XXH3_freeState);
   if (!state || XXH3_64bits_reset(state.get()) != XXH_OK)
     fail("out of memory to sum the bytes of {}", name);
   std::vector<char> piece(std::min(kPiece, bytes));

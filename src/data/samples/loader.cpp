@@ -59,8 +59,7 @@ void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
 
 Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config) {
   require(!entries.empty(), "no token store was given; name at least one, as data.train=corpus.h5");
-  TokenNotes notes = notes_of_tokenizer(config.tokenizer);
-  if (notes.vocab_size == 0) notes.vocab_size = config.vocab_size;
+  const TokenNotes notes = notes_of_tokenizer(config.tokenizer, config.vocab_size);
   Blend blend;
   for (const std::string& text : entries) {
     const Entry entry = parse_entry(text);

@@ -24,9 +24,45 @@ struct Prefetcher::Impl {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
-  Batch take(int64_t first, int64_t next_first);
-  void run(const std::stop_token& stop);
-  Loaded load(int64_t first) const;
+  Batch take(int64_t first, int64_t next_first) {
+    std::unique_lock lock(mutex);
+    if (ready.first != first && loading != first && wanted != first) {
+      wanted = first;
+      asked.notify_all();
+    }
+    answered.wait(lock, [&] { return ready.first == first; });
+    const Loaded taken = std::exchange(ready, Loaded{});
+    if (taken.error) std::rethrow_exception(taken.error);
+    if (next_first >= 0) {
+      wanted = next_first;
+      asked.notify_all();
+    }
+    return taken.batch;
+  }
+
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    while (asked.wait(lock, stop, [this] { return wanted >= 0; }) && !stop.stop_requested()) {
+      loading = std::exchange(wanted, -1);
+      lock.unlock();
+      Loaded loaded = load(loading);
+      lock.lock();
+      loading = -1;
+      ready = std::move(loaded);
+      answered.notify_all();
+    }
+  }
+
+  Loaded load(int64_t first) const {
+    Loaded loaded;
+    loaded.first = first;
+    try {
+      loaded.batch = source.batch(first, count);
+    } catch (...) {
+      loaded.error = std::current_exception();
+    }
+    return loaded;
+  }
 
   const SampleSource& source;
   const int64_t count;
@@ -38,46 +74,6 @@ struct Prefetcher::Impl {
   Loaded ready;
   std::jthread thread;  // last: joined before what it uses goes away
 };
-
-Loaded Prefetcher::Impl::load(int64_t first) const {
-  Loaded loaded;
-  loaded.first = first;
-  try {
-    loaded.batch = source.batch(first, count);
-  } catch (...) {
-    loaded.error = std::current_exception();
-  }
-  return loaded;
-}
-
-void Prefetcher::Impl::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex);
-  while (asked.wait(lock, stop, [this] { return wanted >= 0; }) && !stop.stop_requested()) {
-    loading = std::exchange(wanted, -1);
-    lock.unlock();
-    Loaded loaded = load(loading);
-    lock.lock();
-    loading = -1;
-    ready = std::move(loaded);
-    answered.notify_all();
-  }
-}
-
-Batch Prefetcher::Impl::take(int64_t first, int64_t next_first) {
-  std::unique_lock lock(mutex);
-  if (ready.first != first && loading != first && wanted != first) {
-    wanted = first;
-    asked.notify_all();
-  }
-  answered.wait(lock, [&] { return ready.first == first; });
-  const Loaded taken = std::exchange(ready, Loaded{});
-  if (taken.error) std::rethrow_exception(taken.error);
-  if (next_first >= 0) {
-    wanted = next_first;
-    asked.notify_all();
-  }
-  return taken.batch;
-}
 
 Prefetcher::Prefetcher(const SampleSource& source, int64_t count)
     : impl_(std::make_unique<Impl>(source, count)) {}

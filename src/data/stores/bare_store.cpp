@@ -13,11 +13,7 @@ namespace {
 class BareStore final : public StoreFile {
  public:
   BareStore(const std::string& path, const TokenNotes& notes)
-      : file_(map_tokens(path)), notes_(notes) {
-    info_.vocab_size = notes.vocab_size;
-    info_.end_of_text = notes.end_of_text;
-    info_.text_bytes = notes.text_bytes;
-    info_.tokenizer = notes.tokenizer;
+      : StoreFile(notes), file_(map_tokens(path)), end_of_text_at_(notes.end_of_text_at) {
     const auto head = file_.whole().first(std::min<uint64_t>(file_.bytes(), kShardHeaderBytes));
     if (is_shard(head)) {
       const TokenShardHeader header = parse_shard_header(head, file_.bytes(), path);
@@ -36,7 +32,8 @@ class BareStore final : public StoreFile {
     tokens_ = file_.at(0);
   }
 
-  std::span<const uint64_t> documents() override {
+ private:
+  std::span<const uint64_t> find_documents() override {
     documents_.push_back(0);
     const int64_t after = info_.end_of_text >= 0 && !opens_documents() ? 1 : 0;
     for (int64_t place = 0; info_.end_of_text >= 0 && place < info_.tokens; ++place)
@@ -46,18 +43,15 @@ class BareStore final : public StoreFile {
     return documents_;
   }
 
- private:
-  bool is_end(int64_t place) const {
-    return value_of(type_, tokens_ + place * token_bytes(type_)) == info_.end_of_text;
-  }
+  bool is_end(int64_t place) const { return id_at(place) == info_.end_of_text; }
 
   bool opens_documents() const {
-    if (!notes_.end_of_text_at.empty()) return notes_.end_of_text_at == "begin";
+    if (!end_of_text_at_.empty()) return end_of_text_at_ == "begin";
     return is_end(0) || (info_.format == TokenFormat::llmc && !is_end(info_.tokens - 1));
   }
 
   MappedFile file_;
-  TokenNotes notes_;
+  std::string end_of_text_at_;  // as of TokenNotes
   std::vector<uint64_t> documents_;
 };
 

@@ -88,14 +88,40 @@ class Hdf5Store final : public StoreFile {
     check_starts(path_, "documents", documents_, info_.tokens);
   }
 
-  std::span<const uint64_t> documents() override { return documents_; }
-  std::span<const uint64_t> sentences() override;
-  void verify_sum(const std::function<bool()>& go_on) const override;
+  // Of the file that is mapped, by reading rather than through the map, where the error of a disk
+  // would end the process (SIGBUS).
+  void verify_sum(const std::function<bool()>& go_on) const override {
+    const auto file = file_.open_again(path_);
+    const auto sum = content_sum(file->get(), path_, layout_.tokens_at, bytes(), go_on);
+    if (!sum || *sum == layout_.sum) return;
+    fail(
+        "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it again "
+        "or make it again with `skein-data encode`",
+        path_, *sum, layout_.sum);
+  }
+
   uint64_t fingerprint() const override { return layout_.sum; }
 
  private:
+  std::span<const uint64_t> find_documents() override { return documents_; }
+
+  std::span<const uint64_t> find_sentences() override {
+    if (info_.sentences == 0) return {};
+    const auto starts = starts_at(layout_.sentences_at, info_.sentences, copied_sentences_);
+    check_starts(path_, "sentences", starts, info_.tokens);
+    check_nesting(path_, starts, documents_);
+    return starts;
+  }
+
   std::span<const uint64_t> starts_at(uint64_t offset, int64_t things,
-                                      std::vector<uint64_t>& copied) const;
+                                      std::vector<uint64_t>& copied) const {
+    const size_t count = things + 1;
+    const std::byte* bytes = file_.at(offset);
+    if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
+    copied.resize(count);
+    std::memcpy(copied.data(), bytes, count * sizeof(uint64_t));
+    return copied;
+  }
 
   std::string path_;
   MappedFile file_;
@@ -104,37 +130,6 @@ class Hdf5Store final : public StoreFile {
   // Only of files made elsewhere that do not align them.
   std::vector<uint64_t> copied_documents_, copied_sentences_;
 };
-
-std::span<const uint64_t> Hdf5Store::starts_at(uint64_t offset, int64_t things,
-                                               std::vector<uint64_t>& copied) const {
-  const size_t count = things + 1;
-  const std::byte* bytes = file_.at(offset);
-  if (offset % alignof(uint64_t) == 0) return {reinterpret_cast<const uint64_t*>(bytes), count};
-  copied.resize(count);
-  std::memcpy(copied.data(), bytes, count * sizeof(uint64_t));
-  return copied;
-}
-
-std::span<const uint64_t> Hdf5Store::sentences() {
-  if (info_.sentences == 0) return {};
-  const auto starts = starts_at(layout_.sentences_at, info_.sentences, copied_sentences_);
-  check_starts(path_, "sentences", starts, info_.tokens);
-  check_nesting(path_, starts, documents_);
-  return starts;
-}
-
-// Of the file that is mapped, by reading rather than through the map, where the error of a disk
-// would end the process (SIGBUS).
-void Hdf5Store::verify_sum(const std::function<bool()>& go_on) const {
-  const auto bytes = static_cast<uint64_t>(info_.tokens) * layout_.width;
-  const auto file = file_.open_again(path_);
-  const auto sum = content_sum(file->get(), path_, layout_.tokens_at, bytes, go_on);
-  if (!sum || *sum == layout_.sum) return;
-  fail(
-      "{} is damaged: the XXH3 sum of its tokens is {:016x}, it should be {:016x}; copy it again "
-      "or make it again with `skein-data encode`",
-      path_, *sum, layout_.sum);
-}
 
 }  // namespace
 

@@ -60,9 +60,40 @@ class Header {
   }
 
  private:
-  uint64_t read_prefix(uint64_t at);
-  void read_messages(Bytes bytes);
-  Bytes more(uint64_t at, uint64_t bytes);
+  uint64_t read_prefix(uint64_t at) {
+    Hdf5Cursor start(file_.at(at, 6));
+    require(
+        hdf5_text(start.take(4)) == "OHDR" && start.number(1) == 2,
+        "the object at byte {} has no header of version 2; write the file with libver=\"latest\"",
+        at);
+    const uint64_t flags = start.number(1);
+    numbered_ = (flags & 4) != 0;
+    const uint64_t prefix = 6 + ((flags & 0x20) ? 16 : 0) + ((flags & 0x10) ? 4 : 0);
+    first_bytes_ = Hdf5Cursor(file_.at(at + prefix, hdf5_width(flags))).number(hdf5_width(flags));
+    require(first_bytes_ <= file_.size(), "the header at byte {} has {} bytes", at, first_bytes_);
+    return prefix + hdf5_width(flags);
+  }
+
+  void read_messages(Bytes bytes) {
+    const size_t head = numbered_ ? 6 : 4;
+    for (Hdf5Cursor cursor(bytes); cursor.left() >= head;) {
+      const uint64_t type = cursor.number(1), size = cursor.number(2), flags = cursor.number(1);
+      if (numbered_) cursor.skip(2);
+      const Message message{type, (flags & 2) != 0, cursor.take(size)};
+      if (type != kContinuation) {
+        found_(message);
+        continue;
+      }
+      Hdf5Cursor place(message.data);
+      const uint64_t at = place.number(8);
+      more_.emplace_back(at, place.number(8));
+    }
+  }
+
+  Bytes more(uint64_t at, uint64_t bytes) {
+    require(bytes >= 8, "a part of a header has {} bytes", bytes);
+    return file_.block(at, bytes - 4, "OCHK").subspan(4);
+  }
 
   const Hdf5Bytes& file_;
   const Found& found_;
@@ -70,40 +101,6 @@ class Header {
   uint64_t first_bytes_ = 0;
   std::vector<std::pair<uint64_t, uint64_t>> more_;
 };
-
-uint64_t Header::read_prefix(uint64_t at) {
-  Hdf5Cursor start(file_.at(at, 6));
-  require(hdf5_text(start.take(4)) == "OHDR" && start.number(1) == 2,
-          "the object at byte {} has no header of version 2; write the file with libver=\"latest\"",
-          at);
-  const uint64_t flags = start.number(1);
-  numbered_ = (flags & 4) != 0;
-  const uint64_t prefix = 6 + ((flags & 0x20) ? 16 : 0) + ((flags & 0x10) ? 4 : 0);
-  first_bytes_ = Hdf5Cursor(file_.at(at + prefix, hdf5_width(flags))).number(hdf5_width(flags));
-  require(first_bytes_ <= file_.size(), "the header at byte {} has {} bytes", at, first_bytes_);
-  return prefix + hdf5_width(flags);
-}
-
-void Header::read_messages(Bytes bytes) {
-  const size_t head = numbered_ ? 6 : 4;
-  for (Hdf5Cursor cursor(bytes); cursor.left() >= head;) {
-    const uint64_t type = cursor.number(1), size = cursor.number(2), flags = cursor.number(1);
-    if (numbered_) cursor.skip(2);
-    const Message message{type, (flags & 2) != 0, cursor.take(size)};
-    if (type != kContinuation) {
-      found_(message);
-      continue;
-    }
-    Hdf5Cursor place(message.data);
-    const uint64_t at = place.number(8);
-    more_.emplace_back(at, place.number(8));
-  }
-}
-
-Bytes Header::more(uint64_t at, uint64_t bytes) {
-  require(bytes >= 8, "a part of a header has {} bytes", bytes);
-  return file_.block(at, bytes - 4, "OCHK").subspan(4);
-}
 
 // What is kept in a heap, by a message that names the heap and a B-tree of its objects (IV.A.2.c,
 // IV.A.2.v).

@@ -12,27 +12,23 @@ namespace {
 class IndexedStore final : public StoreFile {
  public:
   IndexedStore(const std::string& stem, const TokenNotes& notes)
-      : idx_(map_tokens(stem + ".idx")),
+      : StoreFile(notes),
+        idx_(map_tokens(stem + ".idx")),
         bin_(map_tokens(stem + ".bin")),
         index_(idx_.whole(), stem + ".idx") {
     index_.check(bin_.bytes(), stem + ".bin");
     type_ = index_.type();
     tokens_ = bin_.at(0);
-    info_ = {.format = TokenFormat::megatron,
-             .tokens = narrow<int64_t>(bin_.bytes() / token_bytes(type_)),
-             .documents = 0,
-             .sentences = 0,
-             .vocab_size = notes.vocab_size,
-             .end_of_text = notes.end_of_text,
-             .text_bytes = notes.text_bytes,
-             .tokenizer = notes.tokenizer};
+    info_.format = TokenFormat::megatron;
+    info_.tokens = narrow<int64_t>(bin_.bytes() / token_bytes(type_));
     for (uint64_t k = 1; k < index_.entries(); ++k)
       info_.documents += index_.entry(k) > index_.entry(k - 1) ? 1 : 0;
     const int64_t sequences = index_.sequences();
     info_.sentences = sequences > info_.documents ? sequences : 0;
   }
 
-  std::span<const uint64_t> documents() override {
+ private:
+  std::span<const uint64_t> find_documents() override {
     documents_.reserve(info_.documents + 1);
     for (uint64_t k = 1; k < index_.entries(); ++k)
       if (index_.entry(k) > index_.entry(k - 1))
@@ -41,7 +37,7 @@ class IndexedStore final : public StoreFile {
     return documents_;
   }
 
-  std::span<const uint64_t> sentences() override {
+  std::span<const uint64_t> find_sentences() override {
     if (info_.sentences == 0) return {};
     sentences_.reserve(index_.sequences() + 1);
     for (int64_t k = 0; k < info_.sentences; ++k) sentences_.push_back(start_of(k));
@@ -49,7 +45,6 @@ class IndexedStore final : public StoreFile {
     return sentences_;
   }
 
- private:
   uint64_t start_of(int64_t sequence) const { return index_.offset(sequence) / token_bytes(type_); }
 
   MappedFile idx_, bin_;

@@ -40,20 +40,26 @@ uint64_t widen(const std::byte* source, std::span<int32_t> out) {
   return least < 0 ? least : largest;
 }
 
-using Widen = uint64_t (*)(const std::byte*, std::span<int32_t>);
-
-Widen widen_of(TokenType type) {
-  constexpr std::array<Widen, 7> functions{widen<uint8_t>,  widen<int8_t>,  widen<int16_t>,
-                                           widen<uint16_t>, widen<int32_t>, widen<uint32_t>,
-                                           widen<int64_t>};
-  return functions[static_cast<size_t>(type)];
-}
-
 template <class T>
 int64_t value_as(const std::byte* source) {
   T token;
   std::memcpy(&token, source, sizeof(T));
   return token;
+}
+
+struct TypeReader {
+  uint64_t (*widen)(const std::byte* source, std::span<int32_t> out);
+  int64_t (*value)(const std::byte* source);
+};
+
+template <class T>
+constexpr TypeReader kReaderOf{widen<T>, value_as<T>};
+
+const TypeReader& reader_of(TokenType type) {
+  static constexpr TypeReader readers[] = {
+      kReaderOf<uint8_t>, kReaderOf<int8_t>,   kReaderOf<int16_t>, kReaderOf<uint16_t>,
+      kReaderOf<int32_t>, kReaderOf<uint32_t>, kReaderOf<int64_t>};
+  return readers[static_cast<size_t>(type)];
 }
 
 bool is_hdf5(const std::string& path) {
@@ -85,63 +91,12 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
   return native;
 }
 
-}  // namespace
-
-uint64_t StoreFile::fingerprint() const {
-  const uint64_t bytes = info_.tokens * token_bytes(type_);
-  if (bytes <= kBlocks * kBlockBytes) return XXH3_64bits(tokens_, bytes);
-  uint64_t sum = bytes;
-  for (uint64_t block = 0; block < kBlocks; ++block) {
-    const uint64_t begin = (bytes - kBlockBytes) / (kBlocks - 1) * block;
-    sum = XXH3_64bits_withSeed(tokens_ + (block + 1 < kBlocks ? begin : bytes - kBlockBytes),
-                               kBlockBytes, sum);
-  }
-  return sum;
-}
-
-int64_t value_of(TokenType type, const std::byte* token) {
-  using Value = int64_t (*)(const std::byte*);
-  constexpr std::array<Value, 7> functions{
-      value_as<uint8_t>, value_as<int8_t>,   value_as<int16_t>, value_as<uint16_t>,
-      value_as<int32_t>, value_as<uint32_t>, value_as<int64_t>};
-  return functions[static_cast<size_t>(type)](token);
-}
-
-struct TokenStore::Impl {
-  Impl(const std::string& name, const TokenNotes& notes)
-      : path(name), file(open_any(name, notes)) {}
-
-  const StoreInfo& info() const { return file->info(); }
-  std::span<const uint64_t> documents();
-  std::span<const uint64_t> sentences();
-  int64_t id_at(uint64_t place) const {
-    return value_of(file->type(), file->tokens() + place * token_bytes(file->type()));
-  }
-  [[noreturn]] void refuse_id(int64_t begin, int64_t count) const;
-  void verify_ends();
-
-  std::string path;
-  std::unique_ptr<StoreFile> file;
-  std::once_flag documents_found, sentences_found;
-  std::span<const uint64_t> document_starts, sentence_starts;
-};
-
-std::span<const uint64_t> TokenStore::Impl::documents() {
-  std::call_once(documents_found, [this] { document_starts = file->documents(); });
-  return document_starts;
-}
-
-std::span<const uint64_t> TokenStore::Impl::sentences() {
-  std::call_once(sentences_found, [this] { sentence_starts = file->sentences(); });
-  return sentence_starts;
-}
-
-void TokenStore::Impl::refuse_id(int64_t begin, int64_t count) const {
-  const uint64_t limit = info().vocab_size > 0 ? info().vocab_size : kAnyId;
+[[noreturn]] void refuse_id(const std::string& path, const StoreFile& file, int64_t begin,
+                            int64_t count, uint64_t limit) {
   int64_t place = begin;
-  while (place < begin + count - 1 && static_cast<uint64_t>(id_at(place)) < limit) ++place;
-  const int64_t id = id_at(place);
-  if (info().format == TokenFormat::native)
+  while (place < begin + count - 1 && static_cast<uint64_t>(file.id_at(place)) < limit) ++place;
+  const int64_t id = file.id_at(place);
+  if (file.info().format == TokenFormat::native)
     fail_usage(
         "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it "
         "again with `skein-data encode`",
@@ -154,30 +109,68 @@ void TokenStore::Impl::refuse_id(int64_t begin, int64_t count) const {
 
 // No sum covers the documents; where each has a closing (or opening) token that shows a wrong
 // start.
-void TokenStore::Impl::verify_ends() {
-  const std::span<const uint64_t> starts = documents();
-  const int64_t end = info().end_of_text;
-  if (end < 0 || info().format != TokenFormat::native) return;
+void verify_ends(const std::string& path, StoreFile& file) {
+  const std::span<const uint64_t> starts = file.documents();
+  const int64_t end = file.info().end_of_text;
+  if (end < 0 || file.info().format != TokenFormat::native) return;
   size_t opened = 0, closed = 0, open = 0;
   for (size_t k = 1; k < starts.size(); ++k) {
-    opened += id_at(starts[k - 1]) == end ? 1 : 0;
-    const bool closes = id_at(starts[k] - 1) == end;
+    opened += file.id_at(starts[k - 1]) == end ? 1 : 0;
+    const bool closes = file.id_at(starts[k] - 1) == end;
     closed += closes ? 1 : 0;
     if (!closes && open == 0) open = k;
   }
   if (open == 0 || closed == 0 || opened == starts.size() - 1) return;
   fail_usage("{} is damaged: document {} ends at token {} with id {}, not with end_of_text {}",
-             path, open - 1, starts[open], id_at(starts[open] - 1), end);
+             path, open - 1, starts[open], file.id_at(starts[open] - 1), end);
+}
+
+}  // namespace
+
+StoreFile::StoreFile(const TokenNotes& notes) {
+  info_.vocab_size = notes.vocab_size;
+  info_.end_of_text = notes.end_of_text;
+  info_.text_bytes = notes.text_bytes;
+  info_.tokenizer = notes.tokenizer;
+}
+
+int64_t StoreFile::id_at(uint64_t place) const {
+  return reader_of(type_).value(tokens_ + place * token_bytes(type_));
+}
+
+uint64_t StoreFile::read(int64_t begin, std::span<int32_t> out) const {
+  return reader_of(type_).widen(tokens_ + begin * token_bytes(type_), out);
+}
+
+std::span<const uint64_t> StoreFile::documents() {
+  std::call_once(documents_found_, [this] { document_starts_ = find_documents(); });
+  return document_starts_;
+}
+
+std::span<const uint64_t> StoreFile::sentences() {
+  std::call_once(sentences_found_, [this] { sentence_starts_ = find_sentences(); });
+  return sentence_starts_;
+}
+
+uint64_t StoreFile::fingerprint() const {
+  if (bytes() <= kBlocks * kBlockBytes) return XXH3_64bits(tokens_, bytes());
+  const uint64_t last = bytes() - kBlockBytes;
+  uint64_t sum = bytes();
+  for (uint64_t block = 0; block < kBlocks; ++block) {
+    const uint64_t begin = block + 1 < kBlocks ? last / (kBlocks - 1) * block : last;
+    sum = XXH3_64bits_withSeed(tokens_ + begin, kBlockBytes, sum);
+  }
+  return sum;
 }
 
 TokenStore::TokenStore(const std::string& path, bool verify)
     : TokenStore(path, TokenNotes(), verify) {}
 
 TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool verify)
-    : impl_(std::make_unique<Impl>(path, notes)) {
+    : path_(path), file_(open_any(path, notes)) {
   if (!verify) return;
   verify_sum();
-  impl_->verify_ends();
+  verify_ends(path_, *file_);
   sentences();
   std::vector<int32_t> ids;
   for (int64_t begin = 0; info().format != TokenFormat::native && begin < info().tokens;
@@ -190,28 +183,20 @@ TokenStore::TokenStore(const std::string& path, const TokenNotes& notes, bool ve
 TokenStore::~TokenStore() = default;
 TokenStore::TokenStore(TokenStore&&) noexcept = default;
 
-const StoreInfo& TokenStore::info() const { return impl_->info(); }
-const std::string& TokenStore::path() const { return impl_->path; }
-std::span<const uint64_t> TokenStore::documents() const { return impl_->documents(); }
-std::span<const uint64_t> TokenStore::sentences() const { return impl_->sentences(); }
+const StoreInfo& TokenStore::info() const { return file_->info(); }
+std::span<const uint64_t> TokenStore::documents() const { return file_->documents(); }
+std::span<const uint64_t> TokenStore::sentences() const { return file_->sentences(); }
 
 void TokenStore::read(int64_t begin, std::span<int32_t> out) const {
-  const StoreFile& file = *impl_->file;
   const int64_t count = std::ssize(out);
   SKEIN_CHECK(begin >= 0 && count <= info().tokens && begin <= info().tokens - count);
-  const uint64_t largest =
-      widen_of(file.type())(file.tokens() + begin * token_bytes(file.type()), out);
   const uint64_t limit = info().vocab_size > 0 ? info().vocab_size : kAnyId;
-  if (largest >= limit) impl_->refuse_id(begin, count);
+  if (file_->read(begin, out) >= limit) refuse_id(path_, *file_, begin, count, limit);
 }
 
-uint64_t TokenStore::fingerprint() const { return impl_->file->fingerprint(); }
-
-int64_t TokenStore::bytes() const { return info().tokens * token_bytes(impl_->file->type()); }
-
-void TokenStore::verify_sum(const std::function<bool()>& go_on) const {
-  impl_->file->verify_sum(go_on);
-}
+uint64_t TokenStore::fingerprint() const { return file_->fingerprint(); }
+int64_t TokenStore::bytes() const { return file_->bytes(); }
+void TokenStore::verify_sum(const std::function<bool()>& go_on) const { file_->verify_sum(go_on); }
 
 void TokenStore::require_vocabulary() const {
   if (info().vocab_size > 0) return;

@@ -27,9 +27,39 @@ struct StoreCheck::Impl {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
-  void run(const std::stop_token& stop);
-  void compare(const std::stop_token& stop) const;
-  bool rest(const std::stop_token& stop, Clock::duration taken) const;
+  void run(const std::stop_token& stop) {
+    take_lowest_priority();
+    std::exception_ptr found;
+    try {
+      compare(stop);
+    } catch (...) {
+      found = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    error = found;
+    ended = true;
+    changed.notify_all();
+  }
+
+  void compare(const std::stop_token& stop) const {
+    auto last = Clock::now();
+    for (const auto& store : stores) {
+      if (stop.stop_requested()) return;
+      store->verify_sum([&] {
+        const bool on = rest(stop, Clock::now() - last);
+        last = Clock::now();
+        return on;
+      });
+    }
+  }
+
+  // False where it is to leave off.
+  bool rest(const std::stop_token& stop, Clock::duration taken) const {
+    std::unique_lock lock(mutex);
+    if (Clock::now() - begun < kRests)
+      changed.wait_for(lock, stop, taken, [this] { return hurried; });
+    return !stop.stop_requested();
+  }
 
   const std::vector<std::shared_ptr<const TokenStore>> stores;
   mutable std::mutex mutex;
@@ -39,40 +69,6 @@ struct StoreCheck::Impl {
   std::exception_ptr error;
   std::jthread thread;  // last: joined before what it uses goes away
 };
-
-// False where it is to leave off.
-bool StoreCheck::Impl::rest(const std::stop_token& stop, Clock::duration taken) const {
-  std::unique_lock lock(mutex);
-  if (Clock::now() - begun < kRests)
-    changed.wait_for(lock, stop, taken, [this] { return hurried; });
-  return !stop.stop_requested();
-}
-
-void StoreCheck::Impl::compare(const std::stop_token& stop) const {
-  auto last = Clock::now();
-  for (const auto& store : stores) {
-    if (stop.stop_requested()) return;
-    store->verify_sum([&] {
-      const bool on = rest(stop, Clock::now() - last);
-      last = Clock::now();
-      return on;
-    });
-  }
-}
-
-void StoreCheck::Impl::run(const std::stop_token& stop) {
-  take_lowest_priority();
-  std::exception_ptr found;
-  try {
-    compare(stop);
-  } catch (...) {
-    found = std::current_exception();
-  }
-  const std::lock_guard lock(mutex);
-  error = found;
-  ended = true;
-  changed.notify_all();
-}
 
 StoreCheck::StoreCheck(std::vector<std::shared_ptr<const TokenStore>> stores)
     : impl_(std::make_unique<Impl>(std::move(stores))) {}

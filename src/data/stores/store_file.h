@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -17,19 +18,31 @@ class StoreFile {
  public:
   virtual ~StoreFile() = default;
   const StoreInfo& info() const { return info_; }
-  TokenType type() const { return type_; }
-  const std::byte* tokens() const { return tokens_; }
-  // As TokenStore says. TokenStore calls each once.
-  virtual std::span<const uint64_t> documents() = 0;
-  virtual std::span<const uint64_t> sentences() { return {}; }
+  uint64_t bytes() const { return info_.tokens * token_bytes(type_); }  // of all tokens
+  int64_t id_at(uint64_t place) const;
+  // Tokens from `begin` on. Returns the largest id, a negative one counting as huge.
+  uint64_t read(int64_t begin, std::span<int32_t> out) const;
+  // As TokenStore says.
+  std::span<const uint64_t> documents();
+  std::span<const uint64_t> sentences();
   virtual void verify_sum(const std::function<bool()>& /*go_on*/) const {}
   // As TokenStore says: of all tokens where the file has a sum of them, else of some.
   virtual uint64_t fingerprint() const;
 
  protected:
+  StoreFile() = default;
+  explicit StoreFile(const TokenNotes& notes);
+  // Each is called once.
+  virtual std::span<const uint64_t> find_documents() = 0;
+  virtual std::span<const uint64_t> find_sentences() { return {}; }
+
   StoreInfo info_;
   TokenType type_ = TokenType::u16;
   const std::byte* tokens_ = nullptr;  // at any address
+
+ private:
+  std::once_flag documents_found_, sentences_found_;
+  std::span<const uint64_t> document_starts_, sentence_starts_;
 };
 
 // Without a tokenizer of its own it takes that of `notes` if it has as many ids.
@@ -47,8 +60,5 @@ std::string stem_of(const std::string& path);
 std::string notes_path(const std::string& stem);
 // The tokenizer's JSON as it is.
 std::string notes_json(const TokenNotes& notes);
-
-// One token, at any address.
-int64_t value_of(TokenType type, const std::byte* token);
 
 }  // namespace skein

@@ -19,32 +19,13 @@ namespace {
 
 constexpr uint64_t kMetadataRoom = 1 << 20;
 
-struct FreeState {
-  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-};
-using SumState = std::unique_ptr<XXH3_state_t, FreeState>;
+using SumState = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
 
 SumState new_sum() {
-  SumState state(XXH3_createState());
+  SumState state(XXH3_createState(), XXH3_freeState);
   if (!state) fail("out of memory for the state of a checksum");
   XXH3_64bits_reset(state.get());
   return state;
-}
-
-template <class T>
-std::vector<std::byte> narrowed(std::span<const int32_t> tokens) {
-  std::vector<std::byte> bytes(tokens.size() * sizeof(T));
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const T token = static_cast<T>(tokens[i]);
-    std::memcpy(bytes.data() + i * sizeof(T), &token, sizeof(T));
-  }
-  return bytes;
-}
-
-std::vector<std::byte> stored_bytes(std::span<const int32_t> tokens, int width) {
-  if (width == 1) return narrowed<uint8_t>(tokens);
-  if (width == 2) return narrowed<uint16_t>(tokens);
-  return narrowed<uint32_t>(tokens);
 }
 
 // Refused before the first byte: HDF5 does not survive a disk that fills up under it.
@@ -85,11 +66,63 @@ struct TokenStoreWriter::Impl {
     if (with_sentences) sentences.emplace(stem + ".sentences");
   }
 
-  void append(std::span<const int32_t> ids);
-  void begin();
-  void note_start(Spool& starts) const;
-  void check_ids(std::span<const int32_t> ids) const;
-  void assemble();
+  void append(std::span<const int32_t> ids) {
+    if (layout.width == 1)
+      append_as<uint8_t>(ids);
+    else if (layout.width == 2)
+      append_as<uint16_t>(ids);
+    else
+      append_as<uint32_t>(ids);
+    layout.info.tokens += std::ssize(ids);
+  }
+
+  template <class T>
+  void append_as(std::span<const int32_t> ids) {
+    const std::vector<T> narrowed(ids.begin(), ids.end());
+    const auto bytes = std::as_bytes(std::span(narrowed));
+    XXH3_64bits_update(sum.get(), bytes.data(), bytes.size());
+    tokens.append(bytes);
+  }
+
+  // The document and the sentence that the next token belongs to.
+  void begin() {
+    if (!document_open) note_start(documents);
+    document_open = true;
+    if (!sentences || sentence_open) return;
+    note_start(*sentences);
+    sentence_open = true;
+    ++layout.info.sentences;
+  }
+
+  void note_start(Spool& starts) const {
+    const uint64_t start = layout.info.tokens;
+    starts.append(std::as_bytes(std::span(&start, 1)));
+  }
+
+  void check_ids(std::span<const int32_t> ids) const {
+    const int64_t vocab_size = layout.info.vocab_size;
+    const auto bad = std::find_if(ids.begin(), ids.end(),
+                                  [&](int32_t id) { return id < 0 || id >= vocab_size; });
+    if (bad == ids.end()) return;
+    fail_usage(
+        "{}: token {} of document {} is {}, outside the vocabulary of {} ids; was it made by "
+        "another "
+        "tokenizer?",
+        path, bad - ids.begin(), layout.info.documents, *bad, vocab_size);
+  }
+
+  void assemble() {
+    // Made here first: HDF5 would follow a link of that name.
+    const FileDescriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
+    const RemovedAtEnd partial(stem);
+    write_store_layout(partial.path(), layout);
+    tokens.copy_to(file, layout.tokens_at);
+    documents.copy_to(file, layout.documents_at);
+    if (sentences) sentences->copy_to(file, layout.sentences_at);
+    file.sync();
+    publish(partial.path(), path, existing);
+    sync_parent(path);
+  }
 
   std::string path;
   Existing existing;
@@ -103,52 +136,6 @@ struct TokenStoreWriter::Impl {
   bool sentence_open = false;
   bool finished = false;
 };
-
-void TokenStoreWriter::Impl::check_ids(std::span<const int32_t> ids) const {
-  const int64_t vocab_size = layout.info.vocab_size;
-  const auto bad =
-      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id < 0 || id >= vocab_size; });
-  if (bad == ids.end()) return;
-  fail_usage(
-      "{}: token {} of document {} is {}, outside the vocabulary of {} ids; was it made by another "
-      "tokenizer?",
-      path, bad - ids.begin(), layout.info.documents, *bad, vocab_size);
-}
-
-void TokenStoreWriter::Impl::append(std::span<const int32_t> ids) {
-  const std::vector<std::byte> bytes = stored_bytes(ids, layout.width);
-  XXH3_64bits_update(sum.get(), bytes.data(), bytes.size());
-  tokens.append(bytes);
-  layout.info.tokens += std::ssize(ids);
-}
-
-void TokenStoreWriter::Impl::note_start(Spool& starts) const {
-  const uint64_t start = layout.info.tokens;
-  starts.append(std::as_bytes(std::span(&start, 1)));
-}
-
-// The document and the sentence that the next token belongs to.
-void TokenStoreWriter::Impl::begin() {
-  if (!document_open) note_start(documents);
-  document_open = true;
-  if (!sentences || sentence_open) return;
-  note_start(*sentences);
-  sentence_open = true;
-  ++layout.info.sentences;
-}
-
-void TokenStoreWriter::Impl::assemble() {
-  // Made here first: HDF5 would follow a link of that name.
-  const FileDescriptor file(stem, O_WRONLY | O_CREAT | O_EXCL);
-  const RemovedAtEnd partial(stem);
-  write_store_layout(partial.path(), layout);
-  tokens.copy_to(file, layout.tokens_at);
-  documents.copy_to(file, layout.documents_at);
-  if (sentences) sentences->copy_to(file, layout.sentences_at);
-  file.sync();
-  publish(partial.path(), path, existing);
-  sync_parent(path);
-}
 
 TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
                                    std::string tokenizer_json, bool with_sentences,

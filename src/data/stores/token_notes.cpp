@@ -95,11 +95,7 @@ class NotesReader {
   }
 
   TokenNotes inline_tokenizer(const Json& value) const {
-    try {
-      return notes_of(tokenizer_from_json(value.dump()));
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: {}", path_, error.what()));
-    }
+    return with_origin(path_, [&] { return notes_of(tokenizer_from_json(value.dump())); });
   }
 
   const std::string& path_;
@@ -117,8 +113,10 @@ void require_same(const std::string& path, const TokenNotes& found, const TokenN
 
 }  // namespace
 
-TokenNotes notes_of_tokenizer(const std::string& path) {
-  return path.empty() ? TokenNotes() : notes_of(load_tokenizer(path));
+TokenNotes notes_of_tokenizer(const std::string& path, int64_t vocab_size) {
+  TokenNotes notes = path.empty() ? TokenNotes() : notes_of(load_tokenizer(path));
+  if (notes.vocab_size == 0) notes.vocab_size = vocab_size;
+  return notes;
 }
 
 std::string stem_of(const std::string& path) {

@@ -55,8 +55,10 @@ struct TokenNotes {
   std::string end_of_text_at;
 };
 
-// The notes of a tokenizer file; none for "".
-TokenNotes notes_of_tokenizer(const std::string& path);
+// The notes of a tokenizer file; none for "". vocab_size: where no tokenizer says it.
+TokenNotes notes_of_tokenizer(const std::string& path, int64_t vocab_size = 0);
+
+class StoreFile;
 
 // Reads by memory map: any thread may read at any time.
 class TokenStore {
@@ -74,7 +76,7 @@ class TokenStore {
   TokenStore(TokenStore&&) noexcept;
 
   const StoreInfo& info() const;
-  const std::string& path() const;
+  const std::string& path() const { return path_; }
   // Tokens [begin, begin + out.size()) as i32. A usage error naming path, position and id when one
   // is not below vocab_size (where that is unknown: not an i32 from 0 on).
   void read(int64_t begin, std::span<int32_t> out) const;
@@ -103,8 +105,8 @@ class TokenStore {
   std::span<const uint64_t> sentences() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::string path_;
+  std::unique_ptr<StoreFile> file_;
 };
 
 // Writes a store in bounded memory: tokens stream to a temporary file beside `path`, finish() lays
