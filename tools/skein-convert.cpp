@@ -1,10 +1,9 @@
 // skein-convert: other programs' models to checkpoints of ours and back.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "skein/comm/local.h"
@@ -17,35 +16,31 @@
 #include "skein/core/options/program.h"
 #include "skein/core/strings.h"
 
+#include "progress_line.h"
+
 namespace skein {
 namespace {
 
 using Words = std::vector<std::string>;
 
-enum class Target { automatic, skein, huggingface, llmc };
-enum class Precision { keep, f32, bf16, f16 };
-
 struct Command {
-  Target to = Target::automatic;
-  Precision dtype = Precision::keep;
+  std::optional<Form> to;  // nothing: by what the source is
   bool dry_run = false, verify = false;
   ConvertConfig convert;
 };
 
 void bind(Options& options, Command& c) {
   options.add_choice("convert.to", c.to,
-                     {{"auto", Target::automatic},
-                      {"skein", Target::skein},
-                      {"huggingface", Target::huggingface},
-                      {"llmc", Target::llmc}},
+                     {{"auto", std::nullopt},
+                      {"skein", Form::skein},
+                      {"huggingface", Form::huggingface},
+                      {"llmc", Form::llmc}},
                      "what to make; auto: a checkpoint of another program's model, and a Hugging "
                      "Face folder of a checkpoint; --to for short");
-  options.add_choice("convert.dtype", c.dtype,
-                     {{"keep", Precision::keep},
-                      {"f32", Precision::f32},
-                      {"bf16", Precision::bf16},
-                      {"f16", Precision::f16}},
-                     "type of all tensors, rounded to nearest even; --dtype for short");
+  options.add_choice(
+      "convert.dtype", c.convert.dtype,
+      {{"keep", std::nullopt}, {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
+      "type of all tensors, rounded to nearest even; --dtype for short");
   options.add("convert.tokenizer", c.convert.tokenizer,
               "of an import, instead of the source's: file or folder; --tokenizer for short");
   options.add("convert.allow_missing", c.convert.allow_missing,
@@ -64,22 +59,9 @@ void bind(Options& options, Command& c) {
               "code 1 when they differ; --verify for short");
 }
 
-std::optional<DType> dtype_of(Precision precision) {
-  switch (precision) {
-    case Precision::keep: return {};
-    case Precision::f32: return DType::f32;
-    case Precision::bf16: return DType::bf16;
-    case Precision::f16: return DType::f16;
-  }
-  return {};
-}
-
 // The form to make of one of `source`.
-Form target_form(Target asked, Form source) {
-  if (asked == Target::automatic) return source == Form::skein ? Form::huggingface : Form::skein;
-  const Form form = asked == Target::skein         ? Form::skein
-                    : asked == Target::huggingface ? Form::huggingface
-                                                   : Form::llmc;
+Form target_form(std::optional<Form> asked, Form source) {
+  const Form form = asked.value_or(source == Form::skein ? Form::huggingface : Form::skein);
   require((form == Form::skein) != (source == Form::skein),
           "the source and the result are both {}; one of them is a checkpoint of Skein, so convert "
           "in two steps through one",
@@ -87,29 +69,12 @@ Form target_form(Target asked, Form source) {
   return form;
 }
 
-// A line that is written over on a terminal, and once in a while elsewhere.
-class ProgressLine {
- public:
-  void show(int64_t done, int64_t total) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(10)))
-      return;
-    last_ = now;
-    const std::string text = fmt::format("{} of {}", readable_size(done), readable_size(total));
-    if (terminal_)
-      fmt::print(stderr, "\r{}\033[K", text);
-    else
-      log::info("{}", text);
-    shown_ = true;
-  }
-  ~ProgressLine() {
-    if (shown_ && terminal_) std::fputs("\n", stderr);
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0, shown_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
+// For what is done, of how much.
+auto shown_on(ProgressLine& line) {
+  return [&line](int64_t done, int64_t total) {
+    line.show([&] { return fmt::format("{} of {}", readable_size(done), readable_size(total)); });
+  };
+}
 
 void tell_verification(const Verification& found, const std::string& expected) {
   const std::string text =
@@ -129,8 +94,7 @@ void run_import(const std::string& source, Form form, const std::string& destina
   const Import import(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", import.text());
   ProgressLine line;
-  const std::string path =
-      import.run(destination, [&](int64_t done, int64_t total) { line.show(done, total); });
+  const std::string path = import.run(destination, shown_on(line));
   log::info("{}: {} parameters from {}", path, import.model().parameters(), source);
   if (!command.verify) return;
   const auto alone = single_rank();
@@ -148,7 +112,7 @@ void run_export(const std::string& source, Form form, const std::string& destina
   Export made(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", made.text());
   ProgressLine line;
-  made.run(destination, [&](int64_t done, int64_t total) { line.show(done, total); });
+  made.run(destination, shown_on(line));
   log::info("{}: {} parameters from {}", destination, made.model().parameters(), source);
 }
 
@@ -164,14 +128,11 @@ int run(const Words& arguments) {
     return options.help();
   };
   if (answered("skein-convert", arguments, help)) return 0;
-  const auto outcome = options.parse(arguments, true);
-  if (outcome == Options::Outcome::help) return fmt::print("{}", options.help()), 0;
-  if (outcome == Options::Outcome::print_config) return fmt::print("{}", options.resolved()), 0;
+  if (!parsed(options, arguments)) return 0;
   const Words& words = options.words();
   require(words.size() == 2 || (command.dry_run && words.size() == 1),
           "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",
           words.size());
-  command.convert.dtype = dtype_of(command.dtype);
   require(command.convert.shard_bytes >= 0,
           "convert.file_bytes={} must be at least 1, or 0 for the import's files",
           command.convert.shard_bytes);

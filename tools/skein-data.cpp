@@ -16,6 +16,7 @@
 #include "skein/data/corpus/encode.h"
 #include "skein/data/corpus/learn_tokenizer.h"
 #include "skein/data/corpus/markov.h"
+#include "skein/data/files/progress.h"
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
@@ -62,16 +63,6 @@ void add_run(Options& options, RunOptions& run) {
   options.add("run.quiet", run.quiet, "no progress and no summary");
 }
 
-// False when the command line asked for a text that has been printed now.
-bool parse(Options& options, const Words& arguments) {
-  switch (options.parse(arguments, true)) {
-    case Options::Outcome::run: return true;
-    case Options::Outcome::help: fmt::print("{}", options.help()); return false;
-    case Options::Outcome::print_config: fmt::print("{}", options.resolved()); return false;
-  }
-  return false;
-}
-
 std::string only_store(const Options& options) {
   require(options.words().size() == 1,
           "{} token stores were named; name one, as in `skein-data inspect train.h5`",
@@ -110,7 +101,7 @@ void run_export_tokenizer(const Words& arguments) {
       "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
   options.add("output.path", output, "the folder to write them into");
   add_replace(options, replace);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   require(options.words().size() == 1,
           "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
           options.words().size());
@@ -131,12 +122,13 @@ void run_train_tokenizer(const Words& arguments) {
   options.add("output.path", output, "the tokenizer file to write");
   add_replace(options, replace);
   add_run(options, run);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   config.threads = run.threads;
   check_output("output.path", output, expand_inputs(options.words()), existing(replace), true);
   ProgressLine line(run.quiet);
   const LearntTokenizer learnt = learn_tokenizer(
-      options.words(), config, [&](const CorpusProgress& progress) { line.show(progress); });
+      options.words(), config,
+      [&](const CorpusProgress& progress) { line.show([&] { return progress_line(progress); }); });
   save_tokenizer(*learnt.tokenizer, output, existing(replace));
   if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
@@ -172,15 +164,15 @@ void run_encode(const Words& arguments) {
               "another token store, for the held-out part; none if empty");
   add_replace(options, config.replace);
   add_run(options, run);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   config.threads = run.threads;
   require(!tokenizer_path.empty(),
           "tokenizer.path is missing; give a tokenizer file or `--tokenizer.path=bytes`");
   const auto tokenizer = load_tokenizer(tokenizer_path);
   ProgressLine line(run.quiet);
-  const EncodeSummary summary =
-      encode_corpus(options.words(), *tokenizer, config,
-                    [&](const CorpusProgress& progress) { line.show(progress); });
+  const EncodeSummary summary = encode_corpus(
+      options.words(), *tokenizer, config,
+      [&](const CorpusProgress& progress) { line.show([&] { return progress_line(progress); }); });
   if (run.quiet) return;
   tell_store(config.output, summary.training);
   if (!config.validation.empty()) tell_store(config.validation, summary.validation);
@@ -192,7 +184,7 @@ void run_markov(const Words& arguments) {
   Options options("skein-data markov",
                   "Draws a Markov chain and writes what it says: text whose entropy is known.");
   bind(options, config);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   if (!options.words().empty())
     fail_usage("\"{}\" was given; `skein-data markov` reads nothing", options.words().front());
   fmt::print("{}", markov_text(config, make_markov_stores(config)));
@@ -203,11 +195,7 @@ struct GivenNotes {
   std::string tokenizer;
   int64_t vocab_size = 0;
 
-  TokenNotes notes() const {
-    TokenNotes notes = notes_of_tokenizer(tokenizer);
-    if (notes.vocab_size == 0) notes.vocab_size = vocab_size;
-    return notes;
-  }
+  TokenNotes notes() const { return notes_of_tokenizer(tokenizer, vocab_size); }
 };
 
 void add_notes(Options& options, GivenNotes& given) {
@@ -237,7 +225,7 @@ void run_convert(const Words& arguments) {
                      "format of the output");
   add_replace(options, replace);
   options.add("run.quiet", run.quiet, "no summary");
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes());
   const std::string& name = store.path();
   const std::string stem =
@@ -269,12 +257,8 @@ std::string tokenizer_kind(const StoreInfo& info) {
 std::shared_ptr<const Tokenizer> tokenizer_of(const TokenStore& store) {
   require(!store.info().tokenizer.empty(),
           "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
-  try {
-    return store.info().tokenizer.value();
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("{}: its tokenizer cannot be used: {}", store.path(), error.what()));
-  }
+  return with_origin(store.path() + ": its tokenizer cannot be used",
+                     [&] { return store.info().tokenizer.value(); });
 }
 
 void run_inspect(const Words& arguments) {
@@ -284,7 +268,7 @@ void run_inspect(const Words& arguments) {
   options.add("store.verify", verify,
               "also read all tokens and compare them with their checksum, or the vocabulary");
   add_notes(options, given);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes(), verify);
   const StoreInfo& info = store.info();
   const bool native = info.format == TokenFormat::native;
@@ -328,7 +312,7 @@ void run_decode(const Words& arguments) {
   options.add("range.count", count, "how many; -1 for all that follow", "tokens");
   options.add("output.separator", separator, "written after each document");
   add_notes(options, given);
-  if (!parse(options, arguments)) return;
+  if (!parsed(options, arguments)) return;
   const TokenStore store(only_store(options), given.notes());
   const int64_t tokens = store.info().tokens;
   require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin,

@@ -68,6 +68,13 @@ bool answered(const std::string& program, const std::vector<std::string>& args,
   return false;
 }
 
+bool parsed(Options& options, const std::vector<std::string>& args) {
+  const Options::Outcome outcome = options.parse(args, true);
+  if (outcome == Options::Outcome::help) std::fputs(options.help().c_str(), stdout);
+  if (outcome == Options::Outcome::print_config) std::fputs(options.resolved().c_str(), stdout);
+  return outcome == Options::Outcome::run;
+}
+
 void refuse_command(const std::string& program, const std::vector<std::string>& args,
                     const std::vector<CommandHelp>& known) {
   require(!args.empty(), "no command was given; `{} --help` lists all", program);

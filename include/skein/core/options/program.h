@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/core/options/options.h"
 
 namespace skein {
 
@@ -26,6 +27,9 @@ std::string program_help(const std::string& program, const std::string& summary,
 // True when args begin with --help, -h, help or --version, which stdout has been told now.
 bool answered(const std::string& program, const std::vector<std::string>& args,
               const std::function<std::string()>& help);
+// Parses args, words among them. False when they asked for the help or the resolved options, which
+// stdout has been told now.
+bool parsed(Options& options, const std::vector<std::string>& args);
 // A usage error: args begin with no command, or with one that is not known.
 [[noreturn]] void refuse_command(const std::string& program, const std::vector<std::string>& args,
                                  const std::vector<CommandHelp>& known);
