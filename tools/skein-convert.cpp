@@ -1,6 +1,5 @@
 // skein-convert: other programs' models to checkpoints of ours and back.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>

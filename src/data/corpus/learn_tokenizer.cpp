@@ -1,10 +1,8 @@
 #include "skein/data/corpus/learn_tokenizer.h"
 
-#include <fcntl.h>
 #include <filesystem>
 #include <span>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include "skein/core/error.h"

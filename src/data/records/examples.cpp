@@ -1,9 +1,7 @@
 #include "skein/data/records/examples.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "skein/core/error.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 #include "skein/core/error.h"

@@ -1,6 +1,5 @@
 #include "skein/data/samples/loader.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>

@@ -13,7 +13,6 @@
 #include <xxhash.h>
 
 #include "skein/core/error.h"
-#include "skein/text/tokenizer.h"
 
 #include "data/files/token_file.h"
 #include "store_file.h"

@@ -1,7 +1,6 @@
 #include "store_layout.h"
 
 #include <limits>
-#include <vector>
 
 #include "skein/core/error.h"
 #include "skein/data/stores/hdf5.h"

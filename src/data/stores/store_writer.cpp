@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <sys/statvfs.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "skein/core/error.h"
