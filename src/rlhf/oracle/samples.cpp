@@ -7,6 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/data/samples/draws.h"
+#include "skein/data/samples/windows.h"
 #include "skein/rlhf/oracle/oracle.h"
 
 namespace skein {
@@ -88,13 +89,7 @@ OracleSamples::OracleSamples(const OracleLanguage& language, uint64_t seed, int6
 }
 
 Batch OracleSamples::empty_batch(int64_t count) const {
-  Batch made;
-  made.tokens = Tensor::empty({count, context_}, DType::i32);
-  made.targets = Tensor::empty({count, context_}, DType::i32);
-  made.positions = Tensor::empty({count, context_}, DType::i32);
-  made.weights = Tensor::zeros({count, context_}, DType::f32);
-  made.sample_ids = Tensor::empty({count}, DType::i64);
-  return made;
+  return skein::empty_batch(count, context_, {});
 }
 
 void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {

@@ -48,12 +48,11 @@ void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const
   const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
   SKEIN_CHECK(std::cmp_less_equal(asked + answered - 1, length_) &&
               std::cmp_less_equal(answered, places_));
-  int32_t* tokens = batch.tokens.data<int32_t>() + row * length_;
+  int32_t* tokens = row_of<int32_t>(batch.tokens, row);
   std::copy(episode.prompt.tokens.begin(), episode.prompt.tokens.end(), tokens);
   std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
-  std::iota(batch.positions.data<int32_t>() + row * length_,
-            batch.positions.data<int32_t>() + (row + 1) * length_, 0);
-  batch.sample_ids.data<int64_t>()[row] = sample;
+  int32_t* positions = row_of<int32_t>(batch.positions, row);
+  std::iota(positions, positions + length_, 0);
   batch.lengths.data<int32_t>()[row] = narrow<int32_t>(asked + answered - 1);
   const float share = factor(sample);
   const Trajectory& path = episode.path;
@@ -72,17 +71,9 @@ void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const
   }
 }
 
-Batch EpisodeSamples::batch(int64_t first, int64_t count) const {
-  Batch made;
-  made.tokens = Tensor::zeros({count, length_}, DType::i32);
-  made.positions = Tensor::zeros({count, length_}, DType::i32);
-  made.targets = Tensor::zeros({count, places_}, DType::i32);
-  made.places = filled(count, places_, -1);
-  made.weights = Tensor::zeros({count, places_}, DType::f32);
+Batch EpisodeSamples::empty_batch(int64_t count) const {
+  Batch made = padded_batch(count, {.length = length_, .places = places_});
   made.known = Tensor::zeros({count, places_, known::columns}, DType::f32);
-  made.sample_ids = Tensor::zeros({count}, DType::i64);
-  made.lengths = Tensor::zeros({count}, DType::i32);
-  for (int64_t row = 0; row < count; ++row) fill(made, row, first + row);
   return made;
 }
 

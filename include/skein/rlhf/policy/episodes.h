@@ -30,7 +30,7 @@ struct Episode {
 // Rows are prompt and answer, places the answer's tokens: weights 1 where they count, known as in
 // rlhf/policy/objective.h. How long both are is never read off the tokens, so what rows are filled
 // up with may be any id, the end token too.
-class EpisodeSamples : public SampleSource {
+class EpisodeSamples : public RowSource {
  public:
   // episodes outlive it and may learn more until batch() is asked. length and places of a row: at
   // least those of the longest.
@@ -41,12 +41,12 @@ class EpisodeSamples : public SampleSource {
   // How the tokens of minibatches of so many samples are weighed.
   void set_aggregation(Aggregation aggregation, int64_t minibatch, int64_t constant);
 
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return std::ssize(order_); }
   int64_t places() const { return places_; }
 
  private:
-  void fill(const Batch& batch, int64_t row, int64_t sample) const;
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t sample) const override;
   double factor(int64_t sample) const;
   const Episode& episode(int64_t sample) const { return episodes_[order_[sample]]; }
 
