@@ -63,11 +63,14 @@ void add_run(Options& options, RunOptions& run) {
   options.add("run.quiet", run.quiet, "no progress and no summary");
 }
 
-std::string only_store(const Options& options) {
-  require(options.words().size() == 1,
-          "{} token stores were named; name one, as in `skein-data inspect train.h5`",
-          options.words().size());
+std::string only_word(const Options& options, const char* called, const char* example) {
+  require(options.words().size() == 1, "{} {} were named; name one, as in `skein-data {}`",
+          options.words().size(), called, example);
   return options.words().front();
+}
+
+std::string only_store(const Options& options) {
+  return only_word(options, "token stores", "inspect train.h5");
 }
 
 void tell_store(const std::string& path, const StoreInfo& info) {
@@ -102,11 +105,9 @@ void run_export_tokenizer(const Words& arguments) {
   options.add("output.path", output, "the folder to write them into");
   add_replace(options, replace);
   if (!parsed(options, arguments)) return;
-  require(options.words().size() == 1,
-          "{} tokenizers were named; name one, as in `skein-data export-tokenizer tok.json`",
-          options.words().size());
+  const std::string named = only_word(options, "tokenizers", "export-tokenizer tok.json");
   require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
-  const auto tokenizer = load_tokenizer(options.words().front());
+  const auto tokenizer = load_tokenizer(named);
   for (const std::string& path : export_tokenizer(*tokenizer, output, existing(replace)))
     log::info("{}", path);
 }

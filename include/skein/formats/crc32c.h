@@ -11,6 +11,12 @@ namespace skein {
 // The sum of `bytes` appended to bytes whose sum is `before` (0 for none).
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 
+// Of numbers that lie one behind the other.
+template <class Numbers>
+uint32_t crc32c_of(const Numbers& numbers, uint32_t before = 0) {
+  return crc32c(std::as_bytes(std::span(numbers)), before);
+}
+
 // The same without the processor's instruction for it: the fallback, and what tests compare with.
 uint32_t crc32c_by_table(std::span<const std::byte> bytes, uint32_t before = 0);
 

@@ -64,24 +64,33 @@ int64_t Fields::integer(const std::string& key, int64_t least, int64_t most) con
   return static_cast<int64_t>(number);
 }
 
-std::vector<std::string> Fields::answers(const std::string& key) const {
+const Json& Fields::list_at(const std::string& key) const {
   const Json& list = at(key);
   require(list.is_array(), "{}: \"{}\" is a JSON {}, not a list", place_, key, list.type_name());
+  return list;
+}
+
+std::vector<std::string> Fields::answers(const std::string& key) const {
   std::vector<std::string> all;
-  for (size_t i = 0; i < list.size(); ++i)
-    all.push_back(string_of(list[i], fmt::format("{}[{}]", key, i)));
+  for (const Json& one : list_at(key))
+    all.push_back(string_of(one, fmt::format("{}[{}]", key, all.size())));
   return all;
 }
 
 std::vector<double> Fields::numbers(const std::string& key, size_t count) const {
-  const Json& list = at(key);
-  require(list.is_array(), "{}: \"{}\" is a JSON {}, not a list", place_, key, list.type_name());
+  const Json& list = list_at(key);
   require(list.size() == count, "{}: \"{}\" has {} numbers, but there are {} answers", place_, key,
           list.size(), count);
   std::vector<double> all;
-  for (size_t i = 0; i < list.size(); ++i)
-    all.push_back(number_of(list[i], fmt::format("{}[{}]", key, i)));
+  for (const Json& one : list)
+    all.push_back(number_of(one, fmt::format("{}[{}]", key, all.size())));
   return all;
+}
+
+Fields Fields::object_of(const Json& value, const char* key, const char* wanted) const {
+  require(value.is_object(), "{}: \"{}\" holds a JSON {}, not objects with {}", place_, key,
+          value.type_name(), wanted);
+  return {value, place_};
 }
 
 std::vector<Message> Fields::messages(const std::string& key) const {
@@ -89,17 +98,17 @@ std::vector<Message> Fields::messages(const std::string& key) const {
   require(list.is_array() && !list.empty(), "{}: \"{}\" is {}, not a list of messages", place_, key,
           list.is_array() ? "an empty list" : fmt::format("a JSON {}", list.type_name()));
   std::vector<Message> all;
-  for (size_t i = 0; i < list.size(); ++i) {
-    const std::string name = fmt::format("{}[{}]", key, i);
-    require(list[i].is_object() && list[i].contains("role") && list[i].contains("content"),
+  for (const Json& one : list) {
+    const std::string name = fmt::format("{}[{}]", key, all.size());
+    require(one.is_object() && one.contains("role") && one.contains("content"),
             "{}: \"{}\" is no message with \"role\" and \"content\"", place_, name);
-    std::string role = text_of(list[i]["role"], name + ".role");
+    std::string role = text_of(one["role"], name + ".role");
     if (role == "human") role = "user";
     if (role == "gpt") role = "assistant";
     require(role == "system" || role == "user" || role == "assistant",
             "{}: \"{}.role\" is \"{}\", not system, user or assistant", place_, name,
             excerpt(role));
-    const Json& content = list[i]["content"];
+    const Json& content = one["content"];
     all.push_back({role, role == "assistant" ? string_of(content, name + ".content")
                                              : text_of(content, name + ".content")});
   }

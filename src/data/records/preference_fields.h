@@ -35,6 +35,8 @@ class Fields {
   std::vector<std::string> answers(const std::string& key) const;
   // `count` of them.
   std::vector<double> numbers(const std::string& key, size_t count) const;
+  // Of one of the objects in the list of that key; `wanted` says what they have.
+  Fields object_of(const nlohmann::json& value, const char* key, const char* wanted) const;
   // {role, content} each, roles as ChatTemplate knows them (human: user; gpt: assistant). The
   // assistant's content may be empty.
   std::vector<Message> messages(const std::string& key) const;
@@ -42,6 +44,7 @@ class Fields {
   std::vector<Message> turns(const std::string& key) const;
 
  private:
+  const nlohmann::json& list_at(const std::string& key) const;
   std::string string_of(const nlohmann::json& value, const std::string& name) const;
   std::string text_of(const nlohmann::json& value, const std::string& name) const;
   double number_of(const nlohmann::json& value, const std::string& name) const;

@@ -116,11 +116,8 @@ void read_summaries(const Fields& fields, PreferenceRecord& record) {
   require(summaries.is_array() && summaries.size() == 2, "{}: \"summaries\" is no list of two",
           fields.place());
   record.prompt = {{"user", summary_prompt(Fields(info, fields.place()))}};
-  for (const Json& summary : summaries) {
-    require(summary.is_object(), "{}: \"summaries\" holds a JSON {}, not objects with \"text\"",
-            fields.place(), summary.type_name());
-    record.answers.push_back(Fields(summary, fields.place()).answer("text"));
-  }
+  for (const Json& summary : summaries)
+    record.answers.push_back(fields.object_of(summary, "summaries", "\"text\"").answer("text"));
   record.values = {0, 0};
   record.values[fields.integer("choice", 0, 1)] = 1;
 }
@@ -147,11 +144,8 @@ void read_shp(const Fields& fields, PreferenceRecord& record) {
 void read_completions(const Fields& fields, PreferenceRecord& record) {
   record.prompt = fields.turns("instruction");
   for (const Json& completion : fields.at("completions")) {
-    require(
-        completion.is_object(),
-        "{}: \"completions\" holds a JSON {}, not objects with \"response\" and \"overall_score\"",
-        fields.place(), completion.type_name());
-    const Fields one(completion, fields.place());
+    const Fields one =
+        fields.object_of(completion, "completions", "\"response\" and \"overall_score\"");
     record.answers.push_back(one.answer("response"));
     record.values.push_back(one.number("overall_score"));
   }

@@ -122,8 +122,7 @@ uint32_t ChatSamples::checksum() const {
   uint32_t sum = 0;
   const auto add = [&sum](const auto& numbers) {
     const uint64_t size = numbers.size();
-    sum = crc32c(std::as_bytes(std::span(&size, 1)), sum);
-    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
+    sum = crc32c_of(numbers, crc32c_of(std::span(&size, 1), sum));
   };
   for (const TemplatedChat& chat : chats_) {
     add(chat.tokens);

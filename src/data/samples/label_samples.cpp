@@ -47,14 +47,10 @@ Batch LabelSamples::empty_batch(int64_t count) const {
 
 uint32_t LabelSamples::checksum() const {
   uint32_t sum = 0;
-  const auto add = [&sum](const auto& numbers) {
-    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
-  };
   for (const LabelledSample& sample : samples_) {
-    add(sample.form.tokens);
-    add(sample.form.places);
-    add(sample.labels);
-    add(std::vector<float>{sample.value});
+    for (const auto* numbers : {&sample.form.tokens, &sample.form.places, &sample.labels})
+      sum = crc32c_of(*numbers, sum);
+    sum = crc32c_of(std::span(&sample.value, 1), sum);
   }
   return sum;
 }

@@ -77,17 +77,11 @@ Batch PreferenceSamples::empty_batch(int64_t count) const {
 
 uint32_t PreferenceSamples::checksum() const {
   uint32_t sum = 0;
-  const auto add = [&sum](const auto& numbers) {
-    sum = crc32c(std::as_bytes(std::span(numbers)), sum);
-  };
   for (const PreferenceSample& sample : samples_) {
-    add(std::vector<PreferenceKind>{sample.kind});
-    add(sample.values);
-    add(sample.grades);
-    for (const FormedSample& sequence : sample.sequences) {
-      add(sequence.tokens);
-      add(sequence.places);
-    }
+    sum = crc32c_of(std::span(&sample.kind, 1), sum);
+    sum = crc32c_of(sample.grades, crc32c_of(sample.values, sum));
+    for (const FormedSample& sequence : sample.sequences)
+      sum = crc32c_of(sequence.places, crc32c_of(sequence.tokens, sum));
   }
   return sum;
 }

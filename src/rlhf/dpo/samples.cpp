@@ -122,8 +122,8 @@ uint32_t DpoSamples::checksum() const {
   for (int64_t pair = 0; pair < samples_per_epoch(); ++pair)
     for (const AnswerSequence* answer : {chosen(pair), rejected(pair)}) {
       const int64_t begin = answer ? answer->begin : 0;
-      sum = crc32c(std::as_bytes(std::span(&begin, 1)), sum);
-      if (answer) sum = crc32c(std::as_bytes(std::span(answer->tokens)), sum);
+      sum = crc32c_of(std::span(&begin, 1), sum);
+      if (answer) sum = crc32c_of(answer->tokens, sum);
     }
   return sum;
 }
