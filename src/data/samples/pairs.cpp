@@ -1,6 +1,7 @@
 #include "skein/data/samples/pairs.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -21,7 +22,6 @@ class Sentences {
             store.path());
   }
 
-  int64_t count() const { return std::ssize(starts_) - 1; }
   int64_t begin(int64_t sentence) const { return starts_[sentence]; }
   int64_t length(int64_t sentence) const { return begin(sentence + 1) - begin(sentence); }
 
@@ -46,37 +46,24 @@ class Sentences {
   std::span<const uint64_t> starts_;
 };
 
-// Cuts one document.
-class RunMaker {
- public:
-  RunMaker(const Sentences& sentences, int64_t most, double short_samples, Draws draws)
-      : sentences_(sentences), most_(most), short_(short_samples), draws_(draws) {}
-
-  void cut(int64_t first, int64_t end, std::vector<SentenceRun>& into) {
-    if (end - first < 2) return;
-    for (int64_t sentence = first; sentence < end; ++sentence)
-      if (sentences_.length(sentence) > kLongestSentence) return;
-    int64_t begin = first, tokens = 0, target = draw_target();
-    for (int64_t sentence = first; sentence < end; ++sentence) {
-      tokens += sentences_.length(sentence);
-      const int64_t held = sentence + 1 - begin, left = end - sentence - 1;
-      const bool full = tokens >= target && left > 1 && held >= 2;
-      if (!full && left > 0) continue;
-      if (held >= 2) into.push_back({begin, sentence + 1, narrow<int32_t>(target)});
-      begin = sentence + 1;
-      tokens = 0;
-      target = draw_target();
-    }
+// Cuts one document. draw_target: how many tokens the next run is to have.
+void cut_runs(const Sentences& sentences, int64_t first, int64_t end,
+              const std::function<int64_t()>& draw_target, std::vector<SentenceRun>& into) {
+  if (end - first < 2) return;
+  for (int64_t sentence = first; sentence < end; ++sentence)
+    if (sentences.length(sentence) > kLongestSentence) return;
+  int64_t begin = first, tokens = 0, target = draw_target();
+  for (int64_t sentence = first; sentence < end; ++sentence) {
+    tokens += sentences.length(sentence);
+    const int64_t held = sentence + 1 - begin, left = end - sentence - 1;
+    const bool full = tokens >= target && left > 1 && held >= 2;
+    if (!full && left > 0) continue;
+    if (held >= 2) into.push_back({begin, sentence + 1, narrow<int32_t>(target)});
+    begin = sentence + 1;
+    tokens = 0;
+    target = draw_target();
   }
-
- private:
-  int64_t draw_target() { return draws_.uniform() < short_ ? 2 + draws_.below(most_ - 1) : most_; }
-
-  const Sentences& sentences_;
-  int64_t most_;
-  double short_;
-  Draws draws_;
-};
+}
 
 // Takes tokens from the longer part, from either end at random.
 void shorten(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t most,
@@ -120,11 +107,14 @@ std::vector<SentenceRun> sentence_runs(const TokenStore& store, int64_t most, do
                                        uint64_t seed) {
   SKEIN_CHECK(most >= 2);
   const Sentences sentences(store);
-  RunMaker maker(sentences, most, short_samples, Draws(derive_key(seed, "sentence runs"), 0));
+  Draws draws(derive_key(seed, "sentence runs"), 0);
+  const auto draw_target = [&] {
+    return draws.uniform() < short_samples ? 2 + draws.below(most - 1) : most;
+  };
   std::vector<SentenceRun> runs;
   for (int64_t document = 0; document < store.info().documents; ++document) {
     const auto [first, end] = sentences.of_document(document);
-    maker.cut(first, end, runs);
+    cut_runs(sentences, first, end, draw_target, runs);
   }
   require(!runs.empty(),
           "{} holds no document of two or more sentences of at most {} tokens, of which mlm.pairs "

@@ -24,22 +24,6 @@ struct Prefetcher::Impl {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
-  Batch take(int64_t first, int64_t next_first) {
-    std::unique_lock lock(mutex);
-    if (ready.first != first && loading != first && wanted != first) {
-      wanted = first;
-      asked.notify_all();
-    }
-    answered.wait(lock, [&] { return ready.first == first; });
-    const Loaded taken = std::exchange(ready, Loaded{});
-    if (taken.error) std::rethrow_exception(taken.error);
-    if (next_first >= 0) {
-      wanted = next_first;
-      asked.notify_all();
-    }
-    return taken.batch;
-  }
-
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
     while (asked.wait(lock, stop, [this] { return wanted >= 0; }) && !stop.stop_requested()) {
@@ -82,7 +66,18 @@ Prefetcher::~Prefetcher() = default;
 
 Batch Prefetcher::take(int64_t first, int64_t next_first) {
   SKEIN_CHECK(first >= 0);
-  return impl_->take(first, next_first);
+  Impl& work = *impl_;
+  std::unique_lock lock(work.mutex);
+  const auto ask = [&](int64_t wanted) {
+    work.wanted = wanted;
+    work.asked.notify_all();
+  };
+  if (work.ready.first != first && work.loading != first && work.wanted != first) ask(first);
+  work.answered.wait(lock, [&] { return work.ready.first == first; });
+  const Loaded taken = std::exchange(work.ready, Loaded{});
+  if (taken.error) std::rethrow_exception(taken.error);
+  if (next_first >= 0) ask(next_first);
+  return taken.batch;
 }
 
 }  // namespace skein

@@ -1,7 +1,6 @@
 #include "skein/data/samples/windows.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -20,34 +19,30 @@ void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int
   std::copy_n(window.begin() + 1, length, row_of<int32_t>(batch.targets, row));
 }
 
-void fill_plain_marks(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
-  const int64_t length = batch.length();
-  int32_t* positions = row_of<int32_t>(batch.positions, row);
-  std::iota(positions, positions + length, 0);
-  float* weights = row_of<float>(batch.weights, row);
-  for (int64_t t = 0; t < length; ++t)
-    weights[t] = begin + t + 1 < store.info().tokens ? 1.0f : 0.0f;
-}
-
-// All that depends on where documents begin.
+// Asks the store where documents begin only if something hangs on it: it may have to read all tokens
+// to know.
 void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config,
                 const Batch& batch, int64_t row) {
-  const std::span<const uint64_t> starts = store.documents();
-  const int64_t length = batch.length();
+  const bool by_document = !config.cross_document_attention || config.mask_document_ends;
+  const std::span<const uint64_t> starts =
+      by_document ? store.documents() : std::span<const uint64_t>();
+  const int64_t length = batch.length(), first = by_document ? store.document_at(begin) : 0;
   float* weights = row_of<float>(batch.weights, row);
   int32_t* positions = row_of<int32_t>(batch.positions, row);
   int32_t* segments = batch.segments.defined() ? row_of<int32_t>(batch.segments, row) : nullptr;
-  const int64_t first = store.document_at(begin);
   const uint64_t tokens = store.info().tokens;
   int64_t document = first, origin = 0;
+  const auto begins = [&](uint64_t place) {
+    return by_document && place < tokens && starts[document + 1] == place;
+  };
   for (int64_t t = 0; t < length; ++t) {
     const uint64_t place = begin + t;
-    if (place < tokens && starts[document + 1] == place) {
+    if (begins(place)) {
       ++document;
       if (!config.cross_document_attention) origin = t;
     }
-    const bool ends = place + 1 < tokens && starts[document + 1] == place + 1;
-    weights[t] = place + 1 >= tokens || (config.mask_document_ends && ends) ? 0.0f : 1.0f;
+    const bool masked = config.mask_document_ends && begins(place + 1);
+    weights[t] = place + 1 >= tokens || masked ? 0.0f : 1.0f;
     positions[t] = narrow<int32_t>(t - origin);
     if (segments) segments[t] = narrow<int32_t>(document - first);
   }
@@ -69,8 +64,6 @@ Batch empty_batch(int64_t count, int64_t length, const DataConfig& config) {
 void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
               int64_t row) {
   fill_tokens(store, begin, batch, row);
-  if (config.cross_document_attention && !config.mask_document_ends)
-    return fill_plain_marks(store, begin, batch, row);
   fill_marks(store, begin, config, batch, row);
 }
 

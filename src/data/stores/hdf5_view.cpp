@@ -135,81 +135,74 @@ struct Hdf5Parsed {
 struct Hdf5View::Impl {
   explicit Impl(Bytes file) : bytes(file) {}
 
-  uint64_t find(const std::string& path);
-  std::shared_ptr<const Hdf5Parsed> object(uint64_t at);
-  void add(const Message& message, Hdf5Parsed& made);
+  uint64_t find(const std::string& path) {
+    uint64_t at = root;
+    for (size_t from = 0; from < path.size();) {
+      const size_t to = std::min(path.find('/', from), path.size());
+      const auto here = object(at);
+      const auto found = here->links.find(std::string_view(path).substr(from, to - from));
+      require(found != here->links.end(), "it holds no {}", path.substr(0, to));
+      require(found->second.hard,
+              "{} is no hard link; links to other names or files are not followed",
+              path.substr(0, to));
+      at = found->second.at;
+      from = to + 1;
+    }
+    return at;
+  }
+
+  std::shared_ptr<const Hdf5Parsed> object(uint64_t at) {
+    auto& known = objects[at];
+    if (known) return known;
+    auto made = std::make_shared<Hdf5Parsed>();
+    bool elsewhere = false;
+    Header(bytes, at, [&](const Message& message) {
+      require(message.type != kSymbolTable,
+              "a group is of the old kind; write the file with libver=\"latest\"");
+      const bool away = message.type == kExternal || message.type == kFilters;
+      require(!message.shared || away || !is_read(message.type),
+              "its type, shape, attributes or links are shared with other objects");
+      elsewhere = elsewhere || away;
+      add(message, *made);
+    });
+    if (elsewhere) made->dataset.at.reset();
+    return known = std::move(made);
+  }
+
+  void add(const Message& message, Hdf5Parsed& made) {
+    const Bytes data = message.data;
+    switch (message.type) {
+      case kDataspace: made.dataset.dims = hdf5_dims(data); break;
+      case kDatatype: made.dataset.type = hdf5_type(data); break;
+      case kLayout:
+        hdf5_layout(data, made.dataset);
+        made.is_dataset = true;
+        break;
+      case kAttribute: keep(made.attributes, hdf5_attribute(data)); break;
+      case kAttributeInfo:
+        read_heap(bytes, data, 2, Hdf5Records::attribute_names,
+                  [&](Bytes attribute) { keep(made.attributes, hdf5_attribute(attribute)); });
+        break;
+      case kLink: keep(made.links, hdf5_link(data)); break;
+      case kLinkInfo:
+        read_heap(bytes, data, 8, Hdf5Records::link_names,
+                  [&](Bytes link) { keep(made.links, hdf5_link(link)); });
+        break;
+      default: break;
+    }
+  }
+
   template <class Value>
-  void keep(std::map<std::string_view, Value>& all, std::pair<std::string_view, Value> one);
+  void keep(std::map<std::string_view, Value>& all, std::pair<std::string_view, Value> one) {
+    require(++kept <= kMostKept, "it has more than {} links and attributes", kMostKept);
+    all.insert(std::move(one));
+  }
 
   Hdf5Bytes bytes;
   uint64_t root = 0, kept = 0;
   // Those that were looked at; each is read once.
   std::map<uint64_t, std::shared_ptr<const Hdf5Parsed>> objects;
 };
-
-template <class Value>
-void Hdf5View::Impl::keep(std::map<std::string_view, Value>& all,
-                          std::pair<std::string_view, Value> one) {
-  require(++kept <= kMostKept, "it has more than {} links and attributes", kMostKept);
-  all.insert(std::move(one));
-}
-
-void Hdf5View::Impl::add(const Message& message, Hdf5Parsed& made) {
-  const Bytes data = message.data;
-  switch (message.type) {
-    case kDataspace: made.dataset.dims = hdf5_dims(data); break;
-    case kDatatype: made.dataset.type = hdf5_type(data); break;
-    case kLayout:
-      hdf5_layout(data, made.dataset);
-      made.is_dataset = true;
-      break;
-    case kAttribute: keep(made.attributes, hdf5_attribute(data)); break;
-    case kAttributeInfo:
-      read_heap(bytes, data, 2, Hdf5Records::attribute_names,
-                [&](Bytes attribute) { keep(made.attributes, hdf5_attribute(attribute)); });
-      break;
-    case kLink: keep(made.links, hdf5_link(data)); break;
-    case kLinkInfo:
-      read_heap(bytes, data, 8, Hdf5Records::link_names,
-                [&](Bytes link) { keep(made.links, hdf5_link(link)); });
-      break;
-    default: break;
-  }
-}
-
-std::shared_ptr<const Hdf5Parsed> Hdf5View::Impl::object(uint64_t at) {
-  auto& known = objects[at];
-  if (known) return known;
-  auto made = std::make_shared<Hdf5Parsed>();
-  bool elsewhere = false;
-  Header(bytes, at, [&](const Message& message) {
-    require(message.type != kSymbolTable,
-            "a group is of the old kind; write the file with libver=\"latest\"");
-    const bool away = message.type == kExternal || message.type == kFilters;
-    require(!message.shared || away || !is_read(message.type),
-            "its type, shape, attributes or links are shared with other objects");
-    elsewhere = elsewhere || away;
-    add(message, *made);
-  });
-  if (elsewhere) made->dataset.at.reset();
-  return known = std::move(made);
-}
-
-uint64_t Hdf5View::Impl::find(const std::string& path) {
-  uint64_t at = root;
-  for (size_t from = 0; from < path.size();) {
-    const size_t to = std::min(path.find('/', from), path.size());
-    const auto here = object(at);
-    const auto found = here->links.find(std::string_view(path).substr(from, to - from));
-    require(found != here->links.end(), "it holds no {}", path.substr(0, to));
-    require(found->second.hard,
-            "{} is no hard link; links to other names or files are not followed",
-            path.substr(0, to));
-    at = found->second.at;
-    from = to + 1;
-  }
-  return at;
-}
 
 // II.A. Older superblocks have no checksums, so the version comes first.
 Hdf5View::Hdf5View(Bytes file) : impl_(std::make_unique<Impl>(file)) {
