@@ -75,11 +75,7 @@ void ForeignConfig::activation(const std::string& key, MlpKind& value,
 }
 
 void check_sizes(const ModelConfig& model, const std::string& origin) {
-  try {
-    check(model, 1, false);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}, in our options: {}", origin, error.what()));
-  }
+  with_origin(origin + ", in our options", [&] { check(model, 1, false); });
 }
 
 }  // namespace skein

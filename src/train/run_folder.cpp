@@ -42,11 +42,9 @@ std::unique_ptr<RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
   require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
           run.takeover, kLongest);
   const ClaimOptions options{.run = run.id, .takeover = std::chrono::seconds(run.takeover)};
-  try {
+  return with_origin("run.dir=" + run.dir, [&] {
     return std::make_unique<RunClaim>(run.dir + "/checkpoints", options, world);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("run.dir={}: {}", run.dir, error.what()));
-  }
+  });
 }
 
 void RunFolder::begin(const std::string& config, int64_t step, Group& world) {

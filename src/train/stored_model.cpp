@@ -31,12 +31,7 @@ void check_tensor(const std::string& name, const std::vector<int64_t>& shape,
 
 ModelConfig stored_model(const RunState& state, const std::string& origin) {
   const auto model = stored_section<ModelConfig>(state, "model.", origin);
-  try {
-    check(model, 1, false);
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("{}, in the options that it was saved with: {}", origin, error.what()));
-  }
+  with_origin(origin + ", in the options that it was saved with", [&] { check(model, 1, false); });
   return model;
 }
 

@@ -49,13 +49,8 @@ TcpJob job_without_numbers() {
 
 // Without the end of its last line.
 std::string secret_in_file(const std::string& path) {
-  std::string text;
-  try {
-    text = read_private(path);
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("SKEIN_RENDEZVOUS_SECRET_FILE={}: {}", path, error.what()));
-  }
+  std::string text =
+      with_origin("SKEIN_RENDEZVOUS_SECRET_FILE=" + path, [&] { return read_private(path); });
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   require(!text.empty(), "SKEIN_RENDEZVOUS_SECRET_FILE={} is empty; put a secret into it", path);
   return text;

@@ -19,14 +19,12 @@ namespace {
 constexpr double kWorthLess = 4;
 
 void check_cell(const SweepCell& cell, int ranks) {
-  try {
+  with_origin("cell " + cell.name, [&] {
     const MeshShape shape = mesh_shape(cell.run.parallel, ranks);
     check(cell.run.model, shape.tp, cell.run.parallel.sequence);
     plan_batch(cell.run.parallel, shape, cell.run.train.global_batch, cell.run.train.micro_batch);
     check(cell.run.lr, cell.run.train.steps, cell.batch_tokens());
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("cell {}: {}", cell.name, error.what()));
-  }
+  });
 }
 
 // An encoder sees each sentence once a pass.
