@@ -12,6 +12,7 @@
 namespace skein {
 
 constexpr uint64_t kNoAddress = ~uint64_t{0};
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);  // of a whole file
 
 class Hdf5Bytes {
  public:

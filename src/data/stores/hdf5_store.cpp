@@ -10,13 +10,13 @@
 
 #include "data/files/content_sum.h"
 #include "data/files/token_file.h"
+#include "hdf5_bytes.h"
 #include "store_file.h"
 #include "store_layout.h"
 
 namespace skein {
 namespace {
 
-constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr size_t kSuperblock = 48;
 constexpr size_t kSuperblockVersion = 8;
 constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
@@ -25,7 +25,7 @@ constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size 
 // what to do: formats older than version 2 carry no checksums.
 void check_superblock(const std::string& path, const MappedFile& file) {
   const std::string_view head = file.head(64);
-  require(head.starts_with(kSignature),
+  require(head.starts_with(kHdf5Signature),
           "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token stores)", path,
           what_it_looks_like(head));
   require(head.size() >= kSuperblock,

@@ -16,7 +16,6 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr uint64_t kSuperblockBytes = 44, kSuperblockRoot = 36;
 constexpr size_t kLinkRecord = 11, kAttributeRecord = 17;
 constexpr uint64_t kMostKept = uint64_t{1} << 19;  // links and attributes of a file
@@ -207,15 +206,15 @@ struct Hdf5View::Impl {
 // II.A. Older superblocks have no checksums, so the version comes first.
 Hdf5View::Hdf5View(Bytes file) : impl_(std::make_unique<Impl>(file)) {
   const Bytes head = impl_->bytes.at(0, kSuperblockBytes);
-  require_signature(head, kSignature);
-  Hdf5Cursor fields(head.subspan(kSignature.size()));
+  require_signature(head, kHdf5Signature);
+  Hdf5Cursor fields(head.subspan(kHdf5Signature.size()));
   const uint64_t version = fields.number(1), addresses = fields.number(1),
                  lengths = fields.number(1);
   fields.skip(1);
   const uint64_t base = fields.number(8);
   require(version == 2 || version == 3,
           "its superblock has version {}; write the file with libver=\"latest\"", version);
-  impl_->bytes.block(0, kSuperblockBytes, kSignature);
+  impl_->bytes.block(0, kSuperblockBytes, kHdf5Signature);
   require(addresses == 8 && lengths == 8 && base == 0,
           "it has addresses of {} bytes, lengths of {} and a base of {}", addresses, lengths, base);
   impl_->root = Hdf5Cursor(head.subspan(kSuperblockRoot)).number(8);

@@ -15,12 +15,12 @@
 #include "skein/core/error.h"
 
 #include "data/files/token_file.h"
+#include "hdf5_bytes.h"
 #include "store_file.h"
 
 namespace skein {
 namespace {
 
-constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
 constexpr uint64_t kAnyId = uint64_t{1} << 31;
 constexpr int64_t kVerified = int64_t{1} << 16;
 constexpr uint64_t kBlocks = 256, kBlockBytes = 4096;  // of a fingerprint

@@ -88,14 +88,11 @@ class NotesReader {
     require(value.is_string() || value.is_object(),
             "{}: tokenizer is a JSON {}; it must be a path, \"bytes\" or a tokenizer's JSON object",
             path_, value.type_name());
-    if (value.is_object()) return inline_tokenizer(value);
+    if (value.is_object())
+      return with_origin(path_, [&] { return notes_of(tokenizer_from_json(value.dump())); });
     const auto name = value.get<std::string>();
     return notes_of_tokenizer(name == "bytes" ? name
                                               : (fs::path(path_).parent_path() / name).string());
-  }
-
-  TokenNotes inline_tokenizer(const Json& value) const {
-    return with_origin(path_, [&] { return notes_of(tokenizer_from_json(value.dump())); });
   }
 
   const std::string& path_;
