@@ -16,9 +16,10 @@ void check_tokens(const char* option, int64_t tokens) {
   require(tokens >= 1 && tokens <= int64_t{1} << 40, "{}={}; it is 1 to 2^40", option, tokens);
 }
 
-StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, Existing existing,
-                      MarkovSampler& sampler) {
-  TokenStoreWriter writer(path, symbols, -1, "", false, existing);
+// Returns the mean surprise of what is written.
+double write_store(const std::string& path, int64_t tokens, const MarkovChain& chain,
+                   MarkovSampler sampler, Existing existing) {
+  TokenStoreWriter writer(path, chain.symbols(), -1, "", false, existing);
   std::vector<int32_t> piece;
   for (int64_t done = 0; done < tokens; done += std::ssize(piece)) {
     piece.resize(std::min(kPiece, tokens - done));
@@ -26,7 +27,8 @@ StoreInfo write_store(const std::string& path, int64_t tokens, int64_t symbols, 
     writer.append(piece, 0);
   }
   writer.end_document();
-  return writer.finish();
+  writer.finish();
+  return sampler.mean_surprise();
 }
 
 void save(const std::string& text, const std::string& path, Existing existing) {
@@ -41,6 +43,25 @@ void check_outputs(const MarkovStoreConfig& c) {
   check_output("output.path", beside(c), {}, existing(c.replace));
   if (c.validation.empty()) return;
   check_output("output.validation", c.validation, {c.output, beside(c)}, existing(c.replace));
+}
+
+std::string markov_json(const MarkovStoreConfig& c, const MarkovSummary& summary) {
+  nlohmann::ordered_json json{{"order", c.chain.order},
+                              {"symbols", c.chain.symbols},
+                              {"branches", c.chain.branches},
+                              {"zipf", c.chain.zipf},
+                              {"seed", c.chain.seed},
+                              {"tokens", c.tokens},
+                              {"entropy_rate", summary.entropies.back()},
+                              {"entropies", summary.entropies},
+                              {"context", c.context},
+                              {"least_loss", summary.least_loss},
+                              {"training_surprise", summary.training_surprise}};
+  if (!c.validation.empty()) {
+    json["validation_tokens"] = c.validation_tokens;
+    json["validation_surprise"] = summary.validation_surprise;
+  }
+  return json.dump(1) + "\n";
 }
 
 }  // namespace
@@ -75,25 +96,6 @@ std::string markov_text(const MarkovStoreConfig& c, const MarkovSummary& summary
                     summary.entropies.back(), summary.least_loss, c.context);
 }
 
-std::string markov_json(const MarkovStoreConfig& c, const MarkovSummary& summary) {
-  nlohmann::ordered_json json{{"order", c.chain.order},
-                              {"symbols", c.chain.symbols},
-                              {"branches", c.chain.branches},
-                              {"zipf", c.chain.zipf},
-                              {"seed", c.chain.seed},
-                              {"tokens", c.tokens},
-                              {"entropy_rate", summary.entropies.back()},
-                              {"entropies", summary.entropies},
-                              {"context", c.context},
-                              {"least_loss", summary.least_loss},
-                              {"training_surprise", summary.training_surprise}};
-  if (!c.validation.empty()) {
-    json["validation_tokens"] = c.validation_tokens;
-    json["validation_surprise"] = summary.validation_surprise;
-  }
-  return json.dump(1) + "\n";
-}
-
 MarkovSummary make_markov_stores(const MarkovStoreConfig& c) {
   check_outputs(c);
   check_tokens("markov.tokens", c.tokens);
@@ -104,15 +106,11 @@ MarkovSummary make_markov_stores(const MarkovStoreConfig& c) {
   for (int64_t known = 0; known <= chain.order(); ++known)
     summary.entropies.push_back(chain.entropy(known));
   summary.least_loss = chain.least_loss(c.context);
-  MarkovSampler training(chain, c.chain.seed, 0), validation(chain, c.chain.seed, 1);
-  summary.training =
-      write_store(c.output, c.tokens, chain.symbols(), existing(c.replace), training);
-  summary.training_surprise = training.mean_surprise();
-  if (!c.validation.empty()) {
-    summary.validation = write_store(c.validation, c.validation_tokens, chain.symbols(),
-                                     existing(c.replace), validation);
-    summary.validation_surprise = validation.mean_surprise();
-  }
+  summary.training_surprise =
+      write_store(c.output, c.tokens, chain, {chain, c.chain.seed, 0}, existing(c.replace));
+  if (!c.validation.empty())
+    summary.validation_surprise = write_store(c.validation, c.validation_tokens, chain,
+                                              {chain, c.chain.seed, 1}, existing(c.replace));
   save(markov_json(c, summary), beside(c), existing(c.replace));
   return summary;
 }

@@ -99,7 +99,6 @@ struct MarkovStoreConfig {
 void bind(Options& options, MarkovStoreConfig& config);
 
 struct MarkovSummary {
-  StoreInfo training, validation;
   std::vector<double> entropies;  // by known symbols; the last is the rate
   double least_loss = 0;          // of windows of MarkovStoreConfig::context
   double training_surprise = 0,
@@ -107,11 +106,9 @@ struct MarkovSummary {
 };
 // A line for each entropy, in nats a token.
 std::string markov_text(const MarkovStoreConfig& config, const MarkovSummary& summary);
-// {"order", "symbols", "branches", "zipf", "seed", "entropy_rate", "entropies", "context",
-// "least_loss", ...}, 17 digits.
-std::string markov_json(const MarkovStoreConfig& config, const MarkovSummary& summary);
-// One document each, without tokenizer, and FILE.entropy.json beside output.path. A usage error for
-// numbers that cannot be.
+// One document each, without tokenizer, and FILE.entropy.json beside output.path: {"order",
+// "symbols", "branches", "zipf", "seed", "entropy_rate", "entropies", "context", "least_loss",
+// ...}, 17 digits. A usage error for numbers that cannot be.
 MarkovSummary make_markov_stores(const MarkovStoreConfig& config);
 
 }  // namespace skein
