@@ -19,8 +19,8 @@ void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int
   std::copy_n(window.begin() + 1, length, row_of<int32_t>(batch.targets, row));
 }
 
-// Asks the store where documents begin only if something hangs on it: it may have to read all tokens
-// to know.
+// Asks the store where documents begin only if something hangs on it: it may have to read all
+// tokens to know.
 void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config,
                 const Batch& batch, int64_t row) {
   const bool by_document = !config.cross_document_attention || config.mask_document_ends;
