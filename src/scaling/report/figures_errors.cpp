@@ -118,9 +118,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
     if (x >= interval.low && x <= interval.high)
       area.samples.push_back({.x = x, .low = 0, .high = density});
   }
-  const double top = std::max_element(shape.samples.begin(), shape.samples.end(),
-                                      [](const Sample& a, const Sample& b) { return a.y < b.y; })
-                         ->y;
+  const double top = std::ranges::max(shape.samples, {}, &Sample::y).y;
   figure.panels.push_back(
       {"",
        {title},

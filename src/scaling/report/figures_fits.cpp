@@ -215,8 +215,7 @@ void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
   Series left{law.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
   for (const XY& one : law.found)
     if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
-  std::sort(left.samples.begin(), left.samples.end(),
-            [](const Sample& a, const Sample& b) { return a.x < b.x; });
+  std::ranges::sort(left.samples, {}, &Sample::x);
   if (left.samples.size() > 1)
     for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40))
       line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});

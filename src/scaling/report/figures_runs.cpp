@@ -16,6 +16,8 @@ constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
 constexpr size_t kFewBudgets = 12;
 constexpr double kCurveMargin = 1.15;  // how far a parabola goes beyond its sizes
 
+bool has_curve(const ScalingRun& run) { return !run.curve.empty(); }
+
 void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Convention& convention,
                size_t most) {
   const double per_token = flops_of(run, convention) / run.tokens;
@@ -36,16 +38,14 @@ void add_runs(Panel& panel, const Study& study) {
     ends[static_cast<size_t>(i)] = {classes.titles[static_cast<size_t>(i)], size_ink(i, count),
                                     Mark::dots, 2};
   }
-  const auto runs =
-      static_cast<size_t>(std::count_if(study.table.runs.begin(), study.table.runs.end(),
-                                        [](const ScalingRun& run) { return !run.curve.empty(); }));
-  const size_t most =
-      std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8, kMostCurvePoints);
+  const size_t runs = std::ranges::count_if(study.table.runs, has_curve),
+               most = std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8,
+                                         kMostCurvePoints);
   Series lost{"kept out", Ink::alert, Mark::dashes, 1};
   for (const ScalingRun& run : study.table.runs) {
     const bool done = run.status == "done";
     const double n = parameters_of(run, study.main.convention.parameters);
-    if (!run.curve.empty() && n > 0)
+    if (has_curve(run) && n > 0)
       add_curve(done ? curves[classes.of(n)].samples : lost.samples, run, study.main.convention,
                 most);
   }
@@ -129,8 +129,7 @@ void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
 }
 
 std::string isoflop_caption(const IsoflopFit& fit) {
-  const auto counts = std::count_if(fit.budgets.begin(), fit.budgets.end(),
-                                    [](const IsoflopBudget& one) { return one.problem.empty(); });
+  const auto counts = std::ranges::count(fit.budgets, std::string(), &IsoflopBudget::problem);
   std::string made = fmt::format(
       "Loss of runs with equal compute over their size; a diamond is where a parabola in ln N is "
       "lowest. {} of {} budgets have their minimum inside of the sizes tried",
@@ -140,7 +139,7 @@ std::string isoflop_caption(const IsoflopFit& fit) {
         (&budget == &fit.budgets.front() || &budget == &fit.budgets.back()))
       made += "; " + vertex_text(budget);
   made +=
-      counts < static_cast<int64_t>(fit.budgets.size())
+      counts < std::ssize(fit.budgets)
           ? ". Rings belong to budgets that are not used, for the reason in the table of budgets"
           : "";
   return made + (fit.valid() ? fmt::format(". Through the vertices N* grows as C to the power {}.",
@@ -179,8 +178,7 @@ ScalingFigure loss_figure(const Study& study) {
   add_frontiers(panel, study);
   made.panels.push_back(panel);
   const ComputeRange range = compute_range(study);
-  const bool curves = std::any_of(study.table.runs.begin(), study.table.runs.end(),
-                                  [](const ScalingRun& run) { return !run.curve.empty(); });
+  const bool curves = std::ranges::any_of(study.table.runs, has_curve);
   made.caption = fmt::format(
       "{} runs from {} to {} FLOPs, {}, coloured by size. ", study.main.points.size(),
       power_text(range.low), power_text(range.high),
@@ -224,9 +222,8 @@ ScalingFigure rate_figure(const Study& study) {
   Series best{"best of a cell", Ink::text, Mark::diamonds, 2},
       edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2};
   for (const auto& [cell, rates] : cells.lowest) {
-    const auto lowest = std::min_element(
-        rates.begin(), rates.end(),
-        [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    const auto lowest =
+        std::ranges::min_element(rates, {}, [](const auto& rate) { return rate.second.first; });
     const bool inside = lowest != rates.begin() && lowest != std::prev(rates.end());
     (inside ? best : edge)
         .samples.push_back({lowest->first, lowest->second.first, lowest->second.second});

@@ -134,9 +134,7 @@ std::vector<size_t> outliers_of(const std::vector<double>& residuals) {
   std::vector<size_t> found;
   for (size_t i = 0; i < distances.size(); ++i)
     if (distances[i] > limit && distances[i] > 0) found.push_back(i);
-  std::sort(found.begin(), found.end(), [&](size_t a, size_t b) {
-    return distances[a] != distances[b] ? distances[a] > distances[b] : a < b;
-  });
+  std::ranges::stable_sort(found, std::greater{}, [&](size_t i) { return distances[i]; });
   return found;
 }
 

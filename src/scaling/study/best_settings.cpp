@@ -74,8 +74,7 @@ std::optional<double> best_of(const Cell& cell) {
     dots.push_back({std::log(value), least});
   }
   if (dots.size() < kFewestValues) return std::nullopt;
-  const auto lower = [](const Dot& one, const Dot& next) { return one.y < next.y; };
-  const auto at = std::min_element(dots.begin(), dots.end(), lower);
+  const auto at = std::ranges::min_element(dots, {}, &Dot::y);
   if (at == dots.begin() || at == dots.end() - 1) return std::nullopt;
   const Parabola through = fit_parabola(std::array{*(at - 1), *at, *(at + 1)});
   return through.problem.empty() ? std::optional(through.x) : std::nullopt;

@@ -64,15 +64,12 @@ HeldOut tried(const Split& split, const char* law, const Fit& fit) {
 }
 
 const ScalingPoint& lowest(std::span<const ScalingPoint> points) {
-  return *std::min_element(
-      points.begin(), points.end(),
-      [](const ScalingPoint& a, const ScalingPoint& b) { return a.loss < b.loss; });
+  return *std::ranges::min_element(points, {}, &ScalingPoint::loss);
 }
 
 // The lowest loss of every budget.
 std::vector<XY> frontier(std::vector<ScalingPoint> points) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const ScalingPoint& a, const ScalingPoint& b) { return a.c < b.c; });
+  std::ranges::stable_sort(points, {}, &ScalingPoint::c);
   std::vector<XY> made;
   for (size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && points[last].c <= kOneBudget * points[first].c) ++last;

@@ -54,11 +54,7 @@ Range losses_of(const std::map<double, Runs>& batches) {
     double first = 0, least = std::numeric_limits<double>::infinity();
     for (const ScalingRun* run : runs) {
       first = std::max(first, run->curve.front().loss);
-      least = std::min(least, std::min_element(run->curve.begin(), run->curve.end(),
-                                               [](const CurvePoint& one, const CurvePoint& other) {
-                                                 return one.loss < other.loss;
-                                               })
-                                  ->loss);
+      least = std::min(least, std::ranges::min(run->curve, {}, &CurvePoint::loss).loss);
     }
     range.high = std::min(range.high, first);
     range.low = std::max(range.low, least);

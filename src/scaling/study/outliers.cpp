@@ -72,9 +72,7 @@ std::vector<Outlier> outliers_of(const Study& study) {
     const Outlier one{point.run, point.loss, predict(point)};
     if (std::abs(one.found / one.predicted - 1) >= kFarOff) found.push_back(one);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Outlier& one, const Outlier& other) {
-    return distance(one) > distance(other);
-  });
+  std::ranges::stable_sort(found, std::greater{}, distance);
   return found;
 }
 

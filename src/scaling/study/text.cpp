@@ -26,11 +26,8 @@ std::string percent(double share) {
 }
 
 std::string span(const std::vector<ScalingPoint>& points, double ScalingPoint::*field) {
-  const auto less = [&](const ScalingPoint& one, const ScalingPoint& other) {
-    return one.*field < other.*field;
-  };
-  const auto [low, high] = std::minmax_element(points.begin(), points.end(), less);
-  return fmt::format("{} to {}", shown(*low.*field, 3), shown(*high.*field, 3));
+  const auto [low, high] = std::ranges::minmax(points, {}, field);
+  return fmt::format("{} to {}", shown(low.*field, 3), shown(high.*field, 3));
 }
 
 std::string head_text(const Study& study) {

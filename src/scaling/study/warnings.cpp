@@ -30,10 +30,7 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
     warnings.push_back(fmt::format(
         "approach 3 has not converged: {}; it names no best size, do not use its numbers",
         fit.convergence.problem));
-  const auto lower = [](const ScalingPoint& one, const ScalingPoint& other) {
-    return one.loss < other.loss;
-  };
-  const double least = std::min_element(main.points.begin(), main.points.end(), lower)->loss;
+  const double least = std::ranges::min(main.points, {}, &ScalingPoint::loss).loss;
   if (fit.law.e >= least)
     warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}",
                                    fit.law.e, least));
@@ -77,16 +74,14 @@ void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
 // Budgets at the ends of the data whose best size by approach 3 no run is near.
 void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
   if (!names_optimum(main)) return;
-  const auto [least, most] = std::minmax_element(
-      main.points.begin(), main.points.end(),
-      [](const ScalingPoint& one, const ScalingPoint& other) { return one.n < other.n; });
+  const auto [least, most] = std::ranges::minmax(main.points, {}, &ScalingPoint::n);
   for (const double flops : {main.points.front().c, main.points.back().c}) {
     const double best = efficient(main.parametric->law, flops, main.flops_per_token).n;
-    if (best < least->n || best > most->n)
+    if (best < least.n || best > most.n)
       warnings.push_back(
           fmt::format("approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' "
                       "are {:.3g} to {:.3g}, so it is not seen in the data",
-                      flops, best, least->n, most->n));
+                      flops, best, least.n, most.n));
   }
 }
 

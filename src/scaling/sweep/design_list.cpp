@@ -35,12 +35,11 @@ class ListedCells {
  private:
   void check_column(const std::string& name) {
     const std::string near = nearest(name, kColumns);
-    require(std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(),
-            "{}:1: unknown column \"{}\"{}; there are {}", config_.list, name,
-            near.empty() ? "" : fmt::format(", did you mean \"{}\"", near),
+    require(std::ranges::count(kColumns, name) > 0, "{}:1: unknown column \"{}\"{}; there are {}",
+            config_.list, name, near.empty() ? "" : fmt::format(", did you mean \"{}\"", near),
             fmt::join(kColumns, ", "));
-    require(std::find(columns_.begin(), columns_.end(), name) == columns_.end(),
-            "{}:1: column \"{}\" stands twice", config_.list, name);
+    require(std::ranges::count(columns_, name) == 0, "{}:1: column \"{}\" stands twice",
+            config_.list, name);
     columns_.push_back(name);
   }
 

@@ -33,7 +33,7 @@ std::string shape_of(const CellSpec& spec) {
 
 template <class Value>
 bool empty_or_has(const std::vector<Value>& values, const Value& value) {
-  return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+  return values.empty() || std::ranges::count(values, value) > 0;
 }
 
 bool is_repeated(const SweepConfig& c, const CellSpec& spec) {
@@ -46,7 +46,7 @@ std::vector<int64_t> seeds_of(const SweepConfig& c, const CellSpec& spec) {
       c.seeds.empty() ? std::vector<int64_t>(1, c.run.train.seed) : c.seeds;
   if (is_repeated(c, spec))
     for (int64_t seed : c.repeat_seeds)
-      if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) seeds.push_back(seed);
+      if (std::ranges::count(seeds, seed) == 0) seeds.push_back(seed);
   for (int64_t seed : seeds)
     require(seed >= 0, "sweep.seeds and sweep.repeat_seeds: {} must be at least 0", seed);
   return seeds;
@@ -96,8 +96,7 @@ void check_repeated(const SweepConfig& c, const std::vector<CellSpec>& specs) {
             fmt::join(shapes, ", "));
   }
   for (double budget : numbers_of(c.repeat_budgets, "sweep.repeat_budgets"))
-    require(std::any_of(specs.begin(), specs.end(),
-                        [&](const CellSpec& spec) { return spec.budget == budget; }),
+    require(std::ranges::count(specs, budget, &CellSpec::budget) > 0,
             "sweep.repeat_budgets: {:g} is none of sweep.budgets={}", budget,
             fmt::join(c.budgets, ","));
 }

@@ -30,10 +30,10 @@ class Deadline {
 };
 
 std::string told(const std::vector<std::string>& failures) {
-  const auto first = std::find_if(failures.begin(), failures.end(),
-                                  [](const std::string& failure) { return !failure.empty(); });
+  const auto first =
+      std::ranges::find_if(failures, [](const std::string& failure) { return !failure.empty(); });
   if (first == failures.end()) return "";
-  if (std::count(failures.begin(), failures.end(), *first) == std::ssize(failures)) return *first;
+  if (std::ranges::count(failures, *first) == std::ssize(failures)) return *first;
   return fmt::format("rank {} of {}: {}", first - failures.begin(), failures.size(), *first);
 }
 

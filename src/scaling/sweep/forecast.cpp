@@ -49,10 +49,8 @@ double measured_rate(const SweepCell& cell, Group& trainer) {
 class Rates {
  public:
   Rates(const std::vector<SweepCell>& cells, const SweepConfig& config, Group& trainer) {
-    const auto [small, large] = std::minmax_element(
-        cells.begin(), cells.end(), [](const SweepCell& left, const SweepCell& right) {
-          return left.counts.flops_per_token < right.counts.flops_per_token;
-        });
+    const auto [small, large] = std::ranges::minmax_element(
+        cells, {}, [](const SweepCell& cell) { return cell.counts.flops_per_token; });
     from_ = std::log(small->counts.flops_per_token);
     to_ = std::log(large->counts.flops_per_token);
     measured_ = config.flops_per_second <= 0;

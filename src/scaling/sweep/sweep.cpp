@@ -278,8 +278,7 @@ class Sweep {
 }  // namespace
 
 int64_t SweepResult::count(const std::string& status) const {
-  return std::count_if(runs.begin(), runs.end(),
-                       [&](const ScalingRun& run) { return run.status == status; });
+  return std::ranges::count(runs, status, &ScalingRun::status);
 }
 
 SweepConfig settled(SweepConfig config) {

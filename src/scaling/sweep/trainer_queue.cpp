@@ -11,9 +11,7 @@ TrainerQueue::TrainerQueue(const std::vector<SweepCell>& cells,
                            const std::vector<CellFolder>& folders)
     : folders_(folders), order_(cells.size()) {
   std::iota(order_.begin(), order_.end(), size_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [&](size_t left, size_t right) {
-    return cells[left].flops > cells[right].flops;
-  });
+  std::ranges::stable_sort(order_, std::greater{}, [&](size_t cell) { return cells[cell].flops; });
   // One that ends the whole job each time must not keep the others from their turn.
   std::stable_partition(order_.begin(), order_.end(),
                         [&](size_t cell) { return !folders[cell].failed_before(); });
