@@ -174,11 +174,7 @@ Rollout held_out_fit(const Study& study) {
   ParametricOptions options = study.options.parametric;
   options.show_progress = false;
   options.resamples = std::min(options.resamples, kHeldOutResamples);
-  try {
-    made.fit = fit_chinchilla(kept, options);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-  }
+  refusal_of([&] { made.fit = fit_chinchilla(kept, options); });
   if (made.fit && !has_optimum(*made.fit)) made.fit.reset();
   if (!made.fit) made.budget = kUnknown;
   return made;

@@ -3,6 +3,7 @@
 
 #include "skein/core/error.h"
 
+#include "parts.h"
 #include "scaling/fit/design_faults.h"
 #include "scaling/fit/forms.h"
 
@@ -47,19 +48,16 @@ HeldOut begun(const Split& split, const char* law) {
 template <class Fit>
 HeldOut tried(const Split& split, const char* law, const Fit& fit) {
   HeldOut held = begun(split, law);
-  try {
-    Convergence proof;
-    const std::function<double(const ScalingPoint&)> predict = fit(proof);
-    held.converged = proof.converged;
-    held.problem = proof.problem;
-    std::vector<double> errors;
-    for (const ScalingPoint& point : split.held_out)
-      errors.push_back(std::log(predict(point) / point.loss));
-    add_errors(held, errors);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    held.problem = error.what();
-  }
+  Convergence proof;
+  Predict predict;
+  held.problem = refusal_of([&] { predict = fit(proof); });
+  if (!predict) return held;
+  held.converged = proof.converged;
+  held.problem = proof.problem;
+  std::vector<double> errors;
+  for (const ScalingPoint& point : split.held_out)
+    errors.push_back(std::log(predict(point) / point.loss));
+  add_errors(held, errors);
   return held;
 }
 
@@ -96,10 +94,6 @@ HeldOut try_frontier(const Split& split) {
   return held;
 }
 
-std::function<double(const ScalingPoint&)> by_size_and_tokens(const ChinchillaLaw& law) {
-  return [law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
-}
-
 }  // namespace
 
 std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
@@ -113,37 +107,24 @@ std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
             "every run",
             point.run + 1, point.c);
   const Split parts = split(kept);
-  std::vector<HeldOut> made;
-  made.push_back(tried(parts, "E + A/N^alpha + B/D^beta", [&](Convergence& proof) {
-    const ParametricFit fit = fit_chinchilla(parts.fitted, plain);
-    proof = fit.convergence;
-    return by_size_and_tokens(fit.law);
-  }));
-  made.push_back(tried(parts, "E + A/N^alpha + B/D^alpha", [&](Convergence& proof) {
+  const auto by = [&](const auto& fit_law) {
+    return [&](Convergence& proof) {
+      const auto fit = fit_law(parts.fitted, plain);
+      proof = fit.convergence;
+      return loss_by(fit.law);
+    };
+  };
+  const auto equal_slopes = [&](Convergence& proof) {
     require_determined(parts.fitted, parts.fitted.size());
     const PowerSum sum = equal_slopes_sum(parts.fitted);
     const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
     proof = solution.convergence;
-    return by_size_and_tokens(equal_slopes_law(sum, solution.at));
-  }));
-  made.push_back(tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD",
-                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
-                         const KaplanFit fit = fit_kaplan(parts.fitted, plain);
-                         proof = fit.convergence;
-                         return [law = fit.law](const ScalingPoint& point) {
-                           return law.loss(point.n, point.d);
-                         };
-                       }));
-  made.push_back(tried(parts, "E + (a M^h + b M^-h) C^-h",
-                       [&](Convergence& proof) -> std::function<double(const ScalingPoint&)> {
-                         const OverTrainingFit fit = fit_over_training(parts.fitted, plain);
-                         proof = fit.convergence;
-                         return [law = fit.law](const ScalingPoint& point) {
-                           return law.loss(point.c, point.d / point.n);
-                         };
-                       }));
-  made.push_back(try_frontier(parts));
-  return made;
+    return loss_by(equal_slopes_law(sum, solution.at));
+  };
+  return {tried(parts, "E + A/N^alpha + B/D^beta", by(fit_chinchilla)),
+          tried(parts, "E + A/N^alpha + B/D^alpha", equal_slopes),
+          tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD", by(fit_kaplan)),
+          tried(parts, "E + (a M^h + b M^-h) C^-h", by(fit_over_training)), try_frontier(parts)};
 }
 
 }  // namespace skein

@@ -28,17 +28,6 @@ std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoi
   return pairs;
 }
 
-template <class Fit, class Make>
-void attempt(LawBeside<Fit>& beside, const Make& make) {
-  beside.problem.clear();
-  try {
-    beside.fit = make();
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    beside.problem = error.what();
-  }
-}
-
 // With an offset and without.
 struct SingleLaw {
   std::optional<OffsetPowerFit>& offset;
@@ -53,10 +42,7 @@ void fit_single(const std::vector<XY>& pairs, const char* of, const ParametricOp
                               kFewestForSlice, of, pairs.size());
     return;
   }
-  LawBeside<OffsetPowerFit> found;
-  attempt(found, [&] { return fit_offset_power(pairs, options); });
-  law.offset = found.fit;
-  law.problem = found.problem;
+  law.problem = refusal_of([&] { law.offset = fit_offset_power(pairs, options); });
   law.power = fit_power(pairs, options.resamples, options.seed);
 }
 
@@ -87,22 +73,19 @@ std::vector<XY> pairs_of_law(const Study& study, Law law) {
 }
 
 void fit_laws_beside(Study& study) {
-  const std::vector<ScalingPoint>& points = study.main.points;
   ParametricOptions options = study.options.parametric;
   options.resamples = std::min(options.resamples, kResamplesBeside);
   options.show_progress = false;
   fit_single_laws(study, options);
-  study.kaplan.problem = study.over_training.problem = study.data_limited.problem =
-      not_asked(study.options);
   // Those of N and D at once go with approach 3, or alone.
-  const auto wanted = [&](Law law) {
-    return asks(study.options, Approach::parametric) || study.options.law == law;
+  const auto attempt = [&](Law law, auto& beside, auto fit) {
+    beside.problem = asks(study.options, Approach::parametric) || study.options.law == law
+                         ? refusal_of([&] { beside.fit = fit(study.main.points, options); })
+                         : not_asked(study.options);
   };
-  if (wanted(Law::kaplan)) attempt(study.kaplan, [&] { return fit_kaplan(points, options); });
-  if (wanted(Law::over_training))
-    attempt(study.over_training, [&] { return fit_over_training(points, options); });
-  if (wanted(Law::data_limited))
-    attempt(study.data_limited, [&] { return fit_data_limited(points, options); });
+  attempt(Law::kaplan, study.kaplan, fit_kaplan);
+  attempt(Law::over_training, study.over_training, fit_over_training);
+  attempt(Law::data_limited, study.data_limited, fit_data_limited);
 }
 
 }  // namespace skein

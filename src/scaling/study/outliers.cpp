@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kFarOff = 0.2;
 
-using Predict = std::function<double(const ScalingPoint&)>;
-
-double data_limited_loss(const DataLimitedLaw& law, const ScalingPoint& point) {
-  return law.loss(point.n, point.d,
-                  std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
-}
-
 // L(N), L(D) or L(C), of the runs it is fitted to; NaN for any other run.
 template <double ScalingPoint::*moving>
 Predict single_law(const Study& study, const std::optional<OffsetPowerFit>& offset,
@@ -41,28 +34,34 @@ Predict fitted_law(const Study& study) {
     return single_law<&ScalingPoint::d>(study, study.loss_of_d, study.power_of_d);
   if (study.options.law == Law::loss_of_c)
     return single_law<&ScalingPoint::c>(study, study.loss_of_c, study.power_of_c);
-  if (study.main.parametric)
-    return [law = study.main.parametric->law](const ScalingPoint& point) {
-      return law.loss(point.n, point.d);
-    };
-  if (study.options.law == Law::kaplan && study.kaplan.fit)
-    return [law = study.kaplan.fit->law](const ScalingPoint& point) {
-      return law.loss(point.n, point.d);
-    };
+  if (study.main.parametric) return loss_by(study.main.parametric->law);
+  if (study.options.law == Law::kaplan && study.kaplan.fit) return loss_by(study.kaplan.fit->law);
   if (study.options.law == Law::over_training && study.over_training.fit)
-    return [law = study.over_training.fit->law](const ScalingPoint& point) {
-      return law.loss(point.c, point.d / point.n);
-    };
+    return loss_by(study.over_training.fit->law);
   if (study.options.law == Law::data_limited && study.data_limited.fit)
-    return [law = study.data_limited.fit->law](const ScalingPoint& point) {
-      return data_limited_loss(law, point);
-    };
+    return loss_by(study.data_limited.fit->law);
   return {};
 }
 
 double distance(const Outlier& one) { return std::abs(std::log(one.found / one.predicted)); }
 
 }  // namespace
+
+Predict loss_by(const ChinchillaLaw& law) {
+  return [law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
+}
+Predict loss_by(const KaplanLaw& law) {
+  return [law](const ScalingPoint& point) { return law.loss(point.n, point.d); };
+}
+Predict loss_by(const OverTrainingLaw& law) {
+  return [law](const ScalingPoint& point) { return law.loss(point.c, point.d / point.n); };
+}
+Predict loss_by(const DataLimitedLaw& law) {
+  return [law](const ScalingPoint& point) {
+    return law.loss(point.n, point.d,
+                    std::isnan(point.unique_tokens) ? point.d : point.unique_tokens);
+  };
+}
 
 std::vector<Outlier> outliers_of(const Study& study) {
   std::vector<Outlier> found;

@@ -1,6 +1,7 @@
 // What make_study puts together.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "skein/scaling/study/study.h"
@@ -20,6 +21,13 @@ TargetPrediction predict_target(const ConventionStudy& study, double flops);
 // largest D or N the least loss at each N or D; of each budget the least loss. Empty for other
 // laws.
 std::vector<XY> pairs_of_law(const Study& study, Law law);
+
+// The loss of a point by a law.
+using Predict = std::function<double(const ScalingPoint&)>;
+Predict loss_by(const ChinchillaLaw& law);
+Predict loss_by(const KaplanLaw& law);
+Predict loss_by(const OverTrainingLaw& law);
+Predict loss_by(const DataLimitedLaw& law);
 
 // L(N), L(D) and L(C), Kaplan's law, the over-training and the data-limited one, to the points of
 // the main fit.

@@ -33,15 +33,10 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
     study.parametric_problem = not_asked(options);
     return;
   }
-  try {
-    std::vector<ScalingPoint> points = study.points;
-    points.insert(points.end(), study.curve_points.begin(), study.curve_points.end());
-    study.parametric = fit_chinchilla(points, options.parametric);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    study.parametric_problem = error.what();
-    return;
-  }
+  std::vector<ScalingPoint> points = study.points;
+  points.insert(points.end(), study.curve_points.begin(), study.curve_points.end());
+  study.parametric_problem =
+      refusal_of([&] { study.parametric = fit_chinchilla(points, options.parametric); });
   if (!names_optimum(study)) return;
   const auto over = [&](const auto& quantity) {
     return band(study.parametric->law, study.parametric->draws, quantity);
@@ -141,15 +136,12 @@ std::optional<ConventionStudy> with_excluded(const ScalingTable& table,
 
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
-  try {
-    ParametricOptions point_alone = options.parametric;
-    point_alone.resamples = 0;
-    point_alone.show_progress = false;
-    study.comparison = compare_laws(study.main.points, point_alone);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    study.warnings.push_back(fmt::format("laws are not compared: {}", error.what()));
-  }
+  ParametricOptions point_alone = options.parametric;
+  point_alone.resamples = 0;
+  point_alone.show_progress = false;
+  const std::string refusal =
+      refusal_of([&] { study.comparison = compare_laws(study.main.points, point_alone); });
+  if (!refusal.empty()) study.warnings.push_back("laws are not compared: " + refusal);
 }
 
 void check(const StudyOptions& options) {

@@ -158,15 +158,8 @@ class Sweep {
   // ones it passes over.
   std::string why_no_start(const CellFolder& folder) const {
     const Quiet quiet(log::Level::error);
-    try {
-      find_checkpoint(folder.checkpoints(), *trainer_);
-      return "";
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      const std::string text = error.what();
-      return in_one_line(
-          text.substr(0, text.rfind('\n')));  // without the advice to name another one
-    }
+    const std::string text = refusal_of([&] { find_checkpoint(folder.checkpoints(), *trainer_); });
+    return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
   }
 
   // Our own bugs end the job.
