@@ -69,9 +69,9 @@ TEST(LawAlone, OfTokensNeedsNoSecondSize) {
   expect_error(ExitCode::usage, {"none of the three approaches", "fit.law=loss_of_n, loss_of_d"},
                [] { make_study(one_size(), quick()); });
   const Study study = make_study(one_size(), quick(Law::loss_of_d));
-  ASSERT_TRUE(study.loss_of_d);
-  EXPECT_NEAR(study.loss_of_d->law.p, TrueLaw().beta, 1e-3);
-  EXPECT_FALSE(study.loss_of_n || study.loss_of_c || study.target);
+  ASSERT_TRUE(study.loss_of_d.offset);
+  EXPECT_NEAR(study.loss_of_d.offset->law.p, TrueLaw().beta, 1e-3);
+  EXPECT_FALSE(study.loss_of_n.offset || study.loss_of_c.offset || study.target);
   const std::string text = study_text(study);
   EXPECT_TRUE(holds(text, "L(D) of runs within a factor of 2 of the largest N")) << text;
   EXPECT_FALSE(holds(text, "pproach")) << text;
@@ -118,8 +118,8 @@ TEST(LawAlone, OfComputeFollowsTheLowestLossHoweverTheRunsDivideIt) {
                {"approach 1: by last losses, 0 of 8 budgets", "approach 3: one ratio only"},
                [] { make_study(one_ratio(), quick()); });
   const Study study = make_study(one_ratio(), quick(Law::loss_of_c));
-  ASSERT_TRUE(study.power_of_c && study.loss_of_c);
-  EXPECT_NEAR(study.loss_of_c->law.at(6 * 1e8 * 2e9), TrueLaw().loss(1e8, 2e9), 0.01);
+  ASSERT_TRUE(study.loss_of_c.power && study.loss_of_c.offset);
+  EXPECT_NEAR(study.loss_of_c.offset->law.at(6 * 1e8 * 2e9), TrueLaw().loss(1e8, 2e9), 0.01);
   EXPECT_TRUE(holds(study_text(study), "L(C) holds for how these runs divide C between N and D"));
   EXPECT_FALSE(holds(lines_of(conclusions(study)), "grows as compute"));
 }

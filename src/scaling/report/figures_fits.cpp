@@ -8,6 +8,7 @@
 
 #include "figures.h"
 #include "scaling/fit/budgets.h"
+#include "scaling/study/numbers.h"
 
 namespace skein {
 namespace {
@@ -189,36 +190,36 @@ void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_to
   panel.series.insert(panel.series.end(), {curve.band, curve.line});
 }
 
-// One of L(N), L(D) and L(C), with what it was fitted to.
-struct SingleLaw {
-  const char *name, *title, *label, *runs;
-  const OffsetPowerFit& fit;
-  std::vector<XY> found;
-};
-
-std::vector<XY> near_largest(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
-                             double ScalingPoint::*moving) {
-  double largest = 0;
-  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
+// What L(N), L(D) or L(C) was fitted to.
+std::vector<XY> fitted_runs(const Study& study, const NamedSingleLaw& law) {
+  const std::vector<ScalingPoint>& points = study.main.points;
+  if (!law.held) return lowest_of_budgets(points, study.options.isoflop.tolerance);
+  const double largest = std::ranges::max(points, {}, law.held).*law.held;
   std::vector<XY> made;
   for (const ScalingPoint& point : points)
-    if (point.*held * kNearLargest >= largest) made.push_back({point.*moving, point.loss});
+    if (point.*law.held * kNearLargest >= largest) made.push_back({point.*law.over, point.loss});
   return made;
 }
 
-void add_single_law(ScalingFigure& figure, const SingleLaw& law) {
-  const OffsetPowerFit& fit = law.fit;
-  Series left{law.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
-  for (const XY& one : law.found)
+struct SingleLawWords {
+  const char *title, *label, *runs;
+};
+
+void add_single_law(ScalingFigure& figure, const Study& study, const NamedSingleLaw& law,
+                    const SingleLawWords& words) {
+  if (!(study.*law.fits).offset) return;
+  const OffsetPowerFit& fit = *(study.*law.fits).offset;
+  Series left{words.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
+  for (const XY& one : fitted_runs(study, law))
     if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
   std::ranges::sort(left.samples, {}, &Sample::x);
   if (left.samples.size() > 1)
     for (const double x : log_grid(left.samples.front().x, left.samples.back().x, 40))
       line.samples.push_back({x, fit.law.k * std::pow(x, -fit.law.p)});
   figure.panels.push_back(
-      {law.title, {law.label, true}, {"loss - E, nats a token", true}, {left, line}});
+      {words.title, {words.label, true}, {"loss - E, nats a token", true}, {left, line}});
   figure.caption +=
-      fmt::format("{}: E = {}, p = {}{}. ", law.name, interval_text(fit.e), interval_text(fit.p),
+      fmt::format("L({}): E = {}, p = {}{}. ", law.x, interval_text(fit.e), interval_text(fit.p),
                   fit.convergence.converged ? "" : ", not converged");
 }
 
@@ -345,19 +346,11 @@ ScalingFigure extrapolation_figure(const Study& study) {
 
 ScalingFigure single_law_figure(const Study& study) {
   ScalingFigure made{"single", "Size, data or compute alone"};
-  const std::vector<ScalingPoint>& points = study.main.points;
-  if (study.loss_of_n)
-    add_single_law(
-        made, {"L(N)", "over parameters", "parameters N", "runs with much data", *study.loss_of_n,
-               near_largest(points, &ScalingPoint::d, &ScalingPoint::n)});
-  if (study.loss_of_d)
-    add_single_law(made,
-                   {"L(D)", "over tokens", "training tokens D", "large models", *study.loss_of_d,
-                    near_largest(points, &ScalingPoint::n, &ScalingPoint::d)});
-  if (study.loss_of_c)
-    add_single_law(made,
-                   {"L(C)", "over compute", "compute C, FLOPs", "lowest of each budget",
-                    *study.loss_of_c, lowest_of_budgets(points, study.options.isoflop.tolerance)});
+  const SingleLawWords words[] = {{"over parameters", "parameters N", "runs with much data"},
+                                  {"over tokens", "training tokens D", "large models"},
+                                  {"over compute", "compute C, FLOPs", "lowest of each budget"}};
+  for (size_t i = 0; i < std::size(words); ++i)
+    add_single_law(made, study, kSingleLaws[i], words[i]);
   if (made.panels.empty())
     made.problem =
         "There are too few sizes with much data, data with large models, and budgets to fit L(N), "

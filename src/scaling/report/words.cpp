@@ -120,7 +120,8 @@ std::string unless_converged(const Convergence& convergence) {
   return convergence.converged ? "" : " (not converged: " + convergence.problem + ")";
 }
 
-std::string single_text(const char* law, const char* of, const std::optional<OffsetPowerFit>& fit) {
+std::string single_text(const char* law, const char* of, const SingleLaw& single) {
+  const auto& fit = single.offset;
   if (!fit) return {};
   return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e),
                      interval_text(fit->p), unless_converged(fit->convergence), of);

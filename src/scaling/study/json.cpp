@@ -1,5 +1,7 @@
 #include "json.h"
 
+#include <fmt/format.h>
+
 #include "skein/core/version.h"
 
 #include "names.h"
@@ -238,31 +240,29 @@ Json json_of(const Interval& interval) {
 }
 
 Json json_of(const Study& study) {
-  return {{"skein_fit", 1},
-          {"version", std::string(kVersion)},
-          {"table", json_of(study.table)},
-          {"options", json_of(study.options)},
-          {"warnings", study.warnings},
-          {"main", json_of(study.main)},
-          {"others", each(study.others)},
-          {"with_excluded", json_of(study.with_excluded)},
-          {"comparison", each(study.comparison)},
-          {"loss_of_n", json_of(study.loss_of_n)},
-          {"loss_of_d", json_of(study.loss_of_d)},
-          {"loss_of_c", json_of(study.loss_of_c)},
-          {"power_of_n", json_of(study.power_of_n)},
-          {"power_of_d", json_of(study.power_of_d)},
-          {"power_of_c", json_of(study.power_of_c)},
-          {"loss_of_n_problem", study.loss_of_n_problem},
-          {"loss_of_d_problem", study.loss_of_d_problem},
-          {"loss_of_c_problem", study.loss_of_c_problem},
-          {"kaplan", json_of(study.kaplan)},
-          {"over_training", json_of(study.over_training)},
-          {"data_limited", json_of(study.data_limited)},
-          {"critical_batch", json_of(study.critical_batch)},
-          {"outliers", outliers_of(study)},
-          {"trained_with", json_of(study.trained_with)},
-          {"target", json_of(study.target)}};
+  Json made{{"skein_fit", 1},
+            {"version", std::string(kVersion)},
+            {"table", json_of(study.table)},
+            {"options", json_of(study.options)},
+            {"warnings", study.warnings},
+            {"main", json_of(study.main)},
+            {"others", each(study.others)},
+            {"with_excluded", json_of(study.with_excluded)},
+            {"comparison", each(study.comparison)}};
+  for (const NamedSingleLaw& law : kSingleLaws)
+    made[fmt::format("loss_of_{}", law.key)] = json_of((study.*law.fits).offset);
+  for (const NamedSingleLaw& law : kSingleLaws)
+    made[fmt::format("power_of_{}", law.key)] = json_of((study.*law.fits).power);
+  for (const NamedSingleLaw& law : kSingleLaws)
+    made[fmt::format("loss_of_{}_problem", law.key)] = (study.*law.fits).problem;
+  made["kaplan"] = json_of(study.kaplan);
+  made["over_training"] = json_of(study.over_training);
+  made["data_limited"] = json_of(study.data_limited);
+  made["critical_batch"] = json_of(study.critical_batch);
+  made["outliers"] = outliers_of(study);
+  made["trained_with"] = json_of(study.trained_with);
+  made["target"] = json_of(study.target);
+  return made;
 }
 
 std::string study_json(const Study& study) {

@@ -24,6 +24,25 @@ inline std::vector<NamedNumber> numbers_of(const DataLimitedFit& fit) {
   return {{"RD", fit.r_d}, {"RN", fit.r_n}};
 }
 
+// What there is to say of L(N), L(D) and L(C).
+struct NamedSingleLaw {
+  Law law;
+  const char *x, *key;           // "N", "n"
+  const char *different, *runs;  // what it needs some different ones of; what it is fitted to
+  SingleLaw Study::*fits;
+  double ScalingPoint::*over;
+  double ScalingPoint::*held;  // near its largest; null: the least losses of budgets
+};
+inline constexpr NamedSingleLaw kSingleLaws[] = {
+    {Law::loss_of_n, "N", "n", "N of runs within a factor of 2 of the largest D",
+     "runs within a factor of 2 of the largest D", &Study::loss_of_n, &ScalingPoint::n,
+     &ScalingPoint::d},
+    {Law::loss_of_d, "D", "d", "D of runs within a factor of 2 of the largest N",
+     "runs within a factor of 2 of the largest N", &Study::loss_of_d, &ScalingPoint::d,
+     &ScalingPoint::n},
+    {Law::loss_of_c, "C", "c", "budgets (fit.budget_tolerance)", "the lowest loss of each budget",
+     &Study::loss_of_c, &ScalingPoint::c, nullptr}};
+
 // What each approach says of the target.
 struct TargetNumber {
   const char *key, *text;

@@ -12,28 +12,23 @@ namespace {
 constexpr double kFarOff = 0.2;
 
 // L(N), L(D) or L(C), of the runs it is fitted to; NaN for any other run.
-template <double ScalingPoint::*moving>
-Predict single_law(const Study& study, const std::optional<OffsetPowerFit>& offset,
-                   const std::optional<PowerFit>& power) {
-  if (!power) return {};
+Predict single_law(const Study& study, const NamedSingleLaw& named) {
+  const SingleLaw& law = study.*named.fits;
+  if (!law.power) return {};
   std::map<double, double> fitted;
-  for (const XY& pair : pairs_of_law(study, study.options.law)) fitted.emplace(pair.x, pair.y);
-  const bool with_offset = offset && offset->convergence.converged;
-  return [=, &offset, &power](const ScalingPoint& point) {
-    const auto at = fitted.find(point.*moving);
+  for (const XY& pair : pairs_of_law(study, named)) fitted.emplace(pair.x, pair.y);
+  const bool with_offset = law.offset && law.offset->convergence.converged;
+  return [=, &law, over = named.over](const ScalingPoint& point) {
+    const auto at = fitted.find(point.*over);
     if (at == fitted.end() || at->second != point.loss) return std::nan("");
-    return with_offset ? offset->law.at(point.*moving) : power->law.at(point.*moving);
+    return with_offset ? law.offset->law.at(point.*over) : law.power->law.at(point.*over);
   };
 }
 
 // Empty where no law is fitted.
 Predict fitted_law(const Study& study) {
-  if (study.options.law == Law::loss_of_n)
-    return single_law<&ScalingPoint::n>(study, study.loss_of_n, study.power_of_n);
-  if (study.options.law == Law::loss_of_d)
-    return single_law<&ScalingPoint::d>(study, study.loss_of_d, study.power_of_d);
-  if (study.options.law == Law::loss_of_c)
-    return single_law<&ScalingPoint::c>(study, study.loss_of_c, study.power_of_c);
+  for (const NamedSingleLaw& one : kSingleLaws)
+    if (study.options.law == one.law) return single_law(study, one);
   if (study.main.parametric) return loss_by(study.main.parametric->law);
   if (study.options.law == Law::kaplan && study.kaplan.fit) return loss_by(study.kaplan.fit->law);
   if (study.options.law == Law::over_training && study.over_training.fit)

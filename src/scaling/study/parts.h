@@ -6,6 +6,8 @@
 
 #include "skein/scaling/study/study.h"
 
+#include "numbers.h"
+
 namespace skein {
 
 bool asks(const StudyOptions& options, Approach approach);
@@ -18,9 +20,8 @@ std::string not_asked(const StudyOptions& options);
 TargetPrediction predict_target(const ConventionStudy& study, double flops);
 
 // What L(N), L(D) or L(C) is fitted to, (N, D or C, loss): of the runs within a factor of 2 of the
-// largest D or N the least loss at each N or D; of each budget the least loss. Empty for other
-// laws.
-std::vector<XY> pairs_of_law(const Study& study, Law law);
+// largest D or N the least loss at each N or D; of each budget the least loss.
+std::vector<XY> pairs_of_law(const Study& study, const NamedSingleLaw& law);
 
 // The loss of a point by a law.
 using Predict = std::function<double(const ScalingPoint&)>;

@@ -87,16 +87,12 @@ std::string problem_of(const LawBeside<Fit>& law) {
 
 // Of the law that is asked for alone.
 std::string problem_of_law(const Study& study) {
-  switch (study.options.law) {
-    case Law::all: break;
-    case Law::loss_of_n: return study.power_of_n ? "" : study.loss_of_n_problem;
-    case Law::loss_of_d: return study.power_of_d ? "" : study.loss_of_d_problem;
-    case Law::loss_of_c: return study.power_of_c ? "" : study.loss_of_c_problem;
-    case Law::kaplan: return problem_of(study.kaplan);
-    case Law::over_training: return problem_of(study.over_training);
-    case Law::data_limited: return problem_of(study.data_limited);
-  }
-  return "";
+  for (const NamedSingleLaw& one : kSingleLaws)
+    if (one.law == study.options.law)
+      return (study.*one.fits).power ? "" : (study.*one.fits).problem;
+  if (study.options.law == Law::kaplan) return problem_of(study.kaplan);
+  if (study.options.law == Law::over_training) return problem_of(study.over_training);
+  return problem_of(study.data_limited);
 }
 
 // Why nothing is fitted; "": something is.

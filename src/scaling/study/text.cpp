@@ -193,13 +193,12 @@ std::string comparison_text(const Study& study) {
          rows.text();
 }
 
-std::string single_text(const char* what, const char* of,
-                        const std::optional<OffsetPowerFit>& offset,
-                        const std::optional<PowerFit>& power) {
+std::string single_text(const NamedSingleLaw& law, const SingleLaw& fits) {
+  const auto& [offset, power, problem] = fits;
   if (!power) return "";
-  std::string text = fmt::format("\nL({}) of {}:", what, of);
+  std::string text = fmt::format("\nL({}) of {}:", law.x, law.runs);
   if (offset)
-    text += fmt::format(" {} + {} {}^-{}{};", shown(offset->law.e), shown(offset->law.k), what,
+    text += fmt::format(" {} + {} {}^-{}{};", shown(offset->law.e), shown(offset->law.k), law.x,
                         shown(offset->law.p),
                         offset->convergence.converged
                             ? fmt::format(" (p {})", range(offset->p))
@@ -207,18 +206,14 @@ std::string single_text(const char* what, const char* of,
   const double p = -power->law.exponent;
   return text + fmt::format(
                     "\n  without an offset ({} / {})^{} (p {})\n",
-                    shown(std::pow(power->law.coefficient, 1 / p), 3), what, shown(p),
+                    shown(std::pow(power->law.coefficient, 1 / p), 3), law.x, shown(p),
                     range({p, -power->exponent.high, -power->exponent.low, power->exponent.error}));
 }
 
 std::string singles_text(const Study& study) {
-  std::string text =
-      single_text("N", "runs within a factor of 2 of the largest D", study.loss_of_n,
-                  study.power_of_n) +
-      single_text("D", "runs within a factor of 2 of the largest N", study.loss_of_d,
-                  study.power_of_d) +
-      single_text("C", "the lowest loss of each budget", study.loss_of_c, study.power_of_c);
-  if (study.power_of_c)
+  std::string text;
+  for (const NamedSingleLaw& law : kSingleLaws) text += single_text(law, study.*law.fits);
+  if (study.loss_of_c.power)
     text +=
         "  L(C) holds for how these runs divide C between N and D; another way may be better.\n";
   return text;

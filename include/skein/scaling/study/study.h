@@ -77,6 +77,13 @@ struct LawBeside {
   std::string problem;
 };
 
+// L(N), L(D) or L(C), with an offset and without; none: see problem.
+struct SingleLaw {
+  std::optional<OffsetPowerFit> offset;
+  std::optional<PowerFit> power;  // as Kaplan et al. (2020) have it: L = (x_c / x)^p
+  std::string problem;
+};
+
 // A fitted run whose loss is 20% or more off the law.
 struct Outlier {
   int64_t run = 0;                  // index into ScalingTable::runs
@@ -93,12 +100,9 @@ struct Study {
   std::optional<ConventionStudy> with_excluded;
   std::vector<HeldOut> comparison;
   // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
-  // the largest N, and over C the lowest loss of each budget; none: see the problems below. The
-  // last one holds for the way in which these runs divide C between N and D, good or bad.
-  std::optional<OffsetPowerFit> loss_of_n, loss_of_d, loss_of_c;
-  // Through the same runs without an offset, as Kaplan et al. (2020) have it: L = (x_c / x)^p.
-  std::optional<PowerFit> power_of_n, power_of_d, power_of_c;
-  std::string loss_of_n_problem, loss_of_d_problem, loss_of_c_problem;
+  // the largest N, and over C the lowest loss of each budget. The last one holds for the way in
+  // which these runs divide C between N and D, good or bad.
+  SingleLaw loss_of_n, loss_of_d, loss_of_c;
   // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
   LawBeside<KaplanFit> kaplan;
   LawBeside<OverTrainingFit> over_training;
