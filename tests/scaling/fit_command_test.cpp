@@ -1,6 +1,7 @@
 // `skein fit` and the library it is made of say the same of the same file.
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -43,9 +44,9 @@ void expect_same(const std::string& table, const std::string& flags, const Study
   EXPECT_EQ(text_of(printed), study_text(study));
   EXPECT_EQ(by_command["main"]["parametric"]["alpha"].get<double>(),
             study.main.parametric->law.alpha);
-  EXPECT_EQ(by_command["target"]["n"]["high"].get<double>(), study.target->n.high);
+  EXPECT_EQ(by_command["target"]["n"]["high"].get<double>(), study.target->parametric.n.high);
   EXPECT_EQ(by_command["target"]["envelope_ratio"]["low"].get<double>(),
-            study.target->envelope_ratio.low);
+            study.target->envelope.ratio.low);
   EXPECT_EQ(by_command["draws"][3][1].get<double>(), study.main.parametric->draws[3].a);
 }
 

@@ -117,15 +117,13 @@ inline Study report_study() {
   study.comparison.push_back({"E + A/N^alpha + B/D^beta", 2.56e19, 28, 7, 0.0031, 0.008, true, ""});
   study.comparison.push_back({"k C^-p", 2.56e19, 28, 7, -0.04, -0.06, true, ""});
   const Optimum far = optimum(kTruth, 2.56e20);
-  study.target = TargetPrediction{2.56e20,
-                                  10,
-                                  around(far.n, far.n / 10),
-                                  around(far.d, far.d / 12),
-                                  around(far.ratio(), far.ratio() / 6),
-                                  around(far.loss, 0.01),
-                                  around(far.n * 1.1, far.n / 9),
-                                  around(far.d / 1.1, far.d / 9),
-                                  {}};
+  study.target =
+      TargetPrediction{2.56e20,
+                       10,
+                       {around(far.n, far.n / 10), around(far.d, far.d / 12),
+                        around(far.ratio(), far.ratio() / 6), around(far.loss, 0.01)},
+                       {around(far.n * 1.1, far.n / 9), around(far.d / 1.1, far.d / 9), {}, {}},
+                       {}};
   study.warnings = {"2 rows say the same (lines 3, 4); one is kept",
                     "FLOPs of <line 9> differ from 6 N D by 31%"};
   return study;

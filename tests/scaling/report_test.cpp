@@ -270,8 +270,8 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
 
 TEST(Report, ClaimsNothingOfIntervalsThatAreNotThere) {
   Study study = report_study();
-  for (Interval* one :
-       {&study.target->n, &study.target->d, &study.target->isoflop_n, &study.target->isoflop_d})
+  for (Interval* one : {&study.target->parametric.n, &study.target->parametric.d,
+                        &study.target->isoflop.n, &study.target->isoflop.d})
     *one = {one->value};
   std::string all;
   for (const std::string& sentence : conclusions(study)) all += sentence + "\n";

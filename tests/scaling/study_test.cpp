@@ -66,10 +66,10 @@ TEST(Study, PredictsAtTheTargetAndSaysHowFarItIs) {
   options.target = 5.88e23;
   options.all_conventions = false;
   const Study study = make_study(read_input(chinchilla_points()), options);
-  EXPECT_NEAR(study.target->n.value / 7.397e10, 1, 1e-3);
-  EXPECT_NEAR(study.target->d.value / 1.3249e12, 1, 1e-3);
-  EXPECT_NEAR(study.target->ratio.value, 17.9, 0.05);
-  EXPECT_NEAR(study.target->loss.value, 1.97334, 1e-5);
+  EXPECT_NEAR(study.target->parametric.n.value / 7.397e10, 1, 1e-3);
+  EXPECT_NEAR(study.target->parametric.d.value / 1.3249e12, 1, 1e-3);
+  EXPECT_NEAR(study.target->parametric.ratio.value, 17.9, 0.05);
+  EXPECT_NEAR(study.target->parametric.loss.value, 1.97334, 1e-5);
   EXPECT_NEAR(study.target->beyond, 5.88e23 / study.main.points.back().c, 1e-9);
   EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("times the largest budget"),
             std::string::npos);
@@ -116,7 +116,7 @@ TEST(Study, NamesNoOptimumWhereFlopsDoNotFollowFromSizes) {
   const Study study = make_study(table, options);
   ASSERT_TRUE(study.main.parametric);
   EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
-  EXPECT_TRUE(std::isnan(study.target->n.value));
+  EXPECT_TRUE(std::isnan(study.target->parametric.n.value));
   EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("no power of N"),
             std::string::npos);
 }
@@ -131,7 +131,7 @@ TEST(Study, LossesThatRiseWithTheSizeHaveNoBestOne) {
   ASSERT_TRUE(study.main.parametric);
   EXPECT_FALSE(names_optimum(study.main));
   EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
-  EXPECT_TRUE(!study.target || std::isnan(study.target->n.value));
+  EXPECT_TRUE(!study.target || std::isnan(study.target->parametric.n.value));
   EXPECT_NE(fmt::format("{}", fmt::join(study.warnings, "|")).find("has not converged"),
             std::string::npos);
 }
@@ -143,7 +143,7 @@ TEST(Study, LossesThatDoNotDependOnTheSizeHaveNoBestOne) {
   const Study study = make_study(isoflop_table(Indifferent(), 5, 7, 1.5, 5e-3), quick(20));
   EXPECT_FALSE(names_optimum(study.main));
   EXPECT_TRUE(std::isnan(study.main.n_exponent.value));
-  EXPECT_TRUE(!study.target || std::isnan(study.target->n.value));
+  EXPECT_TRUE(!study.target || std::isnan(study.target->parametric.n.value));
   const std::string warnings = fmt::format("{}", fmt::join(study.warnings, "|"));
   EXPECT_NE(warnings.find("A/N^alpha is not seen in these runs"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("no best size"), std::string::npos) << warnings;

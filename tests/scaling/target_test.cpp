@@ -64,22 +64,22 @@ TEST(Target, ParabolasGiveFourBandsOfOneBootstrap) {
   for (size_t i = 0; i < 100; ++i)
     ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
   for (const OffsetPowerLaw& draw : fit.offset_loss_of_c.draws) losses.push_back(draw.at(kTarget));
-  EXPECT_NEAR(target.isoflop_ratio.value, target.isoflop_d.value / target.isoflop_n.value, 1e-9);
-  expect_percentiles(target.isoflop_ratio, ratios);
-  EXPECT_EQ(target.isoflop_loss.value, fit.offset_loss_of_c.law.at(kTarget));
-  expect_percentiles(target.isoflop_loss, losses);
-  EXPECT_TRUE(std::isnan(target.n.value));
-  EXPECT_TRUE(std::isnan(target.envelope_n.value));
+  EXPECT_NEAR(target.isoflop.ratio.value, target.isoflop.d.value / target.isoflop.n.value, 1e-9);
+  expect_percentiles(target.isoflop.ratio, ratios);
+  EXPECT_EQ(target.isoflop.loss.value, fit.offset_loss_of_c.law.at(kTarget));
+  expect_percentiles(target.isoflop.loss, losses);
+  EXPECT_TRUE(std::isnan(target.parametric.n.value));
+  EXPECT_TRUE(std::isnan(target.envelope.n.value));
 }
 
 TEST(Target, ParabolasFindTheLawWithoutNoise) {
   const TargetPrediction target =
       *study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5), Approach::isoflop, 0).target;
-  EXPECT_NEAR(target.isoflop_n.value / 1e10, 1, 1e-6);
-  EXPECT_NEAR(target.isoflop_d.value / (1e12 / 6), 1, 1e-6);
-  EXPECT_NEAR(target.isoflop_ratio.value, 100.0 / 6, 1e-4);
-  EXPECT_NEAR(target.isoflop_loss.value, ParabolicLaw().best_loss(kTarget), 1e-6);
-  EXPECT_TRUE(std::isnan(target.isoflop_loss.low));
+  EXPECT_NEAR(target.isoflop.n.value / 1e10, 1, 1e-6);
+  EXPECT_NEAR(target.isoflop.d.value / (1e12 / 6), 1, 1e-6);
+  EXPECT_NEAR(target.isoflop.ratio.value, 100.0 / 6, 1e-4);
+  EXPECT_NEAR(target.isoflop.loss.value, ParabolicLaw().best_loss(kTarget), 1e-6);
+  EXPECT_TRUE(std::isnan(target.isoflop.loss.low));
 }
 
 TEST(Target, BandsOfParabolasCoverTheTruth) {
@@ -94,9 +94,9 @@ TEST(Target, BandsOfParabolasCoverTheTruth) {
     const auto inside = [](const Interval& interval, double truth) {
       return interval.low <= truth && truth <= interval.high;
     };
-    n += inside(target.isoflop_n, 1e10);
-    ratio += inside(target.isoflop_ratio, 100.0 / 6);
-    loss += inside(target.isoflop_loss, ParabolicLaw().best_loss(kTarget));
+    n += inside(target.isoflop.n, 1e10);
+    ratio += inside(target.isoflop.ratio, 100.0 / 6);
+    loss += inside(target.isoflop.loss, ParabolicLaw().best_loss(kTarget));
   }
   // 45.6 are expected; a binomial of 48 at 95% falls below 41 in 1 case of a hundred.
   for (const int covered : {n, ratio, loss}) EXPECT_GE(covered, 41);
@@ -106,20 +106,20 @@ TEST(Target, TheEnvelopeGivesFourBands) {
   const Study study = study_of(test::curves_table(14, 1.4), Approach::envelope, 60);
   const TargetPrediction& target = *study.target;
   const EnvelopeFit& fit = study.main.envelope;
-  EXPECT_EQ(target.envelope_n.value, fit.n_of_c.law.at(kTarget));
-  EXPECT_NEAR(target.envelope_ratio.value, target.envelope_d.value / target.envelope_n.value, 1e-9);
+  EXPECT_EQ(target.envelope.n.value, fit.n_of_c.law.at(kTarget));
+  EXPECT_NEAR(target.envelope.ratio.value, target.envelope.d.value / target.envelope.n.value, 1e-9);
   std::vector<double> ratios;
   for (size_t i = 0; i < fit.n_of_c.draws.size(); ++i)
     ratios.push_back(fit.d_of_c.draws[i].at(kTarget) / fit.n_of_c.draws[i].at(kTarget));
-  expect_percentiles(target.envelope_ratio, ratios);
+  expect_percentiles(target.envelope.ratio, ratios);
   ASSERT_TRUE(fit.offset_loss_of_c.convergence.converged)
       << fit.offset_loss_of_c.convergence.problem;
   // The law's own optimum there.
   const Optimum best = optimum({1.8, 480, 2100, 0.35, 0.37}, kTarget);
-  EXPECT_NEAR(target.envelope_loss.value, best.loss, 0.01);
-  EXPECT_LE(target.envelope_loss.low, target.envelope_loss.value);
-  EXPECT_GE(target.envelope_loss.high, target.envelope_loss.value);
-  EXPECT_NEAR(target.envelope_n.value / best.n, 1, 0.15);
+  EXPECT_NEAR(target.envelope.loss.value, best.loss, 0.01);
+  EXPECT_LE(target.envelope.loss.low, target.envelope.loss.value);
+  EXPECT_GE(target.envelope.loss.high, target.envelope.loss.value);
+  EXPECT_NEAR(target.envelope.n.value / best.n, 1, 0.15);
 }
 
 TEST(Target, IsPrintedForAllThreeApproaches) {

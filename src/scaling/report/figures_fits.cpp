@@ -321,12 +321,12 @@ ScalingFigure extrapolation_figure(const Study& study) {
         .samples.push_back({point.c, point.loss, run_name(study, point.run)});
   panel.series.insert(panel.series.begin(), fitted);
   panel.series.push_back(held);
-  if (study.target && std::isfinite(study.target->loss.value))
+  if (study.target && std::isfinite(study.target->parametric.loss.value))
     panel.series.push_back({"target, by all runs",
                             Ink::text,
                             Mark::diamonds,
                             2.2,
-                            {{study.target->flops, study.target->loss.value}}});
+                            {{study.target->flops, study.target->parametric.loss.value}}});
   made.panels.push_back(panel);
   made.caption =
       rollout.fit
@@ -340,7 +340,7 @@ ScalingFigure extrapolation_figure(const Study& study) {
     made.caption += fmt::format(
         "At the target of {} FLOPs, {} times the largest budget, all runs together say {}.",
         power_text(study.target->flops), number_text(study.target->beyond),
-        interval_text(study.target->loss, number_text, 4));
+        interval_text(study.target->parametric.loss, number_text, 4));
   return made;
 }
 

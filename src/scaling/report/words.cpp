@@ -5,6 +5,8 @@
 #include "skein/scaling/report/report.h"
 #include "skein/scaling/report/text.h"
 
+#include "scaling/study/numbers.h"
+
 namespace skein {
 namespace {
 
@@ -14,24 +16,23 @@ std::string forecast_text(const TargetPrediction& target) {
   return fmt::format(
       "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per "
       "parameter, and forecasts a loss of {} nats a token.",
-      power_text(target.flops), interval_text(target.n, count_text),
-      interval_text(target.d, count_text), interval_text(target.ratio),
-      interval_text(target.loss, number_text, 4));
+      power_text(target.flops), interval_text(target.parametric.n, count_text),
+      interval_text(target.parametric.d, count_text), interval_text(target.parametric.ratio),
+      interval_text(target.parametric.loss, number_text, 4));
 }
 
 std::string parabola_text(const TargetPrediction& target) {
   std::string made = fmt::format(
       "The parabolas through runs of equal compute say {} parameters on {} tokens",
-      interval_text(target.isoflop_n, count_text), interval_text(target.isoflop_d, count_text));
-  if (std::isfinite(target.isoflop_loss.value))
-    made += " and a loss of " + interval_text(target.isoflop_loss, number_text, 4);
-  if (!std::isfinite(target.n.value))
+      interval_text(target.isoflop.n, count_text), interval_text(target.isoflop.d, count_text));
+  if (std::isfinite(target.isoflop.loss.value))
+    made += " and a loss of " + interval_text(target.isoflop.loss, number_text, 4);
+  const Interval &two = target.isoflop.n, &three = target.parametric.n;
+  if (!std::isfinite(three.value))
     return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
-  const bool known = std::isfinite(target.n.low) && std::isfinite(target.n.high) &&
-                     std::isfinite(target.isoflop_n.low) && std::isfinite(target.isoflop_n.high);
-  if (!known) return made + ".";
-  const bool apart = target.isoflop_n.low > target.n.high || target.isoflop_n.high < target.n.low;
-  return made + (apart
+  for (const double end : {two.low, two.high, three.low, three.high})
+    if (!std::isfinite(end)) return made + ".";
+  return made + (apart(two, three)
                      ? ": the intervals of N* do not meet, so at least one approach is biased here."
                      : "; the intervals of N* overlap.");
 }
@@ -186,10 +187,11 @@ std::vector<std::string> conclusions(const Study& study) {
   const auto add = [&](std::string sentence) {
     if (!sentence.empty()) made.push_back(std::move(sentence));
   };
-  if (study.target && std::isfinite(study.target->n.value)) add(forecast_text(*study.target));
-  if (study.target && std::isfinite(study.target->isoflop_n.value))
-    add(parabola_text(*study.target));
-  if (study.target) add(beyond_text(*study.target));
+  if (const auto& target = study.target) {
+    if (std::isfinite(target->parametric.n.value)) add(forecast_text(*target));
+    if (std::isfinite(target->isoflop.n.value)) add(parabola_text(*target));
+    add(beyond_text(*target));
+  }
   add(exponents(study.main));
   add(convention_spread(study));
   add(law_text(study.main));

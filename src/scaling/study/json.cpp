@@ -167,12 +167,12 @@ Json json_of(const HeldOut& held) {
 
 Json json_of(const TargetPrediction& target) {
   Json made{{"flops", target.flops}, {"beyond", target.beyond}};
-  for (const TargetNumber& number : kTargetNumbers)
-    made[number.key] = json_of(target.*number.parametric);
-  for (const TargetNumber& number : kTargetNumbers)
-    made[std::string("isoflop_") + number.key] = json_of(target.*number.isoflop);
-  for (const TargetNumber& number : kTargetNumbers)
-    made[std::string("envelope_") + number.key] = json_of(target.*number.envelope);
+  const auto add = [&](const std::string& prefix, const Prediction& by) {
+    for (const TargetNumber& one : kTargetNumbers) made[prefix + one.key] = json_of(by.*one.value);
+  };
+  add("", target.parametric);
+  add("isoflop_", target.isoflop);
+  add("envelope_", target.envelope);
   return made;
 }
 

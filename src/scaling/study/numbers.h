@@ -7,6 +7,11 @@
 
 namespace skein {
 
+// Whether two intervals do not meet; not where an end is unknown.
+inline bool apart(const Interval& one, const Interval& other) {
+  return one.low > other.high || other.low > one.high;
+}
+
 struct NamedNumber {
   const char* name;
   Interval interval;
@@ -46,15 +51,12 @@ inline constexpr NamedSingleLaw kSingleLaws[] = {
 // What each approach says of the target.
 struct TargetNumber {
   const char *key, *text;
-  Interval TargetPrediction::*envelope, TargetPrediction::*isoflop, TargetPrediction::*parametric;
+  Interval Prediction::*value;
   int digits = 3;
 };
-inline constexpr TargetNumber kTargetNumbers[] = {
-    {"n", "N*", &TargetPrediction::envelope_n, &TargetPrediction::isoflop_n, &TargetPrediction::n},
-    {"d", "D*", &TargetPrediction::envelope_d, &TargetPrediction::isoflop_d, &TargetPrediction::d},
-    {"ratio", "D*/N*", &TargetPrediction::envelope_ratio, &TargetPrediction::isoflop_ratio,
-     &TargetPrediction::ratio},
-    {"loss", "L*", &TargetPrediction::envelope_loss, &TargetPrediction::isoflop_loss,
-     &TargetPrediction::loss, 4}};
+inline constexpr TargetNumber kTargetNumbers[] = {{"n", "N*", &Prediction::n},
+                                                  {"d", "D*", &Prediction::d},
+                                                  {"ratio", "D*/N*", &Prediction::ratio},
+                                                  {"loss", "L*", &Prediction::loss, 4}};
 
 }  // namespace skein

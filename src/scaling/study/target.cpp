@@ -6,43 +6,34 @@
 namespace skein {
 namespace {
 
-void predict_parametric(const ConventionStudy& study, TargetPrediction& target) {
+Prediction by_parametric(const ConventionStudy& study, double flops) {
+  if (!names_optimum(study)) return {};
   const auto over = [&](const std::function<double(const Optimum&)>& part) {
     return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) {
-      return part(efficient(law, target.flops, study.flops_per_token));
+      return part(efficient(law, flops, study.flops_per_token));
     });
   };
-  target.n = over([](const Optimum& best) { return best.n; });
-  target.d = over([](const Optimum& best) { return best.d; });
-  target.ratio = over([](const Optimum& best) { return best.ratio(); });
-  target.loss = over([](const Optimum& best) { return best.loss; });
+  return {over([](const Optimum& best) { return best.n; }),
+          over([](const Optimum& best) { return best.d; }),
+          over([](const Optimum& best) { return best.ratio(); }),
+          over([](const Optimum& best) { return best.loss; })};
 }
 
-Interval loss_at(const OffsetPowerFit& fit, double flops, int64_t resamples) {
-  return fit.convergence.converged ? at(fit, flops, resamples) : Interval{};
+// Approach 1 or 2.
+template <class Fit>
+Prediction by_powers(const Fit& fit, double flops) {
+  if (!fit.valid()) return {};
+  const auto over = [&](const auto& power) { return at(power, flops, fit.resamples); };
+  return {over(fit.n_of_c), over(fit.d_of_c), over(quotient(fit.d_of_c, fit.n_of_c)),
+          fit.offset_loss_of_c.convergence.converged ? over(fit.offset_loss_of_c) : Interval{}};
 }
 
 }  // namespace
 
 TargetPrediction predict_target(const ConventionStudy& study, double flops) {
-  TargetPrediction target;
-  const double largest = study.points.back().c;
-  target.flops = flops > 0 ? flops : 10 * largest;
-  target.beyond = target.flops / largest;
-  if (names_optimum(study)) predict_parametric(study, target);
-  if (const IsoflopFit& fit = study.isoflop; fit.valid()) {
-    target.isoflop_n = at(fit.n_of_c, target.flops, fit.resamples);
-    target.isoflop_d = at(fit.d_of_c, target.flops, fit.resamples);
-    target.isoflop_ratio = at(quotient(fit.d_of_c, fit.n_of_c), target.flops, fit.resamples);
-    target.isoflop_loss = loss_at(fit.offset_loss_of_c, target.flops, fit.resamples);
-  }
-  if (const EnvelopeFit& fit = study.envelope; fit.valid()) {
-    target.envelope_n = at(fit.n_of_c, target.flops, fit.resamples);
-    target.envelope_d = at(fit.d_of_c, target.flops, fit.resamples);
-    target.envelope_ratio = at(quotient(fit.d_of_c, fit.n_of_c), target.flops, fit.resamples);
-    target.envelope_loss = loss_at(fit.offset_loss_of_c, target.flops, fit.resamples);
-  }
-  return target;
+  const double largest = study.points.back().c, target = flops > 0 ? flops : 10 * largest;
+  return {target, target / largest, by_parametric(study, target), by_powers(study.isoflop, target),
+          by_powers(study.envelope, target)};
 }
 
 }  // namespace skein

@@ -293,9 +293,9 @@ std::string target_text(const Study& study) {
                   "95% interval"});
   for (const TargetNumber& number : kTargetNumbers) {
     std::vector<std::string> row{number.text};
-    for (const auto approach : {number.envelope, number.isoflop, number.parametric}) {
-      row.push_back(shown((target.*approach).value));
-      row.push_back(range(target.*approach, number.digits));
+    for (const Prediction* by : {&target.envelope, &target.isoflop, &target.parametric}) {
+      row.push_back(shown((by->*number.value).value));
+      row.push_back(range(by->*number.value, number.digits));
     }
     rows.add(row);
   }

@@ -222,10 +222,6 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
                            : ""));
 }
 
-bool apart(const Interval& one, const Interval& other) {
-  return one.low > other.high || other.low > one.high;
-}
-
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
   const Interval& two = study.main.isoflop.n_of_c.exponent;
   const Interval& three = study.main.n_exponent;

@@ -44,14 +44,15 @@ struct StudyOptions {
 
 void bind(Options& options, StudyOptions& study);
 
-// What the fits say of a budget.
+// What the fits say of a budget; unknown: the approach is not fitted.
+struct Prediction {
+  Interval n, d, ratio,
+      loss;  // ratio: tokens per parameter; loss of approaches 1, 2: by offset law
+};
 struct TargetPrediction {
   double flops = 0;
-  double beyond = 0;                            // target over the largest budget that was fitted
-  Interval n, d, ratio, loss;                   // approach 3; ratio: tokens per parameter
-  Interval isoflop_n, isoflop_d, isoflop_loss;  // approach 2; the loss by its offset law
-  Interval isoflop_ratio{};
-  Interval envelope_n{}, envelope_d{}, envelope_ratio{}, envelope_loss{};  // approach 1, likewise
+  double beyond = 0;  // target over the largest budget that was fitted
+  Prediction parametric, isoflop, envelope;
 };
 
 struct ConventionStudy {
