@@ -4,6 +4,8 @@
 #include "skein/scaling/laws/results_store.h"
 #include "skein/scaling/study/study.h"
 
+#include "names.h"
+
 namespace skein {
 namespace {
 
@@ -81,37 +83,19 @@ void bind(Options& options, StudyOptions& study) {
                       {"parametric", Approach::parametric}},
                      "of Hoffmann et al.: envelope is 1, isoflop 2, parametric 3");
   options.add_choice(
-      "fit.law", study.law,
-      {{"all", Law::all},
-       {"loss_of_n", Law::loss_of_n},
-       {"loss_of_d", Law::loss_of_d},
-       {"loss_of_c", Law::loss_of_c},
-       {"kaplan", Law::kaplan},
-       {"over_training", Law::over_training},
-       {"data_limited", Law::data_limited}},
+      "fit.law", study.law, kLaws,
       "one law alone, without the approaches: L(N), L(D), L(C), or one of those beside approach 3");
   options.add("fit.curves", study.curve_points,
               "of each learning curve, that approach 3 is fitted to beside the runs' ends, evenly "
               "in ln tokens",
               "points");
-  options.add_choice("fit.parameters", study.convention.parameters,
-                     {{"given", ParameterCount::given},
-                      {"blocks", ParameterCount::blocks},
-                      {"blocks_head", ParameterCount::blocks_head},
-                      {"all", ParameterCount::all}},
+  options.add_choice("fit.parameters", study.convention.parameters, kParameterCounts,
                      "parameters counted as N; given: column n_params, else all");
-  options.add_choice("fit.flops", study.convention.flops,
-                     {{"given", FlopCount::given},
-                      {"six_n", FlopCount::six_n},
-                      {"six_n_head", FlopCount::six_n_head},
-                      {"exact", FlopCount::exact}},
+  options.add_choice("fit.flops", study.convention.flops, kFlopCounts,
                      "FLOPs counted as C; given: column flops, else flops_exact, else 6 N D");
   options.add("fit.conventions", study.all_conventions,
               "fit under every other way of counting as well, for the exponents");
-  options.add_choice("fit.loss", study.parametric.kind,
-                     {{"huber", LossKind::huber},
-                      {"absolute", LossKind::absolute},
-                      {"squared", LossKind::squared}},
+  options.add_choice("fit.loss", study.parametric.kind, kLossKinds,
                      "of residuals of ln L, approach 3");
   options.add("fit.delta", study.parametric.delta,
               "where the Huber loss turns from squares to absolute values");
