@@ -43,38 +43,34 @@ Json json_of(const OffsetPowerFit& fit) { return law_json(fit); }
 Json json_of(const KaplanFit& fit) { return law_json(fit); }
 Json json_of(const OverTrainingFit& fit) { return law_json(fit); }
 
+Json json_of(const ChinchillaLaw& law) {
+  Json made;
+  for (const LawNumber& number : kLawNumbers) made[number.name] = law.*number.value;
+  return made;
+}
+
 Json json_of(const DataLimitedFit& fit) {
-  const ChinchillaLaw& law = fit.law.law;
-  return {{"E", law.e},
-          {"A", law.a},
-          {"B", law.b},
-          {"alpha", law.alpha},
-          {"beta", law.beta},
-          {"fresh_convergence", json_of(fit.fresh.convergence)},
-          {"RD", json_of(fit.r_d)},
-          {"RN", json_of(fit.r_n)},
-          {"RN_problem", fit.r_n_problem},
-          {"repeated", fit.repeated},
-          {"objective", fit.objective},
-          {"convergence", json_of(fit.convergence)},
-          {"failed_draws", fit.failed_draws}};
+  Json made = json_of(fit.law.law);
+  made.update({{"fresh_convergence", json_of(fit.fresh.convergence)},
+               {"RD", json_of(fit.r_d)},
+               {"RN", json_of(fit.r_n)},
+               {"RN_problem", fit.r_n_problem},
+               {"repeated", fit.repeated},
+               {"objective", fit.objective},
+               {"convergence", json_of(fit.convergence)},
+               {"failed_draws", fit.failed_draws}});
+  return made;
 }
 
 Json json_of(const ParametricFit& fit) {
-  return {{"E", fit.law.e},
-          {"A", fit.law.a},
-          {"B", fit.law.b},
-          {"alpha", fit.law.alpha},
-          {"beta", fit.law.beta},
-          {"objective", fit.objective},
-          {"convergence", json_of(fit.convergence)},
-          {"intervals",
-           {{"E", json_of(fit.e)},
-            {"A", json_of(fit.a)},
-            {"B", json_of(fit.b)},
-            {"alpha", json_of(fit.alpha)},
-            {"beta", json_of(fit.beta)}}},
-          {"failed_draws", fit.failed_draws}};
+  Json made = json_of(fit.law), intervals;
+  for (const LawNumber& number : kLawNumbers)
+    intervals[number.name] = json_of(fit.*number.interval);
+  made.update({{"objective", fit.objective},
+               {"convergence", json_of(fit.convergence)},
+               {"intervals", intervals},
+               {"failed_draws", fit.failed_draws}});
+  return made;
 }
 
 Json json_of(const IsoflopBudget& budget) {
@@ -91,34 +87,41 @@ Json json_of(const IsoflopBudget& budget) {
           {"problem", budget.problem}};
 }
 
+Json json_of(const ConventionStudy& study);
+Json json_of(const TargetPrediction& target);
+Json json_of(const HeldOut& held);
+Json json_of(const CriticalBatchPoint& point);
+
+template <class Items>
+Json each(const Items& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+// What approaches 1 and 2 both say, after what is their own.
+template <class Fit>
+Json with_powers(Json own, const Fit& fit) {
+  own.update({{"n_of_c", json_of(fit.n_of_c)},
+              {"d_of_c", json_of(fit.d_of_c)},
+              {"loss_of_c", json_of(fit.loss_of_c)},
+              {"offset_loss_of_c", json_of(fit.offset_loss_of_c)},
+              {"resamples", fit.resamples},
+              {"failed_draws", fit.failed_draws}});
+  return own;
+}
+
 Json json_of(const IsoflopFit& fit) {
-  Json budgets = Json::array();
-  for (const IsoflopBudget& budget : fit.budgets) budgets.push_back(json_of(budget));
-  return {{"problem", fit.problem},
-          {"budgets", budgets},
-          {"n_of_c", json_of(fit.n_of_c)},
-          {"d_of_c", json_of(fit.d_of_c)},
-          {"loss_of_c", json_of(fit.loss_of_c)},
-          {"offset_loss_of_c", json_of(fit.offset_loss_of_c)},
-          {"resamples", fit.resamples},
-          {"failed_draws", fit.failed_draws}};
+  return with_powers({{"problem", fit.problem}, {"budgets", each(fit.budgets)}}, fit);
 }
 
 Json json_of(const EnvelopeFit& fit) {
-  return {{"problem", fit.problem},
-          {"from_curves", fit.from_curves},
-          {"budgets", fit.budgets},
-          {"points", fit.envelope.size()},
-          {"n_of_c", json_of(fit.n_of_c)},
-          {"d_of_c", json_of(fit.d_of_c)},
-          {"loss_of_c", json_of(fit.loss_of_c)},
-          {"offset_loss_of_c", json_of(fit.offset_loss_of_c)},
-          {"resamples", fit.resamples},
-          {"failed_draws", fit.failed_draws}};
+  return with_powers({{"problem", fit.problem},
+                      {"from_curves", fit.from_curves},
+                      {"budgets", fit.budgets},
+                      {"points", fit.envelope.size()}},
+                     fit);
 }
-
-Json json_of(const ConventionStudy& study);
-Json json_of(const TargetPrediction& target);
 
 template <class Fit>
 Json json_of(const std::optional<Fit>& fit) {
@@ -176,15 +179,15 @@ Json json_of(const TargetPrediction& target) {
   return made;
 }
 
-Json json_of(const Outlier& one, const ScalingTable& table) {
-  const ScalingRun& run = table.runs[static_cast<size_t>(one.run)];
-  return {
-      {"run", run.name}, {"line", run.line}, {"found", one.found}, {"predicted", one.predicted}};
-}
-
 Json outliers_of(const Study& study) {
   Json list = Json::array();
-  for (const Outlier& one : study.outliers) list.push_back(json_of(one, study.table));
+  for (const Outlier& one : study.outliers) {
+    const ScalingRun& run = study.table.runs[one.run];
+    list.push_back({{"run", run.name},
+                    {"line", run.line},
+                    {"found", one.found},
+                    {"predicted", one.predicted}});
+  }
   return list;
 }
 
@@ -212,13 +215,6 @@ Json draws_of(const ParametricFit& fit) {
   for (const ChinchillaLaw& law : fit.draws)
     draws.push_back({law.e, law.a, law.b, law.alpha, law.beta});
   return draws;
-}
-
-template <class Items>
-Json each(const Items& items) {
-  Json list = Json::array();
-  for (const auto& item : items) list.push_back(json_of(item));
-  return list;
 }
 
 Json json_of(const CriticalBatchFit& fit) {

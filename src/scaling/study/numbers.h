@@ -12,6 +12,18 @@ inline bool apart(const Interval& one, const Interval& other) {
   return one.low > other.high || other.low > one.high;
 }
 
+// Of approach 3, in the order of its draws.
+struct LawNumber {
+  const char* name;
+  double ChinchillaLaw::*value;
+  Interval ParametricFit::*interval;
+};
+inline constexpr LawNumber kLawNumbers[] = {{"E", &ChinchillaLaw::e, &ParametricFit::e},
+                                            {"A", &ChinchillaLaw::a, &ParametricFit::a},
+                                            {"B", &ChinchillaLaw::b, &ParametricFit::b},
+                                            {"alpha", &ChinchillaLaw::alpha, &ParametricFit::alpha},
+                                            {"beta", &ChinchillaLaw::beta, &ParametricFit::beta}};
+
 struct NamedNumber {
   const char* name;
   Interval interval;

@@ -7,6 +7,7 @@
 #include "skein/core/strings.h"
 #include "skein/scaling/study/study.h"
 
+#include "numbers.h"
 #include "scaling/laws/json_file.h"
 
 namespace skein {
@@ -68,8 +69,7 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
   const Json& read = main.at("parametric");
   const Json& intervals = read.at("intervals");
   ParametricFit fit;
-  fit.law = {number_of(read, "E"), number_of(read, "A"), number_of(read, "B"),
-             number_of(read, "alpha"), number_of(read, "beta")};
+  for (const LawNumber& one : kLawNumbers) fit.law.*one.value = number_of(read, one.name);
   fit.objective = number_of(read, "objective");
   fit.convergence = convergence_of(read.at("convergence"), path);
   require(sound(fit.law),
@@ -77,11 +77,7 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
           fit.convergence.converged
               ? ""
               : fmt::format(" (the fit has not converged: {})", fit.convergence.problem));
-  fit.e = interval_of(intervals.at("E"));
-  fit.a = interval_of(intervals.at("A"));
-  fit.b = interval_of(intervals.at("B"));
-  fit.alpha = interval_of(intervals.at("alpha"));
-  fit.beta = interval_of(intervals.at("beta"));
+  for (const LawNumber& one : kLawNumbers) fit.*one.interval = interval_of(intervals.at(one.name));
   fit.n_exponent = interval_of(main.at("n_exponent"));
   fit.failed_draws = whole<int64_t>(read.at("failed_draws"), "failed_draws", path);
   for (const Json& draw : json.at("draws"))

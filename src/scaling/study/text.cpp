@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "names.h"
 #include "numbers.h"
 #include "parts.h"
 #include "scaling/laws/left_out.h"
@@ -120,14 +121,9 @@ std::string convergence_text(const Convergence& c, double objective) {
       shown(c.second_solver, 11));
 }
 
-const char* name_of(LossKind kind) {
-  switch (kind) {
-    case LossKind::huber: return "Huber loss";
-    case LossKind::absolute: return "least absolute";
-    case LossKind::squared: return "least squares";
-  }
-  return "";
-}
+const Names<LossKind> kLossWords{{"Huber loss", LossKind::huber},
+                                 {"least absolute", LossKind::absolute},
+                                 {"least squares", LossKind::squared}};
 
 std::string parametric_text(const Study& study) {
   const ConventionStudy& main = study.main;
@@ -136,7 +132,7 @@ std::string parametric_text(const Study& study) {
   if (!main.parametric) return text + "not fitted: " + main.parametric_problem + "\n";
   const ParametricFit& fit = *main.parametric;
   text +=
-      fmt::format("{}{} of ln L\n", name_of(options.kind),
+      fmt::format("{}{} of ln L\n", name_of(kLossWords, options.kind),
                   options.kind == LossKind::huber ? fmt::format(" (delta {})", options.delta) : "");
   TextTable rows({"", "estimate", "95% interval", "standard error"});
   add_parameter(rows, "A", fit.law.a, fit.a);
