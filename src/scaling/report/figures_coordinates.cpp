@@ -1,6 +1,4 @@
 // The coordinate check of muP.
-#include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

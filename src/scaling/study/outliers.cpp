@@ -2,7 +2,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <optional>
 
 #include "parts.h"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "skein/core/error.h"
-#include "skein/core/log.h"
 
 #include "names.h"
 #include "parts.h"
