@@ -1,5 +1,3 @@
-#include "best_settings.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "parts.h"
 #include "scaling/fit/parabola.h"
 
 namespace skein {

@@ -8,7 +8,6 @@
 #include "names.h"
 #include "parts.h"
 #include "scaling/laws/left_out.h"
-#include "warnings.h"
 
 namespace skein {
 namespace {

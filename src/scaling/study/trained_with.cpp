@@ -8,7 +8,7 @@
 #include "skein/scaling/laws/shape.h"
 #include "skein/scaling/sweep/design.h"
 
-#include "best_settings.h"
+#include "parts.h"
 
 namespace skein {
 namespace {

@@ -1,5 +1,3 @@
-#include "warnings.h"
-
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -10,7 +8,14 @@
 namespace skein {
 namespace {
 
-using Warnings = std::vector<std::string>;
+struct Warnings {
+  std::vector<std::string> all;
+
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    all.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+};
 
 constexpr double kFelt = 1e-3;  // of the loss
 
@@ -18,31 +23,28 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
   const ConventionStudy& main = study.main;
   if (!main.parametric) {
     if (study.options.approach != Approach::parametric && asks(study.options, Approach::parametric))
-      warnings.push_back(fmt::format("approach 3 is not fitted: {}", main.parametric_problem));
+      warnings.add("approach 3 is not fitted: {}", main.parametric_problem);
     return;
   }
   const ParametricFit& fit = *main.parametric;
   if (!main.curve_points.empty())
-    warnings.emplace_back(
+    warnings.add(
         "approach 3 is fitted to points of learning curves: while the learning rate has yet to "
         "decay their losses are higher than those of runs that end there");
   if (!fit.convergence.converged)
-    warnings.push_back(fmt::format(
-        "approach 3 has not converged: {}; it names no best size, do not use its numbers",
-        fit.convergence.problem));
+    warnings.add("approach 3 has not converged: {}; it names no best size, do not use its numbers",
+                 fit.convergence.problem);
   const double least = std::ranges::min(main.points, {}, &ScalingPoint::loss).loss;
   if (fit.law.e >= least)
-    warnings.push_back(fmt::format("E of approach 3 is {:.4g}, not below the least loss of {:.4g}",
-                                   fit.law.e, least));
+    warnings.add("E of approach 3 is {:.4g}, not below the least loss of {:.4g}", fit.law.e, least);
   const auto asked = study.options.parametric.resamples;
   if (fit.failed_draws * 20 > asked)
-    warnings.push_back(
-        fmt::format("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked));
+    warnings.add("{} of {} resamples of approach 3 did not converge", fit.failed_draws, asked);
 }
 
 void warn_of_laws_beside(const Study& study, Warnings& warnings) {
   const auto check = [&](const char* name, const std::string& why) {
-    if (!why.empty()) warnings.push_back(fmt::format("{} {}; do not use its numbers", name, why));
+    if (!why.empty()) warnings.add("{} {}; do not use its numbers", name, why);
   };
   check("Kaplan's law", not_converged(study.kaplan));
   check("the over-training law", not_converged(study.over_training));
@@ -62,10 +64,10 @@ void warn_of_steep(const ConventionStudy& main, Warnings& warnings) {
     const double middle = sizes[sizes.size() / 2],
                  share = factor * std::pow(middle, -power) / law.e;
     if (share < kFelt)
-      warnings.push_back(
-          fmt::format("{} of approach 3 rests on the smallest runs alone: its exponent is {:.3g}, "
-                      "and from {} = {:.3g} on it is below {:.2g}% of the loss",
-                      term, power, of, middle, 100 * kFelt));
+      warnings.add(
+          "{} of approach 3 rests on the smallest runs alone: its exponent is {:.3g}, and from {} "
+          "= {:.3g} on it is below {:.2g}% of the loss",
+          term, power, of, middle, 100 * kFelt);
   };
   check("A/N^alpha", "N", &ScalingPoint::n, law.a, law.alpha);
   check("B/D^beta", "D", &ScalingPoint::d, law.b, law.beta);
@@ -78,10 +80,10 @@ void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
   for (const double flops : {main.points.front().c, main.points.back().c}) {
     const double best = efficient(main.parametric->law, flops, main.flops_per_token).n;
     if (best < least.n || best > most.n)
-      warnings.push_back(
-          fmt::format("approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' "
-                      "are {:.3g} to {:.3g}, so it is not seen in the data",
-                      flops, best, least.n, most.n));
+      warnings.add(
+          "approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' are {:.3g} to "
+          "{:.3g}, so it is not seen in the data",
+          flops, best, least.n, most.n);
   }
 }
 
@@ -109,8 +111,8 @@ void warn_of_some(const IsoflopFit& fit, const std::string& what,
     if (const std::string said = fault(budget); !said.empty())
       found.push_back(fmt::format("{:.3g} FLOPs{}", budget.flops, said));
   if (!found.empty())
-    warnings.push_back(fmt::format("approach 2, {} at {} of {} budgets: {}", what, found.size(),
-                                   fit.budgets.size(), fmt::join(found, "; ")));
+    warnings.add("approach 2, {} at {} of {} budgets: {}", what, found.size(), fit.budgets.size(),
+                 fmt::join(found, "; "));
 }
 
 void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
@@ -144,49 +146,47 @@ void warn_of_isoflop(const Study& study, Warnings& warnings) {
   const IsoflopFit& fit = study.main.isoflop;
   if (!asks(study.options, Approach::isoflop)) return;
   if (!fit.valid()) {
-    warnings.push_back(fmt::format("approach 2 is not fitted: {}", fit.problem));
+    warnings.add("approach 2 is not fitted: {}", fit.problem);
     return;
   }
   warn_of_budgets(fit, warnings);
   if (const double drift = centre_drift(fit.budgets); std::abs(drift) > 0.1)
-    warnings.push_back(
-        fmt::format("approach 2: the sizes' centre drifts against the minimum by {:+.2g} in ln N "
-                    "per ln C, which biases the exponents",
-                    drift));
+    warnings.add(
+        "approach 2: the sizes' centre drifts against the minimum by {:+.2g} in ln N per ln C, "
+        "which biases the exponents",
+        drift);
   if (fit.failed_draws * 20 > fit.resamples)
-    warnings.push_back(
-        fmt::format("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum",
-                    fit.failed_draws, fit.resamples));
+    warnings.add("approach 2: {} of {} resamples left fewer than 3 budgets with a minimum",
+                 fit.failed_draws, fit.resamples);
 }
 
 void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnings) {
   const std::string of = fit.without_curves > 0
                              ? fmt::format(" of {} of {} runs", fit.without_curves, points)
                              : std::string();
-  warnings.push_back(
-      fmt::format("approach 1 goes by the runs' last losses, for want of curves{}: its sizes are "
-                  "those that were sampled, a staircase",
-                  of));
+  warnings.add(
+      "approach 1 goes by the runs' last losses, for want of curves{}: its sizes are those that "
+      "were sampled, a staircase",
+      of);
   if (const auto left = fit.budgets - std::ssize(fit.envelope); left > 0)
-    warnings.push_back(
-        fmt::format("approach 1 leaves out {} of {} budgets: the lowest loss there is of a run "
-                    "alone, or of the smallest or the largest size tried, which bounds nothing",
-                    left, fit.budgets));
+    warnings.add(
+        "approach 1 leaves out {} of {} budgets: the lowest loss there is of a run alone, or of "
+        "the smallest or the largest size tried, which bounds nothing",
+        left, fit.budgets);
 }
 
 void warn_of_envelope(const Study& study, Warnings& warnings) {
   const EnvelopeFit& fit = study.main.envelope;
   if (!asks(study.options, Approach::envelope)) return;
   if (!fit.valid()) {
-    warnings.push_back(fmt::format("approach 1 is not fitted: {}", fit.problem));
+    warnings.add("approach 1 is not fitted: {}", fit.problem);
     return;
   }
   if (!fit.from_curves) warn_of_last_points(fit, study.main.points.size(), warnings);
   if (fit.failed_draws * 20 > fit.resamples)
-    warnings.push_back(
-        fmt::format("approach 1: {} of {} resamples left fewer than 3 sizes that win a budget{}",
-                    fit.failed_draws, fit.resamples,
-                    knows_exponent(fit) ? "" : "; its exponents have no interval"));
+    warnings.add("approach 1: {} of {} resamples left fewer than 3 sizes that win a budget{}",
+                 fit.failed_draws, fit.resamples,
+                 knows_exponent(fit) ? "" : "; its exponents have no interval");
 }
 
 void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
@@ -198,10 +198,10 @@ void warn_of_repeats(const ConventionStudy& main, Warnings& warnings) {
     most = std::max(most, point.d / point.unique_tokens);
   }
   if (repeated > 0)
-    warnings.push_back(
-        fmt::format("{} runs see data again, up to {:.3g} times; all but the data-limited law take "
-                    "such tokens for new ones, which holds up to about 4 times",
-                    repeated, most));
+    warnings.add(
+        "{} runs see data again, up to {:.3g} times; all but the data-limited law take such tokens "
+        "for new ones, which holds up to about 4 times",
+        repeated, most);
 }
 
 void warn_of_outliers(const Study& study, Warnings& warnings) {
@@ -215,26 +215,26 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
   }
   const size_t count = study.outliers.size();
   if (count > 0)
-    warnings.push_back(fmt::format(
-        "{} of {} runs are 20% or more off the fitted law: {}{}", count, study.main.points.size(),
-        fmt::join(named, "; "),
-        count > kMostNamed ? fmt::format("; and {} more (the JSON has all)", count - kMostNamed)
-                           : ""));
+    warnings.add("{} of {} runs are 20% or more off the fitted law: {}{}", count,
+                 study.main.points.size(), fmt::join(named, "; "),
+                 count > kMostNamed
+                     ? fmt::format("; and {} more (the JSON has all)", count - kMostNamed)
+                     : "");
 }
 
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
   const Interval& two = study.main.isoflop.n_of_c.exponent;
   const Interval& three = study.main.n_exponent;
   if (apart(two, three))
-    warnings.push_back(
-        fmt::format("approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) "
-                    "against {:.3f} ({:.3f} to {:.3f})",
-                    two.value, two.low, two.high, three.value, three.low, three.high));
+    warnings.add(
+        "approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) against "
+        "{:.3f} ({:.3f} to {:.3f})",
+        two.value, two.low, two.high, three.value, three.low, three.high);
 }
 
 }  // namespace
 
-Warnings warnings_of(const Study& study) {
+std::vector<std::string> warnings_of(const Study& study) {
   Warnings warnings;
   warn_of_envelope(study, warnings);
   warn_of_isoflop(study, warnings);
@@ -246,11 +246,11 @@ Warnings warnings_of(const Study& study) {
   warn_of_disagreement(study, warnings);
   warn_of_repeats(study.main, warnings);
   if (study.target && study.target->beyond > 30)
-    warnings.push_back(
-        fmt::format("the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals "
-                    "know of noise, not of laws that change on the way",
-                    study.target->flops, study.target->beyond));
-  return warnings;
+    warnings.add(
+        "the target of {:.3g} FLOPs is {:.3g} times the largest budget: the intervals know of "
+        "noise, not of laws that change on the way",
+        study.target->flops, study.target->beyond);
+  return warnings.all;
 }
 
 }  // namespace skein
