@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
+#include "skein/core/numbers.h"
 #include "skein/scaling/report/text.h"
 
 #include "scaling/fit/intervals.h"
@@ -39,15 +41,12 @@ std::string csv_number(double value) {
 
 // The greatest of each group of sizes that are as good as equal.
 std::vector<double> distinct_sizes(const std::vector<ScalingPoint>& points) {
-  std::vector<double> sizes;
-  for (const ScalingPoint& point : points) sizes.push_back(point.n);
-  std::sort(sizes.begin(), sizes.end());
+  std::set<double> sizes;
+  for (const ScalingPoint& point : points) sizes.insert(point.n);
   std::vector<double> made;
   for (const double size : sizes) {
-    if (made.empty() || size > made.back() * kSameSize)
-      made.push_back(size);
-    else
-      made.back() = size;
+    if (made.empty() || size > made.back() * kSameSize) made.push_back(size);
+    made.back() = size;
   }
   return made;
 }
@@ -56,8 +55,7 @@ std::vector<double> distinct_sizes(const std::vector<ScalingPoint>& points) {
 
 Ink size_ink(int64_t index, int64_t count) {
   const int64_t step = count < 2 ? kSizeInks / 2 : index * (kSizeInks - 1) / (count - 1);
-  return static_cast<Ink>(static_cast<int64_t>(Ink::size_0) +
-                          std::clamp<int64_t>(step, 0, kSizeInks - 1));
+  return static_cast<Ink>(kInks - kSizeInks + std::clamp<int64_t>(step, 0, kSizeInks - 1));
 }
 
 const InkColours& colours_of(Ink ink) { return kInkColours[static_cast<size_t>(ink)]; }
@@ -70,14 +68,11 @@ std::vector<Sample> drawn_samples(const Series& series) {
   return made;
 }
 
-const std::string& run_name(const Study& study, int64_t run) {
-  return study.table.runs[static_cast<size_t>(run)].name;
-}
+const std::string& run_name(const Study& study, int64_t run) { return study.table.runs[run].name; }
 
 std::vector<double> log_grid(double low, double high, int count) {
   std::vector<double> made;
-  for (int i = 0; i < count; ++i)
-    made.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
+  for (int i = 0; i < count; ++i) made.push_back(low * std::pow(high / low, ratio(i, count - 1)));
   return made;
 }
 
@@ -107,9 +102,8 @@ std::string compute_label(const Convention& convention) {
 }
 
 size_t SizeClasses::of(double n) const {
-  return std::min(
-      static_cast<size_t>(std::lower_bound(upper.begin(), upper.end(), n) - upper.begin()),
-      upper.size() - 1);
+  const size_t at = std::ranges::lower_bound(upper, n) - upper.begin();
+  return std::min(at, upper.size() - 1);
 }
 
 SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
@@ -122,9 +116,9 @@ SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
   }
   const std::vector<double> edges = log_grid(sizes.front(), sizes.back(), kClasses + 1);
   for (int i = 0; i < kClasses; ++i) {
-    made.upper.push_back(i + 1 == kClasses ? sizes.back() : edges[static_cast<size_t>(i) + 1]);
-    made.titles.push_back(fmt::format("N {} to {}", count_text(edges[static_cast<size_t>(i)], 2),
-                                      count_text(made.upper.back(), 2)));
+    made.upper.push_back(i + 1 == kClasses ? sizes.back() : edges[i + 1]);
+    made.titles.push_back(
+        fmt::format("N {} to {}", count_text(edges[i], 2), count_text(made.upper.back(), 2)));
   }
   return made;
 }
@@ -143,8 +137,7 @@ std::vector<ScalingFigure> figures_of(const Study& study) {
 
 std::string figure_csv(const ScalingFigure& figure) {
   std::string made = "panel,series,x,y,low,high,run\n";
-  for (size_t p = 0; p < figure.panels.size(); ++p) {
-    const Panel& panel = figure.panels[p];
+  for (const Panel& panel : figure.panels) {
     const std::string name = csv_text(panel.title.empty() ? figure.title : panel.title);
     for (const Series& series : panel.series)
       for (const Sample& one : series.samples) {

@@ -23,29 +23,23 @@ Panel sizes_panel(const CoordinateCheck& check) {
               {"width", true},
               {"mean |activation|", true}};
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
-    const Ink ink =
-        size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size()));
-    Series line{"", ink, Mark::line, 1.5};
-    const std::vector<double>& sizes = check.layers[layer].sizes.back();
-    for (size_t i = 0; i < sizes.size(); ++i)
-      line.samples.push_back(
-          {static_cast<double>(check.widths[i]), sizes[i], check.layers[layer].name});
+    Series line{"", size_ink(layer, check.layers.size()), Mark::line, 1.5};
+    const auto& [name, grows, exponents, sizes] = check.layers[layer];
+    for (size_t i = 0; i < check.widths.size(); ++i)
+      line.samples.push_back({1.0 * check.widths[i], sizes.back()[i], name});
     panel.series.push_back(line);
-    panel.series.push_back({title_of(check, layer), ink, Mark::dots, 1.8, line.samples});
+    panel.series.push_back({title_of(check, layer), line.ink, Mark::dots, 1.8, line.samples});
   }
   return panel;
 }
 
 Panel growth_panel(const CoordinateCheck& check) {
   Panel panel{check.name + ": growth while it learns", {"step"}, {"exponent of the width"}};
-  const auto end = static_cast<double>(check.steps);
+  const double end = check.steps;
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
-    Series line{"",
-                size_ink(static_cast<int64_t>(layer), static_cast<int64_t>(check.layers.size())),
-                Mark::line, 2};
-    for (size_t step = 0; step < check.layers[layer].exponents.size(); ++step)
-      line.samples.push_back({static_cast<double>(step), check.layers[layer].exponents[step],
-                              check.layers[layer].name});
+    Series line{"", size_ink(layer, check.layers.size()), Mark::line, 2};
+    for (const double exponent : check.layers[layer].exponents)
+      line.samples.push_back({1.0 * line.samples.size(), exponent, check.layers[layer].name});
     panel.series.push_back(line);
   }
   panel.series.push_back({"", Ink::faint, Mark::line, 1, {{0, 0}, {end, 0}}});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <numeric>
 
 #include "skein/scaling/report/text.h"
@@ -25,11 +26,10 @@ double normal_quantile(double share) {
 }
 
 double deviation(const std::vector<double>& values) {
-  const double mean =
-      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / values.size();
   double sum = 0;
   for (const double value : values) sum += (value - mean) * (value - mean);
-  return std::sqrt(sum / static_cast<double>(values.size()));
+  return std::sqrt(sum / values.size());
 }
 
 struct Residuals {
@@ -38,20 +38,18 @@ struct Residuals {
 };
 
 void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& residuals,
-                   const char* title, const Axis& axis, double (*of)(const ScalingPoint&)) {
+                   const char* title, const Axis& axis, double ScalingPoint::*over) {
   Panel panel{title, axis, {"ln L - ln fit"}};
   Series usual{"runs", Ink::isoflop, Mark::dots, 1.6},
       far{"outliers", Ink::alert, Mark::rings, 2.2};
   double low = INFINITY, high = 0;
   for (size_t i = 0; i < residuals.values.size(); ++i) {
     const ScalingPoint& point = study.main.points[i];
-    const auto place = std::find(residuals.outliers.begin(), residuals.outliers.end(), i);
-    const bool named =
-        place < residuals.outliers.begin() +
-                    static_cast<std::ptrdiff_t>(std::min(kMostNames, residuals.outliers.size()));
-    Series& series = place == residuals.outliers.end() ? usual : far;
-    series.samples.push_back({of(point), residuals.values[i], run_name(study, point.run), named});
-    low = std::min(low, of(point)), high = std::max(high, of(point));
+    const size_t place = std::ranges::find(residuals.outliers, i) - residuals.outliers.begin();
+    Series& series = place == residuals.outliers.size() ? usual : far;
+    const bool named = place < std::min(kMostNames, residuals.outliers.size());
+    series.samples.push_back({point.*over, residuals.values[i], run_name(study, point.run), named});
+    low = std::min(low, point.*over), high = std::max(high, point.*over);
   }
   panel.series = {{"", Ink::faint, Mark::line, 1, {{low, 0}, {high, 0}}}, usual, far};
   figure.panels.push_back(panel);
@@ -60,10 +58,9 @@ void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& r
 void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) {
   std::vector<double> sorted = residuals;
   std::sort(sorted.begin(), sorted.end());
-  const auto count = static_cast<double>(sorted.size());
   Series dots{"runs", Ink::isoflop, Mark::dots, 1.6};
   for (size_t i = 0; i < sorted.size(); ++i)
-    dots.samples.push_back({normal_quantile((static_cast<double>(i) + 0.5) / count), sorted[i]});
+    dots.samples.push_back({normal_quantile((i + 0.5) / sorted.size()), sorted[i]});
   // Through the quartiles, which outliers do not move.
   const double low = sorted[sorted.size() / 4], high = sorted[3 * sorted.size() / 4],
                slope = (high - low) / (2 * normal_quantile(0.75)), middle = (low + high) / 2;
@@ -103,7 +100,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
   std::sort(draws.begin(), draws.end());
   const double quartiles = draws[3 * draws.size() / 4] - draws[draws.size() / 4];
   const double spread = std::min(deviation(draws), quartiles > 0 ? quartiles / 1.34 : INFINITY),
-               width = 0.9 * spread * std::pow(static_cast<double>(draws.size()), -0.2);
+               width = 0.9 * spread * std::pow(draws.size(), -0.2);
   if (!(width > 0)) return;
   const double low = draws[draws.size() / 500] - 3 * width,
                high = draws[draws.size() - 1 - draws.size() / 500] + 3 * width;
@@ -113,7 +110,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
     const double x = low + (high - low) * i / (kDensityPoints - 1);
     double sum = 0;
     for (const double draw : draws) sum += std::exp(-(x - draw) * (x - draw) / (2 * width * width));
-    const double density = sum / (static_cast<double>(draws.size()) * width * std::sqrt(2 * M_PI));
+    const double density = sum / (draws.size() * width * std::sqrt(2 * M_PI));
     shape.samples.push_back({x, density});
     if (x >= interval.low && x <= interval.high)
       area.samples.push_back({.x = x, .low = 0, .high = density});
@@ -139,20 +136,18 @@ ScalingFigure residual_figure(const Study& study) {
     return made;
   }
   add_residuals(made, study, residuals, "against parameters", {"parameters N", true},
-                [](const ScalingPoint& point) { return point.n; });
+                &ScalingPoint::n);
   add_residuals(made, study, residuals, "against tokens", {"training tokens D", true},
-                [](const ScalingPoint& point) { return point.d; });
+                &ScalingPoint::d);
   add_residuals(made, study, residuals, "against compute",
-                {compute_label(study.main.convention), true, true},
-                [](const ScalingPoint& point) { return point.c; });
+                {compute_label(study.main.convention), true, true}, &ScalingPoint::c);
   add_quantiles(made, residuals.values);
   double squares = 0;
   for (const double one : residuals.values) squares += one * one;
   made.caption = fmt::format(
       "Distance of each run from the fitted law, as a logarithm: 0.01 is one per cent of the loss. "
       "Root mean square {}. {}",
-      number_text(std::sqrt(squares / static_cast<double>(residuals.values.size()))),
-      outlier_text(study, residuals));
+      number_text(std::sqrt(squares / residuals.values.size())), outlier_text(study, residuals));
   return made;
 }
 
@@ -160,19 +155,15 @@ ScalingFigure bootstrap_figure(const Study& study) {
   ScalingFigure made{"bootstrap", "How well the numbers are known"};
   if (study.main.parametric) {
     const ParametricFit& fit = *study.main.parametric;
-    const auto draws = [&](double (*of)(const ChinchillaLaw&)) {
+    const auto add = [&](const char* title, const Interval& interval, auto of) {
       std::vector<double> values;
-      for (const ChinchillaLaw& law : fit.draws) values.push_back(of(law));
-      return values;
+      for (const ChinchillaLaw& law : fit.draws) values.push_back(std::invoke(of, law));
+      add_density(made, title, interval, values);
     };
-    add_density(made, "a = β / (α + β)", fit.n_exponent,
-                draws([](const ChinchillaLaw& law) { return law.n_exponent(); }));
-    add_density(made, "E, the floor of the loss", fit.e,
-                draws([](const ChinchillaLaw& law) { return law.e; }));
-    add_density(made, "α, the exponent of size", fit.alpha,
-                draws([](const ChinchillaLaw& law) { return law.alpha; }));
-    add_density(made, "β, the exponent of data", fit.beta,
-                draws([](const ChinchillaLaw& law) { return law.beta; }));
+    add("a = β / (α + β)", fit.n_exponent, &ChinchillaLaw::n_exponent);
+    add("E, the floor of the loss", fit.e, &ChinchillaLaw::e);
+    add("α, the exponent of size", fit.alpha, &ChinchillaLaw::alpha);
+    add("β, the exponent of data", fit.beta, &ChinchillaLaw::beta);
     made.caption = fmt::format(
         "{} resamples of whole runs, the law fitted to each{}; the filled part holds 95%. a = {}, "
         "E = {}, α = {}, β = {}.",

@@ -31,12 +31,11 @@ void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Conven
 
 void add_runs(Panel& panel, const Study& study) {
   const SizeClasses classes = size_classes(study.main.points);
-  const auto count = static_cast<int64_t>(classes.upper.size());
-  std::vector<Series> curves(classes.upper.size()), ends(classes.upper.size());
-  for (int64_t i = 0; i < count; ++i) {
-    curves[static_cast<size_t>(i)] = {"", size_ink(i, count), Mark::line, 1};
-    ends[static_cast<size_t>(i)] = {classes.titles[static_cast<size_t>(i)], size_ink(i, count),
-                                    Mark::dots, 2};
+  std::vector<Series> curves, ends;
+  for (const std::string& title : classes.titles) {
+    const Ink ink = size_ink(ends.size(), classes.titles.size());
+    curves.push_back({"", ink, Mark::line, 1});
+    ends.push_back({title, ink, Mark::dots, 2});
   }
   const size_t runs = std::ranges::count_if(study.table.runs, has_curve),
                most = std::clamp<size_t>(kMostPointsOfCurves / std::max<size_t>(1, runs), 8,
@@ -94,10 +93,8 @@ BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
   const bool counts = budget.problem.empty();
   if (budgets.size() <= kFewBudgets)
     return {power_text(budget.flops, 2) + (counts ? "" : ": " + budget.problem),
-            size_ink(static_cast<int64_t>(index), static_cast<int64_t>(budgets.size())), 1};
-  const auto decade = [](const IsoflopBudget& one) {
-    return static_cast<int64_t>(std::floor(std::log10(one.flops)));
-  };
+            size_ink(index, budgets.size()), 1};
+  const auto decade = [](const IsoflopBudget& one) { return std::floor(std::log10(one.flops)); };
   const int64_t first = decade(budgets.front()), at = decade(budget);
   const Ink ink = size_ink(at - first, decade(budgets.back()) - first + 1);
   const std::string from = power_text(std::pow(10, at), 1);
@@ -114,7 +111,7 @@ void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
       vertex{"", look.ink, Mark::diamonds, 2.2 * look.size};
   double low = INFINITY, high = 0;
   for (const int64_t index : budget.points) {
-    const ScalingPoint& point = study.main.points[static_cast<size_t>(index)];
+    const ScalingPoint& point = study.main.points[index];
     runs.samples.push_back({point.n, point.loss, run_name(study, point.run)});
     low = std::min(low, point.n);
     high = std::max(high, point.n);
@@ -149,10 +146,8 @@ std::string isoflop_caption(const IsoflopFit& fit) {
 
 using Cell = std::tuple<double, int64_t, int64_t, double>;  // parameters, width, layers, tokens
 
-struct RateCells {
-  // by learning rate: loss and run
-  std::map<Cell, std::map<double, std::pair<double, std::string>>> lowest;
-};
+// Of each cell by learning rate: the lowest loss and its run.
+using RateCells = std::map<Cell, std::map<double, std::pair<double, std::string>>>;
 
 RateCells rate_cells(const Study& study) {
   RateCells made;
@@ -161,11 +156,11 @@ RateCells rate_cells(const Study& study) {
     if (!(run.lr > 0) || !(run.loss > 0) || !(n > 0) ||
         (run.status != "done" && run.status != "outclassed"))
       continue;
-    auto& cell = made.lowest[{n, run.d_model, run.n_layers, run.tokens}];
+    auto& cell = made[{n, run.d_model, run.n_layers, run.tokens}];
     const auto [at, is_new] = cell.try_emplace(run.lr, run.loss, run.name);
     if (!is_new && run.loss < at->second.first) at->second = {run.loss, run.name};
   }
-  std::erase_if(made.lowest, [](const auto& cell) { return cell.second.size() < 3; });
+  std::erase_if(made, [](const auto& cell) { return cell.second.size() < 3; });
   return made;
 }
 
@@ -211,7 +206,7 @@ ScalingFigure isoflop_figure(const Study& study) {
 ScalingFigure rate_figure(const Study& study) {
   ScalingFigure made{"learning-rate", "Learning rates by size"};
   const RateCells cells = rate_cells(study);
-  if (cells.lowest.empty()) {
+  if (cells.empty()) {
     made.problem =
         "No size was trained with three learning rates or more on the same number of tokens, so "
         "there are no bowls of learning rates.";
@@ -221,18 +216,17 @@ ScalingFigure rate_figure(const Study& study) {
   int64_t place = 0, edges = 0;
   Series best{"best of a cell", Ink::text, Mark::diamonds, 2},
       edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2};
-  for (const auto& [cell, rates] : cells.lowest) {
+  for (const auto& [cell, rates] : cells) {
     const auto lowest =
         std::ranges::min_element(rates, {}, [](const auto& rate) { return rate.second.first; });
     const bool inside = lowest != rates.begin() && lowest != std::prev(rates.end());
     (inside ? best : edge)
         .samples.push_back({lowest->first, lowest->second.first, lowest->second.second});
     edges += !inside;
-    const Ink ink = size_ink(place++, static_cast<int64_t>(cells.lowest.size()));
-    Series line{cells.lowest.size() <= 12
-                    ? fmt::format("N = {}, D = {}", count_text(std::get<0>(cell)),
-                                  count_text(std::get<3>(cell)))
-                    : "",
+    const Ink ink = size_ink(place++, cells.size());
+    Series line{cells.size() <= 12 ? fmt::format("N = {}, D = {}", count_text(std::get<0>(cell)),
+                                                 count_text(std::get<3>(cell)))
+                                   : "",
                 ink, Mark::line, 1.5};
     for (const auto& [rate, lost] : rates) line.samples.push_back({rate, lost.first, lost.second});
     Series dots{"", ink, Mark::dots, 1.6, line.samples};
@@ -244,7 +238,7 @@ ScalingFigure rate_figure(const Study& study) {
       "{} cells of one size and one number of tokens, each with several learning rates. In {} of "
       "them the best lies at the edge of those that were tried, so that a better one may lie "
       "beyond.",
-      cells.lowest.size(), edges);
+      cells.size(), edges);
   return made;
 }
 

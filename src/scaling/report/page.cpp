@@ -20,10 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMostRuns = 2000;
 constexpr std::string_view kPlace = ">REPORT<";
 
-const char* name_of(Mark mark) {
-  static constexpr const char* kNames[] = {"line", "dashes", "dots", "rings", "diamonds", "band"};
-  return kNames[static_cast<size_t>(mark)];
-}
+constexpr const char* kMarks[] = {"line", "dashes", "dots", "rings", "diamonds", "band"};
 
 // To more digits than a screen shows.
 double rounded(double value) { return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr); }
@@ -35,39 +32,43 @@ Json json_of(const Sample& one, Mark mark) {
   return point;
 }
 
+// A list of what `of` makes of each.
+template <class Items, class Of>
+Json each(const Items& items, const Of& of) {
+  Json made = Json::array();
+  for (const auto& one : items) made.push_back(of(one));
+  return made;
+}
+
 Json json_of(const Series& series) {
-  Json points = Json::array();
-  for (const Sample& one : drawn_samples(series)) points.push_back(json_of(one, series.mark));
+  const auto point = [&](const Sample& one) { return json_of(one, series.mark); };
   return {{"title", series.title},
           {"ink", colours_of(series.ink).name},
-          {"mark", name_of(series.mark)},
+          {"mark", kMarks[static_cast<size_t>(series.mark)]},
           {"weight", series.weight},
-          {"points", points}};
+          {"points", each(drawn_samples(series), point)}};
 }
 
 Json json_of(const Axis& axis, const AxisScale& scale) {
-  Json ticks = Json::array();
-  for (const Tick& tick : scale.ticks) ticks.push_back(Json::array({tick.at, tick.text}));
+  const auto tick = [](const Tick& one) { return Json::array({one.at, one.text}); };
   return {{"label", axis.label},
           {"logarithmic", axis.logarithmic},
           {"low", scale.low},
           {"high", scale.high},
-          {"ticks", ticks}};
+          {"ticks", each(scale.ticks, tick)}};
 }
 
 Json json_of(const ScalingFigure& figure) {
-  Json panels = Json::array();
-  for (const Panel& panel : figure.panels) {
-    Json series = Json::array();
-    for (const Series& one : panel.series) series.push_back(json_of(one));
-    panels.push_back({{"title", panel.title},
-                      {"x", json_of(panel.x, x_scale(figure, panel))},
-                      {"y", json_of(panel.y, y_scale(figure, panel))},
-                      {"series", series}});
-  }
+  const auto series = [](const Series& one) { return json_of(one); };
+  const auto panel = [&](const Panel& one) -> Json {
+    return {{"title", one.title},
+            {"x", json_of(one.x, x_scale(figure, one))},
+            {"y", json_of(one.y, y_scale(figure, one))},
+            {"series", each(one.series, series)}};
+  };
   return {{"name", figure.name},       {"title", figure.title},
           {"caption", figure.caption}, {"convention", figure.convention},
-          {"problem", figure.problem}, {"panels", panels}};
+          {"problem", figure.problem}, {"panels", each(figure.panels, panel)}};
 }
 
 Json inks() {
@@ -107,8 +108,7 @@ std::vector<std::string> caveats(const Study& study) {
 
 Json json_of(const Study& study, const std::vector<ScalingFigure>& figures) {
   const auto& fit = study.main.parametric;
-  Json drawn = Json::array();
-  for (const ScalingFigure& figure : figures) drawn.push_back(json_of(figure));
+  const auto figure = [](const ScalingFigure& one) { return json_of(one); };
   return {{"study", skein::json_of(study)},
           {"fitted", study.problem.empty() ? study.main.points.size() : 0},
           {"n_exponent", fit ? skein::json_of(fit->n_exponent) : Json(nullptr)},
@@ -116,7 +116,7 @@ Json json_of(const Study& study, const std::vector<ScalingFigure>& figures) {
           {"caveats", caveats(study)},
           {"runs", runs_of(study)},
           {"inks", inks()},
-          {"figures", drawn}};
+          {"figures", each(figures, figure)}};
 }
 
 // As text of an element <script>, which neither </script> nor <!-- may end or bend.

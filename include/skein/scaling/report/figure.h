@@ -8,27 +8,10 @@
 
 namespace skein {
 
-// What a colour stands for; its value depends on where it is seen. size_0 ... size_8: dark to
-// bright, by rising size.
-enum class Ink {
-  text,
-  faint,
-  grid,
-  envelope,
-  isoflop,
-  parametric,
-  alert,
-  size_0,
-  size_1,
-  size_2,
-  size_3,
-  size_4,
-  size_5,
-  size_6,
-  size_7,
-  size_8
-};
-constexpr int kInks = 16, kSizeInks = 9;
+// What a colour stands for; its value depends on where it is seen. From `size` on kSizeInks of
+// them, dark to bright, by rising size.
+enum class Ink { text, faint, grid, envelope, isoflop, parametric, alert, size };
+constexpr int kSizeInks = 9, kInks = static_cast<int>(Ink::size) + kSizeInks;
 // Of place `index` among `count` in rising order.
 Ink size_ink(int64_t index, int64_t count);
 
