@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/core/numbers.h"
 #include "skein/scaling/report/text.h"
 
 namespace skein {
@@ -49,14 +50,14 @@ std::vector<double> places(const Axis& axis, const AxisScale& scale, int most) {
   if (!axis.logarithmic) return linear_ticks(scale, most);
   const double decades = std::log10(scale.high / scale.low);
   if (decades > 3 || (axis.powers && decades > 2)) return decade_ticks(scale, most);
-  const auto fewest = static_cast<size_t>(std::clamp(most / 2, 3, 5));
+  const int fewest = std::clamp(most / 2, 3, 5);
   for (const auto& mantissas : {std::initializer_list<double>{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8},
                                 {1, 2, 3, 5, 7},
                                 {1, 2, 5},
                                 {1, 3},
                                 {1}})
     if (auto made = mantissa_ticks(scale, mantissas);
-        made.size() >= fewest && made.size() <= static_cast<size_t>(most))
+        std::ssize(made) >= fewest && std::ssize(made) <= most)
       return made;
   return linear_ticks(scale, most);
 }
@@ -83,7 +84,7 @@ AxisScale marked(AxisScale scale, const Axis& axis, int pixels) {
 }  // namespace
 
 FigureSize size_of(const ScalingFigure& figure) {
-  const int panels = static_cast<int>(figure.panels.size());
+  const int panels = narrow<int>(figure.panels.size());
   if (panels == 1) return {900, 500, 1, 1};
   if (panels == 2) return {900, 410, 2, 1};
   if (panels == 3) return {940, 360, 3, 1};

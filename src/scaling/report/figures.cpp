@@ -82,13 +82,8 @@ Sample band_sample(double x, std::vector<double> values) {
 }
 
 ComputeRange compute_range(const Study& study) {
-  ComputeRange made{INFINITY, 0, 0};
-  for (const ScalingPoint& point : study.main.points) {
-    made.low = std::min(made.low, point.c);
-    made.high = std::max(made.high, point.c);
-  }
-  made.target = study.target ? std::max(study.target->flops, made.high) : made.high;
-  return made;
+  const auto [least, most] = std::ranges::minmax(study.main.points, {}, &ScalingPoint::c);
+  return {least.c, most.c, study.target ? std::max(study.target->flops, most.c) : most.c};
 }
 
 std::string compute_label(const Convention& convention) {

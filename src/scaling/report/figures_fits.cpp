@@ -98,19 +98,13 @@ double size_for_loss(const ChinchillaLaw& law, double loss, double d) {
 }
 
 struct Box {
-  double n_low = INFINITY, n_high = 0, d_low = INFINITY, d_high = 0, loss_low = INFINITY,
-         loss_high = 0;
+  double n_low, n_high, d_low, d_high;
 };
 
 Box box_of(const std::vector<ScalingPoint>& points) {
-  Box made;
-  for (const ScalingPoint& point : points) {
-    made.n_low = std::min(made.n_low, point.n), made.n_high = std::max(made.n_high, point.n);
-    made.d_low = std::min(made.d_low, point.d), made.d_high = std::max(made.d_high, point.d);
-    made.loss_low = std::min(made.loss_low, point.loss),
-    made.loss_high = std::max(made.loss_high, point.loss);
-  }
-  return made;
+  const auto [small, large] = std::ranges::minmax(points, {}, &ScalingPoint::n);
+  const auto [brief, lengthy] = std::ranges::minmax(points, {}, &ScalingPoint::d);
+  return {small.n, large.n, brief.d, lengthy.d};
 }
 
 // Levels with equal ratios of what can be reduced, from the highest loss down to that of the box's
@@ -159,26 +153,17 @@ void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
   panel.series.push_back(path);
 }
 
-struct Rollout {
-  std::optional<ParametricFit> fit;  // of what was not held out
-  double budget = kUnknown;
-};
-
-Rollout held_out_fit(const Study& study) {
-  Rollout made;
-  for (const HeldOut& one : study.comparison)
-    if (std::isfinite(one.budget)) made.budget = one.budget;
-  std::vector<ScalingPoint> kept;
-  for (const ScalingPoint& point : study.main.points)
-    if (point.c < made.budget) kept.push_back(point);
-  if (!std::isfinite(made.budget)) return made;
+// The fit of the runs below `budget`, where it names a best size.
+std::optional<ParametricFit> fit_below(double budget, const Study& study) {
+  if (!std::isfinite(budget)) return std::nullopt;
+  std::vector<ScalingPoint> kept = study.main.points;
+  std::erase_if(kept, [&](const ScalingPoint& point) { return !(point.c < budget); });
   ParametricOptions options = study.options.parametric;
   options.show_progress = false;
   options.resamples = std::min(options.resamples, kHeldOutResamples);
-  refusal_of([&] { made.fit = fit_chinchilla(kept, options); });
-  if (made.fit && !has_optimum(*made.fit)) made.fit.reset();
-  if (!made.fit) made.budget = kUnknown;
-  return made;
+  std::optional<ParametricFit> made;
+  refusal_of([&] { made = fit_chinchilla(kept, options); });
+  return made && has_optimum(*made) ? made : std::nullopt;
 }
 
 void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_token,
@@ -309,15 +294,17 @@ ScalingFigure extrapolation_figure(const Study& study) {
     return made;
   }
   const ComputeRange range = compute_range(study);
-  const Rollout rollout = held_out_fit(study);
-  const PowerLaw& per_token = study.main.flops_per_token;
+  double budget = kUnknown;
+  for (const HeldOut& one : study.comparison)
+    if (std::isfinite(one.budget)) budget = one.budget;
+  const std::optional<ParametricFit> below = fit_below(budget, study);
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
-  add_forecast(panel, rollout.fit ? *rollout.fit : *study.main.parametric, per_token, range,
-               rollout.fit ? "forecast without the held-out runs" : "forecast");
+  add_forecast(panel, below ? *below : *study.main.parametric, study.main.flops_per_token, range,
+               below ? "forecast without the held-out runs" : "forecast");
   Series fitted{"runs", Ink::faint, Mark::dots, 1.4},
       held{"held-out runs", Ink::alert, Mark::rings, 2.2};
   for (const ScalingPoint& point : study.main.points)
-    (rollout.fit && point.c >= rollout.budget ? held : fitted)
+    (below && point.c >= budget ? held : fitted)
         .samples.push_back({point.c, point.loss, run_name(study, point.run)});
   panel.series.insert(panel.series.begin(), fitted);
   panel.series.push_back(held);
@@ -329,12 +316,12 @@ ScalingFigure extrapolation_figure(const Study& study) {
                             {{study.target->flops, study.target->parametric.loss.value}}});
   made.panels.push_back(panel);
   made.caption =
-      rollout.fit
+      below
           ? fmt::format(
                 "The law fitted to the {} below {} FLOPs, and {} that it has not seen. Runs lie on "
                 "or above the line: it is the least loss for a budget. ",
-                runs_text(static_cast<int64_t>(fitted.samples.size())), power_text(rollout.budget),
-                runs_text(static_cast<int64_t>(held.samples.size())))
+                runs_text(fitted.samples.size()), power_text(budget),
+                runs_text(held.samples.size()))
           : std::string("The law fitted to all runs: none could be held out. ");
   if (study.target)
     made.caption += fmt::format(

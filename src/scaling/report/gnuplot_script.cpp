@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 #include <string_view>
 
 #include "skein/scaling/report/gnuplot.h"
@@ -168,8 +169,8 @@ class Script {
   // What looks and is called as a series before it stands in the legend once.
   static bool in_legend(const Panel& panel, size_t index) {
     const Series& series = panel.series[index];
-    const auto end = panel.series.begin() + static_cast<std::ptrdiff_t>(index);
-    return !series.title.empty() && std::none_of(panel.series.begin(), end, [&](const Series& one) {
+    const auto before = std::span(panel.series).first(index);
+    return !series.title.empty() && std::ranges::none_of(before, [&](const Series& one) {
       return one.title == series.title && one.ink == series.ink && one.mark == series.mark &&
              !one.samples.empty();
     });

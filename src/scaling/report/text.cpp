@@ -34,7 +34,7 @@ std::string superscript(int power) {
 
 double median(std::vector<double> values) {
   if (values.empty()) return kUnknown;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  const auto middle = values.begin() + values.size() / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
@@ -61,21 +61,15 @@ std::string number_text(double value, int digits) {
 
 std::string count_text(double value, int digits) {
   if (!std::isfinite(value)) return "unknown";
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  static constexpr Unit kUnits[] = {
+  static constexpr std::pair<double, const char*> kUnits[] = {
       {1e12, "\u00a0T"}, {1e9, "\u00a0B"}, {1e6, "\u00a0M"}, {1e3, "\u00a0k"}};
   if (std::abs(value) >= 9.995e14 || (value != 0 && std::abs(value) < 0.1))
     return power_text(value, digits);
-  for (const Unit& unit : kUnits)
-    if (std::abs(value) >= 0.9995 * unit.size) {
-      const double scaled = value / unit.size;
+  for (const auto& [size, name] : kUnits)
+    if (const double scaled = value / size; std::abs(value) >= 0.9995 * size)
       return (std::abs(scaled) >= std::pow(10, digits) ? fmt::format("{:.0f}", scaled)
                                                        : digits_of(scaled, digits)) +
-             unit.name;
-    }
+             name;
   return digits_of(value, std::max(digits, 3));
 }
 

@@ -100,7 +100,7 @@ std::string law_text(const ConventionStudy& main) {
                                         "), so its numbers are not to be relied on";
   return fmt::format("{}: L = E + A/N^α + B/D^β with E = {}, α = {}, β = {}, over {}.", verdict,
                      interval_text(fit.e), interval_text(fit.alpha), interval_text(fit.beta),
-                     runs_text(static_cast<int64_t>(main.points.size())));
+                     runs_text(main.points.size()));
 }
 
 std::string held_out_text(const Study& study) {
