@@ -119,11 +119,23 @@ SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
 }
 
 std::vector<ScalingFigure> figures_of(const Study& study) {
+  struct Kind {
+    const char *name, *title;
+    std::string (*fill)(const Study&, ScalingFigure&);
+  };
   std::vector<ScalingFigure> made;
-  for (const auto make :
-       {loss_figure, isoflop_figure, allocation_figure, contour_figure, residual_figure,
-        extrapolation_figure, single_law_figure, bootstrap_figure, rate_figure}) {
-    made.push_back(make(study));
+  for (const auto& [name, title, fill] :
+       {Kind{"loss", "Loss against compute", fill_loss},
+        {"isoflop", "Sizes at equal compute", fill_isoflop},
+        {"allocation", "How much to spend on size, how much on data", fill_allocation},
+        {"contour", "The fitted surface", fill_contour},
+        {"residuals", "What the law leaves over", fill_residual},
+        {"extrapolation", "Beyond the data", fill_extrapolation},
+        {"single", "Size, data or compute alone", fill_single_law},
+        {"bootstrap", "How well the numbers are known", fill_bootstrap},
+        {"learning-rate", "Learning rates by size", fill_rate}}) {
+    made.push_back({name, title});
+    made.back().problem = fill(study, made.back());
     made.back().convention = convention_text(study.main.convention);
   }
   made.push_back(coordinate_figure(study.coordinates));

@@ -8,15 +8,16 @@
 
 namespace skein {
 
-ScalingFigure loss_figure(const Study& study);
-ScalingFigure isoflop_figure(const Study& study);
-ScalingFigure allocation_figure(const Study& study);
-ScalingFigure contour_figure(const Study& study);
-ScalingFigure residual_figure(const Study& study);
-ScalingFigure extrapolation_figure(const Study& study);
-ScalingFigure single_law_figure(const Study& study);
-ScalingFigure bootstrap_figure(const Study& study);
-ScalingFigure rate_figure(const Study& study);
+// Each fills a figure with panels and its caption, or says why it is left out; "": it is not.
+std::string fill_loss(const Study& study, ScalingFigure& figure);
+std::string fill_isoflop(const Study& study, ScalingFigure& figure);
+std::string fill_allocation(const Study& study, ScalingFigure& figure);
+std::string fill_contour(const Study& study, ScalingFigure& figure);
+std::string fill_residual(const Study& study, ScalingFigure& figure);
+std::string fill_extrapolation(const Study& study, ScalingFigure& figure);
+std::string fill_single_law(const Study& study, ScalingFigure& figure);
+std::string fill_bootstrap(const Study& study, ScalingFigure& figure);
+std::string fill_rate(const Study& study, ScalingFigure& figure);
 
 const std::string& run_name(const Study& study, int64_t run);
 // So many numbers with equal ratios.

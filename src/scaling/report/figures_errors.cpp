@@ -127,44 +127,40 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
 
 }  // namespace
 
-ScalingFigure residual_figure(const Study& study) {
-  ScalingFigure made{"residuals", "What the law leaves over"};
+std::string fill_residual(const Study& study, ScalingFigure& figure) {
   const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
   if (residuals.values.empty()) {
-    made.problem =
-        "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
-    return made;
+    return "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
   }
-  add_residuals(made, study, residuals, "against parameters", {"parameters N", true},
+  add_residuals(figure, study, residuals, "against parameters", {"parameters N", true},
                 &ScalingPoint::n);
-  add_residuals(made, study, residuals, "against tokens", {"training tokens D", true},
+  add_residuals(figure, study, residuals, "against tokens", {"training tokens D", true},
                 &ScalingPoint::d);
-  add_residuals(made, study, residuals, "against compute",
+  add_residuals(figure, study, residuals, "against compute",
                 {compute_label(study.main.convention), true, true}, &ScalingPoint::c);
-  add_quantiles(made, residuals.values);
+  add_quantiles(figure, residuals.values);
   double squares = 0;
   for (const double one : residuals.values) squares += one * one;
-  made.caption = fmt::format(
+  figure.caption = fmt::format(
       "Distance of each run from the fitted law, as a logarithm: 0.01 is one per cent of the loss. "
       "Root mean square {}. {}",
       number_text(std::sqrt(squares / residuals.values.size())), outlier_text(study, residuals));
-  return made;
+  return "";
 }
 
-ScalingFigure bootstrap_figure(const Study& study) {
-  ScalingFigure made{"bootstrap", "How well the numbers are known"};
+std::string fill_bootstrap(const Study& study, ScalingFigure& figure) {
   if (study.main.parametric) {
     const ParametricFit& fit = *study.main.parametric;
     const auto add = [&](const char* title, const Interval& interval, auto of) {
       std::vector<double> values;
       for (const ChinchillaLaw& law : fit.draws) values.push_back(std::invoke(of, law));
-      add_density(made, title, interval, values);
+      add_density(figure, title, interval, values);
     };
     add("a = β / (α + β)", fit.n_exponent, &ChinchillaLaw::n_exponent);
     add("E, the floor of the loss", fit.e, &ChinchillaLaw::e);
     add("α, the exponent of size", fit.alpha, &ChinchillaLaw::alpha);
     add("β, the exponent of data", fit.beta, &ChinchillaLaw::beta);
-    made.caption = fmt::format(
+    figure.caption = fmt::format(
         "{} resamples of whole runs, the law fitted to each{}; the filled part holds 95%. a = {}, "
         "E = {}, α = {}, β = {}.",
         fit.draws.size(),
@@ -172,9 +168,9 @@ ScalingFigure bootstrap_figure(const Study& study) {
         interval_text(fit.n_exponent), interval_text(fit.e), interval_text(fit.alpha),
         interval_text(fit.beta));
   }
-  if (made.panels.empty())
-    made.problem = "There are no resamples of the parametric fit, so their spread is not shown.";
-  return made;
+  if (figure.panels.empty())
+    return "There are no resamples of the parametric fit, so their spread is not shown.";
+  return "";
 }
 
 }  // namespace skein

@@ -210,12 +210,10 @@ void add_single_law(ScalingFigure& figure, const Study& study, const NamedSingle
 
 }  // namespace
 
-ScalingFigure allocation_figure(const Study& study) {
-  ScalingFigure made{"allocation", "How much to spend on size, how much on data"};
+std::string fill_allocation(const Study& study, ScalingFigure& figure) {
   const ConventionStudy& main = study.main;
   if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
-    made.problem = "No approach names a best size for a budget, so there is no law of N* and D*.";
-    return made;
+    return "No approach names a best size for a budget, so there is no law of N* and D*.";
   }
   const ComputeRange range = compute_range(study);
   const std::string label = compute_label(main.convention);
@@ -246,21 +244,18 @@ ScalingFigure allocation_figure(const Study& study) {
                 Ink::envelope, range);
     if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.vertex);
     add_data_end(panel, range);
-    made.panels.push_back(panel);
+    figure.panels.push_back(panel);
   }
-  made.caption = fmt::format(
+  figure.caption = fmt::format(
       "N* grows as C to the power {}. Bands hold 95% of the bootstrap over runs; beyond the end of "
       "the data they say only how well the law is known if it holds there.",
       exponents_text(main));
-  return made;
+  return "";
 }
 
-ScalingFigure contour_figure(const Study& study) {
-  ScalingFigure made{"contour", "The fitted surface"};
+std::string fill_contour(const Study& study, ScalingFigure& figure) {
   if (!study.main.parametric) {
-    made.problem =
-        "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
-    return made;
+    return "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
   }
   const ParametricFit& fit = *study.main.parametric;
   const Box box = box_of(study.main.points);
@@ -272,26 +267,22 @@ ScalingFigure contour_figure(const Study& study) {
     runs.samples.push_back({point.n, point.d, run_name(study, point.run)});
   panel.series.push_back(runs);
   add_efficient_path(panel, study, box);
-  made.panels.push_back(panel);
-  made.caption = fmt::format(
+  figure.panels.push_back(panel);
+  figure.caption = fmt::format(
       "L(N, D) = E + A/N^α + B/D^β with E = {}, α = {}, β = {}. Lines of equal loss from dark "
       "(high) to bright (low); dashed lines of equal compute, a factor of ten apart or more; the "
       "efficient path crosses each where the loss is lowest.",
       interval_text(fit.e), interval_text(fit.alpha), interval_text(fit.beta));
-  return made;
+  return "";
 }
 
-ScalingFigure extrapolation_figure(const Study& study) {
-  ScalingFigure made{"extrapolation", "Beyond the data"};
+std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
   if (!study.main.parametric) {
-    made.problem = "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
-    return made;
+    return "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
   }
   if (!names_optimum(study.main)) {
-    made.problem =
-        "The parametric fit names no best size for a budget (see the caveats), so no loss is "
-        "forecast.";
-    return made;
+    return "The parametric fit names no best size for a budget (see the caveats), so no loss is "
+           "forecast.";
   }
   const ComputeRange range = compute_range(study);
   double budget = kUnknown;
@@ -314,41 +305,37 @@ ScalingFigure extrapolation_figure(const Study& study) {
                             Mark::diamonds,
                             2.2,
                             {{study.target->flops, study.target->parametric.loss.value}}});
-  made.panels.push_back(panel);
-  made.caption =
-      below
-          ? fmt::format(
-                "The law fitted to the {} below {} FLOPs, and {} that it has not seen. Runs lie on "
-                "or above the line: it is the least loss for a budget. ",
-                runs_text(fitted.samples.size()), power_text(budget),
-                runs_text(held.samples.size()))
-          : std::string("The law fitted to all runs: none could be held out. ");
+  figure.panels.push_back(panel);
+  figure.caption =
+      below ? fmt::format(
+                  "The law fitted to the {} below {} FLOPs, and {} that it has not seen. Runs lie "
+                  "on or above the line: it is the least loss for a budget. ",
+                  runs_text(fitted.samples.size()), power_text(budget),
+                  runs_text(held.samples.size()))
+            : std::string("The law fitted to all runs: none could be held out. ");
   if (study.target)
-    made.caption += fmt::format(
+    figure.caption += fmt::format(
         "At the target of {} FLOPs, {} times the largest budget, all runs together say {}.",
         power_text(study.target->flops), number_text(study.target->beyond),
         interval_text(study.target->parametric.loss, number_text, 4));
-  return made;
+  return "";
 }
 
-ScalingFigure single_law_figure(const Study& study) {
-  ScalingFigure made{"single", "Size, data or compute alone"};
+std::string fill_single_law(const Study& study, ScalingFigure& figure) {
   const SingleLawWords words[] = {{"over parameters", "parameters N", "runs with much data"},
                                   {"over tokens", "training tokens D", "large models"},
                                   {"over compute", "compute C, FLOPs", "lowest of each budget"}};
   for (size_t i = 0; i < std::size(words); ++i)
-    add_single_law(made, study, kSingleLaws[i], words[i]);
-  if (made.panels.empty())
-    made.problem =
-        "There are too few sizes with much data, data with large models, and budgets to fit L(N), "
-        "L(D) or L(C) alone.";
-  else
-    made.caption =
-        "What is left of the loss above a floor E, which should be straight: over N for runs "
-        "within a factor of two of the largest D, over D for models within a factor of two of the "
-        "largest N, over C for the lowest loss of each budget, however these runs divide it. " +
-        made.caption + "E and p trade off strongly unless x spans more than two decades.";
-  return made;
+    add_single_law(figure, study, kSingleLaws[i], words[i]);
+  if (figure.panels.empty())
+    return "There are too few sizes with much data, data with large models, and budgets to fit "
+           "L(N), L(D) or L(C) alone.";
+  figure.caption =
+      "What is left of the loss above a floor E, which should be straight: over N for runs within "
+      "a factor of two of the largest D, over D for models within a factor of two of the largest "
+      "N, over C for the lowest loss of each budget, however these runs divide it. " +
+      figure.caption + "E and p trade off strongly unless x spans more than two decades.";
+  return "";
 }
 
 }  // namespace skein

@@ -166,51 +166,45 @@ RateCells rate_cells(const Study& study) {
 
 }  // namespace
 
-ScalingFigure loss_figure(const Study& study) {
-  ScalingFigure made{"loss", "Loss against compute"};
+std::string fill_loss(const Study& study, ScalingFigure& figure) {
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_runs(panel, study);
   add_frontiers(panel, study);
-  made.panels.push_back(panel);
+  figure.panels.push_back(panel);
   const ComputeRange range = compute_range(study);
   const bool curves = std::ranges::any_of(study.table.runs, has_curve);
-  made.caption = fmt::format(
+  figure.caption = fmt::format(
       "{} runs from {} to {} FLOPs, {}, coloured by size. ", study.main.points.size(),
       power_text(range.low), power_text(range.high),
       curves ? "with their learning curves" : "each at its end (the table has no learning curves)");
   if (study.main.envelope.valid())
-    made.caption += fmt::format("The lowest loss for a budget falls as C to the power {}. ",
-                                interval_text(study.main.envelope.loss_of_c.exponent));
+    figure.caption += fmt::format("The lowest loss for a budget falls as C to the power {}. ",
+                                  interval_text(study.main.envelope.loss_of_c.exponent));
   if (study.main.parametric)
-    made.caption += fmt::format("Approach 3 sees it level off at E = {}.",
-                                interval_text(study.main.parametric->e));
-  return made;
+    figure.caption += fmt::format("Approach 3 sees it level off at E = {}.",
+                                  interval_text(study.main.parametric->e));
+  return "";
 }
 
-ScalingFigure isoflop_figure(const Study& study) {
-  ScalingFigure made{"isoflop", "Sizes at equal compute"};
+std::string fill_isoflop(const Study& study, ScalingFigure& figure) {
   const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
   Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}};
   for (size_t i = 0; i < budgets.size(); ++i)
     if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], look_of(budgets, i));
   if (panel.series.empty()) {
-    made.problem =
-        "No two runs of different size spent the same compute, so there are no parabolas to draw.";
-    return made;
+    return "No two runs of different size spent the same compute, so there are no parabolas to "
+           "draw.";
   }
-  made.panels.push_back(panel);
-  made.caption = isoflop_caption(study.main.isoflop);
-  return made;
+  figure.panels.push_back(panel);
+  figure.caption = isoflop_caption(study.main.isoflop);
+  return "";
 }
 
-ScalingFigure rate_figure(const Study& study) {
-  ScalingFigure made{"learning-rate", "Learning rates by size"};
+std::string fill_rate(const Study& study, ScalingFigure& figure) {
   const RateCells cells = rate_cells(study);
   if (cells.empty()) {
-    made.problem =
-        "No size was trained with three learning rates or more on the same number of tokens, so "
-        "there are no bowls of learning rates.";
-    return made;
+    return "No size was trained with three learning rates or more on the same number of tokens, so "
+           "there are no bowls of learning rates.";
   }
   Panel panel{"", {"learning rate", true}, {"loss, nats a token", true}};
   int64_t place = 0, edges = 0;
@@ -233,13 +227,13 @@ ScalingFigure rate_figure(const Study& study) {
     panel.series.insert(panel.series.end(), {line, dots});
   }
   panel.series.insert(panel.series.end(), {best, edge});
-  made.panels.push_back(panel);
-  made.caption = fmt::format(
+  figure.panels.push_back(panel);
+  figure.caption = fmt::format(
       "{} cells of one size and one number of tokens, each with several learning rates. In {} of "
       "them the best lies at the edge of those that were tried, so that a better one may lie "
       "beyond.",
       cells.size(), edges);
-  return made;
+  return "";
 }
 
 }  // namespace skein
