@@ -1,7 +1,9 @@
-#include "divergence.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "skein/data/samples/loader.h"
+
+#include "parts.h"
 
 namespace skein {
 namespace {
@@ -21,8 +23,7 @@ void count_tokens(const TokenStore& store, std::vector<int64_t>& counts) {
   }
 }
 
-}  // namespace
-
+// Nats a token of the held-out stores, by the frequencies of their own tokens.
 double unigram_loss(const DataConfig& data) {
   std::vector<int64_t> counts;
   for (const auto& store : open_blend(data.validation, data).stores) count_tokens(*store, counts);
@@ -32,6 +33,8 @@ double unigram_loss(const DataConfig& data) {
     if (count > 0) nats -= count / total * std::log(count / total);
   return nats;
 }
+
+}  // namespace
 
 std::string divergence(const CellOutcome& outcome, int64_t vocab_size, const DataConfig& data) {
   if (!std::isfinite(outcome.loss)) return "its loss is not finite";

@@ -14,7 +14,6 @@
 #include "skein/train/tasks/language_task.h"
 #include "skein/train/trainer.h"
 
-#include "divergence.h"
 #include "failure_meeting.h"
 #include "folder.h"
 #include "parts.h"
