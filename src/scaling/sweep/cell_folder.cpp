@@ -26,8 +26,6 @@ double number_in(const Json& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : kUnknown;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 [[noreturn]] void damaged(const std::string& path) {
   fail_usage("{} is damaged; remove the folder it is in, and that cell is run again", path);
 }
@@ -87,41 +85,32 @@ void add_evaluation(double tokens, double loss, double& last, CellOutcome& to) {
   if (std::isfinite(loss)) to.curve.push_back({tokens, loss});
 }
 
+FileLock locked(const std::string& path, int how) {
+  auto file = std::make_unique<const FileDescriptor>(path, O_RDWR | O_CREAT | O_CLOEXEC);
+  int result = 0;
+  do result = flock(file->get(), how);
+  while (result != 0 && errno == EINTR);
+  if (result == 0) return file;
+  if (errno != EWOULDBLOCK)
+    fail("{} cannot be locked: {}; a sweep's folder needs a file system with flock", path,
+         std::strerror(errno));
+  return nullptr;
+}
+
+// For reading; null for what is not finite.
+void write_json(const std::string& path, const nlohmann::ordered_json& json) {
+  replace_file(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
 }  // namespace
 
-FileLock::FileLock(const std::string& path)
-    : path_(path), file_(path, O_RDWR | O_CREAT | O_CLOEXEC) {}
+FileLock wait_for_lock(const std::string& path) { return locked(path, LOCK_EX); }
+FileLock share_lock(const std::string& path) { return locked(path, LOCK_SH); }
+FileLock attempt_lock(const std::string& path) { return locked(path, LOCK_EX | LOCK_NB); }
 
-bool FileLock::lock(int how) {
-  int result = 0;
-  do result = flock(file_.get(), how);
-  while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EWOULDBLOCK)
-    fail("{} cannot be locked: {}; a sweep's folder needs a file system with flock", path_,
-         std::strerror(errno));
-  return result == 0;
-}
-
-std::unique_ptr<FileLock> FileLock::wait(const std::string& path) {
-  std::unique_ptr<FileLock> made(new FileLock(path));
-  made->lock(LOCK_EX);
-  return made;
-}
-
-std::unique_ptr<FileLock> FileLock::share(const std::string& path) {
-  std::unique_ptr<FileLock> made(new FileLock(path));
-  made->lock(LOCK_SH);
-  return made;
-}
-
-std::unique_ptr<FileLock> FileLock::attempt(const std::string& path) {
-  std::unique_ptr<FileLock> made(new FileLock(path));
-  return made->lock(LOCK_EX | LOCK_NB) ? std::move(made) : nullptr;
-}
-
-std::unique_ptr<FileLock> CellFolder::claim() const {
+FileLock CellFolder::claim() const {
   make_directories(path_);
-  return FileLock::attempt(at("claim"));
+  return attempt_lock(at("claim"));
 }
 
 bool CellFolder::has(const char* name) const { return is_there(at(name)); }
@@ -137,13 +126,15 @@ CellOutcome CellFolder::outcome() const {
 }
 
 void CellFolder::finish(const CellOutcome& outcome) const {
-  nlohmann::ordered_json json{
-      {"status", outcome.status},           {"reason", outcome.reason},
-      {"loss", number(outcome.loss)},       {"train_loss", number(outcome.train_loss)},
-      {"seconds", number(outcome.seconds)}, {"curve", Json::array()}};
+  nlohmann::ordered_json curve = nlohmann::ordered_json::array();
   for (const CurvePoint& point : outcome.curve)
-    json["curve"].push_back({{"tokens", point.tokens}, {"loss", number(point.loss)}});
-  replace_file(at("result.json"), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    curve.push_back({{"tokens", point.tokens}, {"loss", point.loss}});
+  write_json(at("result.json"), {{"status", outcome.status},
+                                 {"reason", outcome.reason},
+                                 {"loss", outcome.loss},
+                                 {"train_loss", outcome.train_loss},
+                                 {"seconds", outcome.seconds},
+                                 {"curve", curve}});
   sync_directory(path_);
   std::error_code ignored;
   std::filesystem::remove(at("failed.json"), ignored);
@@ -209,8 +200,7 @@ void CellFolder::begin(const Settings& settings) const {
   if (has("settings.json"))
     check(settings);
   else
-    replace_file(at("settings.json"),
-                 Json(settings).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    write_json(at("settings.json"), settings);
   replace_file(at("begun.json"),
                Json{{"deaths", deaths()}, {"checkpoint", checkpoint_step()}}.dump() + "\n");
 }

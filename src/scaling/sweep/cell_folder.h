@@ -14,22 +14,13 @@ namespace skein {
 
 // An exclusive lock of a file, held while it lives; it goes with the process, and works between
 // hosts where the file system has flock.
-class FileLock {
- public:
-  // Waits for it.
-  static std::unique_ptr<FileLock> wait(const std::string& path);
-  // Null where another holds it.
-  static std::unique_ptr<FileLock> attempt(const std::string& path);
-  // Waits for one that others may hold in this way too, but nobody in the ways above.
-  static std::unique_ptr<FileLock> share(const std::string& path);
-
- private:
-  explicit FileLock(const std::string& path);
-  bool lock(int how);
-
-  std::string path_;
-  FileDescriptor file_;
-};
+using FileLock = std::unique_ptr<const FileDescriptor>;
+// Waits for it.
+FileLock wait_for_lock(const std::string& path);
+// Null where another holds it.
+FileLock attempt_lock(const std::string& path);
+// Waits for one that others may hold in this way too, but nobody in the ways above.
+FileLock share_lock(const std::string& path);
 
 struct CellOutcome {
   std::string status = "unfinished", reason;
@@ -43,7 +34,7 @@ class CellFolder {
   explicit CellFolder(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
 
-  std::unique_ptr<FileLock> claim() const;
+  FileLock claim() const;
   bool finished() const;
   // Unfinished where there is no result, with the reason of an earlier failure. A usage error where
   // the result is damaged.

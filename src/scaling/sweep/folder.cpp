@@ -15,13 +15,14 @@ namespace {
 void add_data(Settings& settings, const std::string& option,
               const std::vector<std::string>& entries, const DataConfig& config) {
   std::vector<int64_t> tokens;
-  std::vector<std::string> sums;
+  std::vector<uint64_t> sums;
   for (const auto& store : open_blend(entries, config).stores) {
     tokens.push_back(store->info().tokens);
-    sums.push_back(fmt::format("{:016x}", store->fingerprint()));
+    sums.push_back(store->fingerprint());
   }
   settings["tokens of " + option] = fmt::format("{}", fmt::join(tokens, " + "));
-  settings["tokens of " + option + " (fingerprint)"] = fmt::format("{}", fmt::join(sums, " + "));
+  settings["tokens of " + option + " (fingerprint)"] =
+      fmt::format("{:016x}", fmt::join(sums, " + "));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ void SweepFolder::prepare(const std::string& resolved) const {
   make_directories(path_ + "/cells");
   for (size_t i = 0; i < cells_.size(); ++i) folders_[i].check(settings_of_cell(i));
   for (const CellFolder& folder : folders_) folder.retry();
-  if (const auto lock = FileLock::wait(path_ + "/results.lock"); !resolved.empty())
+  if (const FileLock lock = wait_for_lock(path_ + "/results.lock"); !resolved.empty())
     replace_file(path_ + "/config.ini", resolved);
   publish();
   tell_others();
@@ -71,7 +72,7 @@ std::vector<ScalingRun> SweepFolder::rows() const {
 }
 
 void SweepFolder::publish() const {
-  const auto lock = FileLock::wait(path_ + "/results.lock");
+  const FileLock lock = wait_for_lock(path_ + "/results.lock");
   std::vector<Settings> settings;
   for (const SweepCell& cell : cells_) {
     settings.push_back(settings_of(cell.run));
@@ -85,7 +86,7 @@ void SweepFolder::publish() const {
 
 bool SweepFolder::leave() {
   present_.reset();
-  return FileLock::attempt(path_ + "/jobs.lock") != nullptr;
+  return attempt_lock(path_ + "/jobs.lock") != nullptr;
 }
 
 }  // namespace skein

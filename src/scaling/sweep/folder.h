@@ -31,7 +31,7 @@ class SweepFolder {
   void publish() const;
 
   // One rank of a job is there while it works, so that the last one to leave knows that it is.
-  void enter() { present_ = FileLock::share(path_ + "/jobs.lock"); }
+  void enter() { present_ = share_lock(path_ + "/jobs.lock"); }
   // Whether no other is left.
   bool leave();
 
@@ -43,7 +43,7 @@ class SweepFolder {
   const std::vector<SweepCell>& cells_;
   std::vector<CellFolder> folders_;
   Settings data_;
-  std::unique_ptr<FileLock> present_;
+  FileLock present_;
 };
 
 }  // namespace skein

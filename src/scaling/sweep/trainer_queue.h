@@ -25,7 +25,7 @@ class TrainerQueue {
 
   const std::vector<CellFolder>& folders_;
   std::vector<size_t> order_;
-  std::unique_ptr<FileLock> claim_;
+  FileLock claim_;
 };
 
 }  // namespace skein
