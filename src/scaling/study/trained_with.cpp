@@ -69,35 +69,28 @@ std::vector<double> values_of(const Runs& runs, double ScalingRun::*field, int64
   return values;
 }
 
+bool one_value(const std::vector<double>& values) {
+  return !values.empty() && values.back() <= values.front() * (1 + kOneValue);
+}
+
 // Where nobody says the rule, rates that times the width are one value show it: the least width;
 // 0: they do not.
 int64_t shown_base_width(const Runs& runs) {
   std::set<int64_t> widths;
   for (const ScalingRun* run : runs) widths.insert(run->d_model);
   if (widths.size() < kFewestWidths || *widths.begin() <= 0) return 0;
-  const std::vector<double> values = values_of(runs, &ScalingRun::lr, *widths.begin());
-  const bool one = !values.empty() && values.back() <= values.front() * (1 + kOneValue);
-  return one ? *widths.begin() : 0;
+  return one_value(values_of(runs, &ScalingRun::lr, *widths.begin())) ? *widths.begin() : 0;
 }
 
 SettingRule of_values(const std::string& rule, const std::vector<double>& values) {
   return {rule, values[(values.size() - 1) / 2], values.front(), values.back()};
 }
 
-bool one_value(const std::vector<double>& values) {
-  return !values.empty() && values.back() <= values.front() * (1 + kOneValue);
-}
-
-bool is_formula(const std::string& rule) {
-  const auto& rules = hyperparameter_rules();
-  return std::find(rules.begin(), rules.end(), rule) != rules.end();
-}
-
 // What the sweep says, else what one value in all runs shows.
 SettingRule rule_of(const ScalingTable& table, const std::string& key, std::vector<double> values) {
   SettingRule made;
   made.rule = said(table, key);
-  if (is_formula(made.rule)) {
+  if (std::ranges::count(hyperparameter_rules(), made.rule) > 0) {
     const std::string factor = key == "sweep.lr_rule" ? said(table, "sweep.lr_factor") : "";
     made.value = made.low = made.high =
         factor.empty() ? 1 : number_of(factor, table.path + ": sweep.lr_factor");

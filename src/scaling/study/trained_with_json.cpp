@@ -16,8 +16,6 @@ using Read = nlohmann::json;
 constexpr int64_t kMostWhole = 9'000'000'000'000'000;
 constexpr double kMostValue = 1e15, kMostExponent = 100;
 
-Json positive(int64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
-
 Json json_of(const SettingRule& rule) {
   return {{"rule", rule.rule}, {"value", rule.value}, {"low", rule.low}, {"high", rule.high}};
 }
@@ -46,14 +44,21 @@ double within(const Read& json, const char* key, double least, double most,
   return value;
 }
 
+// The whole numbers of a study's runs; 0 is none.
+constexpr std::pair<const char*, int64_t TrainedWith::*> kWholes[] = {
+    {"vocab_size", &TrainedWith::vocab_size},
+    {"widest", &TrainedWith::widest},
+    {"base_width", &TrainedWith::base_width},
+    {"mup_base_width", &TrainedWith::mup_base_width},
+    {"mup_base_head", &TrainedWith::mup_base_head}};
+
 SettingRule rule_of(const Read& json, std::initializer_list<const char*> own,
                     const std::string& path) {
   SettingRule made;
   made.rule = json.at("rule").get<std::string>();
   if (made.rule.empty()) return made;
   const auto& formulas = hyperparameter_rules();
-  require(std::find(own.begin(), own.end(), made.rule) != own.end() ||
-              std::find(formulas.begin(), formulas.end(), made.rule) != formulas.end(),
+  require(std::ranges::count(own, made.rule) + std::ranges::count(formulas, made.rule) > 0,
           "{}: there is no rule '{}'; there are {}, {}", path, made.rule, fmt::join(own, ", "),
           fmt::join(formulas, ", "));
   made.value = within(json, "value", 1 / kMostValue, kMostValue, path);
@@ -78,24 +83,19 @@ BestSetting best_of(const Read& json, const std::string& path) {
 }  // namespace
 
 Json json_of(const TrainedWith& made) {
-  return {{"vocab_size", positive(made.vocab_size)},
-          {"widest", positive(made.widest)},
-          {"base_width", positive(made.base_width)},
-          {"mup_base_width", positive(made.mup_base_width)},
-          {"mup_base_head", positive(made.mup_base_head)},
-          {"lr", json_of(made.lr)},
-          {"batch", json_of(made.batch)},
-          {"best_lr", json_of(made.best_lr)},
-          {"best_batch", json_of(made.best_batch)}};
+  Json json;
+  for (const auto& [key, field] : kWholes)
+    json[key] = made.*field > 0 ? Json(made.*field) : Json(nullptr);
+  json["lr"] = json_of(made.lr);
+  json["batch"] = json_of(made.batch);
+  json["best_lr"] = json_of(made.best_lr);
+  json["best_batch"] = json_of(made.best_batch);
+  return json;
 }
 
 TrainedWith trained_with_of(const Read& json, const std::string& path) {
   TrainedWith made;
-  made.vocab_size = whole_or_none(json, "vocab_size", path);
-  made.widest = whole_or_none(json, "widest", path);
-  made.base_width = whole_or_none(json, "base_width", path);
-  made.mup_base_width = whole_or_none(json, "mup_base_width", path);
-  made.mup_base_head = whole_or_none(json, "mup_base_head", path);
+  for (const auto& [key, field] : kWholes) made.*field = whole_or_none(json, key, path);
   made.lr = rule_of(json.at("lr"), {"fixed", "width", "mup"}, path);
   made.batch = rule_of(json.at("batch"), {"fixed"}, path);
   made.best_lr = best_of(json.at("best_lr"), path);
