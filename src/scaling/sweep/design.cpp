@@ -16,8 +16,7 @@ constexpr size_t kMostCells = 100'000;
 constexpr double kMostSteps = 1e12;
 
 bool by_formula(const std::string& rule) {
-  const auto& rules = hyperparameter_rules();
-  return std::find(rules.begin(), rules.end(), rule) != rules.end();
+  return std::ranges::count(hyperparameter_rules(), rule) > 0;
 }
 
 void check_base(const SweepConfig& c) {

@@ -48,6 +48,13 @@ void require_held_out_data(const PretrainConfig& run) {
           "data.validation is empty, but a sweep is judged by held-out loss; name a token store");
 }
 
+// Collective. `step` on rank 0; its failure is one of all ranks.
+void on_root(Group& group, const std::function<void()>& step) {
+  agree(group, [&] {
+    if (group.rank() == 0) step();
+  });
+}
+
 // What one rank makes of a cell.
 struct Attempt {
   std::string failure;  // "": none
@@ -62,8 +69,7 @@ class Sweep {
         world_(world),
         cells_(checked_cells(config, world)),
         folder_(config.run.run.dir, cells_) {
-    agree(world_, [&] {
-      if (world_.rank() > 0) return;
+    on_root(world_, [&] {
       folder_.prepare(resolved);
       folder_.enter();
     });
@@ -83,8 +89,7 @@ class Sweep {
     SweepResult result;
     result.stopped = world_.any(stopped_);
     result.trained = world_.sum(trainer_->rank() == 0 ? trained_ : 0);
-    agree(world_, [&] {
-      if (world_.rank() > 0) return;
+    on_root(world_, [&] {
       folder_.publish();
       if (folder_.leave() && result.stopped) stop_->clear();
     });
@@ -117,9 +122,7 @@ class Sweep {
 
   void train_cell(size_t index) {
     set_aside_damaged(index);
-    agree(*trainer_, [&] {
-      if (trainer_->rank() == 0) folder_.begin(index);
-    });
+    on_root(*trainer_, [&] { folder_.begin(index); });
     const Attempt attempt = attempt_at(index);
     const std::string failure = meeting_->outcome(
         attempt.failure, kPatience, [&] { return failed_alone(index, attempt.failure); });
@@ -128,9 +131,7 @@ class Sweep {
     if (stopped_) return;
     ++trained_;
     std::string status;
-    agree(*trainer_, [&] {
-      if (trainer_->rank() == 0) status = finish(index, failure, attempt.loss);
-    });
+    on_root(*trainer_, [&] { status = finish(index, failure, attempt.loss); });
     status = trainer_->broadcast(status, 0);
     if (config_.fail_fast && status == "failed")
       fail("cell {} failed, and sweep.fail_fast ends the sweep with it: {}", cells_[index].name,
@@ -143,9 +144,7 @@ class Sweep {
     const CellFolder& folder = folder_.cell(index);
     const std::string refused = why_no_start(folder);
     if (refused.empty()) return;
-    agree(*trainer_, [&] {
-      if (trainer_->rank() == 0) folder.set_aside_checkpoints();
-    });
+    on_root(*trainer_, [&] { folder.set_aside_checkpoints(); });
     if (trainer_->rank() > 0) return;
     log::write(log::Level::warn,
                fmt::format("cell {} begins anew, for it has no checkpoint that can be used; they "
