@@ -68,6 +68,11 @@ std::vector<Sample> drawn_samples(const Series& series) {
   return made;
 }
 
+Series straight(const std::string& title, Ink ink, Mark mark, double weight, const Sample& from,
+                const Sample& to) {
+  return {title, ink, mark, weight, {from, to}};
+}
+
 const std::string& run_name(const Study& study, int64_t run) { return study.table.runs[run].name; }
 
 std::vector<double> log_grid(double low, double high, int count) {

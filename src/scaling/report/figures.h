@@ -19,6 +19,8 @@ std::string fill_single_law(const Study& study, ScalingFigure& figure);
 std::string fill_bootstrap(const Study& study, ScalingFigure& figure);
 std::string fill_rate(const Study& study, ScalingFigure& figure);
 
+Series straight(const std::string& title, Ink ink, Mark mark, double weight, const Sample& from,
+                const Sample& to);
 const std::string& run_name(const Study& study, int64_t run);
 // So many numbers with equal ratios.
 std::vector<double> log_grid(double low, double high, int count);

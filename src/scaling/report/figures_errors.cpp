@@ -51,7 +51,7 @@ void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& r
     series.samples.push_back({point.*over, residuals.values[i], run_name(study, point.run), named});
     low = std::min(low, point.*over), high = std::max(high, point.*over);
   }
-  panel.series = {{"", Ink::faint, Mark::line, 1, {{low, 0}, {high, 0}}}, usual, far};
+  panel.series = {straight("", Ink::faint, Mark::line, 1, {low, 0}, {high, 0}), usual, far};
   figure.panels.push_back(panel);
 }
 
@@ -65,15 +65,12 @@ void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) 
   const double low = sorted[sorted.size() / 4], high = sorted[3 * sorted.size() / 4],
                slope = (high - low) / (2 * normal_quantile(0.75)), middle = (low + high) / 2;
   const double reach = dots.samples.back().x;
+  const Series line = straight("", Ink::faint, Mark::line, 1, {-reach, middle - slope * reach},
+                               {reach, middle + slope * reach});
   figure.panels.push_back({"against normal quantiles",
                            {"quantile of a normal distribution"},
                            {"ln L - ln fit"},
-                           {{"",
-                             Ink::faint,
-                             Mark::line,
-                             1,
-                             {{-reach, middle - slope * reach}, {reach, middle + slope * reach}}},
-                            dots}});
+                           {line, dots}});
 }
 
 std::string outlier_text(const Study& study, const Residuals& residuals) {
@@ -116,13 +113,9 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
       area.samples.push_back({.x = x, .low = 0, .high = density});
   }
   const double top = std::ranges::max(shape.samples, {}, &Sample::y).y;
-  figure.panels.push_back(
-      {"",
-       {title},
-       {"density"},
-       {area,
-        shape,
-        {"fit", Ink::text, Mark::dashes, 1.5, {{interval.value, 0}, {interval.value, top}}}}});
+  const Series fit =
+      straight("fit", Ink::text, Mark::dashes, 1.5, {interval.value, 0}, {interval.value, top});
+  figure.panels.push_back({"", {title}, {"density"}, {area, shape, fit}});
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ void add_data_end(Panel& panel, const ComputeRange& range) {
       for (const double y : {one.y, one.low, one.high})
         if (y > 0) low = std::min(low, y), high = std::max(high, y);
   if (low < high)
-    panel.series.push_back(
-        {"end of the data", Ink::faint, Mark::dashes, 1, {{range.high, low}, {range.high, high}}});
+    panel.series.push_back(straight("end of the data", Ink::faint, Mark::dashes, 1,
+                                    {range.high, low}, {range.high, high}));
 }
 
 std::string exponents_text(const ConventionStudy& main) {
@@ -299,12 +299,10 @@ std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
         .samples.push_back({point.c, point.loss, run_name(study, point.run)});
   panel.series.insert(panel.series.begin(), fitted);
   panel.series.push_back(held);
-  if (study.target && std::isfinite(study.target->parametric.loss.value))
-    panel.series.push_back({"target, by all runs",
-                            Ink::text,
-                            Mark::diamonds,
-                            2.2,
-                            {{study.target->flops, study.target->parametric.loss.value}}});
+  if (const double loss = study.target ? study.target->parametric.loss.value : kUnknown;
+      std::isfinite(loss))
+    panel.series.push_back(
+        {"target, by all runs", Ink::text, Mark::diamonds, 2.2, {{study.target->flops, loss}}});
   figure.panels.push_back(panel);
   figure.caption =
       below ? fmt::format(

@@ -1,7 +1,7 @@
 #include "skein/scaling/report/gnuplot.h"
 
-#include <algorithm>
 #include <cerrno>
+#include <sstream>
 
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
@@ -13,13 +13,10 @@ namespace {
 constexpr size_t kToldOfErrors = 600;
 
 bool tells_of_error(const std::string& said) {
-  for (size_t begin = 0; begin < said.size();) {
-    const size_t end = std::min(said.find('\n', begin), said.size());
-    const std::string line = said.substr(begin, end - begin);
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);)
     if (line.find("line ") != std::string::npos && line.find("warning") == std::string::npos)
       return true;
-    begin = end + 1;
-  }
   return false;
 }
 

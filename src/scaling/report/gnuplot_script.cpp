@@ -66,6 +66,11 @@ class Script {
   }
 
  private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    text_ += fmt::format(text, std::forward<Args>(args)...);
+  }
+
   // There is room for a legend below each row.
   std::string terminal() const {
     const int height = size_.height + 75 * size_.rows;
@@ -79,16 +84,14 @@ class Script {
   }
 
   void begin(const std::string& output) {
-    text_ += "reset session\nset encoding utf8\nset terminal " + terminal() + "\n";
-    text_ += "set output " + quoted_path(output) + "\n";
-    text_ += fmt::format("set multiplot layout {},{} title {} noenhanced font ',11' textcolor {}\n",
-                         size_.rows, size_.columns, quoted(figure_.convention), colour(Ink::faint));
-    text_ += fmt::format(
-        "set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, "
+    add("reset session\nset encoding utf8\nset terminal {}\nset output {}\n", terminal(),
+        quoted_path(output));
+    add("set multiplot layout {},{} title {} noenhanced font ',11' textcolor {}\n", size_.rows,
+        size_.columns, quoted(figure_.convention), colour(Ink::faint));
+    add("set border 3 linewidth 1 linecolor {0}\nset grid linetype 1 linewidth 1 linecolor {1}, "
         "linetype 1 linewidth 1 linecolor {1}\nset tics nomirror out scale 0.5\n",
         colour(Ink::faint), colour(Ink::grid));
-    text_ += fmt::format(
-        "set key below Left reverse maxcols {} samplen 2 spacing 1.1 height 0.8 font ',9' "
+    add("set key below Left reverse maxcols {} samplen 2 spacing 1.1 height 0.8 font ',9' "
         "textcolor {}\n",
         size_.columns == 3   ? 1
         : size_.columns == 2 ? 2
@@ -98,22 +101,21 @@ class Script {
 
   void data(const Panel& panel) {
     for (size_t i = 0; i < panel.series.size(); ++i) {
-      text_ += fmt::format("$s{} << EOD\n", i);
+      add("$s{} << EOD\n", i);
       for (const Sample& one : drawn_samples(panel.series[i]))
-        text_ += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
+        add("{:.9g} {:.9g} {:.9g} {:.9g}\n", one.x, one.y, one.low, one.high);
       text_ += "EOD\n";
     }
   }
 
   void axis(const char* letter, const Axis& axis, const AxisScale& scale) {
-    text_ += fmt::format("{} logscale {}\n", axis.logarithmic ? "set" : "unset", letter);
-    text_ += fmt::format("set {}range [{:.9g}:{:.9g}]\n", letter, scale.low, scale.high);
-    text_ += fmt::format("set {}label {} noenhanced textcolor {}\n", letter, quoted(axis.label),
-                         colour(Ink::text));
+    add("{} logscale {}\n", axis.logarithmic ? "set" : "unset", letter);
+    add("set {}range [{:.9g}:{:.9g}]\n", letter, scale.low, scale.high);
+    add("set {}label {} noenhanced textcolor {}\n", letter, quoted(axis.label), colour(Ink::text));
     std::string ticks;
     for (const Tick& tick : scale.ticks)
       ticks += fmt::format("{}{} {:.9g}", ticks.empty() ? "" : ", ", quoted(tick.text), tick.at);
-    text_ += fmt::format("set {}tics ({}) textcolor {}\n", letter, ticks, colour(Ink::faint));
+    add("set {}tics ({}) textcolor {}\n", letter, ticks, colour(Ink::faint));
   }
 
   void axes(const Panel& panel) {
@@ -135,8 +137,7 @@ class Script {
             panel.x.logarithmic ? one.x * one.x > x.low * x.high : one.x > (x.low + x.high) / 2;
         // A line comes from the left: below its end there is room.
         const double up = right && series.mark == Mark::line ? -0.8 : 0.5;
-        text_ += fmt::format(
-            "set label {} at {:.9g},{:.9g} {} offset {},{} noenhanced font ',10' textcolor {}\n",
+        add("set label {} at {:.9g},{:.9g} {} offset {},{} noenhanced font ',10' textcolor {}\n",
             quoted(shortened(one.name)), one.x, one.y, right ? "right" : "left", right ? -0.6 : 0.6,
             up, colour(Ink::text));
       }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <sstream>
 
 #include "skein/scaling/report/report.h"
 #include "skein/scaling/report/text.h"
@@ -64,11 +65,11 @@ std::string exponents(const ConventionStudy& main) {
   if (std::isfinite(main.n_exponent.value))
     parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
   if (parts.empty()) return {};
-  std::string made;
-  for (size_t i = 0; i < parts.size(); ++i)
-    made += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return "The best size grows as compute to the power " + made +
-         fmt::format(" (counted: {}).", name(main.convention));
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format("The best size grows as compute to the power {}{}{} (counted: {}).",
+                     fmt::join(parts, ", "), parts.empty() ? "" : " and ", last,
+                     name(main.convention));
 }
 
 double exponent_of(const ConventionStudy& one) {
@@ -166,13 +167,10 @@ void add_laws_alone(const Study& study, std::vector<std::string>& made) {
 // Of a table that no law can be fitted to: why, line by line.
 std::vector<std::string> problem_lines(const std::string& problem) {
   std::vector<std::string> made;
-  for (size_t at = 0; at != std::string::npos && at < problem.size();) {
-    const size_t end = problem.find('\n', at);
-    const std::string line = problem.substr(at, end - at);
+  std::istringstream lines(problem);
+  for (std::string line; std::getline(lines, line);)
     made.push_back((made.empty() ? "Nothing is fitted. " : "") +
                    line.substr(std::min(line.size(), line.find_first_not_of(' '))));
-    at = end == std::string::npos ? end : end + 1;
-  }
   return made;
 }
 
@@ -184,8 +182,8 @@ std::vector<std::string> conclusions(const Study& study) {
     add_laws_alone(study, made);
     return made;
   }
-  const auto add = [&](std::string sentence) {
-    if (!sentence.empty()) made.push_back(std::move(sentence));
+  const auto add = [&](const std::string& sentence) {
+    if (!sentence.empty()) made.push_back(sentence);
   };
   if (const auto& target = study.target) {
     if (std::isfinite(target->parametric.n.value)) add(forecast_text(*target));

@@ -15,13 +15,12 @@ constexpr size_t kFewestForSlice = 5;
 // Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
 std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
                       double ScalingPoint::*moving) {
-  double largest = 0;
-  for (const ScalingPoint& point : points) largest = std::max(largest, point.*held);
+  const double largest = std::ranges::max(points, {}, held).*held;
   std::map<double, double> least;
   for (const ScalingPoint& point : points) {
     if (point.*held < largest / 2) continue;
-    const auto [at, is_new] = least.emplace(point.*moving, point.loss);
-    if (!is_new) at->second = std::min(at->second, point.loss);
+    double& loss = least.emplace(point.*moving, point.loss).first->second;
+    loss = std::min(loss, point.loss);
   }
   std::vector<XY> pairs;
   for (const auto& [x, y] : least) pairs.push_back({x, y, 1, std::ssize(pairs)});

@@ -117,14 +117,10 @@ std::string problem_of(const Study& study) {
 std::optional<ConventionStudy> with_excluded(const ScalingTable& table,
                                              const Convention& convention,
                                              const StudyOptions& options) {
+  if (std::ranges::count(table.runs, "excluded", &ScalingRun::status) == 0) return std::nullopt;
   ScalingTable all = table;
-  bool any = false;
-  for (ScalingRun& run : all.runs) {
-    if (run.status != "excluded") continue;
-    run.status = "done";
-    any = true;
-  }
-  if (!any) return std::nullopt;
+  for (ScalingRun& run : all.runs)
+    if (run.status == "excluded") run.status = "done";
   return study_of(all, convention, beside(options));
 }
 
