@@ -62,7 +62,7 @@ std::vector<double> places(const Axis& axis, const AxisScale& scale, int most) {
   return linear_ticks(scale, most);
 }
 
-AxisScale around(std::vector<double> values, bool logarithmic) {
+AxisScale around(const std::vector<double>& values, bool logarithmic) {
   double low = INFINITY, high = -INFINITY;
   for (const double value : values) {
     if (!(std::abs(value) < kMost) || (logarithmic && !(value > kLeast))) continue;

@@ -118,50 +118,30 @@ std::string held_out_text(const Study& study) {
       signed_share(best->mean_error), signed_share(best->worst_error));
 }
 
-std::string unless_converged(const Convergence& convergence) {
-  return convergence.converged ? "" : " (not converged: " + convergence.problem + ")";
-}
-
-std::string single_text(const char* law, const char* of, const SingleLaw& single) {
-  const auto& fit = single.offset;
-  if (!fit) return {};
-  return fmt::format("{}: E = {}, p = {}{}, over {}.", law, interval_text(fit->e),
-                     interval_text(fit->p), unless_converged(fit->convergence), of);
-}
-
-std::string kaplan_text(const LawBeside<KaplanFit>& law) {
-  if (!law.fit) return {};
-  return fmt::format("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with aN = {}, aD = {}{}.",
-                     interval_text(law.fit->a_n), interval_text(law.fit->a_d),
-                     unless_converged(law.fit->convergence));
-}
-
-std::string over_training_text(const LawBeside<OverTrainingFit>& law) {
-  if (!law.fit) return {};
-  return fmt::format("L = E + (a M^h + b M^-h) C^-h, M = D/N, with E = {}, h = {}{}.",
-                     interval_text(law.fit->e), interval_text(law.fit->h),
-                     unless_converged(law.fit->convergence));
-}
-
-std::string data_limited_text(const LawBeside<DataLimitedFit>& law) {
-  if (!law.fit) return {};
-  return fmt::format("Data seen again: R_D = {}, R_N = {}{}.", interval_text(law.fit->r_d),
-                     interval_text(law.fit->r_n), unless_converged(law.fit->convergence));
-}
-
 // What is fitted where no approach is.
 void add_laws_alone(const Study& study, std::vector<std::string>& made) {
-  for (const std::string& one :
-       {kaplan_text(study.kaplan), over_training_text(study.over_training),
-        data_limited_text(study.data_limited),
-        single_text("L(N) = E + k N^-p", "runs within a factor of two of the largest D",
-                    study.loss_of_n),
-        single_text("L(D) = E + k D^-p", "runs within a factor of two of the largest N",
-                    study.loss_of_d),
-        single_text("L(C) = E + k C^-p",
-                    "the lowest loss of each budget, for how these runs divide C between N and D",
-                    study.loss_of_c)})
-    if (!one.empty()) made.push_back(one);
+  const auto add = [&](const std::string& law, const auto& fit, const NamedNumber& one,
+                       const NamedNumber& other, const std::string& over = "") {
+    made.push_back(fmt::format(
+        "{}{} = {}, {} = {}{}{}.", law, one.name, interval_text(one.interval), other.name,
+        interval_text(other.interval),
+        fit->convergence.converged ? "" : " (not converged: " + fit->convergence.problem + ")",
+        over));
+  };
+  if (const auto& fit = study.kaplan.fit)
+    add("L = [(Nc/N)^(aN/aD) + Dc/D]^aD with ", fit, {"aN", fit->a_n}, {"aD", fit->a_d});
+  if (const auto& fit = study.over_training.fit)
+    add("L = E + (a M^h + b M^-h) C^-h, M = D/N, with ", fit, {"E", fit->e}, {"h", fit->h});
+  if (const auto& fit = study.data_limited.fit)
+    add("Data seen again: ", fit, {"R_D", fit->r_d}, {"R_N", fit->r_n});
+  const char* over[] = {
+      "runs within a factor of two of the largest D",
+      "runs within a factor of two of the largest N",
+      "the lowest loss of each budget, for how these runs divide C between N and D"};
+  for (size_t i = 0; i < std::size(over); ++i)
+    if (const auto& fit = (study.*kSingleLaws[i].fits).offset)
+      add(fmt::format("L({0}) = E + k {0}^-p: ", kSingleLaws[i].x), fit, {"E", fit->e},
+          {"p", fit->p}, std::string(", over ") + over[i]);
 }
 
 // Of a table that no law can be fitted to: why, line by line.

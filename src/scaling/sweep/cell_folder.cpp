@@ -39,12 +39,9 @@ Json read_json(const std::string& path) {
 // Something that is not a file counts as no lines here; the run itself refuses it. What cannot be
 // read is an error.
 std::string text_of(const std::string& path) {
-  try {
-    return text_if_there(path).value_or("");
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage) throw;
-    return "";
-  }
+  std::string text;
+  refusal_of([&] { text = text_if_there(path).value_or(""); });
+  return text;
 }
 
 template <class Use>

@@ -13,21 +13,16 @@
 namespace skein {
 namespace {
 
-// Calls `late` from a thread of its own unless it goes before.
-class Deadline {
- public:
-  Deadline(std::chrono::milliseconds patience, std::function<void()> late)
-      : thread_([patience, late = std::move(late)](const std::stop_token& over) {
-          std::mutex mutex;
-          std::condition_variable_any wake;
-          std::unique_lock lock(mutex);
-          wake.wait_for(lock, over, patience, [] { return false; });
-          if (!over.stop_requested()) late();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
+// Calls `late` then, unless the thread has gone before.
+std::jthread deadline(std::chrono::milliseconds patience, std::function<void()> late) {
+  return std::jthread([patience, late = std::move(late)](const std::stop_token& over) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, over, patience, [] { return false; });
+    if (!over.stop_requested()) late();
+  });
+}
 
 std::string told(const std::vector<std::string>& failures) {
   const auto first =
@@ -50,7 +45,7 @@ std::string FailureMeeting::outcome(const std::string& own, std::chrono::millise
   if (own.empty() || group_->size() == 1) return gathered(own);
   std::string last_words;
   try {
-    const Deadline deadline(patience, [&] {
+    const std::jthread waiting = deadline(patience, [&] {
       last_words = alone();
       log::write(log::Level::error, last_words);
       group_->abort(static_cast<int>(ExitCode::failure));
