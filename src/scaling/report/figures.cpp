@@ -141,7 +141,7 @@ std::vector<ScalingFigure> figures_of(const Study& study) {
         {"learning-rate", "Learning rates by size", fill_rate}}) {
     made.push_back({name, title});
     made.back().problem = fill(study, made.back());
-    made.back().convention = convention_text(study.main.convention);
+    made.back().convention = "counted: " + skein::name(study.main.convention);
   }
   made.push_back(coordinate_figure(study.coordinates));
   return made;

@@ -56,11 +56,12 @@ void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRa
                             }));
 }
 
-void add_vertices(Panel& panel, const IsoflopFit& fit, double (*of)(const IsoflopBudget&)) {
+void add_vertices(Panel& panel, const IsoflopFit& fit, OfOptimum of) {
   Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds,
                   fit.budgets.size() > 12 ? 1.1 : 1.8};
   for (const IsoflopBudget& budget : fit.budgets)
-    if (budget.problem.empty()) vertices.samples.push_back({budget.flops, of(budget)});
+    if (budget.problem.empty())
+      vertices.samples.push_back({budget.flops, of({budget.n, budget.d, budget.loss})});
   panel.series.push_back(vertices);
 }
 
@@ -75,20 +76,6 @@ void add_data_end(Panel& panel, const ComputeRange& range) {
   if (low < high)
     panel.series.push_back(straight("end of the data", Ink::faint, Mark::dashes, 1,
                                     {range.high, low}, {range.high, high}));
-}
-
-std::string exponents_text(const ConventionStudy& main) {
-  std::string made;
-  const auto add = [&](const char* approach, const Interval& exponent) {
-    made += fmt::format("{}{} by {}", made.empty() ? "" : ", ", interval_text(exponent), approach);
-  };
-  if (knows_exponent(main.envelope))
-    add(main.envelope.from_curves ? "approach 1"
-                                  : "approach 1 (last losses, among the sizes tried alone)",
-        main.envelope.n_of_c.exponent);
-  if (main.isoflop.valid()) add("approach 2", main.isoflop.n_of_c.exponent);
-  if (std::isfinite(main.n_exponent.value)) add("approach 3", main.n_exponent);
-  return made;
 }
 
 // N at which the law's loss is `loss` with d tokens; kUnknown: at none.
@@ -217,21 +204,19 @@ std::string fill_allocation(const Study& study, ScalingFigure& figure) {
   }
   const ComputeRange range = compute_range(study);
   const std::string label = compute_label(main.convention);
-  const PowerFit envelope_ratio = quotient(main.envelope.d_of_c, main.envelope.n_of_c),
-                 isoflop_ratio = quotient(main.isoflop.d_of_c, main.isoflop.n_of_c);
   struct Part {
     const char *title, *y;
     OfOptimum of;
-    const PowerFit &envelope, &isoflop;
-    double (*vertex)(const IsoflopBudget&);
+    PowerFit envelope, isoflop;
   };
   const Part parts[] = {
       {"parameters", "N*", [](const Optimum& one) { return one.n; }, main.envelope.n_of_c,
-       main.isoflop.n_of_c, [](const IsoflopBudget& one) { return one.n; }},
+       main.isoflop.n_of_c},
       {"training tokens", "D*", [](const Optimum& one) { return one.d; }, main.envelope.d_of_c,
-       main.isoflop.d_of_c, [](const IsoflopBudget& one) { return one.d; }},
+       main.isoflop.d_of_c},
       {"tokens per parameter", "D* / N*", [](const Optimum& one) { return one.ratio(); },
-       envelope_ratio, isoflop_ratio, [](const IsoflopBudget& one) { return one.d / one.n; }}};
+       quotient(main.envelope.d_of_c, main.envelope.n_of_c),
+       quotient(main.isoflop.d_of_c, main.isoflop.n_of_c)}};
   for (const Part& part : parts) {
     Panel panel{part.title, {label, true, true}, {part.y, true}};
     add_optimum(panel, study, part.of, range);
@@ -242,14 +227,17 @@ std::string fill_allocation(const Study& study, ScalingFigure& figure) {
                 main.envelope.from_curves ? "approach 1: frontier"
                                           : "approach 1: frontier of last losses",
                 Ink::envelope, range);
-    if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.vertex);
+    if (main.isoflop.valid()) add_vertices(panel, main.isoflop, part.of);
     add_data_end(panel, range);
     figure.panels.push_back(panel);
   }
+  const char* one = main.envelope.from_curves
+                        ? "approach 1"
+                        : "approach 1 (last losses, among the sizes tried alone)";
   figure.caption = fmt::format(
       "N* grows as C to the power {}. Bands hold 95% of the bootstrap over runs; beyond the end of "
       "the data they say only how well the law is known if it holds there.",
-      exponents_text(main));
+      fmt::join(exponents_of(main, {one, "approach 2", "approach 3"}), ", "));
   return "";
 }
 

@@ -100,6 +100,18 @@ std::string interval_text(const Interval& interval, NumberText text, int digits)
                      text(interval.high, digits));
 }
 
+std::vector<std::string> exponents_of(const ConventionStudy& study,
+                                      const std::array<const char*, 3>& approaches) {
+  std::vector<std::string> made;
+  const auto add = [&](const Interval& exponent, const char* approach) {
+    made.push_back(interval_text(exponent) + " by " + approach);
+  };
+  if (knows_exponent(study.envelope)) add(study.envelope.n_of_c.exponent, approaches[0]);
+  if (study.isoflop.valid()) add(study.isoflop.n_of_c.exponent, approaches[1]);
+  if (std::isfinite(study.n_exponent.value)) add(study.n_exponent, approaches[2]);
+  return made;
+}
+
 std::string shortened(const std::string& name) {
   constexpr int kMostCharacters = 28;
   int count = 0;
@@ -109,8 +121,6 @@ std::string shortened(const std::string& name) {
   }
   return name;
 }
-
-std::string convention_text(const Convention& convention) { return "counted: " + name(convention); }
 
 std::vector<double> residuals_of(const ConventionStudy& study) {
   std::vector<double> made;

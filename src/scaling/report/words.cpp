@@ -50,20 +50,12 @@ std::string beyond_text(const TargetPrediction& target) {
       number_text(target.beyond), judged);
 }
 
-// Approach 1 by what it goes by: of last losses its sizes are no closer than those tried.
-std::string frontier_text(const EnvelopeFit& fit) {
-  return fit.from_curves ? "frontier" : "frontier of last losses, among the sizes tried alone";
-}
-
 std::string exponents(const ConventionStudy& main) {
-  std::vector<std::string> parts;
-  if (knows_exponent(main.envelope))
-    parts.push_back(interval_text(main.envelope.n_of_c.exponent) + " by the " +
-                    frontier_text(main.envelope));
-  if (main.isoflop.valid())
-    parts.push_back(interval_text(main.isoflop.n_of_c.exponent) + " by parabolas");
-  if (std::isfinite(main.n_exponent.value))
-    parts.push_back(interval_text(main.n_exponent) + " by the parametric law");
+  // Approach 1 by what it goes by: of last losses its sizes are no closer than those tried.
+  std::vector<std::string> parts = exponents_of(
+      main, {main.envelope.from_curves ? "the frontier"
+                                       : "the frontier of last losses, among the sizes tried alone",
+             "parabolas", "the parametric law"});
   if (parts.empty()) return {};
   const std::string last = parts.back();
   parts.pop_back();

@@ -1,7 +1,6 @@
 // The folder of a sweep: its cells, the tables made of them, and who else works there.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

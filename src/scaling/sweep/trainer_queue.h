@@ -1,7 +1,6 @@
 // The cells that are left, for one trainer: the largest first, those that failed before last.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "skein/comm/group.h"

@@ -1,7 +1,9 @@
 // Numbers and words of the report.
 #pragma once
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "skein/scaling/study/study.h"
 
@@ -22,12 +24,15 @@ using NumberText = std::string (*)(double, int);
 // "0.514 (0.480 to 0.556)"; the value alone where it has no interval.
 std::string interval_text(const Interval& interval, NumberText text = number_text, int digits = 3);
 
+// Of N* over C: "0.514 (0.480 to 0.556) by approach 1", of each approach that knows one.
+std::vector<std::string> exponents_of(const ConventionStudy& study,
+                                      const std::array<const char*, 3>& approaches);
+
 // For axes: without digits that say nothing, "10¹⁷", "3 B".
 std::string tick_text(double value, bool power, bool count);
 // A run's name as a plot has room for it.
 std::string shortened(const std::string& name);
-// What N and C count, for plots: "N: blocks + head, C: exact FLOPs".
-std::string convention_text(const Convention& convention);
+
 // Residuals ln L - ln law of the main fit, in the order of its points; empty where there is no fit.
 std::vector<double> residuals_of(const ConventionStudy& study);
 // Of residuals further than four robust standard deviations (1.4826 times the median distance) from
