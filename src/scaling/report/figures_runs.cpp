@@ -109,13 +109,12 @@ void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
   Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size};
   Series bowl{"", look.ink, Mark::line, 1.5 * look.size},
       vertex{"", look.ink, Mark::diamonds, 2.2 * look.size};
-  double low = INFINITY, high = 0;
   for (const int64_t index : budget.points) {
     const ScalingPoint& point = study.main.points[index];
     runs.samples.push_back({point.n, point.loss, run_name(study, point.run)});
-    low = std::min(low, point.n);
-    high = std::max(high, point.n);
   }
+  const auto [least, most] = std::ranges::minmax(runs.samples, {}, &Sample::x);
+  const double low = least.x, high = most.x;
   if (counts && high > low) {
     for (const double n : log_grid(low / kCurveMargin, high * kCurveMargin, 50))
       bowl.samples.push_back(
@@ -135,10 +134,8 @@ std::string isoflop_caption(const IsoflopFit& fit) {
     if (budget.problem.empty() &&
         (&budget == &fit.budgets.front() || &budget == &fit.budgets.back()))
       made += "; " + vertex_text(budget);
-  made +=
-      counts < std::ssize(fit.budgets)
-          ? ". Rings belong to budgets that are not used, for the reason in the table of budgets"
-          : "";
+  if (counts < std::ssize(fit.budgets))
+    made += ". Rings belong to budgets that are not used, for the reason in the table of budgets";
   return made + (fit.valid() ? fmt::format(". Through the vertices N* grows as C to the power {}.",
                                            interval_text(fit.n_of_c.exponent))
                              : ". No law is put through them: " + fit.problem + ".");

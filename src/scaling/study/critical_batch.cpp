@@ -12,6 +12,7 @@
 namespace skein {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kLosses = 8;
 constexpr size_t kFewestBatches = 3;
 
@@ -40,7 +41,7 @@ double tokens_to(const ScalingRun& run, double loss) {
         before.loss == after.loss ? 0 : (before.loss - loss) / (before.loss - after.loss);
     return before.tokens * std::pow(after.tokens / before.tokens, share);
   }
-  return std::numeric_limits<double>::infinity();
+  return kNever;
 }
 
 struct Range {
@@ -49,9 +50,9 @@ struct Range {
 
 // Losses that the curves of every batch size pass.
 Range losses_of(const std::map<double, Runs>& batches) {
-  Range range{std::numeric_limits<double>::infinity(), 0};
+  Range range{kNever, 0};
   for (const auto& [batch, runs] : batches) {
-    double first = 0, least = std::numeric_limits<double>::infinity();
+    double first = 0, least = kNever;
     for (const ScalingRun* run : runs) {
       first = std::max(first, run->curve.front().loss);
       least = std::min(least, std::ranges::min(run->curve, {}, &CurvePoint::loss).loss);
@@ -67,7 +68,7 @@ CriticalBatchPoint point_at(const std::map<double, Runs>& batches, double n, dou
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
   CriticalBatchPoint point{n, loss, kUnknown, kUnknown, 0};
   for (const auto& [batch, runs] : batches) {
-    double tokens = std::numeric_limits<double>::infinity();
+    double tokens = kNever;
     for (const ScalingRun* run : runs) tokens = std::min(tokens, tokens_to(*run, loss));
     if (std::isinf(tokens)) continue;
     const double weight = 1 / (tokens * tokens);
