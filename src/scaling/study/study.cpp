@@ -126,11 +126,10 @@ std::optional<ConventionStudy> with_excluded(const ScalingTable& table,
 
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
-  ParametricOptions point_alone = options.parametric;
-  point_alone.resamples = 0;
-  point_alone.show_progress = false;
+  ParametricOptions quiet = options.parametric;
+  quiet.show_progress = false;
   const std::string refusal =
-      refusal_of([&] { study.comparison = compare_laws(study.main.points, point_alone); });
+      refusal_of([&] { study.comparison = compare_laws(study.main.points, quiet); });
   if (!refusal.empty()) study.warnings.push_back("laws are not compared: " + refusal);
 }
 

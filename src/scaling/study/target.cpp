@@ -8,15 +8,12 @@ namespace {
 
 Prediction by_parametric(const ConventionStudy& study, double flops) {
   if (!names_optimum(study)) return {};
-  const auto over = [&](const std::function<double(const Optimum&)>& part) {
+  const auto over = [&](auto part) {
     return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) {
-      return part(efficient(law, flops, study.flops_per_token));
+      return std::invoke(part, efficient(law, flops, study.flops_per_token));
     });
   };
-  return {over([](const Optimum& best) { return best.n; }),
-          over([](const Optimum& best) { return best.d; }),
-          over([](const Optimum& best) { return best.ratio(); }),
-          over([](const Optimum& best) { return best.loss; })};
+  return {over(&Optimum::n), over(&Optimum::d), over(&Optimum::ratio), over(&Optimum::loss)};
 }
 
 // Approach 1 or 2.
