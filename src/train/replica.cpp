@@ -7,8 +7,8 @@
 // Gradients: backpropagate() begins with zeros and ends with every bucket's own slice final;
 // without ZeRO all of it is. In between a bucket's groups end while backward still runs on the
 // blocks before it (Buckets::end_group): nothing reads a gradient there, and nobody adds to one of
-// a bucket that is complete. Samples beside the batch go through the same buckets a second time,
-// and the two final sums are added, never their parts.
+// a bucket that is complete. An auxiliary batch goes through the same buckets a second time, and
+// the two final sums are added, never their parts.
 //
 // Values: the optimizer alone changes them, after all of that. It goes by a norm that has the same
 // bits on every rank, so either every rank applies the step or none does.
@@ -48,10 +48,10 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
-                 const Learning& learning, const BatchPlan& beside)
+                 const Learning& learning, const BatchPlan& auxiliary)
     : config_(config),
       plan_(plan),
-      beside_plan_(beside),
+      auxiliary_plan_(auxiliary),
       mesh_(mesh),
       terms_(learning.terms),
       model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
@@ -70,12 +70,12 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
           "time; leave one of them out",
           config.model.dropout);
   model_.parameters().keep_packed();
-  if (!learning.beside) return;
-  SKEIN_CHECK_EQ(beside.groups_per_rank, plan.groups_per_rank);
+  if (!learning.auxiliary) return;
+  SKEIN_CHECK_EQ(auxiliary.groups_per_rank, plan.groups_per_rank);
   PipelineModel network = model_.pipeline_model();
-  if (mesh.last_stage()) beside_objective_ = learning.beside(model_);
-  network.objective = beside_objective_.get();
-  beside_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
+  if (mesh.last_stage()) auxiliary_objective_ = learning.auxiliary(model_);
+  network.objective = auxiliary_objective_.get();
+  auxiliary_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
 }
 
 PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
@@ -92,8 +92,8 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
 }
 
 // Rows without padding are as long on all ranks.
-Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
-  Fed made{work.loss_scale};
+Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
+  StepWork made{work.loss_scale};
   for (const Batch& batch : work.micro_batches) {
     const double tokens = batch.tokens.size();
     made.tokens += tokens;
@@ -106,10 +106,10 @@ Replica::Fed Replica::fed(const PipelineStep& work, bool padded) {
   return {made.place_scale, over_ranks(made.tokens), over_ranks(made.flops)};
 }
 
-Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch,
-                                    int64_t number, double factor) {
+Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan,
+                                         const Batch& batch, int64_t number, double factor) {
   PipelineStep work = cut(batch, plan);
-  const Fed made = fed(work, batch.lengths.defined());
+  const StepWork made = step_work(work, batch.lengths.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
   work.gradients_done = [this, per_group = static_cast<int>(plan.micro_batches_per_group())](
@@ -133,30 +133,30 @@ Replica::Fed Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan, c
 
 // Each of both sums is final before they are added, so that neither's order of samples hangs on the
 // layout.
-void Replica::add_beside(const Beside& beside, int64_t number, double loss_scale,
-                         StepResult& result) {
-  SKEIN_CHECK(beside_ != nullptr);
+void Replica::add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, double loss_scale,
+                            StepResult& result) {
+  SKEIN_CHECK(auxiliary_ != nullptr);
   const auto own = [this](const Buckets::Bucket& bucket) {
     return config_.parallel.zero ? buckets_.own_part(bucket, bucket.gradients) : bucket.gradients;
   };
   std::vector<Tensor> kept;
   for (const auto& bucket : buckets_.all())
     kept.push_back(bucket.frozen ? Tensor() : own(bucket).clone());
-  const Fed made =
-      backpropagate(*beside_, beside_plan_, beside.batch, number, beside.coefficient * loss_scale);
+  const StepWork made = backpropagate(*auxiliary_, auxiliary_plan_, auxiliary.batch, number,
+                                      auxiliary.coefficient * loss_scale);
   for (size_t b = 0; b < kept.size(); ++b)
     if (kept[b].defined())
       on_device(kept[b].device(), [&](auto device) {
         kernels::accumulate(device, kept[b], Out(own(buckets_.all()[b])));
       });
-  const auto losses = beside_->losses();
-  result.beside = mean_loss(losses.empty() ? std::vector<double>() : losses.front(), beside_plan_,
-                            made.place_scale);
+  const auto losses = auxiliary_->losses();
+  result.auxiliary = mean_loss(losses.empty() ? std::vector<double>() : losses.front(),
+                               auxiliary_plan_, made.place_scale);
   result.flops += made.flops;
 }
 
 StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale,
-                         const Beside* beside) {
+                         const AuxiliaryBatch* auxiliary) {
   const Span span("step");
   const Within step = Within::step(number + 1);
   StepResult result;
@@ -164,7 +164,7 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
       backpropagate(pipeline_, plan_, batch, number, loss_scale);
   result.tokens = tokens;
   result.flops = flops;
-  if (beside) add_beside(*beside, number, loss_scale, result);
+  if (auxiliary) add_auxiliary(*auxiliary, number, loss_scale, result);
   {
     const Span update("optimizer");
     result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
@@ -177,7 +177,8 @@ StepResult Replica::step(const Batch& batch, int64_t number, double lr, double l
     result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], plan_, scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
-  result.loss += optimizer_.ridge_loss() + (beside ? beside->coefficient * result.beside : 0);
+  result.loss +=
+      optimizer_.ridge_loss() + (auxiliary ? auxiliary->coefficient * result.auxiliary : 0);
   result.applied = std::isfinite(result.grad_norm);
   return result;
 }

@@ -19,13 +19,13 @@ namespace skein {
 struct Learning {
   std::function<std::unique_ptr<Objective>(const LocalModel&)> objective = {};
   std::vector<Term> terms = {{}};
-  // Of the samples that steps are given beside the batch; empty: there are none.
-  std::function<std::unique_ptr<Objective>(const LocalModel&)> beside = {};
+  // Of the samples that steps are given as an AuxiliaryBatch; empty: there are none.
+  std::function<std::unique_ptr<Objective>(const LocalModel&)> auxiliary = {};
 };
 
-// Other samples that learn in the same step: their mean loss over places, times coefficient, is
-// added to that of the batch.
-struct Beside {
+// Other samples that are learnt in the same step. Their mean loss over places, times coefficient,
+// is an auxiliary loss: it is added to that of the batch.
+struct AuxiliaryBatch {
   Batch batch;  // this rank's samples, of any length
   double coefficient = 1;
 };
@@ -33,11 +33,11 @@ struct Beside {
 struct StepResult {
   double loss = 0;  // the sum of the terms that are learnt, and of the optimizer's ridge
   std::vector<double> terms = {};  // means of each
-  double beside = 0;     // mean loss of the samples beside the batch, without their coefficient
-  double grad_norm = 0;  // before clipping
-  double tokens = 0;     // of the batch that went through the model on all ranks, padding included
-  double flops = 0;      // model FLOPs by model_flops_per_token, the samples beside it included
-  bool applied = true;   // false: the norm was not finite and nothing was changed
+  double auxiliary = 0;            // mean loss of the auxiliary batch, without its coefficient
+  double grad_norm = 0;            // before clipping
+  double tokens = 0;    // of the batch that went through the model on all ranks, padding included
+  double flops = 0;     // model FLOPs by model_flops_per_token, the auxiliary batch included
+  bool applied = true;  // false: the norm was not finite and nothing was changed
 };
 
 // Bytes this rank holds in tensors.
@@ -52,15 +52,15 @@ struct ReplicaMemory {
 
 class Replica {
  public:
-  // beside: how samples beside the batch are cut, where learning has an objective for them.
+  // auxiliary: how auxiliary batches are cut, where learning has an objective for them.
   Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
-          const Learning& learning = {}, const BatchPlan& beside = {});
+          const Learning& learning = {}, const BatchPlan& auxiliary = {});
 
   // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number: of the
   // step; dropout masks are keyed by it. loss_scale: losses are multiplied by it in backward,
   // gradients divided by it.
   StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1,
-                  const Beside* beside = nullptr);
+                  const AuxiliaryBatch* auxiliary = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample
   // `first`.
   int64_t own_first(int64_t first) const { return first + plan_.first_sample(mesh_); }
@@ -73,20 +73,21 @@ class Replica {
   Pipeline& pipeline() { return pipeline_; }
 
  private:
-  struct Fed {
+  struct StepWork {
     double place_scale = 1;  // the share of a place in the mean loss
     double tokens = 0, flops = 0;
   };
   PipelineStep cut(const Batch& batch, const BatchPlan& plan) const;
-  Fed fed(const PipelineStep& work, bool padded);
+  StepWork step_work(const PipelineStep& work, bool padded);
   // Leaves the gradients of the batch's mean loss times factor, reduced.
-  Fed backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch, int64_t number,
-                    double factor);
-  void add_beside(const Beside& beside, int64_t number, double loss_scale, StepResult& result);
+  StepWork backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch,
+                         int64_t number, double factor);
+  void add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, double loss_scale,
+                     StepResult& result);
   double mean_loss(const std::vector<double>& own, const BatchPlan& plan, double scale) const;
 
   PretrainConfig config_;
-  BatchPlan plan_, beside_plan_;
+  BatchPlan plan_, auxiliary_plan_;
   Mesh& mesh_;
   std::vector<Term> terms_;
   LocalModel model_;
@@ -95,8 +96,8 @@ class Replica {
   Pipeline pipeline_;
   int64_t longest_ = 0;
   TokenFlops flops_;
-  std::unique_ptr<Objective> beside_objective_;
-  std::unique_ptr<Pipeline> beside_;
+  std::unique_ptr<Objective> auxiliary_objective_;
+  std::unique_ptr<Pipeline> auxiliary_;
 };
 
 }  // namespace skein

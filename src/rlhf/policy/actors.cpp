@@ -92,7 +92,7 @@ Learning Actors::policy_learning() const {
                 },
                 policy_terms_};
   if (texts_)
-    made.beside = [](const LocalModel& model) {
+    made.auxiliary = [](const LocalModel& model) {
       return std::make_unique<TokenTerm>(*model.predictor());
     };
   return made;
@@ -168,11 +168,11 @@ Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const U
   const Batch batch =
       samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
   Step made;
-  std::optional<Beside> beside;
-  if (texts_ && update.policy_learns) beside = texts_->of_update(update.number);
+  std::optional<AuxiliaryBatch> auxiliary;
+  if (texts_ && update.policy_learns) auxiliary = texts_->of_update(update.number);
   if (update.policy_learns)
     made.policy = policy_->step(batch, update.number, update.lr, update.loss_scale,
-                                beside ? &*beside : nullptr);
+                                auxiliary ? &*auxiliary : nullptr);
   if (critic_)
     made.critic = critic_->step(batch, update.number, update.critic_lr, update.loss_scale);
   return made;

@@ -247,7 +247,7 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   if (policy_learns && epoch == 0 && minibatch == 0)
     guard_ratio(value_named(own, "ratio_off"), tuned_.iterations + 1);
   means.add(own);
-  if (policy_learns && !config_.ptx.data.empty()) means.add({{"ptx_loss", step.policy.beside}});
+  if (policy_learns && !config_.ptx.data.empty()) means.add({{"ptx_loss", step.policy.auxiliary}});
   means.add(step_values(ValueObjective::terms(), step.critic, "critic_"));
   const bool applied =
       (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);

@@ -43,7 +43,7 @@ PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh,
           store.path());
 }
 
-Beside PtxTexts::of_update(int64_t number) const {
+AuxiliaryBatch PtxTexts::of_update(int64_t number) const {
   return {loader_.batch(number * plan_.global_batch + plan_.first_sample(mesh_),
                         plan_.samples_per_rank),
           coefficient_};

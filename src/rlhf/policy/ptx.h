@@ -18,7 +18,7 @@ class PtxTexts {
   const BatchPlan& plan() const { return plan_; }
   std::vector<DataFile> files() const { return store_files("ptx.data", loader_.all_stores()); }
   // This rank's texts of an update, a pure function of its number.
-  Beside of_update(int64_t number) const;
+  AuxiliaryBatch of_update(int64_t number) const;
 
  private:
   double coefficient_;

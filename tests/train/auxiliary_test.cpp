@@ -24,8 +24,9 @@ Batch rows(int64_t first, int64_t count) {
   return batch_rows(some_batch(16, small_model()), first, first + count);
 }
 
-// The first step of a fresh model: `batch` with `beside` beside it, where there are any.
-StepResult first_step(int64_t batch_size, const Batch& batch, const Beside* beside = nullptr) {
+// The first step of a fresh model: `batch`, with `auxiliary` where there is one.
+StepResult first_step(int64_t batch_size, const Batch& batch,
+                      const AuxiliaryBatch* auxiliary = nullptr) {
   PretrainConfig c;
   c.model = small_model();
   c.parallel.reduction_groups = 4;
@@ -33,21 +34,22 @@ StepResult first_step(int64_t batch_size, const Batch& batch, const Beside* besi
   const MeshShape shape = mesh_shape(c.parallel, 1);
   Mesh mesh(*alone, shape);
   Learning learning;
-  if (beside)
-    learning.beside = [](const LocalModel& model) {
+  if (auxiliary)
+    learning.auxiliary = [](const LocalModel& model) {
       return std::make_unique<TokenTerm>(*model.predictor());
     };
-  Replica replica(c, plan_batch(c.parallel, shape, batch_size, 1), mesh, learning,
-                  beside ? plan_batch(c.parallel, shape, beside->batch.size(), 1) : BatchPlan{});
-  return replica.step(batch, 0, 1e-3, 1, beside);
+  Replica replica(
+      c, plan_batch(c.parallel, shape, batch_size, 1), mesh, learning,
+      auxiliary ? plan_batch(c.parallel, shape, auxiliary->batch.size(), 1) : BatchPlan{});
+  return replica.step(batch, 0, 1e-3, 1, auxiliary);
 }
 
-TEST(Beside, TheSameSamplesDoubleTheGradient) {
+TEST(AuxiliaryBatches, TheSameSamplesDoubleTheGradient) {
   const StepResult alone = first_step(8, rows(0, 8));
-  const Beside same{rows(0, 8), 1};
+  const AuxiliaryBatch same{rows(0, 8), 1};
   const StepResult both = first_step(8, rows(0, 8), &same);
   EXPECT_EQ(both.terms, alone.terms);
-  EXPECT_EQ(both.beside, alone.loss);
+  EXPECT_EQ(both.auxiliary, alone.loss);
   EXPECT_EQ(both.loss, 2 * alone.loss);
   EXPECT_EQ(both.grad_norm, 2 * alone.grad_norm) << "to the bit";
   EXPECT_GT(alone.flops, 0);
@@ -55,15 +57,15 @@ TEST(Beside, TheSameSamplesDoubleTheGradient) {
 }
 
 // Each of both means is over its own places.
-TEST(Beside, MeansAreAddedByTheirCoefficient) {
+TEST(AuxiliaryBatches, MeansAreAddedByTheirCoefficient) {
   const StepResult whole = first_step(16, rows(0, 16)), half = first_step(12, rows(0, 12)),
                    other = first_step(4, rows(12, 4));
-  const Beside rest{rows(12, 4), 1.0 / 3};
+  const AuxiliaryBatch rest{rows(12, 4), 1.0 / 3};
   const StepResult both = first_step(12, rows(0, 12), &rest);
   EXPECT_NEAR(both.loss, half.loss + other.loss / 3, 1e-9);
   EXPECT_NEAR(both.loss, whole.loss * 16 / 12, 1e-6);
   EXPECT_NEAR(both.grad_norm, whole.grad_norm * 16 / 12, 1e-5);
-  EXPECT_EQ(both.beside, other.loss);
+  EXPECT_EQ(both.auxiliary, other.loss);
 }
 
 }  // namespace
