@@ -77,7 +77,7 @@ void write_result(ResultFile& file, const TrainedModel& source, const Values& va
   file.finish();
 }
 
-Values next_tokens(const Judged& model, const TrainedModel& source,
+Values next_tokens(const EvaluatedModel& model, const TrainedModel& source,
                    const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const Loader loader(stores, 1, 0, config.data);
   check_store(loader.store(0), source);
@@ -93,7 +93,7 @@ Values next_tokens(const Judged& model, const TrainedModel& source,
           {"bytes", result.bytes}};
 }
 
-Values masked_tokens(const Judged& model, const TrainedModel& source,
+Values masked_tokens(const EvaluatedModel& model, const TrainedModel& source,
                      const std::vector<std::string>& stores, const EvaluateConfig& config) {
   require(config.eval.stride == 0,
           "eval.stride is for decoders; an encoder sees each sample once, leave it out");
@@ -130,7 +130,7 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const TrainedMode
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source.info, local.parameters(), mesh.world());
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
-  const Judged model{pipeline, local.pass(), mesh, config.batch};
+  const EvaluatedModel model{pipeline, local.pass(), mesh, config.batch};
   const bool masks = source.model.architecture->fills_masks(source.model);
   return masks ? masked_tokens(model, source, stores, config)
                : next_tokens(model, source, stores, config);

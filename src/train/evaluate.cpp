@@ -42,8 +42,8 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
   return std::min(context, rounded_up(filled, multiple));
 }
 
-Evaluation evaluate_store(const Judged& model, const EvalConfig& config, const TokenStore& store,
-                          const DataConfig& data, int64_t context) {
+Evaluation evaluate_store(const EvaluatedModel& model, const EvalConfig& config,
+                          const TokenStore& store, const DataConfig& data, int64_t context) {
   Mesh& mesh = model.mesh;
   const int64_t length =
       window_length(store.info().tokens, config.stride, context, mesh.tp().size());
@@ -91,8 +91,8 @@ std::string Evaluation::text() const {
                      shown_number(perplexity()), known);
 }
 
-Evaluation evaluate_windows(const Judged& model, const EvalConfig& config, const Loader& loader,
-                            const DataConfig& data, int64_t context) {
+Evaluation evaluate_windows(const EvaluatedModel& model, const EvalConfig& config,
+                            const Loader& loader, const DataConfig& data, int64_t context) {
   require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all",
           config.windows);
   Evaluation all;

@@ -74,7 +74,8 @@ std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>&
   return std::make_unique<MaskedLoader>(entries, length, kValidationSeed, shuffled, fixed);
 }
 
-MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& samples, int64_t count) {
+MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const MaskedLoader& samples,
+                                 int64_t count) {
   const int64_t all = samples.samples_per_epoch(), used = count > 0 ? std::min(count, all) : all;
   Counts counts;
   counts.by_id = Tensor::zeros({samples.vocab_size()}, DType::i64);

@@ -6,7 +6,7 @@
 
 namespace skein {
 
-std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples,
+std::vector<std::vector<double>> judge(const EvaluatedModel& model, const SampleSource& samples,
                                        int64_t count, size_t terms, bool with_answers,
                                        const UseAnswers& use) {
   Mesh& mesh = model.mesh;
@@ -50,8 +50,8 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
                 all.data<float>() + (first + sample) * all.dim(1) * numbers);
 }
 
-Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places,
-                   int64_t numbers) {
+Tensor all_answers(const EvaluatedModel& model, const SampleSource& samples, int64_t count,
+                   int64_t places, int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
   const BatchStride turns = batch_stride(model.mesh, model.batch);
   int64_t first = turns.first;

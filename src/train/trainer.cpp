@@ -45,12 +45,12 @@ class Trainer : private Learner {
            ((every > 0 && step % every == 0) || std::ranges::binary_search(points_, step));
   }
   bool evaluates_end() const override { return true; }
-  Scores score(Meeting& meeting) override { return task_.validate(judged(&meeting)); }
+  Scores score(Meeting& meeting) override { return task_.validate(evaluated_model(&meeting)); }
   std::vector<Piece> tensors() override { return replica_->optimizer().pieces(true); }
   std::vector<Piece> best_weights() override { return replica_->optimizer().weights(true); }
   std::string state_text() override;
   // meeting: where it may be interrupted.
-  Judged judged(Meeting* meeting = nullptr) {
+  EvaluatedModel evaluated_model(Meeting* meeting = nullptr) {
     return {replica_->pipeline(), replica_->model().pass(), run_.mesh(), config_.train.micro_batch,
             meeting};
   }
@@ -167,7 +167,7 @@ void Trainer::go_on(const RunState& stored) {
 
 std::string Trainer::state_text() {
   RunState& state = run_.state();
-  state.notes = task_.measured_notes(judged());
+  state.notes = task_.measured_notes(evaluated_model());
   state.optimizer_steps = replica_->optimizer().steps();
   state.loss_scale = loss_scale_.value();
   state.good_steps = loss_scale_.good_steps();
@@ -213,7 +213,7 @@ void Trainer::advance() {
   RunState& state = run_.state();
   const int64_t batch = config_.train.global_batch, first = replica_->own_first(state.samples);
   const double lr = rate();
-  task_.before_step(judged(), state.samples, batch);
+  task_.before_step(evaluated_model(), state.samples, batch);
   const StepResult step =
       replica_->step(prefetcher_->take(first, first + batch), state.step, lr, loss_scale_.value());
   result_.losses.push_back(step.loss);

@@ -19,7 +19,7 @@ class OracleTask : public Task {
   int64_t length() const override { return length_; }
   StoredTokenizer tokenizer() const override { return tokenizer_; }
   bool validates() const override { return false; }
-  Scores validate(const Judged&) const override { return {}; }
+  Scores validate(const EvaluatedModel&) const override { return {}; }
 
  private:
   StoredTokenizer tokenizer_;

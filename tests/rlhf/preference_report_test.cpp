@@ -11,7 +11,7 @@ namespace skein {
 namespace {
 
 // Samples whose answers are told apart by their first token and have so many tokens.
-class Judged {
+class JudgedSamples {
  public:
   void pair(double better, double worse, int32_t better_id, int32_t worse_id,
             size_t better_length = 2, size_t worse_length = 2) {
@@ -43,7 +43,7 @@ class Judged {
 };
 
 TEST(PreferenceReport, CountsTiesAsWrongAndKnowsMarginAndLoss) {
-  Judged judged;
+  JudgedSamples judged;
   judged.pair(2, 1, 1, 2);
   judged.pair(1, 1, 3, 4);
   judged.pair(0, 3, 5, 6);
@@ -60,7 +60,7 @@ TEST(PreferenceReport, CountsTiesAsWrongAndKnowsMarginAndLoss) {
 
 // Four judgements of one pair, one the other way; and a pair judged once.
 TEST(PreferenceReport, EntropyIsThatOfRepeatedJudgements) {
-  Judged judged;
+  JudgedSamples judged;
   for (int i = 0; i < 3; ++i) judged.pair(1, 0, 1, 2);
   judged.pair(0, 1, 2, 1);
   judged.pair(1, 0, 3, 4);
@@ -70,7 +70,7 @@ TEST(PreferenceReport, EntropyIsThatOfRepeatedJudgements) {
 }
 
 TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
-  Judged judged;
+  JudgedSamples judged;
   for (int32_t i = 0; i < 8; ++i)
     judged.pair(i < 6 ? 1 : 0, 0.5, 2 * i, 2 * i + 1, i < 6 ? 5 : 1, 3);
   const PreferenceReport report = judged.report();
@@ -84,7 +84,7 @@ TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
   EXPECT_EQ(report.by_length[0].accuracy, 0);
   EXPECT_EQ(report.by_length[1].pairs, 6);
   EXPECT_EQ(report.by_length[1].accuracy, 1);
-  Judged equal;
+  JudgedSamples equal;
   for (int32_t i = 0; i < 4; ++i) equal.pair(i < 3, 0.5, 2 * i, 2 * i + 1);
   EXPECT_EQ(equal.report().longer, 0.5);
   EXPECT_FALSE(equal.report().length_explains());
@@ -94,7 +94,7 @@ TEST(PreferenceReport, TellsWhenLengthAloneExplainsThePreferences) {
 // more than what is right.
 TEST(PreferenceReport, CalibrationFindsTheSlope) {
   for (double size : {1.0, 2.0}) {
-    Judged judged;
+    JudgedSamples judged;
     const int count = 20000;
     for (int i = 0; i < count; ++i) {
       const double gap = 1.5 * normal_at(7, 0, static_cast<uint64_t>(i)),
@@ -118,7 +118,7 @@ TEST(PreferenceReport, CalibrationFindsTheSlope) {
 }
 
 TEST(PreferenceReport, HasNoSlopeWhereNothingErrs) {
-  Judged judged;
+  JudgedSamples judged;
   judged.pair(2, 1, 1, 2);
   EXPECT_TRUE(std::isnan(judged.report().slope));
   EXPECT_NE(judged.report().text().find("slope none"), std::string::npos);
@@ -128,7 +128,7 @@ TEST(PreferenceReport, HasNoSlopeWhereNothingErrs) {
 }
 
 TEST(PreferenceReport, KnowsChoicesAndScores) {
-  Judged judged;
+  JudgedSamples judged;
   judged.add(PreferenceKind::best, {0, 1, 0}, {0, 3, 1});
   judged.add(PreferenceKind::best, {1, 0}, {2, 2});
   judged.add(PreferenceKind::scored, {1, 2, 3}, {1, 2, 5});

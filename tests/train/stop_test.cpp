@@ -28,7 +28,7 @@ class StoppedInValidation : public Task {
   int64_t length() const override { return task_.length(); }
   StoredTokenizer tokenizer() const override { return task_.tokenizer(); }
   bool validates() const override { return task_.validates(); }
-  Scores validate(const Judged& model) const override {
+  Scores validate(const EvaluatedModel& model) const override {
     if (++validations_ == at_ && model.mesh.world().rank() == 0) raise(SIGUSR1);
     return task_.validate(model);
   }

@@ -36,6 +36,7 @@ std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>&
 
 // Collective. The first `count` samples of the loader's first epoch, all for 0. The same bits at
 // every data- and pipeline-parallel layout.
-MaskedEvaluation evaluate_masked(const Judged& model, const MaskedLoader& samples, int64_t count);
+MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const MaskedLoader& samples,
+                                 int64_t count);
 
 }  // namespace skein

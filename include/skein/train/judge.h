@@ -14,7 +14,7 @@ namespace skein {
 // those of Objective::answers, or empty with with_answers = false. Returns each sample's weighted
 // loss sum for each of `terms` terms, on all ranks. Interrupted at model.meeting.
 using UseAnswers = std::function<void(const Batch& batch, const std::vector<Tensor>& answers)>;
-std::vector<std::vector<double>> judge(const Judged& model, const SampleSource& samples,
+std::vector<std::vector<double>> judge(const EvaluatedModel& model, const SampleSource& samples,
                                        int64_t count, size_t terms, bool with_answers,
                                        const UseAnswers& use);
 
@@ -25,7 +25,7 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
 // Collective, as judge. Returns the answers of the objective's first term for samples [0, count) on
 // every rank: [count, places, numbers] f32, the same bits at every data- and pipeline-parallel
 // layout. No losses are made.
-Tensor all_answers(const Judged& model, const SampleSource& samples, int64_t count, int64_t places,
-                   int64_t numbers);
+Tensor all_answers(const EvaluatedModel& model, const SampleSource& samples, int64_t count,
+                   int64_t places, int64_t numbers);
 
 }  // namespace skein

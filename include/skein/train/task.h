@@ -25,7 +25,7 @@ struct Scores {
 
 // A model that a task judges. batch: samples of a forward pass. meeting: where judging may be
 // interrupted; null: nowhere.
-struct Judged {
+struct EvaluatedModel {
   Pipeline& pipeline;
   Pass pass;
   Mesh& mesh;
@@ -57,7 +57,8 @@ class Task {
   // Collective. Called before the step that learns samples [first, first + count), so that the task
   // can find what its objective must know of all of them. The same bits at every data- and
   // pipeline-parallel layout.
-  virtual void before_step(const Judged& /*model*/, int64_t /*first*/, int64_t /*count*/) const {}
+  virtual void before_step(const EvaluatedModel& /*model*/, int64_t /*first*/,
+                           int64_t /*count*/) const {}
   // The files that it learns from and is judged by.
   virtual std::vector<DataFile> data_files() const { return {}; }
   // The objective's terms. Those that have names are recorded beside their sum.
@@ -65,12 +66,12 @@ class Task {
   virtual bool validates() const = 0;
   // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted
   // through, after which it can be called again.
-  virtual Scores validate(const Judged& model) const = 0;
+  virtual Scores validate(const EvaluatedModel& model) const = 0;
   // What the task adds to the metadata of a checkpoint.
   virtual TaskNotes notes() const { return {}; }
   // Collective. The notes for a checkpoint of the model as it is now, for tasks that note something
   // they measure of it.
-  virtual TaskNotes measured_notes(const Judged& /*model*/) const { return notes(); }
+  virtual TaskNotes measured_notes(const EvaluatedModel& /*model*/) const { return notes(); }
   // Called before a run goes on from a checkpoint `origin` with these notes. A usage error naming
   // it where it is not of this task.
   virtual void check_notes(const TaskNotes& /*notes*/, const std::string& /*origin*/) const {}

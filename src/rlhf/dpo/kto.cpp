@@ -92,7 +92,7 @@ AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed)
   return made;
 }
 
-KtoPoint kto_point(const Judged& model, const DpoSamples& judged, const DpoSamples& others,
+KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const DpoSamples& others,
                    int64_t first, int64_t count) {
   const int64_t places = others.places();
   const Tensor logps = all_answers(model, SamplesFrom(others, first), count, places, 1);

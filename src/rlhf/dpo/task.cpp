@@ -107,7 +107,8 @@ void complete(PretrainConfig& c, double epochs, int64_t samples) {
 }
 
 // Over all samples, of each term of the objective.
-NamedValues means_of(const Judged& model, const DpoSamples& samples, const DpoRules& rules) {
+NamedValues means_of(const EvaluatedModel& model, const DpoSamples& samples,
+                     const DpoRules& rules) {
   const std::vector<Term> terms = DpoObjective::terms(rules);
   const int64_t count = samples.samples_per_epoch();
   const auto sums = judge(model, samples, count, terms.size(), false,
@@ -149,7 +150,7 @@ void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, 
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   FrozenPolicy reference(config, mesh, {}, weights);
   for (DpoSamples* each : samples)
-    each->remember(all_answers(reference.judged(config.train.micro_batch), *each,
+    each->remember(all_answers(reference.evaluated_model(config.train.micro_batch), *each,
                                each->samples_per_epoch(), each->places(),
                                PolicyObjective::numbers({})));
 }
@@ -216,11 +217,11 @@ std::unique_ptr<Objective> DpoTask::objective(const LocalModel& model) const {
   return std::make_unique<DpoObjective>(*model.predictor(), rules_, &point_);
 }
 
-void DpoTask::before_step(const Judged& model, int64_t first, int64_t count) const {
+void DpoTask::before_step(const EvaluatedModel& model, int64_t first, int64_t count) const {
   if (is_kto()) point_ = kto_point(model, *training_.samples, *training_.others, first, count);
 }
 
-Scores DpoTask::validate(const Judged& model) const {
+Scores DpoTask::validate(const EvaluatedModel& model) const {
   const DpoSamples& samples = *validation_.samples;
   if (is_kto())
     point_ = kto_point(model, samples, *validation_.others, 0, samples.samples_per_epoch());

@@ -74,7 +74,7 @@ class OraclePretraining : public Task {
             language_.origin);
   }
   bool validates() const override { return true; }
-  Scores validate(const Judged& model) const override {
+  Scores validate(const EvaluatedModel& model) const override {
     const double loss = mean_loss(model), least = least_text_loss(language_);
     return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}",
                         loss, least),
@@ -85,7 +85,7 @@ class OraclePretraining : public Task {
  private:
   static constexpr int64_t kHeldOut = 1024;
 
-  double mean_loss(const Judged& model) const {
+  double mean_loss(const EvaluatedModel& model) const {
     const auto sums = judge(model, held_out_, kHeldOut, 1, false,
                             [](const Batch&, const std::vector<Tensor>&) {});
     double sum = 0, counted = 0;

@@ -121,13 +121,13 @@ void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
   if (critic_) critic_->optimizer().loaded(critic_steps);
 }
 
-Judged Actors::judged(Replica& replica) const {
+EvaluatedModel Actors::evaluated_model(Replica& replica) const {
   return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch};
 }
 
-Tensor Actors::answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const {
-  judged.meeting = meeting_;
-  return all_answers(judged, samples, samples.samples_per_epoch(), samples.places(), numbers);
+Tensor Actors::answers(EvaluatedModel model, const EpisodeSamples& samples, int64_t numbers) const {
+  model.meeting = meeting_;
+  return all_answers(model, samples, samples.samples_per_epoch(), samples.places(), numbers);
 }
 
 namespace {
@@ -143,9 +143,9 @@ std::vector<double> column(const Tensor& answers, size_t sample, size_t tokens, 
 
 void Actors::judge(std::vector<Episode>& episodes) const {
   const EpisodeSamples samples = learnt_samples(config_, episodes);
-  const Tensor own = answers(judged(*policy_), samples, PolicyObjective::numbers(rules_));
-  const Tensor reference =
-      answers(reference_->judged(config_.generate.batch), samples, PolicyObjective::numbers({}));
+  const Tensor own = answers(evaluated_model(*policy_), samples, PolicyObjective::numbers(rules_));
+  const Tensor reference = answers(reference_->evaluated_model(config_.generate.batch), samples,
+                                   PolicyObjective::numbers({}));
   for (size_t i = 0; i < episodes.size(); ++i) {
     Trajectory& path = episodes[i].path;
     const size_t tokens = episodes[i].tokens.size();
@@ -159,7 +159,7 @@ void Actors::judge(std::vector<Episode>& episodes) const {
 
 void Actors::value(std::vector<Episode>& episodes) const {
   if (!critic_) return;
-  const Tensor values = answers(judged(*critic_), learnt_samples(config_, episodes), 1);
+  const Tensor values = answers(evaluated_model(*critic_), learnt_samples(config_, episodes), 1);
   for (size_t i = 0; i < episodes.size(); ++i)
     episodes[i].path.values = column(values, i, episodes[i].tokens.size(), 0);
 }

@@ -56,8 +56,8 @@ class Actors {
   std::vector<DataFile> data_files() const;
 
  private:
-  Tensor answers(Judged judged, const EpisodeSamples& samples, int64_t numbers) const;
-  Judged judged(Replica& replica) const;
+  Tensor answers(EvaluatedModel model, const EpisodeSamples& samples, int64_t numbers) const;
+  EvaluatedModel evaluated_model(Replica& replica) const;
   Learning policy_learning() const;
 
   const TuneConfig& config_;

@@ -23,6 +23,8 @@ FrozenPolicy::FrozenPolicy(const PretrainConfig& config, Mesh& mesh,
   model_.parameters().keep_packed();
 }
 
-Judged FrozenPolicy::judged(int64_t batch) { return {pipeline_, model_.pass(), mesh_, batch}; }
+EvaluatedModel FrozenPolicy::evaluated_model(int64_t batch) {
+  return {pipeline_, model_.pass(), mesh_, batch};
+}
 
 }  // namespace skein

@@ -16,7 +16,7 @@ class FrozenPolicy {
   // Collective.
   FrozenPolicy(const PretrainConfig& config, Mesh& mesh, const PolicyDistribution& distribution,
                const CheckpointInfo& weights);
-  Judged judged(int64_t batch);
+  EvaluatedModel evaluated_model(int64_t batch);
 
  private:
   Mesh& mesh_;

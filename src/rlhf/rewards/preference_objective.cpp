@@ -21,7 +21,7 @@ std::vector<Tensor> PreferenceObjective::answers(const Var& output, const Pass& 
   return {scorer_.label_scores(output, pass).value().to(Device{}).to(DType::f32)};
 }
 
-PreferenceScores preference_scores(const Judged& model, const PreferenceSamples& samples) {
+PreferenceScores preference_scores(const EvaluatedModel& model, const PreferenceSamples& samples) {
   const int64_t count = samples.samples_per_epoch(), answers = samples.shape().answers;
   PreferenceScores made{Tensor::zeros({count, answers}, DType::f32)};
   const auto sums = judge(model, samples, count, 1, true,

@@ -154,7 +154,7 @@ std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const 
                         : nullptr;
 }
 
-Scores RewardTask::validate(const Judged& model) const {
+Scores RewardTask::validate(const EvaluatedModel& model) const {
   const PreferenceScores found = preference_scores(model, *validation_);
   report_ = report_of(validation_->all(), found.scores, found.loss);
   Scores scores{report_.text(), {}, -found.loss};
@@ -163,7 +163,7 @@ Scores RewardTask::validate(const Judged& model) const {
   return scores;
 }
 
-TaskNotes RewardTask::measured_notes(const Judged& model) const {
+TaskNotes RewardTask::measured_notes(const EvaluatedModel& model) const {
   if (!reference_) return notes();
   const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
   const double count = scores.size();

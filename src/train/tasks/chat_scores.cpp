@@ -17,10 +17,11 @@ constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
 
 }  // namespace
 
-Scores answer_scores(const Judged& model, const ChatSamples& samples, int64_t vocabulary) {
+Scores answer_scores(const EvaluatedModel& model, const ChatSamples& samples, int64_t vocabulary) {
   const int64_t row_bytes = samples.places() * vocabulary * sizeof(float);
-  const Judged few{model.pipeline, model.pass, model.mesh,
-                   std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch), model.meeting};
+  const EvaluatedModel few{model.pipeline, model.pass, model.mesh,
+                           std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch),
+                           model.meeting};
   const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
   const auto nats = judge(few, samples, samples.samples_per_epoch(), 1, true,
                           [&](const Batch& batch, const std::vector<Tensor>& answers) {

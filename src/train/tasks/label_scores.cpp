@@ -85,7 +85,8 @@ int32_t LabelAnswers::best(int64_t sample, int64_t place) const {
   return narrow<int32_t>(std::max_element(from, from + scores.dim(2)) - from);
 }
 
-LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs) {
+LabelAnswers label_answers(const EvaluatedModel& model, const LabelSamples& samples,
+                           int64_t outputs) {
   const int64_t count = samples.samples_per_epoch(), places = samples.shape().places;
   LabelAnswers made{Tensor::zeros({count, places, outputs}, DType::f32)};
   const Tensor weight = Tensor::zeros({1}, DType::f64);

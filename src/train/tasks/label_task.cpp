@@ -20,7 +20,7 @@ class LabelTask : public Task {
   StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const Judged& model) const override;
+  Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
@@ -103,7 +103,7 @@ void LabelTask::check(const LabelData& data, const char* what) const {
           head_.labels.empty() ? "" : head_.labels.front());
 }
 
-Scores LabelTask::validate(const Judged& model) const {
+Scores LabelTask::validate(const EvaluatedModel& model) const {
   Scores scores = score(head_, known_, label_answers(model, *validation_, head_.outputs()));
   for (auto& [name, value] : scores.values) name = "validation_" + name;
   return scores;

@@ -55,7 +55,7 @@ class NextTokenTask : public StoreTask<Loader> {
     hold_out(std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_));
   }
 
-  Scores validate(const Judged& model) const override {
+  Scores validate(const EvaluatedModel& model) const override {
     const Evaluation found = evaluate_windows(model, eval_, *validation_, data_, context_);
     Scores scores{
         fmt::format("{} ({} tokens)", found.text(), readable_count(found.tokens)),
@@ -91,7 +91,7 @@ class MaskedTask : public StoreTask<MaskedLoader> {
                   : std::vector<Term>{{}};
   }
 
-  Scores validate(const Judged& model) const override {
+  Scores validate(const EvaluatedModel& model) const override {
     const MaskedEvaluation found = evaluate_masked(model, *validation_, samples_);
     return {found.text(), found.values("validation_"), -found.loss()};
   }

@@ -22,7 +22,7 @@ class SftTask : public Task {
   StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const Judged& model) const override {
+  Scores validate(const EvaluatedModel& model) const override {
     return answer_scores(model, *validation_, vocabulary_);
   }
   TaskNotes notes() const override;

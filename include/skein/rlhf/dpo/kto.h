@@ -26,7 +26,7 @@ AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed)
 // Collective. Of samples [first, first + count), under the policy as it is: the same bits on every
 // rank and at every data- and pipeline-parallel layout. others: of the mismatched answers, in the
 // same order; they remember the reference. The model's objective is a DpoObjective.
-KtoPoint kto_point(const Judged& model, const DpoSamples& judged, const DpoSamples& others,
+KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const DpoSamples& others,
                    int64_t first, int64_t count);
 
 }  // namespace skein

@@ -68,11 +68,11 @@ class DpoTask : public Task {
   int64_t length() const override { return training_.samples->length(); }
   StoredTokenizer tokenizer() const override { return tokenizer_; }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
-  void before_step(const Judged& model, int64_t first, int64_t count) const override;
+  void before_step(const EvaluatedModel& model, int64_t first, int64_t count) const override;
   std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_.samples != nullptr; }
-  Scores validate(const Judged& model) const override;
+  Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override;
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }

@@ -30,6 +30,6 @@ struct PreferenceScores {
 
 // Collective; the same bits on every rank and at every data- and pipeline-parallel layout. The
 // model's objective is the above; samples: not shuffled.
-PreferenceScores preference_scores(const Judged& model, const PreferenceSamples& samples);
+PreferenceScores preference_scores(const EvaluatedModel& model, const PreferenceSamples& samples);
 
 }  // namespace skein

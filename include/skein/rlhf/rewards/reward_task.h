@@ -53,10 +53,10 @@ class RewardTask : public Task {
   std::unique_ptr<Objective> objective(const LocalModel& model) const override;
   std::vector<DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const Judged& model) const override;
+  Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
   // With the mean and deviation that the model gives the reference answers.
-  TaskNotes measured_notes(const Judged& model) const override;
+  TaskNotes measured_notes(const EvaluatedModel& model) const override;
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return true; }
   bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;

@@ -22,7 +22,8 @@ struct LabelAnswers {
 
 // Collective; the answers are the same bits on every rank and at every data- and pipeline-parallel
 // layout. samples: not shuffled.
-LabelAnswers label_answers(const Judged& model, const LabelSamples& samples, int64_t outputs);
+LabelAnswers label_answers(const EvaluatedModel& model, const LabelSamples& samples,
+                           int64_t outputs);
 
 // The probabilities of the classes at a place: the softmax of its scores.
 std::vector<double> shares(const LabelAnswers& answers, int64_t sample, int64_t place);
