@@ -10,7 +10,7 @@ namespace skein {
 namespace {
 
 // What is asked of the conversations of all files.
-struct Wanted {
+struct ReadingRules {
   bool answers = true;       // each has one
   bool drop_answers = true;  // without `answers`: a last one is left out, else it is a usage error
   const UseConversation& use;
@@ -19,10 +19,10 @@ struct Wanted {
 class File {
  public:
   // left_out: how many records of all files were so far.
-  File(size_t file, const ConversationsConfig& config, const Wanted& wanted, int64_t& left_out)
+  File(size_t file, const ConversationsConfig& config, const ReadingRules& rules, int64_t& left_out)
       : file_(file),
         config_(config),
-        wanted_(wanted),
+        rules_(rules),
         left_out_(left_out),
         lines_(config.files[file], config.most_record_bytes),
         kind_(config.kind) {}
@@ -40,27 +40,27 @@ class File {
     const nlohmann::json json = lines_.object();
     const ConversationRecord record(json, config_, place);
     const ConversationKind kind = kind_ == ConversationKind::automatic ? record.kind() : kind_;
-    Conversation made{record.messages(kind, wanted_.answers),
+    Conversation made{record.messages(kind, rules_.answers),
                       std::string(without_break(lines_.line())), kind, file_, lines_.number()};
-    if (!wanted_.answers && made.messages.back().role == "assistant") {
-      require(wanted_.drop_answers,
+    if (!rules_.answers && made.messages.back().role == "assistant") {
+      require(rules_.drop_answers,
               "{}: the conversation ends with an answer, so there is nothing to answer", place);
       made.messages.pop_back();
     }
-    if (wanted_.use) with_origin(place, [&] { wanted_.use(made); });
+    if (rules_.use) with_origin(place, [&] { rules_.use(made); });
     kind_ = kind;
     return made;
   }
 
   int64_t file_;
   const ConversationsConfig& config_;
-  const Wanted& wanted_;
+  const ReadingRules& rules_;
   int64_t& left_out_;
   JsonLines lines_;
   ConversationKind kind_;
 };
 
-std::vector<Conversation> read_all(const ConversationsConfig& config, const Wanted& wanted) {
+std::vector<Conversation> read_all(const ConversationsConfig& config, const ReadingRules& rules) {
   require(!config.files.empty(), "no file with conversations is named");
   require(!config.prompt.empty(), "no key of prompts is named");
   require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0",
@@ -68,7 +68,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Want
   require(config.bad_records >= 0, "data.bad_records={} must be at least 0", config.bad_records);
   std::vector<Conversation> made;
   int64_t left_out = 0;
-  for (size_t i = 0; i < config.files.size(); ++i) File(i, config, wanted, left_out).read(made);
+  for (size_t i = 0; i < config.files.size(); ++i) File(i, config, rules, left_out).read(made);
   tell_more_left_out(left_out);
   return made;
 }

@@ -13,7 +13,7 @@ namespace skein {
 
 enum class Kind : uint8_t { letter, number, space, other };
 
-struct Kinded {
+struct ClassifiedCharacter {
   Kind kind;
   size_t bytes;
 };
@@ -32,7 +32,7 @@ constexpr std::array<Kind, 128> make_ascii_kinds() {
 
 inline constexpr auto kAsciiKinds = make_ascii_kinds();
 
-inline Kinded kind_at(std::string_view text, size_t at) {
+inline ClassifiedCharacter kind_at(std::string_view text, size_t at) {
   const unsigned char byte = text[at];
   if (byte < 128) return {kAsciiKinds[byte], 1};
   const Character next = character_at(text, at);
@@ -44,7 +44,7 @@ inline Kinded kind_at(std::string_view text, size_t at) {
 // Where the run of characters of this kind ends that goes on at `at`.
 inline size_t run_end(std::string_view text, size_t at, Kind kind) {
   while (at < text.size()) {
-    const Kinded next = kind_at(text, at);
+    const ClassifiedCharacter next = kind_at(text, at);
     if (next.kind != kind) break;
     at += next.bytes;
   }

@@ -20,7 +20,7 @@ size_t any_case_contraction(std::string_view text) {
 
 size_t numbers_end(std::string_view text, size_t at, size_t most) {
   for (size_t taken = 0; taken < most && at < text.size(); ++taken) {
-    const Kinded next = kind_at(text, at);
+    const ClassifiedCharacter next = kind_at(text, at);
     if (next.kind != Kind::number) break;
     at += next.bytes;
   }
@@ -30,7 +30,7 @@ size_t numbers_end(std::string_view text, size_t at, size_t most) {
 size_t space_with_breaks_end(std::string_view text, size_t begin) {
   size_t end = begin, last = begin, after_newline = begin;
   while (end < text.size()) {
-    const Kinded next = kind_at(text, end);
+    const ClassifiedCharacter next = kind_at(text, end);
     if (next.kind != Kind::space) break;
     last = end;
     end += next.bytes;
@@ -42,7 +42,7 @@ size_t space_with_breaks_end(std::string_view text, size_t begin) {
 
 size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits) {
   if (const size_t bytes = any_case_contraction(text.substr(begin, 3))) return begin + bytes;
-  const Kinded first = kind_at(text, begin);
+  const ClassifiedCharacter first = kind_at(text, begin);
   const size_t after = begin + first.bytes;
   if (first.kind == Kind::letter) return run_end(text, after, Kind::letter);
   if (first.kind == Kind::number) return numbers_end(text, begin, digits);

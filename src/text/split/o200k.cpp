@@ -79,7 +79,7 @@ size_t o200k_piece_end(std::string_view text, size_t begin) {
   const Cased first = case_at(text, begin);
   if (const size_t end = letters_end(text, begin, first); end > begin)
     return end + any_case_contraction(text.substr(end, 3));
-  const Kinded plain = kind_at(text, begin);
+  const ClassifiedCharacter plain = kind_at(text, begin);
   if (plain.kind == Kind::number) return numbers_end(text, begin, kMostDigits);
   if (plain.kind == Kind::other) return signs_end(text, begin);
   const bool signs =

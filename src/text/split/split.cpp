@@ -18,7 +18,7 @@ size_t contraction_bytes(std::string_view text) {
 size_t space_end(std::string_view text, size_t begin) {
   size_t end = begin, last = begin;
   while (end < text.size()) {
-    const Kinded next = kind_at(text, end);
+    const ClassifiedCharacter next = kind_at(text, end);
     if (next.kind != Kind::space) return last > begin ? last : end;
     last = end;
     end += next.bytes;
@@ -33,10 +33,10 @@ constexpr size_t kWorthLooking = 4096;
 
 size_t gpt2_piece_end(std::string_view text, size_t begin) {
   if (const size_t bytes = contraction_bytes(text.substr(begin, 3))) return begin + bytes;
-  const Kinded first = kind_at(text, begin);
+  const ClassifiedCharacter first = kind_at(text, begin);
   if (first.kind != Kind::space) return run_end(text, begin + first.bytes, first.kind);
   if (text[begin] == ' ' && begin + 1 < text.size()) {
-    const Kinded next = kind_at(text, begin + 1);
+    const ClassifiedCharacter next = kind_at(text, begin + 1);
     if (next.kind != Kind::space) return run_end(text, begin + 1 + next.bytes, next.kind);
   }
   return space_end(text, begin);
