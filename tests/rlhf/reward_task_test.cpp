@@ -1,7 +1,7 @@
 // Reward models learn the utility that preferences were drawn by, to the same bits at every layout,
 // and go on where they were.
 #include "skein/core/numbers.h"
-#include "skein/rlhf/rewards/model_reward.h"
+#include "skein/rlhf/rewards/reward_model_source.h"
 #include "skein/train/scores.h"
 
 #include "rlhf/expect_error.h"
@@ -163,10 +163,11 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
     const StoredTemplate own_template = ChatTemplate("none", *byte_tokenizer()).stored();
-    ModelReward reward(folder_.at("run"), {StoredTokenizer(byte_tokenizer()), own_template}, {},
-                       DType::f32, 2, mesh);
-    ModelReward by_text(folder_.at("run"), {StoredTokenizer(bpe_tokenizer({{1, 2}})), own_template},
-                        {}, DType::f32, 2, mesh);
+    RewardModelSource reward(folder_.at("run"), {StoredTokenizer(byte_tokenizer()), own_template},
+                             {}, DType::f32, 2, mesh);
+    RewardModelSource by_text(folder_.at("run"),
+                              {StoredTokenizer(bpe_tokenizer({{1, 2}})), own_template}, {},
+                              DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
       asked[i].prompt.messages = {{"user", "ask"}};
@@ -225,7 +226,7 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
     testing::internal::CaptureStderr();
     run_ranks(1, [&](Group& world) {
       Mesh mesh(world, {1, 1, 1});
-      score = ModelReward(folder_.at("run"), policy, {}, DType::f32, 2, mesh)
+      score = RewardModelSource(folder_.at("run"), policy, {}, DType::f32, 2, mesh)
                   .scores(std::span(&answer, 1))[0];
     });
     const std::string log = testing::internal::GetCapturedStderr();

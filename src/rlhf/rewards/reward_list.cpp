@@ -15,7 +15,8 @@ RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
                            const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh) {
   const auto model = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
-    return std::make_unique<ModelReward>(spec.argument, policy, layout, precision, batch, mesh);
+    return std::make_unique<RewardModelSource>(spec.argument, policy, layout, precision, batch,
+                                               mesh);
   };
   return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", model}}});
 }

@@ -5,7 +5,7 @@
 
 #include "skein/core/options/options.h"
 #include "skein/parallel/precision.h"
-#include "skein/rlhf/rewards/model_reward.h"
+#include "skein/rlhf/rewards/reward_model_source.h"
 
 namespace skein {
 

@@ -19,11 +19,11 @@ struct PolicyText {
 // answers. Where it is a decoder with the policy's tokenizer and chat template (same_tokenizer,
 // same_template) it is fed the tokens as they were sampled; else the texts of all turns and the
 // answer. The log says which, and why.
-class ModelReward : public RewardSource {
+class RewardModelSource : public RewardSource {
  public:
   // Collective over mesh, which outlives it; the rest and errors as RewardModel.
-  ModelReward(const std::string& path, const PolicyText& policy, const ParallelConfig& parallel,
-              DType dtype, int64_t batch, Mesh& mesh);
+  RewardModelSource(const std::string& path, const PolicyText& policy,
+                    const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh);
 
   std::string name() const override { return "model:" + model_.origin(); }
   // A usage error naming the prompt of an answer that leaves no room for any of its prompt, be it

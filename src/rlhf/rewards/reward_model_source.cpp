@@ -1,4 +1,4 @@
-#include "skein/rlhf/rewards/model_reward.h"
+#include "skein/rlhf/rewards/reward_model_source.h"
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -19,8 +19,9 @@ std::string why_texts(const RewardModel& model, const PolicyText& policy) {
 
 }  // namespace
 
-ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
-                         const ParallelConfig& parallel, DType dtype, int64_t batch, Mesh& mesh)
+RewardModelSource::RewardModelSource(const std::string& path, const PolicyText& policy,
+                                     const ParallelConfig& parallel, DType dtype, int64_t batch,
+                                     Mesh& mesh)
     : model_(path, parallel, dtype, batch, mesh) {
   const std::string reason = why_texts(model_, policy);
   tokens_ = reason.empty();
@@ -30,7 +31,7 @@ ModelReward::ModelReward(const std::string& path, const PolicyText& policy,
               : "texts, the turns of each prompt and the answer: " + reason);
 }
 
-std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
+std::vector<FormedSample> RewardModelSource::sampled(const Answer& answer) const {
   const size_t answered = answer.tokens.size() + (answer.ended ? 0 : 1),
                all = answer.prompt.tokens.size() + answered;
   const size_t most = model_.head().length;
@@ -40,7 +41,7 @@ std::vector<FormedSample> ModelReward::sampled(const Answer& answer) const {
   return {model_.form().sequence(std::move(tokens))};
 }
 
-FormedSample ModelReward::formed(const Answer& answer) const {
+FormedSample RewardModelSource::formed(const Answer& answer) const {
   std::vector<FormedSample> one =
       tokens_ ? sampled(answer)
               : model_.form().sequences(answer.prompt.messages, std::span(&answer.text, 1));
@@ -51,7 +52,7 @@ FormedSample ModelReward::formed(const Answer& answer) const {
   return std::move(one.front());
 }
 
-void ModelReward::check_prompt(const Prompt& prompt) const {
+void RewardModelSource::check_prompt(const Prompt& prompt) const {
   if (tokens_) return;
   try {
     const std::string answer = "?";
@@ -62,7 +63,7 @@ void ModelReward::check_prompt(const Prompt& prompt) const {
   }
 }
 
-std::vector<double> ModelReward::scores(std::span<const Answer> answers) {
+std::vector<double> RewardModelSource::scores(std::span<const Answer> answers) {
   std::vector<FormedSample> sequences;
   for (const Answer& answer : answers) sequences.push_back(formed(answer));
   return model_.scores(std::move(sequences));
