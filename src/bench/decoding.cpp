@@ -97,7 +97,8 @@ void bench_rollout(const Bench& bench) {
     for (int64_t i = 0; i < config.samples; ++i) {
       tokens = 0;
       seconds.push_back(seconds_of(local.parameters().device(), [&] {
-        for (const Generated& one : generator.run(prompts)) tokens += one.tokens.size() + one.ended;
+        for (const Continuation& one : generator.run(prompts))
+          tokens += one.tokens.size() + one.ended;
       }));
     }
     bench.figures.add(

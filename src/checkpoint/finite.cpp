@@ -38,15 +38,15 @@ int64_t count_non_finite(DType dtype, const std::byte* data, int64_t count) {
   }
 }
 
-void NonFinite::look_at(const std::string& tensor, DType dtype, const std::byte* data,
-                        int64_t count) {
+void NonFiniteCounts::look_at(const std::string& tensor, DType dtype, const std::byte* data,
+                              int64_t count) {
   const int64_t odd = count_non_finite(dtype, data, count);
   if (odd == 0) return;
   if (found_.empty() || found_.back().first != tensor) found_.emplace_back(tensor, 0);
   found_.back().second += odd;
 }
 
-std::string NonFinite::text() const {
+std::string NonFiniteCounts::text() const {
   if (found_.empty()) return "";
   int64_t all = 0;
   std::vector<std::string> named;
@@ -59,8 +59,8 @@ std::string NonFinite::text() const {
                      fmt::join(named, ", "), found_.size() > kNamed ? ", ..." : "");
 }
 
-NonFinite non_finite_weights(const CheckpointInfo& info) {
-  NonFinite found;
+NonFiniteCounts non_finite_weights(const CheckpointInfo& info) {
+  NonFiniteCounts found;
   CheckpointTensors tensors(info);
   for (const auto& [name, tensor] : tensors.tensors()) {
     if (!name.starts_with(kWeights)) continue;

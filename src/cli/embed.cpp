@@ -61,7 +61,7 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   Mesh mesh(world, mesh_shape(c.parallel, world.size()));
   LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
   load_weights(source.info, local.parameters(), mesh.world());
-  const Pooled pooled(c.pool);
+  const PoolingObjective pooled(c.pool);
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);

@@ -79,9 +79,9 @@ std::optional<RewardMixture> rewards_for(const Command& command, const PolicyTex
   return rewards;
 }
 
-void tell_full(const std::vector<Generated>& made, int64_t asked, int64_t context) {
+void tell_full(const std::vector<Continuation>& made, int64_t asked, int64_t context) {
   const auto full = std::ranges::count_if(
-      made, [&](const Generated& one) { return !one.ended && std::ssize(one.tokens) < asked; });
+      made, [&](const Continuation& one) { return !one.ended && std::ssize(one.tokens) < asked; });
   if (full > 0)
     log::warn(
         "{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the "
@@ -121,7 +121,7 @@ void generate(const Command& command, const std::vector<std::string>& words,
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   size_t tokens = 0;
-  for (const Generated& one : all.answers) {
+  for (const Continuation& one : all.answers) {
     all.texts.push_back(form.text(one.tokens));
     tokens += one.tokens.size();
   }

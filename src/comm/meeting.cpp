@@ -46,7 +46,7 @@ bool Meeting::meet(bool working) {
   const double* all = told.data<double>();
   if (all[0] != 0) {
     begin();
-    throw Interrupted{};
+    throw Interruption{};
   }
   // The first one only begins to measure.
   if (meetings_++ > 0) interval_ = next_interval(interval_, all[2]);

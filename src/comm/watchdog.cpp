@@ -68,7 +68,7 @@ std::string Exchange::str() const {
 
 class Watchdog::Watching : public Watchdog::Watch {
  public:
-  Watching(Watchdog& dog, Watched& watched, int lanes)
+  Watching(Watchdog& dog, WatchedWork& watched, int lanes)
       : dog_(dog), watched_(watched), lanes_(lanes) {
     const std::lock_guard looking(dog_.looking_);
     dog_.watches_.push_back(this);
@@ -109,7 +109,7 @@ class Watchdog::Watching : public Watchdog::Watch {
     return found;
   }
   double progress() const { return progress_; }
-  Watched& watched() { return watched_; }
+  WatchedWork& watched() { return watched_; }
 
  private:
   std::optional<Ticket> front(const Lane& lane) {
@@ -118,7 +118,7 @@ class Watchdog::Watching : public Watchdog::Watch {
   }
 
   Watchdog& dog_;
-  Watched& watched_;
+  WatchedWork& watched_;
   std::mutex mutex_;
   std::vector<Lane> lanes_;
   double progress_ = 0;  // when an exchange last ended
@@ -140,7 +140,7 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::unique_ptr<Watchdog::Watch> Watchdog::watch(Watched& watched, int lanes) {
+std::unique_ptr<Watchdog::Watch> Watchdog::watch(WatchedWork& watched, int lanes) {
   return std::make_unique<Watching>(*this, watched, lanes);
 }
 

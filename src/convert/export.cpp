@@ -319,7 +319,7 @@ void Export::write_folder(const std::string& folder) {
 }
 
 void Export::write_llmc(const std::string& path) {
-  NewFile file(path, Existing::refuse);
+  NewFile file(path, ExistingFile::refuse);
   const std::string text = llmc_header({model_, llmc_rows(model_.vocab_size), dtype()});
   file.append(std::as_bytes(std::span(text)));
   for (size_t i = 0; i < names_.tensors.size(); ++i)
@@ -347,7 +347,7 @@ void Export::write_all(const std::string& destination) {
   try {
     write_folder(temporary);
     sync_directory(temporary);
-    publish(temporary, folder.string(), Existing::refuse);
+    publish(temporary, folder.string(), ExistingFile::refuse);
     sync_parent(folder.string());
   } catch (...) {
     remove_tree(temporary);

@@ -107,7 +107,7 @@ bool is_huggingface_folder(const std::string& path) {
 
 }  // namespace
 
-void warn_of(const NonFinite& odd, const std::string& made, const ConvertConfig& config) {
+void warn_of(const NonFiniteCounts& odd, const std::string& made, const ConvertConfig& config) {
   if (const std::string text = odd.text(); !text.empty())
     log::warn("{}: {}{}; what is computed with them is not finite either", made, text,
               config.dtype == DType::f16
@@ -204,7 +204,7 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   const auto places = match_.places();
   Parameters described(DType::f32, 0, 1);
   describe(model_, whole_piece(model_), described);
-  NonFinite odd;
+  NonFiniteCounts odd;
   const auto fill = [&](const Piece& piece, std::byte* out) {
     const std::string name = piece.name.substr(sizeof(kKind) - 1);
     if (match_.found[places.at(name).tensor])

@@ -19,7 +19,7 @@ std::string Where::str() const {
   return text;
 }
 
-Within::Within(const Where& now) : before_(std::exchange(now_here, now)) {}
-Within::~Within() { now_here = before_; }
+WhereScope::WhereScope(const Where& now) : before_(std::exchange(now_here, now)) {}
+WhereScope::~WhereScope() { now_here = before_; }
 
 }  // namespace skein

@@ -101,7 +101,7 @@ void SafetensorsFile::read(const SafeTensor& tensor, int64_t first,
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafeTensor> tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : file_(path, Existing::replace), tensors_(std::move(tensors)) {
+    : file_(path, ExistingFile::replace), tensors_(std::move(tensors)) {
   const std::string header = make_safetensors_header(tensors_, metadata);
   wanted_ = tensors_.empty() ? 0 : tensors_.back().end;
   const uint64_t length = header.size();

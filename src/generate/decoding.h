@@ -10,7 +10,7 @@ struct Generator::Sequence {
   const Tokens* prompt;
   uint64_t draw;
   int64_t left;  // tokens it may still be given
-  Generated made;
+  Continuation made;
 
   bool finished() const { return made.ended || left == 0; }
   int64_t length() const { return prompt->size() + made.tokens.size(); }

@@ -89,9 +89,9 @@ void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
 namespace {
 
 // Each as whether it ended, its length and its ids.
-std::string packed(const std::vector<Generated>& all) {
+std::string packed(const std::vector<Continuation>& all) {
   Tokens flat;
-  for (const Generated& one : all) {
+  for (const Continuation& one : all) {
     flat.push_back(one.ended);
     flat.push_back(narrow<int32_t>(one.tokens.size()));
     flat.insert(flat.end(), one.tokens.begin(), one.tokens.end());
@@ -101,7 +101,7 @@ std::string packed(const std::vector<Generated>& all) {
 
 // Into the places of `all` that the numbers name.
 void unpack(const std::string& text, const std::vector<size_t>& numbers,
-            std::vector<Generated>& all) {
+            std::vector<Continuation>& all) {
   Tokens flat(text.size() / sizeof(int32_t));
   if (!flat.empty()) std::memcpy(flat.data(), text.data(), text.size());
   auto at = flat.begin();
@@ -115,9 +115,9 @@ void unpack(const std::string& text, const std::vector<size_t>& numbers,
 
 }  // namespace
 
-std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts,
-                                      std::span<const uint64_t> draws, const Progress& progress,
-                                      Meeting* meeting) {
+std::vector<Continuation> Generator::run(const std::vector<Tokens>& prompts,
+                                         std::span<const uint64_t> draws, const Progress& progress,
+                                         Meeting* meeting) {
   check_prompts(prompts);
   SKEIN_CHECK(draws.empty() || draws.size() == prompts.size());
   std::vector<Tokens> begun = prompts;
@@ -134,7 +134,7 @@ std::vector<Generated> Generator::run(const std::vector<Tokens>& prompts,
   }
   work_ = {};
   Decoding(*this, own).run(progress, meeting);
-  std::vector<Generated> made, all(prompts.size());
+  std::vector<Continuation> made, all(prompts.size());
   for (Sequence& sequence : own) made.push_back(std::move(sequence.made));
   const auto texts = mesh_.dp().all_gather(packed(made));
   for (size_t rank = 0; rank < texts.size(); ++rank) unpack(texts[rank], dealt[rank], all);

@@ -15,14 +15,14 @@ int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& plac
 
 }  // namespace
 
-Losses Pooled::losses(const Var& output, const LossPass& pass) const {
+Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
   const Tensor& weights = pass.batch->weights;
   const Tensor rows = Tensor::zeros({weights.size()}, gradient_dtype(output.value().dtype()),
                                     output.value().device());
   return {Var(rows), row_weights_of(weights, pass.loss_scale, output.value()), {weights}};
 }
 
-std::vector<Tensor> Pooled::answers(const Var& output, const Pass& pass) const {
+std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pass) const {
   const Batch& batch = *pass.batch;
   const int64_t samples = batch.size(), length = batch.length(),
                 width = output.value().size() / (samples * length);

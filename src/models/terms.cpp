@@ -8,7 +8,7 @@
 namespace skein {
 
 Losses SumOfTerms::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   std::vector<Losses> made;
   for (const auto& term : terms_)
     if (Losses one = term->losses(output, pass); one.rows.defined()) made.push_back(std::move(one));
@@ -40,7 +40,7 @@ std::vector<Tensor> SumOfTerms::answers(const Var& output, const Pass& pass) con
 }
 
 Losses TokenTerm::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
   const Tensor row_weights = pass.row_weights.defined()
                                  ? pass.row_weights
@@ -60,7 +60,7 @@ std::vector<Tensor> TokenTerm::answers(const Var& output, const Pass& pass) cons
 }
 
 Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = scorer_.label_scores(output, pass);
   const int64_t rows = batch.weights.size(), labels = scores.shape()[2];

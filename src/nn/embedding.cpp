@@ -54,7 +54,7 @@ Var Embedding::added(Var x, const Sequence& read) const {
 }
 
 Var Embedding::operator()(const Pass& pass) const {
-  const Within here = Within::part("embedding");
+  const WhereScope here = WhereScope::part("embedding");
   const Sequence& read = pass.sequence();
   Var x = added(ops::reduce_from_shards(
                     ops::embedding(read.tokens, tokens_->weight(), tokens_->first), *pass.tp),

@@ -60,7 +60,7 @@ Var NormLayer::operator()(const Var& x) const {
   return ops::norm(x, kind_, gain_, bias_, epsilon_);
 }
 
-ops::Joined NormLayer::joined(const Var& x, const Var& branch) const {
+ops::SumAndNorm NormLayer::joined(const Var& x, const Var& branch) const {
   return ops::add_norm(x, branch, kind_, gain_, bias_, epsilon_);
 }
 

@@ -52,14 +52,14 @@ Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, 
 }
 
 // The branch's value is needed by nobody once it is added.
-ops::Joined Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
-                                 const Var& memory, const Pass& pass) const {
+ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
+                                     const Var& memory, const Pass& pass) const {
   const auto* attention = std::get_if<Attention>(&branch_);
   const Var branch =
       attention ? (*attention)(entered, memory, pass) : std::get<Mlp>(branch_)(entered, pass);
   const Var dropped = residual_dropout(branch, pass, dropout_, block_, 1 + number_);
-  const ops::Joined made =
-      next_norm ? next_norm->joined(x, dropped) : ops::Joined{ops::add(x, dropped), {}};
+  const ops::SumAndNorm made =
+      next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
   branch.drop_value();
   dropped.drop_value();
   return made;
@@ -76,7 +76,7 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
 // made in one pass with that sum; the first one's is made here.
 Var Block::run(size_t first, size_t last, const Var& in, const Var& memory,
                const Pass& pass) const {
-  const Within here = Within::part(name_.c_str());
+  const WhereScope here = WhereScope::part(name_.c_str());
   const bool pre = placement_ == NormPlacement::pre;
   Var x = in, entered = pre ? sublayers_[first].norm()(in) : in;
   for (size_t i = first; i < last; ++i) {

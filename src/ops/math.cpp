@@ -110,8 +110,8 @@ Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double
   return record_norm(x, x.value(), {kind, gain.value(), bias.value(), epsilon}, gain, bias);
 }
 
-Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias,
-                double epsilon) {
+SumAndNorm add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain,
+                    const Weight& bias, double epsilon) {
   check_operands("add_norm", {{"x", "...C", x.value()},
                               {"branch", "=", branch.value()},
                               {"gain", "C", gain.value()},

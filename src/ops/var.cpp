@@ -148,7 +148,7 @@ void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& gradie
   for (auto& state : made) {
     const auto node = std::move(state->node);
     for (const auto& reached : node->reached) reached();
-    const Within here = Within::part(node->part);
+    const WhereScope here = WhereScope::part(node->part);
     if (state->gradient.defined()) node->step(std::exchange(state->gradient, Tensor()));
     state.reset();
   }

@@ -164,7 +164,7 @@ Work Buckets::reduce(size_t number) {
   Bucket& bucket = buckets_[number];
   bucket.reduced = true;
   if (bucket.frozen) return {};
-  const Within here = Within::part(bucket.name.c_str());
+  const WhereScope here = WhereScope::part(bucket.name.c_str());
   const Tensor own = own_part(bucket, bucket.gradients);
   if (mesh_.dp().size() == 1) return Work([this, number] { sum_over_shards(buckets_[number]); });
   const Tensor sums = Tensor::empty(own.shape(), own.dtype(), own.device());
@@ -189,14 +189,14 @@ void Buckets::finish(bool everywhere) {
 
 void Buckets::gather(const Bucket& bucket, const Tensor& whole) {
   if (bucket.alias) return;
-  const Within here = Within::part(bucket.name.c_str());
+  const WhereScope here = WhereScope::part(bucket.name.c_str());
   mesh_.dp().all_gather(own_part(bucket, whole), whole).wait();
 }
 
 // Of what each shard has seen a part of only.
 void Buckets::sum_over_shards(const Bucket& bucket) {
   if (mesh_.tp().size() == 1) return;
-  const Within here = Within::part(bucket.name.c_str());
+  const WhereScope here = WhereScope::part(bucket.name.c_str());
   const int64_t own = own_begin(bucket), end = own + own_size(bucket);
   for (const Member& member : bucket.members) {
     if (!member.parameter->sum_over_shards) continue;
@@ -212,7 +212,7 @@ void Buckets::sum_uses(const Tie& tie) {
   constexpr int kTag = 1 << 20;
   const Bucket& home = buckets_[tie.home];
   if (home.frozen) return;
-  const Within here = Within::part(home.name.c_str());
+  const WhereScope here = WhereScope::part(home.name.c_str());
   const Tensor own = own_part(home, home.gradients);
   std::vector<Tensor> parts;
   std::vector<Work> moves;

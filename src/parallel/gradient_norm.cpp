@@ -44,7 +44,7 @@ void Buckets::plan_norm(Device device) {
 }
 
 Tensor Buckets::gradient_square_sum() const {
-  const Within here = Within::part("gradient norm");
+  const WhereScope here = WhereScope::part("gradient norm");
   return square_sum([this](size_t b) { return own_part(buckets_[b], buckets_[b].gradients); });
 }
 

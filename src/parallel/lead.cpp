@@ -11,7 +11,7 @@ constexpr std::byte kMark{1};
 void ForwardLead::before() {
   try {
     if (meeting_) meeting_->pass();
-  } catch (const Interrupted&) {
+  } catch (const Interruption&) {
     hear_all();  // all stages are at the same pass
     throw;
   }

@@ -100,7 +100,7 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
   for (const Action& action : actions) {
-    const Within micro_batch = Within::micro_batch(action.micro_batch);
+    const WhereScope micro_batch = WhereScope::micro_batch(action.micro_batch);
     if (action.kind == Action::forward)
       forward(action, step, pass);
     else if (step.train)

@@ -158,7 +158,7 @@ void Replica::add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, dou
 StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale,
                          const AuxiliaryBatch* auxiliary) {
   const Span span("step");
-  const Within step = Within::step(number + 1);
+  const WhereScope step = WhereScope::step(number + 1);
   StepResult result;
   const auto [place_scale, tokens, flops] =
       backpropagate(pipeline_, plan_, batch, number, loss_scale);

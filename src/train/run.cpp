@@ -212,7 +212,7 @@ bool Run::to_end(Learner& learner) {
   bool stopped = false;
   try {
     stopped = learn(learner);
-  } catch (const Interrupted&) {
+  } catch (const Interruption&) {
     stopped = true;
     stop_->taken();
     profile(true);

@@ -15,7 +15,7 @@ int64_t count(DType dtype, const std::vector<T>& values) {
                           static_cast<int64_t>(values.size()));
 }
 
-TEST(NonFinite, IsCountedInEveryType) {
+TEST(NonFiniteCounts, IsCountedInEveryType) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   constexpr float infinite = std::numeric_limits<float>::infinity();
   constexpr float most = std::numeric_limits<float>::max();
@@ -31,11 +31,11 @@ TEST(NonFinite, IsCountedInEveryType) {
 }
 
 // Also where the bytes are not aligned.
-TEST(NonFinite, IsToldByTensor) {
+TEST(NonFiniteCounts, IsToldByTensor) {
   const float values[] = {1, std::numeric_limits<float>::quiet_NaN()};
   std::vector<std::byte> bytes(sizeof(values) + 1);
   std::memcpy(bytes.data() + 1, values, sizeof(values));
-  NonFinite odd;
+  NonFiniteCounts odd;
   odd.look_at("good", DType::f32, bytes.data() + 1, 1);
   EXPECT_EQ(odd.text(), "");
   odd.look_at("a", DType::f32, bytes.data() + 1, 2);

@@ -75,7 +75,7 @@ class Caller {
 // What `caller` says to be taken for the rank of `hello`; `said` keeps it.
 inline HelloReply join(const Caller& caller, const Secret& secret, const Hello& hello,
                        std::string* said = nullptr) {
-  Connecting side(secret);
+  HandshakeConnector side(secret);
   const std::string content = side.hello(caller.hear_frame(), text_of(hello));
   if (said) *said = content;
   caller.say(frame_of(content));

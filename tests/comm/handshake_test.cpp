@@ -59,12 +59,13 @@ TEST(Secret, EveryBitCounts) {
 
 // "welcome" when both sides take each other for one of the job.
 std::string meet(const Secret& listens, const Secret& connects) {
-  Listening host;
-  Connecting guest(connects);
+  HandshakeListener host;
+  HandshakeConnector guest(connects);
   const auto hello = host.hello(listens, guest.hello(host.greeting(), "hello"));
   EXPECT_EQ(hello.value_or("hello"), "hello");
   try {
-    return guest.reply(hello ? host.reply(listens, "welcome") : Listening::reply_to_stranger());
+    return guest.reply(hello ? host.reply(listens, "welcome")
+                             : HandshakeListener::reply_to_stranger());
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     return error.what();
@@ -89,8 +90,8 @@ TEST(Handshake, WhoKnowsAnotherIsAStranger) {
 
 TEST(Handshake, AHelloThatWasHeardBeforeIsNotBelieved) {
   const Secret secret(kSecret);
-  Listening first, second;
-  Connecting guest(secret);
+  HandshakeListener first, second;
+  HandshakeConnector guest(secret);
   const std::string heard = guest.hello(first.greeting(), "hello");
   EXPECT_TRUE(first.hello(secret, heard));
   EXPECT_FALSE(second.hello(secret, heard));
@@ -98,8 +99,8 @@ TEST(Handshake, AHelloThatWasHeardBeforeIsNotBelieved) {
 
 TEST(Handshake, AReplyThatWasHeardBeforeIsNotBelieved) {
   const Secret secret(kSecret);
-  Listening host;
-  Connecting first(secret), second(secret);
+  HandshakeListener host;
+  HandshakeConnector first(secret), second(secret);
   host.hello(secret, first.hello(host.greeting(), "hello"));
   const std::string heard = host.reply(secret, "welcome");
   EXPECT_EQ(first.reply(heard), "welcome");
@@ -110,8 +111,8 @@ TEST(Handshake, AReplyThatWasHeardBeforeIsNotBelieved) {
 // A stranger who calls a rank sends its own words back to it, or to another connection of it.
 TEST(Handshake, OnesOwnProofIsNotBelieved) {
   const Secret secret(kSecret);
-  Listening host, twin;
-  Connecting guest(secret);
+  HandshakeListener host, twin;
+  HandshakeConnector guest(secret);
   const std::string hello = guest.hello(host.greeting(), "hello");
   EXPECT_THROW(guest.reply(hello), Error);
   EXPECT_THROW(guest.reply(hello.substr(32)), Error);
@@ -123,8 +124,8 @@ TEST(Handshake, OnesOwnProofIsNotBelieved) {
 
 TEST(Handshake, EveryByteCounts) {
   const Secret secret(kSecret);
-  Listening host;
-  Connecting guest(secret);
+  HandshakeListener host;
+  HandshakeConnector guest(secret);
   const std::string hello = guest.hello(host.greeting(), "hello");
   for (size_t i = 0; i < hello.size(); ++i) {
     std::string changed = hello;
@@ -145,13 +146,13 @@ TEST(Handshake, EveryByteCounts) {
 }
 
 TEST(Handshake, AGreetingOfAnotherSizeIsNone) {
-  Connecting guest{Secret()};
+  HandshakeConnector guest{Secret()};
   for (const size_t bytes : {0, 31, 33})
     EXPECT_THROW(guest.hello(std::string(bytes, 'x'), ""), Error);
 }
 
 TEST(Handshake, WhatAStrangerHearsIsTheSameForAll) {
-  EXPECT_EQ(Listening::reply_to_stranger(), std::string(32, '\0'));
+  EXPECT_EQ(HandshakeListener::reply_to_stranger(), std::string(32, '\0'));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(Meeting, IsLeftByAllWhereOneWasAsked) {
       // One goes on with its rounds, the others have finished.
       while (world.rank() == 0) meeting.pass();
       meeting.finish();
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
       ++interrupted;
     }
     EXPECT_EQ(world.sum(int64_t{1}), 3) << "at the same place in the sequence of collectives";

@@ -201,7 +201,7 @@ TEST_F(Ordered, MemoryIsKeptUntilTheComputationWaits) {
 TEST_F(Ordered, ErrorsNameAllThatIsKnown) {
   QueuedTransport transport = ring_of(3);
   queue_->refusal = "NCCL: unhandled system error";
-  const Within step = Within::step(12), block = Within::part("block.4");
+  const WhereScope step = WhereScope::step(12), block = WhereScope::part("block.4");
   try {
     transport.all_reduce(tensor_, false);
     FAIL() << "no error";
@@ -233,7 +233,7 @@ TEST_F(Ordered, TheWatchdogIsToldOfEveryMove) {
     dog->look();
     EXPECT_EQ(queue_->open_marks(), 0u);
     queue_->hangs = true;
-    const Within step = Within::step(3);
+    const WhereScope step = WhereScope::step(3);
     transport.recv(tensor_, 0, 0).wait();
     now += 11;
     dog->look();

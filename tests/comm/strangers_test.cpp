@@ -116,7 +116,7 @@ TEST_F(Strangers, ASlowRankHasItsChanceAmongMany) {
   uint64_t number = 0;
   for (int turn = 0; turn < 30 && number == 0; ++turn) {
     const Caller slow(port());
-    Connecting side{Secret(kSecret)};
+    HandshakeConnector side{Secret(kSecret)};
     const std::string greeting = slow.hear_frame();
     std::vector<Caller> others;
     for (int i = 0; i < 300; ++i) others.emplace_back(port()).hear(1);
@@ -202,15 +202,15 @@ TEST_F(Strangers, AHelloThatWasRecordedIsNotBelieved) {
   const Caller replayed(port());
   replayed.hear_frame();
   replayed.say(frame_of(recorded));
-  EXPECT_EQ(replayed.hear_frame(), Listening::reply_to_stranger());
+  EXPECT_EQ(replayed.hear_frame(), HandshakeListener::reply_to_stranger());
   EXPECT_TRUE(replayed.hears_the_end());
   expect_good(run_jobs({job(1, 3), job(2, 3)}, check_sum));
 }
 
 // Plays rank 0 with what another meeting has said.
 TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
-  Listening earlier;
-  Connecting rank{Secret(kSecret)};
+  HandshakeListener earlier;
+  HandshakeConnector rank{Secret(kSecret)};
   earlier.hello(Secret(kSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
   const Listener listener;
   std::jthread impostor([&] {
@@ -247,7 +247,7 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
                  {"rank 2 and rank 1 (node7:", "cannot meet", "has another secret"});
   });
   EXPECT_EQ(table_in(one.hear_frame(), 3).rows[1].name, fmt::format("node7:{}", own.port));
-  Listening side;
+  HandshakeListener side;
   const Caller caller(own);
   caller.say(frame_of(side.greeting()));
   const std::string hello = caller.hear_frame();
@@ -263,7 +263,7 @@ void expect_no_connection(TcpJob two, const Address& nobody, const std::string& 
   const Address any{"127.0.0.1", own.port};
   const std::jthread zero([&] {
     const Caller caller(own);
-    Listening side;
+    HandshakeListener side;
     caller.say(frame_of(side.greeting()));
     EXPECT_TRUE(side.hello(Secret(kSecret), caller.hear_frame()));
     caller.say(frame_of(side.reply(Secret(kSecret), text_of(HelloReply{77, ""}))) +
@@ -325,7 +325,7 @@ TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
 // One address of a rank 0 answers, the other does not.
 TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
   const std::string refusal =
-      frame_of(Listening().greeting()) + frame_of(Listening::reply_to_stranger());
+      frame_of(HandshakeListener().greeting()) + frame_of(HandshakeListener::reply_to_stranger());
   for (const auto& [words, reason] : {std::pair{refusal, "another secret"},
                                       {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
     const Listener listener;

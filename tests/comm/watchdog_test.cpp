@@ -10,7 +10,7 @@
 namespace skein {
 namespace {
 
-class FakeQueue : public Watched {
+class FakeQueue : public WatchedWork {
  public:
   bool passed(int64_t mark) override {
     ++asked;
@@ -62,9 +62,9 @@ TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
   Watchdog dog(settings());
   const auto watch = dog.watch(queue_, 1);
   {
-    const Within step = Within::step(12), batch = Within::micro_batch(3);
+    const WhereScope step = WhereScope::step(12), batch = WhereScope::micro_batch(3);
     std::string name = "block.4";
-    const Within block = Within::part(name.c_str());
+    const WhereScope block = WhereScope::part(name.c_str());
     watch->begin(0, kSum, 7);
     name = "gone by now";
   }

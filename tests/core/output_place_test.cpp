@@ -103,7 +103,7 @@ TEST_F(OutputPlaceTest, LinksAreFollowedToWhatTheyName) {
   EXPECT_NE(refusal(ExitCode::usage, [&] { output_place(at("circle")); }).find("circle"),
             std::string::npos);
   write(at("new"), "2");
-  publish(at("new"), file_place(at("far"), Existing::replace), Existing::replace);
+  publish(at("new"), file_place(at("far"), ExistingFile::replace), ExistingFile::replace);
   EXPECT_EQ(read(at("file")), "2");
   EXPECT_TRUE(fs::is_symlink(at("far")));
 }
@@ -111,29 +111,31 @@ TEST_F(OutputPlaceTest, LinksAreFollowedToWhatTheyName) {
 TEST_F(OutputPlaceTest, FilesTakeNoOtherPlace) {
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(file_place(at("file"), Existing::replace), at("file"));
-  EXPECT_EQ(file_place(at("new"), Existing::refuse), at("new"));
-  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_place(at("file"), Existing::refuse, "a.b"); }),
+  EXPECT_EQ(file_place(at("file"), ExistingFile::replace), at("file"));
+  EXPECT_EQ(file_place(at("new"), ExistingFile::refuse), at("new"));
+  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_place(at("file"), ExistingFile::refuse, "a.b"); }),
             "a.b=" + at("file") + " exists already and is not to be replaced; choose another name");
-  EXPECT_EQ(refusal(ExitCode::usage, [] { file_place("/dev/null", Existing::replace, "a.b"); }),
+  EXPECT_EQ(refusal(ExitCode::usage, [] { file_place("/dev/null", ExistingFile::replace, "a.b"); }),
             "a.b=/dev/null is a device, which no file may take the place of; name a file");
   for (const std::string& taken : {folder_, at("pipe"), std::string("/dev/stdout")})
-    refusal(ExitCode::usage, [&] { file_place(taken, Existing::replace); });
+    refusal(ExitCode::usage, [&] { file_place(taken, ExistingFile::replace); });
 }
 
 TEST_F(OutputPlaceTest, WhatCameToStandThereMeanwhileStays) {
   write(at("new"), "2");
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), Existing::refuse); })
-                .find("has come to exist"),
-            std::string::npos);
-  EXPECT_NE(refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), Existing::replace); })
-                .find("a named pipe"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(ExitCode::failure, [&] { publish(at("new"), at("file"), ExistingFile::refuse); })
+          .find("has come to exist"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal(ExitCode::failure, [&] { publish(at("new"), at("pipe"), ExistingFile::replace); })
+          .find("a named pipe"),
+      std::string::npos);
   EXPECT_EQ(read(at("file")), "1");
   EXPECT_TRUE(fs::is_fifo(at("pipe")));
-  publish(at("new"), at("free"), Existing::refuse);
+  publish(at("new"), at("free"), ExistingFile::refuse);
   EXPECT_EQ(read(at("free")), "2");
   EXPECT_FALSE(fs::exists(at("new")));
 }

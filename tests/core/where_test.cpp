@@ -9,11 +9,11 @@ namespace {
 TEST(Where, IsSetForAScopeAndNests) {
   EXPECT_EQ(where().str(), "outside of steps");
   {
-    const Within step = Within::step(12);
+    const WhereScope step = WhereScope::step(12);
     EXPECT_EQ(where().str(), "step 12");
-    const Within batch = Within::micro_batch(3);
+    const WhereScope batch = WhereScope::micro_batch(3);
     {
-      const Within block = Within::part("block.4");
+      const WhereScope block = WhereScope::part("block.4");
       EXPECT_EQ(where().str(), "step 12, micro-batch 3, block.4");
     }
     EXPECT_EQ(where().str(), "step 12, micro-batch 3");
@@ -22,7 +22,7 @@ TEST(Where, IsSetForAScopeAndNests) {
 }
 
 TEST(Where, BelongsToItsThread) {
-  const Within step = Within::step(1);
+  const WhereScope step = WhereScope::step(1);
   std::thread([] { EXPECT_EQ(where().str(), "outside of steps"); }).join();
 }
 

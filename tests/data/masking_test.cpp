@@ -42,7 +42,7 @@ std::vector<int32_t> sample(int64_t words = 20) {
 TEST(Masking, HidesTheAskedPartAndRemembersWhatItWas) {
   const std::vector<int32_t> before = sample();
   std::vector<int32_t> ids = before;
-  const Masked masked = mask_tokens(ids, vocabulary(), {}, 100, Draws(1, 2));
+  const MaskedTokens masked = mask_tokens(ids, vocabulary(), {}, 100, Draws(1, 2));
   EXPECT_EQ(masked.places.size(), 9u);  // 15% of 60
   EXPECT_TRUE(std::is_sorted(masked.places.begin(), masked.places.end()));
   std::set<int32_t> places(masked.places.begin(), masked.places.end());
@@ -68,7 +68,7 @@ TEST(Masking, SharesOfMaskRandomAndUnchanged) {
   std::map<int64_t, int64_t> by_place;
   for (uint64_t stream = 0; stream < 2000; ++stream) {
     std::vector<int32_t> ids = sample();
-    const Masked masked = mask_tokens(ids, vocabulary(), {}, 100, Draws(9, stream));
+    const MaskedTokens masked = mask_tokens(ids, vocabulary(), {}, 100, Draws(9, stream));
     for (size_t i = 0; i < masked.places.size(); ++i) {
       const int32_t now = ids[static_cast<size_t>(masked.places[i])];
       ++all;
@@ -94,7 +94,7 @@ TEST(Masking, WordsAreHiddenWhole) {
   const std::vector<int32_t> before = sample();
   for (uint64_t stream = 0; stream < 50; ++stream) {
     std::vector<int32_t> ids = before;
-    const Masked masked = mask_tokens(ids, vocabulary(), config, 100, Draws(3, stream));
+    const MaskedTokens masked = mask_tokens(ids, vocabulary(), config, 100, Draws(3, stream));
     ASSERT_EQ(masked.places.size(), 9u);
     for (size_t i = 0; i < 9; i += 3) {
       EXPECT_EQ(masked.targets[i] % 2, 0);
@@ -113,7 +113,7 @@ TEST(Masking, SpansAreRunsOfWordsWithOneFate) {
   for (uint64_t stream = 0; stream < 100; ++stream) {
     const std::vector<int32_t> before = sample(40);
     std::vector<int32_t> ids = before;
-    const Masked masked = mask_tokens(ids, vocabulary(), config, 100, Draws(3, stream));
+    const MaskedTokens masked = mask_tokens(ids, vocabulary(), config, 100, Draws(3, stream));
     EXPECT_LE(masked.places.size(), 60u);
     EXPECT_GE(masked.places.size(), 45u);
     int64_t run = 1;
@@ -138,7 +138,7 @@ TEST(Masking, AtLeastOneAtMostTheLimitAndNothingOfNothing) {
     config.unit = unit;
     std::vector<int32_t> endless{1, 6};  // one word
     endless.resize(41, 7);
-    const Masked masked = mask_tokens(endless, vocabulary(), config, 100, Draws(1, 1));
+    const MaskedTokens masked = mask_tokens(endless, vocabulary(), config, 100, Draws(1, 1));
     ASSERT_EQ(masked.places.size(), 6u);
     EXPECT_EQ(masked.places.back() - masked.places.front(), 5);
   }

@@ -72,7 +72,7 @@ TEST(Preferences, DialoguesShareAllTurnsButTheLast) {
                                  R"(a\n\nHuman: z\n\nAssistant: e)");
   const std::string all =
       diverging + "\n" + shorter + "\n" + asked + "\n" + line("yes", "no") + "\n";
-  const Preferences dropped = read(all), kept = read(all, {.diverging = Diverging::keep});
+  const Preferences dropped = read(all), kept = read(all, {.diverging = DivergingDialogues::keep});
   EXPECT_EQ(dropped.diverging, 3);
   EXPECT_EQ(dropped.records.size(), 1u);
   EXPECT_EQ(kept.diverging, 3);

@@ -16,7 +16,7 @@ void fuzz(std::string_view input) {
   config.files = {file.path()};
   config.layout = choice & 64 ? skein::PreferenceLayout::labelled
                               : static_cast<skein::PreferenceLayout>(choice & 7);
-  config.diverging = choice & 8 ? skein::Diverging::keep : skein::Diverging::drop;
+  config.diverging = choice & 8 ? skein::DivergingDialogues::keep : skein::DivergingDialogues::drop;
   config.bad_records = choice & 16 ? 3 : 0;
   config.most_record_bytes = 4096;
   const skein::Preferences data =

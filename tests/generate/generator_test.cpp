@@ -68,9 +68,9 @@ void with_generator(const ModelConfig& config, const Layout& setup, const F& f) 
   });
 }
 
-std::vector<Generated> generated(const ModelConfig& config, const Layout& setup,
-                                 const std::vector<Tokens>& prompts = kPrompts) {
-  std::vector<Generated> result;
+std::vector<Continuation> generated(const ModelConfig& config, const Layout& setup,
+                                    const std::vector<Tokens>& prompts = kPrompts) {
+  std::vector<Continuation> result;
   with_generator(config, setup, [&](Generator& generator, Group& world) {
     const auto own = generator.run(prompts);
     EXPECT_EQ(own.size(), prompts.size());
@@ -131,7 +131,7 @@ TEST_P(Generation, WithACacheIsTheSameAsWithout) {
   for (size_t i = 0; i < kPrompts.size(); ++i) {
     Tokens sequence = kPrompts[i].empty() ? Tokens{66} : kPrompts[i];
     const size_t begin = sequence.size();
-    Generated expected;
+    Continuation expected;
     while (!expected.ended && sequence.size() - begin < 24) {
       const int32_t next = next_without_cache(config, gpt, sequence, *alone);
       expected.ended = next == 66;
@@ -157,10 +157,10 @@ TEST_P(Generation, WhereSequencesEndAndOthersTakeTheirPlacesIsTheSameOneByOne) {
   const auto prompts = many_prompts(20);
   const auto expected = generated(config, brief(1), prompts);
   const auto ended = std::count_if(expected.begin(), expected.end(),
-                                   [](const Generated& one) { return one.ended; });
+                                   [](const Continuation& one) { return one.ended; });
   EXPECT_GT(ended, 20);
   EXPECT_LT(ended, 30) << "some are cut";
-  for (const Generated& one : expected) EXPECT_TRUE(one.ended || one.tokens.size() == 24u);
+  for (const Continuation& one : expected) EXPECT_TRUE(one.ended || one.tokens.size() == 24u);
   for (int64_t batch : {2, 5, 8, 30, 1000})
     EXPECT_EQ(generated(config, brief(batch), prompts), expected) << batch;
   for (const auto& [pipeline, chunks, ranks] : {std::array{1, 1, 3}, {2, 1, 2}, {2, 2, 4}}) {
@@ -214,7 +214,7 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
   GenerateConfig options;
   options.stop_at_end = false;
   Generator generator(config, local, mesh, options, -1);
-  const Generated cut = generator.run({{1, 2, 3}})[0];
+  const Continuation cut = generator.run({{1, 2, 3}})[0];
   EXPECT_EQ(cut.tokens.size(), 9u);
   EXPECT_FALSE(cut.ended);
   const auto message = [&](const Tokens& prompt) {
@@ -260,7 +260,7 @@ TEST(Generator, MakesOnlyIdsOfTheVocabulary) {
   options.sampling.temperature = 5;
   const auto largest = [&](int64_t vocabulary) {
     int32_t found = 0;
-    for (const Generated& one : Small(options, vocabulary).generator.run({{1}, {2}, {3}}))
+    for (const Continuation& one : Small(options, vocabulary).generator.run({{1}, {2}, {3}}))
       for (int32_t id : one.tokens) found = std::max(found, id);
     return found;
   };
@@ -306,7 +306,7 @@ TEST(Generator, IsInterruptedOnAllRanksBetweenTwoTokens) {
       Meeting meeting(world, [&] { return world.rank() == 1 && ++looks == 3; });
       try {
         generator.run(prompts, {}, {}, &meeting);
-      } catch (const Interrupted&) {
+      } catch (const Interruption&) {
         interrupted = true;
       }
       EXPECT_TRUE(interrupted);
@@ -333,9 +333,10 @@ TEST(Generator, DrawsByTheNumbersGiven) {
 }
 
 // What is chosen after the prompt costs a row each.
-int64_t choices_after_the_first(const std::vector<Generated>& all) {
+int64_t choices_after_the_first(const std::vector<Continuation>& all) {
   int64_t sum = 0;
-  for (const Generated& one : all) sum += static_cast<int64_t>(one.tokens.size()) + one.ended - 1;
+  for (const Continuation& one : all)
+    sum += static_cast<int64_t>(one.tokens.size()) + one.ended - 1;
   return sum;
 }
 
@@ -426,7 +427,7 @@ TEST(Generator, NeverDrawsBannedTokens) {
   setup.vocabulary = 0;
   const auto found = [&](const Layout& layout) {
     std::set<int32_t> ids;
-    for (const Generated& one : generated(model(false), layout, many_prompts(40))) {
+    for (const Continuation& one : generated(model(false), layout, many_prompts(40))) {
       ids.insert(one.tokens.begin(), one.tokens.end());
       if (one.ended) ids.insert(layout.end);
     }

@@ -308,13 +308,13 @@ TEST(Tape, EachStepRunsInThePartThatRecordedIt) {
   std::vector<std::string> places;
   Var y = Var::leaf(Tensor::zeros({1}, DType::f64));
   for (const char* name : {"block.0", "block.1"}) {
-    const Within part = Within::part(name);
+    const WhereScope part = WhereScope::part(name);
     y = record(y.value(), {y}, false, [&places, y](const Tensor& dy) {
       places.push_back(where().str());
       y.add_gradient(dy);
     });
   }
-  const Within step = Within::step(3);
+  const WhereScope step = WhereScope::step(3);
   backward(y, Tensor::from(std::vector<double>{1}, {1}));
   EXPECT_EQ(places, (std::vector<std::string>{"step 3, block.1", "step 3, block.0"}));
   EXPECT_EQ(where().str(), "step 3");

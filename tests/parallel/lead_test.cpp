@@ -100,7 +100,7 @@ TEST(ForwardLead, IsInterruptedWithNothingUnderWay) {
     try {
       ForwardLead lead(mesh, &meeting);
       for (;; ++passes) lead.before(), lead.after();
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
     }
     EXPECT_GE(passes, 7);
     ForwardLead lead(mesh);

@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-AnswersConfig asked(int64_t each, Kept kept, const std::string& sources = "") {
+AnswersConfig asked(int64_t each, KeptAnswers kept, const std::string& sources = "") {
   AnswersConfig c;
   c.each = each;
   c.kept = kept;
@@ -16,7 +16,7 @@ AnswersConfig asked(int64_t each, Kept kept, const std::string& sources = "") {
   return c;
 }
 
-Kept settled(AnswersConfig c, bool jsonl = true, const SamplingConfig& sampling = {}) {
+KeptAnswers settled(AnswersConfig c, bool jsonl = true, const SamplingConfig& sampling = {}) {
   settle(c, jsonl, sampling);
   return c.kept;
 }
@@ -27,32 +27,33 @@ void refused(const AnswersConfig& c, std::initializer_list<std::string> words, b
 }
 
 TEST(Answers, AreKeptByTheirScoresWhereTheyHaveAny) {
-  EXPECT_EQ(settled(asked(1, Kept::automatic)), Kept::all);
-  EXPECT_EQ(settled(asked(4, Kept::automatic)), Kept::all);
-  EXPECT_EQ(settled(asked(4, Kept::automatic, "ended")), Kept::best);
-  EXPECT_EQ(settled(asked(4, Kept::all, "ended")), Kept::all);
-  EXPECT_EQ(settled(asked(4, Kept::ranked, "ended")), Kept::ranked);
-  EXPECT_EQ(settled(asked(1, Kept::best, "ended"), false), Kept::best);
+  EXPECT_EQ(settled(asked(1, KeptAnswers::automatic)), KeptAnswers::all);
+  EXPECT_EQ(settled(asked(4, KeptAnswers::automatic)), KeptAnswers::all);
+  EXPECT_EQ(settled(asked(4, KeptAnswers::automatic, "ended")), KeptAnswers::best);
+  EXPECT_EQ(settled(asked(4, KeptAnswers::all, "ended")), KeptAnswers::all);
+  EXPECT_EQ(settled(asked(4, KeptAnswers::ranked, "ended")), KeptAnswers::ranked);
+  EXPECT_EQ(settled(asked(1, KeptAnswers::best, "ended"), false), KeptAnswers::best);
 }
 
 TEST(Answers, ThatCannotBeAreRefused) {
-  refused(asked(0, Kept::all), {"generate.answers=0 must be at least 1"});
-  refused(asked(4, Kept::best), {"generate.keep=best compares scores, but reward.sources names"});
-  refused(asked(4, Kept::ranked), {"generate.keep=ranked compares scores"});
-  refused(asked(4, Kept::ranked, "ended"), {"give generate.format=jsonl, too"}, false);
-  refused(asked(1, Kept::ranked, "ended"), {"from 2 to ", "not generate.answers=1"});
-  refused(asked(1'000'000, Kept::ranked, "ended"), {"not generate.answers=1000000"});
+  refused(asked(0, KeptAnswers::all), {"generate.answers=0 must be at least 1"});
+  refused(asked(4, KeptAnswers::best),
+          {"generate.keep=best compares scores, but reward.sources names"});
+  refused(asked(4, KeptAnswers::ranked), {"generate.keep=ranked compares scores"});
+  refused(asked(4, KeptAnswers::ranked, "ended"), {"give generate.format=jsonl, too"}, false);
+  refused(asked(1, KeptAnswers::ranked, "ended"), {"from 2 to ", "not generate.answers=1"});
+  refused(asked(1'000'000, KeptAnswers::ranked, "ended"), {"not generate.answers=1000000"});
 }
 
 TEST(Answers, ThatWouldBeTheSameAreRefused) {
   SamplingConfig greedy;
   greedy.temperature = 0;
-  refused(asked(3, Kept::all), {"the same answer 3 times", "sample.temperature=0 draws nothing"},
-          true, greedy);
+  refused(asked(3, KeptAnswers::all),
+          {"the same answer 3 times", "sample.temperature=0 draws nothing"}, true, greedy);
   SamplingConfig first;
   first.top_k = 1;
-  refused(asked(3, Kept::all), {"sample.top_k=1 leaves one token to draw"}, true, first);
-  EXPECT_EQ(settled(asked(1, Kept::all), true, greedy), Kept::all);
+  refused(asked(3, KeptAnswers::all), {"sample.top_k=1 leaves one token to draw"}, true, first);
+  EXPECT_EQ(settled(asked(1, KeptAnswers::all), true, greedy), KeptAnswers::all);
 }
 
 TEST(Answers, AreAskedForByOptions) {
@@ -63,7 +64,7 @@ TEST(Answers, AreAskedForByOptions) {
   options.set("generate.keep", "ranked", "the test");
   options.set("reward.sources", "length:max=8", "the test");
   EXPECT_EQ(c.each, 5);
-  EXPECT_EQ(c.kept, Kept::ranked);
+  EXPECT_EQ(c.kept, KeptAnswers::ranked);
   EXPECT_TRUE(c.scored());
 }
 

@@ -31,7 +31,8 @@ std::vector<Json> records(const std::string& text) {
   return made;
 }
 
-std::string kept(const Completions& all, Kept kept, PromptFormat format, bool chats = false) {
+std::string kept(const Completions& all, KeptAnswers kept, PromptFormat format,
+                 bool chats = false) {
   testing::internal::CaptureStderr();
   const std::string text = kept_text(all, kept, format, chats);
   testing::internal::GetCapturedStderr();
@@ -39,15 +40,15 @@ std::string kept(const Completions& all, Kept kept, PromptFormat format, bool ch
 }
 
 TEST(Completions, AsTextStandBehindTheirPrompts) {
-  EXPECT_EQ(kept(completions(false), Kept::all, PromptFormat::text),
+  EXPECT_EQ(kept(completions(false), KeptAnswers::all, PromptFormat::text),
             "one? A\n---\none? B\n---\nusame\n---\nu same\n\n---\n");
-  EXPECT_EQ(kept(completions(false), Kept::all, PromptFormat::text, true),
+  EXPECT_EQ(kept(completions(false), KeptAnswers::all, PromptFormat::text, true),
             " A\n---\n B\n---\nsame\n---\n same\n\n---\n")
       << "of conversations the answers alone";
 }
 
 TEST(Completions, AsRecordsSayWhatWasAsked) {
-  const auto found = records(kept(completions(false), Kept::all, PromptFormat::jsonl));
+  const auto found = records(kept(completions(false), KeptAnswers::all, PromptFormat::jsonl));
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2]})");
   EXPECT_EQ(found[3]["messages"].size(), 3u);
@@ -55,19 +56,21 @@ TEST(Completions, AsRecordsSayWhatWasAsked) {
 }
 
 TEST(Completions, AsRecordsSayTheirScoresAndWhatWasGiven) {
-  const auto found = records(kept(completions(true), Kept::all, PromptFormat::jsonl));
+  const auto found = records(kept(completions(true), KeptAnswers::all, PromptFormat::jsonl));
   EXPECT_EQ(
       found[1].dump(),
       R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"score":2.0,"scores":{"ended":0.0,"length":2.0}})");
 }
 
 TEST(Completions, WithTheHighestScoresAreKept) {
-  EXPECT_EQ(kept(completions(true), Kept::best, PromptFormat::text, true), " B\n---\nsame\n---\n");
+  EXPECT_EQ(kept(completions(true), KeptAnswers::best, PromptFormat::text, true),
+            " B\n---\nsame\n---\n");
 }
 
 TEST(Completions, AreRankedWhereTheyDiffer) {
   testing::internal::CaptureStderr();
-  const auto found = records(kept_text(completions(true), Kept::ranked, PromptFormat::jsonl, true));
+  const auto found =
+      records(kept_text(completions(true), KeptAnswers::ranked, PromptFormat::jsonl, true));
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["answers"].dump(), R"([" B"," A"])");
@@ -82,7 +85,7 @@ TEST(Completions, AreRankedWhereTheyDiffer) {
 TEST(Completions, MayStopInsideOfACharacter) {
   Completions all = completions(false);
   all.texts[0] = "caf\xc3";
-  const auto found = records(kept(all, Kept::all, PromptFormat::jsonl));
+  const auto found = records(kept(all, KeptAnswers::all, PromptFormat::jsonl));
   EXPECT_EQ(found[0]["completion"], "caf\xef\xbf\xbd");
 }
 

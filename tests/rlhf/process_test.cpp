@@ -271,7 +271,7 @@ TEST_F(ProcessRewards, AreNotWaitedForOnceARunIsInterrupted) {
     rewards.set_meeting(&meeting);
     try {
       rewards.scores(three());
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
       ++interrupted;
     }
   });

@@ -89,7 +89,7 @@ std::vector<Vector> differences_in(const std::string& run, const ModelConfig& mo
     Mesh mesh(world, {1, 1, 1});
     LocalModel local(model, {}, mesh, DType::f32);
     load_weights(*find_checkpoint(run, world), local.parameters(), world);
-    const Pooled last(Pool::last);
+    const PoolingObjective last(Pool::last);
     PipelineModel pieces = local.pipeline_model();
     pieces.objective = &last;
     Pipeline pipeline(mesh, pieces, ScheduleKind::gpipe);

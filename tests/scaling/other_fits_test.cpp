@@ -191,9 +191,9 @@ TEST(JointFits, RefuseDesignsThatCannotSayTheirUnknowns) {
 
 TEST(CompareLaws, FindsTheLawThatTheRunsFollow) {
   const auto points = drawn_points({1.7, 400, 90000, 0.34, 0.55}, 5, 6, 0.0005, 1);
-  const std::vector<HeldOut> laws = compare_laws(points, point_estimate());
+  const std::vector<HeldOutFit> laws = compare_laws(points, point_estimate());
   ASSERT_EQ(laws.size(), 5);
-  for (const HeldOut& law : laws) {
+  for (const HeldOutFit& law : laws) {
     EXPECT_TRUE(law.converged) << law.law << ": " << law.problem;
     EXPECT_NEAR(law.budget / points.back().c, 1, 1e-9);
     EXPECT_GE(law.worst_error, std::abs(law.mean_error));
@@ -209,7 +209,7 @@ TEST(CompareLaws, FindsTheLawThatTheRunsFollow) {
 }
 
 TEST(CompareLaws, SaysWhatCouldNotBeFitted) {
-  const std::vector<HeldOut> laws =
+  const std::vector<HeldOutFit> laws =
       compare_laws(drawn_points({1.7, 400, 900, 0.34, 0.33}, 2, 8, 0.001, 1), point_estimate());
   EXPECT_FALSE(laws[0].converged);
   EXPECT_NE(laws[0].problem.find("one budget only"), std::string::npos) << laws[0].problem;

@@ -16,7 +16,7 @@ namespace skein {
 int64_t count_non_finite(DType dtype, const std::byte* data, int64_t count);
 
 // Counts them tensor by tensor.
-class NonFinite {
+class NonFiniteCounts {
  public:
   // Some elements of `tensor`. The parts of one tensor follow each other.
   void look_at(const std::string& tensor, DType dtype, const std::byte* data, int64_t count);
@@ -29,6 +29,6 @@ class NonFinite {
 
 // Of the weights of a checkpoint that has been found, and so verified. Reads all of them, a part at
 // a time.
-NonFinite non_finite_weights(const CheckpointInfo& info);
+NonFiniteCounts non_finite_weights(const CheckpointInfo& info);
 
 }  // namespace skein

@@ -8,7 +8,7 @@
 
 namespace skein {
 
-class DeviceQueue : public Watched {
+class DeviceQueue : public WatchedWork {
  public:
   // The stream of all computation, and of the group's collectives. Those of edges are numbered
   // from 1.

@@ -11,7 +11,7 @@ namespace skein {
 
 // Thrown on every rank at the same meeting. Not an error: the work is given up because somebody
 // asked.
-struct Interrupted {};
+struct Interruption {};
 
 // Work that is to be interruptible calls pass() at each of its rounds and finish() after the last
 // one. Ranks may have different numbers of rounds. They meet about once a second, however short a
@@ -23,10 +23,10 @@ class Meeting {
 
   // Begins a round. Some of the calls are collective: so no rank may wait for a later round of
   // another one, or hold back what another one needs to get to its own next round. Throws
-  // Interrupted on all ranks once any was asked.
+  // Interruption on all ranks once any was asked.
   void pass();
-  // Collective: waits until all ranks are here; throws Interrupted like pass(). Afterwards the next
-  // work may begin.
+  // Collective: waits until all ranks are here; throws Interruption like pass(). Afterwards the
+  // next work may begin.
   void finish();
 
  private:

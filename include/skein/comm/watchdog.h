@@ -22,9 +22,9 @@ namespace skein {
 
 // What runs exchanges. All of its functions are called from the watchdog's thread. They must not
 // throw, and except for abort they must not wait.
-class Watched {
+class WatchedWork {
  public:
-  virtual ~Watched() = default;
+  virtual ~WatchedWork() = default;
   // Whether all that was queued before the mark has run. Once it is true the mark is over and its
   // number may be given to another.
   virtual bool passed(int64_t mark) = 0;
@@ -75,7 +75,7 @@ class Watchdog {
   // Returns at once, whatever is under way. Its watches must be gone.
   ~Watchdog();
 
-  std::unique_ptr<Watch> watch(Watched& watched, int lanes);
+  std::unique_ptr<Watch> watch(WatchedWork& watched, int lanes);
   // What the thread does at each interval. An exchange is late when it is not over `timeout`
   // seconds after it began and no other of its Watched has ended meanwhile.
   void look();

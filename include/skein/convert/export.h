@@ -74,7 +74,7 @@ class Export {
   ExportFiles files_;
   int64_t done_ = 0, total_ = 0;
   ConvertProgress progress_;
-  NonFinite odd_;  // of what was written
+  NonFiniteCounts odd_;  // of what was written
 };
 
 }  // namespace skein

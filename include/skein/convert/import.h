@@ -25,7 +25,7 @@ struct ConvertConfig {
 };
 
 // Tells of values that are not finite in what was made, and where --dtype may be why.
-void warn_of(const NonFinite& odd, const std::string& made, const ConvertConfig& config);
+void warn_of(const NonFiniteCounts& odd, const std::string& made, const ConvertConfig& config);
 
 // Bytes done and bytes in all.
 using ConvertProgress = std::function<void(int64_t done, int64_t total)>;

@@ -1,8 +1,8 @@
 // Where the calling thread is in a run, for messages about what it waits for. Setting it costs a
 // few stores.
 //
-//   const Within here = Within::step(12);
-//   const Within block = Within::part("block.3");     // until the end of the scope
+//   const WhereScope here = WhereScope::step(12);
+//   const WhereScope block = WhereScope::part("block.3");     // until the end of the scope
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,21 @@ struct Where {
 const Where& where();
 
 // Changes it until the end of the scope.
-class Within {
+class WhereScope {
  public:
-  static Within step(int64_t number) { return Within({number, -1, ""}); }
-  static Within micro_batch(int64_t number) { return Within({where().step, number, where().part}); }
-  static Within part(const char* name) { return Within({where().step, where().micro_batch, name}); }
-  ~Within();
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  static WhereScope step(int64_t number) { return WhereScope({number, -1, ""}); }
+  static WhereScope micro_batch(int64_t number) {
+    return WhereScope({where().step, number, where().part});
+  }
+  static WhereScope part(const char* name) {
+    return WhereScope({where().step, where().micro_batch, name});
+  }
+  ~WhereScope();
+  WhereScope(const WhereScope&) = delete;
+  WhereScope& operator=(const WhereScope&) = delete;
 
  private:
-  explicit Within(const Where& now);
+  explicit WhereScope(const Where& now);
 
   Where before_;
 };

@@ -31,10 +31,10 @@ void check(const GenerateConfig& config);
 using Tokens = std::vector<int32_t>;
 
 // What continues a prompt.
-struct Generated {
+struct Continuation {
   Tokens tokens;       // without the end-of-text token
   bool ended = false;  // by that token; else cut after max_tokens or where the context was full
-  bool operator==(const Generated&) const = default;
+  bool operator==(const Continuation&) const = default;
 };
 
 // What a run fed to the model on this rank's data-parallel index.
@@ -65,12 +65,12 @@ class Generator {
   // draws: a number for each prompt, alike on all ranks; its index where there are none.
   // progress: called on rank 0 now and then, and at the end, with what its data-parallel index has
   // finished of its share.
-  // meeting: where it may be Interrupted, between two tokens; null: nowhere.
+  // meeting: where it may be interrupted, between two tokens; null: nowhere.
   // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text;
   // one that fills the context; an id outside of the model's vocabulary.
-  std::vector<Generated> run(const std::vector<Tokens>& prompts,
-                             std::span<const uint64_t> draws = {}, const Progress& progress = {},
-                             Meeting* meeting = nullptr);
+  std::vector<Continuation> run(const std::vector<Tokens>& prompts,
+                                std::span<const uint64_t> draws = {}, const Progress& progress = {},
+                                Meeting* meeting = nullptr);
 
   // Of the last run.
   const DecodingWork& work() const { return work_; }

@@ -38,16 +38,16 @@ void attention(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
                const AttentionArguments& arguments, Out out, Out logsumexp);
 
 // What forward was given and made.
-struct Attended {
+struct AttentionRecord {
   Tensor q, k, v;         // [B,T,H,D], [B,S,G,D], [B,S,G,D]
   Tensor out, logsumexp;  // [B,T,H,D], [B,H,T]
 };
 
 // dq, dk, dv, shaped as q, k, v, of dout [B,T,H,D]: 0 for queries that see nothing and keys that
 // none sees.
-void attention_backward(Cpu, const Attended& forward, const AttentionArguments& arguments,
+void attention_backward(Cpu, const AttentionRecord& forward, const AttentionArguments& arguments,
                         const Tensor& dout, Out dq, Out dk, Out dv);
-void attention_backward(Cuda, const Attended& forward, const AttentionArguments& arguments,
+void attention_backward(Cuda, const AttentionRecord& forward, const AttentionArguments& arguments,
                         const Tensor& dout, Out dq, Out dk, Out dv);
 
 }  // namespace skein::kernels

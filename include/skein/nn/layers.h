@@ -61,7 +61,7 @@ class NormLayer {
   NormLayer(Parameters& parameters, const NormSpec& spec);
   Var operator()(const Var& x) const;  // [B,T,C] -> [B,T,C]
   // x + branch, and its norm.
-  ops::Joined joined(const Var& x, const Var& branch) const;
+  ops::SumAndNorm joined(const Var& x, const Var& branch) const;
   bool learns() const { return gain_.learns(); }
 
  private:

@@ -36,8 +36,8 @@ class Sublayer {
   Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, int number);
   // sum = x + branch(entered), and normed = next_norm(sum), made in one pass; undefined where
   // next_norm is null.
-  ops::Joined operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
-                         const Var& memory, const Pass& pass) const;
+  ops::SumAndNorm operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
+                             const Var& memory, const Pass& pass) const;
   const NormLayer& norm() const { return norm_; }
 
  private:

@@ -22,11 +22,11 @@ Var dropout(const Var& x, const DropoutMask& mask);
 // x [...,C]; gain, bias [C]; bias may be undefined.
 Var norm(const Var& x, Norm kind, const Weight& gain, const Weight& bias, double epsilon);
 
-struct Joined {
+struct SumAndNorm {
   Var sum, normed;
 };
 // sum = x + branch and its norm, in one pass.
-Joined add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain, const Weight& bias,
-                double epsilon);
+SumAndNorm add_norm(const Var& x, const Var& branch, Norm kind, const Weight& gain,
+                    const Weight& bias, double epsilon);
 
 }  // namespace skein::ops

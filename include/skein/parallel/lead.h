@@ -10,7 +10,7 @@
 //
 // All stages make the same number of passes; those of other data-parallel ranks may differ. Where a
 // meeting is given each pass is one of its rounds, and nothing is under way between the stages when
-// it is Interrupted.
+// it is interrupted.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr int64_t kForwardLead = 4;
 
 class ForwardLead {
  public:
-  // meeting: where the passes may be Interrupted; null: nowhere.
+  // meeting: where the passes may be interrupted; null: nowhere.
   explicit ForwardLead(const Mesh& mesh, Meeting* meeting = nullptr)
       : mesh_(mesh), meeting_(meeting) {}
   // Waits until the next stage has made all passes but the last kForwardLead.

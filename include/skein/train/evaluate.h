@@ -28,7 +28,7 @@ struct Evaluation {
 
 // Collective. Every token of the loader's stores but the first of each, once (or the windows asked
 // for), in windows of the model's context. model.batch: windows a forward pass. The same bits at
-// every data- and pipeline-parallel layout. Interrupted at model.meeting.
+// every data- and pipeline-parallel layout. May be interrupted at model.meeting.
 Evaluation evaluate_windows(const EvaluatedModel& model, const EvalConfig& config,
                             const Loader& loader, const DataConfig& data, int64_t context);
 

@@ -12,7 +12,7 @@ namespace skein {
 // Collective. Runs samples [0, count), divided over data-parallel ranks. On every rank of the last
 // stage it calls use(batch, answers) for the rank's own batches, which are trimmed; the answers are
 // those of Objective::answers, or empty with with_answers = false. Returns each sample's weighted
-// loss sum for each of `terms` terms, on all ranks. Interrupted at model.meeting.
+// loss sum for each of `terms` terms, on all ranks. May be interrupted at model.meeting.
 using UseAnswers = std::function<void(const Batch& batch, const std::vector<Tensor>& answers)>;
 std::vector<std::vector<double>> judge(const EvaluatedModel& model, const SampleSource& samples,
                                        int64_t count, size_t terms, bool with_answers,

@@ -33,7 +33,7 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  // One step or iteration: learns, counts it in the run's state, records and tells it. Interrupted
+  // One step or iteration: learns, counts it in the run's state, records and tells it. Interruption
   // where nothing has changed yet.
   virtual void advance() = 0;
   // Held-out data are evaluated after steps for which evaluation_due() is true, and at the end

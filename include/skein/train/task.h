@@ -64,7 +64,7 @@ class Task {
   // The objective's terms. Those that have names are recorded beside their sum.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
-  // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interrupted
+  // Collective. The same bits at every data- and pipeline-parallel layout. Lets Interruption
   // through, after which it can be called again.
   virtual Scores validate(const EvaluatedModel& model) const = 0;
   // What the task adds to the metadata of a checkpoint.

@@ -17,9 +17,9 @@ std::string place_of(Device device) {
 }
 
 // Never over: the scope that connects ends first, or the watchdog ends the job.
-class Connecting : public Watched {
+class ConnectionAttempt : public WatchedWork {
  public:
-  Connecting(Watchdog& dog, const char* group) : watch_(dog.watch(*this, 1)) {
+  ConnectionAttempt(Watchdog& dog, const char* group) : watch_(dog.watch(*this, 1)) {
     watch_->begin(0, {"connection", group}, 0);
   }
   bool passed(int64_t) override { return false; }
@@ -70,7 +70,8 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
         group.size(), links.name);
     return;
   }
-  const auto connecting = watchdog ? std::make_unique<Connecting>(*watchdog, links.name) : nullptr;
+  const auto connecting =
+      watchdog ? std::make_unique<ConnectionAttempt>(*watchdog, links.name) : nullptr;
   TransportSpec spec{place_of(device), links.name, group.rank(), group.size(), {}};
   for (const RingEdge& edge : ring_edges(links.ring ? group.size() : 0))
     if (edge.from == group.rank() || edge.to == group.rank()) spec.edges.push_back(edge);

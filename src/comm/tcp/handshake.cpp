@@ -19,9 +19,10 @@ Bits256 take_number(std::string_view& content) {
 
 }  // namespace
 
-std::string Listening::greeting() const { return bytes_of(own_); }
+std::string HandshakeListener::greeting() const { return bytes_of(own_); }
 
-std::optional<std::string> Listening::hello(const Secret& secret, std::string_view content) {
+std::optional<std::string> HandshakeListener::hello(const Secret& secret,
+                                                    std::string_view content) {
   if (content.size() < 2 * sizeof(Bits256)) return std::nullopt;
   other_ = take_number(content);
   const Bits256 proof = take_number(content);
@@ -30,20 +31,20 @@ std::optional<std::string> Listening::hello(const Secret& secret, std::string_vi
   return std::string(content);
 }
 
-std::string Listening::reply(const Secret& secret, std::string_view text) const {
+std::string HandshakeListener::reply(const Secret& secret, std::string_view text) const {
   return bytes_of(secret.proof(HandshakeSide::listens, own_, other_, text)) + std::string(text);
 }
 
-std::string Listening::reply_to_stranger() { return bytes_of(Bits256{}); }
+std::string HandshakeListener::reply_to_stranger() { return bytes_of(Bits256{}); }
 
-std::string Connecting::hello(std::string_view greeting, std::string_view text) {
+std::string HandshakeConnector::hello(std::string_view greeting, std::string_view text) {
   if (greeting.size() != sizeof(Bits256)) fail("the other end is no rank that listens");
   other_ = take_number(greeting);
   return bytes_of(own_) + bytes_of(secret_.proof(HandshakeSide::connects, other_, own_, text)) +
          std::string(text);
 }
 
-std::string Connecting::reply(std::string_view content) const {
+std::string HandshakeConnector::reply(std::string_view content) const {
   Bits256 proof{};
   if (content.size() >= sizeof(Bits256)) proof = take_number(content);
   require(

@@ -53,7 +53,7 @@ bool Reception::attend(Guest& guest, const Secret& secret, std::vector<Arrival>&
     }
     std::optional<std::string> hello = who.side.hello(secret, guest.reader.content());
     if (!hello) {
-      send_frame_at_once(who.socket, Listening::reply_to_stranger());
+      send_frame_at_once(who.socket, HandshakeListener::reply_to_stranger());
       tell_of_refusal(who.from, Refusal::unproven, "it does not know the secret of this job");
       return true;
     }

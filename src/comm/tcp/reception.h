@@ -20,7 +20,7 @@ namespace skein {
 struct Arrival {
   Socket socket;
   Address from;
-  Listening side;
+  HandshakeListener side;
   std::string hello;
 
   // False when the connection was lost meanwhile.

@@ -41,7 +41,7 @@ std::string greeting_from(const Socket& socket, const Deadline& deadline) {
 // Error(usage) when the other end does not know the secret.
 HelloReply greet(const Socket& socket, const Secret& secret, const Hello& hello,
                  const Deadline& deadline) {
-  Connecting side(secret);
+  HandshakeConnector side(secret);
   const std::string greeting = greeting_from(socket, deadline);
   send_frame(socket, side.hello(greeting, text_of(hello)), deadline);
   return reply_in(side.reply(receive_frame(socket, kLongestReply, deadline)));

@@ -218,7 +218,7 @@ void replace_file(const std::string& path, std::string_view bytes) {
 
 std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
                                              const std::function<void(int fd)>& fill) {
-  const std::string place = file_place(path, Existing::replace);
+  const std::string place = file_place(path, ExistingFile::replace);
   // Two may do this at a time.
   const std::string fresh = fmt::format("{}.{}.new", place, unique_name());
   const int fd = open_file(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
@@ -227,7 +227,7 @@ std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
   try {
     fill(fd);
     file->sync();
-    publish(fresh, place, Existing::replace);
+    publish(fresh, place, ExistingFile::replace);
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;
@@ -241,7 +241,7 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
 
 void remove_unfinished(const std::string& path) {
   constexpr std::string_view kEnd = ".new";
-  const std::filesystem::path place = file_place(path, Existing::replace);
+  const std::filesystem::path place = file_place(path, ExistingFile::replace);
   const std::string begin = place.filename().string() + ".";
   std::error_code error;
   std::filesystem::directory_iterator entry(place.parent_path(), error), end;

@@ -14,7 +14,7 @@ int made_file(const std::string& path) {
 
 }  // namespace
 
-NewFile::NewFile(const std::string& path, Existing existing)
+NewFile::NewFile(const std::string& path, ExistingFile existing)
     : path_(file_place(path, existing)),
       temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
       existing_(existing),

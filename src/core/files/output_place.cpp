@@ -75,12 +75,12 @@ OutputPlace output_place(const std::string& path) {
              path, kMostLinks);
 }
 
-std::string file_place(const std::string& path, Existing existing, const std::string& option) {
+std::string file_place(const std::string& path, ExistingFile existing, const std::string& option) {
   const OutputPlace place = output_place(path);
   const std::string given = option.empty() ? path : option + "=" + path;
   require(place.occupant == Occupant::nothing || place.occupant == Occupant::file,
           "{} is {}, which no file may take the place of; name a file", given, place.kind);
-  require(existing == Existing::replace || place.occupant == Occupant::nothing,
+  require(existing == ExistingFile::replace || place.occupant == Occupant::nothing,
           "{} exists already and is not to be replaced; choose another name", given);
   return place.path;
 }
@@ -135,8 +135,8 @@ bool give_free_name(const std::string& from, const std::string& to) {
   return given;
 }
 
-void publish(const std::string& temporary, const std::string& path, Existing existing) {
-  if (existing == Existing::refuse) {
+void publish(const std::string& temporary, const std::string& path, ExistingFile existing) {
+  if (existing == ExistingFile::refuse) {
     if (give_free_name(temporary, path)) return;
     if (errno == EEXIST || errno == ENOTEMPTY)
       fail("{} has come to exist while it was being made, and is not replaced", path);

@@ -16,7 +16,7 @@ ResultFile::ResultFile(std::string option, std::string path)
   if (path_.empty()) return;
   place_ = output_place(path_);
   require(place_.occupant != Occupant::folder, "{}={} is a folder; give a file", option_, path_);
-  if (!stream()) place_.path = file_place(path_, Existing::replace, option_);
+  if (!stream()) place_.path = file_place(path_, ExistingFile::replace, option_);
   open();
   require(file_ != nullptr,
           "{}={} cannot be written; give a file in a folder that exists and may be written",
@@ -75,7 +75,7 @@ void ResultFile::finish() {
     fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
   if (stream()) return;
   if (!named_) give_name();
-  publish(partial_, place_.path, Existing::replace);
+  publish(partial_, place_.path, ExistingFile::replace);
   named_ = false;
 }
 

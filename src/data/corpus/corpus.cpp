@@ -117,7 +117,7 @@ bool holds_one_text(const std::string& path) {
 }
 
 void check_output(const std::string& option, const std::string& output,
-                  const std::vector<std::string>& taken, Existing existing, bool streams) {
+                  const std::vector<std::string>& taken, ExistingFile existing, bool streams) {
   require(!output.empty(), "{} is empty; name the file to write", option);
   std::error_code error;
   require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option,
@@ -131,9 +131,9 @@ void check_output(const std::string& option, const std::string& output,
             "{} is {}, which is already used as {}; writing would destroy it, choose another name",
             option, output, file);
   if (streams && place.occupant == Occupant::stream) return;
-  file_place(output, Existing::replace, option);
+  file_place(output, ExistingFile::replace, option);
   require(
-      existing == Existing::replace || place.occupant == Occupant::nothing,
+      existing == ExistingFile::replace || place.occupant == Occupant::nothing,
       "{} is {}, which exists already; give --output.replace to replace it, or choose another name",
       option, output);
 }

@@ -90,7 +90,8 @@ int64_t division_of(const std::string& path, double fraction) {
 
 // One store under construction.
 struct Part {
-  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule, Existing existing)
+  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule,
+       ExistingFile existing)
       : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
                rule != SentenceRule::none, existing) {}
 
@@ -123,7 +124,7 @@ class Encoding {
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
     reader_.emplace(inputs, config_.corpus);
     const SentenceRule rule = config_.corpus.sentences;
-    const Existing wanted = existing(config_.replace);
+    const ExistingFile wanted = existing(config_.replace);
     training_.emplace(config_.output, tokenizer, rule, wanted);
     if (!config_.validation.empty())
       validation_.emplace(config_.validation, tokenizer, rule, wanted);

@@ -53,7 +53,7 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
   return all;
 }
 
-void save_text(const std::string& text, const std::string& given, Existing existing) {
+void save_text(const std::string& text, const std::string& given, ExistingFile existing) {
   if (const OutputPlace place = output_place(given); place.occupant == Occupant::stream)
     return write_stream(place, text);
   NewFile file(given, existing);
@@ -82,12 +82,12 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
   return learnt;
 }
 
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, Existing existing) {
+void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, ExistingFile existing) {
   save_text(tokenizer.to_json() + "\n", path, existing);
 }
 
 std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
-                                          Existing existing) {
+                                          ExistingFile existing) {
   const auto files = tokenizer_files(tokenizer);
   std::error_code error;
   fs::create_directories(folder, error);

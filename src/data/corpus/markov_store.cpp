@@ -18,7 +18,7 @@ void check_tokens(const char* option, int64_t tokens) {
 
 // Returns the mean surprise of what is written.
 double write_store(const std::string& path, int64_t tokens, const MarkovChain& chain,
-                   MarkovSampler sampler, Existing existing) {
+                   MarkovSampler sampler, ExistingFile existing) {
   TokenStoreWriter writer(path, chain.symbols(), -1, "", false, existing);
   std::vector<int32_t> piece;
   for (int64_t done = 0; done < tokens; done += std::ssize(piece)) {
@@ -31,7 +31,7 @@ double write_store(const std::string& path, int64_t tokens, const MarkovChain& c
   return sampler.mean_surprise();
 }
 
-void save(const std::string& text, const std::string& path, Existing existing) {
+void save(const std::string& text, const std::string& path, ExistingFile existing) {
   const std::string place = file_place(path, existing);
   Spool file(unique_stem(place));
   file.append(std::as_bytes(std::span(text)));

@@ -49,7 +49,7 @@ void Spool::copy_to(const FileDescriptor& target, uint64_t at) {
   }
 }
 
-void Spool::publish(const std::string& path, Existing existing) {
+void Spool::publish(const std::string& path, ExistingFile existing) {
   flush();
   file_.sync();
   skein::publish(name_.path(), path, existing);

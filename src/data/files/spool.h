@@ -37,7 +37,7 @@ class Spool {
   // Everything appended so far, into `target` from byte `at` on.
   void copy_to(const FileDescriptor& target, uint64_t at);
   // Synced and under its final name, a path of file_place. Nothing more can be appended.
-  void publish(const std::string& path, Existing existing);
+  void publish(const std::string& path, ExistingFile existing);
 
  private:
   void flush();

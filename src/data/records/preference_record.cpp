@@ -33,7 +33,7 @@ void require_question(const std::vector<Message>& prompt, const std::string& pla
 
 // Two dialogues that end in the answers to compare.
 RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
-                                const std::vector<Message>& rejected, Diverging diverging,
+                                const std::vector<Message>& rejected, DivergingDialogues diverging,
                                 const std::string& place, PreferenceRecord& record) {
   for (const auto* turns : {&chosen, &rejected})
     require(turns->back().role == "assistant",
@@ -41,7 +41,7 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
             turns->back().role);
   size_t last = std::min(chosen.size(), rejected.size()) - 1;
   const bool same = chosen.size() == rejected.size() && same_turns(chosen, rejected, last);
-  if (!same && diverging == Diverging::drop) return RecordOutcome::diverging;
+  if (!same && diverging == DivergingDialogues::drop) return RecordOutcome::diverging;
   if (!same) {
     size_t first = 0;
     while (first < last && same_turns(chosen, rejected, first + 1)) ++first;
@@ -65,7 +65,8 @@ void pair_grades(const Fields& fields, PreferenceRecord& record) {
     record.grades = {fields.number("margin"), 0};
 }
 
-RecordOutcome read_pair(const Fields& fields, Diverging diverging, PreferenceRecord& record) {
+RecordOutcome read_pair(const Fields& fields, DivergingDialogues diverging,
+                        PreferenceRecord& record) {
   const bool lists = fields.at("chosen").is_array();
   pair_grades(fields, record);
   if (!lists) {
@@ -84,7 +85,8 @@ RecordOutcome read_pair(const Fields& fields, Diverging diverging, PreferenceRec
   return compare_dialogues(chosen, rejected, diverging, fields.place(), record);
 }
 
-RecordOutcome read_dialogues(const Fields& fields, Diverging diverging, PreferenceRecord& record) {
+RecordOutcome read_dialogues(const Fields& fields, DivergingDialogues diverging,
+                             PreferenceRecord& record) {
   pair_grades(fields, record);
   std::vector<Message> turns[2];
   for (int i = 0; i < 2; ++i) {
@@ -190,8 +192,8 @@ void read_labelled(const Fields& fields, PreferenceRecord& record) {
   record.values.assign(1, fields.integer("label", 0, 1));
 }
 
-RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout, Diverging diverging,
-                             PreferenceRecord& record) {
+RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout,
+                             DivergingDialogues diverging, PreferenceRecord& record) {
   switch (layout) {
     case PreferenceLayout::pairs: return read_pair(fields, diverging, record);
     case PreferenceLayout::dialogues: return read_dialogues(fields, diverging, record);
@@ -242,7 +244,7 @@ PreferenceLayout layout_of(const Json& object) {
   return PreferenceLayout::automatic;
 }
 
-RecordOutcome read_record(const Json& object, PreferenceLayout layout, Diverging diverging,
+RecordOutcome read_record(const Json& object, PreferenceLayout layout, DivergingDialogues diverging,
                           const std::string& place, PreferenceRecord& record) {
   const RecordOutcome outcome = read_by_layout(Fields(object, place), layout, diverging, record);
   if (outcome == RecordOutcome::diverging && record.answers.empty()) return outcome;

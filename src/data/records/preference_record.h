@@ -14,7 +14,8 @@ PreferenceLayout layout_of(const nlohmann::json& object);
 // Fills prompt, answers, values and grades. A usage error that begins with `place` for what cannot
 // be used.
 RecordOutcome read_record(const nlohmann::json& object, PreferenceLayout layout,
-                          Diverging diverging, const std::string& place, PreferenceRecord& record);
+                          DivergingDialogues diverging, const std::string& place,
+                          PreferenceRecord& record);
 void read_demonstration(const nlohmann::json& object, const std::string& place,
                         PreferenceRecord& record);
 

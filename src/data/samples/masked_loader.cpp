@@ -138,7 +138,7 @@ void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
   const uint64_t stream = place.sample * 2;
   Draft draft = runs_.empty() ? running_text(store(place.dataset), place.sample)
                               : pair(place.dataset, place.sample, Draws(key, stream));
-  const Masked masked =
+  const MaskedTokens masked =
       mask_tokens(draft.tokens, vocabulary_, mask_, places_, Draws(key, stream + 1));
   fill_marks(draft.documents, batch, row);
   std::ranges::copy(draft.tokens, row_of<int32_t>(batch.tokens, row));

@@ -150,8 +150,8 @@ int64_t most_places(const MaskConfig& config, int64_t length) {
   return std::max<int64_t>(1, std::llround(config.rate * length));
 }
 
-Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
-                   const MaskConfig& config, int64_t most, Draws draws) {
+MaskedTokens mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
+                         const MaskConfig& config, int64_t most, Draws draws) {
   const bool words = config.unit != MaskUnit::token;
   const std::vector<Range> units = units_of(tokens, vocabulary, words);
   int64_t count = 0;
@@ -162,7 +162,7 @@ Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
   if (chosen.empty() && count > 0) chosen.push_back(part_of_any(units, budget, draws));
   std::sort(chosen.begin(), chosen.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  Masked made;
+  MaskedTokens made;
   for (const Range& range : chosen) {
     Fate fate = draw_fate(config, draws);
     for (int64_t i = range.begin; i < range.end; ++i) {

@@ -40,7 +40,7 @@ int64_t ids_in(const TokenStore& from) {
   return int64_t{largest} + 1;
 }
 
-void write_native(const TokenStore& from, const std::string& output, Existing existing) {
+void write_native(const TokenStore& from, const std::string& output, ExistingFile existing) {
   from.require_vocabulary();
   const StoreInfo& info = from.info();
   TokenStoreWriter writer(output, info.vocab_size, info.end_of_text, info.tokenizer.text(),
@@ -140,7 +140,7 @@ void append_notes(const TokenStore& from, TokenFormat format, Spool& file) {
 }
 
 void write_foreign(const TokenStore& from, const std::string& output, TokenFormat format,
-                   Existing existing) {
+                   ExistingFile existing) {
   const std::string stem = stem_of(output);
   const std::string place =
       file_place(format == TokenFormat::megatron ? stem + ".bin" : output, existing);
@@ -195,7 +195,7 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
 }
 
 StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format,
-                         Existing existing) {
+                         ExistingFile existing) {
   for (const std::string& file : converted_files(output, format)) file_place(file, existing);
   require(format != TokenFormat::llmc || from.info().tokens <= kMostShardTokens,
           "{} holds {} tokens; a file of llm.c holds at most {}", from.path(), from.info().tokens,

@@ -52,7 +52,7 @@ void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_
 
 struct TokenStoreWriter::Impl {
   Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text,
-       std::string tokenizer_json, bool with_sentences, Existing wanted)
+       std::string tokenizer_json, bool with_sentences, ExistingFile wanted)
       : path(file_place(target, wanted)),
         existing(wanted),
         stem(unique_stem(path)),
@@ -124,7 +124,7 @@ struct TokenStoreWriter::Impl {
   }
 
   std::string path;
-  Existing existing;
+  ExistingFile existing;
   std::string stem;
   Spool tokens;
   Spool documents;
@@ -138,7 +138,7 @@ struct TokenStoreWriter::Impl {
 
 TokenStoreWriter::TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
                                    std::string tokenizer_json, bool with_sentences,
-                                   Existing existing) {
+                                   ExistingFile existing) {
   check_settings(path, vocab_size, end_of_text);
   impl_ = std::make_unique<Impl>(path, vocab_size, end_of_text, std::move(tokenizer_json),
                                  with_sentences, existing);

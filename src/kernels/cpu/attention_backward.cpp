@@ -170,7 +170,7 @@ struct Gradients {
 
 // All query heads of one key head, in order, so that dk and dv have one order of summation.
 template <class Unit, class T>
-void backward_group(const Attended& forward, const AttentionArguments& arguments,
+void backward_group(const AttentionRecord& forward, const AttentionArguments& arguments,
                     const Gradients& g, int64_t sample, int64_t group) {
   using A = Accumulator<T>;
   const Tensor &q = forward.q, &k = forward.k;
@@ -201,7 +201,7 @@ void backward_group(const Attended& forward, const AttentionArguments& arguments
 
 }  // namespace
 
-void attention_backward(Cpu, const Attended& forward, const AttentionArguments& arguments,
+void attention_backward(Cpu, const AttentionRecord& forward, const AttentionArguments& arguments,
                         const Tensor& dout, Out dq, Out dk, Out dv) {
   const Tensor &q = forward.q, &k = forward.k;
   const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.mask));

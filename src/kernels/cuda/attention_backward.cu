@@ -345,8 +345,9 @@ void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samp
 
 }  // namespace
 
-void attention_backward(Cuda on, const Attended& forward, const AttentionArguments& arguments,
-                        const Tensor& dout, Out dq, Out dk, Out dv) {
+void attention_backward(Cuda on, const AttentionRecord& forward,
+                        const AttentionArguments& arguments, const Tensor& dout, Out dq, Out dk,
+                        Out dv) {
   const Tensor &q = forward.q, &k = forward.k;
   visit_attended(q.dtype(), [&]<class T>(TypeTag<T>) {
     backward<T>(on, make_attend<T>(q, k, forward.v, arguments),

@@ -37,7 +37,7 @@ Var Gpt::scaled(const Var& normed) const {
 }
 
 Var Gpt::features(const Var& all, const Pass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Var hidden = pass.cache ? Var(ops::last_position(all.value())) : all;
   const Var normed = scaled(final_norm_ ? (*final_norm_)(hidden) : hidden);
   if (classifier_) return all_positions(normed, pass);

@@ -122,7 +122,7 @@ DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& p
 }
 
 Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const int64_t samples = pass.batch->size();
   const Var x = predictor_.rows(output, pass);
   const Tensor losses = token_losses(x, pass);

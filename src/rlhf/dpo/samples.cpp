@@ -40,7 +40,7 @@ DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_
 }
 
 void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer,
-                             int64_t side, Filled& filled) const {
+                             int64_t side, RowFill& filled) const {
   const int64_t from = row * length_ + filled.tokens, count = fed(&answer);
   std::copy_n(answer.tokens.begin(), count, batch.tokens.data<int32_t>() + from);
   std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + count,
@@ -58,7 +58,7 @@ void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequen
 
 void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const int64_t pair = pair_of(index);
-  Filled filled;
+  RowFill filled;
   if (const AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
   if (const AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
   batch.lengths.data<int32_t>()[row] = narrow<int32_t>(filled.tokens);

@@ -27,7 +27,7 @@ class Actors {
   std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
-  // From now on judge and value may be Interrupted at that meeting, which outlives its use; null:
+  // From now on judge and value may be interrupted at that meeting, which outlives its use; null:
   // no more.
   void set_meeting(Meeting* meeting) { meeting_ = meeting; }
   // Collective. Gives answers their log-probabilities under policy and reference, entropies, and

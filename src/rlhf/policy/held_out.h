@@ -17,7 +17,7 @@ class HeldOutAnswers {
   // Collective. An answer to each prompt by the policy as it is, sampled as it samples to learn,
   // but always by the same draws, so that evaluations differ by the policy alone. quality: the mean
   // reward, which is the score as it is shaped less kl.beta times the KL. The same bits at every
-  // data- and pipeline-parallel layout. meeting: where it may be Interrupted.
+  // data- and pipeline-parallel layout. meeting: where it may be interrupted.
   Scores evaluate(Meeting& meeting);
 
  private:

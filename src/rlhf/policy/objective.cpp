@@ -125,7 +125,7 @@ Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tenso
 }
 
 Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Batch& batch = *pass.batch;
   const bool pays = rules_.entropy != 0;
   const Tensor known = known_at(batch, output);
@@ -172,7 +172,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
 }
 
 Losses ValueObjective::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = ops::reshape(scorer_.label_scores(output, pass), {batch.weights.size()});
   const ops::ValueLosses values =

@@ -15,7 +15,7 @@ Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& 
     prompts.push_back(prompt.tokens);
     draws.push_back(first + std::ssize(draws));
   }
-  const std::vector<Generated> answers = generator.run(prompts, draws, {}, meeting);
+  const std::vector<Continuation> answers = generator.run(prompts, draws, {}, meeting);
   Rollout made;
   for (size_t i = 0; i < answers.size(); ++i) {
     Episode& episode = made.episodes.emplace_back();

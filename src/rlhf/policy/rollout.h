@@ -19,7 +19,7 @@ struct Rollout {
 };
 
 // Collective. The answers to prompts by the policy as it is, numbered from `first` on and drawn by
-// their numbers; without scores. meeting: where it may be Interrupted; null: nowhere.
+// their numbers; without scores. meeting: where it may be interrupted; null: nowhere.
 Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& tuning,
                  Generator& generator, Meeting* meeting);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.

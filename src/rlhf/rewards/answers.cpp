@@ -9,10 +9,10 @@ void bind(Options& options, AnswersConfig& c) {
   options.add("generate.answers", c.each, "answers sampled to each prompt", "answers");
   options.add_choice(
       "generate.keep", c.kept,
-      {{"auto", Kept::automatic},
-       {"best", Kept::best},
-       {"all", Kept::all},
-       {"ranked", Kept::ranked}},
+      {{"auto", KeptAnswers::automatic},
+       {"best", KeptAnswers::best},
+       {"all", KeptAnswers::all},
+       {"ranked", KeptAnswers::ranked}},
       "of the answers to a prompt: that with the highest score, each, or jsonl: all in one record, "
       "the best first (preferences); auto: the best where reward.sources scores them, else all");
   bind(options, c.rewards);
@@ -26,12 +26,12 @@ void settle(AnswersConfig& c, bool jsonl, const SamplingConfig& sampling) {
           c.each, c.each,
           sampling.temperature == 0 ? "sample.temperature=0 draws nothing"
                                     : "sample.top_k=1 leaves one token to draw");
-  if (c.kept == Kept::automatic) c.kept = c.scored() ? Kept::best : Kept::all;
-  require(c.scored() || c.kept == Kept::all,
+  if (c.kept == KeptAnswers::automatic) c.kept = c.scored() ? KeptAnswers::best : KeptAnswers::all;
+  require(c.scored() || c.kept == KeptAnswers::all,
           "generate.keep={} compares scores, but reward.sources names nothing that scores answers, "
           "such as \"model:runs/reward\"",
-          c.kept == Kept::best ? "best" : "ranked");
-  if (c.kept != Kept::ranked) return;
+          c.kept == KeptAnswers::best ? "best" : "ranked");
+  if (c.kept != KeptAnswers::ranked) return;
   require(jsonl,
           "generate.keep=ranked makes records of preferences; give generate.format=jsonl, too");
   const int64_t most = kMostAnswers;

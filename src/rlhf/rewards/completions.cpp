@@ -80,10 +80,10 @@ void tell_scores(const Completions& all) {
   log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
 }
 
-std::string kept_to(const Completions& all, size_t question, Kept kept, PromptFormat format,
+std::string kept_to(const Completions& all, size_t question, KeptAnswers kept, PromptFormat format,
                     bool chats) {
-  if (kept == Kept::ranked) return ranked_of(all, question);
-  if (kept == Kept::best) return result_of(all, best_to(all, question), format, chats);
+  if (kept == KeptAnswers::ranked) return ranked_of(all, question);
+  if (kept == KeptAnswers::best) return result_of(all, best_to(all, question), format, chats);
   std::string text;
   for (size_t i = question * all.each; i < (question + 1) * all.each; ++i)
     text += result_of(all, i, format, chats);
@@ -107,7 +107,7 @@ std::vector<Answer> answers_to_score(const Completions& all, const std::vector<T
   return made;
 }
 
-std::string kept_text(const Completions& all, Kept kept, PromptFormat format, bool chats) {
+std::string kept_text(const Completions& all, KeptAnswers kept, PromptFormat format, bool chats) {
   std::string text;
   size_t alike = 0;
   for (size_t question = 0; question < all.questions.size(); ++question) {

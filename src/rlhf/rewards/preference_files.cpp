@@ -23,7 +23,7 @@ void bind(Options& options, PreferenceTaskConfig& c, const std::string& section)
                       {"labelled", PreferenceLayout::labelled}},
                      "of the files; auto: of each file by its first record");
   options.add_choice("data.diverging", c.diverging,
-                     {{"drop", Diverging::drop}, {"keep", Diverging::keep}},
+                     {{"drop", DivergingDialogues::drop}, {"keep", DivergingDialogues::keep}},
                      "dialogues that differ before their last turns: left out, or their first "
                      "answers that differ are compared");
   options.add("data.bad_records", c.bad_records,
@@ -78,10 +78,10 @@ int64_t empty_answers(const Preferences& data) {
   return count;
 }
 
-void tell(const Preferences& data, const char* what, Diverging diverging) {
+void tell(const Preferences& data, const char* what, DivergingDialogues diverging) {
   if (data.diverging > 0)
     log::info("{} {} dialogues differ before their last turns and are {}", data.diverging, what,
-              diverging == Diverging::drop
+              diverging == DivergingDialogues::drop
                   ? "left out; data.diverging=keep compares their first answers that differ"
                   : "compared where their first answers differ, if they differ in one");
   if (const int64_t count = empty_answers(data); count > 0)

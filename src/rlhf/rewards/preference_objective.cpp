@@ -9,7 +9,7 @@
 namespace skein {
 
 Losses PreferenceObjective::losses(const Var& output, const LossPass& pass) const {
-  const Within here = Within::part("head");
+  const WhereScope here = WhereScope::part("head");
   const Batch& batch = *pass.batch;
   const Var scores = scorer_.label_scores(output, pass);
   const Var found =

@@ -37,7 +37,7 @@ class ProcessReward : public RewardSource {
     std::exception_ptr failed;
     try {
       if (world_.rank() == 0) told = asked(answers);
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
       throw;  // the others wait at the meeting, which it leaves on all ranks
     } catch (...) {
       failed = std::current_exception();

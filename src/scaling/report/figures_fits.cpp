@@ -274,7 +274,7 @@ std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
   }
   const ComputeRange range = compute_range(study);
   double budget = kUnknown;
-  for (const HeldOut& one : study.comparison)
+  for (const HeldOutFit& one : study.comparison)
     if (std::isfinite(one.budget)) budget = one.budget;
   const std::optional<ParametricFit> below = fit_below(budget, study);
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};

@@ -97,8 +97,8 @@ std::string law_text(const ConventionStudy& main) {
 }
 
 std::string held_out_text(const Study& study) {
-  const HeldOut* best = nullptr;
-  for (const HeldOut& one : study.comparison)
+  const HeldOutFit* best = nullptr;
+  for (const HeldOutFit& one : study.comparison)
     if (one.converged && std::isfinite(one.mean_error) &&
         (!best || std::abs(one.mean_error) < std::abs(best->mean_error)))
       best = &one;

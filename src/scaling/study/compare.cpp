@@ -26,7 +26,7 @@ Split split(std::span<const ScalingPoint> points) {
 }
 
 // Predicted less measured.
-void add_errors(HeldOut& held, const std::vector<double>& errors) {
+void add_errors(HeldOutFit& held, const std::vector<double>& errors) {
   held.mean_error = held.worst_error = 0;
   for (double error : errors) {
     held.mean_error += error / errors.size();
@@ -34,8 +34,8 @@ void add_errors(HeldOut& held, const std::vector<double>& errors) {
   }
 }
 
-HeldOut begun(const Split& split, const char* law) {
-  HeldOut held;
+HeldOutFit begun(const Split& split, const char* law) {
+  HeldOutFit held;
   held.law = law;
   held.fitted = std::ssize(split.fitted);
   held.held_out = std::ssize(split.held_out);
@@ -46,8 +46,8 @@ HeldOut begun(const Split& split, const char* law) {
 
 // fit: the law as a function of a point, and its proof.
 template <class Fit>
-HeldOut tried(const Split& split, const char* law, const Fit& fit) {
-  HeldOut held = begun(split, law);
+HeldOutFit tried(const Split& split, const char* law, const Fit& fit) {
+  HeldOutFit held = begun(split, law);
   Convergence proof;
   Predict predict;
   held.problem = refusal_of([&] { predict = fit(proof); });
@@ -77,8 +77,8 @@ std::vector<XY> frontier(std::vector<ScalingPoint> points) {
   return made;
 }
 
-HeldOut try_frontier(const Split& split) {
-  HeldOut held = begun(split, "(c/C)^p, lowest loss of a budget");
+HeldOutFit try_frontier(const Split& split) {
+  HeldOutFit held = begun(split, "(c/C)^p, lowest loss of a budget");
   const std::vector<XY> best = frontier(split.fitted);
   held.fitted = std::ssize(best);
   held.held_out = 1;
@@ -96,8 +96,8 @@ HeldOut try_frontier(const Split& split) {
 
 }  // namespace
 
-std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
-                                  const ParametricOptions& options) {
+std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
+                                     const ParametricOptions& options) {
   ParametricOptions plain = options;
   plain.resamples = 0;
   const std::vector<ScalingPoint> kept = runs_of(points, plain).points;

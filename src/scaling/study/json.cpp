@@ -89,7 +89,7 @@ Json json_of(const IsoflopBudget& budget) {
 
 Json json_of(const ConventionStudy& study);
 Json json_of(const TargetPrediction& target);
-Json json_of(const HeldOut& held);
+Json json_of(const HeldOutFit& held);
 Json json_of(const CriticalBatchPoint& point);
 
 template <class Items>
@@ -129,7 +129,7 @@ Json json_of(const std::optional<Fit>& fit) {
 }
 
 template <class Fit>
-Json json_of(const LawBeside<Fit>& law) {
+Json json_of(const OtherLaw<Fit>& law) {
   return {{"problem", law.problem}, {"fit", json_of(law.fit)}};
 }
 
@@ -157,7 +157,7 @@ Json json_of(const ScalingTable& table) {
   return {{"path", table.path}, {"runs", table.runs.size()}, {"left_out", left_out}};
 }
 
-Json json_of(const HeldOut& held) {
+Json json_of(const HeldOutFit& held) {
   return {{"law", held.law},
           {"budget", held.budget},
           {"fitted", held.fitted},

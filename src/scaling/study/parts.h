@@ -37,7 +37,7 @@ void fit_laws_beside(Study& study);
 
 // Why the numbers of a law that is fitted are not to be used; "": they are, or it is not fitted.
 template <class Fit>
-std::string not_converged(const LawBeside<Fit>& law) {
+std::string not_converged(const OtherLaw<Fit>& law) {
   if (!law.fit || law.fit->convergence.converged) return "";
   return "has not converged: " + law.fit->convergence.problem;
 }

@@ -78,7 +78,7 @@ StudyOptions beside(const StudyOptions& options) {
 }
 
 template <class Fit>
-std::string problem_of(const LawBeside<Fit>& law) {
+std::string problem_of(const OtherLaw<Fit>& law) {
   const std::string why = not_converged(law);
   return why.empty() ? law.problem : "it " + why;
 }

@@ -178,7 +178,7 @@ std::string beside_text(const Study& study) {
 std::string comparison_text(const Study& study) {
   if (study.comparison.empty()) return "";
   TextTable rows({"law", "fitted", "held out", "mean error", "largest error", ""});
-  for (const HeldOut& held : study.comparison)
+  for (const HeldOutFit& held : study.comparison)
     rows.add({held.law, std::to_string(held.fitted), std::to_string(held.held_out),
               percent(held.mean_error), percent(held.worst_error),
               held.converged ? "" : "not fitted: " + held.problem});
@@ -216,7 +216,7 @@ std::string singles_text(const Study& study) {
 }
 
 template <class Fit>
-std::string law_text(const char* law, const LawBeside<Fit>& beside) {
+std::string law_text(const char* law, const OtherLaw<Fit>& beside) {
   if (!beside.fit) return fmt::format("  {}\n    not fitted: {}\n", law, beside.problem);
   const Fit& fit = *beside.fit;
   TextTable rows({"", "estimate", "95% interval", "standard error"});
@@ -226,7 +226,7 @@ std::string law_text(const char* law, const LawBeside<Fit>& beside) {
          convergence_text(fit.convergence, fit.objective);
 }
 
-std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
+std::string data_limited_text(const OtherLaw<DataLimitedFit>& beside) {
   std::string text = law_text(
       "E + A/N'^alpha + B/D'^beta, D' = U + U RD (1 - exp(-(D/U - 1)/RD)) of U unique tokens, N' "
       "likewise (data-limited, Muennighoff et al.)",
@@ -242,11 +242,11 @@ std::string data_limited_text(const LawBeside<DataLimitedFit>& beside) {
                     shown(law.beta));
 }
 
-std::string kaplan_text(const LawBeside<KaplanFit>& beside) {
+std::string kaplan_text(const OtherLaw<KaplanFit>& beside) {
   return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside);
 }
 
-std::string over_training_text(const LawBeside<OverTrainingFit>& beside) {
+std::string over_training_text(const OtherLaw<OverTrainingFit>& beside) {
   return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside);
 }
 

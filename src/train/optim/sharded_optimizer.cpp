@@ -86,7 +86,7 @@ double ShardedOptimizer::step(double lr, double gradient_scale) {
 }
 
 void ShardedOptimizer::add_ridge(double gradient_scale) {
-  const Within here = Within::part("ridge");
+  const WhereScope here = WhereScope::part("ridge");
   const Tensor sum = buckets_.square_sum([this](size_t b) {
     const auto& bucket = buckets_.all()[b];
     return states_[b].master.flat(buckets_.own_begin(bucket) - states_[b].begin,

@@ -24,7 +24,7 @@ constexpr size_t kGreetingBytes = sizeof(Bits256);
 constexpr size_t kLongestHello = 1024, kLongestReply = 4096;
 
 // One connection, for the side that listens.
-class Listening {
+class HandshakeListener {
  public:
   std::string greeting() const;
   // The hello, where its proof is good; else nothing.
@@ -40,9 +40,9 @@ class Listening {
 };
 
 // For the side that connects.
-class Connecting {
+class HandshakeConnector {
  public:
-  explicit Connecting(const Secret& secret) : secret_(secret) {}
+  explicit HandshakeConnector(const Secret& secret) : secret_(secret) {}
   // Error(failure) unless `greeting` is one.
   std::string hello(std::string_view greeting, std::string_view text);
   // The text of the reply. Error(usage) unless it is proven.

@@ -11,8 +11,8 @@ namespace skein {
 
 class NewFile {
  public:
-  // A usage error where a folder or a device stands there, or anything with Existing::refuse.
-  NewFile(const std::string& path, Existing existing);
+  // A usage error where a folder or a device stands there, or anything with ExistingFile::refuse.
+  NewFile(const std::string& path, ExistingFile existing);
   // Removes an unfinished file.
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -24,7 +24,7 @@ class NewFile {
 
  private:
   std::string path_, temporary_;
-  Existing existing_;
+  ExistingFile existing_;
   FileDescriptor file_;
   bool finished_ = false;
 };

@@ -13,8 +13,10 @@ namespace skein {
 enum class Occupant { nothing, file, folder, stream, other };
 
 // Whether a file that is there already may be replaced.
-enum class Existing { refuse, replace };
-constexpr Existing existing(bool replace) { return replace ? Existing::replace : Existing::refuse; }
+enum class ExistingFile { refuse, replace };
+constexpr ExistingFile existing(bool replace) {
+  return replace ? ExistingFile::replace : ExistingFile::refuse;
+}
 
 struct OutputPlace {
   std::string path;  // where links lead
@@ -27,8 +29,9 @@ struct OutputPlace {
 OutputPlace output_place(const std::string& path);
 
 // The path to write a file to. A usage error, which names `option` if that is not "", unless
-// nothing or a regular file stands there, or with Existing::refuse unless nothing does.
-std::string file_place(const std::string& path, Existing existing, const std::string& option = "");
+// nothing or a regular file stands there, or with ExistingFile::refuse unless nothing does.
+std::string file_place(const std::string& path, ExistingFile existing,
+                       const std::string& option = "");
 
 // Opens a stream for writing; -1 with errno where that fails. A pipe waits for its reader.
 int open_stream(const OutputPlace& place);
@@ -48,8 +51,8 @@ int make_temporary_file(const std::string& path);
 bool give_free_name(const std::string& from, const std::string& to);
 
 // Gives a finished file or folder its name, a path of file_place. What came to stand there
-// meanwhile is replaced only if it is a regular file and Existing::replace says so, else it is an
-// Error(failure), as is what the system refuses.
-void publish(const std::string& temporary, const std::string& path, Existing existing);
+// meanwhile is replaced only if it is a regular file and ExistingFile::replace says so, else it is
+// an Error(failure), as is what the system refuses.
+void publish(const std::string& temporary, const std::string& path, ExistingFile existing);
 
 }  // namespace skein

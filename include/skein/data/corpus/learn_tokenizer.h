@@ -37,11 +37,11 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
 // Writes to_json() to `path`, in one step in place of a file that is there, or into a pipe or a
 // device.
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& path,
-                    Existing existing = Existing::replace);
+                    ExistingFile existing = ExistingFile::replace);
 
 // Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A
 // usage error, before any is written, as check_output.
 std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
-                                          Existing existing = Existing::replace);
+                                          ExistingFile existing = ExistingFile::replace);
 
 }  // namespace skein

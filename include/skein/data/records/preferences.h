@@ -48,12 +48,12 @@ enum class PreferenceLayout {
 };
 // What becomes of two dialogues that differ before their last turns: they are left out, or their
 // first answers that differ are compared.
-enum class Diverging { drop, keep };
+enum class DivergingDialogues { drop, keep };
 
 struct PreferencesConfig {
   std::vector<std::string> files{};  // "-" for stdin
   PreferenceLayout layout = PreferenceLayout::automatic;
-  Diverging diverging = Diverging::drop;
+  DivergingDialogues diverging = DivergingDialogues::drop;
   // so many that cannot be used are left out and told of, before one is an error
   int64_t bad_records = 0;
   int64_t most_record_bytes = int64_t{16} << 20;

@@ -53,7 +53,7 @@ class MaskVocabulary {
   std::vector<int32_t> ordinary_;
 };
 
-struct Masked {
+struct MaskedTokens {
   std::vector<int32_t> places, targets;  // ascending places
 };
 
@@ -64,7 +64,7 @@ int64_t most_places(const MaskConfig& config, int64_t length);
 // else rate of them (Devlin and others, 2018). Words are taken whole, but where all are longer than
 // that a part of one; spans are of whole words, geometrically many with p = 0.2 and at most 10, and
 // become mask tokens, random ones or stay together (Joshi and others, "SpanBERT", 2020).
-Masked mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
-                   const MaskConfig& config, int64_t most, Draws draws);
+MaskedTokens mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
+                         const MaskConfig& config, int64_t most, Draws draws);
 
 }  // namespace skein

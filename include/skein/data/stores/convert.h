@@ -23,6 +23,6 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
 // the number of tokens (llm.c, and each sequence of Megatron-LM: below 2^31) does not fit, and for
 // a native store when the vocabulary is unknown.
 StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format,
-                         Existing existing = Existing::replace);
+                         ExistingFile existing = ExistingFile::replace);
 
 }  // namespace skein

@@ -118,7 +118,7 @@ class TokenStoreWriter {
   // with_sentences: the store gets /sentences. A usage error as file_place.
   TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
                    std::string tokenizer_json, bool with_sentences = false,
-                   Existing existing = Existing::replace);
+                   ExistingFile existing = ExistingFile::replace);
   ~TokenStoreWriter();
 
   // Adds tokens to the document that the next add_document ends, so that a long one need not be
@@ -133,8 +133,8 @@ class TokenStoreWriter {
   // Ends the document with what was appended, for tokens that hold their end_of_text already;
   // nothing if that was none.
   void end_document();
-  // A usage error when no token was added. With Existing::replace a file that is already at `path`
-  // is replaced.
+  // A usage error when no token was added. With ExistingFile::replace a file that is already at
+  // `path` is replaced.
   StoreInfo finish();
 
  private:

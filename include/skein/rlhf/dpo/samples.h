@@ -63,13 +63,13 @@ class DpoSamples : public RowSource {
 
  private:
   // What of a row is filled.
-  struct Filled {
+  struct RowFill {
     int64_t tokens = 0, places = 0;
   };
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
   void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side,
-                   Filled& filled) const;
+                   RowFill& filled) const;
   int64_t pair_of(int64_t sample) const { return order_.at(sample).sample; }
   // Null where there is no such answer.
   const AnswerSequence* answer(size_t index) const {

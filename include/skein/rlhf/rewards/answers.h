@@ -14,11 +14,11 @@
 namespace skein {
 
 // automatic: the best where something scores them, else all.
-enum class Kept { automatic, best, all, ranked };
+enum class KeptAnswers { automatic, best, all, ranked };
 
 struct AnswersConfig {
   int64_t each = 1;
-  Kept kept = Kept::automatic;
+  KeptAnswers kept = KeptAnswers::automatic;
   RewardOptions rewards;
 
   bool scored() const { return !rewards.sources.empty(); }
@@ -26,7 +26,7 @@ struct AnswersConfig {
 
 // Binds generate.answers, generate.keep and the options of rewards.
 void bind(Options& options, AnswersConfig& config);
-// Usage errors for what cannot be together; no Kept::automatic stays. jsonl: the form of the
+// Usage errors for what cannot be together; no KeptAnswers::automatic stays. jsonl: the form of the
 // result.
 void settle(AnswersConfig& config, bool jsonl, const SamplingConfig& sampling);
 

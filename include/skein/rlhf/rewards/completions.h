@@ -14,7 +14,7 @@ struct Completions {
   std::vector<Question> questions;
   std::vector<Turns> given;  // for each question the turns that the model was given
   size_t each = 1;           // answers to a question, which follow each other
-  std::vector<Generated> answers;
+  std::vector<Continuation> answers;
   std::vector<std::string> texts;  // that the answers say
   AnswerScores scores{};           // none where nothing scores them
 
@@ -31,6 +31,6 @@ std::vector<Answer> answers_to_score(const Completions& all, const std::vector<T
 // continues a text; jsonl: a record each, in which bytes that are no UTF-8 are U+FFFD, as a model
 // may stop inside of a character. chats: the model has answered turns of conversations. The log
 // says how many questions got one answer only, and the mean scores.
-std::string kept_text(const Completions& all, Kept kept, PromptFormat format, bool chats);
+std::string kept_text(const Completions& all, KeptAnswers kept, PromptFormat format, bool chats);
 
 }  // namespace skein

@@ -20,7 +20,7 @@ enum class LongPrompts { cut, drop };
 struct PreferenceTaskConfig {
   std::string chat_template;  // as preference_template
   PreferenceLayout layout = PreferenceLayout::automatic;
-  Diverging diverging = Diverging::drop;
+  DivergingDialogues diverging = DivergingDialogues::drop;
   LongPrompts long_prompts = LongPrompts::cut;
   int64_t bad_records = 0;
   int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context

@@ -29,7 +29,7 @@ class RewardModel {
   const RewardForm& form() const { return *form_; }
   const StoredTokenizer& tokenizer() const { return tokenizer_; }
 
-  // From now on what follows may be Interrupted at that meeting, which outlives its use; null: no
+  // From now on what follows may be interrupted at that meeting, which outlives its use; null: no
   // more.
   void set_meeting(Meeting* meeting) { meeting_ = meeting; }
   // Collective; the same on every rank, and the same bits at every data- and pipeline-parallel

@@ -75,7 +75,7 @@ class RewardSource {
   virtual std::string name() const = 0;
   // Collective: the same answers, and the same result, on all ranks. A number an answer.
   virtual std::vector<double> scores(std::span<const Answer> answers) = 0;
-  // From now on scores() may be Interrupted at that meeting, which outlives its use; null: no more.
+  // From now on scores() may be interrupted at that meeting, which outlives its use; null: no more.
   // A source that waits for long takes it.
   virtual void set_meeting(Meeting*) {}
   // A usage error for a prompt whose answers cannot be scored because of its turns or its record,

@@ -156,7 +156,7 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
 // Every law fitted without the largest budget (the runs whose C is within 10% of the largest) and
 // asked for it: Chinchilla's, the same with alpha = beta, Kaplan's of N and D, the over-training
 // law, and a pure power of C through the lowest loss of each budget.
-struct HeldOut {
+struct HeldOutFit {
   std::string law;           // "E + A/N^alpha + B/D^beta"
   double budget = kUnknown;  // smallest C that was held out
   int64_t fitted = 0, held_out = 0;
@@ -165,7 +165,7 @@ struct HeldOut {
   bool converged = false;
   std::string problem;
 };
-std::vector<HeldOut> compare_laws(std::span<const ScalingPoint> points,
-                                  const ParametricOptions& options);
+std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
+                                     const ParametricOptions& options);
 
 }  // namespace skein

@@ -73,7 +73,7 @@ bool names_optimum(const ConventionStudy& study);
 
 // A law beside approach 3's; none: see problem.
 template <class Fit>
-struct LawBeside {
+struct OtherLaw {
   std::optional<Fit> fit;
   std::string problem;
 };
@@ -99,15 +99,15 @@ struct Study {
   std::vector<ConventionStudy> others;  // exponents alone: 200 resamples
   // the main one with the runs that rules exclude put back: 200 resamples; none: no such runs
   std::optional<ConventionStudy> with_excluded;
-  std::vector<HeldOut> comparison;
+  std::vector<HeldOutFit> comparison;
   // Over N of runs within a factor of 2 of the largest D, over D of runs within a factor of 2 of
   // the largest N, and over C the lowest loss of each budget. The last one holds for the way in
   // which these runs divide C between N and D, good or bad.
   SingleLaw loss_of_n, loss_of_d, loss_of_c;
   // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
-  LawBeside<KaplanFit> kaplan;
-  LawBeside<OverTrainingFit> over_training;
-  LawBeside<DataLimitedFit> data_limited;
+  OtherLaw<KaplanFit> kaplan;
+  OtherLaw<OverTrainingFit> over_training;
+  OtherLaw<DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
   // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
   std::vector<Outlier> outliers;
