@@ -61,8 +61,8 @@ class Watchdog {
     std::function<double()> clock;                        // seconds; empty: the steady clock
   };
 
-  // The exchanges of one Watched, in lanes: the exchanges of a lane end in the order in which they
-  // began. All are forgotten when the Watch goes.
+  // The exchanges of one WatchedWork, in lanes: the exchanges of a lane end in the order in which
+  // they began. All are forgotten when the Watch goes.
   class Watch {
    public:
     virtual ~Watch() = default;
@@ -77,7 +77,7 @@ class Watchdog {
 
   std::unique_ptr<Watch> watch(WatchedWork& watched, int lanes);
   // What the thread does at each interval. An exchange is late when it is not over `timeout`
-  // seconds after it began and no other of its Watched has ended meanwhile.
+  // seconds after it began and no other of its WatchedWork has ended meanwhile.
   void look();
   const std::string& place() const { return settings_.place; }
 
