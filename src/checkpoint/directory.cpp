@@ -11,7 +11,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/core/files/retry.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

@@ -23,7 +23,7 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   require(config.plots.empty() || std::ranges::count(config.what, "coordinates") > 0,
           "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
           fmt::join(config.what, ","));
-  if (!config.trace.empty()) file_place(config.trace, ExistingFile::replace, "bench.trace");
+  if (!config.trace.empty()) file_target(config.trace, ExistingFile::replace, "bench.trace");
   world = begin_world();
   // Made now, lest a long measurement ends before a file that cannot be.
   std::unique_ptr<ResultFile> file;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "skein/comm/world.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
 
@@ -31,7 +31,7 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
           "{} tables are named; give one, as skein report results.csv, or the folder of a sweep",
           options.words().size());
   require(!output.empty(), "output.path is empty; give a folder for the report");
-  file_place(output + "/report.html", ExistingFile::replace, "output.path");
+  file_target(output + "/report.html", ExistingFile::replace, "output.path");
   input.path = options.words().front();
   study.must_fit = false;
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;

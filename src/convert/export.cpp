@@ -12,7 +12,7 @@
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
 #include "skein/core/files/new_file.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"

@@ -9,7 +9,7 @@
 
 #include "skein/comm/tcp/secret.h"
 #include "skein/core/error.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 #include "socket.h"
 

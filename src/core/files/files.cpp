@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/core/files/retry.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
@@ -218,16 +218,16 @@ void replace_file(const std::string& path, std::string_view bytes) {
 
 std::unique_ptr<FileDescriptor> put_in_place(const std::string& path,
                                              const std::function<void(int fd)>& fill) {
-  const std::string place = file_place(path, ExistingFile::replace);
+  const std::string target = file_target(path, ExistingFile::replace);
   // Two may do this at a time.
-  const std::string fresh = fmt::format("{}.{}.new", place, unique_name());
+  const std::string fresh = fmt::format("{}.{}.new", target, unique_name());
   const int fd = open_file(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
   if (fd < 0) fail_system(errno, "cannot create {}", fresh);
   auto file = std::make_unique<FileDescriptor>(fd, path);
   try {
     fill(fd);
     file->sync();
-    publish(fresh, place, ExistingFile::replace);
+    publish(fresh, target, ExistingFile::replace);
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;
@@ -241,10 +241,10 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
 
 void remove_unfinished(const std::string& path) {
   constexpr std::string_view kEnd = ".new";
-  const std::filesystem::path place = file_place(path, ExistingFile::replace);
-  const std::string begin = place.filename().string() + ".";
+  const std::filesystem::path target = file_target(path, ExistingFile::replace);
+  const std::string begin = target.filename().string() + ".";
   std::error_code error;
-  std::filesystem::directory_iterator entry(place.parent_path(), error), end;
+  std::filesystem::directory_iterator entry(target.parent_path(), error), end;
   for (; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (name.size() == begin.size() + kUniqueLength + kEnd.size() && name.starts_with(begin) &&

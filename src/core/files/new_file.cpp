@@ -15,7 +15,7 @@ int made_file(const std::string& path) {
 }  // namespace
 
 NewFile::NewFile(const std::string& path, ExistingFile existing)
-    : path_(file_place(path, existing)),
+    : path_(file_target(path, existing)),
       temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
       existing_(existing),
       file_(made_file(temporary_), temporary_) {}

@@ -14,9 +14,9 @@ namespace skein {
 ResultFile::ResultFile(std::string option, std::string path)
     : option_(std::move(option)), path_(std::move(path)) {
   if (path_.empty()) return;
-  place_ = output_place(path_);
-  require(place_.occupant != Occupant::folder, "{}={} is a folder; give a file", option_, path_);
-  if (!stream()) place_.path = file_place(path_, ExistingFile::replace, option_);
+  target_ = output_target(path_);
+  require(target_.occupant != Occupant::folder, "{}={} is a folder; give a file", option_, path_);
+  if (!stream()) target_.path = file_target(path_, ExistingFile::replace, option_);
   open();
   require(file_ != nullptr,
           "{}={} cannot be written; give a file in a folder that exists and may be written",
@@ -25,13 +25,13 @@ ResultFile::ResultFile(std::string option, std::string path)
 
 void ResultFile::open() {
   if (!stream()) return open_file();
-  const int opened = open_stream(place_);
+  const int opened = open_stream(target_);
   if (opened >= 0) file_ = ::fdopen(opened, "wb");
 }
 
 void ResultFile::open_file() {
-  partial_ = place_.path + ".partial";
-  const std::filesystem::path file(place_.path);
+  partial_ = target_.path + ".partial";
+  const std::filesystem::path file(target_.path);
   const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
   int opened = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   // Not every file system has files without names.
@@ -75,7 +75,7 @@ void ResultFile::finish() {
     fail("{}={} cannot be written: {}", option_, path_, std::strerror(errno));
   if (stream()) return;
   if (!named_) give_name();
-  publish(partial_, place_.path, ExistingFile::replace);
+  publish(partial_, target_.path, ExistingFile::replace);
   named_ = false;
 }
 

@@ -122,18 +122,18 @@ void check_output(const std::string& option, const std::string& output,
   std::error_code error;
   require(!fs::is_directory(output, error), "{} is {}, which is a directory; name a file", option,
           output);
-  const OutputPlace place = output_place(output);
-  const fs::path directory = fs::path(place.path).parent_path();
+  const OutputTarget target = output_target(output);
+  const fs::path directory = fs::path(target.path).parent_path();
   require(directory.empty() || fs::is_directory(directory, error),
           "{} is {}, but there is no directory {}", option, output, directory.native());
   for (const auto& file : taken)
     require(file == "-" || !same_file(file, output),
             "{} is {}, which is already used as {}; writing would destroy it, choose another name",
             option, output, file);
-  if (streams && place.occupant == Occupant::stream) return;
-  file_place(output, ExistingFile::replace, option);
+  if (streams && target.occupant == Occupant::stream) return;
+  file_target(output, ExistingFile::replace, option);
   require(
-      existing == ExistingFile::replace || place.occupant == Occupant::nothing,
+      existing == ExistingFile::replace || target.occupant == Occupant::nothing,
       "{} is {}, which exists already; give --output.replace to replace it, or choose another name",
       option, output);
 }

@@ -54,8 +54,8 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
 }
 
 void save_text(const std::string& text, const std::string& given, ExistingFile existing) {
-  if (const OutputPlace place = output_place(given); place.occupant == Occupant::stream)
-    return write_stream(place, text);
+  if (const OutputTarget target = output_target(given); target.occupant == Occupant::stream)
+    return write_stream(target, text);
   NewFile file(given, existing);
   file.append(std::as_bytes(std::span(text)));
   file.finish();

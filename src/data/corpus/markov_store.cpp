@@ -32,10 +32,10 @@ double write_store(const std::string& path, int64_t tokens, const MarkovChain& c
 }
 
 void save(const std::string& text, const std::string& path, ExistingFile existing) {
-  const std::string place = file_place(path, existing);
-  Spool file(unique_stem(place));
+  const std::string target = file_target(path, existing);
+  Spool file(unique_stem(target));
   file.append(std::as_bytes(std::span(text)));
-  file.publish(place, existing);
+  file.publish(target, existing);
 }
 
 void check_outputs(const MarkovStoreConfig& c) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "skein/core/files/files.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 namespace skein {
 
@@ -36,7 +36,7 @@ class Spool {
   uint64_t size() const { return written_ + gathered_.size(); }
   // Everything appended so far, into `target` from byte `at` on.
   void copy_to(const FileDescriptor& target, uint64_t at);
-  // Synced and under its final name, a path of file_place. Nothing more can be appended.
+  // Synced and under its final name, a path of file_target. Nothing more can be appended.
   void publish(const std::string& path, ExistingFile existing);
 
  private:

@@ -142,9 +142,9 @@ void append_notes(const TokenStore& from, TokenFormat format, Spool& file) {
 void write_foreign(const TokenStore& from, const std::string& output, TokenFormat format,
                    ExistingFile existing) {
   const std::string stem = stem_of(output);
-  const std::string place =
-      file_place(format == TokenFormat::megatron ? stem + ".bin" : output, existing);
-  const std::string partial = unique_stem(place);
+  const std::string target =
+      file_target(format == TokenFormat::megatron ? stem + ".bin" : output, existing);
+  const std::string partial = unique_stem(target);
   Spool tokens(partial + ".tokens"), notes(partial + ".notes");
   append_notes(from, format, notes);
   if (format == TokenFormat::megatron) {
@@ -152,16 +152,16 @@ void write_foreign(const TokenStore& from, const std::string& output, TokenForma
     Spool index(partial + ".index");
     append_tokens(from, type, tokens);
     write_index(from, type, index);
-    tokens.publish(place, existing);
-    index.publish(file_place(stem + ".idx", existing), existing);
+    tokens.publish(target, existing);
+    index.publish(file_target(stem + ".idx", existing), existing);
   } else {
     const TokenType type =
         format == TokenFormat::llmc && ids_in(from) > kNarrowIds ? TokenType::u32 : TokenType::u16;
     if (format == TokenFormat::llmc) append_bytes(tokens, shard_header({type, from.info().tokens}));
     append_tokens(from, type, tokens);
-    tokens.publish(place, existing);
+    tokens.publish(target, existing);
   }
-  notes.publish(file_place(notes_path(stem), existing), existing);
+  notes.publish(file_target(notes_path(stem), existing), existing);
 }
 
 // Where end_of_text alone tells of documents, those without it and those with it inside come back
@@ -196,7 +196,7 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
 
 StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format,
                          ExistingFile existing) {
-  for (const std::string& file : converted_files(output, format)) file_place(file, existing);
+  for (const std::string& file : converted_files(output, format)) file_target(file, existing);
   require(format != TokenFormat::llmc || from.info().tokens <= kMostShardTokens,
           "{} holds {} tokens; a file of llm.c holds at most {}", from.path(), from.info().tokens,
           kMostShardTokens);

@@ -53,7 +53,7 @@ void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_
 struct TokenStoreWriter::Impl {
   Impl(const std::string& target, int64_t vocab_size, int64_t end_of_text,
        std::string tokenizer_json, bool with_sentences, ExistingFile wanted)
-      : path(file_place(target, wanted)),
+      : path(file_target(target, wanted)),
         existing(wanted),
         stem(unique_stem(path)),
         tokens(stem + ".tokens"),

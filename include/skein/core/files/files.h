@@ -130,7 +130,7 @@ std::optional<std::string> text_if_there(const std::string& path);
 bool write_exclusive(const std::string& path, std::string_view bytes);
 // The same, but a name that is taken is an error.
 void write_new_file(const std::string& path, std::string_view bytes);
-// Written whole or not at all, in place of the regular file that was there; a usage error where it
+// Written whole or not at all, instead of the regular file that was there; a usage error where it
 // was none, a plain Error(failure) where the name cannot be given. The new name is durable after a
 // sync_directory().
 void replace_file(const std::string& path, std::string_view bytes);

@@ -35,7 +35,7 @@ class MappedFile {
   // The first `most` bytes, or all there are.
   std::string_view head(size_t most) const;
   // The same file once more, by the path it was opened by: Error(failure) where that is gone, or
-  // where another file has taken its place.
+  // where another file has replaced it.
   std::unique_ptr<const FileDescriptor> open_again(const std::string& path) const;
   // Lets go of the memory of these bytes; they are read again when they are looked at.
   void let_go(const std::byte* from, int64_t bytes) const;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "skein/core/files/files.h"
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 namespace skein {
 

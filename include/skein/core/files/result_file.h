@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 namespace skein {
 
@@ -25,18 +25,18 @@ class ResultFile {
   void write(std::string_view bytes);
   // Whether bytes wait in a file until finish(), and can still be rewritten.
   bool rewritable() const { return file_ && !stream(); }
-  // Of what is rewritable: in place of its first bytes.
+  // Of what is rewritable: instead of its first bytes.
   void rewrite_begin(std::string_view bytes);
   void finish();
 
  private:
-  bool stream() const { return place_.occupant == Occupant::stream; }
+  bool stream() const { return target_.occupant == Occupant::stream; }
   void open();
   void open_file();
   void give_name();
 
   std::string option_, path_;
-  OutputPlace place_;
+  OutputTarget target_;
   std::string partial_;  // the name until it is whole
   std::FILE* file_ = nullptr;
   bool named_ = false;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/text/sentences.h"
 
 namespace skein {

@@ -23,7 +23,7 @@
 #include <span>
 #include <string>
 
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein {
@@ -115,7 +115,7 @@ class TokenStore {
 // cause.
 class TokenStoreWriter {
  public:
-  // with_sentences: the store gets /sentences. A usage error as file_place.
+  // with_sentences: the store gets /sentences. A usage error as file_target.
   TokenStoreWriter(const std::string& path, int64_t vocab_size, int64_t end_of_text,
                    std::string tokenizer_json, bool with_sentences = false,
                    ExistingFile existing = ExistingFile::replace);

@@ -1,4 +1,4 @@
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -47,47 +47,47 @@ std::pair<Occupant, const char*> occupant_of(const struct stat& status) {
 }
 
 // What cannot be looked at counts as nothing: opening or renaming will say why.
-void classify(OutputPlace& place) {
+void classify(OutputTarget& target) {
   struct stat status {};
-  if (::lstat(place.path.c_str(), &status) != 0) return;
-  std::tie(place.occupant, place.kind) = occupant_of(status);
+  if (::lstat(target.path.c_str(), &status) != 0) return;
+  std::tie(target.occupant, target.kind) = occupant_of(status);
 }
 
 }  // namespace
 
-OutputPlace output_place(const std::string& path) {
-  OutputPlace place{path, Occupant::nothing, "", -1};
+OutputTarget output_target(const std::string& path) {
+  OutputTarget target{path, Occupant::nothing, "", -1};
   std::error_code error;
   for (int links = 0; links <= kMostLinks; ++links) {
-    if ((place.descriptor = own_descriptor(place.path)) >= 0) {
-      place.occupant = Occupant::stream;
-      place.kind = fmt::format("the open descriptor {}", place.descriptor);
-      return place;
+    if ((target.descriptor = own_descriptor(target.path)) >= 0) {
+      target.occupant = Occupant::stream;
+      target.kind = fmt::format("the open descriptor {}", target.descriptor);
+      return target;
     }
-    const fs::path leads_to = fs::read_symlink(place.path, error);
+    const fs::path leads_to = fs::read_symlink(target.path, error);
     if (error) {
-      classify(place);
-      return place;
+      classify(target);
+      return target;
     }
-    place.path = (fs::path(place.path).parent_path() / leads_to).string();
+    target.path = (fs::path(target.path).parent_path() / leads_to).string();
   }
   fail_usage("{} is a symbolic link that leads through more than {} others; name the file itself",
              path, kMostLinks);
 }
 
-std::string file_place(const std::string& path, ExistingFile existing, const std::string& option) {
-  const OutputPlace place = output_place(path);
+std::string file_target(const std::string& path, ExistingFile existing, const std::string& option) {
+  const OutputTarget target = output_target(path);
   const std::string given = option.empty() ? path : option + "=" + path;
-  require(place.occupant == Occupant::nothing || place.occupant == Occupant::file,
-          "{} is {}, which no file may take the place of; name a file", given, place.kind);
-  require(existing == ExistingFile::replace || place.occupant == Occupant::nothing,
+  require(target.occupant == Occupant::nothing || target.occupant == Occupant::file,
+          "{} is {}, which no file may take the place of; name a file", given, target.kind);
+  require(existing == ExistingFile::replace || target.occupant == Occupant::nothing,
           "{} exists already and is not to be replaced; choose another name", given);
-  return place.path;
+  return target.path;
 }
 
-int open_stream(const OutputPlace& place) {
-  if (place.descriptor >= 0) return ::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0);
-  return ::open(place.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+int open_stream(const OutputTarget& target) {
+  if (target.descriptor >= 0) return ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0);
+  return ::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 bool write_whole(int descriptor, std::string_view bytes) {
@@ -102,13 +102,13 @@ bool write_whole(int descriptor, std::string_view bytes) {
   return true;
 }
 
-void write_stream(const OutputPlace& place, std::string_view bytes) {
-  const int stream = open_stream(place);
-  if (stream < 0) fail("cannot open {} for writing: {}", place.path, cause());
+void write_stream(const OutputTarget& target, std::string_view bytes) {
+  const int stream = open_stream(target);
+  if (stream < 0) fail("cannot open {} for writing: {}", target.path, cause());
   const bool whole = write_whole(stream, bytes);
   const std::string reason = whole ? "" : cause();
   ::close(stream);
-  if (!whole) fail("cannot write to {}: {}", place.path, reason);
+  if (!whole) fail("cannot write to {}: {}", target.path, reason);
 }
 
 int make_temporary_file(const std::string& path) {
@@ -142,10 +142,10 @@ void publish(const std::string& temporary, const std::string& path, ExistingFile
       fail("{} has come to exist while it was being made, and is not replaced", path);
     fail("cannot rename {} to {}: {}", temporary, path, cause());
   }
-  OutputPlace place{path, Occupant::nothing, "", -1};
-  classify(place);
-  if (place.occupant != Occupant::nothing && place.occupant != Occupant::file)
-    fail("{} has become {} while it was being made, and is not replaced", path, place.kind);
+  OutputTarget target{path, Occupant::nothing, "", -1};
+  classify(target);
+  if (target.occupant != Occupant::nothing && target.occupant != Occupant::file)
+    fail("{} has become {} while it was being made, and is not replaced", path, target.kind);
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     fail("cannot rename {} to {}: {}", temporary, path, cause());
 }

@@ -1,4 +1,4 @@
-#include "skein/core/files/output_place.h"
+#include "skein/core/files/output_target.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OutputPlaceTest : public testing::Test {
+class OutputTargetTest : public testing::Test {
  protected:
-  OutputPlaceTest() {
+  OutputTargetTest() {
     std::string pattern = (fs::temp_directory_path() / "skein-place-XXXXXX").string();
     if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
     folder_ = pattern;
   }
-  ~OutputPlaceTest() override { fs::remove_all(folder_); }
+  ~OutputTargetTest() override { fs::remove_all(folder_); }
 
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
   static void write(const std::string& path, const std::string& text) {
@@ -51,7 +51,7 @@ class OutputPlaceTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(OutputPlaceTest, WritesAllOrSaysWhyNot) {
+TEST_F(OutputTargetTest, WritesAllOrSaysWhyNot) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
   char got[8] = "";
@@ -67,61 +67,62 @@ TEST_F(OutputPlaceTest, WritesAllOrSaysWhyNot) {
   EXPECT_EQ(errno, EBADF);
 }
 
-TEST_F(OutputPlaceTest, SaysWhatStandsThere) {
+TEST_F(OutputTargetTest, SaysWhatStandsThere) {
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(output_place(at("nothing")).occupant, Occupant::nothing);
-  EXPECT_EQ(output_place(at("file")).occupant, Occupant::file);
-  EXPECT_EQ(output_place(at("file/below")).occupant, Occupant::nothing);
-  EXPECT_EQ(output_place(folder_).occupant, Occupant::folder);
-  EXPECT_EQ(output_place(at("pipe")).occupant, Occupant::stream);
-  EXPECT_EQ(output_place("/dev/null").occupant, Occupant::stream);
-  EXPECT_EQ(output_place("/dev/stdout").descriptor, 1);
-  EXPECT_EQ(output_place("/dev/fd/7").descriptor, 7);
-  EXPECT_EQ(output_place(at("7")).descriptor, -1);
+  EXPECT_EQ(output_target(at("nothing")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_target(at("file")).occupant, Occupant::file);
+  EXPECT_EQ(output_target(at("file/below")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_target(folder_).occupant, Occupant::folder);
+  EXPECT_EQ(output_target(at("pipe")).occupant, Occupant::stream);
+  EXPECT_EQ(output_target("/dev/null").occupant, Occupant::stream);
+  EXPECT_EQ(output_target("/dev/stdout").descriptor, 1);
+  EXPECT_EQ(output_target("/dev/fd/7").descriptor, 7);
+  EXPECT_EQ(output_target(at("7")).descriptor, -1);
   const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   ASSERT_LT(at("socket").size(), sizeof(name.sun_path));
   at("socket").copy(name.sun_path, sizeof(name.sun_path) - 1);
   ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
-  EXPECT_EQ(output_place(at("socket")).occupant, Occupant::other);
+  EXPECT_EQ(output_target(at("socket")).occupant, Occupant::other);
   close(listener);
 }
 
-TEST_F(OutputPlaceTest, LinksAreFollowedToWhatTheyName) {
+TEST_F(OutputTargetTest, LinksAreFollowedToWhatTheyName) {
   write(at("file"), "1");
   fs::create_symlink("file", at("near"));
   fs::create_symlink(at("near"), at("far"));
   fs::create_symlink("later", at("dangling"));
   fs::create_symlink("/dev/null", at("hole"));
-  EXPECT_EQ(output_place(at("far")).path, at("file"));
-  EXPECT_EQ(output_place(at("dangling")).path, at("later"));
-  EXPECT_EQ(output_place(at("dangling")).occupant, Occupant::nothing);
-  EXPECT_EQ(output_place(at("hole")).occupant, Occupant::stream);
+  EXPECT_EQ(output_target(at("far")).path, at("file"));
+  EXPECT_EQ(output_target(at("dangling")).path, at("later"));
+  EXPECT_EQ(output_target(at("dangling")).occupant, Occupant::nothing);
+  EXPECT_EQ(output_target(at("hole")).occupant, Occupant::stream);
   fs::create_symlink("circle", at("circle"));
-  EXPECT_NE(refusal(ExitCode::usage, [&] { output_place(at("circle")); }).find("circle"),
+  EXPECT_NE(refusal(ExitCode::usage, [&] { output_target(at("circle")); }).find("circle"),
             std::string::npos);
   write(at("new"), "2");
-  publish(at("new"), file_place(at("far"), ExistingFile::replace), ExistingFile::replace);
+  publish(at("new"), file_target(at("far"), ExistingFile::replace), ExistingFile::replace);
   EXPECT_EQ(read(at("file")), "2");
   EXPECT_TRUE(fs::is_symlink(at("far")));
 }
 
-TEST_F(OutputPlaceTest, FilesTakeNoOtherPlace) {
+TEST_F(OutputTargetTest, FilesTakeNoOtherPlace) {
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(file_place(at("file"), ExistingFile::replace), at("file"));
-  EXPECT_EQ(file_place(at("new"), ExistingFile::refuse), at("new"));
-  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_place(at("file"), ExistingFile::refuse, "a.b"); }),
+  EXPECT_EQ(file_target(at("file"), ExistingFile::replace), at("file"));
+  EXPECT_EQ(file_target(at("new"), ExistingFile::refuse), at("new"));
+  EXPECT_EQ(refusal(ExitCode::usage, [&] { file_target(at("file"), ExistingFile::refuse, "a.b"); }),
             "a.b=" + at("file") + " exists already and is not to be replaced; choose another name");
-  EXPECT_EQ(refusal(ExitCode::usage, [] { file_place("/dev/null", ExistingFile::replace, "a.b"); }),
-            "a.b=/dev/null is a device, which no file may take the place of; name a file");
+  EXPECT_EQ(
+      refusal(ExitCode::usage, [] { file_target("/dev/null", ExistingFile::replace, "a.b"); }),
+      "a.b=/dev/null is a device, which no file may take the place of; name a file");
   for (const std::string& taken : {folder_, at("pipe"), std::string("/dev/stdout")})
-    refusal(ExitCode::usage, [&] { file_place(taken, ExistingFile::replace); });
+    refusal(ExitCode::usage, [&] { file_target(taken, ExistingFile::replace); });
 }
 
-TEST_F(OutputPlaceTest, WhatCameToStandThereMeanwhileStays) {
+TEST_F(OutputTargetTest, WhatCameToStandThereMeanwhileStays) {
   write(at("new"), "2");
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
@@ -140,25 +141,25 @@ TEST_F(OutputPlaceTest, WhatCameToStandThereMeanwhileStays) {
   EXPECT_FALSE(fs::exists(at("new")));
 }
 
-TEST_F(OutputPlaceTest, StreamsTakeBytesInOrder) {
+TEST_F(OutputTargetTest, StreamsTakeBytesInOrder) {
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   std::string got;
   std::thread reader([&] { got = read(at("pipe")); });
-  write_stream(output_place(at("pipe")), "some bytes");
+  write_stream(output_target(at("pipe")), "some bytes");
   reader.join();
   EXPECT_EQ(got, "some bytes");
   const int file = open(at("file").c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(::write(file, "a", 1), 1);
-  write_stream(output_place("/dev/fd/" + std::to_string(file)), "b");
+  write_stream(output_target("/dev/fd/" + std::to_string(file)), "b");
   ASSERT_EQ(::write(file, "c", 1), 1);
   close(file);
   EXPECT_EQ(read(at("file")), "abc");
-  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_place("/dev/full"), "x"); })
+  EXPECT_NE(refusal(ExitCode::failure, [] { write_stream(output_target("/dev/full"), "x"); })
                 .find("/dev/full"),
             std::string::npos);
 }
 
-TEST_F(OutputPlaceTest, TemporaryNamesAreNeverFollowed) {
+TEST_F(OutputTargetTest, TemporaryNamesAreNeverFollowed) {
   write(at("other"), "precious");
   fs::create_symlink(at("other"), at("x.partial"));
   const int made = make_temporary_file(at("x.partial"));
