@@ -18,7 +18,7 @@ AddedToken read_added_token(const Component& part) {
   part.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
   const int64_t id = part.integer("id", -1);
-  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.place(),
+  require(id >= 0 && id <= kMostAddedId, "{} has the id {}; ids lie between 0 and {}", part.where(),
           id, kMostAddedId);
   token.id = narrow<int32_t>(id);
   token.content = part.text("content", "");
@@ -62,12 +62,12 @@ const HuggingFaceJson& member(const HuggingFaceJson& json, const char* key) {
 
 }  // namespace
 
-Component::Component(const HuggingFaceJson& json, std::string place, const std::string& fallback)
-    : json_(json), place_(std::move(place)), type_(fallback) {
-  require(json.is_object(), "{} must be an object, not {}", place_, json.type_name());
+Component::Component(const HuggingFaceJson& json, std::string where, const std::string& fallback)
+    : json_(json), where_(std::move(where)), type_(fallback) {
+  require(json.is_object(), "{} must be an object, not {}", where_, json.type_name());
   const auto type = json.find("type");
   if (type == json.end() && !fallback.empty()) return;
-  require(type != json.end() && type->is_string(), "{} needs a \"type\"", place_);
+  require(type != json.end() && type->is_string(), "{} needs a \"type\"", where_);
   type_ = type->get<std::string>();
 }
 
@@ -78,7 +78,7 @@ const HuggingFaceJson* Component::find(const std::string& key) const {
 
 const HuggingFaceJson& Component::at(const std::string& key) const {
   const HuggingFaceJson* found = find(key);
-  require(found != nullptr, "{} of type {} needs \"{}\", which is missing", place_, excerpt(type_),
+  require(found != nullptr, "{} of type {} needs \"{}\", which is missing", where_, excerpt(type_),
           key);
   return *found;
 }
@@ -86,7 +86,7 @@ const HuggingFaceJson& Component::at(const std::string& key) const {
 bool Component::flag(const std::string& key, bool fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  require(found->is_boolean(), "\"{}\" of {} must be true or false, not {}", key, place_,
+  require(found->is_boolean(), "\"{}\" of {} must be true or false, not {}", key, where_,
           found->type_name());
   return found->get<bool>();
 }
@@ -94,7 +94,7 @@ bool Component::flag(const std::string& key, bool fallback) const {
 std::string Component::text(const std::string& key, const std::string& fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  require(found->is_string(), "\"{}\" of {} must be a string, not {}", key, place_,
+  require(found->is_string(), "\"{}\" of {} must be a string, not {}", key, where_,
           found->type_name());
   return found->get<std::string>();
 }
@@ -102,7 +102,7 @@ std::string Component::text(const std::string& key, const std::string& fallback)
 int64_t Component::integer(const std::string& key, int64_t fallback) const {
   const HuggingFaceJson* found = find(key);
   if (found == nullptr) return fallback;
-  require(is_whole<int64_t>(*found), "\"{}\" of {} must be a whole number, not {}", key, place_,
+  require(is_whole<int64_t>(*found), "\"{}\" of {} must be a whole number, not {}", key, where_,
           found->is_number() ? found->dump() : found->type_name());
   return found->get<int64_t>();
 }
@@ -110,35 +110,35 @@ int64_t Component::integer(const std::string& key, int64_t fallback) const {
 void Component::only(const std::vector<std::string>& keys) const {
   for (const auto& item : json_.items())
     require(item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end(),
-            "{} of type {} has \"{}\", which this program does not know; it knows {}", place_,
+            "{} of type {} has \"{}\", which this program does not know; it knows {}", where_,
             excerpt(type_), excerpt(item.key()), fmt::join(keys, ", "));
 }
 
 void Component::refuse(const std::string& key, const std::string& value) const {
-  fail_usage("{} of type {} has {} = {}, which this program does not support", place_,
+  fail_usage("{} of type {} has {} = {}, which this program does not support", where_,
              excerpt(type_), key, value);
 }
 
 void Component::refuse_type(const std::string& known) const {
-  fail_usage("{} has type {}, which this program does not support; it knows {}", place_,
+  fail_usage("{} has type {}, which this program does not support; it knows {}", where_,
              excerpt(type_), known);
 }
 
-std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
+std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& where,
                                  const std::string& list) {
   std::vector<Component> parts;
   if (json.is_null()) return parts;
-  const Component whole(json, place);
+  const Component whole(json, where);
   if (whole.type() != "Sequence") return {whole};
   whole.only({list});
   const HuggingFaceJson& items = whole.at(list);
   require(items.is_array() && items.size() <= kMostSteps,
-          "\"{}\" of {} must be an array of {} at most", list, place, kMostSteps);
+          "\"{}\" of {} must be an array of {} at most", list, where, kMostSteps);
   for (size_t i = 0; i < items.size(); ++i) {
-    parts.emplace_back(items[i], fmt::format("{}, part {}", place, i));
+    parts.emplace_back(items[i], fmt::format("{}, part {}", where, i));
     require(parts.back().type() != "Sequence",
             "{} is a Sequence within a Sequence, which this program does not support",
-            parts.back().place());
+            parts.back().where());
   }
   return parts;
 }

@@ -19,15 +19,15 @@ using CanonicalJson = nlohmann::ordered_json;
 // A usage error naming the part of the file, its type and the key.
 std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& json);
 
-// A component of the file: `place` is its key there, for messages.
+// A component of the file: `where` is its key there, for messages.
 class Component {
  public:
   // A usage error when it is not an object with a "type"; `fallback` is the type of one that has
   // none.
-  Component(const HuggingFaceJson& json, std::string place, const std::string& fallback = "");
+  Component(const HuggingFaceJson& json, std::string where, const std::string& fallback = "");
 
   const std::string& type() const { return type_; }
-  const std::string& place() const { return place_; }
+  const std::string& where() const { return where_; }
   // The value of a key, nullptr for one that is missing or null.
   const HuggingFaceJson* find(const std::string& key) const;
   // A usage error when it is missing or null.
@@ -44,12 +44,12 @@ class Component {
 
  private:
   const HuggingFaceJson& json_;
-  std::string place_, type_;
+  std::string where_, type_;
 };
 
 // The components of a Sequence with its members under `list`, or the one component itself; none of
 // null.
-std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& place,
+std::vector<Component> flattened(const HuggingFaceJson& json, const std::string& where,
                                  const std::string& list);
 // What was read of them, as a Sequence if `json` is one.
 CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,

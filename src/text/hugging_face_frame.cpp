@@ -15,7 +15,7 @@ CanonicalJson read_named_id(const Component& part, const std::string& key, int32
   const HuggingFaceJson& json = part.at(key);
   const bool good = json.is_array() && json.size() == 2 && json[0].is_string() &&
                     json[1].is_number_unsigned() && json[1].get<uint64_t>() <= INT32_MAX;
-  require(good, "\"{}\" of {} must be a token and its id", key, part.place());
+  require(good, "\"{}\" of {} must be a token and its id", key, part.where());
   id = json[1].get<int32_t>();
   return {json[0].get<std::string>(), id};
 }
@@ -50,15 +50,15 @@ CanonicalJson read_roberta_frame(const Component& part, ImportedParts& parts) {
 
 // {"id": "[CLS]", "ids": [101], "tokens": ["[CLS]"]}
 std::vector<int32_t> read_ids(const HuggingFaceJson& specials, const std::string& name,
-                              const std::string& place) {
+                              const std::string& where) {
   const auto found = specials.find(name);
   const bool good = found != specials.end() && found->is_object() && found->contains("ids") &&
                     (*found)["ids"].is_array();
-  require(good, "\"special_tokens\" of {} does not say the ids of {}", place, name.substr(0, 60));
+  require(good, "\"special_tokens\" of {} does not say the ids of {}", where, name.substr(0, 60));
   std::vector<int32_t> ids;
   for (const HuggingFaceJson& id : (*found)["ids"]) {
     require(id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX,
-            "an id of {} in {} is no token id", name.substr(0, 60), place);
+            "an id of {} in {} is no token id", name.substr(0, 60), where);
     ids.push_back(id.get<int32_t>());
   }
   return ids;
@@ -71,17 +71,17 @@ class TemplateReader {
     const HuggingFaceJson* specials = part.find("special_tokens");
     if (specials != nullptr) specials_ = *specials;
     require(specials_.is_object(), "\"special_tokens\" of {} must be an object, not {}",
-            part.place(), specials_.type_name());
+            part.where(), specials_.type_name());
   }
 
   CanonicalJson read(const std::string& key, Template& items) {
     const HuggingFaceJson& json = part_.at(key);
     require(json.is_array() && json.size() <= kMostItems,
-            "\"{}\" of {} must be an array of {} items at most", key, part_.place(), kMostItems);
+            "\"{}\" of {} must be an array of {} items at most", key, part_.where(), kMostItems);
     auto canonical = CanonicalJson::array();
     for (const HuggingFaceJson& item : json) canonical.push_back(read_item(item, key, items));
     require(items.size() <= kMostItems, "\"{}\" of {} makes {} tokens; {} is the most", key,
-            part_.place(), items.size(), kMostItems);
+            part_.where(), items.size(), kMostItems);
     return canonical;
   }
 
@@ -93,14 +93,14 @@ class TemplateReader {
     const std::string kind = shaped ? item.begin().key() : "";
     require(kind == "SpecialToken" || kind == "Sequence",
             "\"{}\" of {} has an item that is neither a SpecialToken nor a Sequence", key,
-            part_.place());
-    const Component what(*item.begin(), fmt::format("an item of \"{}\" of {}", key, part_.place()),
+            part_.where());
+    const Component what(*item.begin(), fmt::format("an item of \"{}\" of {}", key, part_.where()),
                          kind);
     what.only({"id", "type_id"});
     const std::string name = what.text("id", "");
     const int64_t type = what.integer("type_id", 0);
     require(type >= 0 && type <= 255, "type_id of {} is {}; it must lie between 0 and 255",
-            what.place(), type);
+            what.where(), type);
     if (kind == "Sequence")
       add_sequence(name, key, narrow<int32_t>(type), items);
     else
@@ -111,13 +111,13 @@ class TemplateReader {
   void add_sequence(const std::string& name, const std::string& key, int32_t type,
                     Template& items) const {
     require(name == "A" || (name == "B" && key == "pair"),
-            "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.place(),
+            "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.where(),
             name.substr(0, 60), key == "pair" ? " and B" : "");
     items.push_back({name == "A" ? Kind::first : Kind::second, -1, type});
   }
 
   void add_special(const std::string& name, int32_t type, Template& items) {
-    const auto ids = read_ids(specials_, name, part_.place());
+    const auto ids = read_ids(specials_, name, part_.where());
     for (const int32_t id : ids) items.push_back({Kind::token, id, type});
     used_[name] = {
         {"id", name}, {"ids", ids}, {"tokens", std::vector<std::string>(ids.size(), name)}};
@@ -141,7 +141,7 @@ CanonicalJson read_frame(const Component& part, ImportedParts& parts) {
   if (part.type() == "ByteLevel") return read_byte_level(part);
   require(parts.single.empty() && parts.pair.empty(),
           "{} of type {} follows another one that adds tokens, which this program does not support",
-          part.place(), part.type().substr(0, 60));
+          part.where(), part.type().substr(0, 60));
   if (part.type() == "BertProcessing") return read_bert_frame(part, parts);
   if (part.type() == "RobertaProcessing") return read_roberta_frame(part, parts);
   if (part.type() == "TemplateProcessing") return read_template(part, parts);

@@ -12,8 +12,8 @@ constexpr int64_t kMostReserved = 1 << 16;  // ids between the vocabulary and an
 Vocabulary read_vocabulary(const Component& model) {
   const HuggingFaceJson& json = model.at("vocab");
   require(json.is_object(), "the vocabulary of {} must be an object of tokens and ids, not {}",
-          model.place(), json.type_name());
-  require(!json.empty(), "the vocabulary of {} is empty", model.place());
+          model.where(), json.type_name());
+  require(!json.empty(), "the vocabulary of {} is empty", model.where());
   std::vector<std::pair<int64_t, const std::string*>> entries;
   entries.reserve(json.size());
   for (auto item = json.begin(); item != json.end(); ++item) {
@@ -43,7 +43,7 @@ std::pair<std::string, std::string> read_merge(const HuggingFaceJson& json, size
 
 TokenPairs read_merges(const Component& model) {
   const HuggingFaceJson& json = model.at("merges");
-  require(json.is_array(), "\"merges\" of {} must be an array, not {}", model.place(),
+  require(json.is_array(), "\"merges\" of {} must be an array, not {}", model.where(),
           json.type_name());
   TokenPairs merges;
   merges.reserve(json.size());
@@ -100,7 +100,7 @@ std::unique_ptr<WordModel> read_wordpiece(const Component& model,
                              model.text("continuing_subword_prefix", "##"),
                              model.integer("max_input_chars_per_word", 100)};
   require(settings.most_characters >= 1 && settings.most_characters <= INT32_MAX,
-          "max_input_chars_per_word of {} is {}; it must be 1 or more", model.place(),
+          "max_input_chars_per_word of {} is {}; it must be 1 or more", model.where(),
           settings.most_characters);
   Vocabulary vocabulary = read_vocabulary(model);
   check_ids(vocabulary, added);

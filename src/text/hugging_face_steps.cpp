@@ -112,7 +112,7 @@ CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
   const bool regex = pattern.is_object() && pattern.size() == 1 && pattern.contains("Regex");
   const bool literal = pattern.is_object() && pattern.size() == 1 && pattern.contains("String");
   require((regex || literal) && pattern.begin()->is_string(),
-          "\"pattern\" of {} must be a \"Regex\" or a \"String\"", part.place());
+          "\"pattern\" of {} must be a \"Regex\" or a \"String\"", part.where());
   const auto text = pattern.begin()->get<std::string>();
   const std::string behavior = part.text("behavior", "");
   const bool invert = part.flag("invert", false);
@@ -174,7 +174,7 @@ CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitS
   std::vector<CanonicalJson> parts;
   for (const Component& part : flattened(json, "the tokenizer's pre_tokenizer", "pretokenizers")) {
     require(!byte_level, "{} of type {} follows ByteLevel, which this program does not support",
-            part.place(), part.type().substr(0, 60));
+            part.where(), part.type().substr(0, 60));
     byte_level = part.type() == "ByteLevel";
     parts.push_back(read_pre_tokenizer_step(part, steps));
   }

@@ -39,9 +39,9 @@ constexpr size_t kMostBytes = size_t{64} << 10;
 // One object of the template.
 class Part {
  public:
-  Part(const Json& json, const std::string& origin, const std::string& place,
+  Part(const Json& json, const std::string& origin, const std::string& where,
        const std::vector<std::string>& known)
-      : json_(json), origin_(origin), place_(place) {
+      : json_(json), origin_(origin), where_(where) {
     require(json.is_object(), "{} must be a JSON object, not {}", called(), json.type_name());
     for (const auto& item : json.items()) {
       if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
@@ -70,12 +70,12 @@ class Part {
     return value != nullptr && value->get<bool>();
   }
   std::string called() const {
-    return place_.empty() ? origin_ : fmt::format("\"{}\" of {}", place_, origin_);
+    return where_.empty() ? origin_ : fmt::format("\"{}\" of {}", where_, origin_);
   }
 
  private:
   const Json& json_;
-  const std::string &origin_, place_;
+  const std::string &origin_, where_;
 };
 
 std::optional<TurnForm> turn_form(const Part& whole, const std::string& origin,

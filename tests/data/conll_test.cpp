@@ -120,7 +120,7 @@ TEST(Conll, SeveralFilesAndPlaces) {
   const ConllConfig config{.files = {scratch.file("a.conll"), scratch.file("b.conll")}};
   const auto sentences = read_conll(config);
   ASSERT_EQ(sentences.size(), 2u);
-  EXPECT_EQ(place_of(sentences[1], 1, config), scratch.file("b.conll") + ":3");
+  EXPECT_EQ(where_of(sentences[1], 1, config), scratch.file("b.conll") + ":3");
 }
 
 }  // namespace

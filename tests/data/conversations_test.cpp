@@ -141,7 +141,7 @@ TEST(Conversations, TheFirstRecordSaysTheKindOfItsFile) {
   config.files = {scratch.file("a.jsonl"), scratch.file("b.jsonl")};
   const auto made = read_conversations(config);
   ASSERT_EQ(made.size(), 2u);
-  EXPECT_TRUE(place_of(made[1], config).ends_with("b.jsonl:1"));
+  EXPECT_TRUE(where_of(made[1], config).ends_with("b.jsonl:1"));
   EXPECT_EQ(made[1].file, 1);
 }
 
@@ -259,7 +259,7 @@ TEST(Conversations, BadRecordsAreAlsoThoseThatTheirUserRefuses) {
   std::vector<std::string> seen;
   const UseConversation use = [&](const Conversation& one) {
     require(one.messages.back().content != "no", "this is refused");
-    seen.push_back(place_of(one, config) + " " + summary(one));
+    seen.push_back(where_of(one, config) + " " + summary(one));
   };
   testing::internal::CaptureStderr();
   const auto made = read_prompts(config, true, use);

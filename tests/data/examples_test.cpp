@@ -240,7 +240,7 @@ TEST(Examples, CompressedFilesAndSeveral) {
   ExamplesConfig config{.files = {packed, scratch.file("b.csv")}};
   const auto examples = read_examples(config);
   EXPECT_EQ(summary(examples), (Lines{"one|x@2", "two|y@2"}));
-  EXPECT_EQ(place_of(examples[1], config), scratch.file("b.csv") + ":2");
+  EXPECT_EQ(where_of(examples[1], config), scratch.file("b.csv") + ":2");
 }
 
 TEST(Examples, FormatsAreInTheirNames) {

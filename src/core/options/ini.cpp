@@ -31,7 +31,7 @@ std::string unquoted_value(std::string_view text) {
 }
 
 // text begins with the opening quote.
-std::string quoted_value(const std::string& text, const std::string& place) {
+std::string quoted_value(const std::string& text, const std::string& where) {
   std::string value;
   size_t at = 1;
   for (; at < text.size() && text[at] != '"'; ++at) {
@@ -44,36 +44,36 @@ std::string quoted_value(const std::string& text, const std::string& place) {
     require(
         found != std::end(kEscapes),
         "{}: {} has a \\ before something else than n, r, t, \" or \\; write \\\\ for a backslash",
-        place, excerpt(text));
+        where, excerpt(text));
     value += found->meant;
   }
-  require(at < text.size(), "{}: {} has no closing quote", place, excerpt(text));
+  require(at < text.size(), "{}: {} has no closing quote", where, excerpt(text));
   const std::string rest = trimmed(std::string_view(text).substr(at + 1));
   require(rest.empty() || is_comment(rest),
-          "{}: '{}' follows the closing quote; only a # comment may", place, excerpt(rest));
+          "{}: '{}' follows the closing quote; only a # comment may", where, excerpt(rest));
   return value;
 }
 
-std::string section_name(const std::string& line, const std::string& place) {
+std::string section_name(const std::string& line, const std::string& where) {
   const size_t close = line.find(']');
-  require(close != std::string::npos, "{}: '{}' has no closing ]", place, excerpt(line));
+  require(close != std::string::npos, "{}: '{}' has no closing ]", where, excerpt(line));
   const std::string name = trimmed(line.substr(1, close - 1)),
                     rest = trimmed(line.substr(close + 1));
-  require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", place,
+  require(!name.empty() && (rest.empty() || is_comment(rest)), "{}: '{}' is no [section]", where,
           excerpt(line));
   return name;
 }
 
 IniValue key_and_value(const std::string& line, const std::string& section,
-                       const std::string& place) {
+                       const std::string& where) {
   const size_t equals = line.find('=');
   require(equals != std::string::npos,
-          "{}: '{}' is neither [section] nor key = value nor a # comment", place, excerpt(line));
+          "{}: '{}' is neither [section] nor key = value nor a # comment", where, excerpt(line));
   const std::string name = trimmed(line.substr(0, equals)), raw = line.substr(equals + 1);
-  require(!name.empty(), "{}: '{}' has no key before the =", place, line);
+  require(!name.empty(), "{}: '{}' has no key before the =", where, line);
   const std::string text = trimmed(raw);
   return {section.empty() ? name : section + "." + name,
-          text.starts_with('"') ? quoted_value(text, place) : unquoted_value(raw)};
+          text.starts_with('"') ? quoted_value(text, where) : unquoted_value(raw)};
 }
 
 }  // namespace
@@ -87,15 +87,15 @@ std::vector<IniValue> parse_ini(const std::string& text, const std::string& orig
   for (int number = 1; std::getline(lines, line); ++number) {
     line = trimmed(line);
     if (line.empty() || is_comment(line)) continue;
-    const std::string place = fmt::format("{}:{}", origin, number);
+    const std::string where = fmt::format("{}:{}", origin, number);
     if (line.starts_with('[')) {
-      section = section_name(line, place);
+      section = section_name(line, where);
       continue;
     }
-    values.push_back(key_and_value(line, section, place));
+    values.push_back(key_and_value(line, section, where));
     values.back().line = number;
     const auto [before, fresh] = line_of.emplace(values.back().key, number);
-    require(fresh, "{}: {} stands in line {} already; remove one of the two", place, before->first,
+    require(fresh, "{}: {} stands in line {} already; remove one of the two", where, before->first,
             before->second);
   }
   return values;

@@ -29,17 +29,17 @@ std::vector<std::string> keys_of(const Json& object) {
   return keys;
 }
 
-const Json& value_at(const Json& object, const std::string& key, const std::string& place,
+const Json& value_at(const Json& object, const std::string& key, const std::string& where,
                      const char* called) {
   const auto found = object.find(key);
   if (found != object.end()) return *found;
   const std::vector<std::string> keys = keys_of(object);
-  fail_usage("{}: no {} \"{}\"; the object has {}{}", place, called, key, listed(keys),
+  fail_usage("{}: no {} \"{}\"; the object has {}{}", where, called, key, listed(keys),
              did_you_mean(key, keys));
 }
 
-std::string text_of(const Json& value, const std::string& called, const std::string& place) {
-  require(value.is_string(), "{}: {} is a JSON {}, not a string", place, called, value.type_name());
+std::string text_of(const Json& value, const std::string& called, const std::string& where) {
+  require(value.is_string(), "{}: {} is a JSON {}, not a string", where, called, value.type_name());
   return value.get<std::string>();
 }
 
@@ -47,7 +47,7 @@ bool JsonLines::next() {
   do {
     if (!lines_.next(line_)) return false;
     if (!lines_.ends_line())
-      fail_usage("{}: the line is longer than {} bytes; is it JSONL, one object a line?", place(),
+      fail_usage("{}: the line is longer than {} bytes; is it JSONL, one object a line?", where(),
                  most_bytes_);
   } while (blank(line_));
   return true;
@@ -56,10 +56,10 @@ bool JsonLines::next() {
 Json JsonLines::object() const {
   std::string reason;
   Json json = parse_json_line(line_, reason);
-  require(reason.empty(), "{}: {}", place(), reason);
+  require(reason.empty(), "{}: {}", where(), reason);
   return json;
 }
 
-std::string JsonLines::place() const { return fmt::format("{}:{}", name_, number()); }
+std::string JsonLines::where() const { return fmt::format("{}:{}", name_, number()); }
 
 }  // namespace skein

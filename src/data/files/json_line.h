@@ -16,13 +16,13 @@ namespace skein {
 nlohmann::json parse_json_line(std::string_view line, std::string& reason);
 
 std::vector<std::string> keys_of(const nlohmann::json& object);
-// A usage error that begins with `place` and tells the keys that are there when it is not. called:
+// A usage error that begins with `where` and tells the keys that are there when it is not. called:
 // what keys are to the user.
 const nlohmann::json& value_at(const nlohmann::json& object, const std::string& key,
-                               const std::string& place, const char* called = "key");
-// A usage error that begins with `place` when `value`, which is `called` so, is no string.
+                               const std::string& where, const char* called = "key");
+// A usage error that begins with `where` when `value`, which is `called` so, is no string.
 std::string text_of(const nlohmann::json& value, const std::string& called,
-                    const std::string& place);
+                    const std::string& where);
 
 // The lines of a file, one after the other; those of white space alone are passed over.
 class JsonLines {
@@ -37,12 +37,12 @@ class JsonLines {
   // Goes to the next line; false at the end. A usage error for one of more than most_bytes.
   bool next();
   std::string_view line() const { return line_; }
-  // What it holds; a usage error with its place when that is no object.
+  // What it holds; a usage error with its file and line when that is no object.
   nlohmann::json object() const;
 
   const std::string& name() const { return name_; }
   int64_t number() const { return lines_.number(); }  // of the line, from 1
-  std::string place() const;                          // "train.jsonl:12"
+  std::string where() const;                          // "train.jsonl:12"
 
  private:
   std::string name_;

@@ -125,14 +125,14 @@ Unpacker::Unpacker(std::unique_ptr<ByteSource> raw, std::string name, std::strin
 
 Unpacker::~Unpacker() { archive_read_free(archive_); }
 
-std::string Unpacker::place() const {
+std::string Unpacker::where() const {
   return member_.empty() ? fmt::format("{}: the {} data", name_, kind_)
                          : fmt::format("{}: the {} data of member {}", name_, kind_, member_);
 }
 
 void Unpacker::cut_short() const {
   fail_usage("{} is cut short: it ends after {} {}bytes; was the download or copy finished?",
-             place(), handed_, form_ == Form::stream ? "compressed " : "");
+             where(), handed_, form_ == Form::stream ? "compressed " : "");
 }
 
 void Unpacker::refuse() {
@@ -141,10 +141,10 @@ void Unpacker::refuse() {
   require(archive_errno(archive_) != ENOMEM,
           "{}: unpacking it takes more memory than there is or than is allowed (xz: 1 GiB); "
           "compress it with a lower preset",
-          place());
+          where());
   if (ended_) cut_short();
   const char* reason = archive_error_string(archive_);
-  fail_usage("{} is damaged near byte {} of the {}: {}", place(), consumed(),
+  fail_usage("{} is damaged near byte {} of the {}: {}", where(), consumed(),
              form_ == Form::stream ? "compressed file" : "archive",
              reason != nullptr ? reason : "not what such programs write");
 }
@@ -196,7 +196,7 @@ bool Unpacker::next_member(Member& member) {
   // Where the format's first bytes are there and the rest of its header is not, the bytes come as
   // they are.
   if (form_ == Form::stream && archive_filter_count(archive_) < 2)
-    fail_usage("{} is damaged or cut short at its beginning, after {} compressed bytes", place(),
+    fail_usage("{} is damaged or cut short at its beginning, after {} compressed bytes", where(),
                handed_);
   require(archive_entry_is_encrypted(entry) == 0,
           "{}: member {} is encrypted; unpack it with its password first", name_, member_);
@@ -219,7 +219,7 @@ void Unpacker::check_stream_end() {
   require(used == handed_ && raw_->read(&more, 1) == 0,
           "{} ends at byte {} of the compressed file, but bytes follow that are no such data; is "
           "it damaged?",
-          place(), used);
+          where(), used);
 }
 
 // A tar archive ends with blocks of zeros. What lies behind an archive is read as well, so that the

@@ -49,7 +49,7 @@ class Unpacker {
   void check_archive_end(int64_t before);
   [[noreturn]] void refuse();
   [[noreturn]] void cut_short() const;
-  std::string place() const;
+  std::string where() const;
 
   std::unique_ptr<ByteSource> raw_;
   std::string name_, kind_, member_;

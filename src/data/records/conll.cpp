@@ -144,7 +144,7 @@ class ConllFile {
   size_t word_ = 0, tag_ = 0;
 };
 
-std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
+std::string where_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config) {
   return fmt::format("{}:{}", input_name(config.files.at(sentence.file)), sentence.lines.at(word));
 }
 

@@ -61,7 +61,7 @@ ConversationKind ConversationRecord::kind() const {
       "{}: a record of a conversation has \"messages\", \"conversations\", \"instruction\" or "
       "\"prompt\", but the object has {}; name the keys of prompts and answers if they are called "
       "otherwise",
-      place_, listed(keys_of(json_)));
+      where_, listed(keys_of(json_)));
 }
 
 std::vector<Message> ConversationRecord::messages(ConversationKind kind, bool answered) const {
@@ -84,7 +84,7 @@ const std::string& ConversationRecord::answer_key(const std::vector<std::string>
   const auto found = std::find_if(known.begin(), known.end(),
                                   [this](const std::string& key) { return json_.contains(key); });
   const bool compared = json_.contains("chosen") && json_.contains("rejected");
-  require(found != known.end(), "{}: no answer: the object has {}, but none of {}{}", place_,
+  require(found != known.end(), "{}: no answer: the object has {}, but none of {}{}", where_,
           listed(keys_of(json_)), listed(known),
           compared
               ? "; answers that are compared are for `skein reward`, `skein dpo` and reward models"
@@ -93,18 +93,18 @@ const std::string& ConversationRecord::answer_key(const std::vector<std::string>
 }
 
 std::string ConversationRecord::text_at(const std::string& key) const {
-  return text_of(value_at(json_, key, place_), fmt::format("the value of \"{}\"", key), place_);
+  return text_of(value_at(json_, key, where_), fmt::format("the value of \"{}\"", key), where_);
 }
 
 void ConversationRecord::add_turns(std::vector<Message>& messages, const std::string& key,
                                    const char* role) const {
-  if (!value_at(json_, key, place_).is_array()) return messages.push_back({role, text_at(key)});
+  if (!value_at(json_, key, where_).is_array()) return messages.push_back({role, text_at(key)});
   for (Message& message : listed_turns(key, false)) messages.push_back(std::move(message));
 }
 
 std::vector<Message> ConversationRecord::listed_turns(const std::string& key, bool sharegpt) const {
-  const Json& list = value_at(json_, key, place_);
-  require(list.is_array(), "{}: the value of \"{}\" is a JSON {}, not a list of turns", place_, key,
+  const Json& list = value_at(json_, key, where_);
+  require(list.is_array(), "{}: the value of \"{}\" is a JSON {}, not a list of turns", where_, key,
           list.type_name());
   std::vector<Message> made;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -117,15 +117,15 @@ std::vector<Message> ConversationRecord::listed_turns(const std::string& key, bo
 }
 
 Message ConversationRecord::turn(const Json& json, const std::string& called, bool sharegpt) const {
-  require(json.is_object(), "{}: {} is a JSON {}, not an object", place_, called, json.type_name());
+  require(json.is_object(), "{}: {} is a JSON {}, not an object", where_, called, json.type_name());
   const std::string role_key = sharegpt ? "from" : "role",
                     text_key = sharegpt ? "value" : "content";
   const auto text = [&](const std::string& key) {
-    return text_of(value_at(json, key, place_), fmt::format("\"{}\" of {}", key, called), place_);
+    return text_of(value_at(json, key, where_), fmt::format("\"{}\" of {}", key, called), where_);
   };
   const std::string given = text(role_key);
   const std::string role = sharegpt ? role_of(given) : given;
-  require(known_role(role), "{}: {} is of \"{}\"; known are {}", place_, called, excerpt(given),
+  require(known_role(role), "{}: {} is of \"{}\"; known are {}", where_, called, excerpt(given),
           sharegpt ? "system, human and gpt" : "system, user and assistant");
   return {role, text(text_key)};
 }
@@ -147,13 +147,13 @@ std::vector<Message> ConversationRecord::instruction(bool answered) const {
 }
 
 void ConversationRecord::check(const std::vector<Message>& messages, bool answered) const {
-  const size_t turns = alternating_turns(messages, "conversation", place_);
-  require(turns > 0, "{}: the conversation has no turn of the user", place_);
-  require(!answered || turns > 1, "{}: the conversation has no answer", place_);
+  const size_t turns = alternating_turns(messages, "conversation", where_);
+  require(turns > 0, "{}: the conversation has no turn of the user", where_);
+  require(!answered || turns > 1, "{}: the conversation has no answer", where_);
 }
 
 size_t alternating_turns(const std::vector<Message>& messages, const char* called,
-                         const std::string& place) {
+                         const std::string& where) {
   const size_t begin = !messages.empty() && messages.front().role == "system" ? 1 : 0;
   for (size_t i = begin; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
@@ -161,7 +161,7 @@ size_t alternating_turns(const std::vector<Message>& messages, const char* calle
     require(role == wanted,
             "{}: turn {} of the {} is of the {}, where one of the {} is due: turns alternate, the "
             "user begins, and the system stands before all",
-            place, i + 1, called, role, wanted);
+            where, i + 1, called, role, wanted);
   }
   return messages.size() - begin;
 }

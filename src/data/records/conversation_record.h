@@ -11,10 +11,10 @@ namespace skein {
 
 class ConversationRecord {
  public:
-  // place: "file:line", for errors. All are referenced.
+  // where: "file:line", for errors. All are referenced.
   ConversationRecord(const nlohmann::json& json, const ConversationsConfig& config,
-                     const std::string& place)
-      : json_(json), config_(config), place_(place) {}
+                     const std::string& where)
+      : json_(json), config_(config), where_(where) {}
 
   // By the keys that are there; a usage error listing them when they are of no kind.
   ConversationKind kind() const;
@@ -35,12 +35,12 @@ class ConversationRecord {
 
   const Json& json_;
   const ConversationsConfig& config_;
-  const std::string& place_;
+  const std::string& where_;
 };
 
 // How many turns there are but the system's, which may stand before all. A usage error that begins
-// with `place` unless they alternate and the user begins. called: what they are to the user.
+// with `where` unless they alternate and the user begins. called: what they are to the user.
 size_t alternating_turns(const std::vector<Message>& messages, const char* called,
-                         const std::string& place);
+                         const std::string& where);
 
 }  // namespace skein

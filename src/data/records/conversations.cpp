@@ -36,18 +36,18 @@ class File {
 
  private:
   Conversation conversation() {
-    const std::string place = lines_.place();
+    const std::string where = lines_.where();
     const nlohmann::json json = lines_.object();
-    const ConversationRecord record(json, config_, place);
+    const ConversationRecord record(json, config_, where);
     const ConversationKind kind = kind_ == ConversationKind::automatic ? record.kind() : kind_;
     Conversation made{record.messages(kind, rules_.answers),
                       std::string(without_break(lines_.line())), kind, file_, lines_.number()};
     if (!rules_.answers && made.messages.back().role == "assistant") {
       require(rules_.drop_answers,
-              "{}: the conversation ends with an answer, so there is nothing to answer", place);
+              "{}: the conversation ends with an answer, so there is nothing to answer", where);
       made.messages.pop_back();
     }
-    if (rules_.use) with_origin(place, [&] { rules_.use(made); });
+    if (rules_.use) with_origin(where, [&] { rules_.use(made); });
     kind_ = kind;
     return made;
   }
@@ -75,7 +75,7 @@ std::vector<Conversation> read_all(const ConversationsConfig& config, const Read
 
 }  // namespace
 
-std::string place_of(const Conversation& conversation, const ConversationsConfig& config) {
+std::string where_of(const Conversation& conversation, const ConversationsConfig& config) {
   return fmt::format("{}:{}", input_name(config.files.at(conversation.file)), conversation.line);
 }
 

@@ -71,7 +71,7 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
           excerpt(label));
 }
 
-std::string place_of(const LabelledExample& example, const ExamplesConfig& config) {
+std::string where_of(const LabelledExample& example, const ExamplesConfig& config) {
   return fmt::format("{}:{}", input_name(config.files.at(example.file)), example.line);
 }
 

@@ -26,16 +26,16 @@ class JsonlExamples final : public ExampleSource {
 
  private:
   std::string text_at(const Json& json, const std::string& key) const {
-    const std::string place = lines_.place();
-    return text_of(value_at(json, key, place), fmt::format("the value of \"{}\"", key), place);
+    const std::string where = lines_.where();
+    return text_of(value_at(json, key, where), fmt::format("the value of \"{}\"", key), where);
   }
 
   std::string label_of(const Json& json) const {
-    const Json& value = value_at(json, config_.label, lines_.place());
+    const Json& value = value_at(json, config_.label, lines_.where());
     if (value.is_string()) return value.get<std::string>();
     const bool fits =
         value.is_number_integer() || (config_.numbers ? value.is_number() : value.is_boolean());
-    require(fits, "{}: the value of \"{}\" is a JSON {}; a label is {}", lines_.place(),
+    require(fits, "{}: the value of \"{}\" is a JSON {}; a label is {}", lines_.where(),
             config_.label, value.is_number() ? "number with a fraction" : value.type_name(),
             config_.numbers ? "a number" : "a string, an integer, true or false");
     return value.dump();

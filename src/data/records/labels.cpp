@@ -34,9 +34,9 @@ int32_t LabelSet::find(const std::string& label) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-int32_t LabelSet::id(const std::string& label, std::string_view place) const {
+int32_t LabelSet::id(const std::string& label, std::string_view where) const {
   const int32_t id = find(label);
-  require(id >= 0, "{}: the label \"{}\" is none of the {} known ones: {}{}", place, excerpt(label),
+  require(id >= 0, "{}: the label \"{}\" is none of the {} known ones: {}{}", where, excerpt(label),
           size(), listed(names_), did_you_mean(label, names_));
   return id;
 }
@@ -54,14 +54,14 @@ LabelSet labels_of(const std::vector<TaggedSentence>& sentences) {
   return in_byte_order(names);
 }
 
-// A place is only put into words for a label that is not found.
+// Where a label stands is only put into words for one that is not found.
 std::vector<int32_t> label_ids(const LabelSet& labels, const std::vector<LabelledExample>& examples,
                                const ExamplesConfig& config) {
   std::vector<int32_t> ids;
   ids.reserve(examples.size());
   for (const LabelledExample& example : examples) {
     const int32_t id = labels.find(example.label);
-    ids.push_back(id >= 0 ? id : labels.id(example.label, place_of(example, config)));
+    ids.push_back(id >= 0 ? id : labels.id(example.label, where_of(example, config)));
   }
   return ids;
 }
@@ -72,7 +72,7 @@ std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sente
   ids.reserve(sentence.tags.size());
   for (size_t word = 0; word < sentence.tags.size(); ++word) {
     const int32_t id = labels.find(sentence.tags[word]);
-    ids.push_back(id >= 0 ? id : labels.id(sentence.tags[word], place_of(sentence, word, config)));
+    ids.push_back(id >= 0 ? id : labels.id(sentence.tags[word], where_of(sentence, word, config)));
   }
   return ids;
 }

@@ -1,4 +1,4 @@
-// Fields of a JSON object, with errors that name the place and what is there instead.
+// Fields of a JSON object, with errors that name file and line and what is there instead.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace skein {
 
 class Fields {
  public:
-  // Both outlive it. place: "train.jsonl:12".
-  Fields(const nlohmann::json& object, const std::string& place) : object_(object), place_(place) {}
+  // Both outlive it. where: "train.jsonl:12".
+  Fields(const nlohmann::json& object, const std::string& where) : object_(object), where_(where) {}
 
-  const std::string& place() const { return place_; }
+  const std::string& where() const { return where_; }
   bool has(const std::string& key) const {
     return object_.contains(key) && !object_[key].is_null();
   }
@@ -50,7 +50,7 @@ class Fields {
   double number_of(const nlohmann::json& value, const std::string& name) const;
 
   const nlohmann::json& object_;
-  const std::string& place_;
+  const std::string& where_;
 };
 
 }  // namespace skein

@@ -22,22 +22,22 @@ bool same_turns(const std::vector<Message>& a, const std::vector<Message>& b, si
                     });
 }
 
-void require_question(const std::vector<Message>& prompt, const std::string& place) {
-  require(!prompt.empty(), "{}: there is no prompt before the answer", place);
+void require_question(const std::vector<Message>& prompt, const std::string& where) {
+  require(!prompt.empty(), "{}: there is no prompt before the answer", where);
   require(prompt.back().role != "assistant",
           "{}: the last turn of the prompt is the assistant's, so there is nothing to answer",
-          place);
-  require(alternating_turns(prompt, "prompt", place) > 0, "{}: the prompt is of the system alone",
-          place);
+          where);
+  require(alternating_turns(prompt, "prompt", where) > 0, "{}: the prompt is of the system alone",
+          where);
 }
 
 // Two dialogues that end in the answers to compare.
 RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
                                 const std::vector<Message>& rejected, DivergingDialogues diverging,
-                                const std::string& place, PreferenceRecord& record) {
+                                const std::string& where, PreferenceRecord& record) {
   for (const auto* turns : {&chosen, &rejected})
     require(turns->back().role == "assistant",
-            "{}: the last turn is the {}'s, not an answer of the assistant", place,
+            "{}: the last turn is the {}'s, not an answer of the assistant", where,
             turns->back().role);
   size_t last = std::min(chosen.size(), rejected.size()) - 1;
   const bool same = chosen.size() == rejected.size() && same_turns(chosen, rejected, last);
@@ -52,7 +52,7 @@ RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
   record.prompt.assign(chosen.begin(), chosen.begin() + last);
   record.answers = {chosen[last].content, rejected[last].content};
   record.dialogue = true;
-  require_question(record.prompt, place);
+  require_question(record.prompt, where);
   return same ? RecordOutcome::used : RecordOutcome::diverging;
 }
 
@@ -73,7 +73,7 @@ RecordOutcome read_pair(const Fields& fields, DivergingDialogues diverging,
     record.prompt = fields.turns("prompt");
     record.dialogue = fields.at("prompt").is_array();
     record.answers = {fields.answer("chosen"), fields.answer("rejected")};
-    require_question(record.prompt, fields.place());
+    require_question(record.prompt, fields.where());
     return RecordOutcome::used;
   }
   std::vector<Message> chosen = fields.messages("chosen"), rejected = fields.messages("rejected");
@@ -82,7 +82,7 @@ RecordOutcome read_pair(const Fields& fields, DivergingDialogues diverging,
     const std::vector<Message> prompt = fields.turns("prompt");
     turns->insert(turns->begin(), prompt.begin(), prompt.end());
   }
-  return compare_dialogues(chosen, rejected, diverging, fields.place(), record);
+  return compare_dialogues(chosen, rejected, diverging, fields.where(), record);
 }
 
 RecordOutcome read_dialogues(const Fields& fields, DivergingDialogues diverging,
@@ -95,9 +95,9 @@ RecordOutcome read_dialogues(const Fields& fields, DivergingDialogues diverging,
     require(turns[i].size() > 1,
             "{}: \"{}\" is no dialogue of \"\\n\\nHuman:\" and \"\\n\\nAssistant:\" turns, and "
             "there is no \"prompt\"",
-            fields.place(), key);
+            fields.where(), key);
   }
-  return compare_dialogues(turns[0], turns[1], diverging, fields.place(), record);
+  return compare_dialogues(turns[0], turns[1], diverging, fields.where(), record);
 }
 
 // As "Learning to summarize from human feedback" fed them to its models.
@@ -113,11 +113,11 @@ std::string summary_prompt(const Fields& info) {
 
 void read_summaries(const Fields& fields, PreferenceRecord& record) {
   const Json &info = fields.at("info"), &summaries = fields.at("summaries");
-  require(info.is_object(), "{}: \"info\" is a JSON {}, not an object", fields.place(),
+  require(info.is_object(), "{}: \"info\" is a JSON {}, not an object", fields.where(),
           info.type_name());
   require(summaries.is_array() && summaries.size() == 2, "{}: \"summaries\" is no list of two",
-          fields.place());
-  record.prompt = {{"user", summary_prompt(Fields(info, fields.place()))}};
+          fields.where());
+  record.prompt = {{"user", summary_prompt(Fields(info, fields.where()))}};
   for (const Json& summary : summaries)
     record.answers.push_back(fields.object_of(summary, "summaries", "\"text\"").answer("text"));
   record.values = {0, 0};
@@ -130,7 +130,7 @@ void read_best_of(const Fields& fields, PreferenceRecord& record) {
   for (int i = 0; fields.has(fmt::format("sample{}", i)); ++i)
     record.answers.push_back(fields.answer(fmt::format("sample{}", i)));
   require(record.answers.size() > 1,
-          "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.place(),
+          "{}: there are {} samples (sample0, sample1, ...), too few to choose of", fields.where(),
           record.answers.size());
   record.values.assign(record.answers.size(), 0);
   record.values[fields.integer("best", 0, std::ssize(record.answers) - 1)] = 1;
@@ -179,7 +179,7 @@ std::string one_answer(const Fields& fields, const std::string& key) {
   const std::vector<Message> turns = fields.messages(key);
   require(turns.size() == 1 && turns.front().role == "assistant",
           "{}: \"{}\" has {} messages, the first of the {}, not one of the assistant",
-          fields.place(), key, turns.size(), turns.front().role);
+          fields.where(), key, turns.size(), turns.front().role);
   return turns.front().content;
 }
 
@@ -205,22 +205,22 @@ RecordOutcome read_by_layout(const Fields& fields, PreferenceLayout layout,
     case PreferenceLayout::labelled: read_labelled(fields, record); break;
     case PreferenceLayout::automatic: SKEIN_CHECK(false);
   }
-  require_question(record.prompt, fields.place());
+  require_question(record.prompt, fields.where());
   if (record.prompt.size() > 1) record.dialogue = true;
   return RecordOutcome::used;
 }
 
 // Answers that read the same cannot be told apart.
-void check_answers(const PreferenceRecord& record, const std::string& place) {
+void check_answers(const PreferenceRecord& record, const std::string& where) {
   require(!record.answers.empty() && record.answers.size() <= kMostAnswers,
-          "{}: {} answers to one prompt; there must be from 1 to {}", place, record.answers.size(),
+          "{}: {} answers to one prompt; there must be from 1 to {}", where, record.answers.size(),
           kMostAnswers);
   if (record.kind == PreferenceKind::scored) return;
   for (size_t i = 0; i < record.answers.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       require(trimmed(record.answers[i]) != trimmed(record.answers[k]) ||
                   record.values[i] == record.values[k],
-              "{}: one answer is said to be better than another, but both are \"{}\"", place,
+              "{}: one answer is said to be better than another, but both are \"{}\"", where,
               excerpt(trimmed(record.answers[i])));
 }
 
@@ -245,18 +245,18 @@ PreferenceLayout layout_of(const Json& object) {
 }
 
 RecordOutcome read_record(const Json& object, PreferenceLayout layout, DivergingDialogues diverging,
-                          const std::string& place, PreferenceRecord& record) {
-  const RecordOutcome outcome = read_by_layout(Fields(object, place), layout, diverging, record);
+                          const std::string& where, PreferenceRecord& record) {
+  const RecordOutcome outcome = read_by_layout(Fields(object, where), layout, diverging, record);
   if (outcome == RecordOutcome::diverging && record.answers.empty()) return outcome;
   record.grades.resize(record.answers.size());
-  check_answers(record, place);
+  check_answers(record, where);
   if (record.kind == PreferenceKind::scored) return outcome;
   const auto [least, most] = std::minmax_element(record.values.begin(), record.values.end());
   return *least == *most ? RecordOutcome::tied : outcome;
 }
 
-void read_demonstration(const Json& object, const std::string& place, PreferenceRecord& record) {
-  const Fields fields(object, place);
+void read_demonstration(const Json& object, const std::string& where, PreferenceRecord& record) {
+  const Fields fields(object, where);
   record.kind = PreferenceKind::scored;
   std::vector<Message> turns;
   const std::string answer = fields.which({kAnswer, "completion", "response", "output", "chosen"});
@@ -269,15 +269,15 @@ void read_demonstration(const Json& object, const std::string& place, Preference
   else
     turns = {{"assistant", fields.answer(answer)}};
   require(!turns.empty() && turns.back().role == "assistant",
-          "{}: the last turn is no answer of the assistant", place);
+          "{}: the last turn is no answer of the assistant", where);
   record.answers = {turns.back().content};
   turns.pop_back();
   record.prompt =
       turns.empty() ? fields.turns(fields.which({"prompt", "instruction", "question"})) : turns;
   record.dialogue = record.prompt.size() > 1;
-  require_question(record.prompt, place);
+  require_question(record.prompt, where);
   record.values = record.grades = {0};
-  check_answers(record, place);
+  check_answers(record, where);
 }
 
 }  // namespace skein

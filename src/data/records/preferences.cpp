@@ -46,17 +46,17 @@ class Reader {
  private:
   void add() {
     const Json object = lines_.object();
-    const std::string place = lines_.place();
+    const std::string where = lines_.where();
     PreferenceRecord record;
     record.file = file_;
     record.line = lines_.number();
     if (demonstrations_) {
-      read_demonstration(object, place, record);
+      read_demonstration(object, where, record);
       into_.records.push_back(std::move(record));
       return;
     }
     if (layout_ == PreferenceLayout::automatic) find_layout(object);
-    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, place, record);
+    const RecordOutcome outcome = read_record(object, layout_, config_.diverging, where, record);
     into_.diverging += outcome == RecordOutcome::diverging;
     into_.tied += outcome == RecordOutcome::tied;
     if (outcome != RecordOutcome::tied && !record.answers.empty())
@@ -69,7 +69,7 @@ class Reader {
             "{}: these fields are no preference data that is known: {}; wanted are prompt with "
             "chosen and rejected, chosen and rejected alone as dialogues, or one of the layouts "
             "summaries, best_of, shp, ranked, scored and labelled (docs/reward.md)",
-            lines_.place(), listed(keys_of(object)));
+            lines_.where(), listed(keys_of(object)));
   }
 
   const PreferencesConfig& config_;

@@ -109,7 +109,7 @@ void read_chain(const OracleLines& lines, OracleLanguage& language) {
     const int32_t id = names.id(*line, line->words[1], false);
     const auto [other, is_new] = rows.emplace(id, line);
     line->require_that(is_new, "what follows {} is said a second time; {} says it first",
-                       line->words[1], other->second->place);
+                       line->words[1], other->second->where);
     language.transitions[id] = read_distribution(
         *line, fmt::format("the probabilities of what follows {}", line->words[1]),
         read_pairs(*line, 2, names, language));

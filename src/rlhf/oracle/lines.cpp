@@ -92,11 +92,11 @@ std::vector<OracleLine> oracle_lines(const std::string& text, const std::string&
   for (int64_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::string place = fmt::format("{}:{}", origin, number);
+    const std::string where = fmt::format("{}:{}", origin, number);
     require(valid_utf8(line), "{}: the line is not valid UTF-8 text; is this a language file?",
-            place);
+            where);
     if (std::vector<std::string> words = words_of(line); !words.empty())
-      lines.push_back({place, std::move(words)});
+      lines.push_back({where, std::move(words)});
   }
   return lines;
 }
@@ -111,7 +111,7 @@ std::vector<const OracleLine*> OracleLines::named(const std::string& keyword) co
 const OracleLine* OracleLines::one(const std::string& keyword) const {
   const std::vector<const OracleLine*> lines = named(keyword);
   if (lines.size() > 1)
-    lines[1]->refuse("'{}' is said a second time; {} says it first", keyword, lines[0]->place);
+    lines[1]->refuse("'{}' is said a second time; {} says it first", keyword, lines[0]->where);
   return lines.empty() ? nullptr : lines[0];
 }
 

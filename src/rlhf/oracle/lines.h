@@ -14,13 +14,13 @@ namespace skein {
 std::string shown_word(const std::string& word);
 
 struct OracleLine {
-  std::string place;                 // "palindrome.txt:12"
+  std::string where;                 // "palindrome.txt:12"
   std::vector<std::string> words{};  // the first says what the others are; at least one
 
   const std::string& keyword() const { return words.front(); }
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
-    fail_usage("{}: {}", place, fmt::format(text, std::forward<Args>(args)...));
+    fail_usage("{}: {}", where, fmt::format(text, std::forward<Args>(args)...));
   }
   template <class... Args>
   void require_that(bool ok, fmt::format_string<Args...> text, Args&&... args) const {

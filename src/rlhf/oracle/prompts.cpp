@@ -74,7 +74,7 @@ std::vector<OraclePrompt> from_list(const std::vector<const OracleLine*>& lines,
       symbols.push_back(names.id(*line, line->words[i], false));
     const auto [other, is_new] = seen.emplace(symbols, line);
     line->require_that(is_new, "the prompt is listed a second time; {} lists it first",
-                       other->second->place);
+                       other->second->where);
     line->require_that(
         !symbols.empty() || !language.initial.empty(),
         "after an empty prompt a response begins anew, but no line 'initial' says how");
@@ -93,7 +93,7 @@ std::vector<OraclePrompt> read_prompts(const OracleLines& lines, const OracleLan
   const std::vector<const OracleLine*> list = lines.named("prompt");
   if (chain != nullptr && !list.empty())
     list[0]->refuse("a prompt is listed, but {} draws them from the chain; only one can be",
-                    chain->place);
+                    chain->where);
   require(chain != nullptr || !list.empty(),
           "{} has no prompts; a line such as this is missing: {}, or: prompt 1 A B", lines.origin(),
           kForm);

@@ -64,8 +64,8 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
 
 bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
             const std::function<void()>& use) {
-  const std::string place = fmt::format("{}:{}", files.files[record.file], record.line);
-  return use_or_leave_out(files.bad_records, bad, [&] { with_origin(place, use); }).empty();
+  const std::string where = fmt::format("{}:{}", files.files[record.file], record.line);
+  return use_or_leave_out(files.bad_records, bad, [&] { with_origin(where, use); }).empty();
 }
 
 namespace {

@@ -43,7 +43,7 @@ class ListedCells {
     columns_.push_back(name);
   }
 
-  std::string place(const std::string& column) const {
+  std::string where(const std::string& column) const {
     return fmt::format("{}:{}: {}", config_.list, row_.line, column);
   }
 
@@ -54,7 +54,7 @@ class ListedCells {
   }
   double number(const std::string& column) const {
     const std::string value = text(column);
-    return value.empty() ? 0 : number_of(value, place(column));
+    return value.empty() ? 0 : number_of(value, where(column));
   }
 
   int64_t seed() const {
@@ -63,7 +63,7 @@ class ListedCells {
     int64_t made = -1;
     const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), made);
     require(error == std::errc() && rest == value.data() + value.size() && made >= 0,
-            "{}: \"{}\" is no whole number from 0 on", place("seed"), value);
+            "{}: \"{}\" is no whole number from 0 on", where("seed"), value);
     return made;
   }
 
@@ -78,7 +78,7 @@ class ListedCells {
     made.model = config_.run.model;
     if (!text("size").empty())
       made.model = shape_for(number("size"), config_.run.model, config_.shape);
-    if (!text("shape").empty()) made.model = model_of_shape(text("shape"), config_, place("shape"));
+    if (!text("shape").empty()) made.model = model_of_shape(text("shape"), config_, where("shape"));
     made.tokens = text("tokens").empty() ? number("tokens_per_parameter") * made.model.parameters()
                                          : number("tokens");
     made.lr = number("lr");

@@ -28,7 +28,7 @@ void add_values(const LabelHead& head, const std::vector<LabelledExample>& examp
     require(std::isfinite(data.samples[i].value),
             "{}: the number {} is too far from those that the model learns, of mean {} and "
             "deviation {}",
-            place_of(examples[i], config), examples[i].value, head.mean, head.deviation);
+            where_of(examples[i], config), examples[i].value, head.mean, head.deviation);
   }
 }
 

@@ -12,7 +12,7 @@ namespace skein {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Up to `room` bytes; 0 only at the end. A usage error naming the input and the place in it when
+  // Up to `room` bytes; 0 only at the end. A usage error naming the input and the byte in it when
   // compressed data is damaged or cut short, a failure when the input cannot be read.
   virtual size_t read(char* bytes, size_t room) = 0;
   // Bytes taken from the input so far, before decompression.

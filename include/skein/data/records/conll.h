@@ -46,7 +46,7 @@ struct TaggedSentence {
 };
 
 // "train.conll:12", for messages about a word of a sentence.
-std::string place_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config);
+std::string where_of(const TaggedSentence& sentence, size_t word, const ConllConfig& config);
 
 class ConllFile;
 

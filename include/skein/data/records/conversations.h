@@ -63,10 +63,10 @@ struct Conversation {
 using PromptRecord = Conversation;
 
 // "dolly.jsonl:12", for messages about a conversation.
-std::string place_of(const Conversation& conversation, const ConversationsConfig& config);
+std::string where_of(const Conversation& conversation, const ConversationsConfig& config);
 
 // Sees each conversation that could be read; its usage errors are those of a record that cannot be
-// used, and are told with the record's place.
+// used, and are told with the record's file and line.
 using UseConversation = std::function<void(const Conversation&)>;
 
 // All in order, each with at least one answer. A usage error naming file and line for: a line that

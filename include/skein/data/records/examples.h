@@ -48,7 +48,7 @@ struct LabelledExample {
 };
 
 // "train.csv:12", for messages about an example.
-std::string place_of(const LabelledExample& example, const ExamplesConfig& config);
+std::string where_of(const LabelledExample& example, const ExamplesConfig& config);
 
 class ExampleSource;
 

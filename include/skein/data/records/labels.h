@@ -27,8 +27,8 @@ class LabelSet {
   const std::string& name(int32_t id) const { return names_.at(id); }
   // -1 for a label that is not in the set.
   int32_t find(const std::string& label) const;
-  // A usage error naming the place, the label and the nearest known one when it is not in the set.
-  int32_t id(const std::string& label, std::string_view place) const;
+  // A usage error naming `where`, the label and the nearest known one when it is not in the set.
+  int32_t id(const std::string& label, std::string_view where) const;
 
  private:
   std::vector<std::string> names_;

@@ -46,7 +46,7 @@ StoredTemplate preference_template(const std::string& spec, const Tokenizer& tok
                                    const std::vector<PreferenceRecord>& records);
 
 // Whether `use` takes the record; its usage errors are those of a record that cannot be used: they
-// count in `bad`, and beyond files.bad_records they are errors with the record's place.
+// count in `bad`, and beyond files.bad_records they are errors with the record's file and line.
 bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
             const std::function<void()>& use);
 
