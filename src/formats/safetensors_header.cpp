@@ -59,11 +59,11 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  enum class Place { before, names, metadata, fields, shape, offsets };
+  enum class State { before, names, metadata, fields, shape, offsets };
 
   bool refuse(const std::string& what) const {
     fail_usage("its header has {} where {} belongs{}", what, wanted(),
-               place_ >= Place::fields ? ", in tensor " + shown(tensor_.name) : "");
+               state_ >= State::fields ? ", in tensor " + shown(tensor_.name) : "");
   }
   const char* wanted() const;
   void finish_tensor();
@@ -73,41 +73,41 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   SafeTensor tensor_;
   std::vector<int64_t> offsets_;
   std::string key_;
-  Place place_ = Place::before;
+  State state_ = State::before;
 };
 
 const char* HeaderReader::wanted() const {
-  switch (place_) {
-    case Place::before: return "an object";
-    case Place::names: return "an object with dtype, shape and data_offsets";
-    case Place::metadata: return "a text";
-    case Place::fields: return key_ == "dtype" ? "a text" : "an array";
-    case Place::shape:
-    case Place::offsets: return "a number from 0 to 2^63 - 1";
+  switch (state_) {
+    case State::before: return "an object";
+    case State::names: return "an object with dtype, shape and data_offsets";
+    case State::metadata: return "a text";
+    case State::fields: return key_ == "dtype" ? "a text" : "an array";
+    case State::shape:
+    case State::offsets: return "a number from 0 to 2^63 - 1";
   }
   return "";
 }
 
 bool HeaderReader::number_unsigned(uint64_t value) {
-  const bool array = place_ == Place::shape || place_ == Place::offsets;
+  const bool array = state_ == State::shape || state_ == State::offsets;
   if (!array || value > static_cast<uint64_t>(INT64_MAX))
     return refuse(fmt::format("the number {}", value));
-  (place_ == Place::shape ? tensor_.shape : offsets_).push_back(value);
+  (state_ == State::shape ? tensor_.shape : offsets_).push_back(value);
   constexpr size_t kMostDims = 64;
   require(tensor_.shape.size() <= kMostDims && offsets_.size() <= 2,
           "tensor {} has more than {} in its {}", shown(tensor_.name),
-          place_ == Place::shape ? "64 dims" : "2 numbers",
-          place_ == Place::shape ? "shape" : "data_offsets");
+          state_ == State::shape ? "64 dims" : "2 numbers",
+          state_ == State::shape ? "shape" : "data_offsets");
   return true;
 }
 
 bool HeaderReader::string(std::string& value) {
-  if (place_ == Place::metadata) {
+  if (state_ == State::metadata) {
     require(header_.metadata.try_emplace(key_, value).second, "__metadata__ names {} twice",
             shown(key_));
     return true;
   }
-  if (place_ != Place::fields || key_ != "dtype") return refuse("a text");
+  if (state_ != State::fields || key_ != "dtype") return refuse("a text");
   require(safetensors_size(value) > 0, "tensor {} has the unknown dtype {}", shown(tensor_.name),
           shown(value));
   tensor_.type = value;
@@ -115,10 +115,10 @@ bool HeaderReader::string(std::string& value) {
 }
 
 bool HeaderReader::start_object(size_t) {
-  if (place_ == Place::before) {
-    place_ = Place::names;
-  } else if (place_ == Place::names) {
-    place_ = key_ == "__metadata__" ? Place::metadata : Place::fields;
+  if (state_ == State::before) {
+    state_ = State::names;
+  } else if (state_ == State::names) {
+    state_ = key_ == "__metadata__" ? State::metadata : State::fields;
     tensor_ = {key_, "", {}, 0, 0};
     offsets_.clear();
     fields_.clear();
@@ -130,9 +130,9 @@ bool HeaderReader::start_object(size_t) {
 
 bool HeaderReader::key(std::string& name) {
   key_ = name;
-  if (place_ == Place::names)
+  if (state_ == State::names)
     require(names_.insert(name).second, "it names tensor {} twice", shown(name));
-  if (place_ != Place::fields) return true;
+  if (state_ != State::fields) return true;
   require(name == "dtype" || name == "shape" || name == "data_offsets",
           "tensor {} has the unknown field {}", shown(tensor_.name), shown(name));
   require(fields_.insert(name).second, "tensor {} has the field {} twice", shown(tensor_.name),
@@ -158,19 +158,19 @@ void HeaderReader::finish_tensor() {
 }
 
 bool HeaderReader::end_object() {
-  if (place_ == Place::fields) finish_tensor();
-  place_ = Place::names;
+  if (state_ == State::fields) finish_tensor();
+  state_ = State::names;
   return true;
 }
 
 bool HeaderReader::start_array(size_t) {
-  if (place_ != Place::fields || key_ == "dtype") return refuse("an array");
-  place_ = key_ == "shape" ? Place::shape : Place::offsets;
+  if (state_ != State::fields || key_ == "dtype") return refuse("an array");
+  state_ = key_ == "shape" ? State::shape : State::offsets;
   return true;
 }
 
 bool HeaderReader::end_array() {
-  place_ = Place::fields;
+  state_ = State::fields;
   return true;
 }
 

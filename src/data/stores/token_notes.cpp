@@ -66,10 +66,10 @@ class NotesReader {
                                 (vocab_size ? vocab_size : kLargestVocabulary) - 1);
     notes.text_bytes = integer("text_bytes", 0, 0, std::numeric_limits<int64_t>::max());
     if (!json_.contains("end_of_text_at")) return notes;
-    const Json& place = json_.at("end_of_text_at");
-    require(place == "begin" || place == "end", "{}: end_of_text_at must be \"begin\" or \"end\"",
+    const Json& side = json_.at("end_of_text_at");
+    require(side == "begin" || side == "end", "{}: end_of_text_at must be \"begin\" or \"end\"",
             path_);
-    notes.end_of_text_at = place.get<std::string>();
+    notes.end_of_text_at = side.get<std::string>();
     return notes;
   }
 

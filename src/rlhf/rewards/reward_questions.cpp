@@ -54,7 +54,7 @@ Json reply_object(std::string_view line, const std::string& who, int64_t first) 
   return reply;
 }
 
-// The place of the answer, and its score.
+// The index of the answer, and its score.
 std::pair<size_t, double> parsed_reply(std::string_view line, const std::string& who,
                                        std::span<const Answer> answers, int64_t first_id) {
   const Json reply = reply_object(line, who, first_id);
@@ -67,11 +67,11 @@ std::pair<size_t, double> parsed_reply(std::string_view line, const std::string&
   if (!asked)
     fail("the reward {} scored id {}, but was asked for ids {} to {}: {}", who, id->dump(),
          first_id, last, shown(line));
-  const size_t place = id->get<int64_t>() - first_id;
+  const size_t index = id->get<int64_t>() - first_id;
   if (score == reply.end() || !score->is_number() || !std::isfinite(score->get<double>()))
     fail("the reward {} wrote no number as \"score\" of prompt {}: {}", who,
-         answers[place].prompt.number, shown(line));
-  return {place, score->get<double>()};
+         answers[index].prompt.number, shown(line));
+  return {index, score->get<double>()};
 }
 
 }  // namespace
@@ -88,11 +88,11 @@ std::string RewardQuestions::lines() const {
 
 bool RewardQuestions::take(std::string_view line) {
   if (is_blank_reply(line)) return missing_ == 0;
-  const auto [place, score] = parsed_reply(line, who_, answers_, first_id_);
-  if (scores_[place])
+  const auto [index, score] = parsed_reply(line, who_, answers_, first_id_);
+  if (scores_[index])
     fail("the reward {} scored id {}, of prompt {}, twice: {}", who_,
-         first_id_ + static_cast<int64_t>(place), answers_[place].prompt.number, shown(line));
-  scores_[place] = score;
+         first_id_ + static_cast<int64_t>(index), answers_[index].prompt.number, shown(line));
+  scores_[index] = score;
   --missing_;
   return missing_ == 0;
 }
