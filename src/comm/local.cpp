@@ -173,8 +173,8 @@ class LocalGroup : public Group {
       if (members[0] != rank_)
         made = *static_cast<const std::shared_ptr<Shared>*>(slots[leader].data);
     });
-    const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-    return std::make_unique<LocalGroup>(std::move(made), narrow<int>(place));
+    const auto index = std::find(members.begin(), members.end(), rank_) - members.begin();
+    return std::make_unique<LocalGroup>(std::move(made), narrow<int>(index));
   }
 
   void abort(int exit_code) override {

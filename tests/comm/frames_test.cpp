@@ -97,30 +97,30 @@ TEST(Frames, TablesAreReadAsTheyWereWritten) {
     EXPECT_NE(refusal([&] { table_in(text, 2); }), "") << text;
 }
 
-TEST(Frames, PlacesAreReadAsTheyWereWritten) {
-  const Place place{{{"10.0.0.7", 4711}, {"::1", 4711}}, 77, 2, "00ff"};
-  const std::string text = text_of(place);
-  const Place read = place_in(text);
+TEST(Frames, RecordsAreReadAsTheyWereWritten) {
+  const RendezvousRecord record{{{"10.0.0.7", 4711}, {"::1", 4711}}, 77, 2, "00ff"};
+  const std::string text = text_of(record);
+  const RendezvousRecord read = record_in(text);
   EXPECT_EQ(text_of(read), text);
   EXPECT_EQ(read.secret, "00ff");
   for (size_t bytes = 0; bytes + 1 < text.size(); ++bytes)
-    EXPECT_NE(refusal([&] { place_in(text.substr(0, bytes)); }), "") << bytes;
+    EXPECT_NE(refusal([&] { record_in(text.substr(0, bytes)); }), "") << bytes;
   for (const char* other :
        {"skein rendezvous 1\n2 77\nh 1\nend\n", "skein rendezvous 2\n2 77 s\nend\n",
         "skein rendezvous 2\n2 0 s\nh 1\nend\n", "skein rendezvous 2\n2 77 s\nh 70000\nend\n"})
-    EXPECT_NE(refusal([&] { place_in(other); }), "") << other;
+    EXPECT_NE(refusal([&] { record_in(other); }), "") << other;
 }
 
 // Whatever a byte becomes, the parsers take it or refuse it; the sanitizers look on.
 TEST(Frames, NoByteDoesHarm) {
-  const std::string hello = text_of(kHello), place = "skein rendezvous 2\n2 7 s\nh 1\nend\n";
+  const std::string hello = text_of(kHello), record = "skein rendezvous 2\n2 7 s\nh 1\nend\n";
   for (int value = 0; value < 256; ++value) {
-    for (size_t at = 0; at < place.size(); ++at) {
-      std::string one = hello, other = place;
+    for (size_t at = 0; at < record.size(); ++at) {
+      std::string one = hello, other = record;
       one[at % one.size()] = static_cast<char>(value);
       other[at] = static_cast<char>(value);
       refused_hello(one);
-      refusal([&] { place_in(other); });
+      refusal([&] { record_in(other); });
       refusal([&] { table_in(one, 3); });
     }
   }

@@ -54,13 +54,13 @@ TEST(SingleRank, CollectivesCopyOnlyWhatLiesElsewhere) {
   const auto group = single_rank();
   const Tensor tensor = Tensor::from<float>({1, 2, 3}, {3});
   const Tensor other = Tensor::zeros({3}, DType::f32);
-  const std::byte* place = tensor.bytes_data();
+  const std::byte* memory = tensor.bytes_data();
   group->all_reduce_sum(tensor).wait();
   group->all_reduce_max(tensor).wait();
   group->broadcast(tensor, 0).wait();
   group->all_gather(tensor, tensor).wait();
   group->reduce_scatter(tensor, tensor).wait();
-  EXPECT_EQ(tensor.bytes_data(), place);
+  EXPECT_EQ(tensor.bytes_data(), memory);
   EXPECT_EQ(tensor.data<float>()[2], 3);
   group->all_gather(tensor, other).wait();
   EXPECT_TRUE(test::same_bits(tensor, other));

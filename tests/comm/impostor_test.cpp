@@ -29,8 +29,8 @@ class Impostor : public Tcp {
         group.recv_bytes(bytes_of(value), 4, 1, 5).wait();
       });
     });
-    const std::string& place = job.rendezvous;
-    Caller rank(std::stoi(place.substr(place.find(':') + 1)));
+    const std::string& address = job.rendezvous;
+    Caller rank(std::stoi(address.substr(address.find(':') + 1)));
     EXPECT_NE(join(rank, Secret(), {2, 1, 0, 6000, "node7"}).job, 0u);
     EXPECT_EQ(table_in(rank.hear_frame(), 2).rows.size(), 2u);
     speak(rank);
@@ -186,17 +186,17 @@ TEST_F(Impostor, AnEmptyMessageCountsForWhatItTakes) {
 // Every bit of a head matters: what is damaged is refused, or goes elsewhere, so that the sender is
 // missed when it is gone.
 TEST_F(Impostor, ADamagedHeadIsNeverTaken) {
-  for (size_t place = 0; place < sizeof(TcpHead); ++place)
+  for (size_t byte = 0; byte < sizeof(TcpHead); ++byte)
     for (const int flipped : {1, 0x80, 0xFF}) {
       std::string head = bytes_of_head({.tag = 5, .bytes = 4});
-      head[place] = static_cast<char>(head[place] ^ flipped);
+      head[byte] = static_cast<char>(head[byte] ^ flipped);
       const auto speak = [&](Caller& rank) {
         rank.say(head + "four");
         pause(1);
         rank.hang_up();
       };
       const Ended ended = end_after(speak, 1 << 20);
-      EXPECT_NE(ended.code, ExitCode::done) << place << " " << flipped;
+      EXPECT_NE(ended.code, ExitCode::done) << byte << " " << flipped;
       EXPECT_NE(ended.text.find("rank 1 (node7:6000)"), std::string::npos) << ended.text;
     }
 }

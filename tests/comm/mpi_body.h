@@ -330,9 +330,9 @@ inline void check_split(Group& group) {
     expect(row->sum(int64_t{rank}) == expected, "the sum over a row");
   }
   const std::vector<double> members = column->all_gather(static_cast<double>(rank));
-  for (int place = 0; place < column_size; ++place)
-    expect(members[static_cast<size_t>(place)] == 2 * (column_size - 1 - place) + rank % 2,
-           "column member {}", place);
+  for (int member = 0; member < column_size; ++member)
+    expect(members[static_cast<size_t>(member)] == 2 * (column_size - 1 - member) + rank % 2,
+           "column member {}", member);
   const auto half = column->split(column->rank() % 2, 0);
   expect(half->max(int64_t{half->rank()}) == half->size() - 1, "a group split twice");
   group.barrier();

@@ -68,8 +68,8 @@ TEST_F(Tcp, MeetsAtAnAddressOfIpv6) {
 }
 
 TEST_F(Tcp, RanksMayComeInAnyOrder) {
-  const std::string place = fmt::format("127.0.0.1:{}", free_port());
-  for (const std::string& rendezvous : {file(), place}) {
+  const std::string address = fmt::format("127.0.0.1:{}", free_port());
+  for (const std::string& rendezvous : {file(), address}) {
     std::vector<std::jthread> threads;
     for (const int rank : {2, 1, 0}) {
       threads.emplace_back([&, rank] {
@@ -122,14 +122,14 @@ TEST_F(Tcp, AStaleFileThatNamesAnotherJobMisleadsNobody) {
 }
 
 TEST_F(Tcp, ARankOfAJobOfAnotherSizeIsRefused) {
-  const std::string place = fmt::format("127.0.0.1:{}", free_port());
+  const std::string address = fmt::format("127.0.0.1:{}", free_port());
   std::jthread zero([&] {
-    EXPECT_EQ(run_job(jobs_of({{0, 2}}, place, 60)[0], check_sum).text, "");
+    EXPECT_EQ(run_job(jobs_of({{0, 2}}, address, 60)[0], check_sum).text, "");
   });
-  expect_error(run_job(jobs_of({{1, 3}}, place, 60)[0], check_sum), ExitCode::usage,
+  expect_error(run_job(jobs_of({{1, 3}}, address, 60)[0], check_sum), ExitCode::usage,
                {"refuses rank 1", "started for a job of 3 ranks", "for one of 2",
                 "give all the same number"});
-  EXPECT_EQ(run_job(jobs_of({{1, 2}}, place, 60)[0], check_sum).text, "");
+  EXPECT_EQ(run_job(jobs_of({{1, 2}}, address, 60)[0], check_sum).text, "");
 }
 
 TEST_F(Tcp, ARankOfAJobOfAnotherSizeIsToldInTheFileToo) {
@@ -140,17 +140,17 @@ TEST_F(Tcp, ARankOfAJobOfAnotherSizeIsToldInTheFileToo) {
 }
 
 TEST_F(Tcp, ARankThatIsThereTwiceIsRefused) {
-  const std::string place = fmt::format("127.0.0.1:{}", free_port());
+  const std::string address = fmt::format("127.0.0.1:{}", free_port());
   std::jthread zero([&] {
-    EXPECT_EQ(run_job(jobs_of({{0, 3}}, place, 60)[0], check_sum).text, "");
+    EXPECT_EQ(run_job(jobs_of({{0, 3}}, address, 60)[0], check_sum).text, "");
   });
   std::jthread one([&] {
-    EXPECT_EQ(run_job(jobs_of({{1, 3}}, place, 60)[0], check_sum).text, "");
+    EXPECT_EQ(run_job(jobs_of({{1, 3}}, address, 60)[0], check_sum).text, "");
   });
   pause(300);
-  expect_error(run_job(jobs_of({{1, 3}}, place, 60)[0], check_sum), ExitCode::usage,
+  expect_error(run_job(jobs_of({{1, 3}}, address, 60)[0], check_sum), ExitCode::usage,
                {"rank 1 has come already, from", "its own rank"});
-  EXPECT_EQ(run_job(jobs_of({{2, 3}}, place, 60)[0], check_sum).text, "");
+  EXPECT_EQ(run_job(jobs_of({{2, 3}}, address, 60)[0], check_sum).text, "");
 }
 
 TEST_F(Tcp, ATimeoutNamesThoseWhoAreMissing) {
@@ -165,27 +165,27 @@ TEST_F(Tcp, ATimeoutNamesThoseWhoAreMissing) {
 }
 
 TEST_F(Tcp, ATimeoutWithoutRankZeroSaysWhatWasTried) {
-  const std::string place = fmt::format("127.0.0.1:{}", free_port());
-  expect_error(run_job(jobs_of({{1, 2}}, place, 0.5)[0], check_sum), ExitCode::failure,
-               {"rank 1 has not met rank 0", place, "0.5 s", "refused"});
+  const std::string address = fmt::format("127.0.0.1:{}", free_port());
+  expect_error(run_job(jobs_of({{1, 2}}, address, 0.5)[0], check_sum), ExitCode::failure,
+               {"rank 1 has not met rank 0", address, "0.5 s", "refused"});
   expect_error(run_job(jobs_of({{1, 2}}, file(), 0.5)[0], check_sum), ExitCode::failure,
                {"rank 1", file(), "does not exist yet"});
 }
 
 TEST_F(Tcp, ARankThatIsLostOnTheWayMayComeAgain) {
-  const std::string place = fmt::format("127.0.0.1:{}", free_port());
+  const std::string address = fmt::format("127.0.0.1:{}", free_port());
   const pid_t child = fork();
   if (child == 0) {
-    run_job(jobs_of({{1, 3}}, place, 60)[0], check_sum);
+    run_job(jobs_of({{1, 3}}, address, 60)[0], check_sum);
     _exit(0);
   }
   std::jthread zero([&] {
-    EXPECT_EQ(run_job(jobs_of({{0, 3}}, place, 60)[0], check_sum).text, "");
+    EXPECT_EQ(run_job(jobs_of({{0, 3}}, address, 60)[0], check_sum).text, "");
   });
   pause(300);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  expect_good(run_jobs(jobs_of({{1, 3}, {2, 3}}, place, 60), check_sum));
+  expect_good(run_jobs(jobs_of({{1, 3}, {2, 3}}, address, 60), check_sum));
 }
 
 TEST_F(Tcp, APortThatIsTakenIsNamed) {

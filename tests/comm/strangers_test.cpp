@@ -290,10 +290,10 @@ TEST_F(Strangers, ARankThatNoWayLeadsToIsTriedAgain) {
 }
 
 TEST_F(Strangers, OtherHostsAreNotListenedToWithoutASecret) {
-  for (const char* place : {"0.0.0.0:4711", "node7:4711", "[::]:4711", "127.example.org:4711"})
+  for (const char* address : {"0.0.0.0:4711", "node7:4711", "[::]:4711", "127.example.org:4711"})
     for (const int rank : {0, 1})
-      expect_error(run_job(job_at(rank, 2, place, 5), check_sum), ExitCode::usage,
-                   {fmt::format("SKEIN_RENDEZVOUS={} can be reached from other hosts", place),
+      expect_error(run_job(job_at(rank, 2, address, 5), check_sum), ExitCode::usage,
+                   {fmt::format("SKEIN_RENDEZVOUS={} can be reached from other hosts", address),
                     "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_OPEN=1"});
 }
 
@@ -310,13 +310,14 @@ TEST_F(Strangers, TheFileOfAMeetingIsItsOwnersAlone) {
   for (int turn = 0; turn < 1000 && !S_ISREG(found.st_mode); ++turn, pause(5))
     lstat(path().c_str(), &found);
   EXPECT_EQ(found.st_mode & 07777, 0600u);
-  EXPECT_GE(place_in(read_private(path())).secret.size(), 32u);  // 4 bits a digit
+  EXPECT_GE(record_in(read_private(path())).secret.size(), 32u);  // 4 bits a digit
   EXPECT_EQ(std::filesystem::file_size(path() + ".victim"), 11u);
   EXPECT_EQ(run_job(job_at(1, 2, file()), check_sum).text, "");
 }
 
 TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
-  std::ofstream(path()) << text_of(Place{{{"127.0.0.1", port()}}, 77, 2, std::string(64, '0')});
+  std::ofstream(path()) << text_of(
+      RendezvousRecord{{{"127.0.0.1", port()}}, 77, 2, std::string(64, '0')});
   chmod(path().c_str(), 0644);
   expect_error(run_job(job_at(1, 2, file(), 0.3), check_sum), ExitCode::failure,
                {"has not met rank 0", "has mode 0644", "0600"});
@@ -329,8 +330,9 @@ TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
   for (const auto& [words, reason] : {std::pair{refusal, "another secret"},
                                       {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
     const Listener listener;
-    const Place place{{{"127.0.0.1", listener.port}, {"127.0.0.1", free_port()}}, 77, 2, "s"};
-    write_private(path(), text_of(place));
+    const RendezvousRecord record{
+        {{"127.0.0.1", listener.port}, {"127.0.0.1", free_port()}}, 77, 2, "s"};
+    write_private(path(), text_of(record));
     const std::jthread other([&] {
       const Caller caller(listener);
       caller.say(words);
@@ -343,9 +345,9 @@ TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
 
 TEST_F(Strangers, WhoDoesNotGreetMayBeOfAnOlderBuild) {
   const Listener silent;
-  const std::string place = fmt::format("127.0.0.1:{}", silent.port);
-  expect_error(run_job(job_at(1, 2, place, 0.3), check_sum), ExitCode::failure,
-               {place + ": it did not greet within 0.3 s", "a rank of an older build?"});
+  const std::string address = fmt::format("127.0.0.1:{}", silent.port);
+  expect_error(run_job(job_at(1, 2, address, 0.3), check_sum), ExitCode::failure,
+               {address + ": it did not greet within 0.3 s", "a rank of an older build?"});
 }
 
 TEST_F(Strangers, AFileAndASecretAreBothNeeded) {

@@ -173,21 +173,22 @@ TEST_F(World, ARendezvousOfOneRankMeetsNobody) {
 }
 
 TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
-  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"},
+  const std::pair<const char*, const char*> rendezvous{"SKEIN_RENDEZVOUS", "node7:4711"},
       ranks{"SKEIN_RANKS", "2"};
-  expect_words(start_error({place, ranks}),
+  expect_words(start_error({rendezvous, ranks}),
                {"SKEIN_RENDEZVOUS=node7:4711", "SKEIN_RANK is not", "its own"});
-  expect_words(start_error({place, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS is not", "number"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "one"}}),
+  expect_words(start_error({rendezvous, {"SKEIN_RANK", "0"}}), {"SKEIN_RANKS is not", "number"});
+  expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "one"}}),
                {"SKEIN_RANK=one", "whole number from 0"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "-1"}}),
+  expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "-1"}}),
                {"SKEIN_RANK=-1", "whole number from 0"});
-  expect_words(start_error({place, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}),
+  expect_words(start_error({rendezvous, {"SKEIN_RANKS", "0"}, {"SKEIN_RANK", "0"}}),
                {"SKEIN_RANKS=0", "whole number from 1"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "2"}}),
+  expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "2"}}),
                {"SKEIN_RANK=2 is not below SKEIN_RANKS=2"});
-  expect_words(start_error({place, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
-               {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
+  expect_words(
+      start_error({rendezvous, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
+      {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
   expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}),
                {"SKEIN_RENDEZVOUS=node7", "write host:port"});
   expect_words(start_error({{"SKEIN_RANK", "1"}}),
@@ -203,12 +204,12 @@ TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
 }
 
 TEST_F(World, WrongSecretsOfARendezvousAreNamed) {
-  const std::pair<const char*, const char*> place{"SKEIN_RENDEZVOUS", "node7:4711"},
+  const std::pair<const char*, const char*> rendezvous{"SKEIN_RENDEZVOUS", "node7:4711"},
       ranks{"SKEIN_RANKS", "2"}, rank{"SKEIN_RANK", "1"};
   const auto error_with = [&](const char* variable, const std::string& value) {
-    return start_error({place, ranks, rank, {variable, value.c_str()}});
+    return start_error({rendezvous, ranks, rank, {variable, value.c_str()}});
   };
-  expect_words(start_error({place, ranks, rank}),
+  expect_words(start_error({rendezvous, ranks, rank}),
                {"SKEIN_RENDEZVOUS=node7:4711 can be reached from other hosts"});
   expect_words(
       start_error(
@@ -222,7 +223,7 @@ TEST_F(World, WrongSecretsOfARendezvousAreNamed) {
   expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/no/such"),
                {"SKEIN_RENDEZVOUS_SECRET_FILE=/no/such", "does not exist"});
   expect_words(error_with("SKEIN_RENDEZVOUS_SECRET_FILE", "/dev/null"), {"is no file"});
-  expect_words(start_error({place,
+  expect_words(start_error({rendezvous,
                             ranks,
                             rank,
                             {"SKEIN_RENDEZVOUS_SECRET_FILE", "/key"},

@@ -312,7 +312,7 @@ TEST(OptionsErrors, HelpAndVersionAreNamedAsTheyAreWritten) {
 
 TEST(OptionsErrors, VariablesOfTheLaunchAreKnown) {
   {
-    const Variable place("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"),
+    const Variable rendezvous("SKEIN_RENDEZVOUS", "node7:4711"), rank("SKEIN_RANK", "1"),
         ranks("SKEIN_RANKS", "2"), timeout("SKEIN_RENDEZVOUS_TIMEOUT", "9"),
         secret("SKEIN_RENDEZVOUS_SECRET", "0123456789abcdef"),
         key("SKEIN_RENDEZVOUS_SECRET_FILE", "/key"), open("SKEIN_RENDEZVOUS_OPEN", "1");

@@ -52,5 +52,5 @@ void fuzz(std::string_view input) {
   if (kind == 'i') read_hello(input);
   if (kind == 'r') check(!steers(reply_in(input).fault));
   if (kind == 't') read_table(input);
-  if (kind == 'p') read_twice(input, [](std::string_view text) { return place_in(text); });
+  if (kind == 'p') read_twice(input, [](std::string_view text) { return record_in(text); });
 }

@@ -140,26 +140,27 @@ RankTable table_in(std::string_view text, int ranks) {
   return table;
 }
 
-std::string text_of(const Place& place) {
-  std::string text = fmt::format("{}{} {} {}\n", kFirstLine, place.ranks, place.job, place.secret);
-  for (const Address& address : place.addresses)
+std::string text_of(const RendezvousRecord& record) {
+  std::string text =
+      fmt::format("{}{} {} {}\n", kFirstLine, record.ranks, record.job, record.secret);
+  for (const Address& address : record.addresses)
     text += fmt::format("{} {}\n", address.host, address.port);
   return text + "end\n";
 }
 
-Place place_in(std::string_view text) {
+RendezvousRecord record_in(std::string_view text) {
   if (!take_word(text, kFirstLine))
     fail("it is no rendezvous that this version of Skein has written");
   Words words(text, "it is not whole");
-  Place place;
-  place.ranks = words.number(1, kMostRanks);
-  place.job = words.number(uint64_t{1});
-  place.secret = words.next();
+  RendezvousRecord record;
+  record.ranks = words.number(1, kMostRanks);
+  record.job = words.number(uint64_t{1});
+  record.secret = words.next();
   for (std::string_view word = words.next(); word != "end"; word = words.next())
-    place.addresses.push_back({visible(word), words.port()});
+    record.addresses.push_back({visible(word), words.port()});
   words.end();
-  if (place.addresses.empty()) fail("it names no address");
-  return place;
+  if (record.addresses.empty()) fail("it names no address");
+  return record;
 }
 
 }  // namespace skein

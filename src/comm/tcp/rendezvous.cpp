@@ -147,7 +147,7 @@ class RankZero : Gathering {
     number_ = fresh_job_number();
     const Address at = by_file_ ? Address{} : address_of(job_);
     listen({is_loopback(at.host) ? at.host : "", at.port});
-    std::optional<Published> published;
+    std::optional<PublishedRecord> published;
     if (by_file_) publish(published);
     wait_for_all();
     address(0) = {kSameHost, port()};
@@ -157,8 +157,8 @@ class RankZero : Gathering {
   }
 
  private:
-  void publish(std::optional<Published>& published) {
-    Place made{{}, number_, job_.ranks, fresh_secret()};
+  void publish(std::optional<PublishedRecord>& published) {
+    RendezvousRecord made{{}, number_, job_.ranks, fresh_secret()};
     for (const std::string& host : own_addresses()) made.addresses.push_back({host, port()});
     secret_ = Secret(job_.secret, made.secret);
     published.emplace(job_, made);
@@ -230,9 +230,9 @@ class OtherRank : Gathering {
   void find_rank_zero(const Address& at) {
     const Deadline deadline(job_.timeout);
     while (!deadline.passed()) {
-      const std::optional<Place> place =
-          by_file_ ? read_place(path_, fault_) : Place{{at}, 0, 0, ""};
-      if (place && try_place(*place, deadline)) return;
+      const std::optional<RendezvousRecord> record =
+          by_file_ ? read_record(path_, fault_) : RendezvousRecord{{at}, 0, 0, ""};
+      if (record && try_record(*record, deadline)) return;
       std::this_thread::sleep_for(kPause);
     }
     fail(
@@ -241,28 +241,28 @@ class OtherRank : Gathering {
         job_.rank, job_.origin, job_.rendezvous, job_.timeout, told_.empty() ? fault_ : told_);
   }
 
-  bool try_place(const Place& place, const Deadline& deadline) {
-    if (std::exchange(tried_, place.job) != place.job) told_.clear();
-    if (place.ranks != 0 && place.ranks != job_.ranks) {
+  bool try_record(const RendezvousRecord& record, const Deadline& deadline) {
+    if (std::exchange(tried_, record.job) != record.job) told_.clear();
+    if (record.ranks != 0 && record.ranks != job_.ranks) {
       told_ = fmt::format("the file there is of a job of {} ranks, this rank was started for {}",
-                          place.ranks, job_.ranks);
+                          record.ranks, job_.ranks);
       return false;
     }
-    const Secret secret(job_.secret, place.secret);
-    for (const Address& each : place.addresses) {
+    const Secret secret(job_.secret, record.secret);
+    for (const Address& each : record.addresses) {
       if (deadline.passed()) return false;
       if (try_address(each, secret, deadline)) return true;
-      if (is_replaced(place)) return false;
+      if (is_replaced(record)) return false;
     }
     return false;
   }
 
-  // What was read is stale when the file holds another place by now.
-  bool is_replaced(const Place& place) const {
+  // What was read is stale when the file holds another record by now.
+  bool is_replaced(const RendezvousRecord& record) const {
     std::string fault;
-    const std::optional<Place> now =
-        by_file_ ? read_place(path_, fault) : std::optional<Place>(place);
-    return !now || now->job != place.job;
+    const std::optional<RendezvousRecord> now =
+        by_file_ ? read_record(path_, fault) : std::optional<RendezvousRecord>(record);
+    return !now || now->job != record.job;
   }
 
   // An address in a file may be a stale one, where anything can happen; then the file is read
@@ -370,8 +370,8 @@ class OtherRank : Gathering {
   }
 
   const std::string path_ = by_file_ ? file_of(job_) : "";
-  // Why rank 0 has not been met: what has failed last, and what somebody at an address of the place
-  // `tried_` has said, which tells more.
+  // Why rank 0 has not been met: what has failed last, and what somebody at an address of the
+  // record `tried_` has said, which tells more.
   std::string fault_, told_;
   uint64_t tried_ = 0;
 };

@@ -30,13 +30,13 @@ Address address_of(const TcpJob& job);
 void check_rendezvous(const TcpJob& job);
 
 // The rendezvous file while ranks come, which only this user can read; replaces one that is there
-// in one step. What another job has put in its place stays at the end.
-class Published {
+// in one step. What another job has put there instead stays at the end.
+class PublishedRecord {
  public:
-  Published(const TcpJob& job, const Place& place);
-  ~Published();
-  Published(const Published&) = delete;
-  Published& operator=(const Published&) = delete;
+  PublishedRecord(const TcpJob& job, const RendezvousRecord& record);
+  ~PublishedRecord();
+  PublishedRecord(const PublishedRecord&) = delete;
+  PublishedRecord& operator=(const PublishedRecord&) = delete;
 
  private:
   std::string path_;
@@ -45,9 +45,9 @@ class Published {
 
 // Nothing, and `fault` says why, where there is no such file yet, others can read it, or it is no
 // rendezvous.
-std::optional<Place> read_place(const std::string& path, std::string& fault);
+std::optional<RendezvousRecord> read_record(const std::string& path, std::string& fault);
 
-// Every other rank, connected, in rank order; the own place has no socket.
+// Every other rank, connected, in rank order; the own entry has no socket.
 std::vector<TcpPeer> meet(const TcpJob& job);
 
 }  // namespace skein

@@ -82,17 +82,18 @@ class TcpGroup : public Group {
     return {};
   }
 
-  // Down a tree, counted from the root: the parent of a place is the place without its highest bit.
+  // Down a tree, counted from the root: a rank's parent is `relative` without its highest bit.
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
-    const int place = (rank_ - root + size()) % size();
+    const int relative = (rank_ - root + size()) % size();
     int step = 1;
-    for (; step <= place; step *= 2) {
+    for (; step <= relative; step *= 2) {
     }
-    if (place > 0) receive(data, bytes, (place - step / 2 + root) % size(), kCollective).wait();
+    if (relative > 0)
+      receive(data, bytes, (relative - step / 2 + root) % size(), kCollective).wait();
     std::vector<Work> sending;
-    for (; place + step < size(); step *= 2)
-      sending.push_back(send(data, bytes, (place + step + root) % size(), kCollective));
+    for (; relative + step < size(); step *= 2)
+      sending.push_back(send(data, bytes, (relative + step + root) % size(), kCollective));
     for (Work& work : sending) work.wait();
     return {};
   }
@@ -116,9 +117,9 @@ class TcpGroup : public Group {
     const std::vector<int> members = members_of(all, color);
     std::vector<int> world_ranks;
     for (const int member : members) world_ranks.push_back(world_ranks_[member]);
-    const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
+    const auto index = std::find(members.begin(), members.end(), rank_) - members.begin();
     return std::make_unique<TcpGroup>(mesh_, all[members[0]].number, std::move(world_ranks),
-                                      narrow<int>(place));
+                                      narrow<int>(index));
   }
 
   void abort(int exit_code) override { mesh_->abort(exit_code); }

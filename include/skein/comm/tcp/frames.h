@@ -59,14 +59,14 @@ std::string text_of(const RankTable& table);
 RankTable table_in(std::string_view text, int ranks);
 
 // Where rank 0 is to be found, as its rendezvous file says.
-struct Place {
+struct RendezvousRecord {
   std::vector<Address> addresses;  // of one host
   uint64_t job = 0;                // a number drawn by rank 0; 0 where it is not known beforehand
   int ranks = 0;                   // 0 likewise
   std::string secret;              // "" likewise
 };
 
-std::string text_of(const Place& place);
-Place place_in(std::string_view text);
+std::string text_of(const RendezvousRecord& record);
+RendezvousRecord record_in(std::string_view text);
 
 }  // namespace skein

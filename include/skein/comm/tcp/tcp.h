@@ -38,7 +38,7 @@ struct TcpJob {
 // The group of all ranks, once each is connected to each. Ranks may be threads of one process.
 //
 // Error(usage): a rank that is none, an address or file that cannot be used, ranks that disagree on
-// their number or claim the same place, or have different secrets. Error(failure): not all came in
+// their number or claim the same rank, or have different secrets. Error(failure): not all came in
 // time, and then which did; a rank was lost on the way. All who connect are served at once, 256 at
 // a time: who is silent or talks nonsense keeps nobody out.
 //

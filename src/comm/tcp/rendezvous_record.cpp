@@ -20,7 +20,7 @@ void check_secret(const TcpJob& job) {
           job.secret.size(), kShortestSecret);
 }
 
-// Whoever reaches an open port can take a rank's place.
+// Whoever reaches an open port can join as a rank.
 void check_open(const TcpJob& job) {
   const Address at = address_of(job);
   require(
@@ -41,10 +41,10 @@ bool is_folder(const TcpJob& job, const std::string& path) {
   return is;
 }
 
-Place place_at(const std::string& path) {
+RendezvousRecord record_at(const std::string& path) {
   const std::string text = read_private(path);
   try {
-    return place_in(text);
+    return record_in(text);
   } catch (const Error& error) {
     fail("{} is no rendezvous: {}", path, error.what());
   }
@@ -93,10 +93,10 @@ Address address_of(const TcpJob& job) {
   return {host, port};
 }
 
-Published::Published(const TcpJob& job, const Place& place)
-    : path_(file_of(job)), number_(place.job) {
+PublishedRecord::PublishedRecord(const TcpJob& job, const RendezvousRecord& record)
+    : path_(file_of(job)), number_(record.job) {
   try {
-    write_private(path_, text_of(place));
+    write_private(path_, text_of(record));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}={} cannot be written by rank 0 on host {}: {}; name "
                                           "a file in a folder it may write to",
@@ -104,16 +104,16 @@ Published::Published(const TcpJob& job, const Place& place)
   }
 }
 
-Published::~Published() {
+PublishedRecord::~PublishedRecord() {
   std::string fault;
   std::error_code none;
-  const std::optional<Place> found = read_place(path_, fault);
+  const std::optional<RendezvousRecord> found = read_record(path_, fault);
   if (found && found->job == number_) fs::remove(path_, none);
 }
 
-std::optional<Place> read_place(const std::string& path, std::string& fault) {
+std::optional<RendezvousRecord> read_record(const std::string& path, std::string& fault) {
   try {
-    return place_at(path);
+    return record_at(path);
   } catch (const Error& error) {
     fault = error.what();
   }
