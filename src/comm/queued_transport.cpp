@@ -44,7 +44,7 @@ void QueuedTransport::queue(int stream, const Exchange& exchange, const Move& mo
   try {
     move();
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {} failed at {}: {}", spec_.place, exchange.str(),
+    throw Error(error.code(), fmt::format("{}: {} failed at {}: {}", spec_.speaker, exchange.str(),
                                           where().str(), error.what()));
   }
   if (watch_) watch_->begin(stream, exchange, queue_->mark(stream));

@@ -167,7 +167,7 @@ void Watchdog::inspect(Watching& watch, double now) {
     return end(ExitCode::failure,
                fmt::format("{}: {}. {}Another rank may have ended: look for the first error of the "
                            "job, then start it again; it resumes from its last checkpoint",
-                           settings_.place, error,
+                           settings_.speaker, error,
                            oldest ? fmt::format("Under way was {}. ", oldest->str()) : ""));
   }
   if (!oldest || settings_.timeout == 0) return;
@@ -178,7 +178,7 @@ void Watchdog::inspect(Watching& watch, double now) {
                   "look for the first error of the job and at the hosts of its other ranks, then "
                   "start it again; it resumes from its last checkpoint. Where exchanges may take "
                   "longer, raise parallel.timeout={:g}",
-                  settings_.place, waited, oldest->str(), settings_.timeout));
+                  settings_.speaker, waited, oldest->str(), settings_.timeout));
 }
 
 void Watchdog::end(ExitCode code, const std::string& message) {

@@ -96,8 +96,8 @@ struct Host {
   cpu_set_t cores;  // those its ranks may use together: a bound rank sees only its own
 };
 
-// The mask, then the host's name; "" when they cannot be had.
-std::string own_place() {
+// The mask of cores, then the host's name; "" when they cannot be had.
+std::string own_binding() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   char name[HOST_NAME_MAX + 1] = "";
@@ -106,23 +106,23 @@ std::string own_place() {
   return std::string(reinterpret_cast<const char*>(&cores), sizeof(cores)) + name;
 }
 
-std::string host_of(const std::string& place) {
-  return place.empty() ? "" : place.substr(sizeof(cpu_set_t));
+std::string host_of(const std::string& binding) {
+  return binding.empty() ? "" : binding.substr(sizeof(cpu_set_t));
 }
 
-cpu_set_t mask_of(const std::string& place) {
+cpu_set_t mask_of(const std::string& binding) {
   cpu_set_t mask;
-  std::memcpy(&mask, place.data(), sizeof(mask));
+  std::memcpy(&mask, binding.data(), sizeof(mask));
   return mask;
 }
 
-// By name; none for a rank whose place cannot be had.
+// By name; none for a rank whose binding cannot be had.
 std::map<std::string, Host> hosts_of(Group& world) {
   std::map<std::string, Host> hosts;
-  for (const std::string& place : world.all_gather(own_place())) {
-    if (place.empty()) continue;
-    Host& host = hosts[host_of(place)];
-    const cpu_set_t cores = mask_of(place);
+  for (const std::string& binding : world.all_gather(own_binding())) {
+    if (binding.empty()) continue;
+    Host& host = hosts[host_of(binding)];
+    const cpu_set_t cores = mask_of(binding);
     CPU_OR(&host.cores, &host.cores, &cores);
     ++host.ranks;
   }
@@ -148,12 +148,12 @@ std::vector<int> cores_in(const cpu_set_t& mask) {
 // Ranks of one host that the launcher left free to run anywhere take equal shares of the cores, so
 // that no two meet on one.
 void settle_on_own_cores(Group& world) {
-  const std::string own = own_place();
+  const std::string own = own_binding();
   int ranks = 0, before = 0, rank = 0;
   bool free = !own.empty();
-  for (const std::string& place : world.all_gather(own)) {
-    if (host_of(place) == host_of(own)) {
-      free = free && place == own;
+  for (const std::string& binding : world.all_gather(own)) {
+    if (host_of(binding) == host_of(own)) {
+      free = free && binding == own;
       ++ranks;
       before += rank < world.rank();
     }
@@ -193,9 +193,9 @@ std::unique_ptr<Group> start_world() {
 
 int cores_per_rank(Group& world) {
   const auto hosts = hosts_of(world);
-  const std::string place = own_place();
-  if (place.empty()) return 1;
-  const Host& host = hosts.at(host_of(place));
+  const std::string binding = own_binding();
+  if (binding.empty()) return 1;
+  const Host& host = hosts.at(host_of(binding));
   return std::max(1, CPU_COUNT(&host.cores) / host.ranks);
 }
 

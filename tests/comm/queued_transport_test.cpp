@@ -217,7 +217,7 @@ TEST_F(Ordered, TheWatchdogIsToldOfEveryMove) {
   double now = 0;
   std::string said;
   Watchdog::Settings settings;
-  settings.place = "rank 5";
+  settings.speaker = "rank 5";
   settings.timeout = 10;
   settings.interval = 0;
   settings.clock = [&] { return now; };

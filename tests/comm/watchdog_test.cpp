@@ -35,7 +35,7 @@ class Watching : public testing::Test {
  protected:
   Watchdog::Settings settings() {
     Watchdog::Settings s;
-    s.place = "rank 5 (host node3, GPU 1)";
+    s.speaker = "rank 5 (host node3, GPU 1)";
     s.timeout = 60;
     s.interval = 0;
     s.abort_grace = 0.05;

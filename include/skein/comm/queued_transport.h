@@ -22,7 +22,7 @@
 namespace skein {
 
 struct TransportSpec {
-  std::string place;            // "rank 5 (host node3, GPU 1)", for errors
+  std::string speaker;          // "rank 5 (host node3, GPU 1)", for errors
   const char* group = "";       // "tensor"; a literal
   int rank = 0, size = 1;       // in the group
   std::vector<RingEdge> edges;  // those this rank is an end of; edge i has stream i + 1

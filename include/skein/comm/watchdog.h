@@ -51,7 +51,7 @@ struct Exchange {
 class Watchdog {
  public:
   struct Settings {
-    std::string place;       // who speaks: "rank 5 (host node3, GPU 1)"
+    std::string speaker;     // who speaks: "rank 5 (host node3, GPU 1)"
     double timeout = 600;    // seconds; 0: exchanges may take for ever, failures are still reported
     double interval = 0.25;  // seconds between looks; 0: no thread, somebody calls look()
     double abort_grace = 10;  // seconds that aborting may take before the job ends without it
@@ -79,7 +79,7 @@ class Watchdog {
   // What the thread does at each interval. An exchange is late when it is not over `timeout`
   // seconds after it began and no other of its WatchedWork has ended meanwhile.
   void look();
-  const std::string& place() const { return settings_.place; }
+  const std::string& speaker() const { return settings_.speaker; }
 
  private:
   class Watching;

@@ -12,7 +12,7 @@
 namespace skein {
 namespace {
 
-std::string place_of(Device device) {
+std::string speaker_of(Device device) {
   return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(), device.index);
 }
 
@@ -31,8 +31,8 @@ class ConnectionAttempt : public WatchedWork {
 };
 
 bool share_gpus(Group& group, Device device) {
-  const auto places = group.all_gather(fmt::format("{} {}", host_name(), device.index));
-  return std::set<std::string>(places.begin(), places.end()).size() < places.size();
+  const auto devices = group.all_gather(fmt::format("{} {}", host_name(), device.index));
+  return std::set<std::string>(devices.begin(), devices.end()).size() < devices.size();
 }
 
 void expect(const Tensor& tensor, float wanted) {
@@ -72,7 +72,7 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
   }
   const auto connecting =
       watchdog ? std::make_unique<ConnectionAttempt>(*watchdog, links.name) : nullptr;
-  TransportSpec spec{place_of(device), links.name, group.rank(), group.size(), {}};
+  TransportSpec spec{speaker_of(device), links.name, group.rank(), group.size(), {}};
   for (const RingEdge& edge : ring_edges(links.ring ? group.size() : 0))
     if (edge.from == group.rank() || edge.to == group.rank()) spec.edges.push_back(edge);
   auto queue = std::make_shared<NcclQueue>(group, device, spec.edges);
@@ -84,7 +84,7 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
 std::shared_ptr<Watchdog> device_watchdog(Group& world, Device device, double timeout) {
   if (device.kind != DeviceKind::cuda) return nullptr;
   Watchdog::Settings settings;
-  settings.place = place_of(device);
+  settings.speaker = speaker_of(device);
   settings.timeout = timeout;
   settings.end = [&world](ExitCode code) { world.abort(static_cast<int>(code)); };
   return std::make_shared<Watchdog>(settings);

@@ -84,8 +84,8 @@ void Reception::let_in() {
 bool Reception::make_room() {
   if (guests_.empty())
     fail("too many open files for the connections of all ranks; raise 'ulimit -n'");
-  const std::ptrdiff_t place = fresh_job_number() % guests_.size();
-  const auto chosen = std::next(guests_.begin(), place);
+  const std::ptrdiff_t index = fresh_job_number() % guests_.size();
+  const auto chosen = std::next(guests_.begin(), index);
   tell_of_refusal(chosen->who.from, Refusal::crowded,
                   "too many others have come, and it had not said who it is");
   guests_.erase(chosen);
