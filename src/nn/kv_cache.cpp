@@ -66,8 +66,8 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
               k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {
-    kernels::copy_places(device, k, 0, k.dim(1), length, Out(held.keys));
-    kernels::copy_places(device, v, 0, v.dim(1), length, Out(held.values));
+    kernels::copy_positions(device, k, 0, k.dim(1), length, Out(held.keys));
+    kernels::copy_positions(device, v, 0, v.dim(1), length, Out(held.values));
   });
 }
 

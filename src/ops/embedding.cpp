@@ -51,7 +51,7 @@ Tensor last_position(const Tensor& x) {
   check_operands("last_position", {{"x", "BTC", x}});
   check(x.dim(1) > 0, "last_position: there must be 1 position or more: x {}", x.shape());
   return made_on_device(x.like({x.dim(0), 1, x.dim(2)}), [&](auto device, Out last) {
-    kernels::copy_places(device, x, x.dim(1) - 1, 1, 0, last);
+    kernels::copy_positions(device, x, x.dim(1) - 1, 1, 0, last);
   });
 }
 

@@ -23,12 +23,12 @@ Tensor on_cuda(const Tensor& dy, const Tensor& ids, int64_t first_id, const Tens
   return there.to(Device{});
 }
 
-// Rows of up to 64 places have the CPU's bits.
+// Rows of up to 64 uses have the CPU's bits.
 void expect_same(const Ids& ids, int64_t rows, int64_t columns, DType dtype, const Tensor& dy) {
-  const Tensor places = Tensor::from(ids, {static_cast<int64_t>(ids.size())});
+  const Tensor positions = Tensor::from(ids, {static_cast<int64_t>(ids.size())});
   const Tensor wanted = random_tensor({rows, columns}, 3, gradient_dtype(dtype)),
-               found = on_cuda(dy, places, kFirst, wanted);
-  kernels::embedding_backward(Cpu{}, dy, places, kFirst, Out(wanted));
+               found = on_cuda(dy, positions, kFirst, wanted);
+  kernels::embedding_backward(Cpu{}, dy, positions, kFirst, Out(wanted));
   std::map<int64_t, int64_t> uses;
   for (int32_t id : ids) ++uses[id - kFirst];
   const std::vector<double> left = test::values_of(wanted), right = test::values_of(found);

@@ -329,7 +329,7 @@ struct AttentionCase {
   int64_t first_query = 0;
 };
 
-// [batch, length] i32: segments of 13 places each.
+// [batch, length] i32: segments of 13 positions each.
 Tensor segments_of(int64_t batch, int64_t length) {
   const Tensor made = Tensor::empty({batch, length}, DType::i32);
   for (int64_t i = 0; i < made.size(); ++i)
@@ -500,7 +500,7 @@ TEST_P(OnCuda, ReductionsAndMoves) {
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0,
                             kernels::swap_leading(device, at(y), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0,
-                            kernels::copy_places(device, at(y), 1, 3, 2, Out(out[0])));
+                            kernels::copy_positions(device, at(y), 1, 3, 2, Out(out[0])));
     const Tensor kept = Tensor::from(
                      std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1},
                      {3, 5}),

@@ -32,7 +32,7 @@ Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const 
   return found;
 }
 
-// [2, length] i32: segments of `run` places each, in each row from 0.
+// [2, length] i32: segments of `run` positions each, in each row from 0.
 Tensor runs_of(int64_t run, int64_t length) {
   const Tensor made = Tensor::empty({2, length}, DType::i32);
   for (int64_t i = 0; i < made.size(); ++i)

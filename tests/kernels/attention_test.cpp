@@ -23,7 +23,7 @@ struct Sizes {
 double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
              const AttentionArguments& a, int64_t b, int64_t t, int64_t h, int64_t d) {
   const kernels::Mask& mask = a.mask;
-  const int64_t g = h / (s.heads / s.kv_heads), place = mask.first_query + t;
+  const int64_t g = h / (s.heads / s.kv_heads), position = mask.first_query + t;
   std::vector<double> scores;
   for (int64_t j = 0; j < s.keys; ++j) {
     double dot = 0;
@@ -32,7 +32,7 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
              k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
     const bool hidden =
         (mask.first_key.defined() && j < mask.first_key.data<int32_t>()[b]) ||
-        (mask.causal && j > place) || (mask.window && std::abs(j - place) >= mask.window) ||
+        (mask.causal && j > position) || (mask.window && std::abs(j - position) >= mask.window) ||
         (mask.key_segments.defined() && mask.key_segments.data<int32_t>()[b * s.keys + j] !=
                                             mask.query_segments.data<int32_t>()[b * s.queries + t]);
     scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
@@ -46,7 +46,7 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
   return sum > 0 ? y / sum : 0;
 }
 
-// [2, length] i32: segments of `run` places each, in each row from 0.
+// [2, length] i32: segments of `run` positions each, in each row from 0.
 Tensor runs_of(int64_t run, int64_t length) {
   const Tensor made = Tensor::empty({2, length}, DType::i32);
   for (int64_t i = 0; i < made.size(); ++i)

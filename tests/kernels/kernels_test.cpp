@@ -234,7 +234,7 @@ TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
   }
 }
 
-TEST(Bits, OfAnElementDoNotDependOnItsPlace) {
+TEST(Bits, OfAnElementDoNotDependOnItsPosition) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
     for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
@@ -340,10 +340,10 @@ TEST(Reduce, SquareSumsAndSwaps) {
                   from.data<float>()[(a * 5 + b) * 3 + c]);
 }
 
-TEST(Reduce, CopiesPlacesAndNothingElse) {
+TEST(Reduce, CopiesPositionsAndNothingElse) {
   const Tensor from = random_tensor({2, 5, 3}, 2, DType::f32),
                before = random_tensor({2, 4, 3}, 3, DType::f32), out = before.clone();
-  kernels::copy_places(Cpu{}, from, 3, 2, 1, Out(out));
+  kernels::copy_positions(Cpu{}, from, 3, 2, 1, Out(out));
   for (int64_t a = 0; a < 2; ++a)
     for (int64_t b = 0; b < 4; ++b)
       for (int64_t c = 0; c < 3; ++c) {

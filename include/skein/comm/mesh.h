@@ -1,4 +1,4 @@
-// The world as named axes pp × dp × tp. Nowhere else a rank number becomes a coordinate:
+// The world as named axes pp × dp × tp. No other code turns a rank number into a coordinate:
 //   rank = (pp_index * dp + dp_index) * tp + tp_index
 // so tensor-parallel peers are neighbours.
 #pragma once

@@ -29,7 +29,7 @@ void swap_leading(Cpu, const Tensor& x, Out out);
 void swap_leading(Cuda, const Tensor& x, Out out);
 // out[a, to .. to + count] = x[a, from .. from + count] for each a, of x [A,B,...] and out
 // [A,C,...]; the rest of out stays.
-void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
-void copy_places(Cuda, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
+void copy_positions(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
+void copy_positions(Cuda, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
 
 }  // namespace skein::kernels

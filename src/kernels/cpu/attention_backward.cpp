@@ -72,7 +72,8 @@ struct Backward {
                       const Panels<Unit>& packed, A* target) const {
     for (int64_t key = 0; key < count; key += kRows) {
       const int64_t used = std::min(kRows, count - key);
-      int64_t skip = head.causal ? std::clamp<int64_t>(from + key - head.place(query), 0, rows) : 0;
+      int64_t skip =
+          head.causal ? std::clamp<int64_t>(from + key - head.position(query), 0, rows) : 0;
       if (skip == rows) continue;
       skip = skip / kGranule * kGranule;
       pack_rounded_columns<Unit>(x + skip * kBlock + key, kBlock, rows - skip, used, left);

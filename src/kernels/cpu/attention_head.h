@@ -25,14 +25,14 @@ struct Head {
   uint32_t dropout_threshold;
   A keep;
 
-  int64_t place(int64_t query) const { return first_query + query - begin; }
+  int64_t position(int64_t query) const { return first_query + query - begin; }
   // Keys [first, last) are near enough to the query.
   int64_t first(int64_t query) const {
-    return window ? std::max<int64_t>(0, place(query) - window + 1) : 0;
+    return window ? std::max<int64_t>(0, position(query) - window + 1) : 0;
   }
   int64_t last(int64_t query) const {
-    if (causal) return std::clamp<int64_t>(place(query) + 1, 0, keys);
-    return window ? std::clamp<int64_t>(place(query) + window, 0, keys) : keys;
+    if (causal) return std::clamp<int64_t>(position(query) + 1, 0, keys);
+    return window ? std::clamp<int64_t>(position(query) + window, 0, keys) : keys;
   }
   bool segmented() const { return key_segments; }
   bool same_segment(int64_t query, int64_t key) const {

@@ -1,4 +1,4 @@
-// Random bits of many places at once. Internal to the CPU kernels.
+// Random bits of many draws at once. Internal to the CPU kernels.
 #pragma once
 
 #include <algorithm>
@@ -30,29 +30,29 @@ inline void philox_blocks(uint64_t key, uint64_t stream, uint64_t index,
     }
 }
 
-// The random stream that drops elements with probability threshold / 2^32; number `place` belongs
-// to philox block place / 4.
+// The random stream that drops elements with probability threshold / 2^32; number `draw` belongs
+// to philox block draw / 4.
 struct DropoutStream {
   uint64_t key, stream;
   uint32_t threshold;
 };
 
 // Calls body(begin, end, factors) for pieces of [first, first + count) of the stream: factors[i] is
-// 0 or keep for place begin + i.
+// 0 or keep for draw begin + i.
 template <class A, class Body>
 void for_dropout_factors(const DropoutStream& from, uint64_t first, int64_t count, A keep,
                          const Body& body) {
-  constexpr uint64_t kPlaces = 4 * kPhiloxBlocks;
-  for (uint64_t place = first, end = first + static_cast<uint64_t>(count); place < end;) {
-    const uint64_t block = place / 4, stop = std::min(end, block * 4 + kPlaces);
+  constexpr uint64_t kDraws = 4 * kPhiloxBlocks;
+  for (uint64_t draw = first, end = first + static_cast<uint64_t>(count); draw < end;) {
+    const uint64_t block = draw / 4, stop = std::min(end, block * 4 + kDraws);
     alignas(64) uint32_t bits[4][kPhiloxBlocks];
-    alignas(64) A factors[kPlaces];
+    alignas(64) A factors[kDraws];
     philox_blocks(from.key, from.stream, block, bits);
     for (int l = 0; l < kPhiloxBlocks; ++l)
       for (int w = 0; w < 4; ++w) factors[4 * l + w] = bits[w][l] < from.threshold ? A(0) : keep;
-    body(static_cast<int64_t>(place - first), static_cast<int64_t>(stop - first),
-         factors + (place - block * 4));
-    place = stop;
+    body(static_cast<int64_t>(draw - first), static_cast<int64_t>(stop - first),
+         factors + (draw - block * 4));
+    draw = stop;
   }
 }
 

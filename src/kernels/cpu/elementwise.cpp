@@ -143,9 +143,9 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
         const DropoutStream stream{key, static_cast<uint64_t>(ids[b]), threshold};
         for_dropout_factors<A>(
             stream, static_cast<uint64_t>(first + begin), end - begin, keep,
-            [=, place = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
+            [=, offset = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
               for_lanes<T>(from, until, [=](auto at) {
-                at.store(to + place, at.load(in + place) * at.load(factors - from));
+                at.store(to + offset, at.load(in + offset) * at.load(factors - from));
               });
             });
       });

@@ -110,14 +110,15 @@ void swap_leading(Cpu, const Tensor& x, Out out) {
   });
 }
 
-void copy_places(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
+void copy_positions(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
   if (x.size() == 0) return;
-  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1)), step = x.dim(1) * place,
-                out_step = out->dim(1) * place;
-  const std::byte* in = x.bytes_data() + from * place;
-  std::byte* target = out->bytes_data() + to * place;
+  const int64_t rows = x.dim(0), position_bytes = x.bytes() / (rows * x.dim(1)),
+                step = x.dim(1) * position_bytes, out_step = out->dim(1) * position_bytes;
+  const std::byte* in = x.bytes_data() + from * position_bytes;
+  std::byte* target = out->bytes_data() + to * position_bytes;
   for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(target + row * out_step, in + row * step, static_cast<size_t>(count * place));
+    std::memcpy(target + row * out_step, in + row * step,
+                static_cast<size_t>(count * position_bytes));
 }
 
 }  // namespace skein::kernels

@@ -103,7 +103,7 @@ inline V exponential_of(V x) {
 inline float exponential(float x) { return exponential_of<float, int32_t>(x); }
 
 #if defined(__AVX512F__)
-// A whole number of vectors, and the rest masked: body(place, mask).
+// A whole number of vectors, and the rest masked: body(index, mask).
 template <class Body>
 inline void for_vectors(int64_t n, const Body& body) {
   int64_t i = 0;

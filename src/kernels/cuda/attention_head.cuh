@@ -83,15 +83,15 @@ struct HeadOf {
     return near > begin ? near : begin;
   }
   __device__ int64_t last(int64_t query) const {
-    const int64_t place = a.first_query + query, far = a.causal   ? place + 1
-                                                       : a.window ? place + a.window
-                                                                  : a.keys;
+    const int64_t position = a.first_query + query, far = a.causal   ? position + 1
+                                                          : a.window ? position + a.window
+                                                                     : a.keys;
     return far < a.keys ? far : a.keys;
   }
   // Queries [first_seeing, last_seeing) may see the key by position.
   __device__ int64_t first_seeing(int64_t key) const {
-    const int64_t place = a.causal ? key : a.window ? key - a.window + 1 : a.first_query;
-    return place > a.first_query ? place - a.first_query : 0;
+    const int64_t position = a.causal ? key : a.window ? key - a.window + 1 : a.first_query;
+    return position > a.first_query ? position - a.first_query : 0;
   }
   __device__ int64_t last_seeing(int64_t key) const {
     const int64_t end = a.window ? key + a.window - a.first_query : a.queries;
@@ -105,12 +105,12 @@ struct HeadOf {
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
-    const uint64_t place = static_cast<uint64_t>(a.first_head + head) << kDropoutHead |
-                           static_cast<uint64_t>(query) << kDropoutQuery |
-                           static_cast<uint64_t>(key);
+    const uint64_t draw = static_cast<uint64_t>(a.first_head + head) << kDropoutHead |
+                          static_cast<uint64_t>(query) << kDropoutQuery |
+                          static_cast<uint64_t>(key);
     const DeviceBlock bits =
-        philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), place / 4);
-    return bits.word[place % 4] < a.threshold ? 0.0f : a.keep;
+        philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), draw / 4);
+    return bits.word[draw % 4] < a.threshold ? 0.0f : a.keep;
   }
 };
 

@@ -23,11 +23,11 @@ struct Run {
   int32_t begin, end;
 };
 
-// The places that rows of the table have among the ids, sorted by row.
-struct SortedPlaces {
+// The positions that rows of the table have among the ids, sorted by row.
+struct SortedPositions {
   int64_t held;         // rows of the table
   const int32_t* keys;  // the row of each, `held` where the table has none
-  const int32_t* places;
+  const int32_t* positions;
   const Run* runs;  // of each row
 };
 
@@ -73,8 +73,8 @@ __device__ void store_sums(A* to, const A (&sums)[kWidth]) {
 // goes to the table, others to parts. Of the indices that give one quotient by kPiece, at most one
 // begins a piece that is not the first.
 template <int kWidth, class T>
-__global__ void add_pieces(int64_t columns, SortedPlaces sorted, const T* dy, Accumulator<T>* table,
-                           Accumulator<T>* parts) {
+__global__ void add_pieces(int64_t columns, SortedPositions sorted, const T* dy,
+                           Accumulator<T>* table, Accumulator<T>* parts) {
   using A = Accumulator<T>;
   const int64_t i = blockIdx.x, key = sorted.keys[i];
   if (key == sorted.held) return;
@@ -89,7 +89,7 @@ __global__ void add_pieces(int64_t columns, SortedPlaces sorted, const T* dy, Ac
     if (first) load_sums<kWidth>(to + c, sums);
 #pragma unroll 4
     for (int n = 0; n < rows; ++n) {
-      const Some<T, kWidth> slopes = load_some<kWidth>(dy + sorted.places[i + n] * columns + c);
+      const Some<T, kWidth> slopes = load_some<kWidth>(dy + sorted.positions[i + n] * columns + c);
 #pragma unroll
       for (int k = 0; k < kWidth; ++k) sums[k] += load(&slopes.at[k]);
     }
@@ -99,7 +99,7 @@ __global__ void add_pieces(int64_t columns, SortedPlaces sorted, const T* dy, Ac
 
 // A block looks among kPiece indices for the second piece of a run, and adds it and those after it.
 template <int kWidth, class A>
-__global__ void add_other_pieces(int64_t count, int64_t columns, SortedPlaces sorted, A* table,
+__global__ void add_other_pieces(int64_t count, int64_t columns, SortedPositions sorted, A* table,
                                  const A* parts) {
   const int32_t* keys = sorted.keys;
   const Run* runs = sorted.runs;
@@ -162,7 +162,8 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
   const Sorted rows = sorted_rows(kName, on, ids, first_id, held);
   const Tensor ranges = ids.like({held, 2});
   auto* runs = reinterpret_cast<Run*>(ranges.data<int32_t>());
-  const SortedPlaces sorted{held, rows.keys.data<int32_t>(), rows.places.data<int32_t>(), runs};
+  const SortedPositions sorted{held, rows.keys.data<int32_t>(), rows.positions.data<int32_t>(),
+                               runs};
   launch(kName, on, find_runs, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, held,
          sorted.keys, runs);
   visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {

@@ -56,13 +56,13 @@ __device__ TokenLoss token_loss(const PolicyTerms& terms, double logp, const flo
 
 // PolicyOuts as memory; null: not wanted.
 template <class A>
-struct Places {
+struct OutPointers {
   A *loss, *approx_kl, *clipped, *ratio, *ratio_off, *bonus, *slopes;
 };
 
 template <class A>
 __global__ void policy_rows(int64_t count, PolicyTerms terms, const A* losses, const A* scales,
-                            const float* known, const A* entropies, Places<A> to) {
+                            const float* known, const A* entropies, OutPointers<A> to) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const float* of_token = known + i * known::columns;
@@ -126,10 +126,10 @@ void policy_losses(Cuda on, const PolicyTerms& terms, const Tensor& losses, cons
                    const Tensor& known, const Tensor& entropies, const PolicyOuts& outs) {
   visit_float(losses.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Places<A> to{outs.loss->data<A>(),          outs.approx_kl->data<A>(),
-                       outs.clipped->data<A>(),       outs.ratio->data<A>(),
-                       outs.ratio_off->data<A>(),     outs.bonus->data_or_null<A>(),
-                       outs.slopes->data_or_null<A>()};
+    const OutPointers<A> to{outs.loss->data<A>(),          outs.approx_kl->data<A>(),
+                            outs.clipped->data<A>(),       outs.ratio->data<A>(),
+                            outs.ratio_off->data<A>(),     outs.bonus->data_or_null<A>(),
+                            outs.slopes->data_or_null<A>()};
     launch("policy_losses", on, policy_rows<A>, blocks_of(losses.size()), kThreads, 0,
            losses.size(), terms, losses.data<A>(), row_scale.data<A>(), known.data<float>(),
            entropies.data_or_null<A>(), to);

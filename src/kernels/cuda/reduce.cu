@@ -96,7 +96,7 @@ dim3 samples_by_columns(const Tensor& x) {
   return grid_of(x.dim(0), pieces_of(x.dim(2), kThreads));
 }
 
-// The widest word that blocks of so many bytes at these places consist of.
+// The widest word that blocks of so many bytes at these addresses consist of.
 template <class F>
 void by_word(int64_t block, const std::byte* in, const std::byte* out, const F& f) {
   if (block % 16 == 0 && aligned(in) && aligned(out))
@@ -157,17 +157,18 @@ void swap_leading(Cuda on, const Tensor& x, Out out) {
   });
 }
 
-void copy_places(Cuda on, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
+void copy_positions(Cuda on, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out) {
   if (x.size() == 0) return;
-  const int64_t rows = x.dim(0), place = x.bytes() / (rows * x.dim(1));
-  const std::byte* in = x.bytes_data() + from * place;
-  std::byte* target = out->bytes_data() + to * place;
-  by_word(place, in, target, [&](auto word) {
+  const int64_t rows = x.dim(0), position_bytes = x.bytes() / (rows * x.dim(1));
+  const std::byte* in = x.bytes_data() + from * position_bytes;
+  std::byte* target = out->bytes_data() + to * position_bytes;
+  by_word(position_bytes, in, target, [&](auto word) {
     using Word = decltype(word);
-    const int64_t of_place = place / static_cast<int64_t>(sizeof(Word));
-    launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * of_place), kThreads, 0,
-           count * of_place, reinterpret_cast<const Word*>(in), x.dim(1) * of_place,
-           reinterpret_cast<Word*>(target), out->dim(1) * of_place);
+    const int64_t position_words = position_bytes / static_cast<int64_t>(sizeof(Word));
+    launch("copy_places", on, copy_rows<Word>, rows_of_words(rows, count * position_words),
+           kThreads, 0, count * position_words, reinterpret_cast<const Word*>(in),
+           x.dim(1) * position_words, reinterpret_cast<Word*>(target),
+           out->dim(1) * position_words);
   });
 }
 

@@ -45,7 +45,7 @@ struct Row {
   __device__ uint32_t key(int64_t id) const { return key_of(logits[id]); }
 };
 
-// A place in the order from likely to unlikely.
+// A position in the order from likely to unlikely.
 struct Entry {
   uint32_t key;
   int64_t id;
@@ -124,10 +124,10 @@ __device__ void fill_bins(const Row& row, const Entry& last, uint32_t key, int s
   __syncthreads();
 }
 
-// The sum of the digit that stands `place` from the largest; copies are read in turn to keep off
+// The sum of the digit that stands `below` from the largest; copies are read in turn to keep off
 // each other's banks.
-__device__ Weight bin_sum(const Weight* bins, int place) {
-  const int digit = kDigits - 1 - place;
+__device__ Weight bin_sum(const Weight* bins, int below) {
+  const int digit = kDigits - 1 - below;
   Weight sum = 0;
   for (int c = 0; c < kCopies; ++c) sum += bins[digit * kCopies + (c + digit) % kCopies];
   return sum;

@@ -50,10 +50,11 @@ __device__ void place_warps(int32_t (&next)[kSortWarps][kDigits], const int32_t*
   }
 }
 
-// Moves the keys of a tile behind those of lower digits and those before them. Without places, a
-// key's place is its index.
-__global__ void move_by_digit(int64_t count, int shift, const int32_t* keys, const int32_t* places,
-                              const int32_t* starts, int32_t* keys_out, int32_t* places_out) {
+// Moves the keys of a tile behind those of lower digits and those before them. Without positions,
+// a key's position is its index.
+__global__ void move_by_digit(int64_t count, int shift, const int32_t* keys,
+                              const int32_t* positions, const int32_t* starts, int32_t* keys_out,
+                              int32_t* positions_out) {
   __shared__ int32_t next[kSortWarps][kDigits];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int64_t first = blockIdx.x * kSortTile + warp * kSortRun + lane;
@@ -75,7 +76,7 @@ __global__ void move_by_digit(int64_t count, int shift, const int32_t* keys, con
     __syncwarp();
     if (i >= count) continue;
     keys_out[to] = key;
-    places_out[to] = places ? places[i] : static_cast<int32_t>(i);
+    positions_out[to] = positions ? positions[i] : static_cast<int32_t>(i);
   }
 }
 
@@ -87,13 +88,14 @@ Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest) {
   const Tensor starts = keys.like({kDigits, tiles});
   Sorted from{keys, {}}, to{keys.like(), keys.like()};
   for (int shift = 0; shift == 0 || largest >> shift; shift += kDigitBits) {
-    const int32_t* places = from.places.data_or_null<int32_t>();
+    const int32_t* positions = from.positions.data_or_null<int32_t>();
     launch(name, on, count_digits, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
            starts.data<int32_t>());
     launch(name, on, add_before, dim3(1), 1024, 0, starts.size(), starts.data<int32_t>());
     launch(name, on, move_by_digit, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
-           places, starts.data<int32_t>(), to.keys.data<int32_t>(), to.places.data<int32_t>());
-    if (!from.places.defined()) from.places = keys.like();
+           positions, starts.data<int32_t>(), to.keys.data<int32_t>(),
+           to.positions.data<int32_t>());
+    if (!from.positions.defined()) from.positions = keys.like();
     std::swap(from, to);
   }
   return from;

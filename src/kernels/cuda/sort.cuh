@@ -7,11 +7,11 @@
 namespace skein::kernels {
 
 struct Sorted {
-  Tensor keys, places;  // [N] i32
+  Tensor keys, positions;  // [N] i32
 };
 
-// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order of their places. Takes
-// the memory of `keys`.
+// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order of their positions.
+// Takes the memory of `keys`.
 Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest);
 
 }  // namespace skein::kernels

@@ -6,9 +6,9 @@
 //   who listens   proof, reply
 //
 // Each proof is over both numbers and the text behind it (secret.h). Who connects proves first, so
-// a stranger who calls learns nothing that a guess of the secret could be tried on. Who listens in
-// rank 0's address, or reads the wire, does get a proof to try guesses on at leisure: only a secret
-// of 16 random bytes or more withstands that.
+// a stranger who calls learns nothing that a guess of the secret could be tried on. Who listens
+// instead of rank 0, or reads the wire, does get a proof to try guesses on at leisure: only a
+// secret of 16 random bytes or more withstands that.
 #pragma once
 
 #include <optional>
