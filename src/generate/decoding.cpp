@@ -6,7 +6,7 @@
 // Every row of the cache ends in its column `length`; a shorter one begins later (first_key), and
 // nothing looks at what stands before. Row i of rows_.all is row `cached` of the cache: in start()
 // equal prompts that follow each other share one, afterwards each has its own. The columns up to
-// `places` are free; before they run out the rows move to the front of a new cache.
+// `capacity` are free; before they run out the rows move to the front of a new cache.
 //
 // A finished sequence stays, as a row that nobody reads, until a quarter of the rows are such; then
 // joined() leaves them out. So less than a quarter of a step's work is for nothing.
@@ -113,7 +113,7 @@ bool Generator::Decoding::wants_newcomers() const {
 bool Generator::Decoding::wants_to_move() const {
   const int64_t live = rows_.live();
   return live > 0 &&
-         (many(rows_.size() - live, rows_.size()) || rows_.cache.length == rows_.places);
+         (many(rows_.size() - live, rows_.size()) || rows_.cache.length == rows_.capacity);
 }
 
 void Generator::Decoding::admit() {
@@ -138,7 +138,7 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
     rows.all.push_back({&sequence, std::ssize(prompts) - 1});
   }
   rows.cache = cache_for(prompts, std::min(room, rows.most_left()));
-  rows.places = longest_of(prompts) + std::min(room, rows.most_left());
+  rows.capacity = longest_of(prompts) + std::min(room, rows.most_left());
   g_.work_.prompts += std::ssize(prompts);
   give_tokens(rows, forward(rows.cache, side_by_side(prompts, longest_of(prompts))));
   return rows;
@@ -183,7 +183,7 @@ Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) co
   }
   const int64_t room = std::min(slack_, made.most_left());
   made.cache = KvCache::joined(parts, room, elements_);
-  made.places = made.cache.length + room;
+  made.capacity = made.cache.length + room;
   return made;
 }
 

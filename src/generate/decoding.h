@@ -34,7 +34,7 @@ class Generator::Decoding {
   struct Rows {
     std::vector<Row> all;
     KvCache cache;
-    int64_t places = 0;  // of the cache
+    int64_t capacity = 0;  // of the cache
 
     int64_t size() const { return std::ssize(all); }
     int64_t live() const;

@@ -99,7 +99,7 @@ std::string packed(const std::vector<Continuation>& all) {
   return {reinterpret_cast<const char*>(flat.data()), flat.size() * sizeof(int32_t)};
 }
 
-// Into the places of `all` that the numbers name.
+// Into the elements of `all` that the numbers name.
 void unpack(const std::string& text, const std::vector<size_t>& numbers,
             std::vector<Continuation>& all) {
   Tokens flat(text.size() / sizeof(int32_t));

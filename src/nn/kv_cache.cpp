@@ -16,18 +16,18 @@ std::vector<int64_t> lengths_of(const KvCache::Part& part) {
   return made;
 }
 
-// Positions of the part's layers, seen as [B*S], that stand in places [0, places) of its rows when
-// these end at `end`; -1: none.
+// Positions of the part's layers, seen as [B*S], that stand in columns [0, capacity) of its rows
+// when these end at `end`; -1: none.
 Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end,
-               int64_t places) {
+               int64_t capacity) {
   const auto rows = static_cast<int64_t>(part.rows.size());
-  const Tensor made = Tensor::empty({rows * places}, DType::i32);
+  const Tensor made = Tensor::empty({rows * capacity}, DType::i32);
   std::fill_n(made.data<int32_t>(), made.size(), -1);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t length = lengths[r], row = part.rows[r];
     for (int64_t i = 0; i < length; ++i)
-      made.data<int32_t>()[r * places + end - length + i] =
-          static_cast<int32_t>(row * part.cache.places() + part.cache.length - length + i);
+      made.data<int32_t>()[r * capacity + end - length + i] =
+          static_cast<int32_t>(row * part.cache.capacity() + part.cache.length - length + i);
   }
   return made.to(part.cache.first_key.device());
 }
@@ -35,13 +35,13 @@ Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, i
 struct Join {
   const std::vector<KvCache::Part>& parts;
   std::vector<Tensor> sources;  // of each part
-  int64_t rows = 0, places = 0, elements = 0;
+  int64_t rows = 0, capacity = 0, elements = 0;
 
   Tensor moved(size_t layer, Tensor KvCache::Layer::*kind) const {
     const Tensor like = parts.front().cache.layers[layer].*kind;
     if (!like.defined()) return {};
     const int64_t width = like.dim(2) * like.dim(3);
-    const Tensor made = KvCache::layer_memory({rows, places, like.dim(2), like.dim(3)}, elements,
+    const Tensor made = KvCache::layer_memory({rows, capacity, like.dim(2), like.dim(3)}, elements,
                                               like.dtype(), like.device());
     int64_t row = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
@@ -71,7 +71,7 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   });
 }
 
-int64_t KvCache::places() const {
+int64_t KvCache::capacity() const {
   const auto held = std::find_if(layers.begin(), layers.end(),
                                  [](const Layer& layer) { return layer.keys.defined(); });
   return held == layers.end() ? 0 : held->keys.dim(1);
@@ -92,12 +92,12 @@ KvCache KvCache::joined(const std::vector<Part>& parts, int64_t room, int64_t el
     join.rows += static_cast<int64_t>(part.rows.size());
     for (int64_t length : lengths.back()) made.length = std::max(made.length, length);
   }
-  join.places = made.length + room;
+  join.capacity = made.length + room;
   const Tensor first = Tensor::empty({join.rows}, DType::i32);
   int32_t* next = first.data<int32_t>();
   for (size_t p = 0; p < parts.size(); ++p) {
     for (int64_t length : lengths[p]) *next++ = static_cast<int32_t>(made.length - length);
-    join.sources.push_back(sources(parts[p], lengths[p], made.length, join.places));
+    join.sources.push_back(sources(parts[p], lengths[p], made.length, join.capacity));
   }
   made.first_key = first.to(parts.front().cache.first_key.device());
   for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer)

@@ -4,10 +4,10 @@
 
 namespace skein {
 
-uint64_t Pass::dropout_key(int block, int place) const {
+uint64_t Pass::dropout_key(int block, int site) const {
   const PhiloxBlock bits =
       philox(seed, PhiloxBlock{static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32),
-                               static_cast<uint32_t>(block), static_cast<uint32_t>(place)});
+                               static_cast<uint32_t>(block), static_cast<uint32_t>(site)});
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 

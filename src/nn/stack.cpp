@@ -100,11 +100,11 @@ Var Block::operator()(const Var& in, const Var& memory, const Pass& pass) const 
   return x;
 }
 
-Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place) {
+Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int site) {
   if (!pass.train || probability <= 0) return x;
   const int64_t first = pass.sequence_parallel ? pass.tp->rank() * x.shape()[1] : 0;
   return ops::dropout(x,
-                      {probability, pass.dropout_key(block, place), pass.batch->sample_ids, first});
+                      {probability, pass.dropout_key(block, site), pass.batch->sample_ids, first});
 }
 
 namespace {

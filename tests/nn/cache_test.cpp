@@ -82,9 +82,9 @@ void compare(Family family, Group& tp) {
     for (int64_t t = first; t < kLength; ++t) {
       const bool in_prompt = t < kPrompt;
       const Tensor& part = parts[static_cast<size_t>(in_prompt ? 0 : t - kPrompt + 1)];
-      const int64_t place = row * part.dim(1) + (in_prompt ? t : 0);
+      const int64_t row_of_part = row * part.dim(1) + (in_prompt ? t : 0);
       for (int64_t c = 0; c < kWidth; ++c)
-        ASSERT_NEAR(part.data<double>()[place * kWidth + c],
+        ASSERT_NEAR(part.data<double>()[row_of_part * kWidth + c],
                     expected.data<double>()[(t - first) * kWidth + c], 1e-11)
             << "row " << row << " position " << t;
     }
@@ -117,26 +117,26 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   }
   KvCache joined = KvCache::joined({{caches[1], {1}}, {caches[0], {1, 0, 1}}}, 1, 1000);
   EXPECT_EQ(joined.length, 4);
-  EXPECT_EQ(joined.places(), 5);
+  EXPECT_EQ(joined.capacity(), 5);
   const auto first = joined.first_key.span<int32_t>();
   EXPECT_EQ(std::vector<int32_t>(first.begin(), first.end()), (std::vector<int32_t>{1, 2, 0, 2}));
   for (const KvCache& old : caches) EXPECT_FALSE(old.layers[1].values.defined());
-  // The next position of each: its row of x, and place.
+  // The next position of each: its row of x, and its column.
   const std::vector<std::pair<int64_t, int64_t>> next{{1, 5}, {1, 4}, {0, 4}, {1, 4}};
   const Tensor given = Tensor::empty({4, 1, kWidth}, DType::f64),
-               places = Tensor::empty({4, 1}, DType::i32);
+               positions = Tensor::empty({4, 1}, DType::i32);
   for (int64_t r = 0; r < 4; ++r) {
-    const auto [row, place] = next[static_cast<size_t>(r)];
-    given.flat(r * kWidth, kWidth).copy_from(x.flat((row * kLength + place) * kWidth, kWidth));
-    places.data<int32_t>()[r] = static_cast<int32_t>(place) - kFirst[static_cast<size_t>(row)];
+    const auto [row, column] = next[static_cast<size_t>(r)];
+    given.flat(r * kWidth, kWidth).copy_from(x.flat((row * kLength + column) * kWidth, kWidth));
+    positions.data<int32_t>()[r] = static_cast<int32_t>(column) - kFirst[static_cast<size_t>(row)];
   }
-  const Tensor made = forward(stack, given, places, *alone, &joined);
+  const Tensor made = forward(stack, given, positions, *alone, &joined);
   for (int64_t r = 0; r < 4; ++r) {
-    const auto [row, place] = next[static_cast<size_t>(r)];
+    const auto [row, column] = next[static_cast<size_t>(r)];
     const Tensor expected = whole(stack, x, row, *alone);
     for (int64_t c = 0; c < kWidth; ++c)
       ASSERT_NEAR(made.data<double>()[r * kWidth + c],
-                  expected.data<double>()[(place - kFirst[static_cast<size_t>(row)]) * kWidth + c],
+                  expected.data<double>()[(column - kFirst[static_cast<size_t>(row)]) * kWidth + c],
                   1e-11)
           << r;
   }

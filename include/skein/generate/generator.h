@@ -1,7 +1,7 @@
 // Batched decoding with a KV cache, through the pipeline, at any layout.
 //
 // Rows whose sequence is finished make room: once a quarter of the batch is, the next prompts take
-// their places, and when none is left the batch shrinks.
+// their rows, and when none is left the batch shrinks.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,7 @@ struct ModelConfig {
   int64_t d_head = 0;      // 0: d_model / n_heads
   int64_t d_ff = 0;        // 0: 4 d_model
   Positions positions = Positions::learned;
-  // the first place reads this row of the learned positions: 2 in RoBERTa's layout
+  // the first position reads this row of the learned positions: 2 in RoBERTa's layout
   int64_t position_offset = 0;
   double rope_theta = 10000;
   RopeScaling rope_scaling = RopeScaling::none;
@@ -57,7 +57,7 @@ struct ModelConfig {
   // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
   int64_t mup_base_width = 0;
   int64_t mup_base_head = 0;  // width of that model's heads; 0: as wide as here
-  // a token attends to the last `window` places, its own included; 0: to all before it
+  // a token attends to the last `window` tokens, itself included; 0: to all before it
   int64_t window = 0;
   OwnOptions own;  // of one architecture alone: a struct in its folder
 
@@ -75,7 +75,7 @@ struct ModelConfig {
   }
   // What q.k is multiplied by.
   double attention_scale() const;
-  // The same model with the sizes above in place of 0, and with the values that its own options
+  // The same model with the sizes above instead of 0, and with the values that its own options
   // stand for.
   ModelConfig written_out() const;
   // Learned numbers in the whole model, tied tensors once.

@@ -18,7 +18,7 @@ struct AttentionSpec {
   double dropout = 0;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
-  int64_t window = 0;  // places that a token attends to, its own included; 0: all before it
+  int64_t window = 0;  // tokens that a token attends to, its own included; 0: all before it
   bool causal = true;  // false: all after it too
   double rate = 1;     // learning rate of the weights, as a multiple of the run's
   double scale = 0;    // of the scores; 0: 1 / sqrt(head_width)

@@ -12,7 +12,7 @@ enum class Positions { learned, sinusoidal, rotary };
 struct EmbeddingSpec {
   int64_t vocab_size = 0, width = 0, context = 0;
   Positions positions = Positions::learned;
-  int64_t position_offset = 0;   // row of the learned positions that place 0 reads
+  int64_t position_offset = 0;   // row of the learned positions that position 0 reads
   int64_t token_types = 0;       // kinds of tokens, of an embedding each; 0: none
   std::optional<NormSpec> norm;  // of the sum; its name is replaced
   double deviation = 0.02, dropout = 0;

@@ -16,10 +16,10 @@ struct KvCache {
   int64_t length = 0;  // positions filled
   Tensor first_key;    // [B] i32: where each sequence begins (left padding)
 
-  // Copies k, v [B,T,G,D] into places length .. length + T of the layer.
+  // Copies k, v [B,T,G,D] into columns length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
   // S of the layers held here; 0 where there are none.
-  int64_t places() const;
+  int64_t capacity() const;
 
   // A tensor [B,S,G,D] at the beginning of memory for at least `elements` numbers. Caches of
   // different shapes that ask for the same `elements` take turns in the same memory.
@@ -31,7 +31,7 @@ struct KvCache {
     std::vector<int64_t> rows;
   };
   // The rows of all parts one after the other, with room for `room` more positions. Rows are moved
-  // so that all end in the same place; the longest begins at 0. The parts, which need their
+  // so that all end in the same column; the longest begins at 0. The parts, which need their
   // first_key, lose their layers one by one, so that no more than one is held twice. elements: as
   // in layer_memory.
   static KvCache joined(const std::vector<Part>& parts, int64_t room, int64_t elements);

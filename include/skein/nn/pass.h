@@ -31,8 +31,8 @@ struct Pass {
   const Sequence& sequence() const { return reads ? *reads : *batch; }
   // The same pass for work in which every rank holds all positions.
   Pass whole() const;
-  // The key of one dropout site: block (or -1 for the embedding) and place in it.
-  uint64_t dropout_key(int block, int place) const;
+  // The key of one dropout site: block (or -1 for the embedding) and number in it.
+  uint64_t dropout_key(int block, int site) const;
 };
 
 }  // namespace skein

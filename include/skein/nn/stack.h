@@ -64,7 +64,7 @@ class Block {
 };
 
 // Dropout on [B,T/t,C] activations at one site; x itself outside training.
-Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int place);
+Var residual_dropout(const Var& x, const Pass& pass, double probability, int block, int site);
 
 // Blocks of a model, in order, which may differ. Recompute::full keeps a block's input only;
 // selective keeps the input of each sublayer only. Frozen blocks before the first that learns keep
