@@ -13,7 +13,7 @@ std::vector<int64_t> whole_epoch(uint64_t seed, int64_t epoch, int64_t size) {
   return order;
 }
 
-bool equal(const SamplePlace& left, const SamplePlace& right) {
+bool equal(const SampleIndex& left, const SampleIndex& right) {
   return left.dataset == right.dataset && left.sample == right.sample && left.epoch == right.epoch;
 }
 
@@ -49,9 +49,9 @@ TEST(Permuted, SpreadsTheFirstSampleEvenly) {
 TEST(Permuted, StaysInsideHugeSizes) {
   const int64_t size = (int64_t{1} << 62) + 12345;
   for (int64_t i = 0; i < 50; ++i) {
-    const int64_t place = permuted(3, 0, size, size - 1 - i);
-    EXPECT_GE(place, 0);
-    EXPECT_LT(place, size);
+    const int64_t found = permuted(3, 0, size, size - 1 - i);
+    EXPECT_GE(found, 0);
+    EXPECT_LT(found, size);
   }
 }
 
@@ -60,10 +60,10 @@ TEST(SampleOrder, OneStoreIsGoneThroughOnceAnEpoch) {
   for (int64_t epoch = 0; epoch < 4; ++epoch) {
     std::set<int64_t> seen;
     for (int64_t i = 0; i < 5; ++i) {
-      const SamplePlace place = order.at(epoch * 5 + i);
-      EXPECT_EQ(place.epoch, epoch);
-      EXPECT_EQ(place.sample, permuted(11, epoch, 5, i));
-      seen.insert(place.sample);
+      const SampleIndex found = order.at(epoch * 5 + i);
+      EXPECT_EQ(found.epoch, epoch);
+      EXPECT_EQ(found.sample, permuted(11, epoch, 5, i));
+      seen.insert(found.sample);
     }
     EXPECT_EQ(seen.size(), 5u);
   }
@@ -100,8 +100,8 @@ TEST(SampleOrder, EachBlendedStoreKeepsItsOwnEpochs) {
   const SampleOrder order({3, 50}, {1.0, 1.0}, 4);
   std::vector<std::set<int64_t>> seen(10);
   for (int64_t i = 0; i < 60; ++i) {
-    const SamplePlace place = order.at(i);
-    if (place.dataset == 0) seen[static_cast<size_t>(place.epoch)].insert(place.sample);
+    const SampleIndex found = order.at(i);
+    if (found.dataset == 0) seen[static_cast<size_t>(found.epoch)].insert(found.sample);
   }
   for (const auto& epoch : seen) EXPECT_EQ(epoch.size(), 3u);
 }
@@ -111,25 +111,25 @@ TEST(SampleOrder, CountsWhatWasSeenBefore) {
   EXPECT_EQ(one.seen_again(10), 0);
   EXPECT_EQ(one.seen_again(25), 15);
   const SampleOrder blend({3, 50}, {1.0, 3.0}, 4);
-  std::set<std::pair<int, int64_t>> places;
-  for (int64_t i = 0; i < 40; ++i) places.emplace(blend.at(i).dataset, blend.at(i).sample);
-  EXPECT_EQ(blend.seen_again(40), static_cast<double>(40 - places.size()));
+  std::set<std::pair<int, int64_t>> indices;
+  for (int64_t i = 0; i < 40; ++i) indices.emplace(blend.at(i).dataset, blend.at(i).sample);
+  EXPECT_EQ(blend.seen_again(40), static_cast<double>(40 - indices.size()));
 }
 
-TEST(SampleOrder, AnyIndexInAnyOrderGivesTheSamePlace) {
+TEST(SampleOrder, AnyIndexInAnyOrderGivesTheSameSample) {
   const std::vector<int64_t> sizes{1000, 333, 12};
   const std::vector<double> weights{0.7, 0.2, 0.1};
   const SampleOrder straight(sizes, weights, 99);
-  std::vector<SamplePlace> places;
-  for (int64_t i = 0; i < 200000; ++i) places.push_back(straight.at(i));
+  std::vector<SampleIndex> indices;
+  for (int64_t i = 0; i < 200000; ++i) indices.push_back(straight.at(i));
 
   const SampleOrder jumping(sizes, weights, 99);
   const std::vector<int64_t> indices{131073, 5,      0,     65535, 65536,  65537, 199999, 131071,
                                      131072, 140000, 70000, 1,     196608, 3,     196607, 199998};
   for (const int64_t i : indices)
-    EXPECT_TRUE(equal(jumping.at(i), places[static_cast<size_t>(i)])) << i;
+    EXPECT_TRUE(equal(jumping.at(i), indices[static_cast<size_t>(i)])) << i;
   for (const int64_t i : indices)
-    EXPECT_TRUE(equal(straight.at(i), places[static_cast<size_t>(i)])) << i;
+    EXPECT_TRUE(equal(straight.at(i), indices[static_cast<size_t>(i)])) << i;
 }
 
 TEST(SampleOrder, WeightsOnlyCountInProportion) {

@@ -26,8 +26,8 @@ Batch small_batch() {
   return batch;
 }
 
-// Places a part into the whole tensor.
-void place(const Parameter& p, const Tensor& part, std::vector<double>& whole) {
+// Puts a part into the whole tensor.
+void put(const Parameter& p, const Tensor& part, std::vector<double>& whole) {
   whole.resize(static_cast<size_t>(p.shape.size()));
   const auto start = p.box_start(), extent = p.box_extent();
   const bool matrix = p.shape.rank() > 1;
@@ -85,8 +85,8 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
                     all[name].begin() + (b * length + from) * 16);
     }
     for (const Parameter& p : parameters.all()) {
-      place(p, p.value, all["value " + p.name]);
-      place(p, p.gradient, all["gradient " + p.name]);
+      put(p, p.value, all["value " + p.name]);
+      put(p, p.gradient, all["gradient " + p.name]);
     }
   });
   return all;
@@ -136,7 +136,7 @@ TEST(StartValues, DoNotDependOnShardsWhereTheVocabularyDoesNotDivide) {
       const Parameter& p = parameters.add({"table", {11, 3}, Split::vocab, {Start::normal, 0.02}});
       parameters.allocate(false);
       parameters.initialize(5);
-      place(p, p.value, whole);
+      put(p, p.value, whole);
       for (int64_t i = p.valid_size(); i < p.value.size(); ++i)
         EXPECT_EQ(p.value.data<double>()[i], 0) << "padding";
     }

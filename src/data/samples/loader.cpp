@@ -94,8 +94,8 @@ Batch Loader::empty_batch(int64_t count) const {
 }
 
 void Loader::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const SamplePlace place = order().at(index);
-  fill_row(store(place.dataset), place.sample * length_, config_, batch, row);
+  const SampleIndex found = order().at(index);
+  fill_row(store(found.dataset), found.sample * length_, config_, batch, row);
 }
 
 }  // namespace skein

@@ -130,14 +130,14 @@ void fill_marks(const std::vector<int32_t>& documents, const Batch& batch, int64
 }  // namespace
 
 void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const SamplePlace place = order().at(index);
-  const uint64_t epoch = mask_.fixed ? 0 : place.epoch;
+  const SampleIndex found = order().at(index);
+  const uint64_t epoch = mask_.fixed ? 0 : found.epoch;
   const uint64_t key =
-      derive_key(derive_key(seed_, fmt::format("masks of store {}", place.dataset)),
+      derive_key(derive_key(seed_, fmt::format("masks of store {}", found.dataset)),
                  fmt::format("epoch {}", epoch));
-  const uint64_t stream = place.sample * 2;
-  Draft draft = runs_.empty() ? running_text(store(place.dataset), place.sample)
-                              : pair(place.dataset, place.sample, Draws(key, stream));
+  const uint64_t stream = found.sample * 2;
+  Draft draft = runs_.empty() ? running_text(store(found.dataset), found.sample)
+                              : pair(found.dataset, found.sample, Draws(key, stream));
   const MaskedTokens masked =
       mask_tokens(draft.tokens, vocabulary_, mask_, places_, Draws(key, stream + 1));
   fill_marks(draft.documents, batch, row);

@@ -68,20 +68,20 @@ SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights
   checkpoints_.push_back(counts_);
 }
 
-SamplePlace SampleOrder::at(int64_t index) const {
+SampleIndex SampleOrder::at(int64_t index) const {
   SKEIN_CHECK(index >= 0);
-  SamplePlace place;
+  SampleIndex found;
   int64_t count = index;
   if (sizes_.size() > 1) {
     const std::lock_guard lock(mutex_);
     seek(index);
-    place.dataset = choose(index);
-    count = counts_[place.dataset];
+    found.dataset = choose(index);
+    count = counts_[found.dataset];
   }
-  const int64_t size = sizes_[place.dataset];
-  place.epoch = count / size;
-  place.sample = shuffle_ ? permuted(seed_, place.epoch, size, count % size) : count % size;
-  return place;
+  const int64_t size = sizes_[found.dataset];
+  found.epoch = count / size;
+  found.sample = shuffle_ ? permuted(seed_, found.epoch, size, count % size) : count % size;
+  return found;
 }
 
 double SampleOrder::seen_again(int64_t count) const {

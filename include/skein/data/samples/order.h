@@ -13,13 +13,13 @@ namespace skein {
 // power of two, walked until it falls inside. index in [0, size).
 int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index);
 
-struct SamplePlace {
+struct SampleIndex {
   int dataset = 0;     // which of the blended stores
   int64_t sample = 0;  // which sample of it
   int64_t epoch = 0;   // how often that store has been gone through before
 };
 
-// Blends several stores by weight. Place i of the stream takes the store with the largest
+// Blends several stores by weight. Index i of the stream takes the store with the largest
 // weight_k * (i + 1) - count_k, the lowest k on ties, as Megatron-LM does; within a store, samples
 // are visited in the permuted order of its own epoch.
 class SampleOrder {
@@ -31,8 +31,8 @@ class SampleOrder {
 
   // Where sample `index` of the run's stream lies. Pure: any index in any order, from any thread.
   // Amortised O(1) for ascending indices; going back recounts from the last checkpointed count
-  // (every 65,536 places).
-  SamplePlace at(int64_t index) const;
+  // (every 65,536 indices).
+  SampleIndex at(int64_t index) const;
   int64_t samples_per_epoch() const { return std::reduce(sizes_.begin(), sizes_.end()); }
   // How many of the first `count` samples of the stream were there before; where stores are
   // blended, to a sample of each.
@@ -47,8 +47,8 @@ class SampleOrder {
   uint64_t seed_;
   bool shuffle_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::vector<int64_t>> checkpoints_;  // counts before place k * 65,536
-  mutable int64_t next_ = 0;                               // the place that counts_ stands before
+  mutable std::vector<std::vector<int64_t>> checkpoints_;  // counts before index k * 65,536
+  mutable int64_t next_ = 0;                               // the index that counts_ stands before
   mutable std::vector<int64_t> counts_;
 };
 
