@@ -39,10 +39,10 @@ class Hdf5Sums {
   bool holds(uint64_t at, uint64_t bytes) const {
     return at <= file_.size() && bytes <= file_.size() && at + bytes + 4 <= file_.size();
   }
-  void put_sum(uint64_t at, uint64_t bytes, uint64_t place) {
+  void put_sum(uint64_t at, uint64_t bytes, uint64_t sum_at) {
     if ((summed_ += bytes) > 4 * file_.size()) return;
     const uint32_t sum = hdf5_sum(std::as_bytes(std::span(file_).subspan(at, bytes)));
-    std::memcpy(file_.data() + place, &sum, 4);
+    std::memcpy(file_.data() + sum_at, &sum, 4);
   }
   void sum_up(uint64_t at, uint64_t bytes) {
     if (holds(at, bytes)) put_sum(at, bytes, at + bytes);
@@ -53,10 +53,10 @@ class Hdf5Sums {
     const uint64_t begin = at + prefix + width, bytes = number(at + prefix, width);
     if (!holds(begin, bytes)) return;
     const uint64_t head = (flags & 4) ? 6 : 4;
-    for (uint64_t place = begin; place + head <= begin + bytes;
-         place += head + number(place + 1, 2))
-      if (number(place, 1) == 0x10 && number(place + head + 8, 8) > 8)
-        sum_up(number(place + head, 8), number(place + head + 8, 8) - 4);
+    for (uint64_t message = begin; message + head <= begin + bytes;
+         message += head + number(message + 1, 2))
+      if (number(message, 1) == 0x10 && number(message + head + 8, 8) > 8)
+        sum_up(number(message + head, 8), number(message + head + 8, 8) - 4);
     sum_up(at, prefix + width + bytes);
   }
   // The trees of the seeds have one node.
@@ -81,10 +81,10 @@ class Hdf5Sums {
     }
   }
   void repair_block(uint64_t at, uint64_t bytes, uint64_t offset_bytes) {
-    const uint64_t place = at + 13 + offset_bytes;
+    const uint64_t sum_at = at + 13 + offset_bytes;
     if (bytes < 32 || bytes > file_.size() || at > file_.size() - bytes || offset_bytes > 8) return;
-    std::memset(file_.data() + place, 0, 4);
-    put_sum(at, bytes, place);
+    std::memset(file_.data() + sum_at, 0, 4);
+    put_sum(at, bytes, sum_at);
   }
 
   std::string file_;

@@ -42,7 +42,7 @@ std::string compression_of(std::string_view head) {
   return is_bzip2(head) ? "bzip2" : "";
 }
 
-// A header's sum, in octal digits, is that of its bytes with blanks in its place.
+// A header's sum, in octal digits, is that of its bytes with blanks instead of itself.
 bool is_tar(std::string_view head) {
   if (head.size() < kTarHeader || head.front() == '\0') return false;
   int64_t sum = 0, said = 0;

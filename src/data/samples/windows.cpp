@@ -32,17 +32,17 @@ void fill_marks(const TokenStore& store, int64_t begin, const DataConfig& config
   int32_t* segments = batch.segments.defined() ? row_of<int32_t>(batch.segments, row) : nullptr;
   const uint64_t tokens = store.info().tokens;
   int64_t document = first, origin = 0;
-  const auto begins = [&](uint64_t place) {
-    return by_document && place < tokens && starts[document + 1] == place;
+  const auto begins = [&](uint64_t token) {
+    return by_document && token < tokens && starts[document + 1] == token;
   };
   for (int64_t t = 0; t < length; ++t) {
-    const uint64_t place = begin + t;
-    if (begins(place)) {
+    const uint64_t token = begin + t;
+    if (begins(token)) {
       ++document;
       if (!config.cross_document_attention) origin = t;
     }
-    const bool masked = config.mask_document_ends && begins(place + 1);
-    weights[t] = place + 1 >= tokens || masked ? 0.0f : 1.0f;
+    const bool masked = config.mask_document_ends && begins(token + 1);
+    weights[t] = token + 1 >= tokens || masked ? 0.0f : 1.0f;
     positions[t] = narrow<int32_t>(t - origin);
     if (segments) segments[t] = narrow<int32_t>(document - first);
   }

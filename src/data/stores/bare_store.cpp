@@ -36,14 +36,14 @@ class BareStore final : public StoreFile {
   std::span<const uint64_t> find_documents() override {
     documents_.push_back(0);
     const int64_t after = info_.end_of_text >= 0 && !opens_documents() ? 1 : 0;
-    for (int64_t place = 0; info_.end_of_text >= 0 && place < info_.tokens; ++place)
-      if (is_end(place) && place + after > 0 && place + after < info_.tokens)
-        documents_.push_back(place + after);
+    for (int64_t position = 0; info_.end_of_text >= 0 && position < info_.tokens; ++position)
+      if (is_end(position) && position + after > 0 && position + after < info_.tokens)
+        documents_.push_back(position + after);
     documents_.push_back(info_.tokens);
     return documents_;
   }
 
-  bool is_end(int64_t place) const { return id_at(place) == info_.end_of_text; }
+  bool is_end(int64_t position) const { return id_at(position) == info_.end_of_text; }
 
   bool opens_documents() const {
     if (!end_of_text_at_.empty()) return end_of_text_at_ == "begin";

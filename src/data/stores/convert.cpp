@@ -72,7 +72,7 @@ void append_bytes(Spool& file, const std::string& bytes) {
 
 // type: u16 or one of four bytes.
 void append_tokens(const TokenStore& from, TokenType type, Spool& file) {
-  int64_t place = 0;
+  int64_t position = 0;
   for_tokens(from, 0, from.info().tokens, [&](std::span<const int32_t> ids) {
     if (type != TokenType::u16) return append_as<int32_t>(file, ids);
     const auto wide =
@@ -81,9 +81,9 @@ void append_tokens(const TokenStore& from, TokenType type, Spool& file) {
       fail_usage(
           "{}: token {} is {}, but the file would hold u16 tokens, up to {}; choose another "
           "output.format",
-          from.path(), place + (wide - ids.begin()), *wide, kNarrowIds - 1);
+          from.path(), position + (wide - ids.begin()), *wide, kNarrowIds - 1);
     append_as<uint16_t>(file, ids);
-    place += std::ssize(ids);
+    position += std::ssize(ids);
   });
 }
 

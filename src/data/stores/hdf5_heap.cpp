@@ -114,17 +114,17 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   return part;
 }
 
-// The checksum is taken with zeros in its own place.
+// The checksum is taken with zeros instead of itself.
 std::span<const std::byte> Hdf5Heap::elements(const Part& part) {
   const auto block = file_.at(part.at, part.bytes);
   check_block(block, part, "FHDB");
   if (!summed_ || !looked_at_.insert(part.at).second) return block;
   file_.charge(part.bytes);
-  const uint64_t place = 5 + kAddress + offset_bytes_;
-  require(block.size() >= place + kSum, "a block of a heap has {} bytes", block.size());
+  const uint64_t sum_at = 5 + kAddress + offset_bytes_;
+  require(block.size() >= sum_at + kSum, "a block of a heap has {} bytes", block.size());
   std::vector<std::byte> copy(block.begin(), block.end());
-  std::fill_n(copy.begin() + place, kSum, std::byte{0});
-  require(hdf5_sum(copy) == Hdf5Cursor(block.subspan(place)).number(kSum),
+  std::fill_n(copy.begin() + sum_at, kSum, std::byte{0});
+  require(hdf5_sum(copy) == Hdf5Cursor(block.subspan(sum_at)).number(kSum),
           "the block of metadata at byte {} does not give its checksum: it is damaged", part.at);
   return block;
 }

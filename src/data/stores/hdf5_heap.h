@@ -1,4 +1,4 @@
-// Where HDF5 keeps what has no place in an object's header.
+// Where HDF5 keeps what has no room in an object's header.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ class Hdf5Heap {
   std::map<uint64_t, std::span<const std::byte>> huge_;  // by number, once they are asked for
 };
 
-// A text of variable length, by the 16 bytes that stand in its place (III.E, the global heap).
+// A text of variable length, by the 16 bytes that stand for it (III.E, the global heap).
 std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte> reference);
 
 }  // namespace skein

@@ -83,9 +83,9 @@ class Header {
         found_(message);
         continue;
       }
-      Hdf5Cursor place(message.data);
-      const uint64_t at = place.number(8);
-      more_.emplace_back(at, place.number(8));
+      Hdf5Cursor body(message.data);
+      const uint64_t at = body.number(8);
+      more_.emplace_back(at, body.number(8));
     }
   }
 

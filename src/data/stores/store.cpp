@@ -92,18 +92,19 @@ std::unique_ptr<StoreFile> open_any(const std::string& path, const TokenNotes& n
 
 [[noreturn]] void refuse_id(const std::string& path, const StoreFile& file, int64_t begin,
                             int64_t count, uint64_t limit) {
-  int64_t place = begin;
-  while (place < begin + count - 1 && static_cast<uint64_t>(file.id_at(place)) < limit) ++place;
-  const int64_t id = file.id_at(place);
+  int64_t position = begin;
+  while (position < begin + count - 1 && static_cast<uint64_t>(file.id_at(position)) < limit)
+    ++position;
+  const int64_t id = file.id_at(position);
   if (file.info().format == TokenFormat::native)
     fail_usage(
         "{} is damaged: token {} is {}, outside its vocabulary of {} ids; copy it again or make it "
         "again with `skein-data encode`",
-        path, place, id, limit);
+        path, position, id, limit);
   fail_usage(
       "{}: token {} is {}, outside the vocabulary of {} ids; was it made with another tokenizer "
       "than it is read with?",
-      path, place, id, limit);
+      path, position, id, limit);
 }
 
 // No sum covers the documents; where each has a closing (or opening) token that shows a wrong
@@ -133,8 +134,8 @@ StoreFile::StoreFile(const TokenNotes& notes) {
   info_.tokenizer = notes.tokenizer;
 }
 
-int64_t StoreFile::id_at(uint64_t place) const {
-  return reader_of(type_).value(tokens_ + place * token_bytes(type_));
+int64_t StoreFile::id_at(uint64_t position) const {
+  return reader_of(type_).value(tokens_ + position * token_bytes(type_));
 }
 
 uint64_t StoreFile::read(int64_t begin, std::span<int32_t> out) const {

@@ -19,7 +19,7 @@ class StoreFile {
   virtual ~StoreFile() = default;
   const StoreInfo& info() const { return info_; }
   uint64_t bytes() const { return info_.tokens * token_bytes(type_); }  // of all tokens
-  int64_t id_at(uint64_t place) const;
+  int64_t id_at(uint64_t position) const;
   // Tokens from `begin` on. Returns the largest id, a negative one counting as huge.
   uint64_t read(int64_t begin, std::span<int32_t> out) const;
   // As TokenStore says.

@@ -55,7 +55,7 @@ bool holds_one_text(const std::string& path);
 
 // A usage error naming `option` when `output` cannot be written without harm: it is one of the
 // files that are taken already, or a directory, or in a directory that does not exist, or something
-// stands there that no file may take the place of; with ExistingFile::refuse also when a file
+// stands there that no file may replace; with ExistingFile::refuse also when a file
 // stands there. streams: pipes and devices can be written as well.
 void check_output(const std::string& option, const std::string& output,
                   const std::vector<std::string>& taken,

@@ -34,7 +34,7 @@ struct LearntTokenizer {
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress = {});
 
-// Writes to_json() to `path`, in one step in place of a file that is there, or into a pipe or a
+// Writes to_json() to `path`, in one step instead of a file that is there, or into a pipe or a
 // device.
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& path,
                     ExistingFile existing = ExistingFile::replace);

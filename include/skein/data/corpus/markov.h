@@ -55,8 +55,8 @@ class MarkovChain {
   // Nats a symbol, given the `known` symbols before it: 0 (of single symbols) to order().
   double entropy(int64_t known) const { return entropies_[known]; }
   double entropy_rate() const { return entropies_.back(); }
-  // The least mean loss over windows of `length` tokens, whose first places know fewer symbols than
-  // the chain goes by.
+  // The least mean loss over windows of `length` tokens, whose first positions know fewer symbols
+  // than the chain goes by.
   double least_loss(int64_t length) const;
 
  private:
