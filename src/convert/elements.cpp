@@ -46,12 +46,12 @@ void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, 
 
 void ElementReader::read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin,
                          int64_t end, DType dtype, std::byte* out) {
-  const Match::Place place = places_.at(name);
-  const auto weight = match_.found[place.tensor];
+  const Match::TensorSlot slot = slots_.at(name);
+  const auto weight = match_.found[slot.tensor];
   SKEIN_CHECK(weight.has_value());
-  if (!match_.names.tensors[place.tensor].transposed)
-    return copy(*weight, place.first + begin, end - begin, dtype, out);
-  gather(*weight, place.first / shape[1], shape[1], begin, end, dtype, out);
+  if (!match_.names.tensors[slot.tensor].transposed)
+    return copy(*weight, slot.first + begin, end - begin, dtype, out);
+  gather(*weight, slot.first / shape[1], shape[1], begin, end, dtype, out);
 }
 
 }  // namespace skein

@@ -21,7 +21,7 @@ inline void convert_elements(DType from_dtype, const std::byte* from, DType to_d
 class ElementReader {
  public:
   ElementReader(const Match& match, const WeightFiles& files)
-      : match_(match), files_(files), places_(match.places()) {}
+      : match_(match), files_(files), slots_(match.slots()) {}
 
   // Elements [begin, end) of our tensor `name` of `shape`, as `dtype` to `out`.
   void read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin, int64_t end,
@@ -34,7 +34,7 @@ class ElementReader {
 
   const Match& match_;
   const WeightFiles& files_;
-  std::map<std::string, Match::Place> places_;
+  std::map<std::string, Match::TensorSlot> slots_;
   std::optional<size_t> held_;  // whose bytes `whole_` are
   Bytes whole_;
 };

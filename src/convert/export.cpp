@@ -284,15 +284,16 @@ void Export::stream(size_t i, const Append& write) {
 
 void Export::write_file(const std::string& folder, const ExportFile& file) {
   std::vector<SafeTensor> tensors;
-  std::map<std::string, size_t> places;
+  std::map<std::string, size_t> indices;
   for (const size_t i : file.tensors) {
     tensors.push_back(
         {files_.names[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
-    places[files_.names[i]] = i;
+    indices[files_.names[i]] = i;
   }
   SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
   for (const SafeTensor& tensor : writer.tensors())
-    stream(places.at(tensor.name), [&](std::span<const std::byte> bytes) { writer.append(bytes); });
+    stream(indices.at(tensor.name),
+           [&](std::span<const std::byte> bytes) { writer.append(bytes); });
   writer.finish();
 }
 

@@ -201,13 +201,13 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   for (const auto& pieces : shards)
     for (const Piece& piece : pieces) total += piece.bytes();
   ElementReader reader(match_, files_);
-  const auto places = match_.places();
+  const auto slots = match_.slots();
   Parameters described(DType::f32, 0, 1);
   describe(model_, whole_piece(model_), described);
   NonFiniteCounts odd;
   const auto fill = [&](const Piece& piece, std::byte* out) {
     const std::string name = piece.name.substr(sizeof(kKind) - 1);
-    if (match_.found[places.at(name).tensor])
+    if (match_.found[slots.at(name).tensor])
       reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
     else
       write_start(described, name, piece, config_.seed, out);

@@ -113,8 +113,8 @@ void check(const Match& match, const WeightFiles& files, bool allow_missing,
   fail_usage("{} does not hold the model that it describes:{}", files.path, text);
 }
 
-std::map<std::string, Match::Place> Match::places() const {
-  std::map<std::string, Place> all;
+std::map<std::string, Match::TensorSlot> Match::slots() const {
+  std::map<std::string, TensorSlot> all;
   for (size_t i = 0; i < names.tensors.size(); ++i) {
     int64_t first = 0;
     for (const OurTensor& part : names.tensors[i].parts) {

@@ -69,19 +69,19 @@ WeightFiles open_safetensors(const std::string& folder) {
   found.path = folder;
   found.files = {names.begin(), names.end()};
   auto files = std::make_shared<std::vector<SafetensorsFile>>();
-  std::vector<std::pair<size_t, size_t>> places;
+  std::vector<std::pair<size_t, size_t>> slots;
   for (const std::string& name : found.files) {
     const SafetensorsFile& file = files->emplace_back(join_path(folder, name));
     for (size_t i = 0; i < file.tensors().size(); ++i) {
       const SafeTensor& tensor = file.tensors()[i];
       found.weights.push_back({tensor.name, tensor.type, tensor.dtype(), tensor.shape, name});
-      places.emplace_back(files->size() - 1, i);
+      slots.emplace_back(files->size() - 1, i);
     }
   }
   compare_with_index(found, index);
-  found.read = [files, places](size_t i, int64_t first, std::span<std::byte> out) {
-    const SafetensorsFile& file = (*files)[places[i].first];
-    file.read(file.tensors()[places[i].second], first, out);
+  found.read = [files, slots](size_t i, int64_t first, std::span<std::byte> out) {
+    const SafetensorsFile& file = (*files)[slots[i].first];
+    file.read(file.tensors()[slots[i].second], first, out);
   };
   return found;
 }

@@ -11,19 +11,20 @@ namespace skein {
 
 struct Match {
   NameMap names;
-  std::vector<std::optional<size_t>> found;  // of each of names.tensors: its place in the files
-  std::vector<std::string> missing;          // names that no file has
-  std::vector<std::string> unexpected;       // names that the model has no use for
-  std::vector<std::string> misshapen;        // with both shapes
+  std::vector<std::optional<size_t>>
+      found;                         // of each of names.tensors: its index among the files' tensors
+  std::vector<std::string> missing;  // names that no file has
+  std::vector<std::string> unexpected;  // names that the model has no use for
+  std::vector<std::string> misshapen;   // with both shapes
   std::vector<std::string> ignored;  // buffers, and second uses equal to the first, with the reason
 
   // Where a tensor of ours is: its foreign tensor and its first element in that, or in that one's
   // transpose.
-  struct Place {
+  struct TensorSlot {
     size_t tensor = 0;
     int64_t first = 0;
   };
-  std::map<std::string, Place> places() const;
+  std::map<std::string, TensorSlot> slots() const;
   // A line for each tensor: theirs, its type and shape, and ours.
   std::string text(const WeightFiles& files) const;
 };
