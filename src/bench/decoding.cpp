@@ -72,7 +72,7 @@ void bench_decode(const Bench& bench) {
 
 // Of so few tokens, all alike likely, one ends an answer: lengths are geometric.
 void bench_rollout(const Bench& bench) {
-  constexpr int64_t kAnswersOfAPlace = 8;
+  constexpr int64_t kAnswersOfARow = 8;
   const PretrainConfig& run = bench.run;
   const BenchConfig& config = bench.config;
   Mesh mesh(bench.world, mesh_shape(run.parallel, bench.world.size()));
@@ -86,11 +86,11 @@ void bench_rollout(const Bench& bench) {
   bench.figures.title(
       fmt::format("{} answers for each place of the batch, of {} tokens at most and geometric "
                   "lengths of mean {}, to prompts of {}",
-                  kAnswersOfAPlace, config.new_tokens, mean, config.prompt));
+                  kAnswersOfARow, config.new_tokens, mean, config.prompt));
   for (int64_t batch : config.batches) {
     generate.batch = batch;
     Generator generator(run.model, local, mesh, generate, 0, mean);
-    const auto prompts = random_prompts(batch * kAnswersOfAPlace * mesh.dp().size(), config.prompt,
+    const auto prompts = random_prompts(batch * kAnswersOfARow * mesh.dp().size(), config.prompt,
                                         run.model.vocab_size);
     std::vector<double> seconds;
     double tokens = 0;

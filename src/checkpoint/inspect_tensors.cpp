@@ -27,21 +27,21 @@ T element(const std::byte* data, int64_t index) {
   return value;
 }
 
-// Floating bits as integers in the order of the values, neighbours one apart, both zeros at the
-// same place.
+// Floating bits as ordinals: integers in the order of the values, neighbours one apart, the same
+// for both zeros.
 template <class Bits>
-int64_t order_of(Bits bits) {
+int64_t ordinal_of(Bits bits) {
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
   const int64_t magnitude = bits & (sign - 1);
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-int64_t order_of(DType dtype, const std::byte* data, int64_t i) {
+int64_t ordinal_of(DType dtype, const std::byte* data, int64_t i) {
   switch (dtype) {
-    case DType::f32: return order_of(element<uint32_t>(data, i));
-    case DType::f64: return order_of(element<uint64_t>(data, i));
+    case DType::f32: return ordinal_of(element<uint32_t>(data, i));
+    case DType::f64: return ordinal_of(element<uint64_t>(data, i));
     case DType::bf16:
-    case DType::f16: return order_of(element<uint16_t>(data, i));
+    case DType::f16: return ordinal_of(element<uint16_t>(data, i));
     case DType::i32: return element<int32_t>(data, i);
     case DType::i64: return element<int64_t>(data, i);
     case DType::u8: return element<uint8_t>(data, i);
@@ -55,7 +55,7 @@ double as_number(DType dtype, const std::byte* data, int64_t i) {
     case DType::f64: return element<double>(data, i);
     case DType::bf16: return static_cast<float>(element<BFloat16>(data, i));
     case DType::f16: return static_cast<float>(element<Float16>(data, i));
-    default: return order_of(dtype, data, i);
+    default: return ordinal_of(dtype, data, i);
   }
 }
 
@@ -171,8 +171,8 @@ std::string value_difference(const Piece& first, const Piece& second) {
   for (int64_t i = 0; i < first.end; ++i) {
     if (std::memcmp(first.data + i * width, second.data + i * width, width) == 0) continue;
     if (differing++ == 0) first_index = i;
-    steps = std::max(steps, steps_between(order_of(first.dtype, first.data, i),
-                                          order_of(first.dtype, second.data, i)));
+    steps = std::max(steps, steps_between(ordinal_of(first.dtype, first.data, i),
+                                          ordinal_of(first.dtype, second.data, i)));
     const double away =
         std::fabs(as_number(first.dtype, first.data, i) - as_number(first.dtype, second.data, i));
     if (std::isnan(away) || away > distance) distance = away;

@@ -119,8 +119,8 @@ Manifest from_json(const json& json) {
 }
 
 // Compares one block after the other, so that each is summed while it is in the processor's cache.
-template <class Place>
-void check_blocks(const std::string& directory, const ShardEntry& entry, Place&& place) {
+template <class Memory>
+void check_blocks(const std::string& directory, const ShardEntry& entry, Memory&& memory) {
   const std::string path = join_path(directory, entry.file);
   FileReader reader(path);
   if (reader.size() != entry.bytes)
@@ -130,7 +130,7 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Place&&
   for (size_t block = 0; block < entry.sums.size(); ++block) {
     const int64_t begin = block * kSumBlock;
     const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
-    std::byte* out = place(begin);
+    std::byte* out = memory(begin);
     reader.read(out, bytes);
     const uint32_t sum = crc32c(std::span<const std::byte>(out, bytes));
     if (sum != entry.sums[block])

@@ -74,7 +74,7 @@ SpecialIds ids_of(const StoredTokenizer& tokenizer) {
 }
 
 // The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
-// place for the true ones but the classifier's weights.
+// room for the true ones but the classifier's weights.
 void check_head(const LabelHead& head, const ModelConfig& model, const std::string& path) {
   require(model.labels == head.outputs(), "{} has a head of {} numbers, and notes on one of {}",
           path, model.labels, head.outputs());

@@ -26,15 +26,15 @@ void Buckets::plan_norm(Device device) {
     chunks += bucket.size / kChunk;
   }
   const auto own = static_cast<int64_t>(ranges.size() / 2), most = mesh_.pp().max(own);
-  std::vector<std::pair<std::string, int64_t>> places;  // by name, among the sums of all stages
+  std::vector<std::pair<std::string, int64_t>> sums;  // by name, among the sums of all stages
   int64_t stage = 0;
   for (const std::string& text : mesh_.pp().all_gather(names)) {
     int64_t at = stage++ * most;
     std::istringstream lines(text);
-    for (std::string name; std::getline(lines, name);) places.emplace_back(name, at++);
+    for (std::string name; std::getline(lines, name);) sums.emplace_back(name, at++);
   }
-  std::sort(places.begin(), places.end());
-  for (const auto& [name, at] : places) order.push_back(at);
+  std::sort(sums.begin(), sums.end());
+  for (const auto& [name, at] : sums) order.push_back(at);
   norm_.chunks = Tensor::empty({chunks}, DType::f64, device);
   norm_.ranges = Tensor::from(ranges, {own, 2}).to(device);
   norm_.sums = Tensor::zeros({most}, DType::f64, device);

@@ -45,10 +45,10 @@ Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
 Tensor Tensor::reshape(Shape shape) const {
   const auto& dims = shape.dims();
   if (const auto open = std::find(dims.begin(), dims.end(), -1); open != dims.end()) {
-    const auto place = static_cast<int>(open - dims.begin());
-    shape[place] = 1;
+    const auto open_dim = static_cast<int>(open - dims.begin());
+    shape[open_dim] = 1;
     const int64_t known = shape.size();
-    shape[place] = known ? size_ / known : 0;
+    shape[open_dim] = known ? size_ / known : 0;
   }
   SKEIN_CHECK_EQ(shape.size(), size_);
   Tensor view = *this;

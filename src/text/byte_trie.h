@@ -19,7 +19,7 @@ class ByteTrie {
     size_t bytes = 0;
   };
 
-  // Takes the place of a value that was there.
+  // Replaces a value that was there.
   void insert(std::string_view bytes, int32_t value) {
     int32_t node = kRoot;
     for (const char byte : bytes) {

@@ -21,7 +21,7 @@ constexpr size_t kShortWord = 32;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
 // The symbols of a long word as a list, with its mergeable pairs in a heap. An entry is stale when
-// the pair at its place has changed since; it is then dropped on sight.
+// the pair at its index has changed since; it is then dropped on sight.
 class LongWord {
  public:
   LongWord(std::vector<int32_t>& ids, const PairMerger& merger)
@@ -44,7 +44,7 @@ class LongWord {
   }
 
  private:
-  using Entry = std::pair<int32_t, int32_t>;  // rank, left place
+  using Entry = std::pair<int32_t, int32_t>;  // rank, index of the left one
 
   int32_t rank_at(int32_t left) const {
     if (ids_[left] < 0 || next_[left] < 0) return -1;
@@ -131,7 +131,7 @@ void PairMerger::merge(std::vector<int32_t>& ids) const {
     merge_long(ids);
 }
 
-// A pair's rank stands at its left place, so that a merge asks for two ranks anew and no more.
+// A pair's rank stands at its left index, so that a merge asks for two ranks anew and no more.
 void PairMerger::merge_short(std::vector<int32_t>& ids) const {
   std::array<int32_t, kShortWord> ranks;
   size_t size = ids.size();
@@ -143,15 +143,15 @@ void PairMerger::merge_short(std::vector<int32_t>& ids) const {
   while (true) {
     const auto best = std::min_element(ranks.begin(), ranks.begin() + size);
     if (*best == kNoRank) break;
-    const size_t place = best - ranks.begin();
-    ids[place] = made(*best);
+    const size_t index = best - ranks.begin();
+    ids[index] = made(*best);
     --size;
-    for (size_t i = place + 1; i < size; ++i) {
+    for (size_t i = index + 1; i < size; ++i) {
       ids[i] = ids[i + 1];
       ranks[i] = ranks[i + 1];
     }
-    ranks[place] = rank_at(place);
-    if (place > 0) ranks[place - 1] = rank_at(place - 1);
+    ranks[index] = rank_at(index);
+    if (index > 0) ranks[index - 1] = rank_at(index - 1);
   }
   ids.resize(size);
 }

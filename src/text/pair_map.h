@@ -18,14 +18,14 @@ class PairMap {
 
   // The value of `key`, or -1.
   int32_t find(uint64_t key) const {
-    const Slot& slot = slots_[place(key)];
+    const Slot& slot = slots_[index_of(key)];
     return slot.key == key ? slot.value : -1;
   }
 
   // Gives `key` this value unless it has one already; the value it has then, and whether it is new.
   std::pair<int32_t, bool> insert(uint64_t key, int32_t value) {
     if (2 * (size_ + 1) > slots_.size()) grow();
-    Slot& slot = slots_[place(key)];
+    Slot& slot = slots_[index_of(key)];
     if (slot.key == key) return {slot.value, false};
     slot = {key, value};
     ++size_;
@@ -39,7 +39,7 @@ class PairMap {
     int32_t value = -1;
   };
 
-  size_t place(uint64_t key) const {
+  size_t index_of(uint64_t key) const {
     const size_t mask = slots_.size() - 1;
     size_t at = ((key ^ key >> 29) * 0x9E3779B97F4A7C15u) >> 32 & mask;
     while (slots_[at].key != key && slots_[at].key != kFree) at = (at + 1) & mask;
@@ -50,7 +50,7 @@ class PairMap {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old)
-      if (slot.key != kFree) slots_[place(slot.key)] = slot;
+      if (slot.key != kFree) slots_[index_of(slot.key)] = slot;
   }
 
   std::vector<Slot> slots_;

@@ -33,7 +33,7 @@ constexpr std::pair<const char*, const char*> kNamed[] = {
       "assistant": {"open": "<|start_header_id|>assistant<|end_header_id|>\n\n", "close": "<|eot_id|>"}, "end": "<|eot_id|>"})"},
 };
 
-// A template is not the place for more; nor are its tokens.
+// A template is not for more; nor are its tokens.
 constexpr size_t kMostBytes = size_t{64} << 10;
 
 // One object of the template.

@@ -22,13 +22,13 @@ void Vocabulary::add(std::string token, int64_t id) {
   const auto entries = std::ssize(ids_);
   require(id <= kGapsFree + 4 * entries,
           "the token {} has id {}, but only {} tokens are listed below it", token, id, entries);
-  if (id >= size()) places_.resize(id + 1);
-  Place& place = places_[id];
-  require(!place.known, "the tokens {} and {} both have id {}", this->token(narrow<int32_t>(id)),
+  if (id >= size()) extents_.resize(id + 1);
+  Extent& extent = extents_[id];
+  require(!extent.known, "the tokens {} and {} both have id {}", this->token(narrow<int32_t>(id)),
           token, id);
   const auto [found, fresh] = ids_.emplace(token, narrow<int32_t>(id));
   require(fresh, "the token {} has the ids {} and {}", token, found->second, id);
-  place = {text_.size(), narrow<uint32_t>(token.size()), true};
+  extent = {text_.size(), narrow<uint32_t>(token.size()), true};
   text_.append(token);
 }
 

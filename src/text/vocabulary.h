@@ -20,12 +20,12 @@ class Vocabulary {
   void add(std::string token, int64_t id);
 
   // One more than the largest id.
-  int32_t size() const { return narrow<int32_t>(places_.size()); }
-  bool has(int32_t id) const { return id >= 0 && id < size() && places_[id].known; }
+  int32_t size() const { return narrow<int32_t>(extents_.size()); }
+  bool has(int32_t id) const { return id >= 0 && id < size() && extents_[id].known; }
   // "" for an id that has no token.
   std::string_view token(int32_t id) const {
-    const Place& place = places_[id];
-    return std::string_view(text_).substr(place.begin, place.bytes);
+    const Extent& extent = extents_[id];
+    return std::string_view(text_).substr(extent.begin, extent.bytes);
   }
   // -1 where there is none.
   int32_t find(std::string_view token) const {
@@ -34,13 +34,13 @@ class Vocabulary {
   }
 
  private:
-  struct Place {
+  struct Extent {
     uint64_t begin = 0;
     uint32_t bytes = 0;
     bool known = false;
   };
 
-  std::vector<Place> places_;
+  std::vector<Extent> extents_;
   std::string text_;
   std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>> ids_;
 };

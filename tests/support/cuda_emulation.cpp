@@ -36,7 +36,7 @@ skein_switch_stack:
 
 namespace skein::emulation {
 
-Place thread_index{}, block_index{};
+Index thread_index{}, block_index{};
 dim3 block_size, grid_size;
 
 namespace {

@@ -26,10 +26,10 @@ struct dim3 {
 
 namespace skein::emulation {
 
-struct Place {
+struct Index {
   unsigned x, y, z;
 };
-extern Place thread_index, block_index;
+extern Index thread_index, block_index;
 extern dim3 block_size, grid_size;
 
 void run(const char* name, dim3 grid, int threads, size_t shared,

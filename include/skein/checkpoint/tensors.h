@@ -34,7 +34,7 @@ class CheckpointTensors {
 };
 
 // Saves a checkpoint as one process, shard after shard: `shards` are the pieces of each, without
-// data, and `fill` is called for every piece in turn to write its elements to the given place.
+// data, and `fill` is called for every piece in turn to write its elements to the given memory.
 // Memory holds one shard at a time, twice. `directory` is made if need be and takes a new
 // generation. Returns the checkpoint's path. After an error nothing is visible.
 std::string save_in_shards(const std::string& directory, int64_t step,

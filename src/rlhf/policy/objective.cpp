@@ -47,14 +47,17 @@ Tensor host_numbers(const Tensor& of) { return of.to(Device{}).to(DType::f64); }
 class Parts {
  public:
   Parts(const Tensor& weights, const LossPass& pass, const Var& output)
-      : weights_(weights), places_(row_weights_of(weights, pass.loss_scale, output.value())) {}
+      : weights_(weights),
+        place_weights_(row_weights_of(weights, pass.loss_scale, output.value())) {}
 
   // What each place weighs in the total.
-  const Tensor& places() const { return places_; }
-  Tensor blank() const { return Tensor::empty(places_.shape(), places_.dtype(), places_.device()); }
+  const Tensor& place_weights() const { return place_weights_; }
+  Tensor blank() const {
+    return Tensor::empty(place_weights_.shape(), place_weights_.dtype(), place_weights_.device());
+  }
   void learn(const Var& rows) {
     rows_.push_back(rows);
-    row_weights_.push_back(places_);
+    row_weights_.push_back(place_weights_);
   }
   void tell(const Tensor& rows) {
     rows_.push_back(Var(rows));
@@ -62,8 +65,9 @@ class Parts {
   }
 
   Losses losses() const {
-    const int64_t count = rows_.size(), size = places_.size();
-    const Tensor all = Tensor::zeros({count * size}, places_.dtype(), places_.device());
+    const int64_t count = rows_.size(), size = place_weights_.size();
+    const Tensor all =
+        Tensor::zeros({count * size}, place_weights_.dtype(), place_weights_.device());
     for (int64_t i = 0; i < count; ++i)
       if (const Tensor& own = row_weights_[i]; own.defined())
         all.flat(i * size, size).copy_from(own);
@@ -71,7 +75,7 @@ class Parts {
   }
 
  private:
-  Tensor weights_, places_;
+  Tensor weights_, place_weights_;
   std::vector<Var> rows_;
   std::vector<Tensor> row_weights_;  // undefined: 0
 };
@@ -141,7 +145,7 @@ Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
     extras.entropy_weights =
         row_weights_of(weighed_by_factor(batch), -rules_.entropy * pass.loss_scale, output.value());
   }
-  parts.learn(log_losses(output, pass, parts.places(), extras, Out(entropies)));
+  parts.learn(log_losses(output, pass, parts.place_weights(), extras, Out(entropies)));
   ops::ValueLosses values;
   if (rules_.shared) {
     values = ops::value_losses(values_->values(output, pass), terms_of(rules_.value), known);

@@ -45,9 +45,10 @@ class Resampled {
 };
 
 double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * (sorted.size() - 1);
-  const size_t below = static_cast<size_t>(place), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+  const double position = share * (sorted.size() - 1);
+  const size_t below = static_cast<size_t>(position),
+               above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace
@@ -67,13 +68,13 @@ OrderedRows order_rows(const std::vector<Content>& rows, const std::vector<int64
   OrderedRows made;
   std::set<Content> seen;
   for (const auto& [contents, which] : sorted) {
-    std::vector<size_t> places;
+    std::vector<size_t> indices;
     for (size_t i : which) {
       if (!seen.insert(rows[i]).second) continue;
-      places.push_back(made.rows.size());
+      indices.push_back(made.rows.size());
       made.rows.push_back(i);
     }
-    if (!places.empty()) made.clusters.push_back(std::move(places));
+    if (!indices.empty()) made.clusters.push_back(std::move(indices));
   }
   return made;
 }
@@ -88,8 +89,8 @@ std::vector<double> resample_counts(const OrderedRows& rows, uint64_t seed, int6
   const uint64_t key = derive_key(seed, "resamples of a fit");
   std::vector<double> counts(rows.rows.size());
   for (size_t i = 0; i < rows.clusters.size(); ++i)
-    for (size_t place : rows.clusters[drawn(key, resample, i, rows.clusters.size())])
-      counts[place] += 1;
+    for (size_t index : rows.clusters[drawn(key, resample, i, rows.clusters.size())])
+      counts[index] += 1;
   return counts;
 }
 

@@ -14,7 +14,7 @@ namespace skein {
 // which of them are resampled together.
 struct OrderedRows {
   std::vector<size_t> rows;                   // of what was given
-  std::vector<std::vector<size_t>> clusters;  // of places in `rows`
+  std::vector<std::vector<size_t>> clusters;  // of indices of `rows`
 };
 OrderedRows order_rows(const std::vector<std::array<double, 4>>& rows,
                        const std::vector<int64_t>& clusters);

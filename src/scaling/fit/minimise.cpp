@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kHistory = 10;
 
 struct Pair {
-  Unknowns step, change;  // of the place, of the gradient
+  Unknowns step, change;  // of the point, of the gradient
 };
 
 // Minus the gradient times the inverse Hessian that the pairs tell of.
@@ -37,20 +37,20 @@ Unknowns descent(const std::deque<Pair>& pairs, const Unknowns& gradient) {
   return direction;
 }
 
-struct Place {
+struct Point {
   Unknowns at{}, gradient{};
   double value = 0;
 };
 
 // False where no step along the direction goes down enough.
-bool search_line(const Slope& function, const Unknowns& direction, Place& place) {
-  const double slope = dot(place.gradient, direction);
+bool search_line(const Slope& function, const Unknowns& direction, Point& point) {
+  const double slope = dot(point.gradient, direction);
   double low = 0, high = std::numeric_limits<double>::infinity(), step = 1;
-  Place best = place, tried;
+  Point best = point, tried;
   for (int attempt = 0; attempt < 50; ++attempt) {
-    tried.at = along(place.at, step, direction);
+    tried.at = along(point.at, step, direction);
     tried.value = function(tried.at, tried.gradient);
-    if (!(tried.value <= place.value + 1e-4 * step * slope)) {
+    if (!(tried.value <= point.value + 1e-4 * step * slope)) {
       high = step;
     } else {
       if (tried.value < best.value) best = tried;
@@ -59,8 +59,8 @@ bool search_line(const Slope& function, const Unknowns& direction, Place& place)
     }
     step = std::isinf(high) ? 2 * low : (low + high) / 2;
   }
-  const bool down = best.value < place.value;
-  place = best;
+  const bool down = best.value < point.value;
+  point = best;
   return down;
 }
 
@@ -86,28 +86,28 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
     return value;
   };
   Minimum found;
-  Place place{start, {}, 0};
-  place.value = first_n(place.at, place.gradient);
+  Point point{start, {}, 0};
+  point.value = first_n(point.at, point.gradient);
   std::deque<Pair> pairs;
   bool searched = true;
-  for (int i = 0; i < most_iterations && norm(place.gradient) > tolerance; ++i) {
-    Unknowns direction = descent(pairs, place.gradient);
-    if (!(dot(direction, place.gradient) < 0))
-      pairs.clear(), direction = descent(pairs, place.gradient);
-    const Place before = place;
-    searched = search_line(first_n, direction, place);
+  for (int i = 0; i < most_iterations && norm(point.gradient) > tolerance; ++i) {
+    Unknowns direction = descent(pairs, point.gradient);
+    if (!(dot(direction, point.gradient) < 0))
+      pairs.clear(), direction = descent(pairs, point.gradient);
+    const Point before = point;
+    searched = search_line(first_n, direction, point);
     if (!searched && pairs.empty()) break;
-    const Pair pair{along(place.at, -1, before.at), along(place.gradient, -1, before.gradient)};
+    const Pair pair{along(point.at, -1, before.at), along(point.gradient, -1, before.gradient)};
     if (!searched) pairs.clear();
     if (dot(pair.step, pair.change) >
         1e-12 * std::sqrt(dot(pair.step, pair.step) * dot(pair.change, pair.change)))
       pairs.push_back(pair);
     if (pairs.size() > kHistory) pairs.pop_front();
   }
-  found.at = place.at;
-  found.value = place.value;
-  found.gradient_norm = norm(place.gradient);
-  found.moved = place.at != start;
+  found.at = point.at;
+  found.value = point.value;
+  found.gradient_norm = norm(point.gradient);
+  found.moved = point.at != start;
   found.converged = found.gradient_norm <= tolerance && std::isfinite(found.value);
   if (!found.converged) found.problem = why_it_stopped(found, tolerance, searched, most_iterations);
   return found;

@@ -21,13 +21,13 @@ PowerSum without(const PowerSum& sum, size_t term) {
   made.slopes.clear();
   for (int slope = 0; slope < std::ssize(sum.slopes); ++slope) {
     bool kept = sum.multiplier == slope;
-    const int place = narrow<int>(made.slopes.size());
+    const int slope_index = narrow<int>(made.slopes.size());
     for (PowerSum::Term& left : made.terms) {
       if (left.slope != slope) continue;
-      left.slope = place;
+      left.slope = slope_index;
       kept = true;
     }
-    if (sum.multiplier == slope) made.multiplier = place;
+    if (sum.multiplier == slope) made.multiplier = slope_index;
     if (kept) made.slopes.push_back(sum.slopes[slope]);
   }
   return made;

@@ -46,7 +46,7 @@ std::vector<double> linear_ticks(const AxisScale& scale, int most) {
   return made;
 }
 
-std::vector<double> places(const Axis& axis, const AxisScale& scale, int most) {
+std::vector<double> tick_values(const Axis& axis, const AxisScale& scale, int most) {
   if (!axis.logarithmic) return linear_ticks(scale, most);
   const double decades = std::log10(scale.high / scale.low);
   if (decades > 3 || (axis.powers && decades > 2)) return decade_ticks(scale, most);
@@ -76,7 +76,7 @@ AxisScale around(const std::vector<double>& values, bool logarithmic) {
 }
 
 AxisScale marked(AxisScale scale, const Axis& axis, int pixels) {
-  for (const double at : places(axis, scale, std::clamp(pixels / kPixelsOfTick, 3, 10)))
+  for (const double at : tick_values(axis, scale, std::clamp(pixels / kPixelsOfTick, 3, 10)))
     scale.ticks.push_back({at, tick_text(at, axis.logarithmic && axis.powers, axis.logarithmic)});
   return scale;
 }

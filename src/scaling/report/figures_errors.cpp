@@ -45,9 +45,9 @@ void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& r
   double low = INFINITY, high = 0;
   for (size_t i = 0; i < residuals.values.size(); ++i) {
     const ScalingPoint& point = study.main.points[i];
-    const size_t place = std::ranges::find(residuals.outliers, i) - residuals.outliers.begin();
-    Series& series = place == residuals.outliers.size() ? usual : far;
-    const bool named = place < std::min(kMostNames, residuals.outliers.size());
+    const size_t index = std::ranges::find(residuals.outliers, i) - residuals.outliers.begin();
+    Series& series = index == residuals.outliers.size() ? usual : far;
+    const bool named = index < std::min(kMostNames, residuals.outliers.size());
     series.samples.push_back({point.*over, residuals.values[i], run_name(study, point.run), named});
     low = std::min(low, point.*over), high = std::max(high, point.*over);
   }

@@ -204,7 +204,7 @@ std::string fill_rate(const Study& study, ScalingFigure& figure) {
            "there are no bowls of learning rates.";
   }
   Panel panel{"", {"learning rate", true}, {"loss, nats a token", true}};
-  int64_t place = 0, edges = 0;
+  int64_t index = 0, edges = 0;
   Series best{"best of a cell", Ink::text, Mark::diamonds, 2},
       edge{"best at the edge of those tried", Ink::alert, Mark::diamonds, 2};
   for (const auto& [cell, rates] : cells) {
@@ -214,7 +214,7 @@ std::string fill_rate(const Study& study, ScalingFigure& figure) {
     (inside ? best : edge)
         .samples.push_back({lowest->first, lowest->second.first, lowest->second.second});
     edges += !inside;
-    const Ink ink = size_ink(place++, cells.size());
+    const Ink ink = size_ink(index++, cells.size());
     Series line{cells.size() <= 12 ? fmt::format("N = {}, D = {}", count_text(std::get<0>(cell)),
                                                  count_text(std::get<3>(cell)))
                                    : "",

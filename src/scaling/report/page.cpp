@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostRuns = 2000;
-constexpr std::string_view kPlace = ">REPORT<";
+constexpr std::string_view kPlaceholder = ">REPORT<";
 
 constexpr const char* kMarks[] = {"line", "dashes", "dots", "rings", "diamonds", "band"};
 
@@ -131,9 +131,9 @@ std::string script_text(const Json& json) {
 
 std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures) {
   std::string page(page_template());
-  const size_t at = page.find(kPlace);
-  SKEIN_CHECK(at != std::string::npos && page.find(kPlace, at + 1) == std::string::npos);
-  return page.replace(at + 1, kPlace.size() - 2, script_text(json_of(study, figures)));
+  const size_t at = page.find(kPlaceholder);
+  SKEIN_CHECK(at != std::string::npos && page.find(kPlaceholder, at + 1) == std::string::npos);
+  return page.replace(at + 1, kPlaceholder.size() - 2, script_text(json_of(study, figures)));
 }
 
 }  // namespace skein

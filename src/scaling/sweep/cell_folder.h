@@ -58,7 +58,7 @@ class CellFolder {
   void check(const Settings& settings) const;
   // Where the run keeps its checkpoints.
   std::string checkpoints() const { return at("checkpoints"); }
-  // Gives them the name `refused-checkpoints`, in place of what had it: the run begins anew, and
+  // Gives them the name `refused-checkpoints`, instead of what had it: the run begins anew, and
   // their bytes can still be looked at.
   void set_aside_checkpoints() const;
   // Those that were set aside, too.

@@ -141,7 +141,7 @@ void SplitPattern::divide(std::string_view text, const Part& part) const {
 }
 
 // Like the reference, it looks for the next match from the end of the last one, and one character
-// further where it finds nothing but an empty match in the place where the last one ended.
+// further where it finds nothing but an empty match where the last one ended.
 void SplitPattern::divide_valid(std::string_view text, const Part& part) const {
   const auto within = limits();
   const std::unique_ptr<OnigRegion, Free> region(onig_region_new());

@@ -52,13 +52,13 @@ using Spans = std::map<std::string, std::set<std::pair<int64_t, int64_t>>, std::
 Spans entities_of(const TagSequences& sentences) {
   Spans spans;
   Tag before{"O", ""};
-  int64_t place = 0, begin = 0;
+  int64_t word = 0, begin = 0;
   const auto take = [&](std::string_view text) {
     const Tag tag = tag_of(text);
-    if (ends(before, tag)) spans[std::string(before.type)].emplace(begin, place);
-    if (begins(before, tag)) begin = place;
+    if (ends(before, tag)) spans[std::string(before.type)].emplace(begin, word);
+    if (begins(before, tag)) begin = word;
     before = tag;
-    ++place;
+    ++word;
   };
   for (const auto& sentence : sentences) {
     for (const std::string& tag : sentence) take(tag);

@@ -9,7 +9,7 @@
 
 namespace skein {
 
-// The value at a place, and its gradient there.
+// The value at a point, and its gradient there.
 using Slope = std::function<double(const Unknowns& at, Unknowns& gradient)>;
 
 struct Minimum {

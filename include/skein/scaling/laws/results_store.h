@@ -14,7 +14,7 @@
 
 namespace skein {
 
-// Written whole or not at all, in place of what was there. settings: one a run.
+// Written whole or not at all, instead of what was there. settings: one a run.
 void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
                  const std::vector<Settings>& settings);
 // A usage error naming path and what is wrong for any other file. Lines are those that the same

@@ -41,7 +41,7 @@ struct MachineKind {
   std::string source;
 };
 const std::vector<MachineKind>& machine_kinds();
-// The same with what its kind says in place of 0. Usage errors for numbers that cannot be, and for
+// The same with what its kind says instead of 0. Usage errors for numbers that cannot be, and for
 // an unknown kind.
 Machine settled(const Machine& machine);
 // Binds section machine.
@@ -85,7 +85,7 @@ struct PlanOptions {
   double budget = 0;     // FLOPs
   double gpu_hours = 0;  // or hours of devices at the machine's share of its peak
   std::string law = "chinchilla-replication";
-  std::string fit;  // JSON of `skein fit` in place of law
+  std::string fit;  // JSON of `skein fit` instead of law
   // that there are; more than that are seen again (Muennighoff et al., 2023); 0: enough
   double tokens = 0;
   // One of hyperparameter_rules(), or fit: as the runs behind `fit` had it, by what did best among

@@ -12,7 +12,7 @@ namespace skein {
 // them, dark to bright, by rising size.
 enum class Ink { text, faint, grid, envelope, isoflop, parametric, alert, size };
 constexpr int kSizeInks = 9, kInks = static_cast<int>(Ink::size) + kSizeInks;
-// Of place `index` among `count` in rising order.
+// Of the one with number `index` among `count` in rising order.
 Ink size_ink(int64_t index, int64_t count);
 
 struct InkColours {

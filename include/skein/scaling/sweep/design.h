@@ -19,7 +19,7 @@ struct SweepConfig {
   std::vector<std::string> sizes;                 // block parameters
   std::vector<std::string> shapes;                // LAYERSxWIDTH; neither: the shape of `run.model`
   std::vector<std::string> tokens;                // to train on
-  std::vector<std::string> tokens_per_parameter;  // in their place: times all parameters
+  std::vector<std::string> tokens_per_parameter;  // instead of them: times all parameters
   std::vector<std::string> lr;                    // of rules fixed, width and mup; empty: run.lr.lr
   std::vector<std::string> batch;                 // tokens; empty: run.train.global_batch sequences
   std::vector<int64_t> seeds;                     // of all cells; empty: run.train.seed
@@ -35,7 +35,7 @@ struct SweepConfig {
   int64_t sizes_per_budget = 0;
   double spread = 1.6;               // between neighbouring sizes
   double centre_ratio = 20;          // tokens a parameter at the centre: N = sqrt(C / (6 ratio))
-  std::vector<std::string> centres;  // block parameters by budget, in place of that formula
+  std::vector<std::string> centres;  // block parameters by budget, instead of that formula
   ShapeRule shape;
   // fixed, width (lr base_width / d_model), mup, or one of hyperparameter_rules()
   std::string lr_rule = "fixed";

@@ -84,12 +84,12 @@ void split_gpt2(std::string_view text, Piece&& piece) {
   split_ends(text, gpt2_piece_end, piece);
 }
 
-// The last place where `text` may be cut in two so that both parts have the same pieces as the
+// The last index at which `text` may be cut in two so that both parts have the same pieces as the
 // whole, whatever comes after it; 0 if there is none. Before a single space if there is one near
 // by, where most other patterns may be cut too.
 size_t last_safe_cut(std::string_view text);
 
-// The largest place not above `limit` that does not fall into a UTF-8 character.
+// The largest index not above `limit` that does not fall into a UTF-8 character.
 size_t character_cut(std::string_view text, size_t limit);
 
 }  // namespace skein
