@@ -29,7 +29,7 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
 bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config,
                const std::function<void()>& settle = {});
 
-// Prints what was asked for in place of a run; a reader that leaves, such as `head`, ends the
+// Prints what was asked for instead of a run; a reader that leaves, such as `head`, ends the
 // process quietly.
 void answer(const std::string& text);
 

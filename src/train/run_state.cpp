@@ -65,7 +65,7 @@ std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
   return first + fmt::format(" and resume from that of step {}", older->step);
 }
 
-// The stored options, with the model's sizes in place of 0.
+// The stored options, with the model's sizes instead of 0.
 std::map<std::string, std::string> written_out(const RunState& stored, const std::string& origin) {
   PretrainConfig config;
   config.model = stored_model(stored, origin).written_out();

@@ -34,7 +34,7 @@ TEST_F(AppendedFiles, OfASupersededProcessLeadNowhere) {
 }
 
 // An older start that stood still just before it put its file there.
-TEST_F(AppendedFiles, TakeTheirPlaceBack) {
+TEST_F(AppendedFiles, TakeTheirNameBack) {
   AppendedFile file;
   file.begin(path_, "1\n");
   file.add("2\n");
@@ -51,7 +51,7 @@ TEST_F(AppendedFiles, TakeTheirPlaceBack) {
   EXPECT_EQ(names_in(directory_.str()), std::vector<std::string>{"lines"});
 }
 
-TEST_F(AppendedFiles, OfASupersededProcessTakeNoPlaceBack) {
+TEST_F(AppendedFiles, OfASupersededProcessTakeNoNameBack) {
   const auto alone = single_rank();
   const std::string run = directory_.at("run");
   const RunClaim older(run, {}, *alone);

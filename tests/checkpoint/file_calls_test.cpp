@@ -49,7 +49,7 @@ Answers& answers() {
 }  // namespace
 }  // namespace skein
 
-// In place of the C library's, for this whole program.
+// Instead of the C library's, for this whole program.
 extern "C" int fsync(int fd) {
   if (const auto action = skein::at_sync()) {
     std::error_code error;

@@ -1,4 +1,4 @@
-// Storage that does not answer: a symbolic link to itself in place of a file or folder gives ELOOP,
+// Storage that does not answer: a symbolic link to itself instead of a file or folder gives ELOOP,
 // whoever asks.
 #include <atomic>
 #include <chrono>

@@ -140,7 +140,7 @@ inline void check_sums(Group& group) {
   }
 }
 
-// A number of rank and place whose sums round: 24 bits, exponents from -8 to 7.
+// A number of rank and index whose sums round: 24 bits, exponents from -8 to 7.
 inline float rough(int64_t rank, int64_t i) {
   uint32_t bits = static_cast<uint32_t>(rank * 2654435761 + i * 40503 + 12345);
   bits ^= bits >> 15;

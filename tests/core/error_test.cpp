@@ -47,7 +47,7 @@ TEST(Error, OnlyWhatIsNotThereIsAMistakeOfTheUser) {
             "cannot open a.h5: Input/output error");
 }
 
-TEST(Error, ChecksNameExpressionValuesAndPlace) {
+TEST(Error, ChecksNameExpressionValuesFileAndLine) {
   const Caught plain = caught([] { SKEIN_CHECK(1 + 1 == 3); });
   EXPECT_EQ(plain.code, ExitCode::internal);
   EXPECT_NE(plain.text.find("1 + 1 == 3"), std::string::npos) << plain.text;

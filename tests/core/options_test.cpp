@@ -291,7 +291,7 @@ TEST(Options, HelpListsKeysDefaultsUnitsAndChoicesWithin100Columns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
-TEST(OptionsErrors, UnknownKeysNameTheNearestAndTheirPlace) {
+TEST(OptionsErrors, UnknownKeysNameTheNearestAndWhereTheyStand) {
   expect_words(parse_error({"--train.stpes=3"}),
                {"train.stpes", "flag --train.stpes", "did you mean 'train.steps'"});
   expect_words(parse_error({"--steps=3"}), {"'steps'", "did you mean 'train.steps'"});
@@ -354,7 +354,7 @@ TEST(OptionsErrors, MisspeltVariablesAreRefused) {
   }
 }
 
-TEST(OptionsErrors, WrongTypesNameKeyTextAndPlace) {
+TEST(OptionsErrors, WrongTypesNameKeyTextAndWhereTheyStand) {
   for (const char* text : {"ten", "1.5", "", "10kk", "_1", "1_", "k", "9223372036854775807k", " 1"})
     expect_words(parse_error({"--train.steps=" + std::string(text)}),
                  {fmt::format("train.steps = '{}'", text), "flag --train.steps", "whole number"});
@@ -381,7 +381,7 @@ TEST(OptionsErrors, AKeyTwiceInOneFileNamesBothLines) {
                {"run.ini:3", "train.steps", "line 2"});
 }
 
-TEST(OptionsErrors, LinesThatAreNoIniNameTheirPlace) {
+TEST(OptionsErrors, LinesThatAreNoIniNameFileAndLine) {
   expect_words(ini_error("[train]\nsteps\n"), {"run.ini:2", "'steps'", "key = value"});
   expect_words(ini_error("[train\n"), {"run.ini:1", "closing ]"});
   expect_words(ini_error("[train] steps\n"), {"run.ini:1", "no [section]"});

@@ -108,7 +108,7 @@ TEST_F(OutputTargetTest, LinksAreFollowedToWhatTheyName) {
   EXPECT_TRUE(fs::is_symlink(at("far")));
 }
 
-TEST_F(OutputTargetTest, FilesTakeNoOtherPlace) {
+TEST_F(OutputTargetTest, FilesReplaceFilesAlone) {
   write(at("file"), "1");
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_EQ(file_target(at("file"), ExistingFile::replace), at("file"));

@@ -113,7 +113,7 @@ TEST(Conll, WritesWhatItReadAndOneColumnMore) {
             "New York\tP\n\n");
 }
 
-TEST(Conll, SeveralFilesAndPlaces) {
+TEST(Conll, SeveralFilesAndLines) {
   const Scratch scratch;
   write_file(scratch.file("a.conll"), "a\tO");
   write_file(scratch.file("b.conll"), "\nb\tO\nc\tO\n");

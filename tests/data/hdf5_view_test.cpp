@@ -64,7 +64,7 @@ std::string written(const std::function<void(hid_t file)>& write,
   return bytes_of_file(scratch.file("x.h5"));
 }
 
-// `file`, its root's header in place of the old one's `times` the same message.
+// `file`, its root's header instead of the old one's `times` the same message.
 std::string with_root(std::string file, char type, const std::string& message, int times) {
   std::string header("OHDR\x02\x02", 6);
   const auto put = [&](uint64_t value, size_t bytes) {
@@ -186,7 +186,7 @@ TEST(Hdf5View, FollowsHardLinksOnly) {
   }
 }
 
-TEST(Hdf5View, GivesNoPlaceToWhatIsNotStoredInOneRun) {
+TEST(Hdf5View, GivesNoAddressToWhatIsNotStoredInOneRun) {
   const Scratch scratch;
   const std::string elsewhere = scratch.file("elsewhere");
   const std::string bytes = written([&](hid_t file) {

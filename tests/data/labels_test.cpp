@@ -32,7 +32,7 @@ TEST(Labels, GivenOnesKeepTheirOrder) {
   expect_error(ExitCode::usage, {"at least one"}, [] { LabelSet(Lines{}); });
 }
 
-TEST(Labels, UnknownOnesNamePlaceAndNearest) {
+TEST(Labels, UnknownOnesNameLineAndNearest) {
   const LabelSet labels({"card_arrival", "card_linking"});
   const ExamplesConfig config{.files = {"dev.csv"}};
   EXPECT_EQ(label_ids(labels, {example("card_linking", 2), example("card_arrival", 3)}, config),

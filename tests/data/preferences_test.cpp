@@ -195,7 +195,7 @@ TEST(Preferences, FilesMayHaveDifferentLayoutsAndRecordsTies) {
   EXPECT_EQ(both.records[1].file, 1);
 }
 
-TEST(Preferences, BadRecordsAreErrorsWithTheirPlace) {
+TEST(Preferences, BadRecordsAreErrorsWithFileAndLine) {
   const std::string good = R"({"prompt":"q","chosen":"a","rejected":"b"})";
   refused("", {"holds no record"});
   refused(good + "\n{\"prompt\":\"q\",\"chosen\":\"a\"}",

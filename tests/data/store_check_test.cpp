@@ -20,11 +20,11 @@ std::string large_store(const Scratch& scratch, const std::string& name) {
   return scratch.file(name);
 }
 
-void flip_byte(const std::string& path, int64_t place) {
+void flip_byte(const std::string& path, int64_t offset) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(place);
+  file.seekg(offset);
   const int byte = file.get();
-  file.seekp(place);
+  file.seekp(offset);
   file.put(static_cast<char>(byte ^ 1));
 }
 
@@ -66,7 +66,7 @@ TEST(StoreCheck, AFileThatWasCutSinceIsAnError) {
 }
 
 // What was opened, and is learnt from, cannot be read any more.
-TEST(StoreCheck, AFileThatAnotherTookThePlaceOfIsAnError) {
+TEST(StoreCheck, AFileThatAnotherReplacedIsAnError) {
   const Scratch scratch;
   const std::string path = large_store(scratch, "a.h5");
   const TokenStore store(path);

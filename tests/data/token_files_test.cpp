@@ -121,10 +121,10 @@ TEST(TokenFiles, TokensMayBeBytes) {
 }
 
 // 3 MB of bare tokens, one of which is another.
-uint64_t fingerprint_with(const Scratch& scratch, size_t place, uint16_t token) {
+uint64_t fingerprint_with(const Scratch& scratch, size_t index, uint16_t token) {
   std::vector<uint16_t> tokens(1'500'000);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i * 7919 % kEnd);
-  tokens[place] = token;
+  tokens[index] = token;
   write_file(scratch.file("bare.bin"), std::string(reinterpret_cast<const char*>(tokens.data()),
                                                    tokens.size() * sizeof(uint16_t)));
   return TokenStore(scratch.file("bare.bin"), kNotes).fingerprint();

@@ -152,7 +152,7 @@ TEST_P(Generation, DoesNotDependOnBatchOrLayout) {
         << setup.pipeline << setup.chunks << setup.ranks << setup.batch;
 }
 
-TEST_P(Generation, WhereSequencesEndAndOthersTakeTheirPlacesIsTheSameOneByOne) {
+TEST_P(Generation, WhereSequencesEndAndOthersTakeTheirRowsIsTheSameOneByOne) {
   const ModelConfig config = model(GetParam());
   const auto prompts = many_prompts(20);
   const auto expected = generated(config, brief(1), prompts);
@@ -399,7 +399,7 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
   }
 }
 
-// They take and leave the second place of the batch beside a sequence that goes on.
+// They take and leave the second row of the batch beside a sequence that goes on.
 TEST(Generator, GoesOnBesideNewcomersThatEndWithTheirFirstToken) {
   ModelConfig config = model(true);
   config.context = 200;

@@ -44,9 +44,9 @@ bool is_tied(const OpCase& one, const CaseOperand& operand, int dim) {
   if (operand.form == "=") return true;
   const bool ahead = operand.form.starts_with("...");
   const std::string letters = ahead ? operand.form.substr(3) : operand.form;
-  const int place = dim - (operand.tensor.shape().rank() - static_cast<int>(letters.size()));
-  if (place < 0) return shapes_are_tied(one);
-  return one.free.find(letters[static_cast<size_t>(place)]) == std::string::npos;
+  const int letter = dim - (operand.tensor.shape().rank() - static_cast<int>(letters.size()));
+  if (letter < 0) return shapes_are_tied(one);
+  return one.free.find(letters[static_cast<size_t>(letter)]) == std::string::npos;
 }
 
 TEST(OpChecks, RightCallsAreNotRefused) {

@@ -305,18 +305,18 @@ TEST(Tape, RunsInReverseOrderAndFreesLongGraphsInALoop) {
 }
 
 TEST(Tape, EachStepRunsInThePartThatRecordedIt) {
-  std::vector<std::string> places;
+  std::vector<std::string> parts;
   Var y = Var::leaf(Tensor::zeros({1}, DType::f64));
   for (const char* name : {"block.0", "block.1"}) {
     const WhereScope part = WhereScope::part(name);
-    y = record(y.value(), {y}, false, [&places, y](const Tensor& dy) {
-      places.push_back(where().str());
+    y = record(y.value(), {y}, false, [&parts, y](const Tensor& dy) {
+      parts.push_back(where().str());
       y.add_gradient(dy);
     });
   }
   const WhereScope step = WhereScope::step(3);
   backward(y, Tensor::from(std::vector<double>{1}, {1}));
-  EXPECT_EQ(places, (std::vector<std::string>{"step 3, block.1", "step 3, block.0"}));
+  EXPECT_EQ(parts, (std::vector<std::string>{"step 3, block.1", "step 3, block.0"}));
   EXPECT_EQ(where().str(), "step 3");
 }
 

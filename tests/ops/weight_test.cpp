@@ -40,7 +40,7 @@ Found run(const Op& op, const std::vector<Shape>& shapes, const Between& between
   return found;
 }
 
-// What lay in the old places is no longer there.
+// What lay in the old memory is no longer there.
 void move(WeightMemory& weight) {
   const WeightMemory old = weight;
   weight.value = old.value.clone();

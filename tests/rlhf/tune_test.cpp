@@ -219,7 +219,7 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"parallel.sequence", "true"}}, "parallel.sequence");
 }
 
-// A link to itself in the file's place is an error of storage, whoever looks.
+// A link to itself instead of the file is an error of storage, whoever looks.
 TEST_F(TunedPolicy, NeverCutsAnswersThatItCannotRead) {
   Settings settings{{"ppo.iterations", "1"}, {"ppo.save_rollouts", "true"}};
   const std::string path = tuned_at("run") + "/rollouts.jsonl";

@@ -31,8 +31,8 @@ std::string program() {
 
 void expect_same(const std::string& table, const std::string& flags, const StudyInput& input,
                  const StudyOptions& options) {
-  const TableFile place("");
-  const std::string json = place.folder() + "/fit.json", printed = place.folder() + "/out";
+  const TableFile scratch("");
+  const std::string json = scratch.folder() + "/fit.json", printed = scratch.folder() + "/out";
   ASSERT_EQ(std::system(fmt::format("{} fit {} {} --output.path={} >{} 2>{}.log", program(), table,
                                     flags, json, printed, printed)
                             .c_str()),

@@ -82,7 +82,7 @@ TEST(Results, MissingColumnsAreNamedWithTheNearestOne) {
   expect_refused(kHeader, {"nothing to fit"});
 }
 
-TEST(Results, TextAndBadNumbersAreRefusedByPlace) {
+TEST(Results, TextAndBadNumbersAreRefusedByFileAndLine) {
   expect_refused("run,n_params,tokens,flops,loss\na,10,100,6000,low\n",
                  {"runs.csv:2", "\"low\"", "column loss", "no number"});
   expect_refused("run,n_params,tokens,flops,loss\na,70B,100,6000,3\n",

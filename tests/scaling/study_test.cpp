@@ -293,7 +293,7 @@ TEST(StudyJson, OtherFilesAreNoFits) {
 }
 
 TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {
-  const TableFile place("");
+  const TableFile scratch("");
   ScalingTable table = isoflop_table(TrueLaw(), 2, 3, 1.5);
   for (ScalingRun& run : table.runs) {
     run.n_all = run.n_params;
@@ -302,7 +302,7 @@ TEST(StudyInputs, StoresOfSweepsAreReadAsTheirTablesAre) {
     run.curve = {{run.tokens / 2, run.loss + 1}, {run.tokens, run.loss}};
   }
   StudyInput input;
-  input.path = place.folder() + "/results.h5";
+  input.path = scratch.folder() + "/results.h5";
   write_store(input.path, table.runs, std::vector<Settings>(table.runs.size()));
   const ScalingTable again = read_input(input);
   EXPECT_EQ(table_csv(again.runs), table_csv(table.runs));

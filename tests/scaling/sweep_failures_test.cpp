@@ -40,9 +40,9 @@ class SweepFailures : public testing::Test {
     std::vector<int32_t> tokens(64);
     TokenStore(training_).read(1990, tokens);
     std::string whole = file_text(training_);
-    const size_t place = whole.find(std::string(tokens.begin(), tokens.end()));
-    ASSERT_NE(place, std::string::npos);
-    whole[place + 15] = static_cast<char>(200);
+    const size_t begin = whole.find(std::string(tokens.begin(), tokens.end()));
+    ASSERT_NE(begin, std::string::npos);
+    whole[begin + 15] = static_cast<char>(200);
     std::ofstream(training_, std::ios::binary) << whole;
   }
 

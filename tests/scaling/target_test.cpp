@@ -39,9 +39,9 @@ Study study_of(const ScalingTable& table, Approach approach, int64_t resamples,
 // Of 0 ... 100, between order statistics.
 double percentile(std::vector<double> values, double which) {
   std::sort(values.begin(), values.end());
-  const double place = which / 100 * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  return values[below] + (place - static_cast<double>(below)) *
+  const double position = which / 100 * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  return values[below] + (position - static_cast<double>(below)) *
                              (values[std::min(below + 1, values.size() - 1)] - values[below]);
 }
 

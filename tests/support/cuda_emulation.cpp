@@ -9,7 +9,7 @@
 
 #include "emulated_device.h"
 
-// Saves this stack's place in *from and goes on at `to`. ucontext would ask the kernel for its
+// Saves this stack's address in *from and goes on at `to`. ucontext would ask the kernel for its
 // signals at each switch.
 extern "C" void skein_switch_stack(void** from, void* to);
 asm(R"(
@@ -219,7 +219,7 @@ namespace skein::kernels {
 
 int64_t depth_granule(Cuda, DType) { return 1; }
 
-// In place of cuBLAS.
+// Instead of cuBLAS.
 void matmul(Cuda, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
             Out activated) {
   MatmulArguments kept = arguments;

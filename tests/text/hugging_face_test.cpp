@@ -36,8 +36,8 @@ Json small_wordpiece() {
 
 std::unique_ptr<Tokenizer> made(const Json& json) { return tokenizer_from_json(json.dump()); }
 
-Json with(Json json, const std::string& where, const std::string& value) {
-  json[Json::json_pointer(where)] = Json::parse(value);
+Json with(Json json, const std::string& pointer, const std::string& value) {
+  json[Json::json_pointer(pointer)] = Json::parse(value);
   return json;
 }
 

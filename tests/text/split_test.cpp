@@ -193,7 +193,7 @@ TEST(Split, PiecesEndToEndAreTheTextForAnyBytes) {
   }
 }
 
-TEST(Split, CuttingAtASafePlaceChangesNoPiece) {
+TEST(Split, CuttingAtASafeIndexChangesNoPiece) {
   std::mt19937 random(13);
   int cuts = 0;
   for (int round = 0; round < 20000; ++round) {

@@ -275,12 +275,12 @@ TEST(ChatTemplates, AreComparedByWhatTheySay) {
       R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})");
   EXPECT_TRUE(same_template(mine, ChatTemplate(mine, bytes()).stored()))
       << "what is left out has its usual value";
-  for (const char* place :
+  for (const char* pointer :
        {"/user/open", "/user/open_after_system", "/user/close", "/assistant/open",
         "/assistant/close", "/system/open", "/prefix", "/end", "/name"}) {
     Json changed = Json::parse(mine.text());
-    changed[Json::json_pointer(place)] = "x";
-    EXPECT_FALSE(same_template(mine, StoredTemplate(changed.dump()))) << place;
+    changed[Json::json_pointer(pointer)] = "x";
+    EXPECT_FALSE(same_template(mine, StoredTemplate(changed.dump()))) << pointer;
   }
   EXPECT_TRUE(same_template({}, {}));
   EXPECT_FALSE(same_template({}, mine));
@@ -340,7 +340,7 @@ TEST(ChatTemplates, RefuseWhatIsNoTemplate) {
           {"JSON array"});
 }
 
-TEST(ChatTemplates, RefuseTurnsThatTheyHaveNoPlaceFor) {
+TEST(ChatTemplates, RefuseTurnsThatTheyHaveNoFormFor) {
   const ChatTemplate none("none", bytes());
   test::expect_refused({"\"none\"", "no place", "system"}, [&] {
     none.conversation(Messages{{"system", "x"}});

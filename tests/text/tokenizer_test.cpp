@@ -44,7 +44,7 @@ std::string random_bytes(std::mt19937& random, size_t size) {
   return text;
 }
 
-// All places of the best pair at a time, as the rule is usually told.
+// All occurrences of the best pair at a time, as the rule is usually told.
 Ids merged_slowly(std::string_view word, const Merges& merges) {
   const auto ids_of_bytes = id_of_byte();
   Ids ids;

@@ -36,7 +36,7 @@ TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
         const size_t heap = heap_bytes();
         for (; step < 70; ++step) replica.step(batch, step, 1e-4);
         EXPECT_EQ(memory_use().asked, asked);
-        // Small blocks need some hundreds of steps to find their places.
+        // Small blocks need some hundreds of steps to settle in memory.
         EXPECT_LE(heap_bytes(), heap + (64 << 10));
       });
     }

@@ -22,9 +22,9 @@ void change_a_token(const std::string& path) {
   std::vector<int32_t> ids(64);
   TokenStore(path).read(1990, ids);
   std::string whole = file_text(path);
-  const size_t place = whole.find(std::string(ids.begin(), ids.end()));
-  ASSERT_NE(place, std::string::npos);
-  whole[place] = static_cast<char>(whole[place] ^ 1);
+  const size_t begin = whole.find(std::string(ids.begin(), ids.end()));
+  ASSERT_NE(begin, std::string::npos);
+  whole[begin] = static_cast<char>(whole[begin] ^ 1);
   std::ofstream(path, std::ios::binary) << whole;
 }
 
@@ -93,7 +93,7 @@ TEST_F(DataOfARun, AWrongSumOfHeldOutDataEndsItToo) {
   EXPECT_TRUE(list_checkpoints(folder_.at("run/best")).empty());
 }
 
-TEST_F(DataOfARun, IsComparedOnceARunAndPlace) {
+TEST_F(DataOfARun, IsComparedOnceARunAndPath) {
   train(config(4), 1, folder_, "run");
   change_a_token(store());
   EXPECT_NO_THROW(train(config(6), 1, folder_, "run")) << "a checkpoint knows the file";
@@ -132,8 +132,8 @@ TEST_F(DataOfARun, MayLieElsewhere) {
   EXPECT_EQ(text.find("learnt from other data"), std::string::npos) << text;
 }
 
-// Another run that takes its place over is bound by it, one that takes its weights alone is not.
-TEST_F(DataOfARun, BindsWhoTakesItsPlaceOver) {
+// Another run that goes on from its state is bound by it, one that takes its weights alone is not.
+TEST_F(DataOfARun, BindsWhoGoesOnFromItsState) {
   train(config(4), 1, folder_, "first");
   write_other_store(store());
   PretrainConfig c = config(6);

@@ -46,7 +46,7 @@ class DurablePaths {
 }  // namespace
 }  // namespace skein
 
-// In place of the C library's, for this whole program.
+// Instead of the C library's, for this whole program.
 extern "C" int fsync(int fd) {
   if (auto* paths = skein::DurablePaths::recording()) paths->add(fd);
   return static_cast<int>(::syscall(SYS_fsync, fd));
@@ -91,7 +91,7 @@ class RunFolders : public testing::Test {
   Workspace folder_;
 };
 
-// A link to itself in place of what a run needs is an error of storage (ELOOP), whoever looks.
+// A link to itself instead of what a run needs is an error of storage (ELOOP), whoever looks.
 TEST_F(RunFolders, WhatCannotBeReadNeverBeginsARunAnew) {
   train(config(), 2, folder_, "run");
   const std::string metrics = text_of(at("metrics.jsonl"));

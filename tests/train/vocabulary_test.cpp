@@ -27,7 +27,7 @@ ModelConfig with_ids(int64_t ids) {
   return model;
 }
 
-// A store of 300 ids with the token 280 at place 70,000.
+// A store of 300 ids with the token 280 at position 70,000.
 std::string odd_store(const Workspace& folder) {
   TokenStoreWriter writer(folder.at("odd.h5"), 300, -1, byte_tokenizer()->to_json());
   std::vector<int32_t> document(70'001, 7);

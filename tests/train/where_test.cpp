@@ -12,8 +12,8 @@
 namespace skein {
 namespace {
 
-// The places of all exchanges, of every rank and group.
-struct Places {
+// The locations of all exchanges, of every rank and group.
+struct Locations {
   void add() {
     const std::lock_guard lock(mutex);
     seen.insert(where().str());
@@ -25,9 +25,9 @@ struct Places {
 // Passes everything on and notes where its caller is.
 class Noting : public Group {
  public:
-  Noting(Group& group, Places& places) : group_(group), places_(places) {}
-  Noting(std::unique_ptr<Group> group, Places& places)
-      : own_(std::move(group)), group_(*own_), places_(places) {}
+  Noting(Group& group, Locations& locations) : group_(group), locations_(locations) {}
+  Noting(std::unique_ptr<Group> group, Locations& locations)
+      : own_(std::move(group)), group_(*own_), locations_(locations) {}
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
@@ -47,43 +47,43 @@ class Noting : public Group {
   }
   void barrier() override { group_.barrier(); }
   std::unique_ptr<Group> split(int color, int key) override {
-    return std::make_unique<Noting>(group_.split(color, key), places_);
+    return std::make_unique<Noting>(group_.split(color, key), locations_);
   }
   void abort(int exit_code) override { group_.abort(exit_code); }
 
  private:
   Group& noted() {
-    places_.add();
+    locations_.add();
     return group_;
   }
 
   std::unique_ptr<Group> own_;
   Group& group_;
-  Places& places_;
+  Locations& locations_;
 };
 
-std::set<std::string> places_of_a_step(PretrainConfig c, const MeshShape& shape) {
+std::set<std::string> locations_of_a_step(PretrainConfig c, const MeshShape& shape) {
   c.model.vocab_size = 64;
   c.train.micro_batch = 4;
   c.parallel.reduction_groups = 2;
   c.parallel.pipeline = shape.pp;
   c.parallel.tensor = shape.tp;
-  Places places;
+  Locations locations;
   run_ranks(shape.ranks(), [&](Group& world) {
-    Noting noting(world, places);
+    Noting noting(world, locations);
     Mesh mesh(noting, shape);
     Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
                     mesh);
     replica.step(some_batch(c.train.global_batch / shape.dp, c.model), 6, 1e-4);
   });
-  return places.seen;
+  return locations.seen;
 }
 
 TEST(WhereInAStep, EveryLayerAndMicroBatchIsNamed) {
   for (const Recompute recompute : {Recompute::none, Recompute::full, Recompute::selective}) {
     PretrainConfig c = small_config("unused.h5");
     c.parallel.recompute = recompute;
-    const auto seen = places_of_a_step(c, {1, 1, 2});
+    const auto seen = locations_of_a_step(c, {1, 1, 2});
     for (int m = 0; m < 4; ++m)
       for (const char* part : {"embedding", "block.0", "block.3", "head"})
         EXPECT_TRUE(seen.contains(fmt::format("step 7, micro-batch {}, {}", m, part)))
@@ -93,11 +93,11 @@ TEST(WhereInAStep, EveryLayerAndMicroBatchIsNamed) {
 }
 
 TEST(WhereInAStep, BucketsAndStagesAreNamed) {
-  const auto seen = places_of_a_step(small_config("unused.h5"), {2, 2, 1});
-  for (const char* place :
+  const auto seen = locations_of_a_step(small_config("unused.h5"), {2, 2, 1});
+  for (const char* location :
        {"step 7, micro-batch 0", "step 7, micro-batch 1", "step 7, block.0", "step 7, block.3",
         "step 7, embedding.tokens", "step 7, head", "step 7, gradient norm"})
-    EXPECT_TRUE(seen.contains(place)) << place;
+    EXPECT_TRUE(seen.contains(location)) << location;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A file of lines that a run adds to, such as its metrics. Each start begins a new file in place of
+// A file of lines that a run adds to, such as its metrics. Each start begins a new file instead of
 // the one that is there: a process that it has superseded adds to the old one, which no name leads
 // to any more.
 #pragma once
@@ -23,8 +23,8 @@ class AppendedFile {
   bool is_open() const { return file_ != nullptr; }
   // After begin or cut, until close.
   void add(const std::string& lines);
-  // What was added outlives a loss of power from here on. Where another file has taken the place of
-  // this one, such as that of an older start that stood still just before it replaced its own, all
+  // What was added outlives a loss of power from here on. Where another file has replaced this
+  // one, such as that of an older start that stood still just before it replaced its own, all
   // of it is written again, with a warning; not where `claim`, which may be null, is superseded.
   void sync(const RunClaim* claim);
   void close() { file_.reset(); }

@@ -6,9 +6,9 @@
 
 namespace skein {
 
-// It takes the place of a model's own objective: its answers are the vectors [B,1,C] f32, its
-// losses are 0. Padding is left out: in encoders batch.segments say which tokens are padding, in
-// decoders it is all that lies behind the sample's place.
+// It replaces a model's own objective: its answers are the vectors [B,1,C] f32, its losses are 0.
+// Padding is left out: in encoders batch.segments say which tokens are padding, in decoders it
+// is all that lies behind the sample's place.
 class PoolingObjective : public Objective {
  public:
   explicit PoolingObjective(Pool pool) : pool_(pool) {}

@@ -27,7 +27,7 @@ struct PolicyLoss {
   kernels::PolicyOuts outs;  // slopes are the op's own
 };
 
-// What rows cost beside their losses, or in place of these.
+// What rows cost beside their losses, or instead of these.
 struct RowExtras {
   // [M], only together with entropies: their gradient in the total; undefined: 0
   Tensor entropy_weights = {};
@@ -54,7 +54,7 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
                          const Tensor& row_weights, int64_t sample_rows,
                          const RowExtras& extras = {}, Out entropies = {});
 
-// `value`, of any shape, in place of x's, which gets `gradient` whatever `value` gets: for a loss
+// `value`, of any shape, instead of x's, which gets `gradient` whatever `value` gets: for a loss
 // all of whose slope is in that already.
 Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient);
 

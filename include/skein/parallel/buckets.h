@@ -86,7 +86,7 @@ class Buckets {
   // tensor parallelism, under every layout. Valid until the next call.
   Tensor gradient_square_sum() const;
   // The same sum of other numbers: own_slice returns, for a bucket that is neither frozen nor an
-  // alias, the numbers that take the place of the own slice of its gradients.
+  // alias, the numbers that stand for the own slice of its gradients.
   Tensor square_sum(const std::function<Tensor(size_t bucket)>& own_slice) const;
 
   std::vector<Bucket>& all() { return buckets_; }

@@ -1,4 +1,4 @@
-// Where a tensor lives, and the one place that turns that into a choice of overload.
+// Where a tensor lives, and the one function that turns that into a choice of overload.
 #pragma once
 
 #include <utility>

@@ -20,7 +20,7 @@ inline constexpr char kConvertAgain[] = "; convert it again with its own (--toke
 
 // A usage error for a token of a text that the model does not know.
 void check_ids(std::span<const int32_t> text, const ModelConfig& model);
-// The same of all tokens of a store, with the place of the token. Reads none where the store's
+// The same of all tokens of a store, with the position of the token. Reads none where the store's
 // vocabulary is no larger than the model's.
 void check_ids(const TokenStore& store, const ModelConfig& model);
 

@@ -37,7 +37,7 @@ bool same_prompt(const AnswerSequence& a, const AnswerSequence& b) {
                     b.tokens.begin() + b.begin);
 }
 
-// For each place of a circle the next one with another prompt.
+// For each answer of a circle the next one with another prompt.
 std::vector<size_t> next_others(const std::vector<const AnswerSequence*>& circle) {
   const size_t count = circle.size();
   std::vector<size_t> next(count, count);

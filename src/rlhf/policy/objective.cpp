@@ -1,7 +1,7 @@
 // Invariants.
 //
-// Log-probabilities are made in one place, log_losses(), for what is told (answers) and for what is
-// learnt (losses): by one op, of the same rows, with the same temperature and bans. So a policy
+// Log-probabilities are made by one function, log_losses(), for what is told (answers) and for what
+// is learnt (losses): by one op, of the same rows, with the same temperature and bans. So a policy
 // that has not learnt since it answered has ratios of exactly 1, and guard_ratio() can insist on
 // that.
 //

@@ -126,7 +126,7 @@ void ShardedOptimizer::move(size_t b, double lr, Update update) const {
   if (config_.stochastic_rounding) round(b, update.number, update.square_sum);
 }
 
-// By parameter and place in it, so that the layout plays no part but for tensor-parallel shards.
+// By parameter and index in it, so that the layout plays no part but for tensor-parallel shards.
 void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) const {
   const auto& bucket = buckets_.all()[b];
   const State& state = states_[b];

@@ -49,7 +49,7 @@ struct PaddedShape {
   int64_t length = 0;  // tokens, padding included
   int64_t places = 1;  // of the sample that has the most
   int32_t pad = 0;
-  bool segments = false;  // padding is kept apart: for encoders, which see all places
+  bool segments = false;  // padding is kept apart: for encoders, which see all positions
   bool types = false;
 };
 // A batch of padding alone, with lengths and places: no place is named, and weights are 0.

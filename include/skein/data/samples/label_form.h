@@ -42,7 +42,7 @@ struct FormedWords {
 class LabelForm {
  public:
   // tokenizer outlives the form. A usage error for a length that leaves no room for a token, and
-  // for encoders without the special tokens or with a template that has no place for a text; for a
+  // for encoders without the special tokens or with a template that has no form for a text; for a
   // separator that is no UTF-8.
   LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config);
 

@@ -36,8 +36,8 @@ struct PairData : FormedCounts {
   int64_t without = 0;  // records with nothing of that kind
 };
 // files: what the records were read of, with what is left of bad_records. A usage error with the
-// place of a record that the chat template has no place for, beyond them. labelled: answers with a
-// label alone count too, else they are records without a pair.
+// file and line of a record that the chat template has no form for, beyond them. labelled: answers
+// with a label alone count too, else they are records without a pair.
 PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
                 const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
                 bool labelled = false);

@@ -21,7 +21,7 @@ struct OracleRunConfig {
 };
 
 void bind(Options& options, OracleRunConfig& config);
-// Options of tuning that fit so small a model, by key, in place of tune_defaults().
+// Options of tuning that fit so small a model, by key, instead of tune_defaults().
 std::vector<std::pair<std::string, std::string>> oracle_defaults();
 
 // "built-in", or the file's.

@@ -2,7 +2,7 @@
 // that pi sampled, and the controller of its coefficient.
 //
 // d = log pi(y_t|.) - log pi_0(y_t|.) of a sampled token. The same formula means different things
-// in different places (Schulman, "Approximating KL divergence", 2020; Ziegler et al. 2019 charge k1
+// in different uses (Schulman, "Approximating KL divergence", 2020; Ziegler et al. 2019 charge k1
 // in the reward, Shao et al. 2024 (GRPO) use k3 as a loss):
 //
 //        formula       as a number               in the reward      as a loss, its gradient

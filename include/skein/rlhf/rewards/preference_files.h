@@ -53,7 +53,7 @@ bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int6
 // Prompts with their answers that are not learnt from as they are.
 struct FormedCounts {
   int64_t cut = 0, left_out = 0;  // for their length
-  int64_t bad = 0;                // records that the chat template has no place for
+  int64_t bad = 0;                // records that the chat template has no form for
 };
 // Tells in the log of them. all: prompts.
 void tell(const FormedCounts& counts, size_t all, const char* what);

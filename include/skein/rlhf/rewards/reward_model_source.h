@@ -30,7 +30,7 @@ class RewardModelSource : public RewardSource {
   // fed as tokens or as text.
   std::vector<double> scores(std::span<const Answer> answers) override;
   void set_meeting(Meeting* meeting) override { model_.set_meeting(meeting); }
-  // A usage error for turns that the reward model's chat template has no place for, where it is fed
+  // A usage error for turns that the reward model's chat template has no form for, where it is fed
   // texts.
   void check_prompt(const Prompt& prompt) const override;
 

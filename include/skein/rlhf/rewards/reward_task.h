@@ -33,8 +33,8 @@ RewardConfig reward_defaults();
 void bind(Options& options, RewardConfig& config);
 
 // What files hold, formed for a model, with what is told of them in the log. A usage error as
-// read_preferences, with the place of a record that the chat template has no place for beyond
-// files.bad_records, and where nothing is short enough.
+// read_preferences, with the file and line of a record that the chat template has no form for
+// beyond files.bad_records, and where nothing is short enough.
 std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
                                           LongPrompts long_prompts, const char* what);
 

@@ -38,7 +38,7 @@ class ShardedOptimizer {
   // The values among them, of the parameters that are wanted; empty: of all.
   std::vector<Piece> weights(bool own,
                              const std::function<bool(const Parameter&)>& wanted = {}) const;
-  // The running mean in place of the values, to save: a model of its own.
+  // The running mean instead of the values, to save: a model of its own.
   std::vector<Piece> mean_pieces() const;
   // The running mean begins with the values as they are.
   void begin_mean();

@@ -51,7 +51,7 @@ struct Chats {
   InstructionNotes instructions;
 };
 // The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the
-// template has no place for, with its file and line; config.bad_records counts both.
+// template has no form for, with its file and line; config.bad_records counts both.
 Chats read_chats(const ChatDataConfig& config, const ChatTemplate& form,
                  const std::vector<std::string>& files, const TaskNotes& notes);
 

@@ -11,7 +11,7 @@
 namespace skein {
 
 struct LabelData {
-  // A sample's place among sentences: its places are the words from `first` on.
+  // Which words of a sentence a sample holds: its places are the words from `first` on.
   struct Window {
     int64_t sentence = 0, first = 0;
   };
