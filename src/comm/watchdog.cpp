@@ -66,14 +66,14 @@ std::string Exchange::str() const {
                      outgoing ? "to" : "from", peer, group);
 }
 
-class Watchdog::Watching : public Watchdog::Watch {
+class Watchdog::LaneWatch : public Watchdog::Watch {
  public:
-  Watching(Watchdog& dog, WatchedWork& watched, int lanes)
+  LaneWatch(Watchdog& dog, WatchedWork& watched, int lanes)
       : dog_(dog), watched_(watched), lanes_(lanes) {
     const std::lock_guard looking(dog_.looking_);
     dog_.watches_.push_back(this);
   }
-  ~Watching() override {
+  ~LaneWatch() override {
     const std::lock_guard looking(dog_.looking_);
     std::erase(dog_.watches_, this);
   }
@@ -141,7 +141,7 @@ Watchdog::~Watchdog() {
 }
 
 std::unique_ptr<Watchdog::Watch> Watchdog::watch(WatchedWork& watched, int lanes) {
-  return std::make_unique<Watching>(*this, watched, lanes);
+  return std::make_unique<LaneWatch>(*this, watched, lanes);
 }
 
 void Watchdog::run() {
@@ -160,7 +160,7 @@ void Watchdog::look() {
   for (size_t i = 0; i < watches_.size() && !ended_; ++i) inspect(*watches_[i], now);
 }
 
-void Watchdog::inspect(Watching& watch, double now) {
+void Watchdog::inspect(LaneWatch& watch, double now) {
   watch.drop_ended(now);
   const auto oldest = watch.oldest();
   if (const std::string error = watch.watched().error(); !error.empty()) {
@@ -193,7 +193,7 @@ void Watchdog::abort_all() {
   const auto done = std::make_shared<std::promise<void>>();
   auto over = done->get_future();
   std::thread([done, watches = watches_] {
-    for (Watching* watch : watches) watch->watched().abort();
+    for (LaneWatch* watch : watches) watch->watched().abort();
     done->set_value();
   }).detach();
   over.wait_for(std::chrono::duration<double>(settings_.abort_grace));

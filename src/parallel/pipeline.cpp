@@ -172,7 +172,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
                                int bucket) { step.gradients_done(micro_batch, chunk, bucket); };
   std::unique_ptr<NoGrad> no_grad;
   if (!step.train) no_grad = std::make_unique<NoGrad>();
-  InFlight flight;
+  Flight flight;
   if (const auto message = pieces_.received(action))
     flight.input = entered(receive(*message, model.flow_shapes(inner)), action.chunk);
   flight.output = model.forward(flight.input, inner);
@@ -212,7 +212,7 @@ Flow Pipeline::entered(std::vector<Tensor> received, int chunk) const {
 void Pipeline::backward(const Action& action, const PipelineStep& step, const Pass& pass) {
   auto node = in_flight_.extract({action.micro_batch, action.chunk});
   SKEIN_CHECK(!node.empty());
-  InFlight flight = std::move(node.mapped());
+  Flight flight = std::move(node.mapped());
   if (pieces_.number(action.chunk) < model_.first_learning)
     wait(flight.sent);
   else
@@ -221,14 +221,14 @@ void Pipeline::backward(const Action& action, const PipelineStep& step, const Pa
 }
 
 // What a piece hands on as it came it may still read itself.
-void Pipeline::drop_sent(const InFlight& flight) {
+void Pipeline::drop_sent(const Flight& flight) {
   for (const Var& one : flight.output)
     if (std::none_of(flight.input.begin(), flight.input.end(),
                      [&](const Var& input) { return input.is(one); }))
       one.drop_value();
 }
 
-void Pipeline::pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
+void Pipeline::pass_back(const Action& action, Flight& flight, const PipelineStep& step,
                          const Pass& pass) {
   const Span span("backward");
   if (const auto message = pieces_.received(action)) {

@@ -24,16 +24,17 @@ void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
 }  // namespace
 
 StoredTemplate::StoredTemplate(std::string json)
-    : Stored(std::move(json), [](const std::string& text) -> std::shared_ptr<const TemplateForm> {
-        return std::make_shared<const TemplateForm>(template_form(text, kOrigin));
-      }) {}
+    : StoredText(std::move(json),
+                 [](const std::string& text) -> std::shared_ptr<const TemplateForm> {
+                   return std::make_shared<const TemplateForm>(template_form(text, kOrigin));
+                 }) {}
 
 StoredTemplate::StoredTemplate(const TemplateForm& form)
-    : Stored(to_json(form), std::make_shared<const TemplateForm>(form)) {}
+    : StoredText(to_json(form), std::make_shared<const TemplateForm>(form)) {}
 
-ChatTemplate::Found ChatTemplate::found(const std::string& spec) {
+ChatTemplate::NamedTemplate ChatTemplate::found(const std::string& spec) {
   const auto read = [](const std::string& text, const std::string& origin) {
-    return Found{StoredTemplate(template_form(text, origin)), origin};
+    return NamedTemplate{StoredTemplate(template_form(text, origin)), origin};
   };
   if (const char* named = named_template(spec))
     return read(named, fmt::format("the chat template \"{}\"", spec));
@@ -50,9 +51,9 @@ ChatTemplate::ChatTemplate(const std::string& spec, const Tokenizer& tokenizer)
     : ChatTemplate(found(spec), tokenizer) {}
 
 ChatTemplate::ChatTemplate(const StoredTemplate& stored, const Tokenizer& tokenizer)
-    : ChatTemplate(Found{StoredTemplate(*stored), kOrigin}, tokenizer) {}
+    : ChatTemplate(NamedTemplate{StoredTemplate(*stored), kOrigin}, tokenizer) {}
 
-ChatTemplate::ChatTemplate(const Found& found, const Tokenizer& tokenizer)
+ChatTemplate::ChatTemplate(const NamedTemplate& found, const Tokenizer& tokenizer)
     : tokenizer_(&tokenizer), stored_(found.stored) {
   const TemplateForm& form = *stored_;
   name_ = form.name;

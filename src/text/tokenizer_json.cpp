@@ -79,12 +79,12 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
 }
 
 StoredTokenizer::StoredTokenizer(std::string json)
-    : Stored(std::move(json), [](const std::string& text) -> std::shared_ptr<const Tokenizer> {
+    : StoredText(std::move(json), [](const std::string& text) -> std::shared_ptr<const Tokenizer> {
         return tokenizer_from_json(text);
       }) {}
 
 StoredTokenizer::StoredTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
-    : Stored(tokenizer->to_json(), tokenizer) {}
+    : StoredText(tokenizer->to_json(), tokenizer) {}
 
 bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right) {
   if (left == right) return true;

@@ -7,7 +7,7 @@ namespace skein {
 using Json = nlohmann::ordered_json;
 
 TaskNotes::TaskNotes(std::string json)
-    : Stored(std::move(json), [](const std::string& text) {
+    : StoredText(std::move(json), [](const std::string& text) {
         return std::make_shared<const Json>(Json::parse(text));
       }) {}
 

@@ -16,9 +16,9 @@ std::shared_ptr<const int> number_in(const std::string& text) {
   return std::make_shared<const int>(std::stoi(text));
 }
 
-using Number = Stored<int>;
+using Number = StoredText<int>;
 
-TEST(Stored, IsReadOnceForAllCopiesAndOnlyWhenAskedFor) {
+TEST(StoredText, IsReadOnceForAllCopiesAndOnlyWhenAskedFor) {
   reads = 0;
   const Number number("42", number_in), copy = number;
   EXPECT_EQ(number.text(), "42");
@@ -29,7 +29,7 @@ TEST(Stored, IsReadOnceForAllCopiesAndOnlyWhenAskedFor) {
   EXPECT_EQ(reads, 1);
 }
 
-TEST(Stored, IsReadOnceByManyThreads) {
+TEST(StoredText, IsReadOnceByManyThreads) {
   reads = 0;
   const Number number("7", number_in);
   std::vector<std::thread> threads;
@@ -38,21 +38,21 @@ TEST(Stored, IsReadOnceByManyThreads) {
   EXPECT_EQ(reads, 1);
 }
 
-TEST(Stored, ThatCannotBeReadSaysSoEachTime) {
+TEST(StoredText, ThatCannotBeReadSaysSoEachTime) {
   const Number none("no number", number_in);
   EXPECT_THROW(none.value(), std::invalid_argument);
   EXPECT_THROW(*none, std::invalid_argument);
   EXPECT_EQ(none.text(), "no number");
 }
 
-TEST(Stored, OfAValueThatIsThereIsNotRead) {
+TEST(StoredText, OfAValueThatIsThereIsNotRead) {
   reads = 0;
   const Number number("42", std::make_shared<const int>(3));
   EXPECT_EQ(*number, 3);
   EXPECT_EQ(reads, 0);
 }
 
-TEST(Stored, IsComparedByItsText) {
+TEST(StoredText, IsComparedByItsText) {
   const Number number("42", number_in);
   EXPECT_EQ(number, Number("42", number_in));
   EXPECT_FALSE(number == Number("042", number_in));

@@ -59,8 +59,8 @@ std::vector<Pair> square() {
 constexpr Convention kAll{ParameterCount::all, FlopCount::six_n};
 constexpr BestLaw kRate{0.5, -0.3, 0.1}, kBatch{60, 0, 0.33};
 
-TEST(TrainedWith, FindsTheBestRateAndBatchOverSizeAndTokens) {
-  const TrainedWith made = trained_with(grid(square(), kRate, kBatch), kAll);
+TEST(RunSettings, FindsTheBestRateAndBatchOverSizeAndTokens) {
+  const RunSettings made = trained_with(grid(square(), kRate, kBatch), kAll);
   ASSERT_TRUE(made.best_lr.valid()) << made.best_lr.problem;
   EXPECT_EQ(made.best_lr.cells, 9);
   EXPECT_NEAR(made.best_lr.n_exponent, -0.3, 1e-3);
@@ -72,33 +72,33 @@ TEST(TrainedWith, FindsTheBestRateAndBatchOverSizeAndTokens) {
   EXPECT_FALSE(made.lr.known()) << "a table does not say how its runs got their rates";
 }
 
-TEST(TrainedWith, TheOrderOfRowsChangesNothing) {
+TEST(RunSettings, TheOrderOfRowsChangesNothing) {
   ScalingTable table = grid(square(), kRate, kBatch);
-  const TrainedWith made = trained_with(table, kAll);
+  const RunSettings made = trained_with(table, kAll);
   std::reverse(table.runs.begin(), table.runs.end());
-  const TrainedWith reversed = trained_with(table, kAll);
+  const RunSettings reversed = trained_with(table, kAll);
   EXPECT_EQ(made.best_lr.coefficient, reversed.best_lr.coefficient);
   EXPECT_EQ(made.best_batch.d_exponent, reversed.best_batch.d_exponent);
 }
 
-TEST(TrainedWith, TakesOneOfSizeAndTokensWhereTheyGoTogether) {
+TEST(RunSettings, TakesOneOfSizeAndTokensWhereTheyGoTogether) {
   const std::vector<Pair> ratio{{1e6, 2e7}, {4e6, 8e7}, {1.6e7, 3.2e8}};
-  const TrainedWith made = trained_with(grid(ratio, {2, -0.3, 0}, {50, 0, 0.35}), kAll);
+  const RunSettings made = trained_with(grid(ratio, {2, -0.3, 0}, {50, 0, 0.35}), kAll);
   EXPECT_NEAR(made.best_lr.n_exponent, -0.3, 1e-3);
   EXPECT_EQ(made.best_lr.d_exponent, 0);
   EXPECT_EQ(made.best_batch.n_exponent, 0);
   EXPECT_NEAR(made.best_batch.d_exponent, 0.35, 1e-3);
 }
 
-TEST(TrainedWith, OfOneModelKnowsNoPower) {
-  const TrainedWith made = trained_with(grid({{1e6, 1e8}}, {0.03, 0, 0}, {2.5e4, 0, 0}), kAll);
+TEST(RunSettings, OfOneModelKnowsNoPower) {
+  const RunSettings made = trained_with(grid({{1e6, 1e8}}, {0.03, 0, 0}, {2.5e4, 0, 0}), kAll);
   EXPECT_EQ(made.best_lr.cells, 1);
   EXPECT_NEAR(made.best_lr.at(1e9, 1e10), 0.03, 1e-9);
   EXPECT_NEAR(made.best_batch.at(1e9, 1e10) / 2.5e4, 1, 1e-9);
 }
 
 // Of a table alone.
-TEST(TrainedWith, RatesByTheWidthShowTheirRule) {
+TEST(RunSettings, RatesByTheWidthShowTheirRule) {
   ScalingTable table;
   for (const int64_t width : {8, 16, 32, 80}) {
     ScalingRun run;
@@ -108,7 +108,7 @@ TEST(TrainedWith, RatesByTheWidthShowTheirRule) {
     run.status = "done";
     table.runs.push_back(run);
   }
-  const TrainedWith made = trained_with(table, kAll);
+  const RunSettings made = trained_with(table, kAll);
   EXPECT_EQ(made.lr.rule, "width");
   EXPECT_EQ(made.base_width, 8);
   EXPECT_NEAR(made.lr.value, 0.048, 1e-9);
@@ -125,9 +125,9 @@ TEST(TrainedWith, RatesByTheWidthShowTheirRule) {
 }
 
 // A best value at the end of those tried bounds nothing.
-TEST(TrainedWith, SaysNothingOfABestAtTheEdge) {
+TEST(RunSettings, SaysNothingOfABestAtTheEdge) {
   for (const double best : {0.004, 0.3}) {
-    const TrainedWith made = trained_with(grid(square(), {best, 0, 0}, {1e3, 0, 0}), kAll);
+    const RunSettings made = trained_with(grid(square(), {best, 0, 0}, {1e3, 0, 0}), kAll);
     EXPECT_FALSE(made.best_lr.valid()) << best;
     EXPECT_NE(made.best_lr.problem.find("three or more learning rates"), std::string::npos)
         << made.best_lr.problem;
@@ -155,10 +155,10 @@ ScalingTable of_widths(const std::function<double(int64_t)>& rate, Settings sett
   return table;
 }
 
-TEST(TrainedWith, TakesTheRuleThatTheSweepSays) {
+TEST(RunSettings, TakesTheRuleThatTheSweepSays) {
   const auto fixed = [](int64_t) { return 0.01; };
   const auto by_width = [](int64_t width) { return 0.01 * 64 / static_cast<double>(width); };
-  TrainedWith made = trained_with(
+  RunSettings made = trained_with(
       of_widths(by_width, {{"sweep.lr_rule", "width"}, {"sweep.base_width", "64"}}), kAll);
   EXPECT_EQ(made.lr.rule, "width");
   EXPECT_EQ(made.base_width, 64);
@@ -191,7 +191,7 @@ TEST(TrainedWith, TakesTheRuleThatTheSweepSays) {
   EXPECT_EQ(trained_with(of_widths(fixed, {}), kAll).lr.rule, "") << "it may be muP's";
 }
 
-TEST(TrainedWith, AFolderOfASweepSaysItsRule) {
+TEST(RunSettings, AFolderOfASweepSaysItsRule) {
   const Workspace folder;
   const std::string store = folder.at("store.h5");
   write_small_store(store);
@@ -203,7 +203,7 @@ TEST(TrainedWith, AFolderOfASweepSaysItsRule) {
   for (const char* name : {"sweep", "sweep/results.h5"}) {
     StudyInput input;
     input.path = folder.at(name);
-    const TrainedWith made = trained_with(read_input(input), kAll);
+    const RunSettings made = trained_with(read_input(input), kAll);
     EXPECT_EQ(made.lr.rule, "width") << name;
     EXPECT_EQ(made.base_width, 16);
     EXPECT_NEAR(made.lr.value, 0.01, 1e-5);

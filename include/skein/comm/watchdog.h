@@ -82,16 +82,16 @@ class Watchdog {
   const std::string& speaker() const { return settings_.speaker; }
 
  private:
-  class Watching;
+  class LaneWatch;
 
   void run();
-  void inspect(Watching& watch, double now);
+  void inspect(LaneWatch& watch, double now);
   void end(ExitCode code, const std::string& message);
   void abort_all();
 
   Settings settings_;
   std::mutex looking_;  // held through a look: whoever has it is not asked about
-  std::vector<Watching*> watches_;
+  std::vector<LaneWatch*> watches_;
   bool ended_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -12,18 +12,18 @@ namespace skein {
 // first asked for, once for all copies: a text that nobody looks into costs nothing, however long,
 // and one that many look into is read once. Thread-safe.
 template <class Value>
-class Stored {
+class StoredText {
  public:
   using Reader = std::shared_ptr<const Value> (*)(const std::string& text);
 
-  Stored(std::string text, Reader reader)
-      : kept_(std::make_shared<Kept>(std::move(text), reader, nullptr)) {}
+  StoredText(std::string text, Reader reader)
+      : kept_(std::make_shared<Content>(std::move(text), reader, nullptr)) {}
   // Of a value that has been made already.
-  Stored(std::string text, std::shared_ptr<const Value> value)
-      : kept_(std::make_shared<Kept>(std::move(text), nullptr, std::move(value))) {}
+  StoredText(std::string text, std::shared_ptr<const Value> value)
+      : kept_(std::make_shared<Content>(std::move(text), nullptr, std::move(value))) {}
   // No moves: what is left behind would have no text.
-  Stored(const Stored&) = default;
-  Stored& operator=(const Stored&) = default;
+  StoredText(const StoredText&) = default;
+  StoredText& operator=(const StoredText&) = default;
 
   const std::string& text() const { return kept_->text; }
   // Whether nothing is stored.
@@ -35,11 +35,11 @@ class Stored {
   const Value* operator->() const { return value().get(); }
 
   // By the texts.
-  bool operator==(const Stored& other) const { return text() == other.text(); }
+  bool operator==(const StoredText& other) const { return text() == other.text(); }
 
  private:
-  struct Kept {
-    Kept(std::string stored, Reader how, std::shared_ptr<const Value> known)
+  struct Content {
+    Content(std::string stored, Reader how, std::shared_ptr<const Value> known)
         : text(std::move(stored)), reader(how), made(std::move(known)) {}
     std::shared_ptr<const Value> get() {
       const std::lock_guard lock(mutex);
@@ -52,7 +52,7 @@ class Stored {
     std::mutex mutex;
     std::shared_ptr<const Value> made;
   };
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<Content> kept_;
 };
 
 }  // namespace skein

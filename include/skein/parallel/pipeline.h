@@ -54,7 +54,7 @@ class Pipeline {
   const std::vector<std::vector<Tensor>>& answers() const { return answers_; }
 
  private:
-  struct InFlight {
+  struct Flight {
     Flow input, output;
     std::vector<Work> sent;
   };
@@ -67,9 +67,8 @@ class Pipeline {
   Tensor loss_rows() const;
   void forward(const Action& action, const PipelineStep& step, const Pass& pass);
   void backward(const Action& action, const PipelineStep& step, const Pass& pass);
-  static void drop_sent(const InFlight& flight);
-  void pass_back(const Action& action, InFlight& flight, const PipelineStep& step,
-                 const Pass& pass);
+  static void drop_sent(const Flight& flight);
+  void pass_back(const Action& action, Flight& flight, const PipelineStep& step, const Pass& pass);
   // A piece's input, whose gradients are wanted where pieces before it learn.
   Flow entered(std::vector<Tensor> received, int chunk) const;
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
@@ -83,7 +82,7 @@ class Pipeline {
   ScheduleKind kind_;
   std::unique_ptr<RecordedPass> recorded_;
   StagePieces pieces_;
-  std::map<std::pair<int, int>, InFlight> in_flight_;  // by (micro_batch, chunk)
+  std::map<std::pair<int, int>, Flight> in_flight_;  // by (micro_batch, chunk)
   std::map<int, std::vector<Tensor>> handed_;  // by tag; one stage: between pieces of one rank
   std::vector<Work> sending_;
   std::vector<Tensor> sent_;       // what is sent by these

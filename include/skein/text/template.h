@@ -43,7 +43,7 @@ struct TemplateForm;
 // A chat template as checkpoints keep it, without a tokenizer: its JSON, which stays as it is
 // stored, or "" where they know none. The value is what the JSON says; usage errors as ChatTemplate
 // has them for a text that says nothing of the kind.
-class StoredTemplate : public Stored<TemplateForm> {
+class StoredTemplate : public StoredText<TemplateForm> {
  public:
   StoredTemplate() : StoredTemplate(std::string()) {}
   explicit StoredTemplate(std::string json);
@@ -97,13 +97,13 @@ class ChatTemplate {
     size_t counted = 0;  // of close: so many belong to the answer
   };
 
-  struct Found {
+  struct NamedTemplate {
     StoredTemplate stored;
     std::string origin;
   };
 
-  ChatTemplate(const Found& found, const Tokenizer& tokenizer);
-  static Found found(const std::string& spec);
+  ChatTemplate(const NamedTemplate& found, const Tokenizer& tokenizer);
+  static NamedTemplate found(const std::string& spec);
   std::vector<int32_t> markup(std::string_view text) const;
   Opening opening(const std::string& text) const;
   void require_special(const std::string& token) const;

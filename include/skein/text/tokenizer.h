@@ -81,7 +81,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& json);
 
 // A tokenizer as checkpoints and token stores keep it: its JSON, which stays as it is stored, or ""
 // where they know none. The value is what tokenizer_from_json makes of it, with its errors.
-class StoredTokenizer : public Stored<Tokenizer> {
+class StoredTokenizer : public StoredText<Tokenizer> {
  public:
   StoredTokenizer() : StoredTokenizer(std::string()) {}
   explicit StoredTokenizer(std::string json);

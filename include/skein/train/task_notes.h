@@ -10,7 +10,7 @@ namespace skein {
 
 // A JSON object, whose keys are the task's own; "" of a task that says nothing. The value is that
 // JSON, its keys in their order; where the text is none it throws what the JSON library throws.
-class TaskNotes : public Stored<nlohmann::ordered_json> {
+class TaskNotes : public StoredText<nlohmann::ordered_json> {
  public:
   TaskNotes() : TaskNotes(std::string()) {}
   explicit TaskNotes(std::string json);

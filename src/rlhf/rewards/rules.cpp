@@ -28,15 +28,15 @@ std::unique_ptr<RewardSource> regex_reward(const RewardSpec& spec, bool whole) {
       spec.argument, whole ? Pattern::Extent::whole : Pattern::Extent::anywhere);
   return rule(spec, [pattern, name = shown(spec.text()),
                      warned = false](const Answer& answer) mutable {
-    const Pattern::Found found = pattern->find(answer.text);
-    if (found == Pattern::Found::too_much_work && !warned) {
+    const Pattern::Outcome found = pattern->find(answer.text);
+    if (found == Pattern::Outcome::too_much_work && !warned) {
       warned = true;
       log::warn(
           "the reward {} takes too much backtracking to match an answer to prompt {}; such answers "
           "count as no match",
           name, answer.prompt.number);
     }
-    return found == Pattern::Found::yes;
+    return found == Pattern::Outcome::yes;
   });
 }
 

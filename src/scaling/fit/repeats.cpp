@@ -42,7 +42,7 @@ std::vector<Unknowns> starts_for(int unknowns) {
 
 }  // namespace
 
-struct Repeats::Found {
+struct Repeats::RepeatMinimum {
   int unknowns = 1;
   Minimum best;
   DataLimitedLaw law;
@@ -82,9 +82,9 @@ Slope Repeats::slope_of(int unknowns) const {
   };
 }
 
-Repeats::Found Repeats::search(int unknowns) const {
+Repeats::RepeatMinimum Repeats::search(int unknowns) const {
   const Slope slope = slope_of(unknowns);
-  Found found;
+  RepeatMinimum found;
   found.unknowns = unknowns;
   std::vector<Minimum> ends;
   for (const Unknowns& start : starts_for(unknowns))
@@ -104,7 +104,7 @@ Repeats::Found Repeats::search(int unknowns) const {
   return found;
 }
 
-double Repeats::condition(const Found& found) const {
+double Repeats::condition(const RepeatMinimum& found) const {
   UnknownsSquared hessian{};
   const Slope slope = slope_of(found.unknowns);
   const size_t n = found.unknowns;
@@ -131,7 +131,7 @@ double Repeats::mean_residual(const DataLimitedLaw& law) const {
   return sum / total_;
 }
 
-std::string Repeats::why_no_r_n(const Found& one, const Found& two) const {
+std::string Repeats::why_no_r_n(const RepeatMinimum& one, const RepeatMinimum& two) const {
   const double left = total_ - two.unknowns, with = mean_residual(two.law),
                without = mean_residual(one.law);
   if (two.law.r_n > kLeast && two.law.r_n < kMost && !by_chance(with, without, left)) return "";
@@ -141,7 +141,7 @@ std::string Repeats::why_no_r_n(const Found& one, const Found& two) const {
       with, without);
 }
 
-std::string Repeats::why_not(const Found& found) const {
+std::string Repeats::why_not(const RepeatMinimum& found) const {
   const double with = mean_residual(found.law),
                without = mean_residual({law_, kNone, found.law.r_n});
   if (!(found.law.r_d < kMost))
@@ -163,14 +163,14 @@ std::string Repeats::why_not(const Found& found) const {
 }
 
 void Repeats::solve(DataLimitedFit& fit) const {
-  Found found = search(1);
+  RepeatMinimum found = search(1);
   const auto too_large = [&](const ScalingPoint& point) {
     return point.n > DataLimitedLaw{law_}.best_parameters(point.unique_tokens);
   };
   if (std::none_of(points_.begin(), points_.end(), too_large)) {
     fit.r_n_problem = "no run is larger than what is best for its unique tokens";
   } else {
-    const Found two = search(2);
+    const RepeatMinimum two = search(2);
     fit.r_n_problem = why_no_r_n(found, two);
     if (fit.r_n_problem.empty()) found = two;
   }

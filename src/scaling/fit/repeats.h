@@ -23,15 +23,15 @@ class Repeats {
   std::optional<DataLimitedLaw> from(const DataLimitedLaw& near) const;
 
  private:
-  struct Found;  // a minimum over the logarithms of R_D and R_N, or of R_D alone
+  struct RepeatMinimum;  // a minimum over the logarithms of R_D and R_N, or of R_D alone
 
   double objective(const DataLimitedLaw& law, Unknowns& gradient) const;
   Slope slope_of(int unknowns) const;
-  Found search(int unknowns) const;
-  double condition(const Found& found) const;
+  RepeatMinimum search(int unknowns) const;
+  double condition(const RepeatMinimum& found) const;
   double mean_residual(const DataLimitedLaw& law) const;
-  std::string why_no_r_n(const Found& one, const Found& two) const;
-  std::string why_not(const Found& found) const;
+  std::string why_no_r_n(const RepeatMinimum& one, const RepeatMinimum& two) const;
+  std::string why_not(const RepeatMinimum& found) const;
 
   ChinchillaLaw law_;
   std::vector<ScalingPoint> points_;

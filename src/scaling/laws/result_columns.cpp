@@ -56,7 +56,7 @@ int ResultColumns::find(const std::vector<std::string>& names) const {
 void ResultColumns::refuse_missing() const {
   if (missing_.empty()) return;
   std::string named, meant;
-  for (const Missing& one : missing_) {
+  for (const MissingColumn& one : missing_) {
     named += fmt::format("{}{} ({})",
                          named.empty()              ? ""
                          : &one == &missing_.back() ? " and "
@@ -70,7 +70,7 @@ void ResultColumns::refuse_missing() const {
 
 bool ResultColumns::found(const decltype(RunColumn::member)& member) const {
   return std::any_of(found_.begin(), found_.end(),
-                     [&](const Found& one) { return one.column.member == member; });
+                     [&](const FoundColumn& one) { return one.column.member == member; });
 }
 
 void ResultColumns::find_columns() {
@@ -105,7 +105,8 @@ double ResultColumns::number(const TableRow& row, int index) const {
   return number_of(row.fields[index], path_, row.line, header_[index]);
 }
 
-void ResultColumns::read_number(const TableRow& row, const Found& found, ScalingRun& run) const {
+void ResultColumns::read_number(const TableRow& row, const FoundColumn& found,
+                                ScalingRun& run) const {
   const RunColumn& column = found.column;
   const double value = number(row, found.index);
   if (const auto* whole = std::get_if<int64_t ScalingRun::*>(&column.member)) {
@@ -125,7 +126,7 @@ ScalingRun ResultColumns::run_of(const TableRow& row) const {
   ScalingRun run;
   run.line = row.line;
   run.loss = number(row, loss_);
-  for (const Found& one : found_) {
+  for (const FoundColumn& one : found_) {
     if (const auto* text = std::get_if<std::string ScalingRun::*>(&one.column.member))
       run.*(*text) = trimmed(row.fields[one.index]);
     else

@@ -33,7 +33,7 @@ class ResultColumns {
   bool has_name() const { return found(&ScalingRun::name); }
 
  private:
-  struct Found {
+  struct FoundColumn {
     int index;
     const RunColumn& column;
   };
@@ -51,17 +51,17 @@ class ResultColumns {
   bool found(const decltype(RunColumn::member)& member) const;
   void find_conditions(const std::vector<std::string>& where);
   double number(const TableRow& row, int index) const;
-  void read_number(const TableRow& row, const Found& found, ScalingRun& run) const;
+  void read_number(const TableRow& row, const FoundColumn& found, ScalingRun& run) const;
 
   // A column that is not there, and what it would say.
-  struct Missing {
+  struct MissingColumn {
     std::string wanted, what;
   };
 
   std::string path_;
   std::vector<std::string> header_;
-  std::vector<Missing> missing_;
-  std::vector<Found> found_;  // but the loss
+  std::vector<MissingColumn> missing_;
+  std::vector<FoundColumn> found_;  // but the loss
   std::vector<Condition> conditions_;
   int loss_ = -1;
 };

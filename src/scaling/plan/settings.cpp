@@ -22,7 +22,7 @@ struct OfFit {
   bool known() const { return best.valid() || rule.known(); }
 };
 
-TrainedWith known_of(const PlanLaw& law) { return law.trained_with.value_or(TrainedWith{}); }
+RunSettings known_of(const PlanLaw& law) { return law.trained_with.value_or(RunSettings{}); }
 
 void settle_rule(Plan& plan, const OfFit& of, std::string& rule) {
   const bool fitted = !plan.options.fit.empty();
@@ -40,7 +40,7 @@ void settle_rule(Plan& plan, const OfFit& of, std::string& rule) {
 }
 
 // A table that is no sweep's does not say whether its runs were scaled by muP; then the user does.
-void take_over_mup(Plan& plan, const TrainedWith& runs) {
+void take_over_mup(Plan& plan, const RunSettings& runs) {
   if (!runs.lr.known() && runs.mup_base_width == 0) return;
   ModelConfig& model = plan.options.model;
   const bool same = model.mup_base_width == runs.mup_base_width &&
@@ -78,7 +78,7 @@ bool goes_by_best(const OfFit& of) {
   return of.best.valid() && (moves || constant_rule);
 }
 
-std::string origin_of(const OfFit& of, const TrainedWith& runs) {
+std::string origin_of(const OfFit& of, const RunSettings& runs) {
   if (goes_by_best(of)) return origin_of(of.best);
   const SettingRule& rule = of.rule;
   if (rule.rule == "fixed") return fmt::format("the fit's runs: fixed{}", range_of(rule));
@@ -92,7 +92,7 @@ std::string origin_of(const OfFit& of, const TrainedWith& runs) {
                      rule.value == 1 ? "" : fmt::format(" times {}", shown(rule.value, 3)));
 }
 
-double value_of(const OfFit& of, const TrainedWith& runs, const Proposal& p,
+double value_of(const OfFit& of, const RunSettings& runs, const Proposal& p,
                 double Hyperparameters::*field) {
   if (goes_by_best(of)) return of.best.at(p.n, p.tokens);
   const SettingRule& rule = of.rule;
@@ -101,7 +101,7 @@ double value_of(const OfFit& of, const TrainedWith& runs, const Proposal& p,
   return rule.value * hyperparameters(rule.rule, p.counts, p.tokens).*field;
 }
 
-double settled_value(const OfFit& of, const TrainedWith& runs, const Plan& plan,
+double settled_value(const OfFit& of, const RunSettings& runs, const Plan& plan,
                      const std::string& rule, double Hyperparameters::*field) {
   const Proposal& p = plan.proposal;
   const double value = rule == kRuleOfFit ? value_of(of, runs, p, field)
@@ -113,7 +113,7 @@ double settled_value(const OfFit& of, const TrainedWith& runs, const Plan& plan,
   return value;
 }
 
-void warn_of_width(Plan& plan, const TrainedWith& runs) {
+void warn_of_width(Plan& plan, const RunSettings& runs) {
   const int64_t width = plan.proposal.model.d_model;
   const bool moves = runs.best_lr.valid() && runs.best_lr.n_exponent != 0;
   const bool one_rate = runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
@@ -129,7 +129,7 @@ void warn_of_width(Plan& plan, const TrainedWith& runs) {
 
 void settle_rules(Plan& plan) {
   PlanOptions& o = plan.options;
-  const TrainedWith runs = known_of(plan.law);
+  const RunSettings runs = known_of(plan.law);
   settle_rule(plan, {"plan.lr_rule", "learning rate", runs.lr, runs.best_lr}, o.lr_rule);
   settle_rule(plan, {"plan.batch_rule", "batch", runs.batch, runs.best_batch}, o.batch_rule);
   if (o.lr_rule == kRuleOfFit) take_over_mup(plan, runs);
@@ -137,7 +137,7 @@ void settle_rules(Plan& plan) {
 
 void settle_settings(Plan& plan) {
   const PlanOptions& o = plan.options;
-  const TrainedWith runs = known_of(plan.law);
+  const RunSettings runs = known_of(plan.law);
   const OfFit lr{"plan.lr_rule", "learning rate", runs.lr, runs.best_lr},
       batch{"plan.batch_rule", "batch", runs.batch, runs.best_batch};
   plan.settings.lr = settled_value(lr, runs, plan, o.lr_rule, &Hyperparameters::lr);

@@ -112,9 +112,9 @@ SettingRule batch_rule_of(const ScalingTable& table, const Runs& runs) {
 
 }  // namespace
 
-TrainedWith trained_with(const ScalingTable& table, const Convention& convention) {
+RunSettings trained_with(const ScalingTable& table, const Convention& convention) {
   const Runs runs = done_runs(table);
-  TrainedWith made;
+  RunSettings made;
   made.vocab_size = common(runs, &ScalingRun::vocab_size);
   for (const ScalingRun* run : runs) made.widest = std::max(made.widest, run->d_model);
   made.mup_base_width = whole_said(table, "model.mup_base_width");

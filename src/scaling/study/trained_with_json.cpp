@@ -45,12 +45,12 @@ double within(const Read& json, const char* key, double least, double most,
 }
 
 // The whole numbers of a study's runs; 0 is none.
-constexpr std::pair<const char*, int64_t TrainedWith::*> kWholes[] = {
-    {"vocab_size", &TrainedWith::vocab_size},
-    {"widest", &TrainedWith::widest},
-    {"base_width", &TrainedWith::base_width},
-    {"mup_base_width", &TrainedWith::mup_base_width},
-    {"mup_base_head", &TrainedWith::mup_base_head}};
+constexpr std::pair<const char*, int64_t RunSettings::*> kWholes[] = {
+    {"vocab_size", &RunSettings::vocab_size},
+    {"widest", &RunSettings::widest},
+    {"base_width", &RunSettings::base_width},
+    {"mup_base_width", &RunSettings::mup_base_width},
+    {"mup_base_head", &RunSettings::mup_base_head}};
 
 SettingRule rule_of(const Read& json, std::initializer_list<const char*> own,
                     const std::string& path) {
@@ -82,7 +82,7 @@ BestSetting best_of(const Read& json, const std::string& path) {
 
 }  // namespace
 
-Json json_of(const TrainedWith& made) {
+Json json_of(const RunSettings& made) {
   Json json;
   for (const auto& [key, field] : kWholes)
     json[key] = made.*field > 0 ? Json(made.*field) : Json(nullptr);
@@ -93,8 +93,8 @@ Json json_of(const TrainedWith& made) {
   return json;
 }
 
-TrainedWith trained_with_of(const Read& json, const std::string& path) {
-  TrainedWith made;
+RunSettings trained_with_of(const Read& json, const std::string& path) {
+  RunSettings made;
   for (const auto& [key, field] : kWholes) made.*field = whole_or_none(json, key, path);
   made.lr = rule_of(json.at("lr"), {"fixed", "width", "mup"}, path);
   made.batch = rule_of(json.at("batch"), {"fixed"}, path);

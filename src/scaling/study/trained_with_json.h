@@ -6,9 +6,9 @@
 
 namespace skein {
 
-nlohmann::ordered_json json_of(const TrainedWith& made);
+nlohmann::ordered_json json_of(const RunSettings& made);
 // A usage error naming the file for numbers that cannot be; nlohmann's exceptions for what is
 // missing.
-TrainedWith trained_with_of(const nlohmann::json& json, const std::string& path);
+RunSettings trained_with_of(const nlohmann::json& json, const std::string& path);
 
 }  // namespace skein

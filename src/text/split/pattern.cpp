@@ -103,12 +103,12 @@ void Pattern::divide_valid(std::string_view text, const Part& part) const {
   if (taken < text.size()) part(text.substr(taken), false);
 }
 
-Pattern::Found Pattern::find(std::string_view text) const {
+Pattern::Outcome Pattern::find(std::string_view text) const {
   const std::string valid = with_valid_utf8(text);
   const int count =
       code_->match(valid, 0, 0, code_->match_data().get(), code_->brief_context.get());
-  if (count >= 0) return Found::yes;
-  return count == PCRE2_ERROR_NOMATCH ? Found::no : Found::too_much_work;
+  if (count >= 0) return Outcome::yes;
+  return count == PCRE2_ERROR_NOMATCH ? Outcome::no : Outcome::too_much_work;
 }
 
 }  // namespace skein

@@ -144,11 +144,11 @@ void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) c
       });
 }
 
-Piece ShardedOptimizer::Held::piece(const std::string& kind, const Tensor& of_state) const {
+Piece ShardedOptimizer::HeldPart::piece(const std::string& kind, const Tensor& of_state) const {
   return piece_of(kind, parameter, inside, of_state.flat(at, count));
 }
 
-void ShardedOptimizer::each_part(bool own, const std::function<void(const Held&)>& use) const {
+void ShardedOptimizer::each_part(bool own, const std::function<void(const HeldPart&)>& use) const {
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
@@ -167,7 +167,7 @@ void ShardedOptimizer::each_part(bool own, const std::function<void(const Held&)
 std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
   const std::vector<std::string> names = optimizer_->state_names();
   std::vector<Piece> all;
-  each_part(own, [&](const Held& held) {
+  each_part(own, [&](const HeldPart& held) {
     const State& state = held.state;
     all.push_back(held.piece("param", state.master));
     if (state.mean.defined()) all.push_back(held.piece("ema_param", state.mean));
@@ -180,7 +180,7 @@ std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
 std::vector<Piece> ShardedOptimizer::weights(
     bool own, const std::function<bool(const Parameter&)>& wanted) const {
   std::vector<Piece> all;
-  each_part(own, [&](const Held& held) {
+  each_part(own, [&](const HeldPart& held) {
     if (!wanted || wanted(held.parameter)) all.push_back(held.piece("param", held.state.master));
   });
   return all;
@@ -188,7 +188,7 @@ std::vector<Piece> ShardedOptimizer::weights(
 
 std::vector<Piece> ShardedOptimizer::mean_pieces() const {
   std::vector<Piece> all;
-  each_part(true, [&](const Held& held) {
+  each_part(true, [&](const HeldPart& held) {
     SKEIN_CHECK(held.state.mean.defined());
     all.push_back(held.piece("param", held.state.mean));
   });

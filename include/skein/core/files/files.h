@@ -64,10 +64,10 @@ class Bytes {
   void resize(int64_t size);
 
  private:
-  struct Free {
+  struct Deleter {
     void operator()(std::byte* data) const { std::free(data); }
   };
-  std::unique_ptr<std::byte, Free> data_;
+  std::unique_ptr<std::byte, Deleter> data_;
   int64_t size_ = 0;
   int64_t capacity_ = 0;
 };

@@ -58,7 +58,7 @@ struct PlanLaw {
   double largest_flops = kUnknown;  // of the runs it was fitted to
   double r_d = DataLimitedLaw{}.r_d, r_n = DataLimitedLaw{}.r_n;  // of data seen again
   std::string repeats;                                            // where these two are from
-  std::optional<TrainedWith> trained_with;  // of the runs of a fit; none: it does not say
+  std::optional<RunSettings> trained_with;  // of the runs of a fit; none: it does not say
   // Kaplan et al. (2020): N* = 1.3e9 (C / PF-day)^.73 of the blocks, and kaplan_loss
   bool kaplan = false;
 };

@@ -111,7 +111,7 @@ struct Study {
   CriticalBatchFit critical_batch;
   // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
   std::vector<Outlier> outliers;
-  TrainedWith trained_with;
+  RunSettings trained_with;
   std::optional<TargetPrediction> target;
   std::vector<std::string> warnings;         // with lines
   std::vector<CoordinateCheck> coordinates;  // of muP, for the report; make_study leaves it empty

@@ -28,7 +28,7 @@ struct BestSetting {
   double at(double n, double d) const;
 };
 
-struct TrainedWith {
+struct RunSettings {
   int64_t vocab_size = 0;      // 0: not known, or not the same in all runs
   int64_t widest = 0;          // d_model; 0: not known
   int64_t base_width = 0;      // that rates of rule width are for
@@ -51,6 +51,6 @@ struct TrainedWith {
 // there are three of them over a factor of 2 or more; where N and D go together, over N alone for
 // the rate and over D alone for the batch; where neither differs, the geometric mean is all that is
 // known.
-TrainedWith trained_with(const ScalingTable& table, const Convention& convention);
+RunSettings trained_with(const ScalingTable& table, const Convention& convention);
 
 }  // namespace skein

@@ -12,7 +12,7 @@ namespace skein {
 class Pattern {
  public:
   enum class Extent { anywhere, whole };
-  enum class Found { no, yes, too_much_work };
+  enum class Outcome { no, yes, too_much_work };
 
   // whole: only a text from its first to its last byte matches. A usage error quoting the
   // expression when it cannot be compiled.
@@ -26,7 +26,7 @@ class Pattern {
 
   // Whether it matches the text; a byte that is not part of valid UTF-8 stands for U+FFFD. Gives up
   // after some tenth of a second of backtracking: too_much_work. Thread-safe.
-  Found find(std::string_view text) const;
+  Outcome find(std::string_view text) const;
 
  private:
   struct Code;

@@ -61,7 +61,7 @@ class ShardedOptimizer {
   void move(size_t bucket, double lr, Update update) const;
   void follow(const State& state) const;
   // Part of a parameter, with where it begins in the state and in the parameter, and its size.
-  struct Held {
+  struct HeldPart {
     const State& state;
     const Parameter& parameter;
     int64_t at, inside, count;
@@ -70,7 +70,7 @@ class ShardedOptimizer {
     Piece piece(const std::string& kind, const Tensor& of_state) const;
   };
   // Those that are held here, or with own = true owned.
-  void each_part(bool own, const std::function<void(const Held&)>& use) const;
+  void each_part(bool own, const std::function<void(const HeldPart&)>& use) const;
   void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
   std::unique_ptr<const Optimizer> optimizer_;
