@@ -73,14 +73,14 @@ Piece whole_piece(const std::string& name, const StoredTensor& tensor) {
           .end = element_count(tensor.shape)};
 }
 
-struct Loaded {
+struct LoadedTensors {
   std::vector<Bytes> memory;
   std::vector<Piece> pieces;
 };
 
-Loaded load_whole(const std::string& path, const Manifest& manifest,
-                  const std::vector<std::string>& names) {
-  Loaded loaded;
+LoadedTensors load_whole(const std::string& path, const Manifest& manifest,
+                         const std::vector<std::string>& names) {
+  LoadedTensors loaded;
   for (const std::string& name : names) {
     Piece piece = whole_piece(name, manifest.tensors.at(name));
     loaded.memory.emplace_back(piece.bytes());
@@ -228,8 +228,8 @@ class Comparison {
 
   void compare_values() {
     if (waiting_.empty()) return;
-    const Loaded first = load_whole(first_.path, first_.manifest, waiting_);
-    const Loaded second = load_whole(second_.path, second_.manifest, waiting_);
+    const LoadedTensors first = load_whole(first_.path, first_.manifest, waiting_);
+    const LoadedTensors second = load_whole(second_.path, second_.manifest, waiting_);
     for (size_t i = 0; i < waiting_.size(); ++i) {
       const std::string text = value_difference(first.pieces[i], second.pieces[i]);
       if (!text.empty()) report(waiting_[i], text);

@@ -21,7 +21,7 @@ namespace skein {
 namespace {
 
 // What a waiting rank is woken with: never the cause of a failure.
-class Woken : public Error {
+class WakeUp : public Error {
  public:
   using Error::Error;
 };
@@ -64,8 +64,8 @@ struct Mailbox {
 
 using Route = std::tuple<int, int, int>;  // source, destination, tag
 
-struct Shared {
-  Shared(std::shared_ptr<Job> job_of_all, std::vector<int> members)
+struct GroupState {
+  GroupState(std::shared_ptr<Job> job_of_all, std::vector<int> members)
       : job(std::move(job_of_all)), world_ranks(std::move(members)), slots(world_ranks.size()) {}
 
   const std::shared_ptr<Job> job;
@@ -86,11 +86,12 @@ void wait_for(std::unique_lock<std::mutex>& lock, Job& job, std::span<const int>
   job.changed.wait(lock, [&] { return ready() || job.aborted || lost() != needed.end(); });
   if (ready()) return;
   if (job.aborted)
-    throw Woken(ExitCode::failure, fmt::format("stopped in {}: another rank failed", what));
+    throw WakeUp(ExitCode::failure, fmt::format("stopped in {}: another rank failed", what));
   fail("{} cannot complete: rank {} has ended without taking part", what, *lost());
 }
 
-void take_message(Shared& shared, const Route& route, int64_t number, std::span<std::byte> into) {
+void take_message(GroupState& shared, const Route& route, int64_t number,
+                  std::span<std::byte> into) {
   const auto [source, self, tag] = route;
   const std::string what = fmt::format("rank {}'s receive of {} bytes from rank {} with tag {}",
                                        self, into.size(), source, tag);
@@ -110,7 +111,8 @@ void take_message(Shared& shared, const Route& route, int64_t number, std::span<
 
 class LocalGroup : public Group {
  public:
-  LocalGroup(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+  LocalGroup(std::shared_ptr<GroupState> shared, int rank)
+      : shared_(std::move(shared)), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return narrow<int>(shared_->slots.size()); }
@@ -167,11 +169,12 @@ class LocalGroup : public Group {
     };
     const std::vector<int> members = members_of(all_values(Wish{color, key}), color);
     const size_t leader = members[0];
-    std::shared_ptr<Shared> made;
-    if (members[0] == rank_) made = std::make_shared<Shared>(shared_->job, world_ranks_of(members));
+    std::shared_ptr<GroupState> made;
+    if (members[0] == rank_)
+      made = std::make_shared<GroupState>(shared_->job, world_ranks_of(members));
     exchange({"split", &made}, [&](const std::vector<Slot>& slots) {
       if (members[0] != rank_)
-        made = *static_cast<const std::shared_ptr<Shared>*>(slots[leader].data);
+        made = *static_cast<const std::shared_ptr<GroupState>*>(slots[leader].data);
     });
     const auto index = std::find(members.begin(), members.end(), rank_) - members.begin();
     return std::make_unique<LocalGroup>(std::move(made), narrow<int>(index));
@@ -254,24 +257,24 @@ class LocalGroup : public Group {
     return ranks;
   }
 
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<GroupState> shared_;
   int rank_;
 };
 
-std::shared_ptr<Shared> make_world(int ranks) {
+std::shared_ptr<GroupState> make_world(int ranks) {
   std::vector<int> all(ranks);
   std::iota(all.begin(), all.end(), 0);
-  return std::make_shared<Shared>(std::make_shared<Job>(ranks), std::move(all));
+  return std::make_shared<GroupState>(std::make_shared<Job>(ranks), std::move(all));
 }
 
-void run_rank(const std::shared_ptr<Shared>& world, int rank,
+void run_rank(const std::shared_ptr<GroupState>& world, int rank,
               const std::function<void(Group&)>& body) {
   log::set_rank(rank);
   std::exception_ptr thrown;
   try {
     LocalGroup group(world, rank);
     body(group);
-  } catch (const Woken&) {
+  } catch (const WakeUp&) {
     // Its cause is on record.
   } catch (...) {
     thrown = std::current_exception();
@@ -290,7 +293,7 @@ std::unique_ptr<Group> single_rank() { return std::make_unique<LocalGroup>(make_
 
 void run_ranks(int ranks, const std::function<void(Group&)>& body) {
   SKEIN_CHECK(ranks >= 1);
-  const std::shared_ptr<Shared> world = make_world(ranks);
+  const std::shared_ptr<GroupState> world = make_world(ranks);
   std::string refused;
   {
     std::vector<std::jthread> threads;

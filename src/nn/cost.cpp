@@ -22,7 +22,7 @@ double rows_per_token(RowKind kind, const RowsPerToken& rows) {
 }
 
 // What one block keeps of a token, in numbers.
-struct KeptByBlock {
+struct BlockMemory {
   double all = 0, sublayer_inputs = 0, input = 0;
 
   void add(const KeptCost& cost, double rows, double stream_ranks, double ranks) {
@@ -58,7 +58,7 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
 double kept_bytes(const Parameters& parameters, const KeptShape& shape) {
   const RowsPerToken rows{0, 0, shape.source_tokens};
   const double ranks = parameters.shards(), stream_ranks = shape.sequence ? ranks : 1;
-  std::map<int, KeptByBlock> blocks;
+  std::map<int, BlockMemory> blocks;
   for (const KeptCost& cost : parameters.costs().kept)
     blocks[cost.block].add(cost, rows_per_token(cost.rows, rows), stream_ranks, ranks);
   double sum = 0, largest = 0;

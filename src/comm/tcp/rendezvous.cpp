@@ -54,9 +54,9 @@ std::string list_of(const std::vector<int>& ranks) {
 std::string name_here() { return visible(host_name()); }
 
 // What both sides share: who has come, and who may.
-class Gathering {
+class RendezvousSide {
  public:
-  explicit Gathering(const TcpJob& job)
+  explicit RendezvousSide(const TcpJob& job)
       : job_(job),
         by_file_(is_file(job.rendezvous)),
         secret_(job.secret),
@@ -139,9 +139,9 @@ class Gathering {
   }
 };
 
-class RankZero : Gathering {
+class RankZero : RendezvousSide {
  public:
-  using Gathering::Gathering;
+  using RendezvousSide::RendezvousSide;
 
   std::vector<TcpPeer> gather() {
     number_ = fresh_job_number();
@@ -202,9 +202,9 @@ class RankZero : Gathering {
   }
 };
 
-class OtherRank : Gathering {
+class OtherRank : RendezvousSide {
  public:
-  using Gathering::Gathering;
+  using RendezvousSide::RendezvousSide;
 
   std::vector<TcpPeer> join() {
     const Address at = by_file_ ? Address{} : address_of(job_);

@@ -20,13 +20,13 @@ constexpr int64_t kCollective = int64_t{1} << 40;
 // A message that may be left without a wait, as by an exception: then its buffer is not used any
 // more.
 template <class Message>
-class Held {
+class MessageHold {
  public:
-  Held(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Message> message)
+  MessageHold(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Message> message)
       : mesh_(std::move(mesh)), message_(std::move(message)) {}
-  ~Held() { mesh_->let_go(*message_); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  ~MessageHold() { mesh_->let_go(*message_); }
+  MessageHold(const MessageHold&) = delete;
+  MessageHold& operator=(const MessageHold&) = delete;
   void wait() const { mesh_->wait(*message_); }
 
  private:
@@ -36,7 +36,8 @@ class Held {
 
 template <class Message>
 Work work_of(const std::shared_ptr<TcpMesh>& mesh, std::shared_ptr<Message> message) {
-  return Work([held = std::make_shared<Held<Message>>(mesh, std::move(message))] { held->wait(); });
+  return Work(
+      [held = std::make_shared<MessageHold<Message>>(mesh, std::move(message))] { held->wait(); });
 }
 
 void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {

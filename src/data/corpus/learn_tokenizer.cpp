@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Counted {
+struct CorpusCounts {
   int64_t documents = 0;
   int64_t bytes = 0;
 };
 
-Counted count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
-  Counted counted;
+CorpusCounts count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
+  CorpusCounts counted;
   for (const CorpusPiece& piece : batch) {
     trainer.count(piece.text);
     counted.bytes += std::ssize(piece.text);
@@ -38,11 +38,11 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
                               const ProgressReport& report, LearntTokenizer& learnt) {
   std::vector<TokenizerTrainer> trainers(threads, TokenizerTrainer(settings));
   {
-    OrderedWorkers<PieceBatch, Counted> workers(threads, [&](int worker, const PieceBatch& batch) {
-      return count_batch(trainers[worker], batch);
-    });
+    OrderedWorkers<PieceBatch, CorpusCounts> workers(
+        threads,
+        [&](int worker, const PieceBatch& batch) { return count_batch(trainers[worker], batch); });
     workers.drive([&](PieceBatch& batch) { return read_batch(reader, batch); },
-                  [&](const Counted& counted) {
+                  [&](const CorpusCounts& counted) {
                     learnt.documents += counted.documents;
                     learnt.bytes += counted.bytes;
                     report.tell(learnt.documents, 0);

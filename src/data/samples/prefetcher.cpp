@@ -11,7 +11,7 @@
 namespace skein {
 namespace {
 
-struct Loaded {
+struct LoadedBatch {
   int64_t first = -1;
   Batch batch;
   std::exception_ptr error;
@@ -29,7 +29,7 @@ struct Prefetcher::Impl {
     while (asked.wait(lock, stop, [this] { return wanted >= 0; }) && !stop.stop_requested()) {
       loading = std::exchange(wanted, -1);
       lock.unlock();
-      Loaded loaded = load(loading);
+      LoadedBatch loaded = load(loading);
       lock.lock();
       loading = -1;
       ready = std::move(loaded);
@@ -37,8 +37,8 @@ struct Prefetcher::Impl {
     }
   }
 
-  Loaded load(int64_t first) const {
-    Loaded loaded;
+  LoadedBatch load(int64_t first) const {
+    LoadedBatch loaded;
     loaded.first = first;
     try {
       loaded.batch = source.batch(first, count);
@@ -55,7 +55,7 @@ struct Prefetcher::Impl {
   std::condition_variable answered;
   int64_t wanted = -1;   // not begun yet
   int64_t loading = -1;  // begun
-  Loaded ready;
+  LoadedBatch ready;
   std::jthread thread;  // last: joined before what it uses goes away
 };
 
@@ -74,7 +74,7 @@ Batch Prefetcher::take(int64_t first, int64_t next_first) {
   };
   if (work.ready.first != first && work.loading != first && work.wanted != first) ask(first);
   work.answered.wait(lock, [&] { return work.ready.first == first; });
-  const Loaded taken = std::exchange(work.ready, Loaded{});
+  const LoadedBatch taken = std::exchange(work.ready, LoadedBatch{});
   if (taken.error) std::rethrow_exception(taken.error);
   if (next_first >= 0) ask(next_first);
   return taken.batch;

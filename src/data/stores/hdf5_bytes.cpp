@@ -17,7 +17,7 @@ uint32_t word_at(const std::byte* bytes) {
   return word;
 }
 
-struct Mixed {
+struct MixState {
   uint32_t a, b, c;
 
   void add(const std::byte* twelve) {
@@ -48,7 +48,7 @@ struct Mixed {
 
 uint32_t hdf5_sum(std::span<const std::byte> bytes) {
   const uint32_t start = 0xdeadbeefu + static_cast<uint32_t>(bytes.size());
-  Mixed mixed{start, start, start};
+  MixState mixed{start, start, start};
   if (bytes.empty()) return mixed.c;
   for (; bytes.size() > 12; bytes = bytes.subspan(12)) {
     mixed.add(bytes.data());

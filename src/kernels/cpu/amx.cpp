@@ -23,7 +23,7 @@ void add_tile(const TilePair* a, const TilePair* b, float* c) {
 }
 
 void emulated_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c, int64_t c_row,
-                   bool load, Ahead) {
+                   bool load, PrefetchRange) {
   float sums[2 * kSide * kColumns] = {};
   for (int i = 0; load && i < 2 * kSide; ++i)
     std::memcpy(sums + i * kColumns, c + i * c_row, kColumns * sizeof(float));
@@ -54,7 +54,7 @@ SKEIN_AMX void shape_tiles() {
 
 // Tiles 0 to 3 are the sums, 4 and 5 rows, 6 and 7 columns.
 SKEIN_AMX void real_tile(int64_t depth, const TilePair* a, const TilePair* b, float* c,
-                         int64_t c_row, bool load, Ahead ahead) {
+                         int64_t c_row, bool load, PrefetchRange ahead) {
   constexpr int64_t kLeft = kAmxRow * sizeof(TilePair), kRight = kColumns * sizeof(TilePair);
   const int64_t out = c_row * static_cast<int64_t>(sizeof(float));
   float* lower = c + kSide * c_row;

@@ -10,7 +10,7 @@ namespace skein::kernels {
 constexpr int kAmxRow = 128;
 
 // Memory to be in the caches by the time a tile is done: cache lines from `begin` on.
-struct Ahead {
+struct PrefetchRange {
   const void* begin = nullptr;
   int64_t lines = 0;
 };
@@ -19,7 +19,7 @@ struct Ahead {
 // Each 32 elements of depth are summed by themselves and then added to c, as TDPBF16PS does;
 // subnormal numbers count as zero on the real unit.
 using AmxTile = void (*)(int64_t depth, const TilePair* a, const TilePair* b, float* c,
-                         int64_t c_row, bool load, Ahead ahead);
+                         int64_t c_row, bool load, PrefetchRange ahead);
 
 // The unit's function, and its tiles shaped for this thread: call it again after anything else may
 // have used them.

@@ -23,7 +23,7 @@ namespace {
 
 // The state of the softmax of the queries of one panel.
 template <class Unit>
-struct Running {
+struct SoftmaxState {
   typename Tile<Unit>::Sum largest[Tile<Unit>::kRows], sum[Tile<Unit>::kRows];
 };
 
@@ -79,7 +79,7 @@ struct Forward {
   // Of row r [0, count), scores [first, last) become weights under the new maximum, the rest zero;
   // the row's sums are scaled to that maximum.
   void softmax_step(int64_t r, int64_t first, int64_t last, int64_t count,
-                    Running<Unit>& running) const {
+                    SoftmaxState<Unit>& running) const {
     const A scale = head.scale;
     const int64_t width = head.width;
     A *row = scores + r * kBlock, *out = sums + r * width;
@@ -101,7 +101,7 @@ struct Forward {
   }
 
   void block(int64_t query, int64_t rows, int64_t from, int64_t count,
-             Running<Unit>& running) const {
+             SoftmaxState<Unit>& running) const {
     scores_of(query, rows, from, count);
     for (int64_t r = 0; r < rows; ++r) {
       A* row = scores + r * kBlock;
@@ -116,7 +116,7 @@ struct Forward {
   }
 
   void panel(int64_t query, int64_t rows, T* out, A* logsumexp) const {
-    Running<Unit> running;
+    SoftmaxState<Unit> running;
     std::fill_n(running.largest, kRows, -std::numeric_limits<A>::infinity());
     std::fill_n(running.sum, kRows, A(0));
     std::fill(sums, sums + rows * head.width, A(0));

@@ -21,13 +21,13 @@ namespace skein::kernels {
 
 // Bias and activation of a product, as pointers to what belongs to its first element; rows are c's.
 template <class C>
-struct EndOf {
+struct Epilogue {
   const C* bias = nullptr;
   C* activated = nullptr;
   Activation activation = Activation::gelu_tanh;
   bool streamed = false;  // past the caches, for products that these would not hold
   explicit operator bool() const { return bias || activated; }
-  EndOf at(int64_t offset, int64_t column) const {
+  Epilogue at(int64_t offset, int64_t column) const {
     return {bias ? bias + column : nullptr, activated ? activated + offset : nullptr, activation,
             streamed};
   }
@@ -81,7 +81,7 @@ SKEIN_PAIRS inline void store_row(const Sum* sums, int64_t columns, const C* bia
 // Rows of sums, strip_row apart, into c.
 template <class Unit, class Sum, class C>
 void store_strip(const Sum* strip, int64_t strip_row, int64_t rows, int64_t columns, C* c,
-                 int64_t c_row, const EndOf<C>& end) {
+                 int64_t c_row, const Epilogue<C>& end) {
   for (int64_t i = 0; i < rows; ++i)
     store_row<Unit>(strip + i * strip_row, columns, end.bias, c + i * c_row, end.streamed);
 #if SKEIN_AVX512
@@ -105,7 +105,7 @@ struct Product {
   C* c;
   int64_t c_row;
   bool load;
-  EndOf<C> end;
+  Epilogue<C> end;
 
   // Of `rows` of its rows and `columns` of its columns, from row i and column j on.
   Product part(int64_t i, int64_t j, int64_t rows, int64_t columns) const {
@@ -232,7 +232,7 @@ class Multiplication {
   int64_t c_row_;
   bool load_;
   const Unit* ready_;
-  EndOf<C> end_;
+  Epilogue<C> end_;
   Packing packing_ = Packing::by_row;
   int64_t panel_ = 0, block_ = 0;
   Unit *packed_a_ = nullptr, *packed_b_ = nullptr;

@@ -122,7 +122,7 @@ void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
 }
 
 // What matmul was given.
-struct Given {
+struct MatmulOperands {
   const Tensor &a, &b;
   const MatmulArguments& how;
   const Tensor &c, &activated;
@@ -130,10 +130,10 @@ struct Given {
 };
 
 template <class Unit, class C, class T>
-void multiply_to(const Given& x) {
+void multiply_to(const MatmulOperands& x) {
   constexpr int64_t kCached = 4 << 20;
-  EndOf<C> end{nullptr, nullptr, x.how.activation,
-               !x.activated.defined() && x.c.bytes() >= kCached};
+  Epilogue<C> end{nullptr, nullptr, x.how.activation,
+                  !x.activated.defined() && x.c.bytes() >= kCached};
   if (x.how.bias.defined()) end.bias = x.how.bias.data<C>();
   if (x.activated.defined()) end.activated = x.activated.data<C>();
   const Product<C, T> product{{x.c.dim(0), x.c.dim(1), x.depth},
@@ -147,7 +147,7 @@ void multiply_to(const Given& x) {
 }
 
 template <class Unit, class T>
-void multiply_into(const Given& x) {
+void multiply_into(const MatmulOperands& x) {
   using Sum = typename Tile<Unit>::Sum;
   SKEIN_CHECK(!x.how.accumulate || x.c.dtype() == DTypeOf<Sum>::value);
   if (x.c.dtype() == DTypeOf<Sum>::value)
@@ -181,7 +181,7 @@ void matmul(Cpu, const Tensor& a, const Tensor& b, const MatmulArguments& argume
   SKEIN_CHECK_EQ(a.dim(transpose_a ? 1 : 0), c->dim(0));
   SKEIN_CHECK_EQ(b.dim(transpose_b ? 0 : 1), c->dim(1));
   SKEIN_CHECK_EQ(b.dim(transpose_b ? 1 : 0), depth);
-  const Given given{a, b, arguments, *c, *activated, depth};
+  const MatmulOperands given{a, b, arguments, *c, *activated, depth};
   visit_float(a.dtype(), [&]<class T>(TypeTag<T>) {
     visit_unit<T>([&]<class Unit>(TypeTag<Unit>) { multiply_into<Unit, T>(given); });
   });

@@ -174,13 +174,13 @@ enum class Scratch {
 
 template <class A>
 A* scratch(Scratch slot, int64_t elements) {
-  struct Held {
+  struct ScratchMemory {
     void* data = nullptr;
     size_t bytes = 0;
-    ~Held() { ::operator delete(data, std::align_val_t(64)); }
+    ~ScratchMemory() { ::operator delete(data, std::align_val_t(64)); }
   };
-  thread_local Held held[static_cast<int>(Scratch::count)];
-  Held& wanted = held[static_cast<int>(slot)];
+  thread_local ScratchMemory held[static_cast<int>(Scratch::count)];
+  ScratchMemory& wanted = held[static_cast<int>(slot)];
   const size_t bytes = static_cast<size_t>(elements) * sizeof(A);
   if (wanted.bytes < bytes) {
     ::operator delete(wanted.data, std::align_val_t(64));

@@ -97,8 +97,8 @@ TileFunction<Unit> tile_of(int rows) {
 
 // What AMX should find in the caches after the tile of rows i and columns j: the next panel where
 // each is met once, else a share of the rows that follow.
-inline Ahead ahead_of(int64_t i, int64_t j, const Extent& size, const TilePair* left,
-                      const TilePair* right, int64_t panel) {
+inline PrefetchRange ahead_of(int64_t i, int64_t j, const Extent& size, const TilePair* left,
+                              const TilePair* right, int64_t panel) {
   using T = Tile<TilePair>;
   constexpr int64_t kLine = 64 / sizeof(TilePair);
   if (size.rows <= T::kRows)

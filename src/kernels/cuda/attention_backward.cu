@@ -30,15 +30,16 @@ struct Tiles {
 };
 
 template <class T>
-__device__ void load_queries(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int pitch,
-                             const Tiles& tiles) {
+__device__ void load_queries(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
+                             int pitch, const Tiles& tiles) {
   const auto at = [&](int64_t row) { return head.q_at(row); };
   load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, tiles.q, at);
   load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, tiles.dout, at);
 }
 
 template <class T>
-__device__ void load_keys(const HeadOf<T>& head, int64_t from, int pitch, const Tiles& tiles) {
+__device__ void load_keys(const AttentionHead<T>& head, int64_t from, int pitch,
+                          const Tiles& tiles) {
   const auto at = [&](int64_t row) { return head.kv_at(row); };
   load_rows<kKeyTile>(head.a.k, from, head.a.keys, head.a.width, pitch, tiles.k, at);
   load_rows<kKeyTile>(head.a.v, from, head.a.keys, head.a.width, pitch, tiles.v, at);
@@ -46,7 +47,8 @@ __device__ void load_keys(const HeadOf<T>& head, int64_t from, int pitch, const 
 
 // along[r] = dout[r] · out[r], the part of a row's slopes that is common to its keys.
 template <class T>
-__device__ void load_along(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, float* along) {
+__device__ void load_along(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
+                           float* along) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   for (int r = warp; r < kQueryTile; r += warps) {
     float sum = 0;
@@ -60,8 +62,8 @@ __device__ void load_along(const HeadOf<T>& head, const Slopes<T>& s, int64_t qu
 
 // Of the tile: weights as they met the values (dropped), and slopes of the scores times scale.
 template <class T>
-__device__ void fill_slopes(const HeadOf<T>& head, const Slopes<T>& s, int64_t query, int64_t from,
-                            int pitch, const Tiles& tiles, const float* along) {
+__device__ void fill_slopes(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
+                            int64_t from, int pitch, const Tiles& tiles, const float* along) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   for (int r = warp; r < kQueryTile; r += warps) {
     float weight = 0, slope = 0;
@@ -84,8 +86,9 @@ __device__ void fill_slopes(const HeadOf<T>& head, const Slopes<T>& s, int64_t q
 }
 
 template <class T>
-__global__ void query_gradients(Attend<T> a, Slopes<T> s, int pitch) {
-  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+__global__ void query_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile,
                 rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
   const Tiles tiles(pitch);
@@ -118,18 +121,18 @@ __global__ void query_gradients(Attend<T> a, Slopes<T> s, int pitch) {
 // A block: a tile of keys of one key head against all queries of the heads that share it, in order;
 // so there are no atomics.
 template <class T>
-__global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
+__global__ void key_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
   const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kKeyTile;
   const Tiles tiles(pitch);
   float *key_sums = tiles.slopes + kQueryTile * kKeyTile, *value_sums = key_sums + kKeyTile * pitch;
   __shared__ float along[kQueryTile];
   for (int64_t i = threadIdx.x; i < 2 * kKeyTile * pitch; i += blockDim.x) key_sums[i] = 0;
-  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z),
-                       static_cast<int64_t>(blockIdx.y) * shared};
+  const AttentionHead<T> keys{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y) * shared};
   load_keys(keys, from, pitch, tiles);
   const int64_t first = keys.first_seeing(from) / kQueryTile * kQueryTile;
   for (int64_t h = 0; h < shared; ++h) {
-    const HeadOf<T> head{a, keys.sample, keys.head + h};
+    const AttentionHead<T> head{a, keys.sample, keys.head + h};
     for (int64_t query = first; query < a.queries; query += kQueryTile) {
       if (head.first(query) >= from + kKeyTile) break;
       const int64_t rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
@@ -163,8 +166,9 @@ __global__ void key_gradients(Attend<T> a, Slopes<T> s, int pitch) {
 
 // along [B,H,T]: the part of a query's slopes that is common to its keys. A warp a query.
 template <class T>
-__global__ void common_slopes(Attend<T> a, const T* out, const T* dout, float* along) {
-  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+__global__ void common_slopes(AttentionPointers<T> a, const T* out, const T* dout, float* along) {
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
   const int64_t query =
       static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
   if (query >= a.queries) return;
@@ -185,7 +189,7 @@ struct QueryLines {
 // Of one pair of a query and a key that see each other, from their score and the slope of their
 // weight: the weight as it met the value, and the slope of the score.
 template <class T>
-__device__ void pair_slopes(const HeadOf<T>& head, const QueryLines& lines, int64_t query,
+__device__ void pair_slopes(const AttentionHead<T>& head, const QueryLines& lines, int64_t query,
                             int64_t key, bool seen, float& score, float& slope) {
   if (!seen && !head.sees(query, key)) {
     score = slope = 0;
@@ -200,9 +204,10 @@ __device__ void pair_slopes(const HeadOf<T>& head, const QueryLines& lines, int6
 // A block: 64 queries against tiles of keys.
 template <class T, int kWidth, int kKeys>
 __global__ void __launch_bounds__(kMmaThreads)
-    query_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+    query_gradients_mma(AttentionPointers<T> a, Slopes<T> s, const float* along) {
   constexpr int kPitch = kTilePitch<kWidth>;
-  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows,
                 first_line = (head.sample * a.heads + head.head) * a.queries;
   const QueryLines lines{s.logsumexp + first_line, along + first_line};
@@ -247,11 +252,11 @@ __global__ void __launch_bounds__(kMmaThreads)
 // so there are no atomics. Rows of fragments are keys here, columns queries.
 template <class T, int kWidth, int kQueries>
 __global__ void __launch_bounds__(kMmaThreads)
-    key_gradients_mma(Attend<T> a, Slopes<T> s, const float* along) {
+    key_gradients_mma(AttentionPointers<T> a, Slopes<T> s, const float* along) {
   constexpr int kPitch = kTilePitch<kWidth>;
   const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kMmaRows;
-  const HeadOf<T> keys{a, static_cast<int64_t>(blockIdx.z),
-                       static_cast<int64_t>(blockIdx.y) * shared};
+  const AttentionHead<T> keys{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y) * shared};
   const auto kv_at = [&](int64_t row) { return keys.kv_at(row); };
   T* k = dynamic_shared<T>();
   T *v = k + kMmaRows * kPitch, *q = v + kMmaRows * kPitch, *dout = q + 2 * kQueries * kPitch;
@@ -262,7 +267,7 @@ __global__ void __launch_bounds__(kMmaThreads)
                 end = keys.last_seeing(from + kMmaRows - 1);
   const int64_t tiles = end > begin ? (end - begin + kQueries - 1) / kQueries : 0;
   const auto fetch_queries = [&](int64_t number) {
-    const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
+    const AttentionHead<T> head{a, keys.sample, keys.head + number / tiles};
     const auto at = [&](int64_t row) { return head.q_at(row); };
     const int64_t query = begin + number % tiles * kQueries,
                   buffer = number % 2 * kQueries * kPitch;
@@ -278,7 +283,7 @@ __global__ void __launch_bounds__(kMmaThreads)
     end_of_copies();
   for (int64_t number = 0; number < tiles * shared; ++number) {
     wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
-    const HeadOf<T> head{a, keys.sample, keys.head + number / tiles};
+    const AttentionHead<T> head{a, keys.sample, keys.head + number / tiles};
     const int64_t query = begin + number % tiles * kQueries,
                   first_line = (head.sample * a.heads + head.head) * a.queries;
     const QueryLines lines{s.logsumexp + first_line, along + first_line};
@@ -306,7 +311,7 @@ __global__ void __launch_bounds__(kMmaThreads)
 
 // Tiles that leave a lane enough registers.
 template <class T, int kWidth>
-void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples,
+void backward_mma(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes, int64_t samples,
                   const float* along) {
   constexpr int kOther = kWidth > 64 ? 32 : 64;
   constexpr size_t kShared =
@@ -320,7 +325,7 @@ void backward_mma(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t 
 }
 
 template <class T>
-void backward(Cuda on, const Attend<T>& a, const Slopes<T>& slopes, int64_t samples,
+void backward(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes, int64_t samples,
               Device device) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a)) {

@@ -6,8 +6,9 @@ namespace {
 // A block: kQueryTile queries of a head against tiles of keys, the softmax online (Dao and others,
 // 2022).
 template <class T>
-__global__ void forward_tile(Attend<T> a, int pitch, T* out, float* logsumexp) {
-  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+__global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* logsumexp) {
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile,
                 rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
   float* q = dynamic_shared<float>();
@@ -97,9 +98,11 @@ struct Softmax {
 // A block: 64 queries of a head against tiles of 64 keys, of which the next is on its way while one
 // is at work.
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, float* logsumexp) {
+__global__ void __launch_bounds__(kMmaThreads)
+    forward_mma(AttentionPointers<T> a, T* out, float* logsumexp) {
   constexpr int kPitch = kTilePitch<kWidth>;
-  const HeadOf<T> head{a, static_cast<int64_t>(blockIdx.z), static_cast<int64_t>(blockIdx.y)};
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
   // The last queries see the most keys when causal; they begin first.
   const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows;
   const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
@@ -156,7 +159,8 @@ __global__ void __launch_bounds__(kMmaThreads) forward_mma(Attend<T> a, T* out, 
 }
 
 template <class T>
-void forward(Cuda on, const Attend<T>& a, int64_t samples, const Out& out, const Out& logsumexp) {
+void forward(Cuda on, const AttentionPointers<T>& a, int64_t samples, const Out& out,
+             const Out& logsumexp) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {

@@ -13,7 +13,7 @@ namespace skein::kernels {
 constexpr int kQueryTile = 32, kKeyTile = 32, kAttentionThreads = 256;
 
 template <class T>
-struct Attend {
+struct AttentionPointers {
   const T *q, *k, *v;
   int64_t queries, keys, heads, groups, width, first_query, window;
   bool causal;
@@ -39,8 +39,8 @@ void visit_attended(DType dtype, const F& f) {
 }
 
 template <class T>
-Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
-                      const AttentionArguments& a) {
+AttentionPointers<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const AttentionArguments& a) {
   const bool drops = a.dropout > 0;
   return {q.data<T>(),
           k.data<T>(),
@@ -65,8 +65,8 @@ Attend<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
 }
 
 template <class T>
-struct HeadOf {
-  const Attend<T>& a;
+struct AttentionHead {
+  const AttentionPointers<T>& a;
   int64_t sample, head;
 
   __device__ int64_t q_at(int64_t query) const {

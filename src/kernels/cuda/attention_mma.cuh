@@ -59,7 +59,7 @@ __device__ inline float row_max(float value) {
 
 // Whether queries [query, query + queries) all see keys [key, key + keys).
 template <class T>
-__device__ bool all_see(const HeadOf<T>& head, int64_t query, int64_t queries, int64_t key,
+__device__ bool all_see(const AttentionHead<T>& head, int64_t query, int64_t queries, int64_t key,
                         int64_t keys) {
   if (head.a.key_segments || query + queries > head.a.queries) return false;
   return key >= head.first(query + queries - 1) && key + keys <= head.last(query);
@@ -85,7 +85,7 @@ __device__ void store_rows(const float (&sums)[kWidth / 8][4], const float (&fac
 // Whether the tensor cores' kernels can read these heads: 16 bytes at a time, and no wider than
 // they hold.
 template <class T>
-bool fits_mma(const Attend<T>& a) {
+bool fits_mma(const AttentionPointers<T>& a) {
   return sizeof(T) == 2 && a.width % 8 == 0 && a.width <= 128;
 }
 

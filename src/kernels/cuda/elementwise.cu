@@ -94,7 +94,7 @@ __global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* 
 // The streams that drop elements with probability threshold / 2^32, and what the others are
 // multiplied by.
 template <class A>
-struct Dropping {
+struct DropoutStreams {
   uint64_t key;
   const int64_t* sample_ids;
   uint32_t threshold;
@@ -102,7 +102,7 @@ struct Dropping {
 };
 
 template <class T>
-__global__ void drop(int64_t per_sample, int64_t first, Dropping<Accumulator<T>> dropping,
+__global__ void drop(int64_t per_sample, int64_t first, DropoutStreams<Accumulator<T>> dropping,
                      const T* x, T* out) {
   const int64_t sample = blockIdx.y,
                 block = first / 4 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -221,9 +221,9 @@ void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
     dim3 grid = blocks_of(per_sample / 4 + 2);
     grid.y = static_cast<unsigned>(batch);
     using A = Accumulator<T>;
-    const Dropping<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
-                               static_cast<uint32_t>(mask.probability * 4294967296.0),
-                               A(1) / A(1 - mask.probability)};
+    const DropoutStreams<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
+                                     static_cast<uint32_t>(mask.probability * 4294967296.0),
+                                     A(1) / A(1 - mask.probability)};
     launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, dropping, x.data<T>(),
            out->data<T>());
   });

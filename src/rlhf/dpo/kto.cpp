@@ -9,9 +9,9 @@
 namespace skein {
 namespace {
 
-class SamplesFrom : public SampleSource {
+class ShiftedSamples : public SampleSource {
  public:
-  SamplesFrom(const SampleSource& all, int64_t begin) : all_(all), begin_(begin) {}
+  ShiftedSamples(const SampleSource& all, int64_t begin) : all_(all), begin_(begin) {}
   Batch batch(int64_t first, int64_t count) const override {
     return all_.batch(begin_ + first, count);
   }
@@ -95,7 +95,7 @@ AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed)
 KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const DpoSamples& others,
                    int64_t first, int64_t count) {
   const int64_t places = others.places();
-  const Tensor logps = all_answers(model, SamplesFrom(others, first), count, places, 1);
+  const Tensor logps = all_answers(model, ShiftedSamples(others, first), count, places, 1);
   double sum = 0;
   for (int64_t i = 0; i < count; ++i)
     sum += others.log_ratio(first + i, logps.data<float>() + i * places);

@@ -65,9 +65,9 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-class Exact {
+class ExactMatch {
  public:
-  explicit Exact(const RewardSpec& spec) : name_(shown(spec.text())) {
+  explicit ExactMatch(const RewardSpec& spec) : name_(shown(spec.text())) {
     auto fields = read_fields(spec, spec.argument, {"field", "match"});
     if (fields.contains("field")) field_ = fields["field"];
     require(!field_.empty(), "the reward {} names no field", name_);
@@ -134,7 +134,7 @@ class Exact {
 }  // namespace
 
 std::unique_ptr<RewardSource> exact_reward(const RewardSpec& spec) {
-  const Exact exact(spec);
+  const ExactMatch exact(spec);
   return rule(
       spec, [exact](const Answer& answer) { return exact.matches(answer); },
       [exact](const Prompt& prompt) { exact.right_answers(prompt); });

@@ -22,9 +22,9 @@ constexpr int64_t kMostResamples = 1'000'000;
 using Content = std::array<double, 4>;
 
 // Says now and then how far it is.
-class Resampled {
+class ResampleProgress {
  public:
-  Resampled(bool show, int64_t count)
+  ResampleProgress(bool show, int64_t count)
       : show_(show), count_(count), last_(std::chrono::steady_clock::now()) {}
   void one() {
     if (!show_) return;
@@ -112,7 +112,7 @@ std::optional<Unknowns> fit_resample(const PowerSum& sum, const Solution& soluti
 
 std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows,
                                 const Solution& solution, const ParametricOptions& options) {
-  Resampled progress(options.show_progress, options.resamples);
+  ResampleProgress progress(options.show_progress, options.resamples);
   return found_in_parallel(options.resamples, options.threads, [&](int64_t i) {
     PowerSum resampled = sum;
     const std::vector<double> counts = resample_counts(rows, options.seed, i);

@@ -69,7 +69,7 @@ void require_varied_loss(std::span<const ScalingPoint> points) {
           points.size(), middle(loss));
 }
 
-void require_sizes_and_tokens(std::span<const ScalingPoint> points, const Inseparable& what) {
+void require_sizes_and_tokens(std::span<const ScalingPoint> points, const DesignFault& what) {
   const auto n = logs(points, [](const ScalingPoint& point) { return point.n; });
   const auto d = logs(points, [](const ScalingPoint& point) { return point.d; });
   require(width(n) > kOneValue,
@@ -82,7 +82,7 @@ void require_sizes_and_tokens(std::span<const ScalingPoint> points, const Insepa
           points.size(), middle(d), what.of_one_d);
 }
 
-void require_no_line(std::span<const ScalingPoint> points, const Inseparable& what) {
+void require_no_line(std::span<const ScalingPoint> points, const DesignFault& what) {
   require(distance_from_line(points) > kLine,
           "D is a power of N in all {} runs, so the design cannot separate {}; train some sizes on "
           "more or fewer tokens",
@@ -113,7 +113,7 @@ void require_determined(std::span<const ScalingPoint> points, size_t clusters) {
           "come from {}; give fit.resamples 0 for none",
           kLaw, kLeastRuns, points.size(), clusters);
   require_varied_loss(points);
-  constexpr Inseparable kWhat{"A/N^alpha from E", "alpha from beta, nor B/D^beta from E",
+  constexpr DesignFault kWhat{"A/N^alpha from E", "alpha from beta, nor B/D^beta from E",
                               "alpha from beta"};
   require_sizes_and_tokens(points, kWhat);
   const auto ratio = logs(points, [](const ScalingPoint& point) { return point.d / point.n; });

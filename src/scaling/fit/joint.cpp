@@ -25,7 +25,7 @@ Runs checked(std::span<const ScalingPoint> points, const char* law,
 
 KaplanFit fit_kaplan(std::span<const ScalingPoint> points, const ParametricOptions& options) {
   const Runs runs = checked(points, "[(Nc/N)^(aN/aD) + Dc/D]^aD", options);
-  constexpr Inseparable kWhat{"Nc from aN", "Dc from aD", "aN from aD"};
+  constexpr DesignFault kWhat{"Nc from aN", "Dc from aD", "aN from aD"};
   require_sizes_and_tokens(runs.points, kWhat);
   require_no_line(runs.points, kWhat);
   KaplanFit fit;

@@ -19,9 +19,9 @@ bool damped_step(UnknownsSquared matrix, const UnknownsSquared& scale, const Unk
   return dot(step, gradient) < 0;
 }
 
-class Polishing {
+class Polisher {
  public:
-  Polishing(const PowerSum& sum, const Criterion& criterion, const Unknowns& start)
+  Polisher(const PowerSum& sum, const Criterion& criterion, const Unknowns& start)
       : sum_(sum), criterion_(criterion), at_(start), here_(second_order(sum, criterion, start)) {}
 
   Minimum run(int most_iterations) {
@@ -110,7 +110,7 @@ class Polishing {
 
 Minimum polish(const PowerSum& sum, const Criterion& criterion, const Unknowns& start,
                int most_iterations) {
-  return Polishing(sum, criterion, start).run(most_iterations);
+  return Polisher(sum, criterion, start).run(most_iterations);
 }
 
 }  // namespace skein

@@ -14,7 +14,7 @@ constexpr const char* kRuleOfNone = "step_law";
 constexpr double kMuchWider = 2;
 
 // One of the two settings, as the fit knows it.
-struct OfFit {
+struct FittedSetting {
   const char* option;
   const char* what;
   const SettingRule& rule;
@@ -24,7 +24,7 @@ struct OfFit {
 
 RunSettings known_of(const PlanLaw& law) { return law.trained_with.value_or(RunSettings{}); }
 
-void settle_rule(Plan& plan, const OfFit& of, std::string& rule) {
+void settle_rule(Plan& plan, const FittedSetting& of, std::string& rule) {
   const bool fitted = !plan.options.fit.empty();
   if (rule.empty() && fitted && !of.known())
     plan_warning(plan,
@@ -72,13 +72,13 @@ std::string origin_of(const BestSetting& best) {
 
 // Best values that were not found at several sizes say nothing of how they move with the size;
 // a rule that moves does.
-bool goes_by_best(const OfFit& of) {
+bool goes_by_best(const FittedSetting& of) {
   const bool moves = of.best.n_exponent != 0 || of.best.d_exponent != 0;
   const bool constant_rule = !of.rule.known() || of.rule.rule == "fixed" || of.rule.rule == "mup";
   return of.best.valid() && (moves || constant_rule);
 }
 
-std::string origin_of(const OfFit& of, const RunSettings& runs) {
+std::string origin_of(const FittedSetting& of, const RunSettings& runs) {
   if (goes_by_best(of)) return origin_of(of.best);
   const SettingRule& rule = of.rule;
   if (rule.rule == "fixed") return fmt::format("the fit's runs: fixed{}", range_of(rule));
@@ -92,7 +92,7 @@ std::string origin_of(const OfFit& of, const RunSettings& runs) {
                      rule.value == 1 ? "" : fmt::format(" times {}", shown(rule.value, 3)));
 }
 
-double value_of(const OfFit& of, const RunSettings& runs, const Proposal& p,
+double value_of(const FittedSetting& of, const RunSettings& runs, const Proposal& p,
                 double Hyperparameters::*field) {
   if (goes_by_best(of)) return of.best.at(p.n, p.tokens);
   const SettingRule& rule = of.rule;
@@ -101,7 +101,7 @@ double value_of(const OfFit& of, const RunSettings& runs, const Proposal& p,
   return rule.value * hyperparameters(rule.rule, p.counts, p.tokens).*field;
 }
 
-double settled_value(const OfFit& of, const RunSettings& runs, const Plan& plan,
+double settled_value(const FittedSetting& of, const RunSettings& runs, const Plan& plan,
                      const std::string& rule, double Hyperparameters::*field) {
   const Proposal& p = plan.proposal;
   const double value = rule == kRuleOfFit ? value_of(of, runs, p, field)
@@ -138,7 +138,7 @@ void settle_rules(Plan& plan) {
 void settle_settings(Plan& plan) {
   const PlanOptions& o = plan.options;
   const RunSettings runs = known_of(plan.law);
-  const OfFit lr{"plan.lr_rule", "learning rate", runs.lr, runs.best_lr},
+  const FittedSetting lr{"plan.lr_rule", "learning rate", runs.lr, runs.best_lr},
       batch{"plan.batch_rule", "batch", runs.batch, runs.best_batch};
   plan.settings.lr = settled_value(lr, runs, plan, o.lr_rule, &Hyperparameters::lr);
   plan.settings.batch_tokens =

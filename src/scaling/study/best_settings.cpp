@@ -99,7 +99,7 @@ double covariance(const std::vector<Best>& all, double Best::*one, double Best::
   return sum;
 }
 
-void fit_exponents(const std::vector<Best>& all, Along along, BestSetting& made) {
+void fit_exponents(const std::vector<Best>& all, SizeMeasure along, BestSetting& made) {
   bool by_n = varies(all, &Best::ln_n), by_d = varies(all, &Best::ln_d);
   const double nn = covariance(all, &Best::ln_n, &Best::ln_n),
                dd = covariance(all, &Best::ln_d, &Best::ln_d);
@@ -107,7 +107,7 @@ void fit_exponents(const std::vector<Best>& all, Along along, BestSetting& made)
   const double ny = covariance(all, &Best::ln_n, &Best::ln_value),
                dy = covariance(all, &Best::ln_d, &Best::ln_value);
   if (by_n && by_d && (all.size() < kFewestForBoth || nd * nd > kTogether * nn * dd))
-    (along == Along::parameters ? by_d : by_n) = false;
+    (along == SizeMeasure::parameters ? by_d : by_n) = false;
   if (by_n && by_d) {
     const double determinant = nn * dd - nd * nd;
     made.n_exponent = (ny * dd - dy * nd) / determinant;
@@ -128,7 +128,7 @@ double BestSetting::at(double n, double d) const {
 }
 
 BestSetting best_setting(const ScalingTable& table, ParameterCount count, double ScalingRun::*field,
-                         double ScalingRun::*other, Along along, const std::string& what) {
+                         double ScalingRun::*other, SizeMeasure along, const std::string& what) {
   std::vector<Best> found;
   for (const Cell& cell : cells_of(table, count, field, other))
     if (const auto best = best_of(cell))

@@ -46,12 +46,12 @@ std::string not_converged(const OtherLaw<Fit>& law) {
 // or L(C) is fitted alone, of the runs that it is fitted to.
 std::vector<Outlier> outliers_of(const Study& study);
 
-enum class Along { parameters, tokens };
+enum class SizeMeasure { parameters, tokens };
 // Where a setting did best among the runs that differ in it. field: the setting; other: what else
 // may have been varied with it; along: what it is fitted over where N and D go together; what: its
 // name in a problem.
 BestSetting best_setting(const ScalingTable& table, ParameterCount count, double ScalingRun::*field,
-                         double ScalingRun::*other, Along along, const std::string& what);
+                         double ScalingRun::*other, SizeMeasure along, const std::string& what);
 
 // What a reader of a study must know before believing it.
 std::vector<std::string> warnings_of(const Study& study);

@@ -132,9 +132,9 @@ RunSettings trained_with(const ScalingTable& table, const Convention& convention
   if (by_width && made.base_width == 0) made.lr = {};
   made.batch = batch_rule_of(table, runs);
   made.best_lr = best_setting(table, convention.parameters, &ScalingRun::lr,
-                              &ScalingRun::global_batch, Along::parameters, "learning rates");
+                              &ScalingRun::global_batch, SizeMeasure::parameters, "learning rates");
   made.best_batch = best_setting(table, convention.parameters, &ScalingRun::global_batch,
-                                 &ScalingRun::lr, Along::tokens, "batch sizes");
+                                 &ScalingRun::lr, SizeMeasure::tokens, "batch sizes");
   return made;
 }
 

@@ -155,14 +155,14 @@ class Sweep {
   // "" where there is a checkpoint that can be used, or none at all. The run itself tells which
   // ones it passes over.
   std::string why_no_start(const CellFolder& folder) const {
-    const Quiet quiet(log::Level::error);
+    const LogLevelScope quiet(log::Level::error);
     const std::string text = refusal_of([&] { find_checkpoint(folder.checkpoints(), *trainer_); });
     return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
   }
 
   // Our own bugs end the job.
   Attempt attempt_at(size_t index) const {
-    const Quiet quiet(config_.verbose ? log::Level::info : log::Level::warn);
+    const LogLevelScope quiet(config_.verbose ? log::Level::info : log::Level::warn);
     const auto ends_the_job = [&](ExitCode code, const std::exception& error) {
       return Error(code, fmt::format("cell {}: {}", cells_[index].name, error.what()));
     };
@@ -246,12 +246,12 @@ class Sweep {
   }
 
   // The lines of a cell's own run are for its metrics; only what needs attention is shown.
-  class Quiet {
+  class LogLevelScope {
    public:
-    explicit Quiet(log::Level least) { log::set_level(least); }
-    ~Quiet() { log::set_level(log::Level::info); }
-    Quiet(const Quiet&) = delete;
-    Quiet& operator=(const Quiet&) = delete;
+    explicit LogLevelScope(log::Level least) { log::set_level(least); }
+    ~LogLevelScope() { log::set_level(log::Level::info); }
+    LogLevelScope(const LogLevelScope&) = delete;
+    LogLevelScope& operator=(const LogLevelScope&) = delete;
   };
 
   const SweepConfig& config_;

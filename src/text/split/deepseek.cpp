@@ -7,7 +7,7 @@ namespace {
 
 enum class Group : uint8_t { word, sign, other };
 
-struct Grouped {
+struct CharacterGroup {
   Group group;
   size_t bytes;
 };
@@ -17,7 +17,7 @@ bool ascii_letter(char byte) {
   return lower >= 'a' && lower <= 'z';
 }
 
-Grouped group_at(std::string_view text, size_t at) {
+CharacterGroup group_at(std::string_view text, size_t at) {
   const Character next = character_at(text, at);
   if (letter(next.point) || mark(next.point)) return {Group::word, next.bytes};
   return {punctuation(next.point) || symbol(next.point) ? Group::sign : Group::other, next.bytes};
@@ -25,7 +25,7 @@ Grouped group_at(std::string_view text, size_t at) {
 
 size_t group_end(std::string_view text, size_t at, Group group) {
   while (at < text.size()) {
-    const Grouped next = group_at(text, at);
+    const CharacterGroup next = group_at(text, at);
     if (next.group != group) break;
     at += next.bytes;
   }
@@ -44,7 +44,7 @@ size_t ascii_letters_end(std::string_view text, size_t at) {
 }  // namespace
 
 size_t deepseek_match_end(std::string_view text, size_t begin) {
-  const Grouped first = group_at(text, begin);
+  const CharacterGroup first = group_at(text, begin);
   const size_t after = begin + first.bytes;
   if (first.group == Group::word) return group_end(text, after, Group::word);
   if (first.group == Group::sign) {

@@ -14,13 +14,13 @@ constexpr size_t kMostDigits = 3;
 // `prefix`: what may stand before a word, once.
 enum class Case : uint8_t { capital, small, none, prefix, other };
 
-struct Cased {
+struct CharacterCase {
   Case kind;
   size_t bytes;
   bool mark = false;
 };
 
-Cased case_at(std::string_view text, size_t at) {
+CharacterCase case_at(std::string_view text, size_t at) {
   const unsigned char byte = text[at];
   if (byte < 128) {
     if (byte >= 'a' && byte <= 'z') return {Case::small, 1};
@@ -41,14 +41,14 @@ Cased case_at(std::string_view text, size_t at) {
 size_t word_end(std::string_view text, size_t at, bool caseless) {
   size_t end = at, after_caseless = at;
   while (end < text.size()) {
-    const Cased next = case_at(text, end);
+    const CharacterCase next = case_at(text, end);
     if (next.kind != Case::capital && next.kind != Case::none) break;
     end += next.bytes;
     if (next.kind == Case::none) after_caseless = end;
   }
   const size_t capitals = end;
   while (end < text.size()) {
-    const Cased next = case_at(text, end);
+    const CharacterCase next = case_at(text, end);
     if (next.kind != Case::small && next.kind != Case::none) break;
     end += next.bytes;
   }
@@ -56,7 +56,7 @@ size_t word_end(std::string_view text, size_t at, bool caseless) {
   return caseless ? after_caseless : capitals;
 }
 
-size_t letters_end(std::string_view text, size_t begin, const Cased& first) {
+size_t letters_end(std::string_view text, size_t begin, const CharacterCase& first) {
   const bool prefix = first.kind == Case::prefix || first.mark;
   const size_t after = begin + first.bytes;
   for (const bool caseless : {true, false}) {
@@ -76,7 +76,7 @@ size_t signs_end(std::string_view text, size_t at) {
 }  // namespace
 
 size_t o200k_piece_end(std::string_view text, size_t begin) {
-  const Cased first = case_at(text, begin);
+  const CharacterCase first = case_at(text, begin);
   if (const size_t end = letters_end(text, begin, first); end > begin)
     return end + any_case_contraction(text.substr(end, 3));
   const ClassifiedCharacter plain = kind_at(text, begin);
