@@ -124,13 +124,14 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   // The next position of each: its row of x, and its column.
   const std::vector<std::pair<int64_t, int64_t>> next{{1, 5}, {1, 4}, {0, 4}, {1, 4}};
   const Tensor given = Tensor::empty({4, 1, kWidth}, DType::f64),
-               positions = Tensor::empty({4, 1}, DType::i32);
+               next_positions = Tensor::empty({4, 1}, DType::i32);
   for (int64_t r = 0; r < 4; ++r) {
     const auto [row, column] = next[static_cast<size_t>(r)];
     given.flat(r * kWidth, kWidth).copy_from(x.flat((row * kLength + column) * kWidth, kWidth));
-    positions.data<int32_t>()[r] = static_cast<int32_t>(column) - kFirst[static_cast<size_t>(row)];
+    next_positions.data<int32_t>()[r] =
+        static_cast<int32_t>(column) - kFirst[static_cast<size_t>(row)];
   }
-  const Tensor made = forward(stack, given, positions, *alone, &joined);
+  const Tensor made = forward(stack, given, next_positions, *alone, &joined);
   for (int64_t r = 0; r < 4; ++r) {
     const auto [row, column] = next[static_cast<size_t>(r)];
     const Tensor expected = whole(stack, x, row, *alone);

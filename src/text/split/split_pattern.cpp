@@ -16,7 +16,7 @@ constexpr size_t kLongestExpression = 1 << 16;
 // limit.
 constexpr unsigned long kMostRetriesOfMatch = 10'000'000;
 constexpr unsigned long kMostRetriesOfSearch = 100'000'000;
-// Places to come back to, of some 50 bytes each.
+// Points to come back to, of some 50 bytes each.
 constexpr unsigned kMostStacked = 1 << 23;
 
 const OnigUChar* bytes_of(std::string_view text) {

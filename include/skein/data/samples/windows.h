@@ -12,8 +12,8 @@ namespace skein {
 // A batch of [count, length] with memory; segments only where attention stays inside documents.
 Batch empty_batch(int64_t count, int64_t length, const DataConfig& config);
 
-// Row `row` of the batch from the length + 1 tokens that begin at `begin`. Places past the store's
-// end are token 0 and do not count.
+// Row `row` of the batch from the length + 1 tokens that begin at `begin`. Positions past the
+// store's end are token 0 and do not count.
 void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, const Batch& batch,
               int64_t row);
 
