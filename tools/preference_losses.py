@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the reference values of tests/rlhf/dpo_losses_test.cpp: the losses of DPO, IPO, SimPO and KTO as their
+"""Prints the reference values of tests/rlhf/dpo/dpo_losses_test.cpp: the losses of DPO, IPO, SimPO and KTO as their
 papers write them, in decimals of 50 digits, and their derivatives by differences of those.
 
 usage: preference_losses.py"""

@@ -7,7 +7,7 @@
 
 #include "skein/rlhf/oracle/oracle.h"
 
-#include "oracle_fixtures.h"
+#include "rlhf/oracle_fixtures.h"
 
 namespace skein::test {
 

@@ -1,0 +1,127 @@
+#include "skein/data/records/conll.h"
+
+#include <sstream>
+
+#include "data/data_fixtures.h"
+
+namespace skein {
+namespace {
+
+using namespace test;
+using Lines = std::vector<std::string>;
+
+std::vector<TaggedSentence> read(const std::string& bytes, ConllConfig config = {}) {
+  const Scratch scratch;
+  write_file(scratch.file("x.conll"), bytes);
+  config.files = {scratch.file("x.conll")};
+  return read_conll(config);
+}
+
+void refused(const std::string& bytes, std::initializer_list<std::string> words,
+             const ConllConfig& config = {}) {
+  SCOPED_TRACE(bytes.substr(0, 60));
+  expect_error(ExitCode::usage, words, [&] { read(bytes, config); });
+}
+
+std::string written(const std::vector<TaggedSentence>& sentences) {
+  std::ostringstream out;
+  for (const auto& sentence : sentences)
+    write_conll(out, sentence, Lines(sentence.words.size(), "P"));
+  return out.str();
+}
+
+TEST(Conll, WordsTagsAndLines) {
+  const auto sentences = read("\n\nEU\tB-ORG\nrejects\tO\n\t\n \r\nPeter\tB-PER\r\n");
+  ASSERT_EQ(sentences.size(), 2u);
+  EXPECT_EQ(sentences[0].words, (Lines{"EU", "rejects"}));
+  EXPECT_EQ(sentences[0].tags, (Lines{"B-ORG", "O"}));
+  EXPECT_EQ(sentences[0].lines.front(), 3);
+  EXPECT_EQ(sentences[1].words, Lines{"Peter"});
+  EXPECT_EQ(sentences[1].lines.front(), 7);
+}
+
+TEST(Conll, ColumnsAndSeparators) {
+  const std::string text = "EU NNP  I-NP B-ORG\nrejects VBZ I-VP \tO\n";
+  EXPECT_EQ(read(text).at(0).tags, (Lines{"B-ORG", "O"}));
+  ConllConfig config{.word = 2, .tag = -2};
+  EXPECT_EQ(read(text, config).at(0).words, (Lines{"NNP", "VBZ"}));
+  EXPECT_EQ(read(text, config).at(0).tags, (Lines{"I-NP", "I-VP"}));
+  EXPECT_EQ(read("New York\tB-LOC\nis\tO\n").at(0).words, (Lines{"New York", "is"}));
+  config = {.tag = 0};
+  EXPECT_EQ(read("EU\nrejects\n", config).at(0).words, (Lines{"EU", "rejects"}));
+  EXPECT_TRUE(read("EU\nrejects\n", config).at(0).tags.empty());
+  config = {.separator = ColumnSeparator::spaces};
+  EXPECT_EQ(read("a\tb c\n", config).at(0).tags, Lines{"c"});
+  EXPECT_EQ(read("\xFFx\tO\n").at(0).words, Lines{"\xFFx"});
+}
+
+TEST(Conll, DocumentsAndCommentsBelongToNoSentence) {
+  const std::string text =
+      "-DOCSTART- -X- O\n\n# 1 O\na N O\n# 2 O\n\n-DOCSTART- -X- O\nc N O\n-DOCSTART- -X- O\nd N "
+      "O\n";
+  const auto plain = read(text);
+  ASSERT_EQ(plain.size(), 3u);
+  EXPECT_EQ(plain[0].words, (Lines{"#", "a", "#"}));
+  EXPECT_EQ(plain[0].ahead, Lines{"-DOCSTART- -X- O"});
+  EXPECT_EQ(plain[1].ahead, Lines{"-DOCSTART- -X- O"});
+  EXPECT_EQ(plain[2].words, Lines{"d"});
+  const auto sentences = read(text, {.comment = "#"});
+  EXPECT_EQ(sentences.at(0).words, Lines{"a"});
+  EXPECT_EQ(sentences.at(0).ahead, (Lines{"-DOCSTART- -X- O", "# 1 O", "# 2 O"}));
+  EXPECT_EQ(written(sentences),
+            "-DOCSTART- -X- O\n\n# 1 O\n# 2 O\na N O P\n\n-DOCSTART- -X- O\n\nc N O "
+            "P\n\n-DOCSTART- -X- O\n\nd N O P\n\n");
+}
+
+TEST(Conll, RaggedAndEmptyFields) {
+  refused("a\tO\nb\n", {"x.conll:2", "1 columns", "tabs", "line 1, has 2"});
+  refused("a O\nb X O\n", {"x.conll:2", "3 columns", "spaces", "has 2", "b X O"});
+  refused("a\tO\n\tO\n", {"x.conll:2", "the word is empty"});
+  refused("a\tO\nb\t\n", {"x.conll:2", "the tag is empty"});
+  refused("a\tO\t\nb\tO\t\n", {"x.conll:1", "the tag is empty"});
+  refused("a\nb\n", {"x.conll:1", "same column", "tags missing"});
+  refused("a O\n", {"x.conll:1", "the tag's column is 3", "2 columns"}, {.tag = 3});
+  refused("a O\n", {"the word's column is -3", "2 columns"}, {.word = -3});
+}
+
+TEST(Conll, BytesThatAreNoTextAreKeptInWordsOnly) {
+  EXPECT_EQ(read("b\xFFr O\n").front().words, Lines{"b\xFFr"});
+  refused("a O\nb B-\xFF\n", {"x.conll:2", "tag", "UTF-8"});
+  EXPECT_EQ(read("b B-\xFF\n", {.tag = 0}).size(), 1u);
+}
+
+TEST(Conll, EmptyAndLongInput) {
+  refused("", {"x.conll holds no sentences"});
+  refused("-DOCSTART- O\n\n", {"holds no sentences"});
+  refused("a O\nb O\nc O\n", {"x.conll:3", "more than 2 words"}, {.most_words = 2});
+  refused("a O\n" + std::string(100, 'x') + " O\n", {"x.conll:2", "longer than 50 bytes"},
+          {.most_line_bytes = 50});
+  EXPECT_EQ(read("a O\nb O\n\nc O\n", {.most_words = 2}).size(), 2u);
+}
+
+TEST(Conll, ConfigurationsThatCannotBe) {
+  refused("a O\n", {"column is 0"}, {.word = 0});
+  refused("a O\n", {"both column 1"}, {.tag = 1});
+  expect_error(ExitCode::usage, {"no CoNLL file"}, [] { read_conll({}); });
+}
+
+TEST(Conll, WritesWhatItReadAndOneColumnMore) {
+  EXPECT_EQ(written(read("a\tO\nb c\tB-X\n\n\nd\tO")), "a\tO\tP\nb c\tB-X\tP\n\nd\tO\tP\n\n");
+  EXPECT_EQ(written(read("a  X O\r\n")), "a  X O P\n\n");
+  EXPECT_EQ(written(read("a\nb\n", {.tag = 0})), "a P\nb P\n\n");
+  EXPECT_EQ(written(read("New York\n", {.tag = 0, .separator = ColumnSeparator::tab})),
+            "New York\tP\n\n");
+}
+
+TEST(Conll, SeveralFilesAndLines) {
+  const Scratch scratch;
+  write_file(scratch.file("a.conll"), "a\tO");
+  write_file(scratch.file("b.conll"), "\nb\tO\nc\tO\n");
+  const ConllConfig config{.files = {scratch.file("a.conll"), scratch.file("b.conll")}};
+  const auto sentences = read_conll(config);
+  ASSERT_EQ(sentences.size(), 2u);
+  EXPECT_EQ(where_of(sentences[1], 1, config), scratch.file("b.conll") + ":3");
+}
+
+}  // namespace
+}  // namespace skein

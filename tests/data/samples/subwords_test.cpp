@@ -1,0 +1,73 @@
+#include "skein/data/samples/subwords.h"
+
+#include <algorithm>
+
+#include "data/data_fixtures.h"
+
+namespace skein {
+namespace {
+
+using namespace test;
+using Ids = std::vector<int32_t>;
+
+// White space is dropped, letters up to 'm' are their own ids, all others unknown to it.
+class Letters final : public Tokenizer {
+ public:
+  explicit Letters(int32_t unknown) : unknown_(unknown) {}
+  int64_t vocab_size() const override { return 128; }
+  int32_t end_of_text() const override { return -1; }
+  Ids encode(std::string_view text) const override {
+    Ids ids;
+    std::copy_if(text.begin(), text.end(), std::back_inserter(ids),
+                 [](char c) { return c >= 'a' && c <= 'm'; });
+    return ids;
+  }
+  TokenRoles roles() const override { return {.unk = unknown_}; }
+  std::string_view bytes_of(int32_t) const override { return ""; }
+  std::string to_json() const override { return ""; }
+
+ private:
+  int32_t unknown_;
+};
+
+TEST(Subwords, BeginWhereTheirWordsDo) {
+  const std::vector<std::string> words{"abc", "d", "zzz", "ef"};
+  const Subwords subwords = encode_words(Letters(1), words, 100);
+  EXPECT_EQ(subwords.ids, (Ids{'a', 'b', 'c', 'd', 1, 'e', 'f'}));
+  EXPECT_EQ(subwords.begin, (std::vector<int64_t>{0, 3, 4, 5, 7}));
+  EXPECT_EQ(subwords.words(), 4);
+}
+
+TEST(Subwords, ByteLevelWordsFollowASpace) {
+  // " a" is one token of this BPE: the space's id is 220 in GPT-2's order of bytes, a's 64.
+  const auto tokenizer = bpe_tokenizer({{220, 64}});
+  const std::vector<std::string> words{"a", "ba", "\xFF"};
+  const Subwords subwords = encode_words(*tokenizer, words, 100);
+  EXPECT_EQ(subwords.begin, (std::vector<int64_t>{0, 1, 4, 6}));
+  EXPECT_EQ(subwords.ids[0], 256);
+  EXPECT_EQ(tokenizer->decode(subwords.ids), " a ba \xFF");
+  EXPECT_EQ(subwords.ids, tokenizer->encode(" a ba \xFF"));
+}
+
+TEST(Subwords, CutOffWordsAreLeftOut) {
+  const std::vector<std::string> words{"ab", "cde", "f"};
+  const Letters tokenizer(1);
+  EXPECT_EQ(encode_words(tokenizer, words, 6).words(), 3);
+  EXPECT_EQ(encode_words(tokenizer, words, 5).words(), 2);
+  const Subwords inside = encode_words(tokenizer, words, 3);
+  EXPECT_EQ(inside.ids, (Ids{'a', 'b', 'c'}));
+  EXPECT_EQ(inside.begin, (std::vector<int64_t>{0, 2, 3}));
+  EXPECT_EQ(encode_words(tokenizer, words, 2).words(), 1);
+  EXPECT_EQ(encode_words(tokenizer, std::vector<std::string>{std::string(1000, 'a')}, 4).ids.size(),
+            4u);
+  EXPECT_EQ(encode_words(tokenizer, {}, 4).words(), 0);
+}
+
+TEST(Subwords, AWordWithoutTokensNeedsAnUnknownToken) {
+  const std::vector<std::string> words{"zz"};
+  expect_error(ExitCode::usage, {"\"zz\"", "unknown"},
+               [&] { encode_words(Letters(-1), words, 4); });
+}
+
+}  // namespace
+}  // namespace skein

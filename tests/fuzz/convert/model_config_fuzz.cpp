@@ -1,0 +1,17 @@
+// config.json of models: what is understood has names for all its tensors, and is understood again
+// once written.
+#include "skein/convert/huggingface_config.h"
+#include "skein/convert/names.h"
+#include "skein/core/log.h"
+
+#include "../fuzz.h"
+
+void fuzz(std::string_view input) {
+  skein::log::set_level(skein::log::Level::error);
+  const std::string text(input);
+  const skein::ModelConfig model = skein::model_from_huggingface(
+      text, "fuzz", {"pooler.dense.weight", "cls.seq_relationship.weight"});
+  if (model.n_layers > 100 || model.labels > 1000) return;
+  if (skein::huggingface_names(model).tensors.empty()) std::abort();
+  skein::huggingface_config(model, skein::DType::bf16, {{1, 2, 3}, {}, "", true}, text);
+}
