@@ -7,38 +7,38 @@
 namespace skein {
 namespace {
 
-using Found = Pattern::Found;
+using Outcome = Pattern::Outcome;
 using Extent = Pattern::Extent;
 
 TEST(Pattern, IsFoundAnywhereOrAsAWhole) {
-  EXPECT_EQ(Pattern("b+").find("abba"), Found::yes);
-  EXPECT_EQ(Pattern("c").find("abba"), Found::no);
-  EXPECT_EQ(Pattern("b+", Extent::whole).find("abba"), Found::no);
-  EXPECT_EQ(Pattern("a|abba", Extent::whole).find("abba"), Found::yes);
-  EXPECT_EQ(Pattern("a$", Extent::whole).find("a\n"), Found::no);
-  EXPECT_EQ(Pattern("", Extent::whole).find(""), Found::yes);
+  EXPECT_EQ(Pattern("b+").find("abba"), Outcome::yes);
+  EXPECT_EQ(Pattern("c").find("abba"), Outcome::no);
+  EXPECT_EQ(Pattern("b+", Extent::whole).find("abba"), Outcome::no);
+  EXPECT_EQ(Pattern("a|abba", Extent::whole).find("abba"), Outcome::yes);
+  EXPECT_EQ(Pattern("a$", Extent::whole).find("a\n"), Outcome::no);
+  EXPECT_EQ(Pattern("", Extent::whole).find(""), Outcome::yes);
 }
 
 TEST(Pattern, KnowsUnicodeAndReplacesBrokenBytes) {
-  EXPECT_EQ(Pattern("^\\w{4}$").find("caf\u00e9"), Found::yes);
-  EXPECT_EQ(Pattern("(?i)\u00c9").find("caf\u00e9"), Found::yes);
+  EXPECT_EQ(Pattern("^\\w{4}$").find("caf\u00e9"), Outcome::yes);
+  EXPECT_EQ(Pattern("(?i)\u00c9").find("caf\u00e9"), Outcome::yes);
   EXPECT_EQ(Pattern("a\ufffdb")
                 .find("a\xff"
                       "b"),
-            Found::yes);
+            Outcome::yes);
   EXPECT_EQ(Pattern("^.{3}$").find("a\xff"
                                    "b"),
-            Found::yes);
+            Outcome::yes);
 }
 
 TEST(Pattern, GivesUpWhereBacktrackingExplodes) {
-  EXPECT_EQ(Pattern("^(a+)+$").find(std::string(60, 'a') + "b"), Found::too_much_work);
+  EXPECT_EQ(Pattern("^(a+)+$").find(std::string(60, 'a') + "b"), Outcome::too_much_work);
   EXPECT_EQ(Pattern("(a|aa)+", Extent::whole).find(std::string(60, 'a') + "b"),
-            Found::too_much_work);
+            Outcome::too_much_work);
 }
 
 TEST(Pattern, MatchesDeeplyNestedText) {
-  EXPECT_EQ(Pattern("^(?:(a)|b)*$").find(std::string(100'000, 'a')), Found::yes);
+  EXPECT_EQ(Pattern("^(?:(a)|b)*$").find(std::string(100'000, 'a')), Outcome::yes);
 }
 
 TEST(Pattern, ThatIsWrongIsRefused) {

@@ -120,16 +120,16 @@ TEST(SampleOrder, AnyIndexInAnyOrderGivesTheSameSample) {
   const std::vector<int64_t> sizes{1000, 333, 12};
   const std::vector<double> weights{0.7, 0.2, 0.1};
   const SampleOrder straight(sizes, weights, 99);
-  std::vector<SampleIndex> indices;
-  for (int64_t i = 0; i < 200000; ++i) indices.push_back(straight.at(i));
+  std::vector<SampleIndex> samples;
+  for (int64_t i = 0; i < 200000; ++i) samples.push_back(straight.at(i));
 
   const SampleOrder jumping(sizes, weights, 99);
-  const std::vector<int64_t> indices{131073, 5,      0,     65535, 65536,  65537, 199999, 131071,
-                                     131072, 140000, 70000, 1,     196608, 3,     196607, 199998};
-  for (const int64_t i : indices)
-    EXPECT_TRUE(equal(jumping.at(i), indices[static_cast<size_t>(i)])) << i;
-  for (const int64_t i : indices)
-    EXPECT_TRUE(equal(straight.at(i), indices[static_cast<size_t>(i)])) << i;
+  const std::vector<int64_t> jumps{131073, 5,      0,     65535, 65536,  65537, 199999, 131071,
+                                   131072, 140000, 70000, 1,     196608, 3,     196607, 199998};
+  for (const int64_t i : jumps)
+    EXPECT_TRUE(equal(jumping.at(i), samples[static_cast<size_t>(i)])) << i;
+  for (const int64_t i : jumps)
+    EXPECT_TRUE(equal(straight.at(i), samples[static_cast<size_t>(i)])) << i;
 }
 
 TEST(SampleOrder, WeightsOnlyCountInProportion) {
