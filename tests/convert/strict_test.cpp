@@ -5,64 +5,20 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/json.h"
 
+#include "convert/edited_golden.h"
 #include "convert/golden_folder.h"
 
 namespace skein {
 namespace {
 
 using Json = nlohmann::json;
-using test::expect_error;
+using test::edit_config;
+using test::refused;
+using test::replaced;
+using test::rewrite;
 using test::Scratch;
 
-// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and
-// `extra` tensors of two floats.
-void rewrite(const std::string& folder,
-             const std::function<std::string(const std::string&)>& rename,
-             const std::vector<std::string>& extra = {}) {
-  const std::string path = folder + "/model.safetensors";
-  std::vector<SafeTensor> tensors;
-  std::map<std::string, std::vector<std::byte>> data;
-  {
-    const SafetensorsFile file(path);
-    for (SafeTensor tensor : file.tensors()) {
-      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
-      file.read(tensor, 0, bytes);
-      tensor.name = rename(tensor.name);
-      if (tensor.name.empty()) continue;
-      data[tensor.name] = bytes;
-      tensors.push_back(tensor);
-    }
-  }
-  for (const std::string& name : extra) {
-    tensors.push_back({name, "F32", {2}, 0, 0});
-    data[name] = std::vector<std::byte>(8);
-  }
-  SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
-  for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
-  writer.finish();
-}
-
 std::string same(const std::string& name) { return name; }
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
-
-void edit_config(const std::string& folder, const std::function<void(Json&)>& edit) {
-  Json json = Json::parse(test::bytes_of_file(folder + "/config.json"));
-  edit(json);
-  test::write_file(folder + "/config.json", json.dump());
-}
-
-void refused(const std::string& folder, std::initializer_list<std::string> words,
-             const ConvertConfig& config = {}) {
-  const Scratch scratch;
-  expect_error(ExitCode::usage, words,
-               [&] { test::import_folder(folder, scratch.file("run"), config); });
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("run")));
-}
 
 TEST(Strict, ListsWhatIsMissingUnexpectedAndMisshapen) {
   const Scratch scratch;
@@ -317,120 +273,6 @@ TEST(Config, KeepsKeysThatItDoesNotKnow) {
   const Json changed = Json::parse(huggingface_config(model, DType::f32, {}, before));
   EXPECT_EQ(changed["n_positions"], 8);
   EXPECT_EQ(changed["zebra"], Json({1, 2}));
-}
-
-TEST(Folder, IsRefusedWhenItsFilesAreNotWhatTheySay) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "llama"),
-                    index = folder + "/model.safetensors.index.json";
-  const std::string good = test::bytes_of_file(index);
-  edit_config(folder, [](Json&) {});
-  const auto with_index = [&](const std::function<void(Json&)>& edit) {
-    Json json = Json::parse(good);
-    edit(json["weight_map"]);
-    test::write_file(index, json.dump());
-  };
-  with_index([](Json& map) { map["stray.weight"] = map["model.norm.weight"]; });
-  refused(folder, {"lacks tensor stray.weight"});
-  with_index([](Json& map) { map.erase("model.norm.weight"); });
-  refused(folder, {"holds tensor model.norm.weight", "does not list"});
-  with_index([](Json& map) { map["model.norm.weight"] = "model-00009-of-00009.safetensors"; });
-  refused(folder, {"model-00009-of-00009.safetensors"});
-  test::write_file(index, "{");
-  refused(folder, {"index.json", "not JSON"});
-}
-
-TEST(Folder, WithTwoModelsIsRefused) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "llama"),
-                    index = folder + "/model.safetensors.index.json";
-  test::write_file(folder + "/model.safetensors",
-                   test::bytes_of_file(test::golden("gpt2") + "/model.safetensors"));
-  refused(folder, {"model.safetensors, and model.safetensors.index.json", "remove the one"});
-  // An index of the one file is no second model.
-  const std::string single = test::copy_of(scratch, "gpt2");
-  std::map<std::string, std::string> names;
-  const SafetensorsFile file(single + "/model.safetensors");
-  for (const SafeTensor& tensor : file.tensors()) names[tensor.name] = "model.safetensors";
-  test::write_file(single + "/model.safetensors.index.json", safetensors_index(names, 0, 0));
-  test::import_folder(single, scratch.file("run"));
-}
-
-TEST(Folder, IsRefusedWhenThereIsNone) {
-  const Scratch scratch;
-  refused(scratch.file("nowhere"), {"there is no"});
-  std::filesystem::create_directory(scratch.file("empty"));
-  refused(scratch.file("empty"), {"neither a config.json"});
-  test::write_file(scratch.file("empty") + "/pytorch_model.bin", "PK");
-  refused(scratch.file("empty"), {"pytorch_model.bin", "safetensors"});
-  test::write_file(scratch.file("file"), "PK");
-  refused(scratch.file("file"), {"neither a folder nor a model file of llm.c"});
-}
-
-TEST(Folder, WithDamagedConfigIsRefused) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "gpt2");
-  for (const auto& [text, reason] : {std::pair{"", "not JSON"},
-                                     {"[]", "no JSON object"},
-                                     {"{\"model_type\": 3}", "a text belongs there"},
-                                     {"{\"a\": \xff}", "UTF-8"}}) {
-    test::write_file(folder + "/config.json", text);
-    refused(folder, {"config.json", reason});
-  }
-  std::filesystem::remove(folder + "/config.json");
-  refused(folder, {"config.json"});
-}
-
-TEST(Folder, WithDeepOrDoubledConfigIsRefused) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "gpt2");
-  const std::string lists = std::string(300'000, '[') + std::string(300'000, ']');
-  std::string objects = "1";
-  for (int i = 0; i < 40; ++i) objects = "{\"a\": " + objects + "}";
-  for (const auto& [text, reason] :
-       {std::pair<std::string, std::string>{R"({"model_type": "gpt2", "n_embd": )" + lists + "}",
-                                            "nested deeper than the 32 levels"},
-        {R"({"model_type": "gpt2", "rope_scaling": )" + objects + "}", "nested deeper"},
-        {R"({"model_type": "gpt2", "n_embd": 8, "n_embd": 9})", "names n_embd twice"},
-        {R"({"model_type": "gpt2", "n_embd": [[8]]})", "\"n_embd\" is [[8]]; a whole number"}}) {
-    test::write_file(folder + "/config.json", text);
-    refused(folder, {"config.json", reason});
-  }
-}
-
-TEST(Folder, OfAnotherTypeIsRefused) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "gpt2");
-  rewrite(folder,
-          [](const std::string& name) { return name == "transformer.ln_f.bias" ? "" : name; });
-  const std::string path = folder + "/model.safetensors", text = test::bytes_of_file(path);
-  test::write_file(path, replaced(text, "\"F32\"", "\"I32\""));
-  refused(folder, {"of type I32", "F32, F16, BF16 and F64"});
-}
-
-TEST(Destination, IsNotWrittenOver) {
-  const Scratch scratch;
-  test::import_folder(test::golden("gpt2"), scratch.file("run"));
-  expect_error(ExitCode::usage, {"holds a model already"},
-               [&] { test::import_folder(test::golden("gpt2"), scratch.file("run")); });
-  const std::string folder = test::copy_of(scratch, "gpt2");
-  expect_error(ExitCode::usage, {"holds a model already"},
-               [&] { test::import_folder(test::golden("gpt2"), folder); });
-}
-
-TEST(Texts, TravelThereAndBack) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "gpt2");
-  const std::string tokenizer = R"({"type": "bytes", "version": 1})", chat = "{{ messages }}\n";
-  test::write_file(folder + "/tokenizer.json", tokenizer);
-  test::write_file(folder + "/chat_template.jinja", chat);
-  const std::string path = test::import_folder(folder, scratch.file("run"));
-  const auto alone = single_rank();
-  const auto info = find_checkpoint(path, *alone);
-  EXPECT_FALSE(run_state(info->metadata, path).tokenizer.empty());
-  test::export_folder(path, scratch.file("back"));
-  EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/tokenizer.json"), tokenizer);
-  EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/chat_template.jinja"), chat);
 }
 
 }  // namespace

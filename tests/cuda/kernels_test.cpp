@@ -1,115 +1,46 @@
 // Every CUDA kernel against the CPU's on the same numbers.
-#include <functional>
 
 #include "skein/kernels/adamw.h"
-#include "skein/kernels/attention.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
 #include "skein/kernels/policy.h"
 #include "skein/kernels/reduce.h"
-#include "skein/kernels/rotary.h"
 
+#include "cuda/on_devices.h"
 #include "support/kernel_check.h"
-#include "support/kernel_home.h"
 
 namespace skein {
 namespace {
 
-using test::kHome;
+using test::OnCuda;
 using test::random_tensor;
-using Tensors = std::vector<Tensor>;
-
-Tensor like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
-
-struct Here {
-  const Tensor& operator()(const Tensor& x) const { return x; }
-  template <class Arguments>
-  const Arguments& operator()(const Arguments& x) const {
-    return x;
-  }
-};
-
-// Copies of tensors where the kernels want them.
-struct There {
-  Tensor operator()(const Tensor& x) const { return x.defined() ? x.to(kHome) : x; }
-  kernels::AttentionArguments operator()(kernels::AttentionArguments x) const {
-    x.mask.query_segments = (*this)(x.mask.query_segments);
-    x.mask.key_segments = (*this)(x.mask.key_segments);
-    x.mask.first_key = (*this)(x.mask.first_key);
-    x.sample_ids = (*this)(x.sample_ids);
-    return x;
-  }
-  kernels::AdamWArguments operator()(kernels::AdamWArguments x) const {
-    x.square_sum = (*this)(x.square_sum);
-    return x;
-  }
-  kernels::DropoutMask operator()(kernels::DropoutMask x) const {
-    x.sample_ids = (*this)(x.sample_ids);
-    return x;
-  }
-};
-
-// work(device, at, results) fills `results`, of which each side gets a copy.
-void expect_equal(const Tensors& results, double tolerance,
-                  const std::function<void(Cpu, const Here&, const Tensors&)>& on_cpu,
-                  const std::function<void(Cuda, const There&, const Tensors&)>& on_cuda) {
-  Tensors wanted, found;
-  for (const Tensor& result : results) {
-    wanted.push_back(result.clone());
-    found.push_back(There()(result.clone()));
-  }
-  on_cpu(Cpu{}, Here(), wanted);
-  on_cuda(Cuda{}, There(), found);
-  for (Tensor& result : found) result = result.to(Device{});
-  for (size_t r = 0; r < results.size(); ++r) {
-    const auto left = test::values_of(wanted[r]), right = test::values_of(found[r]);
-    for (size_t i = 0; i < left.size(); ++i) {
-      if (std::isinf(left[i]))
-        ASSERT_EQ(left[i], right[i]) << "result " << r << " element " << i;
-      else
-        ASSERT_NEAR(left[i], right[i], tolerance * (1 + std::abs(left[i])))
-            << "result " << r << " element " << i;
-    }
-  }
-}
-
-#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                         \
-  expect_equal(                                                                                  \
-      results, tolerance, [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; }, \
-      [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; })
-
-class OnCuda : public testing::TestWithParam<DType> {
- protected:
-  DType dtype() const { return GetParam(); }
-  // A result may round the other way.
-  double tolerance() const {
-    return dtype() == DType::bf16 ? 1e-2 : dtype() == DType::f16 ? 1.5e-3 : 1e-5;
-  }
-};
+using test::Tensors;
+using test::There;
+using test::zeros_like;
 
 TEST_P(OnCuda, Elementwise) {
   for (int64_t count : {1, 7, 1000, 4096}) {
     const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()),
                  z = random_tensor({count}, 3, dtype());
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                             kernels::add(device, at(x), at(y), Out(out[0])));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                             kernels::scale(device, at(x), 0.3, Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5,
                             kernels::accumulate(device, at(x), Out(out[0])));
     for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
                       kernels::Activation::relu, kernels::Activation::tanh}) {
-      EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+      EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                               kernels::activation(device, kind, at(x), Out(out[0])));
       EXPECT_EQUAL_ON_DEVICES(
-          Tensors{like(x)}, tolerance(),
+          Tensors{zeros_like(x)}, tolerance(),
           kernels::activation_backward(device, kind, at(x), at(y), Out(out[0])));
     }
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                             kernels::swiglu(device, at(x), at(y), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{like(x), like(x)}), tolerance(),
+        (Tensors{zeros_like(x), zeros_like(x)}), tolerance(),
         kernels::swiglu_backward(device, at(x), at(y), at(z), Out(out[0]), Out(out[1])));
   }
 }
@@ -117,7 +48,7 @@ TEST_P(OnCuda, Elementwise) {
 TEST_P(OnCuda, ElementsThatBeginAnywhere) {
   const Tensor x = random_tensor({100}, 1, dtype()).flat(3, 90),
                y = random_tensor({100}, 2, dtype()).flat(5, 90);
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                           kernels::add(device, at(x), at(y), Out(out[0])));
 }
 
@@ -125,15 +56,15 @@ TEST_P(OnCuda, Bias) {
   for (int64_t columns : {1, 33, 256}) {
     const Tensor x = random_tensor({137, columns}, 1, dtype()),
                  bias = random_tensor({columns}, 2, dtype());
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                             kernels::add_bias(device, at(x), at(bias), Out(out[0])));
     const Tensor sums = x.to(gradient_dtype(dtype()));
-    EXPECT_EQUAL_ON_DEVICES(Tensors{like(sums)}, tolerance(),
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(sums)}, tolerance(),
                             kernels::add_bias(device, at(sums), at(bias), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({columns}, 3, DType::f32)}, 1e-5,
                             kernels::bias_backward(device, at(x), Out(out[0])));
     const Tensor dy = random_tensor({137, columns}, 4, dtype());
-    EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), random_tensor({columns}, 3, DType::f32)}),
+    EXPECT_EQUAL_ON_DEVICES((Tensors{zeros_like(x), random_tensor({columns}, 3, DType::f32)}),
                             dtype() == DType::f32 ? 1e-5 : 3e-2,
                             kernels::activation_backward(device, kernels::Activation::gelu_tanh,
                                                          at(x), at(dy), Out(out[0]), Out(out[1])));
@@ -144,7 +75,7 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
   const Tensor x = random_tensor({2, 10, 33}, 1, dtype());
   const kernels::DropoutMask mask{0.3, 77, Tensor::from(std::vector<int64_t>{5, 1ll << 40}, {2}),
                                   7};
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(x)}, tolerance(),
+  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                           kernels::dropout(device, at(x), at(mask), Out(out[0])));
 }
 
@@ -159,28 +90,28 @@ TEST_P(OnCuda, Norms) {
                    dy = random_tensor({rows, columns}, 5, dtype());
       const Tensor stats = Tensor::zeros({rows}, DType::f32),
                    sums = random_tensor({columns}, 6, DType::f32);
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats}), tolerance(),
+      EXPECT_EQUAL_ON_DEVICES((Tensors{zeros_like(x), stats, stats}), tolerance(),
                               kernels::norm(device, at(x), {kind, at(gain), at(bias), 1e-5},
                                             Out(out[0]), Out(out[1]), Out(out[2])));
-      EXPECT_EQUAL_ON_DEVICES((Tensors{like(x), stats, stats, like(x)}), tolerance(),
+      EXPECT_EQUAL_ON_DEVICES((Tensors{zeros_like(x), stats, stats, zeros_like(x)}), tolerance(),
                               kernels::norm(device, at(x), {kind, at(gain), {}, 1e-5, at(branch)},
                                             Out(out[0]), Out(out[1]), Out(out[2]), Out(out[3])));
       const Tensor mean = stats.clone(), rstd = stats.clone();
-      kernels::norm(Cpu{}, x, {kind, gain, bias, 1e-5}, Out(like(x)), Out(mean), Out(rstd));
+      kernels::norm(Cpu{}, x, {kind, gain, bias, 1e-5}, Out(zeros_like(x)), Out(mean), Out(rstd));
       EXPECT_EQUAL_ON_DEVICES(
-          (Tensors{like(x), sums, sums}), tolerance(),
+          (Tensors{zeros_like(x), sums, sums}), tolerance(),
           kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy),
                                  at(branch), Out(out[0]), Out(out[1]), Out(out[2])));
       EXPECT_EQUAL_ON_DEVICES(
-          (Tensors{like(x), sums}), tolerance(),
+          (Tensors{zeros_like(x), sums}), tolerance(),
           kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
                                  Out(out[0]), Out(out[1]), Out()));
       EXPECT_EQUAL_ON_DEVICES(
-          (Tensors{like(x), sums}), tolerance(),
+          (Tensors{zeros_like(x), sums}), tolerance(),
           kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
                                  Out(out[0]), Out(), Out(out[1])));
       EXPECT_EQUAL_ON_DEVICES(
-          Tensors{like(x)}, tolerance(),
+          Tensors{zeros_like(x)}, tolerance(),
           kernels::norm_backward(device, {kind, at(x), at(gain), at(mean), at(rstd)}, at(dy), {},
                                  Out(out[0]), Out(), Out()));
     }
@@ -192,11 +123,11 @@ TEST_P(OnCuda, Embeddings) {
   std::vector<int32_t> numbers(300);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i * i * 7 % 31);
   const Tensor ids = Tensor::from(numbers, {300});
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, 0,
+  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(dy)}, 0,
                           kernels::embedding(device, at(table), at(ids), 5, Out(out[0])));
   EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0,
                           kernels::embedding_backward(device, at(dy), at(ids), 5, Out(out[0])));
-  EXPECT_EQUAL_ON_DEVICES(Tensors{like(dy)}, tolerance(),
+  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(dy)}, tolerance(),
                           kernels::sinusoid(device, at(ids), Out(out[0])));
 }
 
@@ -208,7 +139,7 @@ TEST_P(OnCuda, SquaredErrors) {
     EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6,
                             kernels::squared_errors(device, at(x), at(values), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(
-        Tensors{like(x)}, tolerance(),
+        Tensors{zeros_like(x)}, tolerance(),
         kernels::squared_errors_backward(device, at(x), at(values), at(scales), Out(out[0])));
   }
 }
@@ -239,7 +170,7 @@ kernels::PolicyOuts marked(const Tensors& out) {
 
 TEST(PolicyOnCuda, TokensCostTheSame) {
   for (int64_t rows : {1, 9, 700}) {
-    const Tensor losses = random_tensor({rows}, 1, DType::f32), row = like(losses),
+    const Tensor losses = random_tensor({rows}, 1, DType::f32), row = zeros_like(losses),
                  scales = Tensor::zeros({rows}, DType::f32),
                  entropies = random_tensor({rows}, 3, DType::f32),
                  known = known_tokens(rows, losses);
@@ -267,7 +198,7 @@ TEST_P(OnCuda, ValuesCostTheSame) {
           (Tensors{row, row}), 1e-6,
           kernels::value_losses(device, terms, at(x), at(known), Out(out[0]), Out(out[1])));
       EXPECT_EQUAL_ON_DEVICES(
-          Tensors{like(x)}, tolerance(),
+          Tensors{zeros_like(x)}, tolerance(),
           kernels::value_losses_backward(device, terms, at(x), at(known), at(scales), Out(out[0])));
     }
   }
@@ -295,7 +226,7 @@ TEST_P(OnCuda, CrossEntropy) {
                                                  at(targets), Out(out[0]), Out(out[1])));
     kernels::row_sum_exp(Cpu{}, logits, {100, valid}, maximum, targets, Out(sums), Out(picked));
     EXPECT_EQUAL_ON_DEVICES(
-        Tensors{like(logits)}, tolerance(),
+        Tensors{zeros_like(logits)}, tolerance(),
         kernels::cross_entropy_backward(
             device, {at(logits), {100, valid}, at(targets), at(maximum), at(sums)}, at(scales),
             Out(out[0])));
@@ -307,7 +238,7 @@ TEST_P(OnCuda, CrossEntropy) {
     EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-6,
                             kernels::row_entropies(device, at(sums), at(entropies), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(
-        Tensors{like(logits)}, tolerance(),
+        Tensors{zeros_like(logits)}, tolerance(),
         kernels::entropic_backward(device,
                                    {at(logits), {100, valid}, at(targets), at(maximum), at(sums)},
                                    at(scales), at(entropies), at(entropy_scales), Out(out[0])));
@@ -318,121 +249,6 @@ TEST_P(OnCuda, CrossEntropy) {
               device, {at(logits), {100, valid}, at(targets), at(maximum), at(sums)}, at(scales),
               Out(out[0])));
   }
-}
-
-struct AttentionCase {
-  int64_t batch, queries, keys, heads, groups, width;
-  bool causal;
-  int64_t window;
-  bool segments;
-  double dropout;
-  int64_t first_query = 0;
-};
-
-// [batch, length] i32: segments of 13 positions each.
-Tensor segments_of(int64_t batch, int64_t length) {
-  const Tensor made = Tensor::empty({batch, length}, DType::i32);
-  for (int64_t i = 0; i < made.size(); ++i)
-    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / 13);
-  return made;
-}
-
-kernels::AttentionArguments arguments_of(const AttentionCase& c) {
-  kernels::AttentionArguments made;
-  made.scale = 1 / std::sqrt(static_cast<double>(c.width));
-  made.mask = {c.causal, c.window};
-  made.mask.first_query = c.first_query;
-  made.dropout = c.dropout;
-  made.dropout_key = 9;
-  made.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
-  made.first_head = 3;
-  if (!c.segments) return made;
-  made.mask.query_segments = segments_of(c.batch, c.queries);
-  made.mask.key_segments = segments_of(c.batch, c.keys);
-  return made;
-}
-
-void compare_attention(const AttentionCase& c, DType dtype, double tolerance) {
-  SCOPED_TRACE(fmt::format("{} queries from {}, {} keys, width {}, causal {}, window {}", c.queries,
-                           c.first_query, c.keys, c.width, c.causal, c.window));
-  const kernels::AttentionArguments arguments = arguments_of(c);
-  const Tensor q = random_tensor({c.batch, c.queries, c.heads, c.width}, 1, dtype),
-               k = random_tensor({c.batch, c.keys, c.groups, c.width}, 2, dtype),
-               v = random_tensor(k.shape(), 3, dtype), dout = random_tensor(q.shape(), 4, dtype);
-  const Tensor sums = Tensor::zeros({c.batch, c.heads, c.queries}, DType::f32);
-  EXPECT_EQUAL_ON_DEVICES(
-      (Tensors{like(q), sums}), 2 * tolerance,
-      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
-  const Tensor out_cpu = like(q), logsumexp = sums.clone();
-  kernels::attention(Cpu{}, q, k, v, arguments, Out(out_cpu), Out(logsumexp));
-  EXPECT_EQUAL_ON_DEVICES(
-      (Tensors{like(q), like(k), like(v)}), 4 * tolerance,
-      kernels::attention_backward(device, {at(q), at(k), at(v), at(out_cpu), at(logsumexp)},
-                                  at(arguments), at(dout), Out(out[0]), Out(out[1]), Out(out[2])));
-}
-
-TEST_P(OnCuda, Attention) {
-  for (const AttentionCase& c : {AttentionCase{1, 1, 1, 1, 1, 8, true, 0, false, 0},
-                                 {2, 70, 70, 2, 1, 16, true, 0, false, 0},
-                                 {1, 65, 65, 2, 2, 64, false, 0, false, 0},
-                                 {1, 100, 100, 2, 1, 20, true, 17, false, 0},
-                                 {1, 50, 50, 1, 1, 16, false, 9, false, 0},
-                                 {2, 40, 40, 2, 2, 16, true, 0, true, 0.2},
-                                 {1, 200, 200, 4, 2, 128, true, 70, false, 0},
-                                 {1, 150, 150, 2, 1, 96, true, 0, false, 0.1},
-                                 {1, 140, 140, 1, 1, 72, false, 30, false, 0},
-                                 {1, 192, 192, 1, 1, 40, false, 0, false, 0},
-                                 {1, 130, 130, 2, 2, 136, true, 0, false, 0}})
-    compare_attention(c, dtype(), tolerance());
-}
-
-// Of the widths, 20 is no tile's; of the keys, some are seen by nobody.
-TEST_P(OnCuda, AttentionOverAnotherSequence) {
-  for (const AttentionCase& c : {AttentionCase{2, 40, 150, 2, 1, 16, false, 0, false, 0},
-                                 {2, 150, 40, 2, 1, 16, false, 0, false, 0.1},
-                                 {2, 70, 130, 2, 2, 32, false, 0, true, 0},
-                                 {2, 130, 70, 2, 2, 20, false, 0, true, 0},
-                                 {1, 30, 200, 2, 1, 16, true, 0, false, 0},
-                                 {1, 30, 200, 1, 1, 20, true, 0, false, 0},
-                                 {1, 200, 30, 2, 1, 16, true, 0, false, 0},
-                                 {1, 40, 200, 1, 1, 16, true, 33, false, 0, 90},
-                                 {1, 40, 200, 1, 1, 20, true, 0, true, 0, 90},
-                                 {1, 70, 200, 2, 1, 72, false, 25, false, 0, 80},
-                                 {1, 70, 200, 1, 1, 20, false, 25, false, 0, 80},
-                                 {1, 200, 70, 1, 1, 16, false, 25, false, 0}})
-    compare_attention(c, dtype(), tolerance());
-}
-
-TEST_P(OnCuda, AttentionToACache) {
-  kernels::AttentionArguments arguments;
-  arguments.scale = 0.25;
-  arguments.mask.first_query = 40;
-  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
-  const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()),
-               k = random_tensor({2, 50, 2, 16}, 2, dtype()),
-               v = random_tensor({2, 50, 2, 16}, 3, dtype());
-  for (const Tensor& cached : {k, v})
-    for (int64_t sample : {0, 1}) {
-      const Tensor unused = cached.reshape({100, 32}).rows(sample * 50 + 43, sample * 50 + 50);
-      std::memset(unused.bytes_data(), 0xff, static_cast<size_t>(unused.bytes()));
-    }
-  EXPECT_EQUAL_ON_DEVICES(
-      (Tensors{like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
-      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
-}
-
-TEST_P(OnCuda, Rotary) {
-  const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
-  const Tensor positions =
-      Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
-  for (const auto scaling :
-       {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
-    for (bool inverse : {false, true}) {
-      const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
-      EXPECT_EQUAL_ON_DEVICES(
-          Tensors{like(x)}, tolerance(),
-          kernels::rotary(device, at(x), at(positions), waves, inverse, Out(out[0])));
-    }
 }
 
 TEST_P(OnCuda, AdamW) {

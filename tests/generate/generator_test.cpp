@@ -4,100 +4,23 @@
 #include <array>
 #include <gtest/gtest.h>
 #include <limits>
-#include <set>
 
 #include "skein/comm/local.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/tensor/cuda.h"
 
+#include "generate/generator_fixture.h"
+
 namespace skein {
 namespace {
 
-ModelConfig model(bool rotary) {
-  ModelConfig c;
-  c.vocab_size = 67;
-  c.context = 48;
-  c.d_model = 32;
-  c.n_layers = 4;
-  c.n_heads = 4;
-  c.init_std = 0.3;
-  if (rotary) {
-    c.positions = Positions::rotary;
-    c.n_kv_heads = 2;
-    c.activation = MlpKind::swiglu;
-    c.norm = ops::Norm::rms;
-    c.tie_embeddings = false;
-  }
-  return c;
-}
-
-const std::vector<Tokens> kPrompts{
-    {1, 2, 3}, {5}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11}, {}, {66, 1}, {3, 3, 3, 3, 3}, {42}};
-
-struct Layout {
-  int pipeline = 1, tensor = 1, chunks = 1, ranks = 1;
-  int64_t batch = 3;
-  double temperature = 0.9;
-  DeviceKind device = DeviceKind::cpu;
-  int32_t end = 66;
-  int64_t vocabulary = 0;
-  std::vector<int64_t> banned = {};
-};
-
-// Calls f with a generator on each rank.
-template <class F>
-void with_generator(const ModelConfig& config, const Layout& setup, const F& f) {
-  run_ranks(setup.ranks, [&](Group& world) {
-    ParallelConfig parallel;
-    parallel.pipeline = setup.pipeline;
-    parallel.tensor = setup.tensor;
-    parallel.chunks = setup.chunks;
-    parallel.sequence = setup.tensor > 1;
-    parallel.device = setup.device;
-    Mesh mesh(world, mesh_shape(parallel, setup.ranks));
-    LocalModel local(config, parallel, mesh, DType::f32);
-    local.parameters().allocate(false);
-    local.parameters().initialize(3);
-    GenerateConfig options;
-    options.max_tokens = 24;
-    options.batch = setup.batch;
-    options.sampling.temperature = setup.temperature;
-    options.sampling.banned = setup.banned;
-    Generator generator(config, local, mesh, options, setup.end, setup.vocabulary);
-    f(generator, world);
-  });
-}
-
-std::vector<Continuation> generated(const ModelConfig& config, const Layout& setup,
-                                    const std::vector<Tokens>& prompts = kPrompts) {
-  std::vector<Continuation> result;
-  with_generator(config, setup, [&](Generator& generator, Group& world) {
-    const auto own = generator.run(prompts);
-    EXPECT_EQ(own.size(), prompts.size());
-    if (world.rank() == world.size() - 1) result = own;
-  });
-  return result;
-}
-
-// Ends after 12 tokens on average, of 24 at most.
-Layout brief(int64_t batch) {
-  Layout made;
-  made.batch = batch;
-  made.temperature = 50;
-  made.end = 11;
-  made.vocabulary = 12;
-  return made;
-}
-
-// Of different lengths; every fourth stands there three times in a row.
-std::vector<Tokens> many_prompts(int count) {
-  std::vector<Tokens> made;
-  for (int i = 0; i < count; ++i) {
-    const Tokens prompt(static_cast<size_t>(1 + i * 5 % 11), i % 67);
-    made.insert(made.end(), i % 4 == 0 ? 3 : 1, prompt);
-  }
-  return made;
-}
+using test::brief;
+using test::generated;
+using test::kPrompts;
+using test::Layout;
+using test::many_prompts;
+using test::model;
+using test::Small;
 
 // The likeliest next token of the whole sequence, run without a cache.
 int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
@@ -233,28 +156,6 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
   EXPECT_NE(message({}).find("prompt 2 is empty"), std::string::npos);
 }
 
-// One rank's generator over a model of 67 ids and a context of 12.
-struct Small {
-  explicit Small(const GenerateConfig& options, int64_t vocabulary = 0)
-      : config(made()),
-        local(config, {}, mesh, DType::f32),
-        generator(config, local, mesh, options, -1, vocabulary) {
-    local.parameters().allocate(false);
-    local.parameters().initialize(3);
-  }
-  static ModelConfig made() {
-    ModelConfig c = model(false);
-    c.context = 12;
-    return c;
-  }
-
-  ModelConfig config;
-  std::unique_ptr<Group> alone = single_rank();
-  Mesh mesh{*alone, {1, 1, 1}};
-  LocalModel local;
-  Generator generator;
-};
-
 TEST(Generator, MakesOnlyIdsOfTheVocabulary) {
   GenerateConfig options;
   options.sampling.temperature = 5;
@@ -291,84 +192,6 @@ TEST(Generator, TellsHowManyPromptsAreFinished) {
   EXPECT_EQ(told, (std::vector<size_t>{2, 4, 5}));
 }
 
-// Ranks with different numbers of tokens to make; afterwards it continues prompts as if nothing had
-// been.
-TEST(Generator, IsInterruptedOnAllRanksBetweenTwoTokens) {
-  for (const bool stages : {false, true}) {
-    Layout setup = brief(3);
-    setup.ranks = 2;
-    setup.pipeline = stages ? 2 : 1;
-    const std::vector<Tokens> prompts = many_prompts(12);
-    const auto expected = generated(model(true), setup, prompts);
-    with_generator(model(true), setup, [&](Generator& generator, Group& world) {
-      int looks = 0;
-      bool interrupted = false;
-      Meeting meeting(world, [&] { return world.rank() == 1 && ++looks == 3; });
-      try {
-        generator.run(prompts, {}, {}, &meeting);
-      } catch (const Interruption&) {
-        interrupted = true;
-      }
-      EXPECT_TRUE(interrupted);
-      EXPECT_GT(generator.work().steps, 0);
-      EXPECT_EQ(generator.run(prompts, {}, {}, &meeting), expected);
-    });
-  }
-}
-
-TEST(Generator, DrawsByTheNumbersGiven) {
-  GenerateConfig options;
-  options.sampling.temperature = 5;
-  Small small(options);
-  const std::vector<Tokens> prompts{{1, 2}, {3}, {1, 2}};
-  const std::vector<uint64_t> own{0, 1, 2}, others{3, 4, 3}, huge{~uint64_t{0}, 1, 2};
-  const auto usual = small.generator.run(prompts), other = small.generator.run(prompts, others);
-  EXPECT_EQ(small.generator.run(prompts, own), usual);
-  EXPECT_NE(usual[0], usual[2]) << "equal prompts have different draws";
-  EXPECT_EQ(other[0], other[2]);
-  for (size_t i = 0; i < prompts.size(); ++i) EXPECT_NE(other[i], usual[i]) << i;
-  const auto far = small.generator.run(prompts, huge);
-  EXPECT_NE(far[0], usual[0]);
-  EXPECT_EQ(far[1], usual[1]);
-}
-
-// What is chosen after the prompt costs a row each.
-int64_t choices_after_the_first(const std::vector<Continuation>& all) {
-  int64_t sum = 0;
-  for (const Continuation& one : all)
-    sum += static_cast<int64_t>(one.tokens.size()) + one.ended - 1;
-  return sum;
-}
-
-TEST(Generator, FeedsFewRowsOfFinishedSequences) {
-  const auto prompts = many_prompts(40);
-  for (int64_t batch : {1, 4, 16, 1000})
-    with_generator(model(false), brief(batch), [&](Generator& generator, Group&) {
-      const auto made = generator.run(prompts);
-      const DecodingWork& work = generator.work();
-      EXPECT_EQ(work.live, choices_after_the_first(made));
-      EXPECT_GE(work.rows, work.live);
-      EXPECT_LE((work.rows - work.live) * 4, work.rows) << batch;
-      EXPECT_TRUE(batch > 1 || work.rows == work.live);
-      EXPECT_TRUE(batch != 16 || work.rows > work.steps * 10)
-          << "full batches but for the last sequences";
-    });
-}
-
-TEST(Generator, FeedsEqualNeighboursOnce) {
-  Layout setup = brief(1000);
-  with_generator(model(true), setup, [&](Generator& generator, Group&) {
-    const std::vector<Tokens> apart{{1, 2}, {3, 4}, {1, 2}, {3, 4}, {1, 2}, {3, 4}},
-        together{{1, 2}, {1, 2}, {1, 2}, {3, 4}, {3, 4}, {3, 4}};
-    const std::vector<uint64_t> numbers{0, 2, 4, 1, 3, 5};
-    const auto expected = generator.run(apart);
-    EXPECT_EQ(generator.work().prompts, 6);
-    const auto found = generator.run(together, numbers);
-    EXPECT_EQ(generator.work().prompts, 2);
-    for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected[numbers[i]]) << i;
-  });
-}
-
 TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
   ModelConfig config = model(GetParam());
   config.context = 300;
@@ -397,72 +220,6 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
               whole[i].tokens)
         << i;
   }
-}
-
-// They take and leave the second row of the batch beside a sequence that goes on.
-TEST(Generator, GoesOnBesideNewcomersThatEndWithTheirFirstToken) {
-  ModelConfig config = model(true);
-  config.context = 200;
-  const auto run = [&](const std::vector<Tokens>& prompts) {
-    const auto alone = single_rank();
-    Mesh mesh(*alone, {1, 1, 1});
-    LocalModel local(config, {}, mesh, DType::f32);
-    local.parameters().allocate(false);
-    local.parameters().initialize(3);
-    GenerateConfig options;
-    options.max_tokens = 150;
-    options.batch = 2;
-    options.sampling.temperature = 0;
-    return Generator(config, local, mesh, options, -1).run(prompts);
-  };
-  std::vector<Tokens> prompts{{1, 2, 3}};
-  for (int i = 0; i < 80; ++i) prompts.emplace_back(199, i % 67);  // one token fits behind them
-  const auto made = run(prompts);
-  EXPECT_EQ(made[0], run({prompts[0]})[0]);
-  for (size_t i = 1; i < made.size(); ++i) EXPECT_EQ(made[i].tokens.size(), 1u);
-}
-
-TEST(Generator, NeverDrawsBannedTokens) {
-  Layout setup = brief(16);
-  setup.vocabulary = 0;
-  const auto found = [&](const Layout& layout) {
-    std::set<int32_t> ids;
-    for (const Continuation& one : generated(model(false), layout, many_prompts(40))) {
-      ids.insert(one.tokens.begin(), one.tokens.end());
-      if (one.ended) ids.insert(layout.end);
-    }
-    return ids;
-  };
-  EXPECT_GT(found(setup).size(), 60u);
-  setup.banned = {3, 7, 7, 66};
-  for (int64_t id = 20; id < 60; ++id) setup.banned.push_back(id);
-  const auto left = found(setup);
-  EXPECT_EQ(left.size(), 67u - 43u);
-  for (int64_t id : setup.banned) EXPECT_FALSE(left.contains(static_cast<int32_t>(id))) << id;
-  setup.temperature = 0;
-  for (int32_t id : found(setup)) EXPECT_TRUE(left.contains(id)) << id;
-  const auto alone = generated(model(false), setup);
-  setup.tensor = setup.ranks = 2;
-  EXPECT_EQ(generated(model(false), setup), alone);
-}
-
-TEST(Generator, RefusesBansThatLeaveNothingOrNameNothing) {
-  const auto message = [&](const std::vector<int64_t>& banned, int64_t vocabulary) {
-    GenerateConfig options;
-    options.sampling.banned = banned;
-    try {
-      Small(options, vocabulary);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
-  EXPECT_EQ(message({0, 66}, 3), "no error");
-  EXPECT_NE(message({67}, 3).find("token 67, outside of the model's vocabulary of 67"),
-            std::string::npos);
-  EXPECT_NE(message({-1}, 3).find("token -1"), std::string::npos);
-  EXPECT_NE(message({0, 1, 2, 2}, 3).find("all 3 tokens"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the sizes: files within 400 lines (kernels 500), functions within 60 (kernels 150), 90% of them
+"""Checks the sizes: files, of tests too, within 400 lines (kernels 500), functions within 60 (kernels 150), 90% of them
 within 20, and none with more than 7 parameters. A function is counted from the first line of its head to
 its closing brace. Kernels mark what they write: their last parameters, one at least, are of type Out, or
 of a struct of them, whose name ends in Outs.
@@ -14,6 +14,7 @@ FUNCTION_LIMIT, KERNEL_FUNCTION_LIMIT = 60, 150
 SHORT, SHORT_SHARE = 20, 0.90
 MOST_CASTS = 10  # a thousand lines of include and src
 MOST_PARAMETERS = 7
+SOURCES = (".h", ".cpp", ".cu", ".cuh")
 
 LITERALS = re.compile(
     r'//(?:\\\n|[^\n])*'
@@ -177,17 +178,20 @@ def casts(text):
 
 def measure(root):
     for top in ("include/skein", "src", "tools"):
-        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in (".h", ".cpp", ".cu", ".cuh")):
+        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in SOURCES):
             text = path.read_text()
             yield path.relative_to(root), text, functions(text)
 
 
+def length_faults(path, text):
+    lines, limit = len(text.splitlines()), KERNEL_FILE_LIMIT if "kernels" in path.parts else FILE_LIMIT
+    if lines > limit:
+        yield f"{path}: {lines} lines, above {limit}: split it by idea"
+
+
 def file_faults(path, text, found):
-    kernel, lines = "kernels" in path.parts, len(text.splitlines())
-    file_limit = KERNEL_FILE_LIMIT if kernel else FILE_LIMIT
-    function_limit = KERNEL_FUNCTION_LIMIT if kernel else FUNCTION_LIMIT
-    if lines > file_limit:
-        yield f"{path}: {lines} lines, above {file_limit}: split it by idea"
+    yield from length_faults(path, text)
+    function_limit = KERNEL_FUNCTION_LIMIT if "kernels" in path.parts else FUNCTION_LIMIT
     for first, last in found:
         if last - first + 1 > function_limit:
             length = last - first + 1
@@ -200,8 +204,11 @@ def file_faults(path, text, found):
 
 
 def main(argv):
-    faults, lengths, files, all_lines, all_casts = [], [], 0, 0, 0
-    for path, text, found in measure(Path(argv[1]).resolve()):
+    root = Path(argv[1]).resolve()
+    tests = (p for p in sorted((root / "tests").rglob("*")) if p.suffix in SOURCES)
+    faults = [fault for path in tests for fault in length_faults(path.relative_to(root), path.read_text())]
+    lengths, files, all_lines, all_casts = [], 0, 0, 0
+    for path, text, found in measure(root):
         files += 1
         faults += file_faults(path, text, found)
         lengths += [last - first + 1 for first, last in found]

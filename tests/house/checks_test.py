@@ -164,9 +164,10 @@ class Style(unittest.TestCase):
 
     def test_long_file(self):
         self.assertEqual(run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 397})[0], 0)
-        code, output = run(check_style, {"src/nn/a.cpp": FUNCTION + "\n" * 398})
-        self.assertEqual(code, 1)
-        self.assertIn("401 lines, above 400", output)
+        for long in ({"src/nn/a.cpp": FUNCTION + "\n" * 398}, {"src/nn/a.cpp": FUNCTION, "tests/nn/a_test.cpp": "\n" * 401}):
+            code, output = run(check_style, long)
+            self.assertEqual(code, 1)
+            self.assertIn("401 lines, above 400", output)
 
     def test_share_of_short_functions(self):
         code, output = run(check_style, {"src/nn/a.cpp": FUNCTION * 8 + self.body(21)})

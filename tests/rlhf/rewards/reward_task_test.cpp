@@ -5,82 +5,12 @@
 #include "skein/train/scores.h"
 
 #include "rlhf/expect_error.h"
-#include "rlhf/reward_model_fixture.h"
+#include "rlhf/reward_pairs.h"
 
 namespace skein {
 namespace {
 
 using Json = nlohmann::json;
-
-// What a letter adds to the worth of an answer.
-double worth(const std::string& answer) {
-  const std::map<char, double> letters{{'a', 1.2}, {'b', -1.2}, {'c', 0.6}, {'d', -0.6}};
-  double sum = 0;
-  for (char letter : answer)
-    if (const auto found = letters.find(letter); found != letters.end()) sum += found->second;
-  return sum;
-}
-
-std::string drawn_answer(Chance& chance) {
-  std::string answer;
-  for (int i = 0, length = 1 + chance.below(3); i < length; ++i)
-    answer += fmt::format("{}{}", i ? " " : "", static_cast<char>('a' + chance.below(6)));
-  return answer;
-}
-
-// Pairs whose labels are drawn by σ of the difference of their worth.
-std::string write_pairs(const std::string& path, int count, uint64_t seed) {
-  Chance chance(seed);
-  std::ofstream file(path);
-  for (int i = 0; i < count;) {
-    std::string first = drawn_answer(chance), second = drawn_answer(chance);
-    if (first == second) continue;
-    if (chance.uniform() > 1 / (1 + std::exp(worth(second) - worth(first))))
-      std::swap(first, second);
-    file << Json{{"prompt", "ask"}, {"chosen", first}, {"rejected", second}}.dump() << '\n';
-    ++i;
-  }
-  return path;
-}
-
-// Lists, choices of the best and scores beside pairs, with long and short prompts.
-std::string write_mixed(const std::string& path) {
-  Chance chance(9);
-  std::ofstream file(path);
-  for (int i = 0; i < 48; ++i) {
-    std::vector<std::string> answers;
-    while (answers.size() < 2 + static_cast<size_t>(i % 3)) {
-      const std::string drawn = drawn_answer(chance);
-      if (std::find(answers.begin(), answers.end(), drawn) == answers.end())
-        answers.push_back(drawn);
-    }
-    std::vector<double> ranks;
-    for (const std::string& answer : answers)
-      ranks.push_back(-worth(answer) - 1e-3 * static_cast<double>(ranks.size()));
-    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'e') + " ask"},
-                 {"answers", answers},
-                 {"ranks", ranks},
-                 {"scores", ranks}}
-                .dump()
-         << '\n';
-  }
-  return path;
-}
-
-std::string write_scores(const std::string& path) {
-  Chance chance(10);
-  std::ofstream file(path);
-  for (int i = 0; i < 32; ++i) {
-    const std::string answer = drawn_answer(chance);
-    file << Json{{"prompt", "ask"}, {"answer", answer}, {"score", worth(answer)}}.dump() << '\n';
-  }
-  return path;
-}
-
-class RewardTasks : public testing::Test {
- protected:
-  Workspace folder_;
-};
 
 // The floor of the loss is what the utility itself has on the fresh pairs; within a prompt the
 // score is the utility plus a constant.
@@ -358,84 +288,6 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
                      [&] { train_reward(c, folder_, 1, "run"); });
 }
 
-TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
-  RewardConfig c = small_reward();
-  std::ofstream(folder_.at("long.jsonl"))
-      << Json{{"prompt", std::string(60, 'p')}, {"chosen", "a"}, {"rejected", "bbb"}}.dump() << "\n"
-      << Json{{"prompt", "p"}, {"chosen", "a"}, {"rejected", "b"}}.dump() << "\n"
-      << Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() << "\n";
-  c.run.data.train = {folder_.at("long.jsonl")};
-  const auto samples = [&] {
-    RewardConfig own = c;
-    return RewardTask(own, byte_tokenizer(), {}).samples().all();
-  };
-  auto all = samples();
-  ASSERT_EQ(all.size(), 2u) << "an answer is never cut";
-  EXPECT_EQ(all[0].sequences[0].tokens.size(), 22u);
-  EXPECT_EQ(all[0].sequences[1].tokens.size(), 24u);
-  EXPECT_EQ(all[0].sequences[1].tokens.back(), 256) << "what ends the answer stays";
-  EXPECT_EQ(all[0].sequences[0].places[0], 21);
-  c.task.long_prompts = LongPrompts::drop;
-  EXPECT_EQ(samples().size(), 1u);
-  c.task.length = 2;
-  test::expect_error(ExitCode::usage, {"all training prompts", "reward.length"}, samples);
-}
-
-// An encoder's tokenizer whose pairs end with the second text, or with [SEP].
-std::string pair_tokenizer(bool closed) {
-  const auto special = [](const char* token) {
-    return Json{{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
-  };
-  const auto text = [](const char* name) {
-    return Json{{"Sequence", {{"id", name}, {"type_id", 0}}}};
-  };
-  Json pair{special("[CLS]"), text("A"), special("[SEP]"), text("B")}, json = Json::parse(R"({
-    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}, {"id": 1, "content": "[CLS]", "special": true}, {"id": 2, "content": "[SEP]", "special": true}],
-    "normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "decoder": {"type": "WordPiece"},
-    "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "ask": 3, "a": 4}}})");
-  if (closed) pair.push_back(special("[SEP]"));
-  json["post_processor"] = {
-      {"type", "TemplateProcessing"},
-      {"single", {special("[CLS]"), text("A"), special("[SEP]")}},
-      {"pair", pair},
-      {"special_tokens", Json::parse(R"({"[CLS]": {"id": "[CLS]", "ids": [1], "tokens": ["[CLS]"]},
-                                                               "[SEP]": {"id": "[SEP]", "ids": [2], "tokens": ["[SEP]"]}})")}};
-  return json.dump();
-}
-
-TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
-  std::ofstream(folder_.at("empty.jsonl"))
-      << R"({"prompt":"ask","chosen":"a","rejected":""})" << '\n';
-  const auto rejected = [&](RewardConfig c, std::unique_ptr<Tokenizer> tokenizer) {
-    c.run.data.train = {folder_.at("empty.jsonl")};
-    return RewardTask(c, std::move(tokenizer), {}).samples().all().at(0).sequences.at(1);
-  };
-  testing::internal::CaptureStderr();
-  const FormedSample decoder = rejected(small_reward(), byte_tokenizer());
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(decoder.tokens, (std::vector<int32_t>{'a', 's', 'k', 256}));
-  EXPECT_EQ(decoder.places, std::vector<int32_t>{3});
-  EXPECT_NE(said.find("training answers that are empty or white space: 1;"), std::string::npos)
-      << said;
-  const FormedSample encoder =
-      rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(true)));
-  EXPECT_EQ(encoder.tokens, (std::vector<int32_t>{1, 3, 2, 2}));
-  EXPECT_EQ(encoder.places, std::vector<int32_t>{0});
-  const auto refuse = [&] {
-    rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(false)));
-  };
-  test::expect_error(
-      ExitCode::usage,
-      {"empty.jsonl:1", "an answer is empty", "post_processor", "[SEP]", "data.bad_records=N"},
-      refuse);
-  RewardConfig c = small_reward();
-  c.run.data.train = {folder_.at("empty.jsonl"), write_pairs(folder_.at("train.jsonl"), 15, 1)};
-  c.run.train.steps = 2;
-  const Trained trained = train_reward(c, folder_);
-  EXPECT_EQ(trained.losses.size(), 2u);
-  for (const double loss : trained.losses) EXPECT_TRUE(std::isfinite(loss));
-}
-
 TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   const auto error_of = [&](auto change, std::initializer_list<std::string> words) {
     RewardConfig c = small_reward();
@@ -477,23 +329,6 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
     Mesh mesh(world, {1, 1, 1});
     test::expect_error(ExitCode::usage, {"holds no checkpoint"},
                        [&] { RewardModel(folder_.path(), {}, DType::f32, 1, mesh); });
-  });
-}
-
-TEST(RewardNotes, KeepAllOfThem) {
-  const RewardHead head{StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25}};
-  const TaskNotes notes = to_notes(head, 4'000'000'000u);
-  const auto back = reward_head(notes, "here");
-  ASSERT_NE(back, nullptr);
-  EXPECT_EQ(to_notes(*back, reward_checksum(notes)).text(), notes.text());
-  EXPECT_EQ(reward_head({}, "here"), nullptr);
-  EXPECT_EQ(reward_head(TaskNotes(R"({"task":"labels"})"), "here"), nullptr);
-  test::expect_error(ExitCode::usage, {"here are damaged"},
-                     [] { reward_head(TaskNotes(R"({"task":"reward"})"), "here"); });
-  test::expect_error(ExitCode::usage, {"here are damaged"}, [] {
-    reward_head(
-        TaskNotes(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})"),
-        "here");
   });
 }
 

@@ -9,31 +9,16 @@
 #include "skein/train/config.h"
 
 #include "data/data_fixtures.h"
-#include "models/formulas.h"
 #include "scaling/fit_fixture.h"
+#include "scaling/plan_fixture.h"
 
 namespace skein {
 namespace {
 
 using test::converged;
 using test::fit_json;
-
-PlanOptions large() {
-  PlanOptions o = plan_defaults();
-  o.budget = 5.88e23;
-  o.machine.kind = "h100";
-  o.machine.count = 1024;
-  o.machine.price = 2;
-  o.machine.carbon = 400;
-  o.machine.pue = 1.1;
-  return o;
-}
-
-bool has_warning(const Plan& plan, const std::string& words) {
-  return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) {
-    return text.find(words) != std::string::npos;
-  });
-}
+using test::has_warning;
+using test::large_plan;
 
 TEST(PlanLaw, HasItsOptimumInClosedForm) {
   const ChinchillaLaw law = converged();
@@ -64,7 +49,7 @@ TEST(PlanLaw, KaplansLossHasItsMinimumWhereItsExponentsSay) {
 }
 
 TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   const Proposal& p = plan.proposal;
   EXPECT_NEAR(p.tokens * p.counts.flops_per_token / 5.88e23, 1, 1e-12);
   EXPECT_NEAR(std::log(p.n / plan.best_n.value), 0, 0.35);
@@ -84,7 +69,7 @@ TEST(Plan, SpendsTheBudgetOnTheShapeOfLeastLoss) {
 }
 
 TEST(Plan, SaysWhatTheSameLossTakesAtOtherSizes) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   const Proposal& p = plan.proposal;
   const ChinchillaLaw& law = plan.law.fit.law;
   ASSERT_EQ(plan.same_loss.size(), 4u);
@@ -103,7 +88,7 @@ TEST(Plan, SaysWhatTheSameLossTakesAtOtherSizes) {
 }
 
 TEST(Plan, SaysWhatTheSameTokensCostAtOtherSizes) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   ASSERT_EQ(plan.same_tokens.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
     const Proposal& other = plan.same_tokens[i];
@@ -115,7 +100,7 @@ TEST(Plan, SaysWhatTheSameTokensCostAtOtherSizes) {
 }
 
 TEST(Plan, CostsWhatTheMachineTakes) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   const double seconds = 5.88e23 / (1024 * 989.4e12 * 0.4), hours = seconds * 1024 / 3600;
   EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
   EXPECT_NEAR(plan.proposal.cost.seconds.low / seconds, 0.4 / 0.5, 1e-12);
@@ -124,11 +109,11 @@ TEST(Plan, CostsWhatTheMachineTakes) {
   EXPECT_NEAR(plan.proposal.cost.price.value / (2 * hours), 1, 1e-12);
   EXPECT_NEAR(plan.proposal.cost.kwh.value / (hours * 0.7 * 1.1), 1, 1e-12);
   EXPECT_NEAR(plan.proposal.cost.co2_kg.value / (hours * 0.7 * 1.1 * 0.4), 1, 1e-12);
-  PlanOptions by_hours = large();
+  PlanOptions by_hours = large_plan();
   by_hours.budget = 0;
   by_hours.gpu_hours = hours;
   EXPECT_NEAR(make_plan(by_hours).flops / 5.88e23, 1, 1e-12);
-  PlanOptions unknown = large();
+  PlanOptions unknown = large_plan();
   unknown.machine.kind = "";
   unknown.machine.count = 1;
   EXPECT_TRUE(std::isnan(make_plan(unknown).proposal.cost.seconds.value));
@@ -137,7 +122,7 @@ TEST(Plan, CostsWhatTheMachineTakes) {
 // The bootstrap of Besiroglu et al. (2024): 4,000 resamples of 240 runs give these at 5.88e23
 // FLOPs; they are a little skewed, unlike a normal distribution.
 TEST(PlanLaw, TheReplicationHasTheIntervalsOfItsBootstrap) {
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   const Plan plan = make_plan(o);
   EXPECT_NEAR(plan.best_n.low / 5.2e10, 1, 0.06);
   EXPECT_NEAR(plan.best_n.high / 1.14e11, 1, 0.06);
@@ -159,7 +144,7 @@ TEST(PlanLaw, TheReplicationHasTheIntervalsOfItsBootstrap) {
 }
 
 TEST(Plan, SaysWhatOtherLawsAndRulesMakeOfTheBudget) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   ASSERT_EQ(plan.other_laws.size(), 3u);
   EXPECT_EQ(plan.other_laws[0].law, "kaplan");
   EXPECT_NEAR(plan.other_laws[0].best.n / (1.3e9 * std::pow(5.88e23 / 8.64e19, 0.73)), 1, 1e-12);
@@ -173,7 +158,7 @@ TEST(Plan, SaysWhatOtherLawsAndRulesMakeOfTheBudget) {
 }
 
 TEST(Plan, GoesByKaplansRule) {
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.law = "kaplan";
   o.budget = 8.64e20;
   o.machine.count = 8;
@@ -185,7 +170,7 @@ TEST(Plan, GoesByKaplansRule) {
 }
 
 TEST(Plan, SeesTokensAgainWhereThereAreTooFew) {
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.law = "muennighoff";
   o.budget = 1e22;
   o.machine.count = 64;
@@ -203,7 +188,7 @@ TEST(Plan, SeesTokensAgainWhereThereAreTooFew) {
 }
 
 TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   EXPECT_TRUE(has_warning(make_plan(o), "beyond one decade"));
   o.budget = 1e21;
   const Plan near = make_plan(o);
@@ -211,146 +196,8 @@ TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
   EXPECT_NEAR(near.beyond, 1e21 / 1.2956e22, 1e-6);
 }
 
-TEST(Layout, FitsAndUsesEveryDevice) {
-  const Plan plan = make_plan(large());
-  const ParallelConfig& p = plan.layout.parallel;
-  EXPECT_EQ(p.pipeline * p.data * p.tensor, 1024);
-  EXPECT_TRUE(plan.layout.fits);
-  EXPECT_LE(plan.layout.bytes, 0.9 * 79.2 * (1 << 30));
-  EXPECT_GT(p.tensor * p.pipeline, 1);  // 18 bytes of 7e10 parameters are no part of one device
-  const BatchPlan batch =
-      plan_batch(p, mesh_shape(p, 1024), plan.layout.global_batch, plan.layout.micro_batch);
-  EXPECT_EQ(batch.groups_per_rank, 1);
-  check(plan.proposal.model, p.tensor, p.sequence);
-  EXPECT_EQ(plan.proposal.model.n_heads % 8, 0);
-  EXPECT_EQ(plan.proposal.model.head_width(), 128);
-}
-
-// 72 heads with 9 key heads would leave tensor-parallel layouts to no even number of ranks.
-TEST(Layout, DividesHeadsAndKeyHeadsOfLargeModels) {
-  for (const double budget : {1e21, 1e22, 1e24, 1e25}) {
-    PlanOptions o = large();
-    o.budget = budget;
-    o.model.n_heads = 64;
-    o.model.n_kv_heads = 8;
-    const Plan plan = make_plan(o);
-    std::vector<Proposal> all = plan.same_flops;
-    all.push_back(plan.proposal);
-    for (const Proposal& one : all) {
-      const ModelConfig& m = one.model;
-      EXPECT_EQ(m.n_heads % 8, 0) << budget;
-      EXPECT_EQ(m.n_heads % m.kv_heads(), 0)
-          << budget << ": " << m.n_heads << " and " << m.kv_heads();
-      EXPECT_TRUE(m.n_heads <= 32 || m.kv_heads() % 8 == 0)
-          << budget << ": " << m.n_heads << " and " << m.kv_heads();
-    }
-  }
-}
-
-TEST(Layout, CountsParametersAndActivations) {
-  ModelConfig model = plan_defaults().model;
-  model.d_model = 1024;
-  model.n_heads = 16;
-  model.n_layers = 8;
-  Machine machine;
-  machine.memory = 1000;
-  const Layout one = lay_out(model, machine, 2048 * 4);
-  EXPECT_EQ(one.micro_batch, 4);
-  EXPECT_EQ(one.parallel.recompute, Recompute::none);
-  const double flow = test::activation_bytes_by_formula(model, {4 * 2048, 8, DType::bf16});
-  EXPECT_NEAR(one.bytes, 18 * static_cast<double>(model.parameters()) + flow, 1e-3 * one.bytes);
-  machine.count = 4;
-  const Layout four = lay_out(model, machine, 2048 * 4);
-  EXPECT_EQ(four.parallel.data, 4);
-  EXPECT_TRUE(four.parallel.zero);
-  EXPECT_NEAR(four.bytes,
-              9 * static_cast<double>(model.parameters()) +
-                  test::activation_bytes_by_formula(model, {2048, 8, DType::bf16}),
-              1e-3 * four.bytes);
-}
-
-TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {
-  ModelConfig model = plan_defaults().model;
-  model.d_model = 4096;
-  model.n_heads = 32;
-  model.n_layers = 32;
-  Machine machine;
-  machine.count = 8;
-  machine.memory = 1000;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.data, 8);
-  machine.memory = 40;
-  const Layout tight = lay_out(model, machine, 1 << 20);
-  EXPECT_TRUE(tight.fits);
-  EXPECT_GT(tight.parallel.tensor * tight.parallel.pipeline, 1);
-  machine.memory = 8;
-  EXPECT_FALSE(lay_out(model, machine, 1 << 20).fits);
-  machine.count = 6;
-  machine.memory = 1000;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.pipeline % 3, 0);
-}
-
-// Data- and tensor-parallel ranks are powers of two, pipeline stages no more than the layers.
-TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
-  ModelConfig model = plan_defaults().model;
-  model.d_model = 4096;
-  model.n_heads = 32;
-  model.n_layers = 32;
-  Machine machine;
-  machine.memory = 1000;
-  machine.count = 37;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 36);
-  machine.count = 40;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 40);
-  for (const int64_t count : {9'999, 10'000, 16'384, 20'000, 100'000, 131'072, 1'000'000}) {
-    machine.count = count;
-    const Layout layout = lay_out(model, machine, 1 << 28);
-    EXPECT_LE(layout.devices(), count);
-    EXPECT_GT(layout.devices(), count / 2);
-    if ((count & (count - 1)) == 0) {
-      EXPECT_EQ(layout.devices(), count);
-    }
-    plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())),
-               layout.global_batch, layout.micro_batch);
-  }
-}
-
-TEST(Plan, CountsTheCostOfTheDevicesAtWork) {
-  PlanOptions o = large();
-  o.machine.count = 100'000;
-  const Plan plan = make_plan(o);
-  const auto at_work = static_cast<double>(plan.layout.devices());
-  ASSERT_LT(at_work, 100'000);
-  const double seconds = 5.88e23 / (at_work * 989.4e12 * 0.4);
-  EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
-  EXPECT_NEAR(plan.same_flops[0].cost.seconds.value / seconds, 1, 1e-9);
-  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100000: {} devices have nothing to do",
-                                            100'000 - plan.layout.devices())));
-  EXPECT_TRUE(has_warning(plan, "65536 or 131072 would all be used"));
-  EXPECT_NE(
-      plan_text(plan).find(fmt::format("The cost on {} of 100000 devices", plan.layout.devices())),
-      std::string::npos);
-  EXPECT_NE(plan_config(plan).find(fmt::format("# Ranks: {}.", plan.layout.devices())),
-            std::string::npos);
-  o.machine.count = 16'384;
-  const Plan whole = make_plan(o);
-  EXPECT_EQ(whole.layout.devices(), 16'384);
-  EXPECT_FALSE(has_warning(whole, "nothing to do"));
-  EXPECT_NE(plan_text(whole).find("The cost on 16384 devices"), std::string::npos);
-}
-
-// More data-parallel ranks than the batch has sequences would train with another batch than is
-// proposed.
-TEST(Layout, KeepsTheBatchOfTheRuleWhereThatTakesLessTime) {
-  PlanOptions o = large();
-  o.budget = 1e22;
-  o.machine.count = 16'384;
-  const Plan plan = make_plan(o);
-  EXPECT_LT(static_cast<double>(plan.layout.global_batch * plan.proposal.model.context),
-            4 * plan.settings.batch_tokens);
-}
-
 TEST(PlanConfig, IsReadBackAsItWasMeant) {
-  const Plan plan = make_plan(large());
+  const Plan plan = make_plan(large_plan());
   PretrainConfig run;
   Options options("skein pretrain", "");
   bind(options, run);
@@ -365,14 +212,14 @@ TEST(PlanConfig, IsReadBackAsItWasMeant) {
   EXPECT_TRUE(run.parallel.zero);
   EXPECT_NEAR(run.lr.lr / plan.settings.lr, 1, 1e-6);
   check(run.lr, run.train.steps, run.train.global_batch * run.model.context);
-  PlanOptions small = large();
+  PlanOptions small = large_plan();
   small.machine.count = 1;
   test::expect_error(ExitCode::usage, {"plan.config", "no layout fits", "1 devices"},
                      [&] { plan_config(make_plan(small)); });
 }
 
 TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.machine.kind = "";
   o.machine.count = 1;
   const Plan plan = make_plan(o);
@@ -390,7 +237,7 @@ TEST(PlanText, NamesWhatIsUnknownAndHasNoNan) {
 TEST(Plan, GoesByAFitWithItsIntervals) {
   const test::Scratch scratch;
   test::write_file(scratch.file("fit.json"), fit_json(true));
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.fit = scratch.file("fit.json");
   o.budget = 1e22;
   o.machine.count = 64;
@@ -408,7 +255,7 @@ TEST(Plan, GoesByAFitWithItsIntervals) {
 
 TEST(Plan, RefusesFitsThatSayNothing) {
   const test::Scratch scratch;
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.fit = scratch.file("fit.json");
   const auto refuse = [&](const std::string& text, std::initializer_list<std::string> words) {
     test::write_file(o.fit, text);
@@ -430,7 +277,7 @@ TEST(Plan, RefusesFitsThatSayNothing) {
 // A fit whose target says nothing of the data.
 TEST(Plan, SaysWhereTheSizeOfTheRunsIsUnknown) {
   const test::Scratch scratch;
-  PlanOptions o = large();
+  PlanOptions o = large_plan();
   o.fit = scratch.file("fit.json");
   for (const char* beyond : {"null", "0", "-3"}) {
     auto json = nlohmann::json::parse(fit_json(false));
@@ -446,7 +293,7 @@ TEST(Plan, SaysWhereTheSizeOfTheRunsIsUnknown) {
 
 TEST(Plan, RefusesWhatCannotBe) {
   const auto with = [](auto change) {
-    PlanOptions o = large();
+    PlanOptions o = large_plan();
     change(o);
     return [o] { make_plan(o); };
   };

@@ -1,0 +1,62 @@
+// Folders of other programs' models, changed as no program would write them.
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "skein/core/json.h"
+
+#include "convert/golden_folder.h"
+
+namespace skein::test {
+
+using Json = nlohmann::json;
+
+// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and
+// `extra` tensors of two floats.
+inline void rewrite(const std::string& folder,
+                    const std::function<std::string(const std::string&)>& rename,
+                    const std::vector<std::string>& extra = {}) {
+  const std::string path = folder + "/model.safetensors";
+  std::vector<SafeTensor> tensors;
+  std::map<std::string, std::vector<std::byte>> data;
+  {
+    const SafetensorsFile file(path);
+    for (SafeTensor tensor : file.tensors()) {
+      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+      file.read(tensor, 0, bytes);
+      tensor.name = rename(tensor.name);
+      if (tensor.name.empty()) continue;
+      data[tensor.name] = bytes;
+      tensors.push_back(tensor);
+    }
+  }
+  for (const std::string& name : extra) {
+    tensors.push_back({name, "F32", {2}, 0, 0});
+    data[name] = std::vector<std::byte>(8);
+  }
+  SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
+  for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
+  writer.finish();
+}
+
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+inline void edit_config(const std::string& folder, const std::function<void(Json&)>& edit) {
+  Json json = Json::parse(bytes_of_file(folder + "/config.json"));
+  edit(json);
+  write_file(folder + "/config.json", json.dump());
+}
+
+inline void refused(const std::string& folder, std::initializer_list<std::string> words,
+                    const ConvertConfig& config = {}) {
+  const Scratch scratch;
+  expect_error(ExitCode::usage, words, [&] { import_folder(folder, scratch.file("run"), config); });
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("run")));
+}
+
+}  // namespace skein::test

@@ -1,0 +1,107 @@
+// Options of every type, and what sets and refuses them.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "skein/core/error.h"
+#include "skein/core/options/options.h"
+#include "skein/core/strings.h"
+
+namespace skein::test {
+
+using Words = std::vector<std::string>;
+
+enum class Norm { layer, rms };
+
+struct Config {
+  bool shuffle = true;
+  int stages = 1;
+  int64_t steps = 100;
+  uint64_t seed = 7;
+  double rate = 3e-4;
+  std::string note = "none";
+  Words stores = {"a", "b"};
+  std::vector<int64_t> layers;
+  Norm norm = Norm::layer;
+};
+
+struct Bound {
+  Config config;
+  Options options{"prog", "Does things."};
+  Bound() {
+    options.add("data.shuffle", config.shuffle, "visit in shuffled order");
+    options.add("train.stages", config.stages, "pipeline stages");
+    options.add("train.steps", config.steps, "optimizer steps", "steps");
+    options.add("train.seed", config.seed, "of everything");
+    options.add("train.rate", config.rate, "how fast");
+    options.add("data.note", config.note, "free text");
+    options.add("data.stores", config.stores, "what to read");
+    options.add("train.layers", config.layers, "blocks of each stage");
+    options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
+                       "kind of norm");
+  }
+};
+
+class Variable {
+ public:
+  Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+    setenv(name_.c_str(), value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_.c_str()); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  std::string name_;
+};
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "skein_options_XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The text of the usage error that body throws; "" when it throws none.
+template <class Body>
+std::string usage_error(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+inline std::string parse_error(const Words& args, bool allow_words = false) {
+  return usage_error([&] { Bound().options.parse(args, allow_words); });
+}
+
+inline std::string ini_error(const std::string& text) {
+  return usage_error([&] { Bound().options.read_ini(text, "run.ini"); });
+}
+
+inline void expect_words(const std::string& text, const Words& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+}
+
+}  // namespace skein::test

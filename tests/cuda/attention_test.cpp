@@ -1,0 +1,136 @@
+// Attention and what turns its queries on CUDA, against the CPU's on the same numbers.
+#include "skein/kernels/attention.h"
+
+#include "skein/kernels/rotary.h"
+
+#include "cuda/on_devices.h"
+#include "support/kernel_check.h"
+
+namespace skein {
+namespace {
+
+using test::OnCuda;
+using test::random_tensor;
+using test::Tensors;
+using test::zeros_like;
+
+struct AttentionCase {
+  int64_t batch, queries, keys, heads, groups, width;
+  bool causal;
+  int64_t window;
+  bool segments;
+  double dropout;
+  int64_t first_query = 0;
+};
+
+// [batch, length] i32: segments of 13 positions each.
+Tensor segments_of(int64_t batch, int64_t length) {
+  const Tensor made = Tensor::empty({batch, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / 13);
+  return made;
+}
+
+kernels::AttentionArguments arguments_of(const AttentionCase& c) {
+  kernels::AttentionArguments made;
+  made.scale = 1 / std::sqrt(static_cast<double>(c.width));
+  made.mask = {c.causal, c.window};
+  made.mask.first_query = c.first_query;
+  made.dropout = c.dropout;
+  made.dropout_key = 9;
+  made.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
+  made.first_head = 3;
+  if (!c.segments) return made;
+  made.mask.query_segments = segments_of(c.batch, c.queries);
+  made.mask.key_segments = segments_of(c.batch, c.keys);
+  return made;
+}
+
+void compare_attention(const AttentionCase& c, DType dtype, double tolerance) {
+  SCOPED_TRACE(fmt::format("{} queries from {}, {} keys, width {}, causal {}, window {}", c.queries,
+                           c.first_query, c.keys, c.width, c.causal, c.window));
+  const kernels::AttentionArguments arguments = arguments_of(c);
+  const Tensor q = random_tensor({c.batch, c.queries, c.heads, c.width}, 1, dtype),
+               k = random_tensor({c.batch, c.keys, c.groups, c.width}, 2, dtype),
+               v = random_tensor(k.shape(), 3, dtype), dout = random_tensor(q.shape(), 4, dtype);
+  const Tensor sums = Tensor::zeros({c.batch, c.heads, c.queries}, DType::f32);
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{zeros_like(q), sums}), 2 * tolerance,
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
+  const Tensor out_cpu = zeros_like(q), logsumexp = sums.clone();
+  kernels::attention(Cpu{}, q, k, v, arguments, Out(out_cpu), Out(logsumexp));
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{zeros_like(q), zeros_like(k), zeros_like(v)}), 4 * tolerance,
+      kernels::attention_backward(device, {at(q), at(k), at(v), at(out_cpu), at(logsumexp)},
+                                  at(arguments), at(dout), Out(out[0]), Out(out[1]), Out(out[2])));
+}
+
+TEST_P(OnCuda, Attention) {
+  for (const AttentionCase& c : {AttentionCase{1, 1, 1, 1, 1, 8, true, 0, false, 0},
+                                 {2, 70, 70, 2, 1, 16, true, 0, false, 0},
+                                 {1, 65, 65, 2, 2, 64, false, 0, false, 0},
+                                 {1, 100, 100, 2, 1, 20, true, 17, false, 0},
+                                 {1, 50, 50, 1, 1, 16, false, 9, false, 0},
+                                 {2, 40, 40, 2, 2, 16, true, 0, true, 0.2},
+                                 {1, 200, 200, 4, 2, 128, true, 70, false, 0},
+                                 {1, 150, 150, 2, 1, 96, true, 0, false, 0.1},
+                                 {1, 140, 140, 1, 1, 72, false, 30, false, 0},
+                                 {1, 192, 192, 1, 1, 40, false, 0, false, 0},
+                                 {1, 130, 130, 2, 2, 136, true, 0, false, 0}})
+    compare_attention(c, dtype(), tolerance());
+}
+
+// Of the widths, 20 is no tile's; of the keys, some are seen by nobody.
+TEST_P(OnCuda, AttentionOverAnotherSequence) {
+  for (const AttentionCase& c : {AttentionCase{2, 40, 150, 2, 1, 16, false, 0, false, 0},
+                                 {2, 150, 40, 2, 1, 16, false, 0, false, 0.1},
+                                 {2, 70, 130, 2, 2, 32, false, 0, true, 0},
+                                 {2, 130, 70, 2, 2, 20, false, 0, true, 0},
+                                 {1, 30, 200, 2, 1, 16, true, 0, false, 0},
+                                 {1, 30, 200, 1, 1, 20, true, 0, false, 0},
+                                 {1, 200, 30, 2, 1, 16, true, 0, false, 0},
+                                 {1, 40, 200, 1, 1, 16, true, 33, false, 0, 90},
+                                 {1, 40, 200, 1, 1, 20, true, 0, true, 0, 90},
+                                 {1, 70, 200, 2, 1, 72, false, 25, false, 0, 80},
+                                 {1, 70, 200, 1, 1, 20, false, 25, false, 0, 80},
+                                 {1, 200, 70, 1, 1, 16, false, 25, false, 0}})
+    compare_attention(c, dtype(), tolerance());
+}
+
+TEST_P(OnCuda, AttentionToACache) {
+  kernels::AttentionArguments arguments;
+  arguments.scale = 0.25;
+  arguments.mask.first_query = 40;
+  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
+  const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()),
+               k = random_tensor({2, 50, 2, 16}, 2, dtype()),
+               v = random_tensor({2, 50, 2, 16}, 3, dtype());
+  for (const Tensor& cached : {k, v})
+    for (int64_t sample : {0, 1}) {
+      const Tensor unused = cached.reshape({100, 32}).rows(sample * 50 + 43, sample * 50 + 50);
+      std::memset(unused.bytes_data(), 0xff, static_cast<size_t>(unused.bytes()));
+    }
+  EXPECT_EQUAL_ON_DEVICES(
+      (Tensors{zeros_like(q), Tensor::zeros({2, 4, 3}, DType::f32)}), 2 * tolerance(),
+      kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
+}
+
+TEST_P(OnCuda, Rotary) {
+  const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
+  const Tensor positions =
+      Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
+  for (const auto scaling :
+       {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3})
+    for (bool inverse : {false, true}) {
+      const kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{zeros_like(x)}, tolerance(),
+          kernels::rotary(device, at(x), at(positions), waves, inverse, Out(out[0])));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace skein

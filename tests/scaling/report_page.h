@@ -1,0 +1,15 @@
+// The page of a study and the numbers it holds.
+#pragma once
+
+#include "skein/scaling/report/report.h"
+
+#include "scaling/report_checks.h"
+#include "scaling/report_study.h"
+
+namespace skein::test {
+
+inline std::string page_of(const Study& study) { return report_html(study, figures_of(study)); }
+
+inline nlohmann::json report_of(const Study& study) { return json_in(page_of(study)); }
+
+}  // namespace skein::test

@@ -1,0 +1,155 @@
+// Small problems of labels: classes, numbers, tags.
+#pragma once
+
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+
+#include "skein/models/bert/bert.h"
+#include "skein/models/gpt/gpt.h"
+#include "skein/train/tasks/finetune.h"
+#include "skein/train/tasks/label_scores.h"
+
+#include "train/train_fixture.h"
+
+namespace skein::test {
+
+using Words = std::vector<std::string>;
+
+// Small problems in files of `folder`, whose words a tokenizer of whole words knows.
+class Problem {
+ public:
+  explicit Problem(const Workspace& folder) : folder_(folder) {
+    std::ofstream vocabulary(folder.at("vocab.txt"));
+    for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e",
+                             "##s", "good", "bad", "anna", "rome"})
+      vocabulary << word << '\n';
+  }
+
+  std::unique_ptr<Tokenizer> tokenizer() const { return load_tokenizer(folder_.at("vocab.txt")); }
+
+  // The label says which of two words is in the text, in the second one of pairs.
+  std::string classes(bool pairs) {
+    return write("classes.tsv", [&] {
+      const bool good = random_() % 2;
+      return filler({good ? "good" : "bad"}) +
+             (pairs ? "\t" + filler({good ? "bad" : "good"}) : "") + "\t" + (good ? "yes" : "no") +
+             "\n";
+    });
+  }
+  // Which of the two is more often there, and by how much: far from 0, and of another spread
+  // than 1.
+  std::string numbers() {
+    return write("numbers.tsv", [&] {
+      Words words;
+      int sum = 0;
+      for (int i = 0; i < 2; ++i) {
+        const bool good = random_() % 2;
+        words.push_back(good ? "good" : "bad");
+        sum += good ? 1 : -1;
+      }
+      return fmt::format("{}\t{}\n", filler(words), 100 + 7 * sum);
+    });
+  }
+  std::string tags() {
+    return write("tags.conll", [&] {
+      std::string text;
+      for (size_t i = 0, words = 1 + random_() % 6; i < words; ++i) {
+        const char* const known[] = {"anna B-PER", "rome B-LOC", "as O", "b O", "cs O", "good O"};
+        text += std::string(known[random_() % 6]) + "\n";
+      }
+      return text + "\n";
+    });
+  }
+
+ private:
+  std::string filler(Words words) {
+    for (size_t i = 0, more = 1 + random_() % 4; i < more; ++i)
+      words.insert(words.begin() + static_cast<int64_t>(random_() % (words.size() + 1)),
+                   std::string(1, static_cast<char>('a' + random_() % 5)));
+    return fmt::format("{}", fmt::join(words, " "));
+  }
+  template <class Make>
+  std::string write(const char* name, const Make& make) {
+    std::ofstream file(folder_.at(name));
+    for (int i = 0; i < 64; ++i) file << make();
+    return folder_.at(name);
+  }
+
+  const Workspace& folder_;
+  std::mt19937 random_{5};
+};
+
+inline FinetuneConfig small_task(const std::string& file, LabelKind kind, bool encoder) {
+  FinetuneConfig c = finetune_defaults();
+  ModelConfig& model = c.run.model;
+  model.architecture = encoder ? &bert_architecture() : &gpt_architecture();
+  if (encoder) {
+    model.norm_placement = NormPlacement::post;
+    model.embedding_norm = true;
+    model.activation = MlpKind::gelu_erf;
+    model.token_types = 2;
+  }
+  model.vocab_size = 15;
+  model.context = 24;
+  model.d_model = 32;
+  model.n_layers = 2;
+  model.n_heads = 2;
+  model.init_std = 0.1;
+  c.task.kind = kind;
+  c.task.columns.text = "1";
+  c.task.columns.label = "2";
+  c.task.separator = " e ";
+  c.run.data.train = c.run.data.validation = {file};
+  c.run.train.steps = 80;
+  c.run.lr.lr = 3e-3;
+  c.run.validation.every = 0;
+  c.run.run.log_every = 1000;
+  c.run.run.tensorboard = false;
+  c.run.run.dir.clear();
+  return c;
+}
+
+class LabelTasks : public testing::Test {
+ protected:
+  struct Ended {
+    Finished finished;
+    Scores validation;
+    int64_t step = 0;
+  };
+
+  Ended run(FinetuneConfig c, int ranks = 1, const std::string& name = "") {
+    c.run.run.dir = name.empty() ? "" : folder_.at(name);
+    Ended ended;
+    run_ranks(ranks, [&](Group& world) {
+      FinetuneConfig own = c;
+      const auto task = label_task(own, problem_.tokenizer());
+      const TrainResult result = skein::train(own.run, *task, world);
+      if (world.rank() == 0)
+        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
+    });
+    if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
+    return ended;
+  }
+  static double value(const Scores& scores, const std::string& name) {
+    for (const auto& [key, found] : scores.values)
+      if (key == "validation_" + name) return found;
+    ADD_FAILURE() << "no " << name;
+    return 0;
+  }
+  std::string error_of(const FinetuneConfig& c, const std::string& name = "") {
+    try {
+      run(c, 1, name);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  Workspace folder_;
+  Problem problem_{folder_};
+};
+
+}  // namespace skein::test
