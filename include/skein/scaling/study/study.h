@@ -91,6 +91,21 @@ struct Outlier {
   double found = 0, predicted = 0;  // losses
 };
 
+// Every law fitted without the largest budget (the runs whose C is within 10% of the largest) and
+// asked for it: Chinchilla's, the same with alpha = beta, Kaplan's of N and D, the over-training
+// law, and a pure power of C through the lowest loss of each budget.
+struct HeldOutFit {
+  std::string law;           // "E + A/N^alpha + B/D^beta"
+  double budget = kUnknown;  // smallest C that was held out
+  int64_t fitted = 0, held_out = 0;
+  // of ln L, predicted less measured: the mean with its sign, the largest by size
+  double mean_error = kUnknown, worst_error = kUnknown;
+  bool converged = false;
+  std::string problem;
+};
+std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
+                                     const ParametricOptions& options);
+
 struct Study {
   StudyOptions options;
   ScalingTable table;
