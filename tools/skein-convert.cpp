@@ -23,17 +23,17 @@ namespace {
 using Words = std::vector<std::string>;
 
 struct Command {
-  std::optional<Form> to;  // nothing: by what the source is
+  std::optional<convert::Form> to;  // nothing: by what the source is
   bool dry_run = false, verify = false;
-  ConvertConfig convert;
+  convert::ConvertConfig convert;
 };
 
 void bind(Options& options, Command& c) {
   options.add_choice("convert.to", c.to,
                      {{"auto", std::nullopt},
-                      {"skein", Form::skein},
-                      {"huggingface", Form::huggingface},
-                      {"llmc", Form::llmc}},
+                      {"skein", convert::Form::skein},
+                      {"huggingface", convert::Form::huggingface},
+                      {"llmc", convert::Form::llmc}},
                      "what to make; auto: a checkpoint of another program's model, and a Hugging "
                      "Face folder of a checkpoint; --to for short");
   options.add_choice(
@@ -59,12 +59,13 @@ void bind(Options& options, Command& c) {
 }
 
 // The form to make of one of `source`.
-Form target_form(std::optional<Form> asked, Form source) {
-  const Form form = asked.value_or(source == Form::skein ? Form::huggingface : Form::skein);
-  require((form == Form::skein) != (source == Form::skein),
+convert::Form target_form(std::optional<convert::Form> asked, convert::Form source) {
+  const convert::Form form = asked.value_or(
+      source == convert::Form::skein ? convert::Form::huggingface : convert::Form::skein);
+  require((form == convert::Form::skein) != (source == convert::Form::skein),
           "the source and the result are both {}; one of them is a checkpoint of Skein, so convert "
           "in two steps through one",
-          form == Form::skein ? "checkpoints" : "other programs' models");
+          form == convert::Form::skein ? "checkpoints" : "other programs' models");
   return form;
 }
 
@@ -75,7 +76,7 @@ auto shown_on(ProgressLine& line) {
   };
 }
 
-void tell_verification(const Verification& found, const std::string& expected) {
+void tell_verification(const convert::Verification& found, const std::string& expected) {
   const std::string text =
       fmt::format("{} logits differ by at most {:.3g} of the largest of {}; {:.0e} is allowed",
                   found.numbers, found.difference, expected, found.limit);
@@ -83,32 +84,32 @@ void tell_verification(const Verification& found, const std::string& expected) {
   log::info("{}", text);
 }
 
-void run_import(const std::string& source, Form form, const std::string& destination,
+void run_import(const std::string& source, convert::Form form, const std::string& destination,
                 const Command& command) {
   const std::string folder =
-      form == Form::llmc ? std::filesystem::path(source).parent_path().string() : source;
-  const std::string expected = join_path(folder, kExpectedFile);
+      form == convert::Form::llmc ? std::filesystem::path(source).parent_path().string() : source;
+  const std::string expected = join_path(folder, convert::kExpectedFile);
   require(!command.verify || std::filesystem::exists(expected),
           "--verify compares with {}, which does not exist", expected);
-  const Import import(source, form, command.convert);
+  const convert::Import import(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", import.text());
   ProgressLine line;
   const std::string path = import.run(destination, shown_on(line));
   log::info("{}: {} parameters from {}", path, import.model().parameters(), source);
   if (!command.verify) return;
   const auto alone = single_rank();
-  tell_verification(
-      verify_logits(*find_checkpoint(path, *alone), import.model(), expected, import.narrow()),
-      expected);
+  tell_verification(convert::verify_logits(*checkpoint::find_checkpoint(path, *alone),
+                                           import.model(), expected, import.narrow()),
+                    expected);
 }
 
-void run_export(const std::string& source, Form form, const std::string& destination,
+void run_export(const std::string& source, convert::Form form, const std::string& destination,
                 const Command& command) {
   require(!command.verify,
           "--verify is for imports; export first, let the other program write {} into the folder, "
           "and import that again",
-          kExpectedFile);
-  Export made(source, form, command.convert);
+          convert::kExpectedFile);
+  convert::Export made(source, form, command.convert);
   if (command.dry_run) return fmt::print("{}", made.text());
   ProgressLine line;
   made.run(destination, shown_on(line));
@@ -135,9 +136,9 @@ int run(const Words& arguments) {
   require(command.convert.shard_bytes >= 0,
           "convert.file_bytes={} must be at least 1, or 0 for the import's files",
           command.convert.shard_bytes);
-  const Form source = form_of(words[0]), form = target_form(command.to, source);
+  const convert::Form source = convert::form_of(words[0]), form = target_form(command.to, source);
   const std::string destination = words.size() == 2 ? words[1] : "";
-  if (form == Form::skein)
+  if (form == convert::Form::skein)
     run_import(words[0], source, destination, command);
   else
     run_export(words[0], form, destination, command);

@@ -38,11 +38,11 @@ struct RunOptions {
   bool quiet = false;
 };
 
-void add_corpus(Options& options, CorpusOptions& corpus) {
+void add_corpus(Options& options, data::CorpusOptions& corpus) {
   options.add_choice("data.format", corpus.format,
-                     {{"auto", CorpusFormat::automatic},
-                      {"text", CorpusFormat::text},
-                      {"jsonl", CorpusFormat::jsonl}},
+                     {{"auto", data::CorpusFormat::automatic},
+                      {"text", data::CorpusFormat::text},
+                      {"jsonl", data::CorpusFormat::jsonl}},
                      "how the inputs are read; auto goes by the suffix");
   options.add("data.field", corpus.field, "JSONL: the key that holds the text");
   options.add("data.document_separator", corpus.document_separator,
@@ -73,15 +73,15 @@ std::string only_store(const Options& options) {
   return only_word(options, "token stores", "inspect train.h5");
 }
 
-void tell_store(const std::string& path, const StoreInfo& info) {
+void tell_store(const std::string& path, const data::StoreInfo& info) {
   log::info("{}: {} documents, {} tokens, {} of text, {:.3f} bytes a token", path, info.documents,
-            info.tokens, readable_bytes(info.text_bytes),
+            info.tokens, data::readable_bytes(info.text_bytes),
             ratio(info.text_bytes, std::max<int64_t>(1, info.tokens)));
 }
 
-void add_trainer(Options& options, TrainerSettings& trainer) {
+void add_trainer(Options& options, text::TrainerSettings& trainer) {
   options.add_choice("tokenizer.kind", trainer.kind,
-                     {{"bpe", LearntKind::bpe}, {"wordpiece", LearntKind::wordpiece}},
+                     {{"bpe", text::LearntKind::bpe}, {"wordpiece", text::LearntKind::wordpiece}},
                      "byte-level BPE, or BERT's WordPiece");
   options.add(
       "tokenizer.special", trainer.special,
@@ -107,13 +107,13 @@ void run_export_tokenizer(const Words& arguments) {
   if (!parsed(options, arguments)) return;
   const std::string named = only_word(options, "tokenizers", "export-tokenizer tok.json");
   require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
-  const auto tokenizer = load_tokenizer(named);
-  for (const std::string& path : export_tokenizer(*tokenizer, output, existing(replace)))
+  const auto tokenizer = text::load_tokenizer(named);
+  for (const std::string& path : data::export_tokenizer(*tokenizer, output, existing(replace)))
     log::info("{}", path);
 }
 
 void run_train_tokenizer(const Words& arguments) {
-  LearnConfig config;
+  data::LearnConfig config;
   RunOptions run;
   std::string output = "tokenizer.json";
   bool replace = false;
@@ -125,12 +125,14 @@ void run_train_tokenizer(const Words& arguments) {
   add_run(options, run);
   if (!parsed(options, arguments)) return;
   config.threads = run.threads;
-  check_output("output.path", output, expand_inputs(options.words()), existing(replace), true);
+  data::check_output("output.path", output, data::expand_inputs(options.words()), existing(replace),
+                     true);
   ProgressLine line(run.quiet);
-  const LearntTokenizer learnt = learn_tokenizer(
-      options.words(), config,
-      [&](const CorpusProgress& progress) { line.show([&] { return progress_line(progress); }); });
-  save_tokenizer(*learnt.tokenizer, output, existing(replace));
+  const data::LearntTokenizer learnt =
+      learn_tokenizer(options.words(), config, [&](const data::CorpusProgress& progress) {
+        line.show([&] { return progress_line(progress); });
+      });
+  data::save_tokenizer(*learnt.tokenizer, output, existing(replace));
   if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
     log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
               learnt.tokenizer->vocab_size(), config.trainer.vocab_size,
@@ -139,12 +141,12 @@ void run_train_tokenizer(const Words& arguments) {
   log::info(
       "{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, "
       "{:.1f} s",
-      output, learnt.tokenizer->vocab_size(), learnt.documents, readable_bytes(learnt.bytes),
+      output, learnt.tokenizer->vocab_size(), learnt.documents, data::readable_bytes(learnt.bytes),
       learnt.words, learnt.distinct_words, learnt.bad_lines, learnt.seconds);
 }
 
 void run_encode(const Words& arguments) {
-  EncodeConfig config;
+  data::EncodeConfig config;
   RunOptions run;
   std::string tokenizer_path;
   Options options("skein-data encode", "Encodes the INPUTs into a token store.");
@@ -153,9 +155,9 @@ void run_encode(const Words& arguments) {
   add_corpus(options, config.corpus);
   options.add_choice(
       "data.sentences", config.corpus.sentences,
-      {{"none", SentenceRule::none},
-       {"lines", SentenceRule::lines},
-       {"auto", SentenceRule::automatic}},
+      {{"none", text::SentenceRule::none},
+       {"lines", text::SentenceRule::lines},
+       {"auto", text::SentenceRule::automatic}},
       "whether the store tells where sentences begin: each line, or as found in running text");
   options.add("data.validation_fraction", config.validation_fraction,
               "part held out for output.validation");
@@ -169,11 +171,12 @@ void run_encode(const Words& arguments) {
   config.threads = run.threads;
   require(!tokenizer_path.empty(),
           "tokenizer.path is missing; give a tokenizer file or `--tokenizer.path=bytes`");
-  const auto tokenizer = load_tokenizer(tokenizer_path);
+  const auto tokenizer = text::load_tokenizer(tokenizer_path);
   ProgressLine line(run.quiet);
-  const EncodeSummary summary = encode_corpus(
-      options.words(), *tokenizer, config,
-      [&](const CorpusProgress& progress) { line.show([&] { return progress_line(progress); }); });
+  const data::EncodeSummary summary =
+      encode_corpus(options.words(), *tokenizer, config, [&](const data::CorpusProgress& progress) {
+        line.show([&] { return progress_line(progress); });
+      });
   if (run.quiet) return;
   tell_store(config.output, summary.training);
   if (!config.validation.empty()) tell_store(config.validation, summary.validation);
@@ -181,7 +184,7 @@ void run_encode(const Words& arguments) {
 }
 
 void run_markov(const Words& arguments) {
-  MarkovStoreConfig config;
+  data::MarkovStoreConfig config;
   Options options("skein-data markov",
                   "Draws a Markov chain and writes what it says: text whose entropy is known.");
   bind(options, config);
@@ -196,7 +199,7 @@ struct GivenNotes {
   std::string tokenizer;
   int64_t vocab_size = 0;
 
-  TokenNotes notes() const { return notes_of_tokenizer(tokenizer, vocab_size); }
+  data::TokenNotes notes() const { return data::notes_of_tokenizer(tokenizer, vocab_size); }
 };
 
 void add_notes(Options& options, GivenNotes& given) {
@@ -206,19 +209,22 @@ void add_notes(Options& options, GivenNotes& given) {
   options.add("model.vocab_size", given.vocab_size, "its ids where no tokenizer is known", "ids");
 }
 
-constexpr std::pair<const char*, TokenFormat> kFormats[] = {{"native", TokenFormat::native},
-                                                            {"megatron", TokenFormat::megatron},
-                                                            {"nanogpt", TokenFormat::nanogpt},
-                                                            {"llmc", TokenFormat::llmc}};
+constexpr std::pair<const char*, data::TokenFormat> kFormats[] = {
+    {"native", data::TokenFormat::native},
+    {"megatron", data::TokenFormat::megatron},
+    {"nanogpt", data::TokenFormat::nanogpt},
+    {"llmc", data::TokenFormat::llmc}};
 
-const char* name_of(TokenFormat format) { return kFormats[static_cast<size_t>(format)].first; }
+const char* name_of(data::TokenFormat format) {
+  return kFormats[static_cast<size_t>(format)].first;
+}
 
 void run_convert(const Words& arguments) {
   GivenNotes given;
   RunOptions run;
   std::string output;
   bool replace = false;
-  TokenFormat format = TokenFormat::native;
+  data::TokenFormat format = data::TokenFormat::native;
   Options options("skein-data convert", "Writes the tokens of STORE in another format.");
   add_notes(options, given);
   options.add("output.path", output, "the file to write; megatron: or what its two names share");
@@ -227,26 +233,27 @@ void run_convert(const Words& arguments) {
   add_replace(options, replace);
   options.add("run.quiet", run.quiet, "no summary");
   if (!parsed(options, arguments)) return;
-  const TokenStore store(only_store(options), given.notes());
+  const data::TokenStore store(only_store(options), given.notes());
   const std::string& name = store.path();
   const std::string stem =
       name.ends_with(".bin") || name.ends_with(".idx") ? name.substr(0, name.size() - 4) : name;
   require(!output.empty() && output.back() != '/', "output.path is \"{}\"; name the file to write",
           output);
   for (const std::string& file : converted_files(output, format))
-    check_output("output.path", file, {name, stem + ".bin", stem + ".idx"}, existing(replace));
-  const StoreInfo made = convert_tokens(store, output, format, existing(replace));
+    data::check_output("output.path", file, {name, stem + ".bin", stem + ".idx"},
+                       existing(replace));
+  const data::StoreInfo made = convert_tokens(store, output, format, existing(replace));
   if (!run.quiet)
     log::info("{}: {} tokens of {} from {} ({})", output, made.tokens, name_of(format), name,
               name_of(store.info().format));
 }
 
 // Stores made elsewhere may hold any text there, and can be looked at all the same.
-std::string tokenizer_kind(const StoreInfo& info) {
+std::string tokenizer_kind(const data::StoreInfo& info) {
   if (info.tokenizer.empty()) return "unknown";
   try {
     const std::string text = info.tokenizer->to_json();
-    if (text == byte_tokenizer()->to_json()) return "bytes";
+    if (text == text::byte_tokenizer()->to_json()) return "bytes";
     const auto json = nlohmann::json::parse(text);
     return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece"
                                                                           : "byte-level BPE";
@@ -255,7 +262,7 @@ std::string tokenizer_kind(const StoreInfo& info) {
   }
 }
 
-std::shared_ptr<const Tokenizer> tokenizer_of(const TokenStore& store) {
+std::shared_ptr<const text::Tokenizer> tokenizer_of(const data::TokenStore& store) {
   require(!store.info().tokenizer.empty(),
           "{} does not name its tokenizer; give it with --data.tokenizer", store.path());
   return with_origin(store.path() + ": its tokenizer cannot be used",
@@ -270,9 +277,9 @@ void run_inspect(const Words& arguments) {
               "also read all tokens and compare them with their checksum, or the vocabulary");
   add_notes(options, given);
   if (!parsed(options, arguments)) return;
-  const TokenStore store(only_store(options), given.notes(), verify);
-  const StoreInfo& info = store.info();
-  const bool native = info.format == TokenFormat::native;
+  const data::TokenStore store(only_store(options), given.notes(), verify);
+  const data::StoreInfo& info = store.info();
+  const bool native = info.format == data::TokenFormat::native;
   fmt::print("path          {}\n", store.path());
   if (!native) fmt::print("format        {}\n", name_of(info.format));
   fmt::print("documents     {}\n", store.documents().size() - 1);
@@ -288,7 +295,7 @@ void run_inspect(const Words& arguments) {
   if (verify && native) fmt::print("checksum      holds\n");
 }
 
-void write_text(const TokenStore& store, int64_t begin, int64_t count,
+void write_text(const data::TokenStore& store, int64_t begin, int64_t count,
                 const std::string& separator) {
   const auto tokenizer = tokenizer_of(store);
   std::vector<int32_t> ids;
@@ -314,7 +321,7 @@ void run_decode(const Words& arguments) {
   options.add("output.separator", separator, "written after each document");
   add_notes(options, given);
   if (!parsed(options, arguments)) return;
-  const TokenStore store(only_store(options), given.notes());
+  const data::TokenStore store(only_store(options), given.notes());
   const int64_t tokens = store.info().tokens;
   require(begin >= 0 && begin <= tokens, "range.begin is {}; {} holds tokens 0 to {}", begin,
           store.path(), tokens - 1);

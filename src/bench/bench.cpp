@@ -13,7 +13,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 
 void bind(Options& options, BenchConfig& c) {
   options.add(
@@ -127,7 +127,7 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
                  share.seconds / whole});
 }
 
-std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world) {
+std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, Group& world) {
   if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
   require(config.peak_size > 0 && config.stream_mib > 0,
           "bench.peak_size={} and bench.stream_mib={} must be at least 1", config.peak_size,
@@ -151,7 +151,7 @@ std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& 
   return figures.all();
 }
 
-std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig& run) {
+std::string bench_json(const std::vector<Figure>& figures, const train::PretrainConfig& run) {
   using Json = nlohmann::ordered_json;
   Json all = Json::array();
   for (const Figure& f : figures) {
@@ -183,4 +183,4 @@ std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig&
          "\n";
 }
 
-}  // namespace skein
+}  // namespace skein::bench

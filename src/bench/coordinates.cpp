@@ -9,7 +9,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 double mean_size(const Tensor& x, const Tensor& less = {}) {
@@ -41,7 +41,7 @@ class Probe {
       parameter.value = trained.find(parameter.tensor())->value;
   }
 
-  std::vector<double> sizes(const Batch& batch) const {
+  std::vector<double> sizes(const data::Batch& batch) const {
     const NoGrad no_grad;
     Pass pass;
     pass.tp = &alone_;
@@ -70,15 +70,15 @@ struct Course {
   double loss = 0;
 };
 
-Course course_of(const PretrainConfig& run, int64_t steps, Group& world) {
+Course course_of(const train::PretrainConfig& run, int64_t steps, Group& world) {
   const MeshShape shape = mesh_shape(run.parallel, world.size());
   Mesh mesh(world, shape);
   const BatchPlan plan =
       plan_batch(run.parallel, shape, run.train.global_batch, run.train.micro_batch);
-  Replica replica(run, plan, mesh);
+  train::Replica replica(run, plan, mesh);
   Parameters& parameters = replica.model().parameters();
-  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + run.train.seed),
-              seen = placed(batch, parameters.device());
+  const data::Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + run.train.seed),
+                    seen = placed(batch, parameters.device());
   const Probe probe(run.model, parameters, world);
   Course made{{probe.sizes(seen)}};
   for (int64_t step = 0; step < steps; ++step) {
@@ -96,7 +96,7 @@ std::vector<std::string> layer_names(const ModelConfig& model) {
   return names;
 }
 
-void check(const PretrainConfig& run, const CoordinateConfig& config, const Group& world) {
+void check(const train::PretrainConfig& run, const CoordinateConfig& config, const Group& world) {
   require(world.size() == 1, "bench.what=coordinates runs on one rank, not {}", world.size());
   require(run.model.architecture->continues_text(run.model),
           "bench.what=coordinates looks at decoders that predict tokens; give "
@@ -136,13 +136,14 @@ ModelConfig widened(const ModelConfig& model, int64_t width, bool wider_heads) {
   return made;
 }
 
-Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& config, Group& world) {
+Coordinates coordinates(const train::PretrainConfig& given, const CoordinateConfig& config,
+                        Group& world) {
   check(given, config, world);
   Coordinates made{config.widths, layer_names(given.model), {}, {}};
   made.sizes.assign(made.layers.size(),
                     std::vector(config.steps + 1, std::vector<double>(config.widths.size(), 0.0)));
   for (size_t w = 0; w < config.widths.size(); ++w) {
-    PretrainConfig run = given;
+    train::PretrainConfig run = given;
     run.model = widened(given.model, config.widths[w], config.wider_heads);
     if (run.parallel.reduction_groups == 0) run.parallel.reduction_groups = 1;
     double loss = 0;
@@ -164,7 +165,7 @@ Coordinates coordinates(const PretrainConfig& given, const CoordinateConfig& con
 void bench_coordinates(const Bench& bench) {
   CoordinateConfig how = bench.config.coordinates;
   how.seeds = bench.config.samples;
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const bool mup = run.model.mup_base_width > 0;
   bench.figures.title(
       fmt::format("mean |activation| after {} steps at lr.lr={}, {} seeds, {}; of blocks what they "
@@ -180,4 +181,4 @@ void bench_coordinates(const Bench& bench) {
   bench.figures.keep(std::move(figure));
 }
 
-}  // namespace skein
+}  // namespace skein::bench

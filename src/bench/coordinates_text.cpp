@@ -4,7 +4,7 @@
 #include "skein/bench/coordinates.h"
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;  // which writes null for what is not finite
@@ -88,4 +88,4 @@ std::string coordinates_json(const Coordinates& made) {
       .dump();
 }
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -4,7 +4,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 // Seconds of each decoding step after the prompt's.
@@ -16,8 +16,8 @@ std::vector<double> decode_seconds(const std::vector<ProfileEvent>& events) {
   return all;
 }
 
-std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabulary) {
-  std::vector<Tokens> prompts(count);
+std::vector<generate::Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabulary) {
+  std::vector<generate::Tokens> prompts(count);
   for (size_t i = 0; i < prompts.size(); ++i)
     for (int64_t t = 0; t < length; ++t)
       prompts[i].push_back(narrow<int32_t>(philox(3, i, t)[0] % vocabulary));
@@ -27,7 +27,7 @@ std::vector<Tokens> random_prompts(int64_t count, int64_t length, int64_t vocabu
 }  // namespace
 
 void bench_decode(const Bench& bench) {
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const BenchConfig& config = bench.config;
   Mesh mesh(bench.world, mesh_shape(run.parallel, bench.world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
@@ -43,12 +43,12 @@ void bench_decode(const Bench& bench) {
       "decoding after a prompt of {} tokens, {}; batch 1 against reading every weight once a token",
       config.prompt, name_of(run.precision())));
   for (int64_t batch : config.batches) {
-    GenerateConfig generate;
+    generate::GenerateConfig generate;
     generate.batch = batch;
     generate.max_tokens = config.new_tokens;
     generate.stop_at_end = false;
     generate.sampling.temperature = 0;
-    Generator generator(run.model, local, mesh, generate, -1);
+    generate::Generator generator(run.model, local, mesh, generate, -1);
     const auto prompts =
         random_prompts(batch * mesh.dp().size(), config.prompt, run.model.vocab_size);
     std::vector<double> medians, peaks;
@@ -73,13 +73,13 @@ void bench_decode(const Bench& bench) {
 // Of so few tokens, all alike likely, one ends an answer: lengths are geometric.
 void bench_rollout(const Bench& bench) {
   constexpr int64_t kAnswersOfARow = 8;
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const BenchConfig& config = bench.config;
   Mesh mesh(bench.world, mesh_shape(run.parallel, bench.world.size()));
   LocalModel local(run.model, run.parallel, mesh, run.precision());
   local.parameters().allocate(false);
   local.parameters().initialize(1);
-  GenerateConfig generate;
+  generate::GenerateConfig generate;
   generate.max_tokens = config.new_tokens;
   generate.sampling.temperature = 1e9;
   const int64_t mean = std::min(std::max<int64_t>(2, config.new_tokens / 4), run.model.vocab_size);
@@ -89,7 +89,7 @@ void bench_rollout(const Bench& bench) {
                   kAnswersOfARow, config.new_tokens, mean, config.prompt));
   for (int64_t batch : config.batches) {
     generate.batch = batch;
-    Generator generator(run.model, local, mesh, generate, 0, mean);
+    generate::Generator generator(run.model, local, mesh, generate, 0, mean);
     const auto prompts = random_prompts(batch * kAnswersOfARow * mesh.dp().size(), config.prompt,
                                         run.model.vocab_size);
     std::vector<double> seconds;
@@ -97,17 +97,17 @@ void bench_rollout(const Bench& bench) {
     for (int64_t i = 0; i < config.samples; ++i) {
       tokens = 0;
       seconds.push_back(seconds_of(local.parameters().device(), [&] {
-        for (const Continuation& one : generator.run(prompts))
+        for (const generate::Continuation& one : generator.run(prompts))
           tokens += one.tokens.size() + one.ended;
       }));
     }
     bench.figures.add(
         {"rollout", fmt::format("batch {}", batch), median(seconds), 0, 0, 0, tokens});
-    const DecodingWork& work = generator.work();
+    const generate::DecodingWork& work = generator.work();
     bench.figures.title(fmt::format("{} steps of {:.1f} rows, of which {:.1f} were not finished",
                                     work.steps, ratio(work.rows, std::max<int64_t>(1, work.steps)),
                                     ratio(work.live, std::max<int64_t>(1, work.steps))));
   }
 }
 
-}  // namespace skein
+}  // namespace skein::bench

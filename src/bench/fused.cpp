@@ -7,7 +7,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 double bytes_of(const Tensor& x) { return x.bytes(); }
@@ -99,7 +99,7 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
 }  // namespace
 
 void bench_fused(const Bench& bench) {
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const int64_t rows = run.train.micro_batch * run.model.context;
   bench.figures.title(fmt::format("one-pass kernels of {} rows, {}, against a copy of {} MiB", rows,
                                   name_of(run.precision()), bench.config.stream_mib));
@@ -138,4 +138,4 @@ void bench_collectives(const Bench& bench) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::bench

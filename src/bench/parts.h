@@ -7,7 +7,7 @@
 #include "skein/comm/mesh.h"
 #include "skein/core/profile.h"
 
-namespace skein {
+namespace skein::bench {
 
 // Where figures go as they are made: kept, and told by rank 0.
 class Figures {
@@ -30,7 +30,7 @@ double seconds_of(Device device, const std::function<void()>& work);
 
 // What a part measures: a run's shapes on a device, or over all ranks; and where its figures go.
 struct Bench {
-  const PretrainConfig& run;
+  const train::PretrainConfig& run;
   const BenchConfig& config;
   Group& world;
   Device device;
@@ -44,7 +44,7 @@ void add_timed(const Bench& bench, Figure figure, const std::function<double()>&
                const std::function<void()>& work);
 
 // Random tokens, to predict random ones.
-Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
+data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device);
 
 // What the device can do at most, measured when asked.
@@ -82,4 +82,4 @@ void bench_decode(const Bench& bench);
 void bench_rollout(const Bench& bench);
 void bench_coordinates(const Bench& bench);
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -3,7 +3,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 struct Product {
@@ -24,7 +24,7 @@ std::vector<Product> products_of(const ModelConfig& c) {
 }  // namespace
 
 void bench_products(const Bench& bench) {
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const Device device = bench.device;
   const int64_t rows = run.train.micro_batch * run.model.context;
   const DType dtype = run.precision();
@@ -56,7 +56,7 @@ void bench_products(const Bench& bench) {
 }
 
 void bench_attention(const Bench& bench) {
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const Device device = bench.device;
   const ModelConfig& c = run.model;
   const DType dtype = run.precision();
@@ -90,4 +90,4 @@ void bench_attention(const Bench& bench) {
   });
 }
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -10,10 +10,10 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 
-Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
-  const Batch batch = empty_batch(count, model.context, {});
+data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
+  const data::Batch batch = data::empty_batch(count, model.context, {});
   for (int64_t i = 0; i < count * model.context; ++i) {
     const auto draw = [&](uint64_t stream) {
       return narrow<int32_t>(philox(key, stream, i)[0] % model.vocab_size);
@@ -44,7 +44,7 @@ void add_summary(const std::vector<ProfileEvent>& events, double peak, Figures& 
                1 - product_seconds / whole});
 }
 
-void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
+void add_memory(const train::ReplicaMemory& m, Device device, Figures& figures) {
   figures.title("memory of rank 0");
   const auto add = [&](const char* name, double bytes) {
     figures.add({"memory", name, 0, 0, bytes});
@@ -62,7 +62,7 @@ void add_memory(const ReplicaMemory& m, Device device, Figures& figures) {
 }  // namespace
 
 void bench_step(const Bench& bench) {
-  const PretrainConfig& run = bench.run;
+  const train::PretrainConfig& run = bench.run;
   const BenchConfig& config = bench.config;
   Group& world = bench.world;
   Figures& figures = bench.figures;
@@ -76,8 +76,8 @@ void bench_step(const Bench& bench) {
                   "{} x data {} x tensor {}",
                   plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()),
                   shape.pp, shape.dp, shape.tp));
-  Replica replica(run, plan, mesh);
-  const Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + mesh.dp().rank());
+  train::Replica replica(run, plan, mesh);
+  const data::Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + mesh.dp().rank());
   const Device device = replica.model().parameters().device();
   Yardsticks yardsticks(device, config);
   replica.step(batch, 0, 1e-4);
@@ -105,9 +105,9 @@ void bench_step(const Bench& bench) {
   add_memory(replica.memory(), device, figures);
   if (!config.trace.empty() && !events.empty()) {
     const auto parts =
-        world.all_gather(chrome_trace_events(events, world.rank(), events.front().begin));
-    if (world.rank() == 0) replace_file(config.trace, chrome_trace(parts));
+        world.all_gather(formats::chrome_trace_events(events, world.rank(), events.front().begin));
+    if (world.rank() == 0) replace_file(config.trace, formats::chrome_trace(parts));
   }
 }
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -3,7 +3,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::bench {
 
 Tensor& Yardsticks::stream(int number) {
   Tensor& stream = streams_[number];
@@ -60,4 +60,4 @@ double Yardsticks::read() {
   return from.bytes() / seconds_of(device_, [&] { kernels::stream_read(Cpu{}, from); });
 }
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr size_t kReasonsShown = 4;
@@ -105,4 +105,4 @@ std::string from_root(Group& world, const std::function<std::string()>& step) {
 
 std::string failure_of(const std::function<void()>& step) { return catch_failure(step).text; }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -10,7 +10,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 void copy_bytes(int from, int64_t bytes, int to, const std::string& path) {
@@ -60,4 +60,4 @@ void AppendedFile::sync(const RunClaim* claim) {
   sync_parent(path_);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -21,7 +21,7 @@
 
 #include "open.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using Time = ClaimOptions::Time;
@@ -259,4 +259,4 @@ void RunClaim::withdraw_all() noexcept {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

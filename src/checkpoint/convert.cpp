@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 // Rounding a double to float and then to two bytes would round twice. Rounded to odd in between,
@@ -54,4 +54,4 @@ void convert_run(DType from_dtype, const std::byte* from, DType to_dtype, std::b
   });
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

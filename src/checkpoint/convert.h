@@ -6,11 +6,11 @@
 
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // `count` elements; neither end needs alignment. Equal types are copied bit for bit; floating types
 // round to nearest, ties to even, once.
 void convert_run(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                  int64_t count);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -16,7 +16,7 @@
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr int64_t kMost = 1'000'000'000'000;  // more than any run counts, generations or steps
@@ -336,4 +336,4 @@ std::string utc_now() {
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

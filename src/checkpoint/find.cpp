@@ -10,7 +10,7 @@
 
 #include "open.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr char kAdvice[] = "Name another checkpoint or an empty directory.";
@@ -104,4 +104,4 @@ std::string no_checkpoint(const std::string& path) {
       path, path, name.starts_with('.') ? "imported" : name);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -7,7 +7,7 @@
 #include "skein/checkpoint/tensors.h"
 #include "skein/core/files/files.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr char kWeights[] = "param/";
@@ -75,4 +75,4 @@ NonFiniteCounts non_finite_weights(const CheckpointInfo& info) {
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

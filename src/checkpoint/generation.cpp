@@ -10,7 +10,7 @@
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr char kOrigin[] = "the generation file";
@@ -76,4 +76,4 @@ void check_run_id(const std::string& id, const std::string& origin) {
           excerpt(id), kLongestId);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

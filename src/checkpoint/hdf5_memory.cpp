@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr size_t kGrowth = size_t{1} << 16;
@@ -58,14 +58,16 @@ std::string impossible_name() {
 }  // namespace
 
 Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed)
-    : Hdf5Id(id, close) {
+    : data::Hdf5Id(id, close) {
   hdf5_check(valid() ? 0 : -1, deed);
 }
 
-void Hdf5Handle::close(const std::string& deed) { hdf5_check(Hdf5Id::close() ? 0 : -1, deed); }
+void Hdf5Handle::close(const std::string& deed) {
+  hdf5_check(data::Hdf5Id::close() ? 0 : -1, deed);
+}
 
 void hdf5_check(herr_t status, const std::string& deed) {
-  if (status < 0) fail("cannot {}: {}", deed, hdf5_reason());
+  if (status < 0) fail("cannot {}: {}", deed, data::hdf5_reason());
 }
 
 hid_t stored_type(DType dtype) {
@@ -102,4 +104,4 @@ void finish_image(Bytes& image) {
   image.resize(end);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -9,10 +9,10 @@
 #include "skein/data/stores/hdf5.h"
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Closes what it holds. A negative id is an Error(failure) "cannot `deed`: reason".
-class Hdf5Handle : public Hdf5Id {
+class Hdf5Handle : public data::Hdf5Id {
  public:
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& deed);
 
@@ -32,4 +32,4 @@ hid_t stored_type(DType dtype);
 Hdf5Handle create_in_memory(Bytes& image);
 void finish_image(Bytes& image);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -19,7 +19,7 @@
 #include "skein/core/host.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 std::string first_line(const std::string& path) {
@@ -164,4 +164,4 @@ std::optional<std::string> heartbeat_at(const std::string& path) {
   return std::string(text.data(), std::max<ssize_t>(bytes, 0));
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -18,7 +18,7 @@
 #include "inspect_tensors.h"
 #include "open.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -201,4 +201,4 @@ int inspect(const std::vector<std::string>& words, std::ostream& out) {
   return command.run(arguments, out);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -14,7 +14,7 @@
 
 #include "open.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr int64_t kBatchBytes = int64_t{1} << 30;
@@ -266,4 +266,4 @@ bool print_difference(const std::string& first, const std::string& second, std::
   return Comparison(left, right, out).run();
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

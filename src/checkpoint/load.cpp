@@ -9,7 +9,7 @@
 
 #include "open.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr size_t kNamesShown = 20;
@@ -143,4 +143,4 @@ void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targe
     if (piece.tensor.defined()) piece.tensor.copy_from(piece.copy);
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

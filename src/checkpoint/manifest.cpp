@@ -16,7 +16,7 @@
 
 #include "manifest_json.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ constexpr int kMostDepth = 20;  // metadata takes the most of it
 std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
 
 uint32_t sum_of(std::string_view text) {
-  return crc32c(std::as_bytes(std::span(text.data(), text.size())));
+  return formats::crc32c(std::as_bytes(std::span(text.data(), text.size())));
 }
 
 std::string describe_tensor(const StoredTensor& tensor) {
@@ -132,7 +132,7 @@ void check_blocks(const std::string& directory, const ShardEntry& entry, Memory&
     const int64_t bytes = std::min(kSumBlock, entry.bytes - begin);
     std::byte* out = memory(begin);
     reader.read(out, bytes);
-    const uint32_t sum = crc32c(std::span<const std::byte>(out, bytes));
+    const uint32_t sum = formats::crc32c(std::span<const std::byte>(out, bytes));
     if (sum != entry.sums[block])
       fail_usage(
           "{} does not give its checksum in bytes {} to {} ({:08x}, the manifest says {:08x}): it "
@@ -179,8 +179,8 @@ ShardEntry describe_shard(std::string file, const Bytes& image) {
   ShardEntry entry{std::move(file), image.size(), {}, 0};
   for (int64_t begin = 0; begin < image.size(); begin += kSumBlock) {
     const auto block = image.span().subspan(begin, std::min(kSumBlock, image.size() - begin));
-    entry.sums.push_back(crc32c(block));
-    entry.total = crc32c(block, entry.total);
+    entry.sums.push_back(formats::crc32c(block));
+    entry.total = formats::crc32c(block, entry.total);
   }
   return entry;
 }
@@ -261,4 +261,4 @@ Bytes read_shard(const std::string& directory, const ShardEntry& entry) {
   return image;
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -2,7 +2,7 @@
 
 #include "skein/core/strict_json.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 using nlohmann::json;
 
@@ -67,4 +67,4 @@ json piece_json(const StoredPiece& piece) {
           {"end", piece.region.end}};
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -4,7 +4,7 @@
 #include "skein/checkpoint/manifest.h"
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 nlohmann::json shard_json(const ShardEntry& entry);
 ShardEntry shard_from_json(const nlohmann::json& json);
@@ -15,4 +15,4 @@ StoredTensor tensor_from_json(const nlohmann::json& json);
 
 nlohmann::json piece_json(const StoredPiece& piece);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -9,7 +9,7 @@
 #include "skein/core/files/retry.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 std::string base_name(const std::string& path) {
@@ -56,7 +56,7 @@ Manifest share_manifest(const std::string& directory, Group& world) {
 CheckpointInfo info_of(const std::string& path, const Manifest& manifest) {
   uint32_t sum = 0;
   for (const ShardEntry& shard : manifest.shards)
-    sum = crc32c(std::as_bytes(std::span(&shard.total, 1)), sum);
+    sum = formats::crc32c(std::as_bytes(std::span(&shard.total, 1)), sum);
   return {path, manifest.step, manifest.generation, manifest.metadata, manifest.created, sum};
 }
 
@@ -64,4 +64,4 @@ ShardHeader header_of(const Manifest& manifest, int shard) {
   return {manifest.step, manifest.generation, shard, manifest.ranks(), manifest.run};
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

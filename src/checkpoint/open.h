@@ -8,7 +8,7 @@
 #include "skein/checkpoint/shard.h"
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // The path without a slash at its end.
 std::string plain_path(const std::string& path);
@@ -29,4 +29,4 @@ CheckpointInfo info_of(const std::string& path, const Manifest& manifest);
 // What the shard of that number must say of itself.
 ShardHeader header_of(const Manifest& manifest, int shard);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

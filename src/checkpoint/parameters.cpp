@@ -1,6 +1,6 @@
 #include "skein/checkpoint/parameters.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 Piece piece_of(const std::string& kind, const Parameter& parameter, int64_t begin,
                const Tensor& data) {
@@ -30,4 +30,4 @@ void load_weights(const CheckpointInfo& from, Parameters& parameters, Group& wor
   parameters.values_changed();
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -8,7 +8,7 @@
 
 #include "convert.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 // One dim of the meeting of two boxes, measured in each of them.
@@ -271,4 +271,4 @@ int64_t copy_overlap(const Region& from_region, DType from_dtype, const std::byt
   return copied;
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

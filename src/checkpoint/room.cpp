@@ -6,7 +6,7 @@
 #include "skein/core/files/files.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 // Room for the manifest, which grows with the number of tensors, and the file system's own
@@ -28,4 +28,4 @@ void check_free_space(const std::string& directory, int64_t bytes) {
         readable_size(bytes), directory, readable_size(room), readable_size(spare));
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

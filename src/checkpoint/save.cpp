@@ -31,7 +31,7 @@
 
 #include "room.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 std::string checked_metadata(const std::string& metadata) {
@@ -191,4 +191,4 @@ std::string CheckpointStore::save(int64_t step, const std::vector<Piece>& pieces
   return saving.path();
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -7,7 +7,7 @@
 
 #include "hdf5_memory.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 // More than a dataset's header and links take, so that the image seldom has to move while it grows.
@@ -136,7 +136,7 @@ Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) expected += piece.bytes() + kPieceOverhead;
   Bytes image(expected);
   image.resize(0);
-  const Hdf5Lock lock;
+  const data::Hdf5Lock lock;
   Hdf5Handle file = create_in_memory(image);
   write_header(file, header);
   const Hdf5Handle links = links_with_groups(), layout = contiguous_layout();
@@ -149,4 +149,4 @@ Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces) {
   return image;
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -7,41 +7,41 @@
 #include "skein/core/strings.h"
 #include "skein/data/stores/hdf5_view.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 constexpr uint64_t kMostIntegers = 32, kLongestText = 64;
 
-std::vector<int64_t> read_integers(const Hdf5Object& object, const char* name) {
+std::vector<int64_t> read_integers(const data::Hdf5Object& object, const char* name) {
   const auto attribute = object.attribute(name);
-  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::integer &&
+  const bool suits = attribute && attribute->type.kind == data::Hdf5Type::Kind::integer &&
                      attribute->count() <= kMostIntegers;
   if (!suits) fail("attribute {} is missing or holds no short list of integers", name);
   return attribute->integers();
 }
 
-int64_t read_integer(const Hdf5Object& object, const char* name) {
+int64_t read_integer(const data::Hdf5Object& object, const char* name) {
   const std::vector<int64_t> values = read_integers(object, name);
   if (values.size() != 1)
     fail("attribute {} holds {} integers instead of one", name, values.size());
   return values.front();
 }
 
-std::string read_text(const Hdf5Object& object, const char* name) {
+std::string read_text(const data::Hdf5Object& object, const char* name) {
   const auto attribute = object.attribute(name);
-  const bool suits = attribute && attribute->type.kind == Hdf5Type::Kind::text &&
+  const bool suits = attribute && attribute->type.kind == data::Hdf5Type::Kind::text &&
                      attribute->type.bytes <= kLongestText;
   if (!suits) fail("attribute {} is missing or holds no short text", name);
   return object.text(*attribute);
 }
 
-void expect(const Hdf5Object& object, const char* name, int64_t expected) {
+void expect(const data::Hdf5Object& object, const char* name, int64_t expected) {
   const int64_t found = read_integer(object, name);
   if (found != expected) fail("it is of {} {}, not {}", name, found, expected);
 }
 
 // Those of programs that knew no ids have none, in the manifest either.
-void expect_run(const Hdf5Object& root, const std::string& expected) {
+void expect_run(const data::Hdf5Object& root, const std::string& expected) {
   if (expected.empty()) return;
   const std::string found = root.attribute("run") ? read_text(root, "run") : "";
   if (found != expected)
@@ -49,7 +49,7 @@ void expect_run(const Hdf5Object& root, const std::string& expected) {
          expected);
 }
 
-void check_root(const Hdf5Object& root, const ShardHeader& expected) {
+void check_root(const data::Hdf5Object& root, const ShardHeader& expected) {
   const std::string format = read_text(root, "format");
   if (format != kCheckpointFormat) fail("its format is '{}', not '{}'", format, kCheckpointFormat);
   expect(root, "version", kCheckpointVersion);
@@ -61,15 +61,15 @@ void check_root(const Hdf5Object& root, const ShardHeader& expected) {
 }
 
 // As stored_type: bf16 and f16 are stored as their 16 bits.
-bool is_stored_as(const Hdf5Type& type, DType dtype) {
+bool is_stored_as(const data::Hdf5Type& type, DType dtype) {
   const bool real = dtype == DType::f32 || dtype == DType::f64,
              is_signed = dtype == DType::i32 || dtype == DType::i64;
-  const auto kind = real ? Hdf5Type::Kind::real : Hdf5Type::Kind::integer;
+  const auto kind = real ? data::Hdf5Type::Kind::real : data::Hdf5Type::Kind::integer;
   return type.kind == kind && std::cmp_equal(type.bytes, size_of(dtype)) &&
          type.is_signed == is_signed;
 }
 
-void check_part(const Hdf5Object& object, const Hdf5Dataset& dataset, DType dtype,
+void check_part(const data::Hdf5Object& object, const data::Hdf5Dataset& dataset, DType dtype,
                 const std::vector<int64_t>& shape, const Region& region) {
   const std::string stored = read_text(object, "dtype");
   if (stored != name_of(dtype) || !is_stored_as(dataset.type, dtype))
@@ -82,7 +82,7 @@ void check_part(const Hdf5Object& object, const Hdf5Dataset& dataset, DType dtyp
 }
 
 // Where the elements lie in the image; nothing of what the file says is believed unchecked.
-uint64_t offset_of(const Hdf5Dataset& dataset, uint64_t bytes, uint64_t image_bytes) {
+uint64_t offset_of(const data::Hdf5Dataset& dataset, uint64_t bytes, uint64_t image_bytes) {
   if (!dataset.at) fail("its elements are not stored in one run");
   if (dataset.bytes != bytes) fail("it holds {} bytes instead of {}", dataset.bytes, bytes);
   if (bytes > image_bytes || *dataset.at > image_bytes - bytes)
@@ -97,7 +97,7 @@ struct ShardReader::Impl {
   std::unique_ptr<const MappedFile> mapped;  // of one that was not
   std::span<const std::byte> image;
   std::string origin;
-  std::optional<Hdf5View> file;
+  std::optional<data::Hdf5View> file;
   std::mutex mutex;  // a view keeps what it has found
 };
 
@@ -137,8 +137,8 @@ const std::byte* ShardReader::elements(const std::string& name, DType dtype,
                                        const Region& region) const {
   const std::lock_guard lock(impl_->mutex);
   try {
-    const Hdf5Object object = impl_->file->object(name);
-    const Hdf5Dataset dataset = object.dataset();
+    const data::Hdf5Object object = impl_->file->object(name);
+    const data::Hdf5Dataset dataset = object.dataset();
     check_part(object, dataset, dtype, shape, region);
     const auto bytes = static_cast<uint64_t>(region.size() * size_of(dtype));
     return impl_->image.data() + offset_of(dataset, bytes, impl_->image.size());
@@ -148,4 +148,4 @@ const std::byte* ShardReader::elements(const std::string& name, DType dtype,
   }
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -9,7 +9,7 @@
 #include "open.h"
 #include "room.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 CheckpointTensors::CheckpointTensors(const CheckpointInfo& info)
     : path_(info.path), manifest_(read_manifest(info.path)), readers_(manifest_.shards.size()) {}
@@ -94,4 +94,4 @@ std::string save_in_shards(const std::string& directory, int64_t step,
   return join_path(directory, name.text());
 }
 
-}  // namespace skein
+}  // namespace skein::checkpoint

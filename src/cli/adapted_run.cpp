@@ -6,7 +6,7 @@
 
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 
 using Values = std::map<std::string, std::string>;
 
@@ -19,18 +19,20 @@ Values given_model(const Options& options) {
   return given;
 }
 
-AdaptedRun start_of(const PretrainConfig& c, Group& world) {
-  auto claim = RunFolder::claim(c.run, world);
+AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
+  auto claim = train::RunFolder::claim(c.run, world);
   if (claim)
     if (const auto own = find_own_checkpoint(c.run, world))
-      return {{}, trained_model(*own, world), true, std::move(claim)};
+      return {{}, train::trained_model(*own, world), true, std::move(claim)};
   require(!c.checkpoint.load.empty(),
           "checkpoint.load names no pretrained model to begin from; give the folder of its run");
-  return {
-      {}, open_trained_model(c.checkpoint.load, world, "checkpoint.load"), false, std::move(claim)};
+  return {{},
+          train::open_trained_model(c.checkpoint.load, world, "checkpoint.load"),
+          false,
+          std::move(claim)};
 }
 
-void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& given) {
+void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Values& given) {
   const double dropout = c.model.dropout;
   c.model = stored;
   c.model.dropout = dropout;
@@ -43,15 +45,16 @@ void take_model(PretrainConfig& c, const ModelConfig& stored, const Values& give
     if (given.contains(key)) options.set(key, given.at(key), "");
 }
 
-void check_known(const PretrainConfig& c, int ranks) {
-  PretrainConfig known = c;
+void check_known(const train::PretrainConfig& c, int ranks) {
+  train::PretrainConfig known = c;
   if (known.validation.every == -1) known.validation.every = 0;  // the data will say
   check_start(known, ranks);
 }
 
 }  // namespace
 
-AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Group>& world) {
+AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c,
+                         std::unique_ptr<Group>& world) {
   world = begin_run(c.run.dir);
   c.train.micro_batch_open = !options.given("train.micro_batch");
   if (c.train.micro_batch_open)
@@ -64,7 +67,7 @@ AdaptedRun begin_adapted(Options& options, PretrainConfig& c, std::unique_ptr<Gr
   return run;
 }
 
-void settle_run(Options& options, const PretrainConfig& c, const AdaptedRun& run) {
+void settle_run(Options& options, const train::PretrainConfig& c, const AdaptedRun& run) {
   const Values final = config_values(c);
   for (const auto& [key, value] : options.values()) {
     const auto settled = final.find(key);
@@ -78,4 +81,4 @@ void settle_run(Options& options, const PretrainConfig& c, const AdaptedRun& run
   }
 }
 
-}  // namespace skein
+}  // namespace skein::cli

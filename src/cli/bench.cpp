@@ -10,11 +10,11 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  PretrainConfig run;
-  BenchConfig config;
+  train::PretrainConfig run;
+  bench::BenchConfig config;
   Options options("skein bench",
                   "Measures the parts of training and decoding a model on this machine.");
   bind(options, config);
@@ -28,22 +28,23 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   // Made now, lest a long measurement ends before a file that cannot be.
   std::unique_ptr<ResultFile> file;
   if (!config.output.empty())
-    agree(*world, [&] {
+    checkpoint::agree(*world, [&] {
       if (world->rank() == 0) file = std::make_unique<ResultFile>("bench.output", config.output);
     });
-  const auto figures = bench(run, config, *world);
+  const auto figures = bench::bench(run, config, *world);
   if (!config.plots.empty() && world->rank() == 0) {
-    const std::vector<CoordinateCheck> checks =
-        coordinate_checks_of(bench_json(figures, run), "bench.what");
-    for (const std::string& path : write_figure(coordinate_figure(checks), config.plots))
+    const std::vector<scaling::study::CoordinateCheck> checks =
+        scaling::study::coordinate_checks_of(bench::bench_json(figures, run), "bench.what");
+    for (const std::string& path :
+         write_figure(scaling::report::coordinate_figure(checks), config.plots))
       log::info("plot in {}", path);
   }
   if (file) {
-    file->write(bench_json(figures, run));
+    file->write(bench::bench_json(figures, run));
     file->finish();
     log::info("figures in {}", config.output);
   }
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -8,7 +8,7 @@
 #include "skein/core/log.h"
 #include "skein/kernels/threads.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 // Told before ranks meet and data is read.
@@ -32,8 +32,8 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
   return false;
 }
 
-bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& c,
-               const std::function<void()>& settle) {
+bool parse_run(Options& options, const std::vector<std::string>& args,
+               const train::PretrainConfig& c, const std::function<void()>& settle) {
   return parse(options, args, false, [&] {
     settle_precision(options, "train.precision", c.train.precision, c.parallel.device);
     if (settle) settle();
@@ -62,4 +62,4 @@ std::unique_ptr<Group> begin_world() {
   return world;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

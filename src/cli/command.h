@@ -13,7 +13,7 @@
 #include "skein/parallel/layout.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::cli {
 
 using CommandFunction = int(const std::vector<std::string>& args, std::unique_ptr<Group>& world);
 CommandFunction pretrain_command, finetune_command, sft_command, ppo_command, reward_command,
@@ -26,8 +26,8 @@ bool parse(Options& options, const std::vector<std::string>& args, bool allow_wo
            const std::function<void()>& settle = {});
 // The same for a command that trains, with what train.precision means, and what else depends on
 // other options.
-bool parse_run(Options& options, const std::vector<std::string>& args, const PretrainConfig& config,
-               const std::function<void()>& settle = {});
+bool parse_run(Options& options, const std::vector<std::string>& args,
+               const train::PretrainConfig& config, const std::function<void()>& settle = {});
 
 // Prints what was asked for instead of a run; a reader that leaves, such as `head`, ends the
 // process quietly.
@@ -42,4 +42,4 @@ void fit_micro_batch(Options& options, const ParallelConfig& layout, int64_t glo
 // otherwise.
 std::unique_ptr<Group> begin_world();
 
-}  // namespace skein
+}  // namespace skein::cli

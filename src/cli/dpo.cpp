@@ -4,7 +4,7 @@
 #include "adapted_run.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 constexpr const char* kAbout =
@@ -16,27 +16,28 @@ constexpr const char* kAbout =
 }  // namespace
 
 int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  DpoTuneConfig config = dpo_defaults();
+  rlhf::dpo::DpoTuneConfig config = rlhf::dpo::dpo_defaults();
   Options options("skein dpo", kAbout);
   bind(options, config);
-  const DpoConfig& loss = config.task.rules.loss;
+  const rlhf::dpo::DpoConfig& loss = config.task.rules.loss;
   if (!parse_run(options, args, config.run, [&] { settle(options, loss); })) return 0;
   const bool refers = has_reference(loss.kind);
   require(!config.run.checkpoint.load.empty(),
           "checkpoint.load names no policy to begin from{}; give the folder of its run",
           refers ? ", which is the reference too" : "");
   AdaptedRun run = begin_adapted(options, config.run, world);
-  DpoTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
+  rlhf::dpo::DpoTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
   if (refers) {
-    const TrainedModel reference =
-        run.goes_on ? open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
-                    : run.source;
+    const train::TrainedModel reference =
+        run.goes_on
+            ? train::open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
+            : run.source;
     task.ask_reference(config.run, reference.info, *world);
   }
-  const TrainResult result =
-      train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
+  const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
+                                                 run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -12,12 +12,12 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 struct EmbedConfig {
   std::string checkpoint, input, output;
-  LabelColumns columns;
+  train::LabelColumns columns;
   Pool pool = Pool::mean;
   int64_t length = 0, batch = 8;
   ParallelConfig parallel;
@@ -50,14 +50,14 @@ void check(const EmbedConfig& c) {
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
-int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
+int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
   require(c.length >= 0 && c.length <= model.context,
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);
-  const LabelForm form(*source.state.tokenizer,
-                       {encoder, c.length > 0 ? c.length : model.context, "", false});
+  const data::LabelForm form(*source.state.tokenizer,
+                             {encoder, c.length > 0 ? c.length : model.context, "", false});
   Mesh mesh(world, mesh_shape(c.parallel, world.size()));
   LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
   load_weights(source.info, local.parameters(), mesh.world());
@@ -65,21 +65,22 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);
-  std::unique_ptr<VectorFile> file;  // of rank 0
-  agree(world, [&] {
+  std::unique_ptr<train::VectorFile> file;  // of rank 0
+  checkpoint::agree(world, [&] {
     if (world.rank() == 0)
-      file = std::make_unique<VectorFile>("embed.output", c.output, model.d_model);
+      file = std::make_unique<train::VectorFile>("embed.output", c.output, model.d_model);
   });
-  TextInput input(c.input, c.columns, false);
+  train::TextInput input(c.input, c.columns, false);
   int64_t cut = 0;
   const int64_t done = each_part(input, "texts", world, [&](const auto& texts) {
-    const LabelData data = formed(LabelHead{}, form, texts);
-    for (const LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model);
+    const train::LabelData data = formed(train::LabelHead{}, form, texts);
+    for (const data::LabelledSample& sample : data.samples)
+      train::check_ids(sample.form.tokens, model);
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
-    const auto samples = data.source(form, length, false, 0, LabelKind::classify, false);
-    const LabelAnswers vectors =
-        label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
-    agree(world, [&] {
+    const auto samples = data.source(form, length, false, 0, train::LabelKind::classify, false);
+    const train::LabelAnswers vectors =
+        train::label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
+    checkpoint::agree(world, [&] {
       if (file) file->add(texts, vectors.scores);
     });
     cut += data.cut;
@@ -88,7 +89,7 @@ int64_t embed(const EmbedConfig& c, const TrainedModel& source, Group& world) {
   if (cut > 0)
     log::warn("{} of the texts are longer than {} tokens and lost their ends", cut,
               c.length > 0 ? c.length : model.context);
-  agree(world, [&] {
+  checkpoint::agree(world, [&] {
     if (file) file->finish();
   });
   return done;
@@ -107,11 +108,11 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
     return 0;
   check(config);
   world = begin_world();
-  const TrainedModel source = open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   require_tokenizer(source);
   const int64_t done = embed(config, source, *world);
   log::info("{} vectors of {} numbers from {}", done, source.model.d_model, source.info.path);
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

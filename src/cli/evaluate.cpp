@@ -24,18 +24,18 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 struct EvaluateConfig {
   std::string checkpoint;
   std::vector<std::string> stores;
   std::string text, output;
-  DataConfig data;
+  data::DataConfig data;
   ParallelConfig parallel;
-  EvalConfig eval;
-  LabelEvalConfig labels;
-  ChatEvalConfig chats;
+  train::EvalConfig eval;
+  train::LabelEvalConfig labels;
+  train::ChatEvalConfig chats;
   int64_t batch = 4;
 };
 
@@ -70,18 +70,18 @@ using Values = std::vector<std::pair<std::string, std::optional<double>>>;
 
 Values known(const NamedValues& values) { return {values.begin(), values.end()}; }
 
-void write_result(ResultFile& file, const TrainedModel& source, const Values& values) {
+void write_result(ResultFile& file, const train::TrainedModel& source, const Values& values) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : values) json[name] = value ? json_number(*value) : nullptr;
   file.write(json.dump(2) + "\n");
   file.finish();
 }
 
-Values next_tokens(const EvaluatedModel& model, const TrainedModel& source,
+Values next_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
                    const std::vector<std::string>& stores, const EvaluateConfig& config) {
-  const Loader loader(stores, 1, 0, config.data);
+  const data::Loader loader(stores, 1, 0, config.data);
   check_store(loader.store(0), source);
-  const Evaluation result =
+  const train::Evaluation result =
       evaluate_windows(model, config.eval, loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
             result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
@@ -93,13 +93,14 @@ Values next_tokens(const EvaluatedModel& model, const TrainedModel& source,
           {"bytes", result.bytes}};
 }
 
-Values masked_tokens(const EvaluatedModel& model, const TrainedModel& source,
+Values masked_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
                      const std::vector<std::string>& stores, const EvaluateConfig& config) {
   require(config.eval.stride == 0,
           "eval.stride is for decoders; an encoder sees each sample once, leave it out");
-  const auto samples = validation_samples(stores, source.model.context, config.data, source.mlm);
+  const auto samples =
+      train::validation_samples(stores, source.model.context, config.data, source.mlm);
   check_store(samples->store(0), source);
-  const MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
+  const train::MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
   Values values = known(result.values(""));
   values.emplace_back("tokens", result.tokens);
@@ -115,41 +116,44 @@ void check(const EvaluateConfig& c) {
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
-Values evaluate_text(EvaluateConfig& config, Options& options, const TrainedModel& source,
+Values evaluate_text(EvaluateConfig& config, Options& options, const train::TrainedModel& source,
                      Group& world) {
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   take_over_text(options, source);
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
   LocalModel local(source.model, config.parallel, mesh, DType::f32);
-  std::unique_ptr<TextStore> encoded;
+  std::unique_ptr<train::TextStore> encoded;
   if (!config.text.empty()) require_tokenizer(source);
   if (!config.text.empty())
-    agree(world, [&] { encoded = std::make_unique<TextStore>(config.text, source); });
+    checkpoint::agree(world,
+                      [&] { encoded = std::make_unique<train::TextStore>(config.text, source); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source.info, local.parameters(), mesh.world());
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
-  const EvaluatedModel model{pipeline, local.pass(), mesh, config.batch};
+  const train::EvaluatedModel model{pipeline, local.pass(), mesh, config.batch};
   const bool masks = source.model.architecture->fills_masks(source.model);
   return masks ? masked_tokens(model, source, stores, config)
                : next_tokens(model, source, stores, config);
 }
 
-Values evaluate_examples(const EvaluateConfig& config, Options& options, const TrainedModel& source,
-                         Group& world) {
+Values evaluate_examples(const EvaluateConfig& config, Options& options,
+                         const train::TrainedModel& source, Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
-  if (reward_head(source.state.notes, source.info.path))
-    return known(evaluate_reward(source.info.path, files, parallel, config.batch, world).values());
-  if (source.model.architecture->continues_text(source.model))
+  if (rlhf::rewards::reward_head(source.state.notes, source.info.path))
     return known(
-        evaluate_chats({config.chats, options, files, source, parallel, config.batch}, world));
+        rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
+            .values());
+  if (source.model.architecture->continues_text(source.model))
+    return known(train::evaluate_chats(
+        {config.chats, options, files, source, parallel, config.batch}, world));
   return known(evaluate_labels(config.labels, options, source, parallel, config.batch, world));
 }
 
 // Collective.
-void check_finite(const Values& values, const TrainedModel& source, Group& world) {
+void check_finite(const Values& values, const train::TrainedModel& source, Group& world) {
   std::vector<std::string> odd;
   for (const auto& [name, value] : values)
     if (value && !std::isfinite(*value))
@@ -186,18 +190,18 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   check(config);
   world = begin_world();
   std::optional<ResultFile> file;  // before the work, so that its result is not lost
-  agree(*world, [&] {
+  checkpoint::agree(*world, [&] {
     if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
   });
-  const TrainedModel source = open_trained_model(config.checkpoint, *world);
+  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
   const Values values = examples ? evaluate_examples(config, options, source, *world)
                                  : evaluate_text(config, options, source, *world);
   check_finite(values, source, *world);
-  agree(*world, [&] {
+  checkpoint::agree(*world, [&] {
     if (file) write_result(*file, source, values);
   });
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

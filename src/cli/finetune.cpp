@@ -5,10 +5,10 @@
 #include "adapted_run.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  FinetuneConfig config = finetune_defaults();
+  train::FinetuneConfig config = train::finetune_defaults();
   Options options("skein finetune",
                   "Teaches a pretrained model labels of texts, pairs or words, or numbers, at any "
                   "pipeline x data x tensor layout.");
@@ -17,9 +17,9 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = label_task(config, run.source.state.tokenizer.value());
   settle_run(options, config.run, run);
-  const TrainResult result =
-      train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));
+  const train::TrainResult result = train::train(config.run, *task, *world, options.resolved(),
+                                                 run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -7,13 +7,13 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 
 int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   // One process is enough; the others of a launcher have nothing to add.
   if (detect_launch().rank > 0) return 0;
-  StudyInput input;
-  StudyOptions study;
+  scaling::study::StudyInput input;
+  scaling::study::StudyOptions study;
   std::string output;
   Options options("skein fit", "Fits scaling laws to the runs of a table: skein fit results.csv");
   bind(options, input);
@@ -28,7 +28,7 @@ int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   if (!output.empty())
     file = std::make_unique<ResultFile>("output.path", output == "-" ? "" : output);
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
-  const Study fitted = make_study(read_input(input), study);
+  const scaling::study::Study fitted = make_study(read_input(input), study);
   if (output != "-") write_result("output.path", "", study_text(fitted));  // before the log speaks
   if (!file) return 0;
   file->write(study_json(fitted));
@@ -37,4 +37,4 @@ int fit_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

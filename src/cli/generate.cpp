@@ -18,15 +18,15 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 struct Command {
   std::string checkpoint, input, output;
-  PromptFormat format = PromptFormat::text;
-  PromptFormConfig form;
-  GenerateConfig generate;
-  AnswersConfig answers;
+  generate::PromptFormat format = generate::PromptFormat::text;
+  train::PromptFormConfig form;
+  generate::GenerateConfig generate;
+  rlhf::rewards::AnswersConfig answers;
   ParallelConfig parallel;
 };
 
@@ -36,9 +36,10 @@ void bind(Options& options, Command& c) {
   options.add("generate.input", c.input,
               "file of prompts, one a line, instead of ARGUMENTs; - for stdin");
   options.add("generate.output", c.output, "file for the result instead of stdout");
-  options.add_choice("generate.format", c.format,
-                     {{"text", PromptFormat::text}, {"jsonl", PromptFormat::jsonl}},
-                     "of input and output; jsonl: {\"prompt\": ...} a line");
+  options.add_choice(
+      "generate.format", c.format,
+      {{"text", generate::PromptFormat::text}, {"jsonl", generate::PromptFormat::jsonl}},
+      "of input and output; jsonl: {\"prompt\": ...} a line");
   bind(options, c.form);
   bind(options, c.generate);
   bind(options, c.answers);
@@ -58,19 +59,21 @@ void check_output(const std::string& path) {
           path);
 }
 
-std::vector<Question> asked(const Command& command, const PromptForm& form,
-                            const std::vector<std::string>& words) {
-  if (command.input.empty()) return prompts_of(words);
-  if (form.chats() && command.format == PromptFormat::jsonl)
-    return conversations_in(form.conversations({command.input}));
+std::vector<generate::Question> asked(const Command& command, const train::PromptForm& form,
+                                      const std::vector<std::string>& words) {
+  if (command.input.empty()) return generate::prompts_of(words);
+  if (form.chats() && command.format == generate::PromptFormat::jsonl)
+    return generate::conversations_in(form.conversations({command.input}));
   return prompts_in(command.input, command.format);
 }
 
 // What scores answers, if anything does; it can score those to all questions.
-std::optional<RewardMixture> rewards_for(const Command& command, const PolicyText& policy,
-                                         const Completions& asked, Mesh& mesh) {
+std::optional<rlhf::rewards::RewardMixture> rewards_for(const Command& command,
+                                                        const rlhf::rewards::PolicyText& policy,
+                                                        const rlhf::rewards::Completions& asked,
+                                                        Mesh& mesh) {
   if (!command.answers.scored()) return std::nullopt;
-  std::optional<RewardMixture> rewards(
+  std::optional<rlhf::rewards::RewardMixture> rewards(
       make_rewards(command.answers.rewards, policy, command.parallel,
                    precision_on(command.parallel.device, command.generate.precision),
                    command.generate.batch, mesh));
@@ -79,9 +82,10 @@ std::optional<RewardMixture> rewards_for(const Command& command, const PolicyTex
   return rewards;
 }
 
-void tell_full(const std::vector<Continuation>& made, int64_t asked, int64_t context) {
-  const auto full = std::ranges::count_if(
-      made, [&](const Continuation& one) { return !one.ended && std::ssize(one.tokens) < asked; });
+void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, int64_t context) {
+  const auto full = std::ranges::count_if(made, [&](const generate::Continuation& one) {
+    return !one.ended && std::ssize(one.tokens) < asked;
+  });
   if (full > 0)
     log::warn(
         "{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the "
@@ -90,44 +94,45 @@ void tell_full(const std::vector<Continuation>& made, int64_t asked, int64_t con
 }
 
 void generate(const Command& command, const std::vector<std::string>& words,
-              const TrainedModel& source, Group& world) {
+              const train::TrainedModel& source, Group& world) {
   require_tokenizer(source);
-  const PromptForm form(command.form, source);
-  Completions all;
-  all.questions = unpacked(from_root(world, [&] {
+  const train::PromptForm form(command.form, source);
+  rlhf::rewards::Completions all;
+  all.questions = generate::unpacked(checkpoint::from_root(world, [&] {
     check_output(command.output);
     return packed(asked(command, form, words));
   }));
   all.each = static_cast<size_t>(command.answers.each);
-  std::vector<Tokens> prompts;
-  for (const Question& one : all.questions) {
+  std::vector<generate::Tokens> prompts;
+  for (const generate::Question& one : all.questions) {
     all.given.push_back(form.given(one.turns));
     prompts.insert(prompts.end(), all.each, form.prompt(all.given.back()));
   }
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalModel local(source.model, command.parallel, mesh,
                    precision_on(command.parallel.device, command.generate.precision));
-  Generator generator(source.model, local, mesh, command.generate, form.end(),
-                      form.tokenizer().vocab_size());
+  generate::Generator generator(source.model, local, mesh, command.generate, form.end(),
+                                form.tokenizer().vocab_size());
   load_weights(source.info, local.parameters(), mesh.world());
-  std::optional<RewardMixture> rewards =
+  std::optional<rlhf::rewards::RewardMixture> rewards =
       rewards_for(command, {source.state.tokenizer, form.chat_template()}, all, mesh);
   const auto start = std::chrono::steady_clock::now();
-  all.answers = generator.run(
-      prompts, answer_draws(all.questions.size(), all.each), [&](size_t finished, size_t of) {
-        if (finished < of)
-          log::info("{} of {} {} finished", finished, of, all.each == 1 ? "prompts" : "answers");
-      });
+  all.answers = generator.run(prompts, rlhf::rewards::answer_draws(all.questions.size(), all.each),
+                              [&](size_t finished, size_t of) {
+                                if (finished < of)
+                                  log::info("{} of {} {} finished", finished, of,
+                                            all.each == 1 ? "prompts" : "answers");
+                              });
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   size_t tokens = 0;
-  for (const Continuation& one : all.answers) {
+  for (const generate::Continuation& one : all.answers) {
     all.texts.push_back(form.text(one.tokens));
     tokens += one.tokens.size();
   }
   if (rewards) all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end()));
   const std::string text = kept_text(all, command.answers.kept, command.format, form.chats());
-  agree(world, [&] {
+  checkpoint::agree(world, [&] {
     if (world.rank() == 0) write_result("generate.output", command.output, text);
   });
   tell_full(all.answers, command.generate.max_tokens, source.model.context);
@@ -153,11 +158,12 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
           "give prompts as arguments or with generate.input; {}",
           command.input.empty() ? "none are given" : "both are given");
   check(command.generate);
-  settle(command.answers, command.format == PromptFormat::jsonl, command.generate.sampling);
+  settle(command.answers, command.format == generate::PromptFormat::jsonl,
+         command.generate.sampling);
   world = begin_world();
-  const TrainedModel source = open_trained_model(command.checkpoint, *world);
+  const train::TrainedModel source = train::open_trained_model(command.checkpoint, *world);
   generate(command, options.words(), source, *world);
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

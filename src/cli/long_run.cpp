@@ -20,7 +20,7 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 constexpr int kRequeue = static_cast<int>(ExitCode::requeue);
@@ -43,8 +43,9 @@ std::vector<std::string> names_without_retries(const std::string& folder, bool& 
 
 bool has_commit(const std::string& run, bool& error) {
   const auto names = names_without_retries(run + "/checkpoints", error);
-  return std::ranges::any_of(
-      names, [](const std::string& name) { return CheckpointName::parse(name).has_value(); });
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return checkpoint::CheckpointName::parse(name).has_value();
+  });
 }
 
 // Whether a start goes on from something: a commit, or a sweep's results. Also where that cannot be
@@ -106,7 +107,7 @@ void tell(int signal, const Run& run, bool goes_on) {
   });
   const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
   if (!goes_on) code = code_without_commit(signal);
-  RunClaim::withdraw_all();
+  checkpoint::RunClaim::withdraw_all();
   tell(signal, run, goes_on);
   end_job(run, code);
 }
@@ -122,7 +123,7 @@ void expect_stops() { end_at_once({}); }
 std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind) {
   Run run{.dir = dir, .kind = kind};
   end_at_once(run);
-  take_away_at_end(RunClaim::withdraw_all);
+  take_away_at_end(checkpoint::RunClaim::withdraw_all);
   std::unique_ptr<Group> world = begin_world();
   run.world = world.get();
   end_at_once(run);
@@ -134,4 +135,4 @@ int code_of_run(bool stopped, bool committed) {
   return committed ? kRequeue : code_without_commit(SIGTERM);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -13,7 +13,7 @@
 
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::cli {
 
 // By main, before anything else: until begin_run says more, a request ends the process as if there
 // were nothing to go on from.
@@ -28,4 +28,4 @@ std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind = Folder::o
 // by whether it has committed anything.
 int code_of_run(bool stopped, bool committed);
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -14,7 +14,7 @@
 #include "command.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -106,14 +106,14 @@ int end_with(ExitCode code, const std::string& message, Group* world) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::cli
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
-  if (skein::trains(args)) skein::expect_stops();
+  if (skein::cli::trains(args)) skein::cli::expect_stops();
   std::unique_ptr<skein::Group> world;
-  return skein::run_program([&] { return skein::run_in_memory(args, world); },
+  return skein::run_program([&] { return skein::cli::run_in_memory(args, world); },
                             [&](skein::ExitCode code, const std::string& message) {
-                              return skein::end_with(code, message, world.get());
+                              return skein::cli::end_with(code, message, world.get());
                             });
 }

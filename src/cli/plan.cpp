@@ -8,7 +8,7 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 void check_given(const Options& options) {
@@ -32,7 +32,7 @@ void write(const std::string& option, const std::string& path, const std::string
 }  // namespace
 
 int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
-  PlanOptions plan = plan_defaults();
+  scaling::plan::PlanOptions plan = scaling::plan::plan_defaults();
   std::string output, config;
   Options options("skein plan",
                   "From a budget to a model, its tokens, settings, layout, run time and cost, by a "
@@ -44,7 +44,7 @@ int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) 
   // One process is enough; the others of a launcher have nothing to add.
   if (detect_launch().rank > 0) return 0;
   check_given(options);
-  const Plan made = make_plan(plan);
+  const scaling::plan::Plan made = make_plan(plan);
   const std::string ini = config.empty() ? "" : plan_config(made);
   std::fputs(plan_text(made).c_str(), stdout);
   write("output.path", output, plan_json(made));
@@ -52,4 +52,4 @@ int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) 
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -16,15 +16,15 @@
 #include "command.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 struct Command {
-  TuneConfig tune = tune_defaults();
-  ChatDataConfig chat;
-  OracleRunConfig oracle;
+  rlhf::policy::TuneConfig tune = rlhf::policy::tune_defaults();
+  train::ChatDataConfig chat;
+  rlhf::oracle::OracleRunConfig oracle;
   std::vector<std::string> prompts, validation_prompts;
-  RewardOptions rewards;
+  rlhf::rewards::RewardOptions rewards;
   bool ban_special = true;
 };
 
@@ -57,16 +57,17 @@ void refuse_given(const Options& options, const std::function<bool(const std::st
 }
 
 // What only a critic, or advantages that come from one, would read.
-void refuse_of_critic(const Options& options, const TuneConfig& c) {
-  if (c.ppo.algorithm == PpoConfig::Algorithm::ppo) return;
+void refuse_of_critic(const Options& options, const rlhf::policy::TuneConfig& c) {
+  if (c.ppo.algorithm == rlhf::policy::PpoConfig::Algorithm::ppo) return;
   const auto of_critic = [](const std::string& key) {
     return key.starts_with("critic.") || key == "ppo.gamma" || key == "ppo.lambda" ||
            key == "ppo.whiten";
   };
-  refuse_given(options, of_critic,
-               fmt::format("{} has no critic: the advantages are differences of the rewards of "
-                           "several answers to a prompt; leave it out, or take ppo.algorithm=ppo",
-                           c.ppo.algorithm == PpoConfig::Algorithm::rloo ? "rloo" : "grpo"));
+  refuse_given(
+      options, of_critic,
+      fmt::format("{} has no critic: the advantages are differences of the rewards of "
+                  "several answers to a prompt; leave it out, or take ppo.algorithm=ppo",
+                  c.ppo.algorithm == rlhf::policy::PpoConfig::Algorithm::rloo ? "rloo" : "grpo"));
 }
 
 // What the language says in a proof.
@@ -84,15 +85,15 @@ void refuse_of_files(const Options& options) {
 }
 
 int tune_by_rewards(Command& c, Group& world, const Options& options) {
-  TuneConfig& config = c.tune;
+  rlhf::policy::TuneConfig& config = c.tune;
   require(!config.run.checkpoint.load.empty(),
           "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
           "\"length:target=40\"");
-  const TrainedModel source =
-      open_trained_model(config.run.checkpoint.load, world, "checkpoint.load");
+  const train::TrainedModel source =
+      train::open_trained_model(config.run.checkpoint.load, world, "checkpoint.load");
   require_tokenizer(source);
   require(source.model.architecture->continues_text(source.model),
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
@@ -100,30 +101,31 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
           config.run.checkpoint.load);
   config.run.model = source.model;
   settle(config);
-  const StoredTokenizer& tokenizer = source.state.tokenizer;
-  const ChatTemplate form = chat_template(c.chat, *tokenizer, source.state.notes);
+  const text::StoredTokenizer& tokenizer = source.state.tokenizer;
+  const text::ChatTemplate form = chat_template(c.chat, *tokenizer, source.state.notes);
   const int64_t room = source.model.context - config.generate.max_tokens;
   require(room > 0,
           "generate.max_tokens={} leaves no room for a prompt in the model's context of {}",
           config.generate.max_tokens, source.model.context);
   const auto read = [&](const char* option, const std::vector<std::string>& files) {
-    return FilePrompts(conversations_config(c.chat, form, files, source.state.notes), option, form,
-                       room, config.run.train.seed);
+    return rlhf::policy::FilePrompts(conversations_config(c.chat, form, files, source.state.notes),
+                                     option, form, room, config.run.train.seed);
   };
-  const FilePrompts prompts = read("data.prompts", c.prompts);
-  std::optional<FilePrompts> held_out;
+  const rlhf::policy::FilePrompts prompts = read("data.prompts", c.prompts);
+  std::optional<rlhf::policy::FilePrompts> held_out;
   if (!c.validation_prompts.empty())
     held_out = read("data.validation_prompts", c.validation_prompts);
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
-  RewardMixture rewards =
-      make_rewards(c.rewards, PolicyText{tokenizer, form.stored()}, config.run.parallel,
-                   config.run.precision(), config.generate.batch, mesh);
+  rlhf::rewards::RewardMixture rewards =
+      make_rewards(c.rewards, rlhf::rewards::PolicyText{tokenizer, form.stored()},
+                   config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
-  Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
-  tuning.banned = banned_ids(*tokenizer, source.model.vocab_size, form.end(), c.ban_special);
+  rlhf::policy::Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
+  tuning.banned =
+      generate::banned_ids(*tokenizer, source.model.vocab_size, form.end(), c.ban_special);
   tuning.chat = form.stored();
-  tuning.files = record_files(
+  tuning.files = data::record_files(
       {{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
   tuning.settings = {{"reward.sources", c.rewards.sources},
                      {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","),
@@ -137,22 +139,22 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) {
     return form.answer_text(tokens);
   };
-  const TuneResult result = tune(config, tuning, world, options.resolved());
+  const rlhf::policy::TuneResult result = tune(config, tuning, world, options.resolved());
   return code_of_run(result.stopped, result.committed);
 }
 
 int prove(const Command& c, Group& world, const Options& options) {
-  const OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
+  const rlhf::oracle::OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
   if (result.stopped) return code_of_run(true, result.committed);
   if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
-  const bool passed =
-      std::ranges::all_of(result.outcomes, [](const OracleOutcome& one) { return one.passed(); });
+  const bool passed = std::ranges::all_of(
+      result.outcomes, [](const rlhf::oracle::OracleOutcome& one) { return one.passed(); });
   return static_cast<int>(passed ? ExitCode::done : ExitCode::failure);
 }
 
 // A minibatch that nobody gave becomes the largest up to its default that the answers of an
 // iteration divide into, whatever the layout, unless that is less than half of it.
-void fit_minibatch(Options& options, const TuneConfig& c) {
+void fit_minibatch(Options& options, const rlhf::policy::TuneConfig& c) {
   const int64_t usual = c.run.train.global_batch, answers = c.ppo.rollout_batch;
   const int64_t fitting = answers > 0 && usual > 0 ? largest_divisor(answers, usual) : usual;
   // A much smaller one would learn otherwise; that it does not divide is told where it is checked.
@@ -167,7 +169,7 @@ void settle_options(Options& options, Command& c) {
   refuse_of_critic(options, c.tune);
   if (!c.oracle.language.empty()) {
     refuse_of_files(options);
-    for (const auto& [key, value] : oracle_defaults())
+    for (const auto& [key, value] : rlhf::oracle::oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
   }
   if (!minibatch_given) fit_minibatch(options, c.tune);
@@ -184,7 +186,7 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
                   "--oracle proves that it reaches the optimum.");
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
-  const PretrainConfig& run = command.tune.run;
+  const train::PretrainConfig& run = command.tune.run;
   world = begin_run(run.run.dir,
                     command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
   if (run.train.micro_batch_open)
@@ -193,4 +195,4 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
                                          : prove(command, *world, options);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

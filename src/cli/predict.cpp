@@ -10,14 +10,14 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 struct PredictConfig {
   std::string checkpoint, input, output;
-  LabelColumns columns;
+  train::LabelColumns columns;
   ParallelConfig parallel;
   Precision precision;
   int64_t batch = 8;
@@ -43,8 +43,8 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample) {
-  if (head.kind == LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
+Json said_of(const train::LabelHead& head, const train::LabelAnswers& answers, int64_t sample) {
+  if (head.kind == train::LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
   const std::vector<double> all = shares(answers, sample, 0);
   const size_t best = answers.best(sample, 0);
   Json scores;
@@ -52,10 +52,11 @@ Json said_of(const LabelHead& head, const LabelAnswers& answers, int64_t sample)
   return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
 }
 
-int64_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, Group& world) {
-  return each_part(input, "texts", world, [&](const std::vector<LabelledExample>& texts) {
-    const LabelAnswers answers = model.answers(formed(model.head(), model.form(), texts));
-    agree(world, [&] {
+int64_t predict_texts(train::LabelModel& model, train::TextInput& input, ResultFile* result,
+                      Group& world) {
+  return each_part(input, "texts", world, [&](const std::vector<data::LabelledExample>& texts) {
+    const train::LabelAnswers answers = model.answers(formed(model.head(), model.form(), texts));
+    checkpoint::agree(world, [&] {
       for (size_t i = 0; result && i < texts.size(); ++i) {
         Json json{{"text", texts[i].text}};
         if (model.head().pairs) json["pair"] = texts[i].pair;
@@ -66,20 +67,22 @@ int64_t predict_texts(LabelModel& model, TextInput& input, ResultFile* result, G
   });
 }
 
-int64_t predict_tags(LabelModel& model, SentenceInput& input, ResultFile* result, Group& world) {
-  return each_part(input, "sentences", world, [&](const std::vector<TaggedSentence>& sentences) {
-    const LabelData data = formed(model.form(), sentences);
-    const auto tags = tags_of(data, model.answers(data));
-    agree(world, [&] {
-      std::ostringstream text;
-      for (size_t i = 0; result && i < sentences.size(); ++i) {
-        std::vector<std::string> names;
-        for (int32_t id : tags[i]) names.push_back(model.head().labels[id]);
-        write_conll(text, sentences[i], names);
-      }
-      if (result) result->write(text.str());
-    });
-  });
+int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, ResultFile* result,
+                     Group& world) {
+  return each_part(input, "sentences", world,
+                   [&](const std::vector<data::TaggedSentence>& sentences) {
+                     const train::LabelData data = train::formed(model.form(), sentences);
+                     const auto tags = tags_of(data, model.answers(data));
+                     checkpoint::agree(world, [&] {
+                       std::ostringstream text;
+                       for (size_t i = 0; result && i < sentences.size(); ++i) {
+                         std::vector<std::string> names;
+                         for (int32_t id : tags[i]) names.push_back(model.head().labels[id]);
+                         write_conll(text, sentences[i], names);
+                       }
+                       if (result) result->write(text.str());
+                     });
+                   });
 }
 
 }  // namespace
@@ -95,25 +98,26 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
-  const TrainedModel source = open_trained_model(config.checkpoint, *world);
-  LabelModel model(source, config.parallel, precision_on(config.parallel.device, config.precision),
-                   config.batch, *world);
+  const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
+  train::LabelModel model(source, config.parallel,
+                          precision_on(config.parallel.device, config.precision), config.batch,
+                          *world);
   model.settle_columns(options, config.columns, source.info.path);
   std::unique_ptr<ResultFile> result;
-  agree(*world, [&] {
+  checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
-  TextInput texts(config.input, config.columns, model.head().pairs);
-  SentenceInput sentences(config.input, config.columns);
-  const bool tags = model.head().kind == LabelKind::tag;
+  train::TextInput texts(config.input, config.columns, model.head().pairs);
+  train::SentenceInput sentences(config.input, config.columns);
+  const bool tags = model.head().kind == train::LabelKind::tag;
   const int64_t done = tags ? predict_tags(model, sentences, result.get(), *world)
                             : predict_texts(model, texts, result.get(), *world);
   require(done > 0, "data.input={} holds nothing to label", config.input);
-  agree(*world, [&] {
+  checkpoint::agree(*world, [&] {
     if (result) result->finish();
   });
   log::info("{} {} labelled by {}", done, tags ? "sentences" : "texts", source.info.path);
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

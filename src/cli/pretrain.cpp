@@ -3,10 +3,10 @@
 #include "command.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  PretrainConfig config;
+  train::PretrainConfig config;
   config.run.dir = "runs/pretrain";
   Options options(
       "skein pretrain",
@@ -14,8 +14,8 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
   bind(options, config);
   if (!parse_run(options, args, config)) return 0;
   world = begin_run(config.run.dir);
-  const TrainResult result = pretrain(config, *world, options.resolved());
+  const train::TrainResult result = pretrain(config, *world, options.resolved());
   return code_of_run(result.stopped, result.committed);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

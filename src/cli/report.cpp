@@ -9,11 +9,11 @@
 
 #include "command.h"
 
-namespace skein {
+namespace skein::cli {
 
 int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
-  StudyInput input;
-  StudyOptions study;
+  scaling::study::StudyInput input;
+  scaling::study::StudyOptions study;
   std::string output = "report";
   std::vector<std::string> coordinates;
   Options options("skein report",
@@ -35,18 +35,20 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   input.path = options.words().front();
   study.must_fit = false;
   study.parametric.show_progress = isatty(STDERR_FILENO) != 0;
-  std::vector<CoordinateCheck> checks;
+  std::vector<scaling::study::CoordinateCheck> checks;
   for (const std::string& path : coordinates)
-    for (CoordinateCheck& check : read_coordinate_checks(path)) checks.push_back(std::move(check));
-  Study fitted = make_study(read_input(input), study);
+    for (scaling::study::CoordinateCheck& check : scaling::study::read_coordinate_checks(path))
+      checks.push_back(std::move(check));
+  scaling::study::Study fitted = make_study(read_input(input), study);
   fitted.coordinates = checks;
-  const ReportFiles made = write_report(fitted, output);
+  const scaling::report::ReportFiles made = scaling::report::write_report(fitted, output);
   ResultFile shown("output", "");
-  for (const std::string& sentence : conclusions(fitted)) shown.write("- " + sentence + "\n");
+  for (const std::string& sentence : scaling::report::conclusions(fitted))
+    shown.write("- " + sentence + "\n");
   shown.finish();
   for (const std::string& sentence : made.left_out) log::info("left out: {}", sentence);
   log::info("report in {}", made.page);
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

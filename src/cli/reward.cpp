@@ -8,13 +8,14 @@
 #include "adapted_run.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
-void write_report(const PretrainConfig& config, const PreferenceReport& report, Group& world) {
+void write_report(const train::PretrainConfig& config,
+                  const rlhf::rewards::PreferenceReport& report, Group& world) {
   if (config.run.dir.empty()) return;
   const std::string path = config.run.dir + "/report.json";
-  agree(world, [&] {
+  checkpoint::agree(world, [&] {
     if (world.rank() == 0) write_result("run.dir", path, report.to_json());
   });
   log::info("what the model makes of data.validation: {}", path);
@@ -23,17 +24,18 @@ void write_report(const PretrainConfig& config, const PreferenceReport& report, 
 }  // namespace
 
 int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  RewardConfig config = reward_defaults();
+  rlhf::rewards::RewardConfig config = rlhf::rewards::reward_defaults();
   Options options("skein reward",
                   "Teaches a pretrained model which answers people prefer, at any pipeline x data "
                   "x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const RewardTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
+  const rlhf::rewards::RewardTask task(config, run.source.state.tokenizer.value(),
+                                       run.source.state.notes);
   settle_run(options, config.run, run);
-  const TrainResult result =
-      train(config.run, task, *world, options.resolved(), run.source.info, std::move(run.claim));
+  const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
+                                                 run.source.info, std::move(run.claim));
   if (result.stopped) return code_of_run(true, result.committed);
   if (task.validates()) {
     if (const std::string warning = task.report().length_warning(); !warning.empty())
@@ -43,4 +45,4 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   return 0;
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -5,10 +5,10 @@
 #include "adapted_run.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 
 int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  SftConfig config = sft_defaults();
+  train::SftConfig config = train::sft_defaults();
   Options options("skein sft",
                   "Teaches a pretrained decoder to answer, from conversations, at any pipeline x "
                   "data x tensor layout.");
@@ -17,9 +17,9 @@ int sft_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   AdaptedRun run = begin_adapted(options, config.run, world);
   const auto task = sft_task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
-  const TrainResult result =
-      train(config.run, *task, *world, options.resolved(), run.source.info, std::move(run.claim));
+  const train::TrainResult result = train::train(config.run, *task, *world, options.resolved(),
+                                                 run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -7,7 +7,7 @@
 #include "command.h"
 #include "long_run.h"
 
-namespace skein {
+namespace skein::cli {
 namespace {
 
 std::vector<std::string> spelt_out(std::vector<std::string> args) {
@@ -15,14 +15,14 @@ std::vector<std::string> spelt_out(std::vector<std::string> args) {
   return args;
 }
 
-int end_of(const SweepResult& result, const std::string& dir) {
+int end_of(const scaling::sweep::SweepResult& result, const std::string& dir) {
   const int64_t failed = result.count("failed"), diverged = result.count("diverged"),
                 unfinished = result.count("unfinished");
   log::info(
       "{} of {} cells are done, {} diverged, {} failed, {} unfinished; {} of them in this start: "
       "{}/results.csv",
       result.count("done"), result.runs.size(), diverged, failed, unfinished, result.trained, dir);
-  for (const ScalingRun& run : result.runs)
+  for (const scaling::ScalingRun& run : result.runs)
     if (run.status == "failed" || run.status == "diverged")
       log::warn("{} {}: {}", run.name, run.status, run.reason);
   if (result.stopped && unfinished > 0) {
@@ -38,14 +38,14 @@ int end_of(const SweepResult& result, const std::string& dir) {
 }  // namespace
 
 int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  SweepConfig config = sweep_defaults();
+  scaling::sweep::SweepConfig config = scaling::sweep::sweep_defaults();
   Options options(
       "skein sweep",
       "Trains the models of a scaling experiment: a grid, a list, or budgets of FLOPs over sizes.");
   bind(options, config);
   if (!parse_run(options, spelt_out(args), config.run)) return 0;
   world = begin_run(config.run.run.dir, Folder::of_several);
-  const SweepConfig settled_config = settled(config);
+  const scaling::sweep::SweepConfig settled_config = settled(config);
   if (config.dry_run) {
     const std::string text = forecast_text(settled_config, *world);
     if (world->rank() == 0) answer(text);
@@ -54,4 +54,4 @@ int sweep_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   return end_of(run_sweep(settled_config, *world, options.resolved()), config.run.run.dir);
 }
 
-}  // namespace skein
+}  // namespace skein::cli

@@ -47,14 +47,14 @@ Launch launched(const char* by, int ranks) {
 }
 
 Launch launched_by_tcp() {
-  const TcpJob job = guess_of_environment();
+  const tcp::TcpJob job = tcp::guess_of_environment();
   return {true, job.ranks, job.rank,
           fmt::format("TCP at {}, {} rank{}", job.rendezvous, job.ranks, job.ranks == 1 ? "" : "s"),
           true};
 }
 
 std::unique_ptr<Group> start_tcp_world() {
-  const TcpJob job = job_of_environment();
+  const tcp::TcpJob job = tcp::job_of_environment();
   log::set_rank(job.rank);
   return start_tcp(job);
 }
@@ -172,9 +172,9 @@ void settle_on_own_cores(Group& world) {
 }  // namespace
 
 Launch detect_launch() {
-  if (rendezvous_is_set()) return launched_by_tcp();
+  if (tcp::rendezvous_is_set()) return launched_by_tcp();
   if (const int ranks = number_in("OMPI_COMM_WORLD_SIZE")) return launched("mpirun", ranks);
-  if (master_is_set() && !is_set("PMIX_RANK") && number_in("PMI_SIZE") <= 1)
+  if (tcp::master_is_set() && !is_set("PMIX_RANK") && number_in("PMI_SIZE") <= 1)
     return launched_by_tcp();
   const int tasks = slurm_tasks();
   if (tasks > 1 || (tasks == 1 && is_set("PMIX_RANK"))) return launched("srun", tasks);

@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::convert {
 
 void ElementReader::copy(size_t weight, int64_t first, int64_t count, DType dtype,
                          std::byte* out) const {
@@ -28,7 +28,7 @@ void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, 
   const StoredWeight& stored = files_.weights[weight];
   const int64_t size = size_of(*stored.dtype), columns = stored.shape[1];
   if (held_ != weight) {
-    whole_.resize(element_count(stored.shape) * size);
+    whole_.resize(checkpoint::element_count(stored.shape) * size);
     files_.read(weight, 0, std::span(whole_.data(), whole_.size()));
     held_ = weight;
   }
@@ -54,4 +54,4 @@ void ElementReader::read(const std::string& name, const std::vector<int64_t>& sh
   gather(*weight, slot.first / shape[1], shape[1], begin, end, dtype, out);
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -7,13 +7,13 @@
 #include "skein/convert/match.h"
 #include "skein/core/files/files.h"
 
-namespace skein {
+namespace skein::convert {
 
 // `count` elements; values round to nearest even where the type gets narrower. No alignment is
 // needed.
 inline void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                              int64_t count) {
-  const Region run{{0}, {count}, 0, count};
+  const checkpoint::Region run{{0}, {count}, 0, count};
   copy_overlap(run, from_dtype, from, run, to_dtype, to);
 }
 
@@ -39,4 +39,4 @@ class ElementReader {
   Bytes whole_;
 };
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -20,7 +20,7 @@
 
 #include "elements.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,20 +33,21 @@ constexpr double kSmall = 1.0 / 4096;
 
 std::string kept_name(const std::string& ours) { return "param/" + ours; }
 
-CheckpointInfo weights_in(const std::string& path) {
+checkpoint::CheckpointInfo weights_in(const std::string& path) {
   const auto alone = single_rank();
-  const auto info = find_weights(path, *alone);
-  require(info.has_value(), "{}", no_checkpoint(path));
+  const auto info = train::find_weights(path, *alone);
+  require(info.has_value(), "{}", checkpoint::no_checkpoint(path));
   return *info;
 }
 
-TensorShapes shapes_of(const std::map<std::string, StoredTensor>& stored) {
+TensorShapes shapes_of(const std::map<std::string, checkpoint::StoredTensor>& stored) {
   TensorShapes shapes;
   for (const auto& [name, tensor] : stored) shapes[name] = tensor.shape;
   return shapes;
 }
 
-void check_tensors(const NameMap& names, const std::map<std::string, StoredTensor>& stored,
+void check_tensors(const NameMap& names,
+                   const std::map<std::string, checkpoint::StoredTensor>& stored,
                    const std::string& path) {
   std::string text;
   for (const ForeignTensor& tensor : names.tensors)
@@ -56,16 +57,17 @@ void check_tensors(const NameMap& names, const std::map<std::string, StoredTenso
         text += fmt::format("\n  {} is missing", part.name);
       else if (found->second.shape != part.shape)
         text += fmt::format("\n  {} is {} there; the model's has {}", part.name,
-                            shape_text(found->second.shape), shape_text(part.shape));
+                            checkpoint::shape_text(found->second.shape),
+                            checkpoint::shape_text(part.shape));
     }
   require(text.empty(), "{} does not hold the model that its configuration describes:{}", path,
           text);
 }
 
-SpecialIds ids_of(const StoredTokenizer& tokenizer) {
+SpecialIds ids_of(const text::StoredTokenizer& tokenizer) {
   if (tokenizer.empty()) return {};
   try {
-    const TokenRoles roles = tokenizer->roles();
+    const text::TokenRoles roles = tokenizer->roles();
     return {roles.pad, roles.bos, roles.eos};
   } catch (const Error& error) {
     log::warn("the config.json gets no special ids: {}", error.what());
@@ -75,7 +77,7 @@ SpecialIds ids_of(const StoredTokenizer& tokenizer) {
 
 // The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
 // room for the true ones but the classifier's weights.
-void check_head(const LabelHead& head, const ModelConfig& model, const std::string& path) {
+void check_head(const train::LabelHead& head, const ModelConfig& model, const std::string& path) {
   require(model.labels == head.outputs(), "{} has a head of {} numbers, and notes on one of {}",
           path, model.labels, head.outputs());
   require(model.architecture->sees_ahead() || head.mean == 0,
@@ -91,14 +93,14 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
     : config_(config),
       form_(form),
       info_(weights_in(source)),
-      state_(run_state(info_.metadata, info_.path)),
+      state_(train::run_state(info_.metadata, info_.path)),
       model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)),
       head_(label_head(state_.notes, info_.path)),
-      tensors_(std::make_unique<CheckpointTensors>(info_)),
+      tensors_(std::make_unique<checkpoint::CheckpointTensors>(info_)),
       stored_(tensors_->tensors()) {
-  check_held(model_, shapes_of(stored_),
-             info_.path);  // before anything is made of the sizes that the model says
+  train::check_held(model_, shapes_of(stored_),
+                    info_.path);  // before anything is made of the sizes that the model says
   choose_names();
   choose_dtypes();
   std::vector<int64_t> bytes;
@@ -153,7 +155,7 @@ DType Export::dtype() const {
 std::string Export::text() const {
   std::string lines;
   for (size_t i = 0; i < names_.tensors.size(); ++i)
-    lines += names_.tensors[i].line(files_.names[i], safetensors_type(dtypes_[i]));
+    lines += names_.tensors[i].line(files_.names[i], formats::safetensors_type(dtypes_[i]));
   return lines;
 }
 
@@ -198,7 +200,7 @@ std::pair<double, double> Export::change_of(const std::string& tensor) const {
   if (tensor.find(".attention.q.") != std::string::npos) return {query_factor_, 0};
   const bool bias = tensor == "classifier.bias";
   if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
-  if (head_ && head_->kind == LabelKind::regress && (bias || tensor == "classifier.weight"))
+  if (head_ && head_->kind == train::LabelKind::regress && (bias || tensor == "classifier.weight"))
     return {head_->deviation, bias ? head_->mean : 0};
   return {1, 0};
 }
@@ -235,8 +237,9 @@ ConfigExtras Export::extras() const {
   made.labels = head_->labels;
   // What an import says of its training stays.
   if (!notes_.empty() && state_.step == 0) return made;
-  if (head_->kind != LabelKind::tag)
-    made.problem = head_->kind == LabelKind::regress ? "regression" : "single_label_classification";
+  if (head_->kind != train::LabelKind::tag)
+    made.problem =
+        head_->kind == train::LabelKind::regress ? "regression" : "single_label_classification";
   return made;
 }
 
@@ -283,15 +286,15 @@ void Export::stream(size_t i, const Append& write) {
 }
 
 void Export::write_file(const std::string& folder, const ExportFile& file) {
-  std::vector<SafeTensor> tensors;
+  std::vector<formats::SafeTensor> tensors;
   std::map<std::string, size_t> indices;
   for (const size_t i : file.tensors) {
     tensors.push_back(
-        {files_.names[i], safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
+        {files_.names[i], formats::safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
     indices[files_.names[i]] = i;
   }
-  SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
-  for (const SafeTensor& tensor : writer.tensors())
+  formats::SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
+  for (const formats::SafeTensor& tensor : writer.tensors())
     stream(indices.at(tensor.name),
            [&](std::span<const std::byte> bytes) { writer.append(bytes); });
   writer.finish();
@@ -308,7 +311,7 @@ void Export::write_folder(const std::string& folder) {
         parameters += names_.tensors[i].size();
       }
     write_new_file(join_path(folder, "model.safetensors.index.json"),
-                   safetensors_index(index, total_, parameters));
+                   formats::safetensors_index(index, total_, parameters));
   }
   write_new_file(join_path(folder, "config.json"),
                  huggingface_config(model_, dtype(), extras(), notes_.config));
@@ -356,4 +359,4 @@ void Export::write_all(const std::string& destination) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 constexpr int64_t kMostFileBytes = 5'000'000'000;
@@ -80,4 +80,4 @@ ExportFiles export_files(const NameMap& names,
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

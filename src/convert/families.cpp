@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 // The options that stand in the way, "" when none does.
@@ -34,4 +34,4 @@ const ForeignFamily& family_of(const ModelConfig& config) {
   fail_usage("no family of models that other programs know has this model's options:{}", reasons);
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -1,6 +1,6 @@
 #include "foreign_config.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 struct NamedActivation {
@@ -78,4 +78,4 @@ void check_sizes(const ModelConfig& model, const std::string& origin) {
   with_origin(origin + ", in our options", [&] { check(model, 1, false); });
 }
 
-}  // namespace skein
+}  // namespace skein::convert

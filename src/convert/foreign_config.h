@@ -9,7 +9,7 @@
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/strict_json.h"
 
-namespace skein {
+namespace skein::convert {
 
 using ForeignJson = nlohmann::ordered_json;
 
@@ -92,4 +92,4 @@ class ForeignConfig {
 // A usage error naming `origin` for a model that cannot be (check of models/config.h).
 void check_sizes(const ModelConfig& model, const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::convert

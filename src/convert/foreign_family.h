@@ -8,7 +8,7 @@
 
 #include "foreign_config.h"
 
-namespace skein {
+namespace skein::convert {
 
 // Of a family's files on a model.
 struct Demand {
@@ -43,4 +43,4 @@ std::span<const ForeignFamily* const> foreign_families();
 // option keeps it out.
 const ForeignFamily& family_of(const ModelConfig& config);
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -8,7 +8,7 @@
 
 #include "foreign_family.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 int64_t labels_of(const ForeignConfig& config) {
@@ -67,20 +67,20 @@ void refuse_other_attention(const ForeignConfig& config, const ModelConfig& c) {
 
 }  // namespace
 
-TaskNotes label_notes(const std::string& text, const std::string& origin,
-                      const ModelConfig& model) {
+train::TaskNotes label_notes(const std::string& text, const std::string& origin,
+                             const ModelConfig& model) {
   const ForeignConfig config(text, origin);
   if (model.head == Head::vocabulary ||
       config.text("problem_type", "") == "multi_label_classification")
     return {};
-  LabelHead head;
-  head.kind = model.head == Head::token ? LabelKind::tag
-              : model.labels == 1       ? LabelKind::regress
-                                        : LabelKind::classify;
-  head.metric = metric_of(head.kind, LabelMetric::automatic);
+  train::LabelHead head;
+  head.kind = model.head == Head::token ? train::LabelKind::tag
+              : model.labels == 1       ? train::LabelKind::regress
+                                        : train::LabelKind::classify;
+  head.metric = metric_of(head.kind, train::LabelMetric::automatic);
   head.length = model.context;
   head.framed = !model.architecture->sees_ahead();
-  if (head.kind == LabelKind::regress) return to_notes(head, 0);
+  if (head.kind == train::LabelKind::regress) return to_notes(head, 0);
   if (!config.has("id2label") || !config.at("id2label").is_object()) return {};
   std::set<std::string> known;
   for (int64_t i = 0; i < model.labels; ++i) {
@@ -120,4 +120,4 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   return c;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

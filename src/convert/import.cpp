@@ -15,7 +15,7 @@
 
 #include "elements.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,17 +54,17 @@ class Planner {
                                 end, nullptr});
     }
   }
-  std::vector<std::vector<Piece>> take() { return std::move(shards_); }
+  std::vector<std::vector<checkpoint::Piece>> take() { return std::move(shards_); }
 
  private:
-  std::vector<std::vector<Piece>> shards_;
+  std::vector<std::vector<checkpoint::Piece>> shards_;
   int64_t held_ = 0;
 };
 
 // The part of a tensor as training would begin with it; `described` is the whole model, without
 // memory.
-void write_start(Parameters& described, const std::string& name, const Piece& part, uint64_t seed,
-                 std::byte* out) {
+void write_start(Parameters& described, const std::string& name, const checkpoint::Piece& part,
+                 uint64_t seed, std::byte* out) {
   Parameter* parameter = described.find(name);
   SKEIN_CHECK(parameter != nullptr);
   parameter->value = Tensor::zeros(parameter->local, DType::f32);
@@ -74,14 +74,15 @@ void write_start(Parameters& described, const std::string& name, const Piece& pa
   parameter->value = {};
 }
 
-void check_ids(const Tokenizer& tokenizer, const ModelConfig& model, const std::string& path) {
+void check_ids(const text::Tokenizer& tokenizer, const ModelConfig& model,
+               const std::string& path) {
   require(tokenizer.vocab_size() <= model.vocab_size,
           "--tokenizer={} has {} ids, but the model knows {}; give the tokenizer that it was "
           "trained with",
           path, tokenizer.vocab_size(), model.vocab_size);
 }
 
-void warn_of_ids(const StoredTokenizer& tokenizer, const ModelConfig& model,
+void warn_of_ids(const text::StoredTokenizer& tokenizer, const ModelConfig& model,
                  const std::string& folder) {
   const int64_t ids = tokenizer.empty() ? 0 : tokenizer->vocab_size();
   if (ids > model.vocab_size)
@@ -92,9 +93,9 @@ void warn_of_ids(const StoredTokenizer& tokenizer, const ModelConfig& model,
 }
 
 bool is_checkpoint_folder(const std::string& path) {
-  const std::string folder = checkpoint_folder(path);
-  return is_there(join_path(path, kManifestName)) ||
-         (is_folder(folder) && !committed_checkpoints(folder).empty());
+  const std::string folder = checkpoint::checkpoint_folder(path);
+  return is_there(join_path(path, checkpoint::kManifestName)) ||
+         (is_folder(folder) && !checkpoint::committed_checkpoints(folder).empty());
 }
 
 bool is_huggingface_folder(const std::string& path) {
@@ -107,7 +108,8 @@ bool is_huggingface_folder(const std::string& path) {
 
 }  // namespace
 
-void warn_of(const NonFiniteCounts& odd, const std::string& made, const ConvertConfig& config) {
+void warn_of(const checkpoint::NonFiniteCounts& odd, const std::string& made,
+             const ConvertConfig& config) {
   if (const std::string text = odd.text(); !text.empty())
     log::warn("{}: {}{}; what is computed with them is not finite either", made, text,
               config.dtype == DType::f16
@@ -156,7 +158,7 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
   if (!config.tokenizer.empty()) {
-    tokenizer_ = StoredTokenizer(load_tokenizer(config.tokenizer));
+    tokenizer_ = text::StoredTokenizer(text::load_tokenizer(config.tokenizer));
     check_ids(*tokenizer_, model_, config.tokenizer);
     drop_tokenizer(notes_);
   } else if (form == Form::huggingface) {
@@ -182,7 +184,7 @@ DType Import::dtype_of(size_t tensor) const {
   return DType::f32;
 }
 
-std::vector<std::vector<Piece>> Import::plan() const {
+std::vector<std::vector<checkpoint::Piece>> Import::plan() const {
   Planner planner;
   for (size_t i = 0; i < match_.names.tensors.size(); ++i)
     for (const OurTensor& part : match_.names.tensors[i].parts) planner.add(part, dtype_of(i));
@@ -199,13 +201,13 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   const auto shards = plan();
   int64_t total = 0, done = 0;
   for (const auto& pieces : shards)
-    for (const Piece& piece : pieces) total += piece.bytes();
+    for (const checkpoint::Piece& piece : pieces) total += piece.bytes();
   ElementReader reader(match_, files_);
   const auto slots = match_.slots();
   Parameters described(DType::f32, 0, 1);
   describe(model_, whole_piece(model_), described);
-  NonFiniteCounts odd;
-  const auto fill = [&](const Piece& piece, std::byte* out) {
+  checkpoint::NonFiniteCounts odd;
+  const auto fill = [&](const checkpoint::Piece& piece, std::byte* out) {
     const std::string name = piece.name.substr(sizeof(kKind) - 1);
     if (match_.found[slots.at(name).tensor])
       reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
@@ -221,4 +223,4 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -6,7 +6,7 @@
 #include "skein/checkpoint/reshard.h"
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Lookup = std::map<std::string, size_t>;
@@ -28,7 +28,8 @@ bool equal(const WeightFiles& files, size_t a, size_t b) {
       files.weights[a].shape != files.weights[b].shape)
     return false;
   constexpr int64_t kRun = int64_t{1} << 22;
-  const int64_t bytes = element_count(files.weights[a].shape) * size_of(*files.weights[a].dtype);
+  const int64_t bytes =
+      checkpoint::element_count(files.weights[a].shape) * size_of(*files.weights[a].dtype);
   std::vector<std::byte> left, right;
   for (int64_t at = 0; at < bytes; at += kRun) {
     left.resize(std::min(kRun, bytes - at));
@@ -84,8 +85,9 @@ Match match(NameMap names, const WeightFiles& files) {
     const StoredWeight& weight = files.weights[*found];
     if (weight.shape != tensor.shape)
       made.misshapen.push_back(fmt::format("{} is {} there; the model's has {}", weight.name,
-                                           shape_text(weight.shape), shape_text(tensor.shape)));
-    require(weight.dtype && convertible(*weight.dtype, DType::f32),
+                                           checkpoint::shape_text(weight.shape),
+                                           checkpoint::shape_text(tensor.shape)));
+    require(weight.dtype && checkpoint::convertible(*weight.dtype, DType::f32),
             "{}: {} is of type {}; F32, F16, BF16 and F64 can be taken over", files.path,
             weight.name, weight.type);
   }
@@ -137,4 +139,4 @@ std::string Match::text(const WeightFiles& files) const {
   return lines;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -7,7 +7,7 @@
 
 #include "foreign_family.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 // "h.*.attn.bias" of "h.12.attn.bias".
@@ -22,14 +22,14 @@ bool matches(const std::string& name, const std::string& pattern) {
 
 }  // namespace
 
-int64_t OurTensor::size() const { return element_count(shape); }
+int64_t OurTensor::size() const { return checkpoint::element_count(shape); }
 
-int64_t ForeignTensor::size() const { return element_count(shape); }
+int64_t ForeignTensor::size() const { return checkpoint::element_count(shape); }
 
 std::string ForeignTensor::line(const std::string& file_name, const std::string& type) const {
   std::vector<std::string> ours;
   for (const OurTensor& part : parts) ours.push_back(part.name);
-  return fmt::format("{:<8} {:<14} {}{} = {}\n", type, shape_text(shape), file_name,
+  return fmt::format("{:<8} {:<14} {}{} = {}\n", type, checkpoint::shape_text(shape), file_name,
                      transposed ? " transposed" : "", fmt::join(ours, ", "));
 }
 
@@ -53,4 +53,4 @@ std::vector<std::string> NameMap::candidates(const std::string& name) const {
 
 NameMap huggingface_names(const ModelConfig& config) { return family_of(config).names(config); }
 
-}  // namespace skein
+}  // namespace skein::convert

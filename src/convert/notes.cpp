@@ -13,7 +13,7 @@
 #include "skein/formats/safetensors.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -56,7 +56,7 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
     require(is_kept(name), "{}: what it keeps of its import has a text '{}', which is none of {}",
             origin, name.substr(0, 80), fmt::join(kKept, ", "));
   for (const auto& [name, tensors] : notes.weights)
-    require(is_plain_name(name) && !is_kept(name) && !name.ends_with(".json"),
+    require(formats::is_plain_name(name) && !is_kept(name) && !name.ends_with(".json"),
             "{}: what it keeps of its import has weights in '{}', which is no name for a file of "
             "weights",
             origin, std::string(name.c_str()).substr(0, 80));
@@ -64,9 +64,9 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
 
 }  // namespace
 
-std::string import_metadata(const ModelConfig& model, const StoredTokenizer& tokenizer,
+std::string import_metadata(const ModelConfig& model, const text::StoredTokenizer& tokenizer,
                             const ImportNotes& notes) {
-  RunState state;
+  train::RunState state;
   if (!notes.config.empty())
     state.notes = label_notes(notes.config, join_path(notes.source, "config.json"), model);
   state.reduction_groups = 1;
@@ -82,7 +82,7 @@ std::string import_metadata(const ModelConfig& model, const StoredTokenizer& tok
   return to_json(state, {});
 }
 
-ImportNotes import_notes(const RunState& state, const std::string& origin) {
+ImportNotes import_notes(const train::RunState& state, const std::string& origin) {
   if (state.imported.empty()) return {};
   try {
     const Json json = Json::parse(state.imported);
@@ -126,7 +126,7 @@ FolderTokenizer folder_tokenizer(const std::string& folder) {
                    : "it holds no tokenizer.json, vocab.json or vocab.txt"};
   }
   try {
-    return {StoredTokenizer(load_tokenizer(folder)), ""};
+    return {text::StoredTokenizer(text::load_tokenizer(folder)), ""};
   } catch (const Error& error) {
     log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
     return {{}, error.what()};
@@ -151,4 +151,4 @@ std::string file_sum(const std::string& path) {
   return fmt::format("{:016x}{:016x}", sum.high64, sum.low64);
 }
 
-}  // namespace skein
+}  // namespace skein::convert

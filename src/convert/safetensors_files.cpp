@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ bool exists(const std::string& path) {
 std::map<std::string, std::string> indexed(const std::string& folder) {
   const std::string index = join_path(folder, kIndex);
   if (exists(index)) {
-    auto files = read_safetensors_index(index);
+    auto files = formats::read_safetensors_index(index);
     const bool uses_single = std::any_of(files.begin(), files.end(),
                                          [](const auto& entry) { return entry.second == kSingle; });
     require(uses_single || !exists(join_path(folder, kSingle)),
@@ -68,22 +68,22 @@ WeightFiles open_safetensors(const std::string& folder) {
   WeightFiles found;
   found.path = folder;
   found.files = {names.begin(), names.end()};
-  auto files = std::make_shared<std::vector<SafetensorsFile>>();
+  auto files = std::make_shared<std::vector<formats::SafetensorsFile>>();
   std::vector<std::pair<size_t, size_t>> slots;
   for (const std::string& name : found.files) {
-    const SafetensorsFile& file = files->emplace_back(join_path(folder, name));
+    const formats::SafetensorsFile& file = files->emplace_back(join_path(folder, name));
     for (size_t i = 0; i < file.tensors().size(); ++i) {
-      const SafeTensor& tensor = file.tensors()[i];
+      const formats::SafeTensor& tensor = file.tensors()[i];
       found.weights.push_back({tensor.name, tensor.type, tensor.dtype(), tensor.shape, name});
       slots.emplace_back(files->size() - 1, i);
     }
   }
   compare_with_index(found, index);
   found.read = [files, slots](size_t i, int64_t first, std::span<std::byte> out) {
-    const SafetensorsFile& file = (*files)[slots[i].first];
+    const formats::SafetensorsFile& file = (*files)[slots[i].first];
     file.read(file.tensors()[slots[i].second], first, out);
   };
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -8,7 +8,7 @@
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kEndOfText[] = "<|endoftext|>";
 
 // Of that name, among the files that other libraries read.
-Json file_of(const Tokenizer& tokenizer, const std::string& name) {
+Json file_of(const text::Tokenizer& tokenizer, const std::string& name) {
   for (const auto& [known, text] : tokenizer_files(tokenizer))
     if (known == name) return Json::parse(text);
   SKEIN_CHECK(false);
@@ -27,13 +27,13 @@ Json file_of(const Tokenizer& tokenizer, const std::string& name) {
 std::vector<std::string> alphabet(const Json& vocab, bool by_byte) {
   std::vector<std::string> of_byte, made;
   for (const auto& item : vocab.items()) of_byte.push_back(item.key());
-  for (const uint8_t byte : byte_of_id()) made.push_back(of_byte[byte]);
+  for (const uint8_t byte : text::byte_of_id()) made.push_back(of_byte[byte]);
   return by_byte ? std::vector(of_byte.begin(), of_byte.begin() + made.size()) : made;
 }
 
 // The byte tokenizer's file with what ours has learnt.
 Json own_tokenizer(const Json& own) {
-  Json made = file_of(*byte_tokenizer(), "tokenizer.json");
+  Json made = file_of(*text::byte_tokenizer(), "tokenizer.json");
   Json& model = made["model"];
   std::vector<std::string> spelt = alphabet(model["vocab"], !own.contains("merges"));
   Json vocab = Json::object();
@@ -60,10 +60,11 @@ std::string with_inputs(Json config, bool types) {
 
 }  // namespace
 
-std::map<std::string, std::string> tokenizer_files(const StoredTokenizer& tokenizer, bool types) {
+std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& tokenizer,
+                                                   bool types) {
   if (tokenizer.empty()) return {};
   try {
-    const Tokenizer& read = *tokenizer;  // refuses what is deep, and tokens that cannot be
+    const text::Tokenizer& read = *tokenizer;  // refuses what is deep, and tokens that cannot be
     const Json json = Json::parse(tokenizer.text());
     if (json.contains("model"))
       return {
@@ -85,4 +86,4 @@ std::map<std::string, std::string> tokenizer_files(const StoredTokenizer& tokeni
   }
 }
 
-}  // namespace skein
+}  // namespace skein::convert

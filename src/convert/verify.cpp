@@ -13,26 +13,26 @@
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
-const SafeTensor* find(const SafetensorsFile& file, const std::string& name) {
-  for (const SafeTensor& tensor : file.tensors())
+const formats::SafeTensor* find(const formats::SafetensorsFile& file, const std::string& name) {
+  for (const formats::SafeTensor& tensor : file.tensors())
     if (tensor.name == name) return &tensor;
   return nullptr;
 }
 
-Tensor read(const SafetensorsFile& file, const std::string& name, DType dtype) {
-  const SafeTensor* tensor = find(file, name);
+Tensor read(const formats::SafetensorsFile& file, const std::string& name, DType dtype) {
+  const formats::SafeTensor* tensor = find(file, name);
   require(tensor != nullptr && tensor->dtype() == dtype, "{} holds no tensor {} of type {}",
-          file.path(), name, safetensors_type(dtype));
+          file.path(), name, formats::safetensors_type(dtype));
   const Tensor made = Tensor::empty(Shape(tensor->shape), dtype);
   file.read(*tensor, 0, std::span(made.bytes_data(), made.bytes()));
   return made;
 }
 
 // [B,T] i32 below `limit`.
-Tensor read_ids(const SafetensorsFile& file, const std::string& name, int64_t limit) {
+Tensor read_ids(const formats::SafetensorsFile& file, const std::string& name, int64_t limit) {
   const Tensor wide = read(file, name, DType::i64);
   require(wide.shape().rank() == 2 && wide.size() > 0, "{}: {} is {}, not [samples, tokens]",
           file.path(), name, wide.shape().str());
@@ -46,8 +46,8 @@ Tensor read_ids(const SafetensorsFile& file, const std::string& name, int64_t li
   return made;
 }
 
-Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
-  Batch batch;
+data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  data::Batch batch;
   batch.tokens = read_ids(file, "ids", model.vocab_size);
   const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1);
   require(length <= model.context, "{}: ids of {} tokens are longer than model.context={}",
@@ -67,7 +67,8 @@ Batch batch_of(const SafetensorsFile& file, const ModelConfig& model) {
   return placed(batch, {});
 }
 
-Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Batch& batch) {
+Tensor logits_of(const checkpoint::CheckpointInfo& info, const ModelConfig& config,
+                 const data::Batch& batch) {
   const NoGrad no_grad;
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
@@ -81,24 +82,24 @@ Tensor logits_of(const CheckpointInfo& info, const ModelConfig& config, const Ba
   return model->predictor()->logits(model->predictor()->rows(output, pass).value());
 }
 
-Shape logits_shape(const Batch& batch, const ModelConfig& model) {
+Shape logits_shape(const data::Batch& batch, const ModelConfig& model) {
   if (model.head == Head::sequence) return {batch.size(), model.labels};
   return {batch.size(), batch.length(),
           model.head == Head::vocabulary ? model.vocab_size : model.labels};
 }
 
-bool is_narrow(const CheckpointInfo& info) {
-  const CheckpointTensors tensors(info);
+bool is_narrow(const checkpoint::CheckpointInfo& info) {
+  const checkpoint::CheckpointTensors tensors(info);
   return std::any_of(tensors.tensors().begin(), tensors.tensors().end(),
                      [](const auto& entry) { return size_of(entry.second.dtype) < 4; });
 }
 
 }  // namespace
 
-Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
+Verification verify_logits(const checkpoint::CheckpointInfo& info, const ModelConfig& model,
                            const std::string& path, bool narrow) {
-  const SafetensorsFile file(path);
-  const Batch batch = batch_of(file, model);
+  const formats::SafetensorsFile file(path);
+  const data::Batch batch = batch_of(file, model);
   const Tensor wanted = read(file, "logits", DType::f32), found = logits_of(info, model, batch);
   const Shape shape = logits_shape(batch, model);
   SKEIN_CHECK_EQ(shape.size(), found.size());
@@ -116,4 +117,4 @@ Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
           wanted.size()};
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -7,7 +7,7 @@
 
 #include "foreign_family.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = ForeignJson;
@@ -155,4 +155,4 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
   return text_of(json);
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -4,7 +4,7 @@
 
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::formats {
 
 std::string chrome_trace_events(const std::vector<ProfileEvent>& events, int rank, int64_t origin) {
   using Json = nlohmann::ordered_json;
@@ -33,4 +33,4 @@ std::string chrome_trace(const std::vector<std::string>& parts) {
                      fmt::join(parts, ",\n"));
 }
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82F63B78;
@@ -56,4 +56,4 @@ uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
   return crc32c_by_table(bytes, before);
 }
 
-}  // namespace skein
+}  // namespace skein::formats

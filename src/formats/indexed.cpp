@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
@@ -202,4 +202,4 @@ uint64_t parse_bare_tokens(uint64_t file_bytes, TokenType type, const std::strin
   return file_bytes / width;
 }
 
-}  // namespace skein
+}  // namespace skein::formats

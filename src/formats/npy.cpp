@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace skein {
+namespace skein::formats {
 
 std::string npy_header(int64_t rows, int64_t columns) {
   constexpr size_t kSize = 128, kPrefix = 10;
@@ -13,4 +13,4 @@ std::string npy_header(int64_t rows, int64_t columns) {
          '\n';
 }
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -13,7 +13,7 @@
 
 #include "safetensors_header.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 constexpr int64_t kMostHeaderBytes = 100'000'000;
@@ -120,4 +120,4 @@ void SafetensorsWriter::finish() {
   file_.finish();
 }
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -9,7 +9,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 struct Type {
@@ -218,4 +218,4 @@ std::string make_safetensors_header(std::vector<SafeTensor>& tensors,
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -3,7 +3,7 @@
 
 #include "skein/formats/safetensors.h"
 
-namespace skein {
+namespace skein::formats {
 
 // Bytes an element of `type` takes; 0 for an unknown type.
 int64_t safetensors_size(const std::string& type);
@@ -21,4 +21,4 @@ SafetensorsHeader parse_safetensors_header(const std::string& text);
 std::string make_safetensors_header(std::vector<SafeTensor>& tensors,
                                     const std::map<std::string, std::string>& metadata);
 
-}  // namespace skein
+}  // namespace skein::formats

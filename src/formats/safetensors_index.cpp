@@ -7,7 +7,7 @@
 #include "skein/core/strict_json.h"
 #include "skein/formats/safetensors.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 using Json = nlohmann::json;
@@ -56,4 +56,4 @@ std::string safetensors_index(const std::map<std::string, std::string>& files, i
          "\n";
 }
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -14,7 +14,7 @@
 #include "skein/core/log.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 enum class Wire : uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
@@ -112,4 +112,4 @@ void EventWriter::record(const std::string& payload) {
   file_.flush();
 }
 
-}  // namespace skein
+}  // namespace skein::formats

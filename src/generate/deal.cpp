@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 // Neighbours [first, last) that are equal.
@@ -41,4 +41,4 @@ std::vector<std::vector<size_t>> deal_prompts(const std::vector<std::vector<int3
   return dealt;
 }
 
-}  // namespace skein
+}  // namespace skein::generate

@@ -23,7 +23,7 @@
 #include "skein/core/profile.h"
 #include "skein/kernels/embedding.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 constexpr int64_t kLeastSlack = 64;
@@ -32,9 +32,9 @@ constexpr int64_t kLeastSlack = 64;
 bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
 
 // [B,T] tokens and positions, each prompt at the end of its row.
-Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
+data::Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
   const auto rows = std::ssize(prompts);
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::zeros({rows, columns}, DType::i32);
   batch.positions = Tensor::zeros({rows, columns}, DType::i32);
   for (int64_t row = 0; row < rows; ++row) {
@@ -189,7 +189,7 @@ Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) co
 
 void Generator::Decoding::step() {
   const Span span("decode");
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::zeros({rows_.size(), 1}, DType::i32);
   batch.positions = Tensor::zeros({rows_.size(), 1}, DType::i32);
   for (int64_t row = 0; row < rows_.size(); ++row) {
@@ -205,7 +205,7 @@ void Generator::Decoding::step() {
   give_tokens(rows_, forward(rows_.cache, batch));
 }
 
-Tensor Generator::Decoding::forward(KvCache& cache, const Batch& batch) {
+Tensor Generator::Decoding::forward(KvCache& cache, const data::Batch& batch) {
   Pass pass = g_.local_.pass();
   pass.sequence_parallel = false;
   pass.cache = &cache;
@@ -254,4 +254,4 @@ void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) co
   }
 }
 
-}  // namespace skein
+}  // namespace skein::generate

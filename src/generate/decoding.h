@@ -4,7 +4,7 @@
 
 #include "skein/generate/generator.h"
 
-namespace skein {
+namespace skein::generate {
 
 struct Generator::Sequence {
   const Tokens* prompt;
@@ -52,7 +52,7 @@ class Generator::Decoding {
   void step();
   // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined
   // elsewhere.
-  Tensor forward(KvCache& cache, const Batch& batch);
+  Tensor forward(KvCache& cache, const data::Batch& batch);
   // The next token of each row that is not finished; logits of each row of the cache, as forward
   // gives them.
   void give_tokens(const Rows& rows, const Tensor& logits) const;
@@ -68,4 +68,4 @@ class Generator::Decoding {
   int64_t elements_ = 0;  // of a layer's keys at most
 };
 
-}  // namespace skein
+}  // namespace skein::generate

@@ -11,7 +11,7 @@
 
 #include "decoding.h"
 
-namespace skein {
+namespace skein::generate {
 
 void bind(Options& options, GenerateConfig& c) {
   options.add("generate.max_tokens", c.max_tokens, "most new tokens of a prompt", "tokens");
@@ -141,4 +141,4 @@ std::vector<Continuation> Generator::run(const std::vector<Tokens>& prompts,
   return all;
 }
 
-}  // namespace skein
+}  // namespace skein::generate

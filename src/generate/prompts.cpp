@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 using Json = nlohmann::json;
@@ -23,9 +23,9 @@ std::string prompt_of(const std::string& line, PromptFormat format, const std::s
 
 }  // namespace
 
-std::vector<Question> conversations_in(const ConversationsConfig& config) {
+std::vector<Question> conversations_in(const data::ConversationsConfig& config) {
   std::vector<Question> prompts;
-  for (PromptRecord& record : read_prompts(config))
+  for (data::PromptRecord& record : read_prompts(config))
     prompts.push_back({std::move(record.messages), std::move(record.record)});
   return prompts;
 }
@@ -77,4 +77,4 @@ std::vector<Question> unpacked(const std::string& bytes) {
   return prompts;
 }
 
-}  // namespace skein
+}  // namespace skein::generate

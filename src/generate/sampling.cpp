@@ -8,7 +8,7 @@
 #include "skein/core/philox.h"
 #include "skein/kernels/elementwise.h"
 
-namespace skein {
+namespace skein::generate {
 
 void bind(Options& options, SamplingConfig& c) {
   options.add("sample.temperature", c.temperature,
@@ -37,7 +37,7 @@ void check_banned(const SamplingConfig& c, int64_t ids, int64_t vocabulary) {
           "sample.banned names all {} tokens of the vocabulary; leave one to draw", vocabulary);
 }
 
-std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int64_t ids, int32_t end,
+std::vector<int64_t> banned_ids(const text::Tokenizer& tokenizer, int64_t ids, int32_t end,
                                 bool specials) {
   std::vector<int64_t> banned;
   if (specials)
@@ -102,4 +102,4 @@ Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& co
   return here;
 }
 
-}  // namespace skein
+}  // namespace skein::generate

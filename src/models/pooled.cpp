@@ -6,7 +6,7 @@ namespace skein {
 namespace {
 
 // Tokens of a sample ahead of its padding.
-int64_t tokens_of(const Batch& batch, const Tensor& segments, const Tensor& places,
+int64_t tokens_of(const data::Batch& batch, const Tensor& segments, const Tensor& places,
                   int64_t sample) {
   if (!segments.defined()) return places.data<int32_t>()[sample * places.dim(1)] + 1;
   const int32_t* from = segments.data<int32_t>() + sample * batch.length();
@@ -23,7 +23,7 @@ Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
 }
 
 std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const int64_t samples = batch.size(), length = batch.length(),
                 width = output.value().size() / (samples * length);
   const Tensor hidden = output.value().to(Device{}).to(DType::f32),

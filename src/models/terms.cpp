@@ -61,7 +61,7 @@ std::vector<Tensor> TokenTerm::answers(const Var& output, const Pass& pass) cons
 
 Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
   const WhereScope here = WhereScope::part("head");
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const Var scores = scorer_.label_scores(output, pass);
   const int64_t rows = batch.weights.size(), labels = scores.shape()[2];
   const Var found =

@@ -31,7 +31,7 @@ void add_costs(Parameters& parameters, const AttentionSpec& spec) {
 }
 
 // Where one of two sequences tells none, its tokens are all of segment 0.
-Tensor segments_of(const Sequence& sequence) {
+Tensor segments_of(const data::Sequence& sequence) {
   return sequence.segments.defined()
              ? sequence.segments
              : Tensor::zeros(sequence.tokens.shape(), DType::i32, sequence.tokens.device());
@@ -64,7 +64,7 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
 }
 
 kernels::Mask Attention::mask(const Pass& pass) const {
-  const Sequence &own = pass.sequence(), &source = pass.batch->source;
+  const data::Sequence &own = pass.sequence(), &source = pass.batch->source;
   if (!looks_elsewhere()) return {spec_.causal, spec_.window, own.segments, own.segments};
   const bool segmented = own.segments.defined() || source.segments.defined();
   if (!segmented) return {false};

@@ -37,7 +37,7 @@ Embedding::Embedding(Parameters& parameters, const EmbeddingSpec& spec, int chun
   norm_.emplace(parameters, norm);
 }
 
-Var Embedding::added(Var x, const Sequence& read) const {
+Var Embedding::added(Var x, const data::Sequence& read) const {
   if (positions_)
     x = ops::add(x, ops::embedding(read.positions, positions_->weight(), -spec_.position_offset));
   if (spec_.positions == Positions::sinusoidal) {
@@ -55,7 +55,7 @@ Var Embedding::added(Var x, const Sequence& read) const {
 
 Var Embedding::operator()(const Pass& pass) const {
   const WhereScope here = WhereScope::part("embedding");
-  const Sequence& read = pass.sequence();
+  const data::Sequence& read = pass.sequence();
   Var x = added(ops::reduce_from_shards(
                     ops::embedding(read.tokens, tokens_->weight(), tokens_->first), *pass.tp),
                 read);

@@ -23,7 +23,7 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
   });
 }
 
-Var take_places(const Var& x, const Batch& batch) {
+Var take_places(const Var& x, const data::Batch& batch) {
   if (!batch.places.defined()) return x;
   check_operands("take_places", {{"x", "BTC", x.value()},
                                  {"places", "BP", batch.places, DType::i32},

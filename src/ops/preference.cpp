@@ -20,14 +20,14 @@ class Sample {
         config_(config),
         made_{0, std::vector<double>(scores.size())} {
     for (size_t k = 0; k < scores.size(); ++k)
-      if (column(k, kKnownKind) != 0) answers_.push_back(k);
+      if (column(k, data::kKnownKind) != 0) answers_.push_back(k);
   }
 
   PreferenceLoss made() && { return std::move(made_); }
-  PreferenceKind kind() const {
-    return answers_.empty() ? PreferenceKind::none
-                            : static_cast<PreferenceKind>(
-                                  static_cast<int>(column(answers_.front(), kKnownKind)));
+  data::PreferenceKind kind() const {
+    return answers_.empty() ? data::PreferenceKind::none
+                            : static_cast<data::PreferenceKind>(
+                                  static_cast<int>(column(answers_.front(), data::kKnownKind)));
   }
 
   void ranked() {
@@ -36,7 +36,7 @@ class Sample {
     for_pairs([&](size_t better, size_t worse) {
       const double gap =
           scores_[better] - scores_[worse] -
-          config_.margin * (column(better, kKnownGrade) - column(worse, kKnownGrade));
+          config_.margin * (column(better, data::kKnownGrade) - column(worse, data::kKnownGrade));
       const double share = 1 / static_cast<double>(pairs), slope = -share / (1 + std::exp(gap));
       made_.loss -= share * log_sigmoid(gap);
       made_.slopes[better] += slope;
@@ -50,7 +50,7 @@ class Sample {
     for (size_t k : answers_) most = std::max(most, scores_[k]);
     for (size_t k : answers_) sum += std::exp(scores_[k] - most);
     for (size_t k : answers_) {
-      const bool is_best = column(k, kKnownValue) > 0;
+      const bool is_best = column(k, data::kKnownValue) > 0;
       made_.slopes[k] += std::exp(scores_[k] - most) / sum - is_best;
       if (is_best) made_.loss += most + std::log(sum) - scores_[k];
     }
@@ -62,22 +62,23 @@ class Sample {
   void scored() {
     const double share = 1 / static_cast<double>(answers_.size());
     for (size_t k : answers_) {
-      const double miss = scores_[k] - column(k, kKnownValue);
+      const double miss = scores_[k] - column(k, data::kKnownValue);
       made_.loss += share * miss * miss;
       made_.slopes[k] += 2 * share * miss;
     }
   }
 
  private:
-  double column(size_t answer, KnownColumn which) const {
-    return known_[answer * kKnownColumns + which];
+  double column(size_t answer, data::KnownColumn which) const {
+    return known_[answer * data::kKnownColumns + which];
   }
 
   template <class Use>
   void for_pairs(const Use& use) const {
     for (size_t better : answers_)
       for (size_t worse : answers_)
-        if (column(better, kKnownValue) > column(worse, kKnownValue)) use(better, worse);
+        if (column(better, data::kKnownValue) > column(worse, data::kKnownValue))
+          use(better, worse);
   }
 
   void centre(size_t better, size_t worse, double share) {
@@ -98,15 +99,15 @@ class Sample {
 
 PreferenceLoss preference_loss(std::span<const double> scores, std::span<const float> known,
                                const PreferenceLossConfig& config) {
-  check(known.size() == scores.size() * kKnownColumns,
+  check(known.size() == scores.size() * data::kKnownColumns,
         "preference_loss: known must have {} numbers for each of {} scores, not {} in all",
-        int{kKnownColumns}, scores.size(), known.size());
+        int{data::kKnownColumns}, scores.size(), known.size());
   Sample sample(scores, known, config);
   switch (sample.kind()) {
-    case PreferenceKind::none: break;
-    case PreferenceKind::ranked: sample.ranked(); break;
-    case PreferenceKind::best: sample.best(); break;
-    case PreferenceKind::scored: sample.scored(); break;
+    case data::PreferenceKind::none: break;
+    case data::PreferenceKind::ranked: sample.ranked(); break;
+    case data::PreferenceKind::best: sample.best(); break;
+    case data::PreferenceKind::scored: sample.scored(); break;
   }
   return std::move(sample).made();
 }
@@ -115,9 +116,9 @@ Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLo
   check_operands("preference_losses",
                  {{"scores", "N", scores.value()}, on_host({"known", "BKE", known, DType::f32})});
   const int64_t samples = known.dim(0), answers = known.dim(1);
-  check(scores.value().size() == samples * answers && known.dim(2) == kKnownColumns,
+  check(scores.value().size() == samples * answers && known.dim(2) == data::kKnownColumns,
         "preference_losses: known must be [B,K,{}] for B * K scores: scores {}, known {}",
-        int{kKnownColumns}, scores.shape(), known.shape());
+        int{data::kKnownColumns}, scores.shape(), known.shape());
   const Tensor here = scores.value().to(Device{}).to(DType::f64),
                slopes = Tensor::empty({samples * answers}, DType::f64),
                losses = Tensor::empty({samples}, DType::f64);
@@ -125,7 +126,7 @@ Var preference_losses(const Var& scores, const Tensor& known, const PreferenceLo
     const auto rows = static_cast<size_t>(answers), at = static_cast<size_t>(i) * rows;
     const PreferenceLoss one = preference_loss(
         here.span<double>().subspan(at, rows),
-        known.span<float>().subspan(at * kKnownColumns, rows * kKnownColumns), config);
+        known.span<float>().subspan(at * data::kKnownColumns, rows * data::kKnownColumns), config);
     losses.data<double>()[i] = one.loss;
     std::copy(one.slopes.begin(), one.slopes.end(), slopes.data<double>() + at);
   }

@@ -91,7 +91,8 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   losses_.assign(step.micro_batches.size(), {});
   answers_.clear();
   placed_.clear();
-  for (const Batch& batch : step.micro_batches) placed_.push_back(placed(batch, model_.device));
+  for (const data::Batch& batch : step.micro_batches)
+    placed_.push_back(placed(batch, model_.device));
   const auto actions =
       make_schedule(step.train ? kind_ : ScheduleKind::gpipe, mesh_.stage(), mesh_.pp().size(),
                     micro_batches, static_cast<int>(model_.pieces.size()));
@@ -143,12 +144,12 @@ std::vector<std::vector<double>> Pipeline::losses() const {
 
 void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass) {
   const Span span("forward and backward");
-  const Batch& batch = placed_[micro_batch];
+  const data::Batch& batch = placed_[micro_batch];
   const Tensor losses =
       recorded_->run(batch,
                      row_weights_of(batch.weights, step.loss_scale,
                                     Tensor::empty({0}, model_.dtype, model_.device)),
-                     [&](const Batch& read, const Tensor& row_weights) {
+                     [&](const data::Batch& read, const Tensor& row_weights) {
                        LossPass inner{pass};
                        inner.batch = &read;
                        inner.row_weights = row_weights;
@@ -163,7 +164,7 @@ void Pipeline::run_recorded(int micro_batch, const PipelineStep& step, const Pas
 
 void Pipeline::forward(const Action& action, const PipelineStep& step, const Pass& pass) {
   const Span span("forward");
-  const Batch& batch = placed_[action.micro_batch];
+  const data::Batch& batch = placed_[action.micro_batch];
   const Model& model = *model_.pieces[action.chunk];
   Pass inner = pass;
   inner.batch = &batch;

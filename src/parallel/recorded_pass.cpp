@@ -2,7 +2,7 @@
 
 namespace skein {
 
-Tensor RecordedPass::run(const Batch& batch, const Tensor& row_weights, const Work& work) {
+Tensor RecordedPass::run(const data::Batch& batch, const Tensor& row_weights, const Work& work) {
   const bool first = !recording_;
   if (first) {
     recording_ = std::make_unique<cuda::Recording>(batch.tokens.device().index);

@@ -4,7 +4,7 @@
 
 #include "text/split/unicode.h"
 
-namespace skein {
+namespace skein::text {
 
 void AddedTokenFinder::add(const AddedToken& token, std::string_view pattern) {
   if (pattern.empty()) return;
@@ -45,4 +45,4 @@ size_t AddedTokenFinder::space_after(std::string_view text, size_t at) {
   return at;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -10,7 +10,7 @@
 
 #include "byte_trie.h"
 
-namespace skein {
+namespace skein::text {
 
 struct AddedToken {
   int32_t id = -1;
@@ -71,4 +71,4 @@ class AddedTokenFinder {
   bool ordinary_ = false;      // whether one is not special
 };
 
-}  // namespace skein
+}  // namespace skein::text

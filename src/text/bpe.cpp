@@ -6,7 +6,7 @@
 #include "merge_table.h"
 #include "word_cache.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr auto kIdOfByte = id_of_byte();
@@ -66,4 +66,4 @@ std::unique_ptr<Tokenizer> bpe_tokenizer(std::vector<std::pair<int32_t, int32_t>
   return std::make_unique<BpeTokenizer>(std::move(merges));
 }
 
-}  // namespace skein
+}  // namespace skein::text

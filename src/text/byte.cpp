@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int32_t kEndOfText = 256;
@@ -40,4 +40,4 @@ class ByteTokenizer final : public Tokenizer {
 
 std::unique_ptr<Tokenizer> byte_tokenizer() { return std::make_unique<ByteTokenizer>(); }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -9,7 +9,7 @@
 #include "spelling.h"
 #include "word_model.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 class ByteBpeModel final : public WordModel {
@@ -111,4 +111,4 @@ std::unique_ptr<WordModel> byte_bpe_model(Vocabulary vocabulary, const TokenPair
                                         specials);
 }
 
-}  // namespace skein
+}  // namespace skein::text

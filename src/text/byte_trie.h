@@ -9,7 +9,7 @@
 
 #include "pair_map.h"
 
-namespace skein {
+namespace skein::text {
 
 class ByteTrie {
  public:
@@ -59,4 +59,4 @@ class ByteTrie {
   std::vector<int32_t> values_{-1};
 };
 
-}  // namespace skein
+}  // namespace skein::text

@@ -9,7 +9,7 @@
 #include "spelling.h"
 #include "word_model.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -140,4 +140,4 @@ std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer
   return files;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr size_t kMostSteps = 16;
@@ -198,4 +198,4 @@ std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& js
   return imported_tokenizer(std::move(parts));
 }
 
-}  // namespace skein
+}  // namespace skein::text

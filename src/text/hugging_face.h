@@ -11,7 +11,7 @@
 
 #include "imported_tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 
 using HuggingFaceJson = nlohmann::json;
 using CanonicalJson = nlohmann::ordered_json;
@@ -70,4 +70,4 @@ std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
 // By rising id.
 CanonicalJson read_added_tokens(const HuggingFaceJson& json, std::vector<AddedToken>& tokens);
 
-}  // namespace skein
+}  // namespace skein::text

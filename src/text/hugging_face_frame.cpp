@@ -3,7 +3,7 @@
 
 #include "hugging_face.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Kind = TemplateItem::Kind;
@@ -177,4 +177,4 @@ CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts) {
           {"cleanup", parts.tidies_spaces}};
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -4,7 +4,7 @@
 
 #include "hugging_face.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int64_t kMostReserved = 1 << 16;  // ids between the vocabulary and an added token
@@ -124,4 +124,4 @@ std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
   return read_bpe(model, added);
 }
 
-}  // namespace skein
+}  // namespace skein::text

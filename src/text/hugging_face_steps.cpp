@@ -8,7 +8,7 @@
 
 #include "hugging_face.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using NormalizerKind = NormalizerStep::Kind;
@@ -181,4 +181,4 @@ CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitS
   return gathered(json, "pretokenizers", parts);
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -9,7 +9,7 @@
 
 #include "word_cache.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 // Between these BERT's words may be told apart one by one, whatever the characters around them.
@@ -292,4 +292,4 @@ std::unique_ptr<Tokenizer> imported_tokenizer(ImportedParts parts) {
   return std::make_unique<ImportedTokenizer>(std::move(parts));
 }
 
-}  // namespace skein
+}  // namespace skein::text

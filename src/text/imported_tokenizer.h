@@ -13,7 +13,7 @@
 #include "text/split/splits.h"
 #include "word_model.h"
 
-namespace skein {
+namespace skein::text {
 
 struct TemplateItem {
   enum class Kind { first, second, token };
@@ -37,4 +37,4 @@ struct ImportedParts {
 
 std::unique_ptr<Tokenizer> imported_tokenizer(ImportedParts parts);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -4,7 +4,7 @@
 #include "skein/core/numbers.h"
 #include "skein/text/train_bpe.h"
 
-namespace skein {
+namespace skein::text {
 
 void MergeLearner::add_word(std::span<const int32_t> symbols, int64_t count) {
   if (symbols.size() < 2) return;
@@ -106,4 +106,4 @@ void MergeLearner::rewrite(uint32_t index, int32_t left, int32_t right, int32_t 
   word.length = kept;
 }
 
-}  // namespace skein
+}  // namespace skein::text

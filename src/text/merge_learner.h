@@ -10,7 +10,7 @@
 
 #include "pair_map.h"
 
-namespace skein {
+namespace skein::text {
 
 class MergeLearner {
  public:
@@ -70,4 +70,4 @@ class MergeLearner {
   std::priority_queue<Candidate> heap_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

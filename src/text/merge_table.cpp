@@ -12,7 +12,7 @@
 #include "skein/text/byte_alphabet.h"
 #include "skein/text/train_bpe.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr size_t kMostMerges = size_t{1} << 24;
@@ -161,4 +161,4 @@ void PairMerger::merge_long(std::vector<int32_t>& ids) const {
   LongWord(ids, *this).merge_all();
 }
 
-}  // namespace skein
+}  // namespace skein::text

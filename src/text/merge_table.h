@@ -11,7 +11,7 @@
 
 #include "pair_map.h"
 
-namespace skein {
+namespace skein::text {
 
 // Merges the ids of a word, whatever ids they are.
 class PairMerger {
@@ -54,4 +54,4 @@ class MergeTable {
   std::string bytes_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

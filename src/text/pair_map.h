@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace skein {
+namespace skein::text {
 
 constexpr uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
@@ -57,4 +57,4 @@ class PairMap {
   size_t size_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::text

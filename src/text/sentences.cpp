@@ -8,7 +8,7 @@
 
 #include "text/split/unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr size_t kSearched = size_t{64} << 10;
@@ -193,4 +193,4 @@ size_t last_sentence_end(std::string_view text, SentenceRule rule) {
   return ends.size() < 2 ? 0 : skipped + ends[ends.size() - 2];
 }
 
-}  // namespace skein
+}  // namespace skein::text

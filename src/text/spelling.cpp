@@ -6,7 +6,7 @@
 
 #include "text/split/unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int32_t kPrintable = 188;  // of the 256 bytes
@@ -55,4 +55,4 @@ bool unspelt(std::string_view token, std::string& bytes) {
   return true;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-namespace skein {
+namespace skein::text {
 
 std::string spelt(std::string_view bytes);
 
 // The bytes that `token` spells; false when it holds a character that is not of the alphabet.
 bool unspelt(std::string_view token, std::string& bytes);
 
-}  // namespace skein
+}  // namespace skein::text

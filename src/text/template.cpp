@@ -10,7 +10,7 @@
 
 #include "template_form.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr std::string_view kBegin = "{bos}", kEnd = "{eos}";
@@ -183,4 +183,4 @@ bool same_template(const StoredTemplate& left, const StoredTemplate& right) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::text

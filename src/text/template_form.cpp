@@ -7,7 +7,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -161,4 +161,4 @@ std::string template_names() {
   return fmt::format("{}", fmt::join(kNamed | std::views::keys, ", "));
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::text {
 
 inline constexpr std::array<const char*, 3> kChatRoles{"system", "user", "assistant"};
 
@@ -36,4 +36,4 @@ const char* named_template(const std::string& name);
 // "none, plain, ..."
 std::string template_names();
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 #include "added_tokens.h"
 #include "spelling.h"
 
-namespace skein {
+namespace skein::text {
 
 bool Tokenizer::begins_word(int32_t id) const {
   const std::string_view bytes = bytes_of(id);
@@ -61,4 +61,4 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -14,7 +14,7 @@
 
 #include "hugging_face.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 namespace fs = std::filesystem;
@@ -225,4 +225,4 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -7,7 +7,7 @@
 
 #include "hugging_face.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -95,4 +95,4 @@ bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::text

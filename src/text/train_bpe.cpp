@@ -6,7 +6,7 @@
 
 #include "merge_learner.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
@@ -53,4 +53,4 @@ std::vector<std::pair<int32_t, int32_t>> BpeTrainer::train(int64_t vocab_size,
   return learner.learn(min_frequency, room, [&](int32_t, int32_t) { return made++; });
 }
 
-}  // namespace skein
+}  // namespace skein::text

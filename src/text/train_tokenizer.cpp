@@ -17,7 +17,7 @@
 #include "text/split/splits.h"
 #include "text/split/unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr const char* kPrefix = "##";
@@ -263,4 +263,4 @@ std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
   return bpe_tokenizer(words_.train(settings_.vocab_size, settings_.min_frequency));
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 #include "skein/core/numbers.h"
 #include "skein/text/train_bpe.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int64_t kLargestId = (int64_t{1} << 24) - 1;
@@ -42,4 +42,4 @@ std::string vocabulary_json(const Vocabulary& vocabulary) {
   return json + "}";
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -11,7 +11,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::text {
 
 class Vocabulary {
  public:
@@ -50,4 +50,4 @@ std::string vocabulary_json(const Vocabulary& vocabulary);
 // `text` as a JSON string.
 std::string json_string(std::string_view text);
 
-}  // namespace skein
+}  // namespace skein::text

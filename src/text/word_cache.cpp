@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace skein {
+namespace skein::text {
 
 WordCache& WordCache::of(uint64_t tokenizer) {
   thread_local WordCache cache;
@@ -23,4 +23,4 @@ void WordCache::clear() {
   used_ = 0;
 }
 
-}  // namespace skein
+}  // namespace skein::text

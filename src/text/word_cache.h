@@ -9,7 +9,7 @@
 
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::text {
 
 class WordCache {
  public:
@@ -70,4 +70,4 @@ class WordCache {
   std::vector<int32_t> ids_, made_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

@@ -13,7 +13,7 @@
 
 #include "vocabulary.h"
 
-namespace skein {
+namespace skein::text {
 
 class WordModel {
  public:
@@ -75,4 +75,4 @@ struct WordPieceSettings {
 std::unique_ptr<WordModel> wordpiece_model(Vocabulary vocabulary, WordPieceSettings settings,
                                            const std::vector<int32_t>& specials);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -2,7 +2,7 @@
 #include "text/split/unicode.h"
 #include "word_model.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 class WordPieceModel final : public WordModel {
@@ -71,4 +71,4 @@ std::unique_ptr<WordModel> wordpiece_model(Vocabulary vocabulary, WordPieceSetti
   return std::make_unique<WordPieceModel>(std::move(vocabulary), std::move(settings), specials);
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::set<std::string> lines_of(const std::vector<std::string>& texts) {
@@ -22,12 +22,13 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const TaskNotes& notes,
-           Group& world) {
+void adapt(Replica& replica, const checkpoint::CheckpointInfo& from, const Task& task,
+           const TaskNotes& notes, Group& world) {
   const auto held = checkpoint_tensors(from, world);
   std::string anew;
   const auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
-    const bool begins = task.begins_anew(p.part, held.contains(weight_name(p.tensor())), notes);
+    const bool begins =
+        task.begins_anew(p.part, held.contains(checkpoint::weight_name(p.tensor())), notes);
     if (begins) anew += p.tensor() + "\n";
     return !begins;
   });
@@ -38,4 +39,4 @@ void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const
   if (!names.empty()) log::info("tensors that begin anew: {}", fmt::join(names, ", "));
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -8,18 +8,19 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::train {
 
 bool best_is_kept(const std::string& run, const RunState& stored, Group& world) {
-  const std::string answer = from_root(world, [&] {
-    const auto kept = list_checkpoints(run + "/best");
-    return std::ranges::count(kept, stored.best_step, &CheckpointInfo::step) > 0 ? "yes" : "no";
+  const std::string answer = checkpoint::from_root(world, [&] {
+    const auto kept = checkpoint::list_checkpoints(run + "/best");
+    return std::ranges::count(kept, stored.best_step, &checkpoint::CheckpointInfo::step) > 0 ? "yes"
+                                                                                             : "no";
   });
   return answer == "yes";
 }
 
-void keep_if_best(RunState& state, double quality, CheckpointStore* store,
-                  const std::function<std::vector<Piece>()>& weights,
+void keep_if_best(RunState& state, double quality, checkpoint::CheckpointStore* store,
+                  const std::function<std::vector<checkpoint::Piece>()>& weights,
                   const std::function<std::string()>& metadata) {
   if (!std::isfinite(quality)) quality = std::numeric_limits<double>::lowest();
   const bool better = state.best_step < 0 || quality > state.best_quality;
@@ -36,7 +37,7 @@ void keep_if_best(RunState& state, double quality, CheckpointStore* store,
   state.best_quality = quality;
   state.best_step = state.step;
   if (!store) return;
-  const std::vector<Piece> own = weights();
+  const std::vector<checkpoint::Piece> own = weights();
   try {
     store->save(state.step, own, metadata());
   } catch (const Error& error) {
@@ -47,4 +48,4 @@ void keep_if_best(RunState& state, double quality, CheckpointStore* store,
   }
 }
 
-}  // namespace skein
+}  // namespace skein::train

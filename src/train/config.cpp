@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The options that say when evaluations are made, without those that say of what.
@@ -125,7 +125,7 @@ void bind(Options& options, RunConfig& c) {
               "steps");
 }
 
-void bind(Options& options, DataConfig& c) {
+void bind(Options& options, data::DataConfig& c) {
   options.add("data.train", c.train, "token stores to train on, each PATH or WEIGHT:PATH");
   options.add("data.tokenizer", c.tokenizer,
               "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
@@ -176,4 +176,4 @@ void check_run(const PretrainConfig& c, int64_t length) {
   check(c.lr, c.train.steps, c.train.global_batch * length);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -8,21 +8,21 @@
 #include "skein/data/samples/windows.h"
 #include "skein/parallel/lead.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Bytes of text that each id stands for; none for ids that the tokenizer lacks, whatever the store
 // says of their number.
-std::vector<int64_t> bytes_of_ids(const StoreInfo& info) {
+std::vector<int64_t> bytes_of_ids(const data::StoreInfo& info) {
   if (info.tokenizer.empty()) return {};
-  const Tokenizer& tokenizer = *info.tokenizer;
+  const text::Tokenizer& tokenizer = *info.tokenizer;
   std::vector<int64_t> bytes;
   for (int64_t id = 0; id < std::min<int64_t>(info.vocab_size, tokenizer.vocab_size()); ++id)
     bytes.push_back(static_cast<int64_t>(tokenizer.bytes_of(static_cast<int32_t>(id)).size()));
   return bytes;
 }
 
-void count_tokens(const Batch& batch, const std::vector<int64_t>& bytes, Evaluation& into) {
+void count_tokens(const data::Batch& batch, const std::vector<int64_t>& bytes, Evaluation& into) {
   const auto targets = batch.targets.span<int32_t>();
   const auto weights = batch.weights.span<float>();
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -43,12 +43,13 @@ int64_t window_length(int64_t tokens, int64_t stride, int64_t context, int64_t m
 }
 
 Evaluation evaluate_store(const EvaluatedModel& model, const EvalConfig& config,
-                          const TokenStore& store, const DataConfig& data, int64_t context) {
+                          const data::TokenStore& store, const data::DataConfig& data,
+                          int64_t context) {
   Mesh& mesh = model.mesh;
   const int64_t length =
       window_length(store.info().tokens, config.stride, context, mesh.tp().size());
   const int64_t stride_asked = config.stride == 0 ? length : config.stride;
-  const EvalWindows windows(
+  const data::EvalWindows windows(
       store, length, config.stride > context ? stride_asked : std::min(stride_asked, length), data);
   const int64_t step = config.windows ? std::max<int64_t>(1, windows.count() / config.windows) : 1;
   const int64_t used = (windows.count() - 1) / step + 1,
@@ -92,7 +93,8 @@ std::string Evaluation::text() const {
 }
 
 Evaluation evaluate_windows(const EvaluatedModel& model, const EvalConfig& config,
-                            const Loader& loader, const DataConfig& data, int64_t context) {
+                            const data::Loader& loader, const data::DataConfig& data,
+                            int64_t context) {
   require(config.windows >= 0, "{} windows to evaluate were asked for; give 0 for all",
           config.windows);
   Evaluation all;
@@ -106,4 +108,4 @@ Evaluation evaluate_windows(const EvaluatedModel& model, const EvalConfig& confi
   return all;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 #include "skein/train/judge.h"
 #include "skein/train/progress.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 constexpr uint64_t kValidationSeed = 20181011;
@@ -16,7 +16,7 @@ struct Counts {
   MaskedEvaluation all;
   Tensor by_id;  // [V] i64: how often each is the target
 
-  void add(const Batch& batch, const std::vector<Tensor>& answers) {
+  void add(const data::Batch& batch, const std::vector<Tensor>& answers) {
     for (int64_t i = 0; i < batch.weights.size(); ++i) {
       if (batch.weights.data<float>()[i] == 0) continue;
       const int32_t target = batch.targets.data<int32_t>()[i];
@@ -64,25 +64,26 @@ NamedValues MaskedEvaluation::values(const std::string& prefix) const {
   return made;
 }
 
-std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries,
-                                                 int64_t length, const DataConfig& data,
-                                                 const MaskConfig& mask) {
-  MaskConfig fixed = mask;
+std::unique_ptr<data::MaskedLoader> validation_samples(const std::vector<std::string>& entries,
+                                                       int64_t length, const data::DataConfig& data,
+                                                       const data::MaskConfig& mask) {
+  data::MaskConfig fixed = mask;
   fixed.fixed = true;
-  DataConfig shuffled = data;
+  data::DataConfig shuffled = data;
   shuffled.shuffle = true;
-  return std::make_unique<MaskedLoader>(entries, length, kValidationSeed, shuffled, fixed);
+  return std::make_unique<data::MaskedLoader>(entries, length, kValidationSeed, shuffled, fixed);
 }
 
-MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const MaskedLoader& samples,
+MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const data::MaskedLoader& samples,
                                  int64_t count) {
   const int64_t all = samples.samples_per_epoch(), used = count > 0 ? std::min(count, all) : all;
   Counts counts;
   counts.by_id = Tensor::zeros({samples.vocab_size()}, DType::i64);
   const size_t terms = samples.with_pairs() ? 2 : 1;
-  const auto nats = judge(
-      model, samples, used, terms, true,
-      [&](const Batch& batch, const std::vector<Tensor>& answers) { counts.add(batch, answers); });
+  const auto nats = judge(model, samples, used, terms, true,
+                          [&](const data::Batch& batch, const std::vector<Tensor>& answers) {
+                            counts.add(batch, answers);
+                          });
   counts.share(model.mesh);
   MaskedEvaluation made = counts.all;
   const auto by_id = counts.by_id.span<int64_t>();
@@ -93,4 +94,4 @@ MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const MaskedLoader
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::train

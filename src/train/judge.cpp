@@ -4,11 +4,11 @@
 
 #include "skein/parallel/lead.h"
 
-namespace skein {
+namespace skein::train {
 
-std::vector<std::vector<double>> judge(const EvaluatedModel& model, const SampleSource& samples,
-                                       int64_t count, size_t terms, bool with_answers,
-                                       const UseAnswers& use) {
+std::vector<std::vector<double>> judge(const EvaluatedModel& model,
+                                       const data::SampleSource& samples, int64_t count,
+                                       size_t terms, bool with_answers, const UseAnswers& use) {
   Mesh& mesh = model.mesh;
   std::vector<Tensor> sums;
   for (size_t term = 0; term < terms; ++term) sums.push_back(Tensor::zeros({count}, DType::f64));
@@ -50,13 +50,13 @@ void put_answers(const Tensor& answers, const Tensor& all, int64_t first, int64_
                 all.data<float>() + (first + sample) * all.dim(1) * numbers);
 }
 
-Tensor all_answers(const EvaluatedModel& model, const SampleSource& samples, int64_t count,
+Tensor all_answers(const EvaluatedModel& model, const data::SampleSource& samples, int64_t count,
                    int64_t places, int64_t numbers) {
   const Tensor all = Tensor::zeros({count, places, numbers}, DType::f32);
   const BatchStride turns = batch_stride(model.mesh, model.batch);
   int64_t first = turns.first;
   judge(model, samples, count, 0, true,
-        [&](const Batch& batch, const std::vector<Tensor>& answers) {
+        [&](const data::Batch& batch, const std::vector<Tensor>& answers) {
           put_answers(answers[0], all, first, batch.size());
           first += turns.apart;
         });
@@ -64,4 +64,4 @@ Tensor all_answers(const EvaluatedModel& model, const SampleSource& samples, int
   return all;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 #include "skein/core/strings.h"
 #include "skein/tensor/buffer.h"
 
-namespace skein {
+namespace skein::train {
 
 std::string speed_text(double flops, double peak_flops) {
   const std::string text = readable_count(flops, " ") + "FLOP/s";
@@ -67,4 +67,4 @@ std::string Progress::summary() const {
                      readable_count(tokens_ / std::max(seconds, 1e-9)));
 }
 
-}  // namespace skein
+}  // namespace skein::train

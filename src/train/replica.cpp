@@ -30,7 +30,7 @@
 #include "skein/nn/cost.h"
 #include "skein/tensor/buffer.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The optimizer copies the values, so they must have begun.
@@ -78,7 +78,7 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
   auxiliary_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
 }
 
-PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
+PipelineStep Replica::cut(const data::Batch& batch, const BatchPlan& plan) const {
   SKEIN_CHECK_EQ(batch.size(), plan.samples_per_rank);
   PipelineStep work;
   for (int64_t i = 0; i < batch.size(); i += plan.micro_batch)
@@ -94,7 +94,7 @@ PipelineStep Replica::cut(const Batch& batch, const BatchPlan& plan) const {
 // Rows without padding are as long on all ranks.
 Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
   StepWork made{work.loss_scale};
-  for (const Batch& batch : work.micro_batches) {
+  for (const data::Batch& batch : work.micro_batches) {
     const double tokens = batch.tokens.size();
     made.tokens += tokens;
     made.flops += tokens * flops_(batch.length());
@@ -107,7 +107,7 @@ Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
 }
 
 Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan,
-                                         const Batch& batch, int64_t number, double factor) {
+                                         const data::Batch& batch, int64_t number, double factor) {
   PipelineStep work = cut(batch, plan);
   const StepWork made = step_work(work, batch.lengths.defined());
   work.loss_scale *= factor;
@@ -155,7 +155,7 @@ void Replica::add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, dou
   result.flops += made.flops;
 }
 
-StepResult Replica::step(const Batch& batch, int64_t number, double lr, double loss_scale,
+StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, double loss_scale,
                          const AuxiliaryBatch* auxiliary) {
   const Span span("step");
   const WhereScope step = WhereScope::step(number + 1);
@@ -217,4 +217,4 @@ double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
   return total * scale;
 }
 
-}  // namespace skein
+}  // namespace skein::train

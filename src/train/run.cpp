@@ -9,7 +9,7 @@
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 constexpr int kFailedSavesInARow = 3;
@@ -19,7 +19,7 @@ constexpr int64_t kStepsBeforeProfile = 2;
 }  // namespace
 
 Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
-         std::unique_ptr<RunClaim> claim)
+         std::unique_ptr<checkpoint::RunClaim> claim)
     : config_(config),
       words_(std::move(words)),
       last_(last),
@@ -30,11 +30,11 @@ Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
   if (claim_) config_.run.id = claim_->run();
 }
 
-std::optional<CheckpointInfo> Run::own() {
+std::optional<checkpoint::CheckpointInfo> Run::own() {
   return claim_ ? find_own_checkpoint(config_.run, world()) : std::nullopt;
 }
 
-bool Run::is_own(const CheckpointInfo& info) const {
+bool Run::is_own(const checkpoint::CheckpointInfo& info) const {
   return folder_.writes() && info.path.starts_with(folder_.checkpoints() + "/");
 }
 
@@ -50,7 +50,7 @@ BatchPlan Run::plan(const RunState* stored, const std::string& origin) {
   return plan;
 }
 
-void Run::set_data(std::vector<DataFile> files) {
+void Run::set_data(std::vector<data::DataFile> files) {
   data_ = std::make_unique<RunData>(std::move(files), world());
   state_.data = data_->files();
 }
@@ -76,9 +76,10 @@ void Run::open(const std::string& resolved, bool compares) {
   if (claim_) claim_->settle(world());
   folder_.begin(resolved, state_.step, world());
   if (!folder_.writes()) return;
-  store_ = std::make_unique<CheckpointStore>(*claim_, config_.checkpoint.keep, world());
+  store_ = std::make_unique<checkpoint::CheckpointStore>(*claim_, config_.checkpoint.keep, world());
   if (compares)
-    best_ = std::make_unique<CheckpointStore>(folder_.path() + "/best", 1, world(), claim_->run());
+    best_ = std::make_unique<checkpoint::CheckpointStore>(folder_.path() + "/best", 1, world(),
+                                                          claim_->run());
 }
 
 bool Run::out_of_patience() const {
@@ -226,4 +227,4 @@ bool Run::to_end(Learner& learner) {
   return stopped;
 }
 
-}  // namespace skein
+}  // namespace skein::train

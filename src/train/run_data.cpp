@@ -7,16 +7,17 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 constexpr auto kWorthTelling = std::chrono::seconds(1);
 constexpr auto kRound = std::chrono::milliseconds(100);
 
-std::string changed_files(const std::vector<DataFile>& before, const std::vector<DataFile>& now) {
+std::string changed_files(const std::vector<data::DataFile>& before,
+                          const std::vector<data::DataFile>& now) {
   std::string lines;
-  for (const DataFile& file : now)
-    for (const DataFile& old : before)
+  for (const data::DataFile& file : now)
+    for (const data::DataFile& old : before)
       if (old.option == file.option && old.path == file.path && !old.same_content(file))
         lines += fmt::format("\n  {}: {} was {}, now it is {}", file.option, file.path,
                              old.identity(), file.identity());
@@ -24,10 +25,11 @@ std::string changed_files(const std::vector<DataFile>& before, const std::vector
 }
 
 // Each file once, also where it is named twice.
-std::vector<std::shared_ptr<const TokenStore>> stores_of(const std::vector<DataFile>& files) {
-  std::vector<std::shared_ptr<const TokenStore>> stores;
+std::vector<std::shared_ptr<const data::TokenStore>> stores_of(
+    const std::vector<data::DataFile>& files) {
+  std::vector<std::shared_ptr<const data::TokenStore>> stores;
   std::vector<std::string> paths;
-  for (const DataFile& file : files) {
+  for (const data::DataFile& file : files) {
     if (!file.store || std::ranges::find(paths, file.path) != paths.end()) continue;
     paths.push_back(file.path);
     stores.push_back(file.store);
@@ -37,7 +39,7 @@ std::vector<std::shared_ptr<const TokenStore>> stores_of(const std::vector<DataF
 
 }  // namespace
 
-RunData::RunData(std::vector<DataFile> files, Group& world)
+RunData::RunData(std::vector<data::DataFile> files, Group& world)
     : world_(world), files_(std::move(files)), unknown_(stores_of(files_)) {}
 
 void RunData::go_on(const StoredData& stored) {
@@ -52,9 +54,9 @@ void RunData::go_on(const StoredData& stored) {
         "(checkpoint.other_data):{}",
         stored.origin, changed);
   if (!stored.own) return;
-  std::vector<DataFile> unknown = files_;
-  std::erase_if(unknown, [&](const DataFile& file) {
-    return std::ranges::any_of(stored.files, [&](const DataFile& old) {
+  std::vector<data::DataFile> unknown = files_;
+  std::erase_if(unknown, [&](const data::DataFile& file) {
+    return std::ranges::any_of(stored.files, [&](const data::DataFile& old) {
       return old.path == file.path && old.same_content(file);
     });
   });
@@ -62,10 +64,10 @@ void RunData::go_on(const StoredData& stored) {
 }
 
 void RunData::begin() {
-  std::vector<std::shared_ptr<const TokenStore>> own;
+  std::vector<std::shared_ptr<const data::TokenStore>> own;
   for (size_t i = 0; i < unknown_.size(); ++i)
     if (world_.takes(static_cast<int64_t>(i))) own.push_back(unknown_[i]);
-  check_ = std::make_unique<StoreCheck>(std::move(own));
+  check_ = std::make_unique<data::StoreCheck>(std::move(own));
 }
 
 void RunData::look() const {
@@ -80,7 +82,7 @@ void RunData::finish(Meeting* meeting) {
     while (!check_->wait(kRound)) meeting->pass();
     meeting->finish();
   }
-  agree(world_, [this] { check_->finish(); });
+  checkpoint::agree(world_, [this] { check_->finish(); });
   check_.reset();
 }
 
@@ -104,4 +106,4 @@ bool RunData::finish_within(std::chrono::milliseconds most) {
   return false;
 }
 
-}  // namespace skein
+}  // namespace skein::train

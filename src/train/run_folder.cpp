@@ -10,7 +10,7 @@
 #include "skein/core/log.h"
 #include "skein/formats/chrome_trace.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // A step's own line, its evaluation, and some more.
@@ -36,20 +36,21 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::unique_ptr<RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
+std::unique_ptr<checkpoint::RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
   constexpr int64_t kLongest = 1'000'000;
   if (run.dir.empty()) return nullptr;
   require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
           run.takeover, kLongest);
-  const ClaimOptions options{.run = run.id, .takeover = std::chrono::seconds(run.takeover)};
+  const checkpoint::ClaimOptions options{.run = run.id,
+                                         .takeover = std::chrono::seconds(run.takeover)};
   return with_origin("run.dir=" + run.dir, [&] {
-    return std::make_unique<RunClaim>(run.dir + "/checkpoints", options, world);
+    return std::make_unique<checkpoint::RunClaim>(run.dir + "/checkpoints", options, world);
   });
 }
 
 void RunFolder::begin(const std::string& config, int64_t step, Group& world) {
   if (!writes()) return;
-  agree(world, [&] {
+  checkpoint::agree(world, [&] {
     if (world.rank() > 0) return;
     try {
       open(config, step);
@@ -72,17 +73,17 @@ void RunFolder::open(const std::string& config, int64_t step) {
   metrics_.begin(metrics_path, joined(lines));
   last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
                  lines.end()};
-  if (tensorboard_) events_ = std::make_unique<EventWriter>(path_ + "/tensorboard");
+  if (tensorboard_) events_ = std::make_unique<formats::EventWriter>(path_ + "/tensorboard");
   if (events_) sync_directory(path_ + "/tensorboard");
   sync_directory(path_);
 }
 
 void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
                               const std::string& what, Group& world) {
-  const auto parts = world.all_gather(chrome_trace_events(events, world.rank(), origin));
+  const auto parts = world.all_gather(formats::chrome_trace_events(events, world.rank(), origin));
   if (!writes() || world.rank() > 0) return;
   try {
-    replace_file(path_ + "/profile.json", chrome_trace(parts));
+    replace_file(path_ + "/profile.json", formats::chrome_trace(parts));
     log::info("profile of {} in {}/profile.json; open it in ui.perfetto.dev", what, path_);
   } catch (const Error& error) {
     log::warn("no profile: {}", error.what());
@@ -105,7 +106,7 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
   }
 }
 
-void RunFolder::sync(const RunClaim* claim) {
+void RunFolder::sync(const checkpoint::RunClaim* claim) {
   if (!metrics_.is_open()) return;
   try {
     metrics_.sync(claim);
@@ -116,10 +117,10 @@ void RunFolder::sync(const RunClaim* claim) {
   }
 }
 
-std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world) {
+std::optional<checkpoint::CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world) {
   const std::string folder = RunFolder(run.dir, false).checkpoints();
-  std::optional<CheckpointInfo> found;
-  const std::string fault = refusal_of([&] { found = find_checkpoint(folder, world); });
+  std::optional<checkpoint::CheckpointInfo> found;
+  const std::string fault = refusal_of([&] { found = checkpoint::find_checkpoint(folder, world); });
   require(fault.empty() || run.restart,
           "{}\nOr give --run.restart, and the run begins anew in run.dir={}: metrics.jsonl is "
           "emptied, and these checkpoints go once checkpoint.keep new ones are there.",
@@ -128,4 +129,4 @@ std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& w
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::train

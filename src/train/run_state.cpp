@@ -14,12 +14,12 @@
 
 #include "stored_section.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
-nlohmann::ordered_json json_of(const std::vector<DataFile>& files) {
+nlohmann::ordered_json json_of(const std::vector<data::DataFile>& files) {
   auto list = nlohmann::ordered_json::array();
-  for (const DataFile& file : files)
+  for (const data::DataFile& file : files)
     list.push_back({{"option", file.option},
                     {"path", file.path},
                     {"bytes", file.bytes},
@@ -37,8 +37,8 @@ uint64_t sum_of(const std::string& digits, const std::string& origin) {
   return sum;
 }
 
-std::vector<DataFile> data_files(const nlohmann::json& list, const std::string& origin) {
-  std::vector<DataFile> files;
+std::vector<data::DataFile> data_files(const nlohmann::json& list, const std::string& origin) {
+  std::vector<data::DataFile> files;
   for (const auto& file : list)
     files.push_back({file.at("option"), file.at("path"),
                      whole<int64_t>(file.at("bytes"), "bytes", origin + "'s metadata"),
@@ -50,11 +50,11 @@ std::vector<DataFile> data_files(const nlohmann::json& list, const std::string& 
 // one, may be what is wrong.
 std::string advice_to_remove(const std::string& checkpoints, int64_t saved_step,
                              int64_t good_step) {
-  const auto all = list_checkpoints(checkpoints);
+  const auto all = checkpoint::list_checkpoints(checkpoints);
   const auto of = [&](auto wanted) { return std::ranges::find_if(all, wanted); };
-  auto older = of([&](const CheckpointInfo& info) { return info.step == good_step; });
+  auto older = of([&](const checkpoint::CheckpointInfo& info) { return info.step == good_step; });
   if (older == all.end())
-    older = of([&](const CheckpointInfo& info) { return info.step < saved_step; });
+    older = of([&](const checkpoint::CheckpointInfo& info) { return info.step < saved_step; });
   std::string paths;
   for (auto one = all.begin(); one != older; ++one)
     paths += (paths.empty() ? "" : ", ") + one->path;
@@ -121,7 +121,7 @@ RunState run_state(const std::string& text, const std::string& origin) {
                    .good_steps = json.contains("good_steps") ? count(json, "good_steps") : 0,
                    .notes = TaskNotes(json.value("notes", "")),
                    .imported = {},
-                   .tokenizer = StoredTokenizer(json.at("tokenizer").get<std::string>()),
+                   .tokenizer = text::StoredTokenizer(json.at("tokenizer").get<std::string>()),
                    .config = json.at("config")};
     if (!state.notes.empty())
       check_json(state.notes.text(), "the notes in " + origin + "'s metadata", kMostDepth);
@@ -178,7 +178,8 @@ std::string restart_advice(const std::string& checkpoints, int64_t saved_step, i
   if (saved_step < 0) return "the run has no checkpoint yet: begin again";
   if (saved_step == good_step)
     return fmt::format("the checkpoint of step {} is untouched: resume from it", saved_step);
-  return from_root(world, [&] { return advice_to_remove(checkpoints, saved_step, good_step); });
+  return checkpoint::from_root(
+      world, [&] { return advice_to_remove(checkpoints, saved_step, good_step); });
 }
 
 std::map<std::string, std::string> config_values(const PretrainConfig& config) {
@@ -191,7 +192,7 @@ std::map<std::string, std::string> config_values(const PretrainConfig& config) {
 }
 
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
-                                const StoredTokenizer& tokenizer, const std::string& origin) {
+                                const text::StoredTokenizer& tokenizer, const std::string& origin) {
   std::string model, other;
   PretrainConfig now = config;
   now.model = now.model.written_out();
@@ -221,4 +222,4 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
   return other;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 double quotient(double numerator, double denominator) {
@@ -139,4 +139,4 @@ double spearman(std::span<const double> a, std::span<const double> b) {
   return pearson(ranks(a), ranks(b));
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace skein {
+namespace skein::train {
 
 StopRequest::StopRequest(std::string folder) : file_(folder.empty() ? "" : folder + "/stop") {}
 
@@ -24,4 +24,4 @@ void StopRequest::clear() const {
   if (!file_.empty()) std::filesystem::remove(file_, ignored);
 }
 
-}  // namespace skein
+}  // namespace skein::train

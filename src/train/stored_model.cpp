@@ -7,7 +7,7 @@
 
 #include "stored_section.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string text_of(const std::vector<int64_t>& dims) { return Shape(dims).str(); }
@@ -20,7 +20,7 @@ std::string text_of(const std::vector<int64_t>& dims) { return Shape(dims).str()
 // `name` is that of the model, without the folder of the weights.
 void check_tensor(const std::string& name, const std::vector<int64_t>& shape,
                   const TensorShapes& held, const std::string& origin) {
-  const auto found = held.find(weight_name(name));
+  const auto found = held.find(checkpoint::weight_name(name));
   if (found == held.end()) refuse(origin, fmt::format("there is no {}", name));
   if (found->second != shape)
     refuse(origin,
@@ -45,12 +45,13 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
   check_all(tensor_shapes(model, {last, last, false, true, 0}));
   for (int i = 0; i < last; ++i) {
     const TensorShapes block = tensor_shapes(model, {i, i + 1, false, false, 0});
-    if (std::ranges::none_of(
-            block, [&](const auto& tensor) { return held.contains(weight_name(tensor.first)); }))
+    if (std::ranges::none_of(block, [&](const auto& tensor) {
+          return held.contains(checkpoint::weight_name(tensor.first));
+        }))
       refuse(origin,
              fmt::format("model.n_layers is {}, and there is no block {}", model.n_layers, i));
     check_all(block);
   }
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 #include "skein/core/options/options.h"
 #include "skein/train/run_state.h"
 
-namespace skein {
+namespace skein::train {
 
 // The options whose names begin with `section`, such as "model.". A usage error naming `origin` for
 // one that is unknown, or whose value is none.
@@ -21,4 +21,4 @@ Config stored_section(const RunState& state, const std::string& section,
   return config;
 }
 
-}  // namespace skein
+}  // namespace skein::train

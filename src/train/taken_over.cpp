@@ -7,7 +7,7 @@
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using Values = std::map<std::string, std::string>;
@@ -59,4 +59,4 @@ void take_over_text(Options& options, const TrainedModel& source) {
   if (encoder) tell_masking(source);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -2,7 +2,7 @@
 
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::train {
 
 using Json = nlohmann::ordered_json;
 
@@ -28,4 +28,4 @@ std::string TaskNotes::text_of(const std::string& key) const {
   return found != json->end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -2,19 +2,20 @@
 
 #include "skein/data/corpus/encode.h"
 
-namespace skein {
+namespace skein::train {
 
 TextStore::TextStore(const std::string& text, const TrainedModel& source)
     : folder_("skein-eval"), path_(folder_.path() + "/text.h5") {
-  EncodeConfig config;
+  data::EncodeConfig config;
   config.output = path_;
   config.threads = 1;
-  if (source.mlm.pairs != PairTask::none) config.corpus.sentences = SentenceRule::automatic;
+  if (source.mlm.pairs != data::PairTask::none)
+    config.corpus.sentences = text::SentenceRule::automatic;
   // Second parts come from other documents, which plain text has none of but its paragraphs.
-  if (source.mlm.pairs == PairTask::next &&
-      format_of(text, CorpusFormat::automatic) == CorpusFormat::text)
+  if (source.mlm.pairs == data::PairTask::next &&
+      format_of(text, data::CorpusFormat::automatic) == data::CorpusFormat::text)
     config.corpus.blank_lines = 1;
   encode_corpus({text}, *source.state.tokenizer, config);
 }
 
-}  // namespace skein
+}  // namespace skein::train

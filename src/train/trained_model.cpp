@@ -5,13 +5,13 @@
 
 #include "stored_section.h"
 
-namespace skein {
+namespace skein::train {
 
-TrainedModel trained_model(const CheckpointInfo& info, Group& world) {
+TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world) {
   RunState state = run_state(info.metadata, info.path);
   const ModelConfig model = stored_model(state, info.path);
   check_held(model, checkpoint_tensors(info, world), info.path);
-  const auto mlm = stored_section<MaskConfig>(state, "mlm.", info.path);
+  const auto mlm = stored_section<data::MaskConfig>(state, "mlm.", info.path);
   return {info, std::move(state), model, mlm};
 }
 
@@ -19,7 +19,7 @@ TrainedModel open_trained_model(const std::string& path, Group& world, const std
   require(!path.empty(),
           "{0} is empty; give a run's folder or a checkpoint, as --{0}=runs/pretrain", option);
   const auto info = find_weights(path, world);
-  require(info.has_value(), "{}={}", option, no_checkpoint(path));
+  require(info.has_value(), "{}={}", option, checkpoint::no_checkpoint(path));
   return trained_model(*info, world);
 }
 
@@ -28,4 +28,4 @@ void require_tokenizer(const TrainedModel& source) {
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
 }
 
-}  // namespace skein
+}  // namespace skein::train

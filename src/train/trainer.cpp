@@ -12,7 +12,7 @@
 #include "skein/train/run.h"
 #include "skein/train/run_weights.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Before the run is claimed: what is refused then ends no older start.
@@ -27,12 +27,13 @@ const PretrainConfig& checked(const PretrainConfig& config, const Task& task, in
 class Trainer : private Learner {
  public:
   Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved,
-          const std::optional<CheckpointInfo>& start, std::unique_ptr<RunClaim> claim);
+          const std::optional<checkpoint::CheckpointInfo>& start,
+          std::unique_ptr<checkpoint::RunClaim> claim);
 
   TrainResult run();
 
  private:
-  std::optional<CheckpointInfo> find_start();
+  std::optional<checkpoint::CheckpointInfo> find_start();
   // Whether the groups of what it begins from are kept.
   bool keeps_groups(const RunState& stored) const;
   void load(const RunState& stored);
@@ -46,8 +47,10 @@ class Trainer : private Learner {
   }
   bool evaluates_end() const override { return true; }
   Scores score(Meeting& meeting) override { return task_.validate(evaluated_model(&meeting)); }
-  std::vector<Piece> tensors() override { return replica_->optimizer().pieces(true); }
-  std::vector<Piece> best_weights() override { return replica_->optimizer().weights(true); }
+  std::vector<checkpoint::Piece> tensors() override { return replica_->optimizer().pieces(true); }
+  std::vector<checkpoint::Piece> best_weights() override {
+    return replica_->optimizer().weights(true);
+  }
   std::string state_text() override;
   // meeting: where it may be interrupted.
   EvaluatedModel evaluated_model(Meeting* meeting = nullptr) {
@@ -67,19 +70,20 @@ class Trainer : private Learner {
   PretrainConfig config_;
   const Task& task_;
   Run run_;
-  std::optional<CheckpointInfo> resume_from_;
+  std::optional<checkpoint::CheckpointInfo> resume_from_;
   BatchPlan plan_;
   std::unique_ptr<Replica> replica_;
   std::vector<int64_t> points_;
   LossScale loss_scale_;
   TrainResult result_;
-  std::unique_ptr<Prefetcher> prefetcher_;  // of run(), as what follows
+  std::unique_ptr<data::Prefetcher> prefetcher_;  // of run(), as what follows
   std::unique_ptr<Progress> progress_;
 };
 
 Trainer::Trainer(const PretrainConfig& config, const Task& task, Group& world,
-                 const std::string& resolved, const std::optional<CheckpointInfo>& start,
-                 std::unique_ptr<RunClaim> claim)
+                 const std::string& resolved,
+                 const std::optional<checkpoint::CheckpointInfo>& start,
+                 std::unique_ptr<checkpoint::RunClaim> claim)
     : config_(checked(config, task, world.size())),
       task_(task),
       run_(config_,
@@ -110,13 +114,14 @@ Trainer::Trainer(const PretrainConfig& config, const Task& task, Group& world,
   run_.open(resolved, config.validation.patience > 0);
 }
 
-std::optional<CheckpointInfo> Trainer::find_start() {
+std::optional<checkpoint::CheckpointInfo> Trainer::find_start() {
   if (auto found = run_.own()) return found;
   if (config_.checkpoint.load.empty()) return std::nullopt;
   const bool weights = task_.adapts() || config_.checkpoint.weights_only;
   auto found = weights ? find_weights(config_.checkpoint.load, run_.world())
-                       : find_checkpoint(config_.checkpoint.load, run_.world());
-  require(found.has_value(), "checkpoint.load={}", no_checkpoint(config_.checkpoint.load));
+                       : checkpoint::find_checkpoint(config_.checkpoint.load, run_.world());
+  require(found.has_value(), "checkpoint.load={}",
+          checkpoint::no_checkpoint(config_.checkpoint.load));
   return found;
 }
 
@@ -241,7 +246,7 @@ TrainResult Trainer::run() {
       fmt::format("{} sequences of {} tokens a step", config_.train.global_batch, task_.length()));
   progress_ =
       std::make_unique<Progress>(run_.state().step, config_.train.steps, config_.run.peak_flops);
-  prefetcher_ = std::make_unique<Prefetcher>(task_.samples(), plan_.samples_per_rank);
+  prefetcher_ = std::make_unique<data::Prefetcher>(task_.samples(), plan_.samples_per_rank);
   result_.stopped = run_.to_end(*this);
   run_.tell_end(result_.stopped, progress_->summary());
   if (!result_.stopped) result_.validation = run_.scores();
@@ -253,9 +258,10 @@ TrainResult Trainer::run() {
 }  // namespace
 
 TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
-                  const std::string& resolved, const std::optional<CheckpointInfo>& start,
-                  std::unique_ptr<RunClaim> claim) {
+                  const std::string& resolved,
+                  const std::optional<checkpoint::CheckpointInfo>& start,
+                  std::unique_ptr<checkpoint::RunClaim> claim) {
   return Trainer(config, task, world, resolved, start, std::move(claim)).run();
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -5,9 +5,9 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 
-void check_vocabulary(const ModelConfig& model, const Tokenizer& tokenizer,
+void check_vocabulary(const ModelConfig& model, const text::Tokenizer& tokenizer,
                       const std::string& advice) {
   require(model.vocab_size >= tokenizer.vocab_size(),
           "the model knows {} ids, but its tokenizer has {}{}", model.vocab_size,
@@ -21,7 +21,7 @@ void check_ids(std::span<const int32_t> text, const ModelConfig& model) {
             model.vocab_size, kConvertAgain);
 }
 
-void check_ids(const TokenStore& store, const ModelConfig& model) {
+void check_ids(const data::TokenStore& store, const ModelConfig& model) {
   const int64_t known = model.vocab_size, all = store.info().tokens;
   if (store.info().vocab_size <= known) return;
   std::vector<int32_t> ids(size_t{1} << 16);
@@ -36,7 +36,7 @@ void check_ids(const TokenStore& store, const ModelConfig& model) {
   }
 }
 
-void check_store(const TokenStore& store, const TrainedModel& source) {
+void check_store(const data::TokenStore& store, const TrainedModel& source) {
   check_ids(store, source.model);
   require(store.info().tokenizer == source.state.tokenizer,
           "{} was made with another tokenizer than the model's, or does not name its own; encode "
@@ -44,4 +44,4 @@ void check_store(const TokenStore& store, const TrainedModel& source) {
           store.path());
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -12,13 +12,13 @@
 
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::bench {
 namespace {
 
 using test::expect_error;
 
-PretrainConfig small_run() {
-  PretrainConfig c;
+train::PretrainConfig small_run() {
+  train::PretrainConfig c;
   c.model.vocab_size = 32;
   c.model.context = 16;
   c.model.d_model = 32;
@@ -29,7 +29,7 @@ PretrainConfig small_run() {
   return c;
 }
 
-Coordinates checked(const PretrainConfig& run, const CoordinateConfig& config) {
+Coordinates checked(const train::PretrainConfig& run, const CoordinateConfig& config) {
   log::set_level(log::Level::error);
   const auto alone = single_rank();
   return coordinates(run, config, *alone);
@@ -44,7 +44,7 @@ double largest_exponent(const Coordinates& made, int64_t step) {
 
 TEST(Coordinates, AreFlatWithMupAndGrowWithoutIt) {
   for (const bool wider_heads : {false, true}) {
-    PretrainConfig run = small_run();
+    train::PretrainConfig run = small_run();
     const CoordinateConfig config{{32, 64, 128}, 6, 2, wider_heads};
     const Coordinates without = checked(run, config);
     EXPECT_EQ(without.layers,
@@ -109,24 +109,25 @@ TEST(Coordinates, WidenAModelInProportion) {
 }
 
 TEST(Coordinates, RefuseWhatCannotBeCompared) {
-  const auto refused = [](const std::function<void(PretrainConfig&, CoordinateConfig&)>& change,
-                          std::initializer_list<std::string> words) {
-    PretrainConfig run = small_run();
-    CoordinateConfig config{{32, 64}, 1, 1, false};
-    change(run, config);
-    expect_error(ExitCode::usage, words, [&] { checked(run, config); });
-  };
-  refused([](PretrainConfig&, CoordinateConfig& c) { c.widths = {32}; },
+  const auto refused =
+      [](const std::function<void(train::PretrainConfig&, CoordinateConfig&)>& change,
+         std::initializer_list<std::string> words) {
+        train::PretrainConfig run = small_run();
+        CoordinateConfig config{{32, 64}, 1, 1, false};
+        change(run, config);
+        expect_error(ExitCode::usage, words, [&] { checked(run, config); });
+      };
+  refused([](train::PretrainConfig&, CoordinateConfig& c) { c.widths = {32}; },
           {"bench.widths=32", "two widths"});
   refused(
-      [](PretrainConfig&, CoordinateConfig& c) {
+      [](train::PretrainConfig&, CoordinateConfig& c) {
         c.widths = {64, 32};
       },
       {"bench.widths=64,32", "above the one before"});
-  refused([](PretrainConfig&, CoordinateConfig& c) { c.steps = 0; }, {"bench.steps=0"});
-  refused(
-      [](PretrainConfig& run, CoordinateConfig&) { run.model.architecture = &bert_architecture(); },
-      {"model.architecture=gpt"});
+  refused([](train::PretrainConfig&, CoordinateConfig& c) { c.steps = 0; }, {"bench.steps=0"});
+  refused([](train::PretrainConfig& run,
+             CoordinateConfig&) { run.model.architecture = &bert_architecture(); },
+          {"model.architecture=gpt"});
   run_ranks(2, [](Group& world) {
     expect_error(ExitCode::usage, {"one rank, not 2"},
                  [&] { coordinates(small_run(), {}, world); });
@@ -134,4 +135,4 @@ TEST(Coordinates, RefuseWhatCannotBeCompared) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::bench

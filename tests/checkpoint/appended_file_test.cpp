@@ -4,7 +4,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -94,4 +94,4 @@ TEST(Files, LeftByReplacementsAreRemoved) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

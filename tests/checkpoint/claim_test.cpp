@@ -12,7 +12,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -343,4 +343,4 @@ TEST(Heartbeats, ProcessesAreFoundByNumberAndStart) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

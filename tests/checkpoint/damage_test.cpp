@@ -5,7 +5,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -147,8 +147,8 @@ TEST(ManifestText, MetadataMustNotBeDeep) {
     std::string body = text.substr(0, text.rfind(" \"crc32c\""));
     body.replace(body.find(manifest.metadata), 6,
                  std::string(depth, '[') + std::string(depth, ']'));
-    return body +
-           fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", crc32c(std::as_bytes(std::span(body))));
+    return body + fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n",
+                              formats::crc32c(std::as_bytes(std::span(body))));
   };
   EXPECT_EQ(parse_manifest(nested(16), "here").metadata,
             std::string(16, '[') + std::string(16, ']'));
@@ -178,4 +178,4 @@ TEST(ManifestText, TensorsTakeNoMoreThanTheirShardsHave) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -11,7 +11,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -47,11 +47,11 @@ Answers& answers() {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint
 
 // Instead of the C library's, for this whole program.
 extern "C" int fsync(int fd) {
-  if (const auto action = skein::at_sync()) {
+  if (const auto action = skein::checkpoint::at_sync()) {
     std::error_code error;
     action(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error).string());
   }
@@ -59,18 +59,18 @@ extern "C" int fsync(int fd) {
 }
 extern "C" int renameat2(int from_at, const char* from, int to_at, const char* to,
                          unsigned flags) noexcept {
-  if ((errno = skein::answers().rename) != 0) return -1;
+  if ((errno = skein::checkpoint::answers().rename) != 0) return -1;
   return static_cast<int>(::syscall(SYS_renameat2, from_at, from, to_at, to, flags));
 }
 extern "C" int link(const char* from, const char* to) noexcept {
-  const auto [_, error, linked] = skein::answers();
+  const auto [_, error, linked] = skein::checkpoint::answers();
   const bool done =
       (error == 0 || linked) && ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) == 0;
   if (error != 0) errno = error;
   return done && error == 0 ? 0 : -1;
 }
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 // The newer start clears what the older one is writing, which must not be told as a fault of
@@ -124,4 +124,4 @@ TEST_F(FileSystems, LetOneStartTakeANumber) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

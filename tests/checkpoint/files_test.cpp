@@ -7,7 +7,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -115,4 +115,4 @@ TEST(Agree, EveryRankGetsTheSameError) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

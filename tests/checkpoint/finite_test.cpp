@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 template <class T>
@@ -49,4 +49,4 @@ TEST(NonFiniteCounts, IsToldByTensor) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -3,7 +3,7 @@
 #include "scenario.h"
 #include "support/size_limit.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -162,4 +162,4 @@ TEST(Publish, NeverOverwrites) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

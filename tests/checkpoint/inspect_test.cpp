@@ -5,7 +5,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -134,4 +134,4 @@ TEST(Inspect, WrongWordsAreExplained) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -2,7 +2,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -54,4 +54,4 @@ TEST(LoadWeights, NamesAParameterThatTheCheckpointLacks) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

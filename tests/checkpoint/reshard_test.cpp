@@ -5,7 +5,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -119,4 +119,4 @@ TEST(Misfit, NamesWhatLeavesTheTensor) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

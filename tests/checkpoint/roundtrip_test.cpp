@@ -1,6 +1,6 @@
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -132,4 +132,4 @@ TEST(Load, ConvertsFloatingTypes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

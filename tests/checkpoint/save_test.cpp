@@ -3,7 +3,7 @@
 #include "scenario.h"
 #include "support/size_limit.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -165,4 +165,4 @@ TEST(Save, LeavesTheGoodCommit) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -80,7 +80,8 @@ inline std::vector<std::byte> element(const Spec& spec, int64_t index, uint64_t 
 }
 
 // The global index of element k of the region's box, the slow and plain way.
-inline int64_t global_index(const Region& region, const std::vector<int64_t>& shape, int64_t k) {
+inline int64_t global_index(const checkpoint::Region& region, const std::vector<int64_t>& shape,
+                            int64_t k) {
   int64_t index = 0, scale = 1;
   for (size_t d = shape.size(); d-- > 0;) {
     index += (region.start[d] + k % region.extent[d]) * scale;
@@ -93,9 +94,9 @@ inline int64_t global_index(const Region& region, const std::vector<int64_t>& sh
 // Pieces and the memory behind them.
 struct State {
   std::vector<std::vector<std::byte>> memory;
-  std::vector<Piece> pieces;
+  std::vector<checkpoint::Piece> pieces;
 
-  void add(const Spec& spec, const Region& region) {
+  void add(const Spec& spec, const checkpoint::Region& region) {
     memory.emplace_back(static_cast<size_t>(region.size() * size_of(spec.dtype)), std::byte{0xA5});
     pieces.push_back({spec.name, spec.dtype, spec.shape, region.start, region.extent, region.begin,
                       region.end, memory.back().data()});
@@ -103,27 +104,27 @@ struct State {
 };
 
 // The regions of one tensor that one rank holds.
-using Layout =
-    std::function<std::vector<Region>(const std::vector<int64_t>& shape, int ranks, int rank)>;
+using Layout = std::function<std::vector<checkpoint::Region>(const std::vector<int64_t>& shape,
+                                                             int ranks, int rank)>;
 
-inline Region whole(const std::vector<int64_t>& shape) {
-  return {std::vector<int64_t>(shape.size(), 0), shape, 0, element_count(shape)};
+inline checkpoint::Region whole(const std::vector<int64_t>& shape) {
+  return {std::vector<int64_t>(shape.size(), 0), shape, 0, checkpoint::element_count(shape)};
 }
 
-inline std::vector<Region> split_dim(const std::vector<int64_t>& shape, size_t dim, int ranks,
-                                     int rank) {
-  Region region = whole(shape);
+inline std::vector<checkpoint::Region> split_dim(const std::vector<int64_t>& shape, size_t dim,
+                                                 int ranks, int rank) {
+  checkpoint::Region region = whole(shape);
   if (shape.size() <= dim) {
     if (rank > 0) region.end = 0;
     return {region};
   }
   region.start[dim] = shape[dim] * rank / ranks;
   region.extent[dim] = shape[dim] * (rank + 1) / ranks - region.start[dim];
-  region.end = element_count(region.extent);
+  region.end = checkpoint::element_count(region.extent);
   return {region};
 }
 
-inline Region flat_part(Region region, int parts, int part) {
+inline checkpoint::Region flat_part(checkpoint::Region region, int parts, int part) {
   const int64_t size = region.end;
   region.begin = size * part / parts;
   region.end = size * (part + 1) / parts;
@@ -137,20 +138,20 @@ inline Layout columns() {
   return [](const auto& shape, int ranks, int rank) { return split_dim(shape, 1, ranks, rank); };
 }
 inline Layout flat() {
-  return [](const auto& shape, int ranks, int rank) -> std::vector<Region> {
+  return [](const auto& shape, int ranks, int rank) -> std::vector<checkpoint::Region> {
     return {flat_part(whole(shape), ranks, rank)};
   };
 }
 // Columns over pairs of ranks, flat ranges inside a pair.
 inline Layout columns_and_flat() {
-  return [](const auto& shape, int ranks, int rank) -> std::vector<Region> {
+  return [](const auto& shape, int ranks, int rank) -> std::vector<checkpoint::Region> {
     return {flat_part(split_dim(shape, 1, ranks / 2, rank / 2).front(), 2, rank % 2)};
   };
 }
 // Several pieces of one tensor a rank.
 inline Layout scattered() {
   return [](const auto& shape, int ranks, int rank) {
-    std::vector<Region> regions;
+    std::vector<checkpoint::Region> regions;
     for (int part = rank; part < 3 * ranks; part += ranks)
       regions.push_back(flat_part(whole(shape), 3 * ranks, part));
     return regions;
@@ -178,11 +179,12 @@ inline std::vector<Case> cases() {
 inline State empty_state(const Layout& layout, int ranks, int rank) {
   State state;
   for (const Spec& spec : specs())
-    for (const Region& region : layout(spec.shape, ranks, rank)) state.add(spec, region);
+    for (const checkpoint::Region& region : layout(spec.shape, ranks, rank))
+      state.add(spec, region);
   return state;
 }
 
-inline const Spec& spec_of(const Piece& piece) {
+inline const Spec& spec_of(const checkpoint::Piece& piece) {
   for (const Spec& spec : specs())
     if (spec.name == piece.name) return spec;
   throw std::logic_error("no such tensor");
@@ -190,7 +192,7 @@ inline const Spec& spec_of(const Piece& piece) {
 
 inline State filled_state(const Layout& layout, int ranks, int rank, uint64_t seed) {
   State state = empty_state(layout, ranks, rank);
-  for (Piece& piece : state.pieces)
+  for (checkpoint::Piece& piece : state.pieces)
     for (int64_t k = piece.begin; k < piece.end; ++k) {
       const auto bytes =
           element(spec_of(piece), global_index(region_of(piece), piece.shape, k), seed);
@@ -204,7 +206,7 @@ inline std::string save(const std::string& directory, const Case& from, int64_t 
                         int keep = 10) {
   std::string path;
   run_ranks(from.ranks, [&](Group& world) {
-    CheckpointStore store(directory, keep, world);
+    checkpoint::CheckpointStore store(directory, keep, world);
     const State state = filled_state(from.layout, from.ranks, world.rank(), seed);
     const std::string saved =
         store.save(step, state.pieces, R"({"config": "[train]", "tokens": 12})");
@@ -216,7 +218,7 @@ inline std::string save(const std::string& directory, const Case& from, int64_t 
 inline void expect_loads(const std::string& directory, const Case& to, uint64_t seed,
                          int64_t step) {
   run_ranks(to.ranks, [&](Group& world) {
-    const auto info = find_checkpoint(directory, world);
+    const auto info = checkpoint::find_checkpoint(directory, world);
     ASSERT_TRUE(info.has_value());
     EXPECT_EQ(info->step, step);
     const State state = empty_state(to.layout, to.ranks, world.rank());

@@ -2,7 +2,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -85,4 +85,4 @@ TEST(Shard, RefusesWhatTheManifestDoesNotSay) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -2,7 +2,7 @@
 
 #include "scenario.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using scenario::TempDir;
@@ -79,4 +79,4 @@ TEST(CheckpointTensors, RefuseAPlanThatLeavesElementsOut) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

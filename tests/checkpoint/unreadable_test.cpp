@@ -12,7 +12,7 @@
 #include "scenario.h"
 #include "support/retry_waits.h"
 
-namespace skein {
+namespace skein::checkpoint {
 namespace {
 
 using namespace scenario;
@@ -171,4 +171,4 @@ TEST(Superseded, CommitsAloneAreNoEmptyRun) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::checkpoint

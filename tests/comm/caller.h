@@ -53,8 +53,8 @@ class Caller {
     return heard;
   }
   std::string hear_frame() const {
-    const std::string head = hear(sizeof(FrameHead));
-    return head.size() < sizeof(FrameHead) ? "" : hear(content_bytes(head, 1 << 20));
+    const std::string head = hear(sizeof(tcp::FrameHead));
+    return head.size() < sizeof(tcp::FrameHead) ? "" : hear(tcp::content_bytes(head, 1 << 20));
   }
   bool hears_the_end() const {
     char next = 0;
@@ -73,13 +73,13 @@ class Caller {
 };
 
 // What `caller` says to be taken for the rank of `hello`; `said` keeps it.
-inline HelloReply join(const Caller& caller, const Secret& secret, const Hello& hello,
-                       std::string* said = nullptr) {
-  HandshakeConnector side(secret);
+inline tcp::HelloReply join(const Caller& caller, const tcp::Secret& secret,
+                            const tcp::Hello& hello, std::string* said = nullptr) {
+  tcp::HandshakeConnector side(secret);
   const std::string content = side.hello(caller.hear_frame(), text_of(hello));
   if (said) *said = content;
-  caller.say(frame_of(content));
-  return reply_in(side.reply(caller.hear_frame()));
+  caller.say(tcp::frame_of(content));
+  return tcp::reply_in(side.reply(caller.hear_frame()));
 }
 
 }  // namespace skein::test

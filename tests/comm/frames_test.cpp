@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-const Hello kHello{4, 2, 0, 4711, "node7"};
+const tcp::Hello kHello{4, 2, 0, 4711, "node7"};
 
 // "" when it is taken.
 std::string refusal(const std::function<void()>& parse) {
@@ -23,22 +23,22 @@ std::string refusal(const std::function<void()>& parse) {
 }
 
 std::string refused_hello(const std::string& text) {
-  return refusal([&] { hello_in(text); });
+  return refusal([&] { tcp::hello_in(text); });
 }
 
-std::string refused_head(FrameHead head, size_t most) {
+std::string refused_head(tcp::FrameHead head, size_t most) {
   const std::string_view bytes(reinterpret_cast<const char*>(&head), sizeof(head));
-  return refusal([&] { content_bytes(bytes, most); });
+  return refusal([&] { tcp::content_bytes(bytes, most); });
 }
 
 TEST(Frames, AHeadSaysHowMuchFollows) {
-  const std::string frame = frame_of("three words here");
-  EXPECT_EQ(content_bytes(frame.substr(0, sizeof(FrameHead)), 16), 16u);
-  EXPECT_EQ(frame.substr(sizeof(FrameHead)), "three words here");
+  const std::string frame = tcp::frame_of("three words here");
+  EXPECT_EQ(tcp::content_bytes(frame.substr(0, sizeof(tcp::FrameHead)), 16), 16u);
+  EXPECT_EQ(frame.substr(sizeof(tcp::FrameHead)), "three words here");
 }
 
 TEST(Frames, EveryFieldOfAHeadIsChecked) {
-  FrameHead magic, version, large;
+  tcp::FrameHead magic, version, large;
   magic.magic ^= 1;
   version.version = 9;
   large.bytes = 17;
@@ -48,11 +48,11 @@ TEST(Frames, EveryFieldOfAHeadIsChecked) {
   EXPECT_EQ(refused_head(large, 16), "the other end announced 17 bytes where at most 16 may come");
   large.bytes = 0xFFFFFFFF;
   EXPECT_NE(refused_head(large, 1 << 20).find("4294967295 bytes"), std::string::npos);
-  EXPECT_NE(refusal([] { content_bytes("short", 16); }), "");
+  EXPECT_NE(refusal([] { tcp::content_bytes("short", 16); }), "");
 }
 
 TEST(Frames, AHelloIsReadAsItWasWritten) {
-  const Hello read = hello_in(text_of(kHello));
+  const tcp::Hello read = tcp::hello_in(text_of(kHello));
   EXPECT_EQ(text_of(read), "hello 4 2 0 4711 node7");
   EXPECT_EQ(read.host, "node7");
 }
@@ -70,45 +70,46 @@ TEST(Frames, HellosThatAreNoneAreRefused) {
 }
 
 TEST(Frames, NoNameSteersATerminal) {
-  EXPECT_EQ(hello_in("hello 4 2 0 4711 n\x1b[2J\r\xff").host, "n\\x1B[2J\\x0D\\xFF");
-  EXPECT_EQ(reply_in("refused a\x1b]0;x\x07").fault, "a\\x1B]0;x\\x07");
-  EXPECT_EQ(table_in("refused \x1b", 2).fault, "\\x1B");
-  EXPECT_EQ(table_in("table\na\x1b:1 h\x1b 1\n", 1).rows[0].name, "a\\x1B:1");
+  EXPECT_EQ(tcp::hello_in("hello 4 2 0 4711 n\x1b[2J\r\xff").host, "n\\x1B[2J\\x0D\\xFF");
+  EXPECT_EQ(tcp::reply_in("refused a\x1b]0;x\x07").fault, "a\\x1B]0;x\\x07");
+  EXPECT_EQ(tcp::table_in("refused \x1b", 2).fault, "\\x1B");
+  EXPECT_EQ(tcp::table_in("table\na\x1b:1 h\x1b 1\n", 1).rows[0].name, "a\\x1B:1");
 }
 
 TEST(Frames, RepliesAreReadAsTheyWereWritten) {
-  EXPECT_EQ(reply_in(text_of(HelloReply{77, ""})).job, 77u);
-  const HelloReply refused = reply_in(text_of(HelloReply{0, "give each its own rank"}));
+  EXPECT_EQ(tcp::reply_in(text_of(tcp::HelloReply{77, ""})).job, 77u);
+  const tcp::HelloReply refused =
+      tcp::reply_in(text_of(tcp::HelloReply{0, "give each its own rank"}));
   EXPECT_EQ(refused.job, 0u);
   EXPECT_EQ(refused.fault, "give each its own rank");
   for (const char* text : {"", "welcome", "welcome 0", "welcome -1", "welcome 1 2", "hello 1"})
-    EXPECT_NE(refusal([&] { reply_in(text); }), "") << text;
+    EXPECT_NE(refusal([&] { tcp::reply_in(text); }), "") << text;
 }
 
 TEST(Frames, TablesAreReadAsTheyWereWritten) {
-  const RankTable table{{{"a:1", {"-", 1}}, {"b:2", {"::1", 2}}}, ""};
-  const RankTable read = table_in(text_of(table), 2);
+  const tcp::RankTable table{{{"a:1", {"-", 1}}, {"b:2", {"::1", 2}}}, ""};
+  const tcp::RankTable read = tcp::table_in(text_of(table), 2);
   ASSERT_EQ(read.rows.size(), 2u);
   EXPECT_EQ(read.rows[1].name, "b:2");
   EXPECT_EQ(read.rows[1].address.str(), "[::1]:2");
-  EXPECT_EQ(table_in(text_of(RankTable{{}, "after 1 s"}), 2).fault, "after 1 s");
+  EXPECT_EQ(tcp::table_in(text_of(tcp::RankTable{{}, "after 1 s"}), 2).fault, "after 1 s");
   for (const char* text : {"", "table", "table\na:1 h 1", "table\na:1 h 1\nb:2 h 0\n",
                            "table\na:1 h 1\nb:2 h 2\nc:3 h 3\n", "tables\na:1 h 1\nb:2 h 2\n"})
-    EXPECT_NE(refusal([&] { table_in(text, 2); }), "") << text;
+    EXPECT_NE(refusal([&] { tcp::table_in(text, 2); }), "") << text;
 }
 
 TEST(Frames, RecordsAreReadAsTheyWereWritten) {
-  const RendezvousRecord record{{{"10.0.0.7", 4711}, {"::1", 4711}}, 77, 2, "00ff"};
+  const tcp::RendezvousRecord record{{{"10.0.0.7", 4711}, {"::1", 4711}}, 77, 2, "00ff"};
   const std::string text = text_of(record);
-  const RendezvousRecord read = record_in(text);
+  const tcp::RendezvousRecord read = tcp::record_in(text);
   EXPECT_EQ(text_of(read), text);
   EXPECT_EQ(read.secret, "00ff");
   for (size_t bytes = 0; bytes + 1 < text.size(); ++bytes)
-    EXPECT_NE(refusal([&] { record_in(text.substr(0, bytes)); }), "") << bytes;
+    EXPECT_NE(refusal([&] { tcp::record_in(text.substr(0, bytes)); }), "") << bytes;
   for (const char* other :
        {"skein rendezvous 1\n2 77\nh 1\nend\n", "skein rendezvous 2\n2 77 s\nend\n",
         "skein rendezvous 2\n2 0 s\nh 1\nend\n", "skein rendezvous 2\n2 77 s\nh 70000\nend\n"})
-    EXPECT_NE(refusal([&] { record_in(other); }), "") << other;
+    EXPECT_NE(refusal([&] { tcp::record_in(other); }), "") << other;
 }
 
 // Whatever a byte becomes, the parsers take it or refuse it; the sanitizers look on.
@@ -120,8 +121,8 @@ TEST(Frames, NoByteDoesHarm) {
       one[at % one.size()] = static_cast<char>(value);
       other[at] = static_cast<char>(value);
       refused_hello(one);
-      refusal([&] { record_in(other); });
-      refusal([&] { table_in(one, 3); });
+      refusal([&] { tcp::record_in(other); });
+      refusal([&] { tcp::table_in(one, 3); });
     }
   }
 }

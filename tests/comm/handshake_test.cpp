@@ -13,59 +13,59 @@ namespace {
 
 const std::string kSecret = "0123456789abcdef";
 
-std::string digits(const Bits256& bits) { return fmt::format("{:02x}", fmt::join(bits, "")); }
+std::string digits(const tcp::Bits256& bits) { return fmt::format("{:02x}", fmt::join(bits, "")); }
 
-Bits256 counted(uint8_t first) {
-  Bits256 bits;
+tcp::Bits256 counted(uint8_t first) {
+  tcp::Bits256 bits;
   std::iota(bits.begin(), bits.end(), first);
   return bits;
 }
 
-std::string proof_of(const Secret& secret, HandshakeSide side, std::string_view text) {
+std::string proof_of(const tcp::Secret& secret, tcp::HandshakeSide side, std::string_view text) {
   return digits(secret.proof(side, counted(0), counted(32), text));
 }
 
 // Made by Python's hmac and hashlib.
 TEST(Secret, ProofsAreHmacSha256) {
-  const Secret both(kSecret, "of the file");
-  EXPECT_EQ(proof_of(both, HandshakeSide::connects, "a hello"),
+  const tcp::Secret both(kSecret, "of the file");
+  EXPECT_EQ(proof_of(both, tcp::HandshakeSide::connects, "a hello"),
             "a7fadd2f3e7b208fc6bcefc79c1316facc0c48ad5bc41e2fff89fe001dba8fa1");
-  EXPECT_EQ(proof_of(both, HandshakeSide::listens, "a hello"),
+  EXPECT_EQ(proof_of(both, tcp::HandshakeSide::listens, "a hello"),
             "8d8860964c9556065be61003b9add7f758399712b3ef6b38c8df412f502809a5");
-  EXPECT_EQ(proof_of(both.of_job(7), HandshakeSide::listens, ""),
+  EXPECT_EQ(proof_of(both.of_job(7), tcp::HandshakeSide::listens, ""),
             "e1cdf78e20719bf4337c8e8a350384352d7a2df4716520d68a9df416a9834545");
-  EXPECT_EQ(proof_of(Secret(), HandshakeSide::connects, "x"),
+  EXPECT_EQ(proof_of(tcp::Secret(), tcp::HandshakeSide::connects, "x"),
             "c52c28e14fcb01ba529de2effbf8f7fdf15b887674605a5cf43af54202389579");
 }
 
 TEST(Secret, NumbersAreFresh) {
-  EXPECT_NE(digits(fresh_number()), digits(fresh_number()));
-  EXPECT_NE(fresh_secret(), fresh_secret());
-  EXPECT_EQ(fresh_secret().size(), 64u);
-  EXPECT_NE(fresh_job_number(), fresh_job_number());
+  EXPECT_NE(digits(tcp::fresh_number()), digits(tcp::fresh_number()));
+  EXPECT_NE(tcp::fresh_secret(), tcp::fresh_secret());
+  EXPECT_EQ(tcp::fresh_secret().size(), 64u);
+  EXPECT_NE(tcp::fresh_job_number(), tcp::fresh_job_number());
 }
 
 TEST(Secret, EveryBitCounts) {
-  Bits256 other = counted(0);
-  EXPECT_TRUE(equal_in_constant_time(counted(0), other));
+  tcp::Bits256 other = counted(0);
+  EXPECT_TRUE(tcp::equal_in_constant_time(counted(0), other));
   for (uint8_t& byte : other) {
     for (int bit = 0; bit < 8; ++bit) {
       byte ^= static_cast<uint8_t>(1 << bit);
-      EXPECT_FALSE(equal_in_constant_time(counted(0), other));
+      EXPECT_FALSE(tcp::equal_in_constant_time(counted(0), other));
       byte ^= static_cast<uint8_t>(1 << bit);
     }
   }
 }
 
 // "welcome" when both sides take each other for one of the job.
-std::string meet(const Secret& listens, const Secret& connects) {
-  HandshakeListener host;
-  HandshakeConnector guest(connects);
+std::string meet(const tcp::Secret& listens, const tcp::Secret& connects) {
+  tcp::HandshakeListener host;
+  tcp::HandshakeConnector guest(connects);
   const auto hello = host.hello(listens, guest.hello(host.greeting(), "hello"));
   EXPECT_EQ(hello.value_or("hello"), "hello");
   try {
     return guest.reply(hello ? host.reply(listens, "welcome")
-                             : HandshakeListener::reply_to_stranger());
+                             : tcp::HandshakeListener::reply_to_stranger());
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
     return error.what();
@@ -73,15 +73,17 @@ std::string meet(const Secret& listens, const Secret& connects) {
 }
 
 TEST(Handshake, WhoKnowsTheSecretIsWelcome) {
-  EXPECT_EQ(meet(Secret(kSecret), Secret(kSecret)), "welcome");
-  EXPECT_EQ(meet(Secret(kSecret, "f").of_job(3), Secret(kSecret, "f").of_job(3)), "welcome");
-  EXPECT_EQ(meet(Secret(), Secret()), "welcome");
+  EXPECT_EQ(meet(tcp::Secret(kSecret), tcp::Secret(kSecret)), "welcome");
+  EXPECT_EQ(meet(tcp::Secret(kSecret, "f").of_job(3), tcp::Secret(kSecret, "f").of_job(3)),
+            "welcome");
+  EXPECT_EQ(meet(tcp::Secret(), tcp::Secret()), "welcome");
 }
 
 TEST(Handshake, WhoKnowsAnotherIsAStranger) {
-  const Secret own(kSecret, "file");
-  for (const Secret& other : {Secret(), Secret(kSecret), Secret("", "file"), Secret(kSecret, "fil"),
-                              Secret(kSecret + "file"), own.of_job(1)}) {
+  const tcp::Secret own(kSecret, "file");
+  for (const tcp::Secret& other :
+       {tcp::Secret(), tcp::Secret(kSecret), tcp::Secret("", "file"), tcp::Secret(kSecret, "fil"),
+        tcp::Secret(kSecret + "file"), own.of_job(1)}) {
     EXPECT_NE(meet(own, other).find("has another secret"), std::string::npos);
     EXPECT_NE(meet(other, own).find("the same SKEIN_RENDEZVOUS_SECRET"), std::string::npos);
   }
@@ -89,18 +91,18 @@ TEST(Handshake, WhoKnowsAnotherIsAStranger) {
 }
 
 TEST(Handshake, AHelloThatWasHeardBeforeIsNotBelieved) {
-  const Secret secret(kSecret);
-  HandshakeListener first, second;
-  HandshakeConnector guest(secret);
+  const tcp::Secret secret(kSecret);
+  tcp::HandshakeListener first, second;
+  tcp::HandshakeConnector guest(secret);
   const std::string heard = guest.hello(first.greeting(), "hello");
   EXPECT_TRUE(first.hello(secret, heard));
   EXPECT_FALSE(second.hello(secret, heard));
 }
 
 TEST(Handshake, AReplyThatWasHeardBeforeIsNotBelieved) {
-  const Secret secret(kSecret);
-  HandshakeListener host;
-  HandshakeConnector first(secret), second(secret);
+  const tcp::Secret secret(kSecret);
+  tcp::HandshakeListener host;
+  tcp::HandshakeConnector first(secret), second(secret);
   host.hello(secret, first.hello(host.greeting(), "hello"));
   const std::string heard = host.reply(secret, "welcome");
   EXPECT_EQ(first.reply(heard), "welcome");
@@ -110,9 +112,9 @@ TEST(Handshake, AReplyThatWasHeardBeforeIsNotBelieved) {
 
 // A stranger who calls a rank sends its own words back to it, or to another connection of it.
 TEST(Handshake, OnesOwnProofIsNotBelieved) {
-  const Secret secret(kSecret);
-  HandshakeListener host, twin;
-  HandshakeConnector guest(secret);
+  const tcp::Secret secret(kSecret);
+  tcp::HandshakeListener host, twin;
+  tcp::HandshakeConnector guest(secret);
   const std::string hello = guest.hello(host.greeting(), "hello");
   EXPECT_THROW(guest.reply(hello), Error);
   EXPECT_THROW(guest.reply(hello.substr(32)), Error);
@@ -123,9 +125,9 @@ TEST(Handshake, OnesOwnProofIsNotBelieved) {
 }
 
 TEST(Handshake, EveryByteCounts) {
-  const Secret secret(kSecret);
-  HandshakeListener host;
-  HandshakeConnector guest(secret);
+  const tcp::Secret secret(kSecret);
+  tcp::HandshakeListener host;
+  tcp::HandshakeConnector guest(secret);
   const std::string hello = guest.hello(host.greeting(), "hello");
   for (size_t i = 0; i < hello.size(); ++i) {
     std::string changed = hello;
@@ -146,13 +148,13 @@ TEST(Handshake, EveryByteCounts) {
 }
 
 TEST(Handshake, AGreetingOfAnotherSizeIsNone) {
-  HandshakeConnector guest{Secret()};
+  tcp::HandshakeConnector guest{tcp::Secret()};
   for (const size_t bytes : {0, 31, 33})
     EXPECT_THROW(guest.hello(std::string(bytes, 'x'), ""), Error);
 }
 
 TEST(Handshake, WhatAStrangerHearsIsTheSameForAll) {
-  EXPECT_EQ(HandshakeListener::reply_to_stranger(), std::string(32, '\0'));
+  EXPECT_EQ(tcp::HandshakeListener::reply_to_stranger(), std::string(32, '\0'));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-std::string bytes_of_head(const TcpHead& head) {
+std::string bytes_of_head(const tcp::TcpHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }
 
@@ -20,7 +20,7 @@ std::string bytes_of_head(const TcpHead& head) {
 class Impostor : public Tcp {
  protected:
   static Ended end_after(const std::function<void(Caller&)>& speak, int64_t most_unasked = 0) {
-    TcpJob job = job_at(0, 2, fmt::format("127.0.0.1:{}", free_port()));
+    tcp::TcpJob job = job_at(0, 2, fmt::format("127.0.0.1:{}", free_port()));
     job.most_unasked = most_unasked;
     Ended ended;
     std::jthread zero([&] {
@@ -31,15 +31,15 @@ class Impostor : public Tcp {
     });
     const std::string& address = job.rendezvous;
     Caller rank(std::stoi(address.substr(address.find(':') + 1)));
-    EXPECT_NE(join(rank, Secret(), {2, 1, 0, 6000, "node7"}).job, 0u);
-    EXPECT_EQ(table_in(rank.hear_frame(), 2).rows.size(), 2u);
+    EXPECT_NE(join(rank, tcp::Secret(), {2, 1, 0, 6000, "node7"}).job, 0u);
+    EXPECT_EQ(tcp::table_in(rank.hear_frame(), 2).rows.size(), 2u);
     speak(rank);
     zero.join();
     return ended;
   }
-  static void expect_accused(const std::vector<TcpHead>& heads, const std::string& what) {
+  static void expect_accused(const std::vector<tcp::TcpHead>& heads, const std::string& what) {
     const Ended ended = end_after([&](const Caller& rank) {
-      for (const TcpHead& head : heads) rank.say(bytes_of_head(head));
+      for (const tcp::TcpHead& head : heads) rank.say(bytes_of_head(head));
     });
     expect_error(ended, ExitCode::failure, {"rank 1 (node7:6000) sent " + what});
   }
@@ -48,14 +48,14 @@ class Impostor : public Tcp {
 TEST_F(Impostor, ARankThatIsPlayedWellIsTaken) {
   const Ended ended = end_after([](const Caller& rank) {
     rank.say(bytes_of_head({.tag = 5, .bytes = 4}) + "four");
-    rank.say(bytes_of_head({.kind = TcpKind::goodbye}));
+    rank.say(bytes_of_head({.kind = tcp::TcpKind::goodbye}));
   });
   EXPECT_EQ(ended.text, "");
 }
 
 TEST_F(Impostor, UnknownKindsEndTheJob) {
   for (const int kind : {-1, 5, 1 << 30})
-    expect_accused({{.kind = static_cast<TcpKind>(kind)}},
+    expect_accused({{.kind = static_cast<tcp::TcpKind>(kind)}},
                    fmt::format("a message of unknown kind {}", kind));
 }
 
@@ -86,14 +86,14 @@ TEST_F(Impostor, ASizeThatWasNotAskedForNeedsNoBytesToEndTheJob) {
 
 TEST_F(Impostor, ExitCodesThatAPeerMayNotGiveEndTheJobAsAFailure) {
   for (const int code : {0, 256, -1})
-    expect_accused({{.kind = TcpKind::abort, .code = code}},
+    expect_accused({{.kind = tcp::TcpKind::abort, .code = code}},
                    fmt::format("the exit code {}, which ends no job", code));
 }
 
 TEST_F(Impostor, OnlyAnAbortThatIsNoStopIsAnError) {
   const auto end_by = [](int code) {
     end_after([&](const Caller& rank) {
-      rank.say(bytes_of_head({.kind = TcpKind::abort, .code = code}));
+      rank.say(bytes_of_head({.kind = tcp::TcpKind::abort, .code = code}));
     });
   };
   for (const int code : {85, 130, 143})
@@ -112,7 +112,7 @@ TEST_F(Impostor, AnAbortEndsARankWhoseLogHangs) {
     fcntl(ends[1], F_SETFL, 0);
     dup2(ends[1], STDERR_FILENO);
     end_after([](const Caller& rank) {
-      rank.say(bytes_of_head({.kind = TcpKind::abort, .code = 85}));
+      rank.say(bytes_of_head({.kind = tcp::TcpKind::abort, .code = 85}));
       pause(60'000);
     });
   };
@@ -120,29 +120,29 @@ TEST_F(Impostor, AnAbortEndsARankWhoseLogHangs) {
 }
 
 TEST_F(Impostor, WordsOutOfTurnEndTheJob) {
-  expect_accused({{.kind = TcpKind::farewell}}, "an answer to a goodbye that was not said");
+  expect_accused({{.kind = tcp::TcpKind::farewell}}, "an answer to a goodbye that was not said");
   expect_accused({{.code = 1, .tag = 5, .bytes = 4}}, "a message with code 1");
-  expect_accused({{.kind = TcpKind::loss, .code = 2}}, "the loss of rank 2 of 2");
-  expect_accused({{.kind = TcpKind::loss, .code = -1}}, "the loss of rank -1 of 2");
-  expect_accused({{.kind = TcpKind::goodbye, .bytes = 9}}, "9 bytes with a message of kind 1");
+  expect_accused({{.kind = tcp::TcpKind::loss, .code = 2}}, "the loss of rank 2 of 2");
+  expect_accused({{.kind = tcp::TcpKind::loss, .code = -1}}, "the loss of rank -1 of 2");
+  expect_accused({{.kind = tcp::TcpKind::goodbye, .bytes = 9}}, "9 bytes with a message of kind 1");
 }
 
 // Whom it names may be well.
 TEST_F(Impostor, ALossIsToldWithTheRankThatSaysSo) {
   const Ended ended = end_after(
-      [](const Caller& rank) { rank.say(bytes_of_head({.kind = TcpKind::loss, .code = 0})); });
+      [](const Caller& rank) { rank.say(bytes_of_head({.kind = tcp::TcpKind::loss, .code = 0})); });
   expect_error(ended, ExitCode::failure, {"rank 0 (", ") is gone, says rank 1 (node7:6000); look"});
 }
 
 TEST_F(Impostor, NothingComesAfterAGoodbye) {
-  const auto after_goodbye = [](const TcpHead& last) {
+  const auto after_goodbye = [](const tcp::TcpHead& last) {
     return end_after([&](const Caller& rank) {
-      rank.say(bytes_of_head({.kind = TcpKind::goodbye}) + bytes_of_head(last));
+      rank.say(bytes_of_head({.kind = tcp::TcpKind::goodbye}) + bytes_of_head(last));
     });
   };
   expect_error(after_goodbye({.tag = 5}), ExitCode::failure,
                {"rank 1 (node7:6000) sent a message after its goodbye"});
-  expect_error(after_goodbye({.kind = TcpKind::goodbye}), ExitCode::failure,
+  expect_error(after_goodbye({.kind = tcp::TcpKind::goodbye}), ExitCode::failure,
                {"rank 1 (node7:6000) sent a second goodbye"});
 }
 
@@ -177,7 +177,7 @@ TEST_F(Impostor, AnEmptyMessageCountsForWhatItTakes) {
         std::string all;
         for (int tag = 100; tag < 1200; ++tag) all += bytes_of_head({.tag = tag});
         rank.say(all + bytes_of_head({.tag = 5, .bytes = 4}) + "four");
-        rank.say(bytes_of_head({.kind = TcpKind::goodbye}));
+        rank.say(bytes_of_head({.kind = tcp::TcpKind::goodbye}));
       },
       1 << 20);
   expect_error(ended, ExitCode::failure, {"beside 1048576 bytes of others"});
@@ -186,7 +186,7 @@ TEST_F(Impostor, AnEmptyMessageCountsForWhatItTakes) {
 // Every bit of a head matters: what is damaged is refused, or goes elsewhere, so that the sender is
 // missed when it is gone.
 TEST_F(Impostor, ADamagedHeadIsNeverTaken) {
-  for (size_t byte = 0; byte < sizeof(TcpHead); ++byte)
+  for (size_t byte = 0; byte < sizeof(tcp::TcpHead); ++byte)
     for (const int flipped : {1, 0x80, 0xFF}) {
       std::string head = bytes_of_head({.tag = 5, .bytes = 4});
       head[byte] = static_cast<char>(head[byte] ^ flipped);
@@ -203,8 +203,8 @@ TEST_F(Impostor, ADamagedHeadIsNeverTaken) {
 
 // What is asked for in time makes room again, however much it is together.
 TEST_F(Impostor, WhatIsTakenMakesRoom) {
-  std::vector<TcpJob> jobs = {job_at(0, 2, file()), job_at(1, 2, file())};
-  for (TcpJob& job : jobs) job.most_unasked = 1 << 20;
+  std::vector<tcp::TcpJob> jobs = {job_at(0, 2, file()), job_at(1, 2, file())};
+  for (tcp::TcpJob& job : jobs) job.most_unasked = 1 << 20;
   expect_good(run_jobs(jobs, [](Group& group) {
     std::vector<std::byte> data(300'000);
     for (int turn = 0; turn < 20; ++turn) {

@@ -33,7 +33,7 @@ class PrivateFile : public testing::Test {
   }
   static std::string refusal(const std::string& path) {
     try {
-      return "read: " + read_private(path);
+      return "read: " + tcp::read_private(path);
     } catch (const Error& error) {
       return error.what();
     }
@@ -55,12 +55,12 @@ void expect_word(const std::string& text, const std::string& word) {
 TEST_F(PrivateFile, OnlyItsOwnerReadsAndWritesIt) {
   for (const mode_t mask : {0000, 0022, 0777}) {
     const mode_t before = umask(mask);
-    write_private(path(), "a secret");
+    tcp::write_private(path(), "a secret");
     umask(before);
     struct stat found {};
     ASSERT_EQ(stat(path().c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 07777, 0600u);
-    EXPECT_EQ(read_private(path()), "a secret");
+    EXPECT_EQ(tcp::read_private(path()), "a secret");
   }
 }
 
@@ -97,10 +97,10 @@ TEST_F(PrivateFile, WhatIsNoFileIsRefusedAndHoldsNobodyUp) {
 TEST_F(PrivateFile, APlantedLinkIsReplacedAndNotFollowed) {
   std::ofstream(path("victim")) << "of somebody";
   fs::create_symlink(path("victim"), path());
-  write_private(path(), "a secret");
+  tcp::write_private(path(), "a secret");
   EXPECT_EQ(content(path("victim")), "of somebody");
   EXPECT_FALSE(fs::is_symlink(path()));
-  EXPECT_EQ(read_private(path()), "a secret");
+  EXPECT_EQ(tcp::read_private(path()), "a secret");
 }
 
 ExitCode code_of(const std::function<void()>& call) {
@@ -113,9 +113,11 @@ ExitCode code_of(const std::function<void()>& call) {
 }
 
 TEST_F(PrivateFile, AWrongNameIsTheUsersAndFailingStorageIsNot) {
-  const auto reading = [](const std::string& at) { return code_of([&] { read_private(at); }); };
+  const auto reading = [](const std::string& at) {
+    return code_of([&] { tcp::read_private(at); });
+  };
   const auto writing = [](const std::string& at) {
-    return code_of([&] { write_private(at, "x"); });
+    return code_of([&] { tcp::write_private(at, "x"); });
   };
   fs::create_symlink("circle", path("circle"));
   put("a secret", 0644);
@@ -131,8 +133,8 @@ TEST_F(PrivateFile, AWrongNameIsTheUsersAndFailingStorageIsNot) {
 
 TEST_F(PrivateFile, NothingIsLeftWhereItCannotBeWritten) {
   fs::create_directory(path());
-  EXPECT_THROW(write_private(path(), "a secret"), Error);
-  EXPECT_THROW(write_private(path("no/folder"), "a secret"), Error);
+  EXPECT_THROW(tcp::write_private(path(), "a secret"), Error);
+  EXPECT_THROW(tcp::write_private(path("no/folder"), "a secret"), Error);
   EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(path()).parent_path()), {}), 1);
 }
 

@@ -17,9 +17,9 @@ void check_sum(Group& group) {
   EXPECT_EQ(group.sum(int64_t{group.rank()}), group.size() * (group.size() - 1) / 2);
 }
 
-std::vector<TcpJob> jobs_of(const std::vector<std::pair<int, int>>& rank_and_ranks,
-                            const std::string& rendezvous, double timeout) {
-  std::vector<TcpJob> jobs;
+std::vector<tcp::TcpJob> jobs_of(const std::vector<std::pair<int, int>>& rank_and_ranks,
+                                 const std::string& rendezvous, double timeout) {
+  std::vector<tcp::TcpJob> jobs;
   for (const auto& [rank, ranks] : rank_and_ranks)
     jobs.push_back({.rank = rank, .ranks = ranks, .rendezvous = rendezvous, .timeout = timeout});
   return jobs;
@@ -40,9 +40,9 @@ TEST_F(Tcp, MeetsAtAnAddress) {
 
 TEST_F(Tcp, MeetsAtAnAddressThatOtherHostsReach) {
   for (const std::string secret : {"", "0123456789abcdef"}) {
-    std::vector<TcpJob> jobs =
+    std::vector<tcp::TcpJob> jobs =
         jobs_of({{0, 3}, {1, 3}, {2, 3}}, fmt::format("0.0.0.0:{}", free_port()), 60);
-    for (TcpJob& job : jobs) job.secret = secret, job.open = secret.empty();
+    for (tcp::TcpJob& job : jobs) job.secret = secret, job.open = secret.empty();
     expect_good(run_jobs(jobs, check_sum));
   }
 }
@@ -97,7 +97,7 @@ TEST_F(Tcp, AStaleFileMisleadsNobody) {
         std::string("skein rendezvous 2\n2 7"),
         std::string("skein rendezvous 1\n2 77\n127.0.0.1 1\nend\n"),
         std::string("of something else"), std::string()}) {
-    write_private(path(), text);
+    tcp::write_private(path(), text);
     std::jthread late([&] {
       EXPECT_EQ(run_job(jobs_of({{1, 2}}, file(), 60)[0], check_sum).text, "");
     });
@@ -111,7 +111,7 @@ TEST_F(Tcp, AStaleFileThatNamesAnotherJobMisleadsNobody) {
   std::jthread other([&] {
     expect_good(run_jobs(jobs_of({{0, 2}}, fmt::format("127.0.0.1:{}", port), 60), check_sum));
   });
-  write_private(path(), fmt::format("skein rendezvous 2\n2 77 s\n127.0.0.1 {}\nend\n", port));
+  tcp::write_private(path(), fmt::format("skein rendezvous 2\n2 77 s\n127.0.0.1 {}\nend\n", port));
   std::jthread misled([&] {
     EXPECT_EQ(run_job(jobs_of({{1, 2}}, file(), 60)[0], check_sum).text, "");
   });

@@ -25,8 +25,8 @@ void check_sum(Group& group) {
 // A rank 0 that waits for others, with a secret unless it is "".
 class Strangers : public Tcp {
  protected:
-  TcpJob job(int rank, int ranks, const std::string& secret = kSecret) const {
-    TcpJob made = job_at(rank, ranks, fmt::format("127.0.0.1:{}", port_));
+  tcp::TcpJob job(int rank, int ranks, const std::string& secret = kSecret) const {
+    tcp::TcpJob made = job_at(rank, ranks, fmt::format("127.0.0.1:{}", port_));
     made.secret = secret;
     return made;
   }
@@ -46,28 +46,29 @@ class Strangers : public Tcp {
   int port_ = free_port();
 };
 
-FrameHead head_of(uint32_t bytes, uint32_t version = 2) {
-  FrameHead head;
+tcp::FrameHead head_of(uint32_t bytes, uint32_t version = 2) {
+  tcp::FrameHead head;
   head.version = version;
   head.bytes = bytes;
   return head;
 }
 
-std::string bytes_of_head(const FrameHead& head) {
+std::string bytes_of_head(const tcp::FrameHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }
 
 TEST_F(Strangers, GarbageIsSentAway) {
   const std::jthread first = zero(2);
   const std::string zeros(32, '\0');
-  for (const std::string& text : {std::string("GET / HTTP/1.0\r\nHost: somewhere\r\n\r\n"),
-                                  bytes_of_head(head_of(0xFFFFFFFF)), bytes_of_head(head_of(1025)),
-                                  bytes_of_head(head_of(100, 9)), frame_of("hello 2 1 0 6000 x"),
-                                  frame_of(""), frame_of(zeros + zeros + "hello 2 1 0 6000 x")}) {
+  for (const std::string& text :
+       {std::string("GET / HTTP/1.0\r\nHost: somewhere\r\n\r\n"),
+        bytes_of_head(head_of(0xFFFFFFFF)), bytes_of_head(head_of(1025)),
+        bytes_of_head(head_of(100, 9)), tcp::frame_of("hello 2 1 0 6000 x"), tcp::frame_of(""),
+        tcp::frame_of(zeros + zeros + "hello 2 1 0 6000 x")}) {
     const Caller caller(port());
     EXPECT_EQ(caller.hear_frame().size(), 32u);
     caller.say(text);
-    caller.hear(sizeof(FrameHead) + 32);  // what a stranger is told, if anything
+    caller.hear(sizeof(tcp::FrameHead) + 32);  // what a stranger is told, if anything
     EXPECT_TRUE(caller.hears_the_end()) << text.size();
   }
   expect_to_begin(1, 2);
@@ -75,7 +76,7 @@ TEST_F(Strangers, GarbageIsSentAway) {
 
 TEST_F(Strangers, WhoStopsHalfwayKeepsNobodyOut) {
   const std::jthread first = zero(2);
-  const std::string frame = frame_of(std::string(64, 'x') + "hello 2 1 0 6000 nowhere");
+  const std::string frame = tcp::frame_of(std::string(64, 'x') + "hello 2 1 0 6000 nowhere");
   std::vector<Caller> callers;
   for (size_t bytes = 0; bytes < frame.size(); ++bytes) {
     Caller& caller = callers.emplace_back(port());
@@ -116,15 +117,15 @@ TEST_F(Strangers, ASlowRankHasItsChanceAmongMany) {
   uint64_t number = 0;
   for (int turn = 0; turn < 30 && number == 0; ++turn) {
     const Caller slow(port());
-    HandshakeConnector side{Secret(kSecret)};
+    tcp::HandshakeConnector side{tcp::Secret(kSecret)};
     const std::string greeting = slow.hear_frame();
     std::vector<Caller> others;
     for (int i = 0; i < 300; ++i) others.emplace_back(port()).hear(1);
-    slow.say(frame_of(side.hello(greeting, text_of(Hello{2, 1, 0, 6000, "node7"}))));
+    slow.say(tcp::frame_of(side.hello(greeting, text_of(tcp::Hello{2, 1, 0, 6000, "node7"}))));
     const std::string reply = slow.hear_frame();
     if (reply.empty()) continue;
-    number = reply_in(side.reply(reply)).job;
-    EXPECT_EQ(table_in(slow.hear_frame(), 2).rows.size(), 2u);
+    number = tcp::reply_in(side.reply(reply)).job;
+    EXPECT_EQ(tcp::table_in(slow.hear_frame(), 2).rows.size(), 2u);
   }
   EXPECT_NE(number, 0u);
 }
@@ -197,30 +198,30 @@ TEST_F(Strangers, AHelloThatWasRecordedIsNotBelieved) {
   std::string recorded;
   {
     const Caller rank(port());
-    EXPECT_NE(join(rank, Secret(kSecret), {3, 1, 0, 6000, "node7"}, &recorded).job, 0u);
+    EXPECT_NE(join(rank, tcp::Secret(kSecret), {3, 1, 0, 6000, "node7"}, &recorded).job, 0u);
   }
   const Caller replayed(port());
   replayed.hear_frame();
-  replayed.say(frame_of(recorded));
-  EXPECT_EQ(replayed.hear_frame(), HandshakeListener::reply_to_stranger());
+  replayed.say(tcp::frame_of(recorded));
+  EXPECT_EQ(replayed.hear_frame(), tcp::HandshakeListener::reply_to_stranger());
   EXPECT_TRUE(replayed.hears_the_end());
   expect_good(run_jobs({job(1, 3), job(2, 3)}, check_sum));
 }
 
 // Plays rank 0 with what another meeting has said.
 TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
-  HandshakeListener earlier;
-  HandshakeConnector rank{Secret(kSecret)};
-  earlier.hello(Secret(kSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
+  tcp::HandshakeListener earlier;
+  tcp::HandshakeConnector rank{tcp::Secret(kSecret)};
+  earlier.hello(tcp::Secret(kSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
   const Listener listener;
   std::jthread impostor([&] {
     const Caller caller(listener);
-    caller.say(frame_of(earlier.greeting()));
+    caller.say(tcp::frame_of(earlier.greeting()));
     EXPECT_EQ(caller.hear_frame().substr(64, 9), "hello 2 1");
-    caller.say(frame_of(earlier.reply(Secret(kSecret), "welcome 77")));
+    caller.say(tcp::frame_of(earlier.reply(tcp::Secret(kSecret), "welcome 77")));
     EXPECT_TRUE(caller.hears_the_end());
   });
-  TcpJob one = job(1, 2);
+  tcp::TcpJob one = job(1, 2);
   one.rendezvous = fmt::format("127.0.0.1:{}", listener.port);
   expect_error(run_job(one, check_sum), ExitCode::usage, {"has another secret"});
 }
@@ -228,7 +229,7 @@ TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
 TEST_F(Strangers, AProofForAnotherRankIsNoUse) {
   const std::jthread first = zero(2);
   const Caller caller(port());
-  const HelloReply reply = join(caller, Secret(kSecret), {2, 1, 3, 6000, "node7"});
+  const tcp::HelloReply reply = join(caller, tcp::Secret(kSecret), {2, 1, 3, 6000, "node7"});
   EXPECT_EQ(reply.job, 0u);
   EXPECT_NE(reply.fault.find("rank 1 on node7, which wants rank 3"), std::string::npos)
       << reply.fault;
@@ -240,34 +241,35 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
   const std::jthread first([this] { run_job(job(0, 3), check_sum); });  // in vain
   const Caller one(port());
   const Listener own;
-  const HelloReply reply = join(one, Secret(kSecret), {3, 1, 0, own.port, "node7"});
+  const tcp::HelloReply reply = join(one, tcp::Secret(kSecret), {3, 1, 0, own.port, "node7"});
   ASSERT_NE(reply.job, 0u);
   const std::jthread second([this] {
     expect_error(run_job(job(2, 3), check_sum), ExitCode::failure,
                  {"rank 2 and rank 1 (node7:", "cannot meet", "has another secret"});
   });
-  EXPECT_EQ(table_in(one.hear_frame(), 3).rows[1].name, fmt::format("node7:{}", own.port));
-  HandshakeListener side;
+  EXPECT_EQ(tcp::table_in(one.hear_frame(), 3).rows[1].name, fmt::format("node7:{}", own.port));
+  tcp::HandshakeListener side;
   const Caller caller(own);
-  caller.say(frame_of(side.greeting()));
+  caller.say(tcp::frame_of(side.greeting()));
   const std::string hello = caller.hear_frame();
-  EXPECT_FALSE(side.hello(Secret(kSecret), hello));
-  EXPECT_FALSE(side.hello(Secret(kSecret).of_job(reply.job + 1), hello));
-  EXPECT_TRUE(side.hello(Secret(kSecret).of_job(reply.job), hello));
-  caller.say(frame_of(side.reply(Secret(kSecret), "welcome 1")));
+  EXPECT_FALSE(side.hello(tcp::Secret(kSecret), hello));
+  EXPECT_FALSE(side.hello(tcp::Secret(kSecret).of_job(reply.job + 1), hello));
+  EXPECT_TRUE(side.hello(tcp::Secret(kSecret).of_job(reply.job), hello));
+  caller.say(tcp::frame_of(side.reply(tcp::Secret(kSecret), "welcome 1")));
 }
 
 // Rank 2 of 3 by itself: the test plays rank 0, whose table names `nobody` as rank 1.
-void expect_no_connection(TcpJob two, const Address& nobody, const std::string& why) {
+void expect_no_connection(tcp::TcpJob two, const tcp::Address& nobody, const std::string& why) {
   const Listener own;
-  const Address any{"127.0.0.1", own.port};
+  const tcp::Address any{"127.0.0.1", own.port};
   const std::jthread zero([&] {
     const Caller caller(own);
-    HandshakeListener side;
-    caller.say(frame_of(side.greeting()));
-    EXPECT_TRUE(side.hello(Secret(kSecret), caller.hear_frame()));
-    caller.say(frame_of(side.reply(Secret(kSecret), text_of(HelloReply{77, ""}))) +
-               frame_of(text_of(RankTable{{{"a:1", any}, {"b:2", nobody}, {"c:3", any}}, ""})));
+    tcp::HandshakeListener side;
+    caller.say(tcp::frame_of(side.greeting()));
+    EXPECT_TRUE(side.hello(tcp::Secret(kSecret), caller.hear_frame()));
+    caller.say(
+        tcp::frame_of(side.reply(tcp::Secret(kSecret), text_of(tcp::HelloReply{77, ""}))) +
+        tcp::frame_of(text_of(tcp::RankTable{{{"a:1", any}, {"b:2", nobody}, {"c:3", any}}, ""})));
     EXPECT_TRUE(caller.hears_the_end());
   });
   two.rendezvous = any.str();
@@ -282,7 +284,7 @@ TEST_F(Strangers, ARankThatNobodyListensForIsNamedAtOnce) {
 
 // As while a switch starts again. To a broadcast address there is never a way.
 TEST_F(Strangers, ARankThatNoWayLeadsToIsTriedAgain) {
-  TcpJob two = job(2, 3);
+  tcp::TcpJob two = job(2, 3);
   two.timeout = 1;
   const auto begun = std::chrono::steady_clock::now();
   expect_no_connection(two, {"255.255.255.255", 4711}, "Network is unreachable");
@@ -310,14 +312,14 @@ TEST_F(Strangers, TheFileOfAMeetingIsItsOwnersAlone) {
   for (int turn = 0; turn < 1000 && !S_ISREG(found.st_mode); ++turn, pause(5))
     lstat(path().c_str(), &found);
   EXPECT_EQ(found.st_mode & 07777, 0600u);
-  EXPECT_GE(record_in(read_private(path())).secret.size(), 32u);  // 4 bits a digit
+  EXPECT_GE(tcp::record_in(tcp::read_private(path())).secret.size(), 32u);  // 4 bits a digit
   EXPECT_EQ(std::filesystem::file_size(path() + ".victim"), 11u);
   EXPECT_EQ(run_job(job_at(1, 2, file()), check_sum).text, "");
 }
 
 TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
   std::ofstream(path()) << text_of(
-      RendezvousRecord{{{"127.0.0.1", port()}}, 77, 2, std::string(64, '0')});
+      tcp::RendezvousRecord{{{"127.0.0.1", port()}}, 77, 2, std::string(64, '0')});
   chmod(path().c_str(), 0644);
   expect_error(run_job(job_at(1, 2, file(), 0.3), check_sum), ExitCode::failure,
                {"has not met rank 0", "has mode 0644", "0600"});
@@ -325,14 +327,14 @@ TEST_F(Strangers, AFileThatOthersCanReadIsNotBelieved) {
 
 // One address of a rank 0 answers, the other does not.
 TEST_F(Strangers, WhatAnAddressSaysIsNotLostAtTheNext) {
-  const std::string refusal =
-      frame_of(HandshakeListener().greeting()) + frame_of(HandshakeListener::reply_to_stranger());
+  const std::string refusal = tcp::frame_of(tcp::HandshakeListener().greeting()) +
+                              tcp::frame_of(tcp::HandshakeListener::reply_to_stranger());
   for (const auto& [words, reason] : {std::pair{refusal, "another secret"},
                                       {bytes_of_head(head_of(32, 9)), "speaks version 9"}}) {
     const Listener listener;
-    const RendezvousRecord record{
+    const tcp::RendezvousRecord record{
         {{"127.0.0.1", listener.port}, {"127.0.0.1", free_port()}}, 77, 2, "s"};
-    write_private(path(), text_of(record));
+    tcp::write_private(path(), text_of(record));
     const std::jthread other([&] {
       const Caller caller(listener);
       caller.say(words);
@@ -351,7 +353,7 @@ TEST_F(Strangers, WhoDoesNotGreetMayBeOfAnOlderBuild) {
 }
 
 TEST_F(Strangers, AFileAndASecretAreBothNeeded) {
-  TcpJob with = job_at(1, 2, file(), 0.6), zero = job_at(0, 2, file());
+  tcp::TcpJob with = job_at(1, 2, file(), 0.6), zero = job_at(0, 2, file());
   with.secret = "another-secret-16";
   zero.secret = kSecret;
   std::jthread first([&] { EXPECT_EQ(run_job(zero, check_sum).text, ""); });

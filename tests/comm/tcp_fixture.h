@@ -75,7 +75,7 @@ struct Ended {
   std::string text;  // of the error
 };
 
-inline Ended run_job(const TcpJob& job, const std::function<void(Group&)>& body) {
+inline Ended run_job(const tcp::TcpJob& job, const std::function<void(Group&)>& body) {
   try {
     body(*start_tcp(job));
   } catch (const Error& error) {
@@ -87,7 +87,7 @@ inline Ended run_job(const TcpJob& job, const std::function<void(Group&)>& body)
 }
 
 // Each job on its own thread.
-inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs,
+inline std::vector<Ended> run_jobs(const std::vector<tcp::TcpJob>& jobs,
                                    const std::function<void(Group&)>& body) {
   std::vector<Ended> ended(jobs.size());
   std::vector<std::jthread> threads;
@@ -98,13 +98,13 @@ inline std::vector<Ended> run_jobs(const std::vector<TcpJob>& jobs,
 }
 
 // Of a job without a secret.
-inline TcpJob job_at(int rank, int ranks, const std::string& rendezvous, double timeout = 60) {
+inline tcp::TcpJob job_at(int rank, int ranks, const std::string& rendezvous, double timeout = 60) {
   return {.rank = rank, .ranks = ranks, .rendezvous = rendezvous, .timeout = timeout};
 }
 
 inline std::vector<Ended> run_tcp(int ranks, const std::string& rendezvous,
                                   const std::function<void(Group&)>& body) {
-  std::vector<TcpJob> jobs;
+  std::vector<tcp::TcpJob> jobs;
   for (int r = 0; r < ranks; ++r)
     jobs.push_back({.rank = r, .ranks = ranks, .rendezvous = rendezvous, .timeout = 60});
   return run_jobs(jobs, body);

@@ -115,7 +115,7 @@ TEST_F(Tcp, GroupsOutliveTheWorldTheyAreFrom) {
   std::vector<std::jthread> threads;
   for (int r = 0; r < 2; ++r)
     threads.emplace_back([this, r] {
-      auto world = start_tcp({.rank = r, .ranks = 2, .rendezvous = file(), .timeout = 60});
+      auto world = tcp::start_tcp({.rank = r, .ranks = 2, .rendezvous = file(), .timeout = 60});
       const auto part = world->split(0, 0);
       world.reset();
       EXPECT_EQ(part->sum(int64_t{r + 1}), 3);
@@ -140,7 +140,7 @@ TEST_F(Tcp, ARankThatFailsEndsAllThatWait) {
 TEST_F(Tcp, AProcessThatIsKilledEndsAllThatWait) {
   const pid_t child = fork();
   if (child == 0) {
-    const auto world = start_tcp({.rank = 1, .ranks = 2, .rendezvous = file(), .timeout = 60});
+    const auto world = tcp::start_tcp({.rank = 1, .ranks = 2, .rendezvous = file(), .timeout = 60});
     world->barrier();
     pause(60000);
     _exit(0);
@@ -243,7 +243,7 @@ TEST_F(Tcp, AbortEndsEveryProcessWithItsExitCode) {
   for (int r = 0; r < 3; ++r) {
     children.push_back(fork());
     if (children.back() != 0) continue;
-    const auto world = start_tcp({.rank = r, .ranks = 3, .rendezvous = file(), .timeout = 60});
+    const auto world = tcp::start_tcp({.rank = r, .ranks = 3, .rendezvous = file(), .timeout = 60});
     const Tensor tensor = Tensor::zeros({kLarge}, DType::u8);
     Work unread = world->send(tensor, (r + 1) % 3, 0);
     if (r == 1) world->abort(75);

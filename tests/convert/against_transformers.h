@@ -48,8 +48,8 @@ struct Expected {
     loss = read_tensor(file, "loss").data<float>()[0];
   }
 
-  SafetensorsFile file;
-  Batch batch;
+  formats::SafetensorsFile file;
+  data::Batch batch;
   Tensor logits;
   double loss = 0;
 };
@@ -93,15 +93,15 @@ inline std::map<std::string, Tensor> gradients_of(const Parameters& parameters) 
   return all;
 }
 
-inline int check_gradients(const Expected& expected, const NameMap& names,
+inline int check_gradients(const Expected& expected, const convert::NameMap& names,
                            const Parameters& parameters) {
   const auto ours = gradients_of(parameters);
   int checked = 0;
-  for (const ForeignTensor& theirs : names.tensors) {
+  for (const convert::ForeignTensor& theirs : names.tensors) {
     const Tensor wanted = read_tensor(expected.file, "gradient:" + theirs.name);
     if (!wanted.defined()) continue;
     std::vector<float> found;
-    for (const OurTensor& part : theirs.parts) {
+    for (const convert::OurTensor& part : theirs.parts) {
       const auto values = ours.at(part.name).span<float>();
       found.insert(found.end(), values.begin(), values.end());
     }
@@ -130,11 +130,11 @@ inline double loss_of(const Losses& losses) {
 // A model of either kind on this rank, forward and backward.
 class Runner {
  public:
-  Runner(const ModelConfig& config, const CheckpointInfo& info, Group& tp)
+  Runner(const ModelConfig& config, const checkpoint::CheckpointInfo& info, Group& tp)
       : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
     model_ = config.architecture->piece(config, whole_piece(config), false, parameters_);
     parameters_.allocate(true);
-    load_checkpoint(info, parameter_pieces(parameters_), true, tp);
+    load_checkpoint(info, checkpoint::parameter_pieces(parameters_), true, tp);
   }
 
   void check(const Expected& expected, Group& tp) {
@@ -148,7 +148,7 @@ class Runner {
     EXPECT_NEAR(loss_of(losses) / expected.loss, 1, kTolerance);
     if (tp.size() > 1) return;
     backward(losses.rows, losses.row_weights);
-    EXPECT_GE(check_gradients(expected, huggingface_names(config_), parameters_), 4);
+    EXPECT_GE(check_gradients(expected, convert::huggingface_names(config_), parameters_), 4);
   }
 
  private:
@@ -175,8 +175,8 @@ class Runner {
 inline void expect_as_transformers(const std::string& checkpoint,
                                    const std::string& expected_file) {
   const auto alone = single_rank();
-  const CheckpointInfo info = *find_checkpoint(checkpoint, *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, checkpoint), checkpoint);
+  const checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(checkpoint, *alone);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, checkpoint), checkpoint);
   const Expected expected(expected_file, model);
   for (int shards : {1, 2})
     run_ranks(shards, [&](Group& tp) { Runner(model, info, tp).check(expected, tp); });

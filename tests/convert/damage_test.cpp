@@ -8,7 +8,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 // Changes, removes or doubles a few bytes among the first `reach`.
@@ -47,8 +47,8 @@ TEST(Damage, OfSafetensorsIsRefused) {
   for (uint64_t seed = 0; seed < 600; ++seed) {
     test::write_file(scratch.file("bad"), damaged(good, 740, seed));
     count += refused([&] {
-      const SafetensorsFile file(scratch.file("bad"));
-      for (const SafeTensor& tensor : file.tensors()) {
+      const formats::SafetensorsFile file(scratch.file("bad"));
+      for (const formats::SafeTensor& tensor : file.tensors()) {
         std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
         file.read(tensor, 0, bytes);
       }
@@ -103,9 +103,9 @@ TEST(Damage, OfAModelsSizesIsFoundBeforeAnythingIsMadeOfThem) {
   const test::Scratch scratch;
   test::save_fresh(scratch.file("run"), test::small_model(), 1);
   const auto alone = single_rank();
-  const std::string path = find_checkpoint(scratch.file("run"), *alone)->path,
+  const std::string path = checkpoint::find_checkpoint(scratch.file("run"), *alone)->path,
                     file = path + "/manifest.json";
-  Manifest manifest = parse_manifest(test::bytes_of_file(file), file);
+  checkpoint::Manifest manifest = checkpoint::parse_manifest(test::bytes_of_file(file), file);
   const std::string said = R"("model.n_layers":"2")";
   ASSERT_NE(manifest.metadata.find(said), std::string::npos);
   manifest.metadata.replace(manifest.metadata.find(said), said.size(),
@@ -116,4 +116,4 @@ TEST(Damage, OfAModelsSizesIsFoundBeforeAnythingIsMadeOfThem) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

@@ -18,11 +18,11 @@ inline void rewrite(const std::string& folder,
                     const std::function<std::string(const std::string&)>& rename,
                     const std::vector<std::string>& extra = {}) {
   const std::string path = folder + "/model.safetensors";
-  std::vector<SafeTensor> tensors;
+  std::vector<formats::SafeTensor> tensors;
   std::map<std::string, std::vector<std::byte>> data;
   {
-    const SafetensorsFile file(path);
-    for (SafeTensor tensor : file.tensors()) {
+    const formats::SafetensorsFile file(path);
+    for (formats::SafeTensor tensor : file.tensors()) {
       std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
       file.read(tensor, 0, bytes);
       tensor.name = rename(tensor.name);
@@ -35,8 +35,8 @@ inline void rewrite(const std::string& folder,
     tensors.push_back({name, "F32", {2}, 0, 0});
     data[name] = std::vector<std::byte>(8);
   }
-  SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
-  for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
+  formats::SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
+  for (const formats::SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
   writer.finish();
 }
 
@@ -53,7 +53,7 @@ inline void edit_config(const std::string& folder, const std::function<void(Json
 }
 
 inline void refused(const std::string& folder, std::initializer_list<std::string> words,
-                    const ConvertConfig& config = {}) {
+                    const convert::ConvertConfig& config = {}) {
   const Scratch scratch;
   expect_error(ExitCode::usage, words, [&] { import_folder(folder, scratch.file("run"), config); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("run")));

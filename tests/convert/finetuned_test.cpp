@@ -12,7 +12,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
@@ -31,8 +31,8 @@ ModelConfig labelled(ModelConfig model, Head head, int64_t labels) {
   return model;
 }
 
-RunState with_head(const LabelHead& head) {
-  RunState state;
+train::RunState with_head(const train::LabelHead& head) {
+  train::RunState state;
   state.notes = to_notes(head, 0);
   return state;
 }
@@ -46,8 +46,8 @@ std::vector<float> floats_in(const std::string& bytes, size_t count) {
 TEST(FineTuned, EncodersOfNumbersGiveTheTrueOnes) {
   for (bool roberta : {false, true}) {
     const Scratch scratch;
-    LabelHead head;
-    head.kind = LabelKind::regress;
+    train::LabelHead head;
+    head.kind = train::LabelKind::regress;
     head.mean = 100;
     head.deviation = 7;
     save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::sequence, 1), 2,
@@ -73,8 +73,8 @@ TEST(FineTuned, EncodersOfNumbersGiveTheTrueOnes) {
 
 TEST(FineTuned, DecodersOfNumbersNeedAMeanOfNone) {
   const Scratch scratch;
-  LabelHead head;
-  head.kind = LabelKind::regress;
+  train::LabelHead head;
+  head.kind = train::LabelKind::regress;
   head.mean = 100.5;
   head.deviation = 7.25;
   save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1,
@@ -85,7 +85,7 @@ TEST(FineTuned, DecodersOfNumbersNeedAMeanOfNone) {
   save_fresh(scratch.file("centred"), labelled(test::small_model(), Head::sequence, 1), 1,
              with_head(head));
   test::export_folder(scratch.file("centred"), scratch.file("out"));
-  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  const formats::SafetensorsFile file(scratch.file("out") + "/model.safetensors");
   const Tensor theirs = test::read_tensor(file, "score.weight");
   EXPECT_FLOAT_EQ(
       theirs.data<float>()[0],
@@ -95,7 +95,7 @@ TEST(FineTuned, DecodersOfNumbersNeedAMeanOfNone) {
 
 TEST(FineTuned, ClassesKeepTheirNames) {
   const Scratch scratch;
-  LabelHead head;
+  train::LabelHead head;
   head.labels = {"no", "yes", "it's \"both\""};
   save_fresh(scratch.file("run"), labelled(test::small_bert(false), Head::sequence, 3), 1,
              with_head(head));
@@ -118,15 +118,15 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
   const ModelConfig three = labelled(test::small_bert(false), Head::sequence, 3);
   const auto head = labels(R"({"id2label": {"0": "no", "2": "both", "1": "yes"}})", three);
   ASSERT_NE(head, nullptr);
-  EXPECT_EQ(head->kind, LabelKind::classify);
+  EXPECT_EQ(head->kind, train::LabelKind::classify);
   EXPECT_EQ(head->labels, (std::vector<std::string>{"no", "yes", "both"}));
   EXPECT_EQ(head->length, three.context);
   EXPECT_EQ(labels(R"({"id2label": {"0": "a", "1": "b"}})",
                    labelled(test::small_bert(false), Head::token, 2))
                 ->kind,
-            LabelKind::tag);
+            train::LabelKind::tag);
   EXPECT_EQ(labels("{}", labelled(test::small_bert(false), Head::sequence, 1))->kind,
-            LabelKind::regress);
+            train::LabelKind::regress);
   for (
       const char* without :
       {"{}", R"({"id2label": {"0": "no", "1": "yes"}})",
@@ -146,8 +146,9 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
   const std::string imported =
       test::import_folder(test::golden("bert_sequence"), scratch.file("run"));
   const auto alone = single_rank();
-  const auto stored =
-      label_head(run_state(find_checkpoint(imported, *alone)->metadata, imported).notes, imported);
+  const auto stored = label_head(
+      train::run_state(checkpoint::find_checkpoint(imported, *alone)->metadata, imported).notes,
+      imported);
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(stored->labels.at(2), "LABEL_2");
   test::export_folder(scratch.file("run"), scratch.file("out"));
@@ -158,15 +159,15 @@ TEST(FineTuned, ImportedClassifiersKnowTheirLabels) {
 // A decoder's reward model is a classifier of one number.
 TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
   const Scratch scratch;
-  RunState state;
-  state.notes = TaskNotes(
+  train::RunState state;
+  state.notes = train::TaskNotes(
       R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})");
   save_fresh(scratch.file("run"), labelled(test::small_model(), Head::sequence, 1), 1, state);
   test::export_folder(scratch.file("run"), scratch.file("out"));
   EXPECT_EQ(config_in(scratch.file("out"))["architectures"],
             Json::array({"GPT2ForSequenceClassification"}));
   EXPECT_EQ(config_in(scratch.file("out"))["id2label"].size(), 1u);
-  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  const formats::SafetensorsFile file(scratch.file("out") + "/model.safetensors");
   EXPECT_EQ(test::read_tensor(file, "score.weight").data<float>()[0],
             floats_in(test::tensors_of(scratch.file("run")).at("param/classifier.weight"), 8)[0]);
 }
@@ -175,16 +176,16 @@ TEST(FineTuned, RewardModelsAreClassifiersOfOneNumber) {
 std::vector<double> scores_of(const std::string& path) {
   const NoGrad no_grad;
   const auto alone = single_rank();
-  const auto info = *find_checkpoint(path, *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
+  const auto info = *checkpoint::find_checkpoint(path, *alone);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, info.path), info.path);
   Parameters parameters(DType::f32, 0, 1);
   const Bert bert(model, {0, static_cast<int>(model.n_layers), true, true, 0}, false, parameters);
   load_weights(info, parameters, *alone);
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::from(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {3, 4});
   batch.positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, {3, 4});
   batch.types = Tensor::from(std::vector<int32_t>{0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1}, {3, 4});
-  batch.places = filled(3, 1, 0);
+  batch.places = data::filled(3, 1, 0);
   batch = placed(batch, {});
   Pass pass;
   pass.tp = alone.get();
@@ -198,8 +199,8 @@ std::vector<double> scores_of(const std::string& path) {
 TEST(FineTuned, EncodersRewardModelsAreClassifiersOfOneNumber) {
   for (const bool roberta : {false, true}) {
     const Scratch scratch;
-    RunState state;
-    state.notes = TaskNotes(
+    train::RunState state;
+    state.notes = train::TaskNotes(
         R"({"task":"reward","length":8,"mean":0.5,"deviation":2,"margin":0,"centring":0,"checksum":1})");
     save_fresh(scratch.file("run"), labelled(test::small_bert(roberta), Head::token, 1), 2, state);
     test::export_folder(scratch.file("run"), scratch.file("out"));
@@ -287,8 +288,9 @@ TEST(FineTuned, ConfigsKeepWhatIsStillTrue) {
 std::string finetuned(const Scratch& scratch, const std::string& imported, const std::string& name,
                       const std::string& examples) {
   const auto alone = single_rank();
-  const RunState state = run_state(find_checkpoint(imported, *alone)->metadata, imported);
-  FinetuneConfig c = finetune_defaults();
+  const train::RunState state =
+      train::run_state(checkpoint::find_checkpoint(imported, *alone)->metadata, imported);
+  train::FinetuneConfig c = train::finetune_defaults();
   c.run.model = stored_model(state, imported);
   c.task.columns.text = "1";
   c.task.columns.label = "2";
@@ -303,7 +305,7 @@ std::string finetuned(const Scratch& scratch, const std::string& imported, const
   c.run.run.dir = scratch.file(name);
   c.run.run.tensorboard = false;
   const auto task = label_task(c, state.tokenizer.value());
-  train(c.run, *task, *alone);
+  train::train(c.run, *task, *alone);
   return scratch.file(name);
 }
 
@@ -347,18 +349,18 @@ TEST(FineTuned, HeadsThatAnImportLackedAreNamed) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "bert");
   {
-    const SafetensorsFile file(test::golden("bert") + "/model.safetensors");
-    std::vector<SafeTensor> tensors;
-    for (SafeTensor tensor : file.tensors())
+    const formats::SafetensorsFile file(test::golden("bert") + "/model.safetensors");
+    std::vector<formats::SafeTensor> tensors;
+    for (formats::SafeTensor tensor : file.tensors())
       if (tensor.name.starts_with("bert.")) tensors.push_back(tensor);
-    std::map<std::string, SafeTensor> sources;
-    for (SafeTensor& tensor : tensors) {
-      const SafeTensor source = tensor;
+    std::map<std::string, formats::SafeTensor> sources;
+    for (formats::SafeTensor& tensor : tensors) {
+      const formats::SafeTensor source = tensor;
       tensor.name = tensor.name.substr(5);
       sources[tensor.name] = source;
     }
-    SafetensorsWriter writer(folder + "/model.safetensors", tensors, {});
-    for (const SafeTensor& tensor : writer.tensors()) {
+    formats::SafetensorsWriter writer(folder + "/model.safetensors", tensors, {});
+    for (const formats::SafeTensor& tensor : writer.tensors()) {
       std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
       file.read(sources.at(tensor.name), 0, bytes);
       writer.append(bytes);
@@ -374,12 +376,12 @@ TEST(FineTuned, HeadsThatAnImportLackedAreNamed) {
   test::export_folder(scratch.file("run"), scratch.file("out"));
   const Json made = config_in(scratch.file("out"));
   EXPECT_EQ(made["architectures"], Json::array({"BertForPreTraining"}));
-  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
-  for (const SafeTensor& tensor : file.tensors())
+  const formats::SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  for (const formats::SafeTensor& tensor : file.tensors())
     EXPECT_TRUE(tensor.name.starts_with("bert.") || tensor.name.starts_with("cls.")) << tensor.name;
   EXPECT_TRUE(test::tensors_of(test::import_folder(scratch.file("out"), scratch.file("back"))) ==
               test::tensors_of(scratch.file("run")));
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

@@ -17,10 +17,10 @@ namespace skein::test {
 // A checkpoint that no import made, saved in `ranks` parts, as training would, with what `state`
 // has besides.
 inline void save_fresh(const std::string& directory, const ModelConfig& model, int ranks,
-                       RunState state = {}) {
+                       train::RunState state = {}) {
   log::set_level(log::Level::error);
   state.reduction_groups = 1;
-  state.config = model_values(model);
+  state.config = convert::model_values(model);
   run_ranks(ranks, [&](Group& tp) {
     Parameters parameters(DType::f32, tp.rank(), tp.size());
     const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
@@ -31,11 +31,11 @@ inline void save_fresh(const std::string& directory, const ModelConfig& model, i
       made = std::make_unique<Bert>(model, whole, false, parameters);
     parameters.allocate(false);
     parameters.initialize(5);
-    std::vector<Piece> pieces;
+    std::vector<checkpoint::Piece> pieces;
     for (const Parameter& p : parameters.all())
       if (!p.tied() && (p.split != Split::none || tp.rank() == 0))
-        pieces.push_back(piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
-    CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
+        pieces.push_back(checkpoint::piece_of("param", p, 0, p.value.flat(0, p.valid_size())));
+    checkpoint::CheckpointStore(directory, 1, tp).save(0, pieces, to_json(state, {}));
   });
 }
 

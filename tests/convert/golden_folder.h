@@ -19,8 +19,8 @@ namespace skein::test {
 
 inline std::string golden(const std::string& name) { return "convert/golden/" + name; }
 
-inline Tensor read_tensor(const SafetensorsFile& file, const std::string& name) {
-  for (const SafeTensor& tensor : file.tensors()) {
+inline Tensor read_tensor(const formats::SafetensorsFile& file, const std::string& name) {
+  for (const formats::SafeTensor& tensor : file.tensors()) {
     if (tensor.name != name) continue;
     const Tensor made = Tensor::empty(Shape(tensor.shape), *tensor.dtype());
     file.read(tensor, 0, {made.bytes_data(), static_cast<size_t>(made.bytes())});
@@ -52,28 +52,29 @@ inline std::string copy_of(const Scratch& scratch, const std::string& name) {
 }
 
 inline std::string import_folder(const std::string& source, const std::string& destination,
-                                 const ConvertConfig& config = {}) {
+                                 const convert::ConvertConfig& config = {}) {
   log::set_level(log::Level::error);
-  return Import(source, form_of(source), config).run(destination, {});
+  return convert::Import(source, convert::form_of(source), config).run(destination, {});
 }
 
 inline void export_folder(const std::string& source, const std::string& destination,
-                          const ConvertConfig& config = {}, Form form = Form::huggingface) {
+                          const convert::ConvertConfig& config = {},
+                          convert::Form form = convert::Form::huggingface) {
   log::set_level(log::Level::error);
-  Export(source, form, config).run(destination, {});
+  convert::Export(source, form, config).run(destination, {});
 }
 
 // All tensors of a checkpoint as bytes, with their types.
 inline std::map<std::string, std::string> tensors_of(const std::string& path) {
   const auto alone = single_rank();
-  CheckpointTensors tensors(*find_checkpoint(path, *alone));
+  checkpoint::CheckpointTensors tensors(*checkpoint::find_checkpoint(path, *alone));
   std::map<std::string, std::string> all;
   for (const auto& [name, tensor] : tensors.tensors()) {
-    std::string bytes(static_cast<size_t>(element_count(tensor.shape) * size_of(tensor.dtype)),
-                      '\0');
-    tensors.read(name, 0, element_count(tensor.shape), tensor.dtype,
+    std::string bytes(
+        static_cast<size_t>(checkpoint::element_count(tensor.shape) * size_of(tensor.dtype)), '\0');
+    tensors.read(name, 0, checkpoint::element_count(tensor.shape), tensor.dtype,
                  reinterpret_cast<std::byte*>(bytes.data()));
-    all[name] = std::string(name_of(tensor.dtype)) + shape_text(tensor.shape) + bytes;
+    all[name] = std::string(name_of(tensor.dtype)) + checkpoint::shape_text(tensor.shape) + bytes;
   }
   return all;
 }

@@ -7,7 +7,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using test::Scratch;
@@ -32,12 +32,12 @@ ModelConfig small_llama() {
 Tensor logits_of(const std::string& path) {
   const NoGrad no_grad;
   const auto alone = single_rank();
-  const auto info = *find_checkpoint(path, *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
+  const auto info = *checkpoint::find_checkpoint(path, *alone);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, info.path), info.path);
   Parameters parameters(DType::f32, 0, 1);
   const Gpt gpt(model, {0, static_cast<int>(model.n_layers), true, true, 0}, false, parameters);
   load_weights(info, parameters, *alone);
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::from(std::vector<int32_t>{3, 1, 4, 1, 5, 9, 2, 6}, {1, 8});
   batch.positions = Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}, {1, 8});
   Pass pass;
@@ -80,4 +80,4 @@ TEST(MupExport, NeedsALastNorm) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

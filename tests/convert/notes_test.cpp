@@ -8,7 +8,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
@@ -28,7 +28,7 @@ std::string notes_with(const std::string& key, const Json& value) {
 TEST(Notes, NameNoFilesElsewhere) {
   const auto refused = [](const std::string& key, const std::string& name,
                           const std::string& reason) {
-    RunState state;
+    train::RunState state;
     state.imported = notes_with(
         key, {{name, key == "texts" ? Json("text") : Json::array({"transformer.wte.weight"})}});
     expect_error(ExitCode::usage, {"here", name.substr(0, name.find('\0')), reason},
@@ -46,7 +46,7 @@ TEST(Notes, NameNoFilesElsewhere) {
 TEST(Notes, ThatWouldEscapeLeaveNothingBehind) {
   for (const char* key : {"texts", "weights"}) {
     const Scratch scratch;
-    RunState state;
+    train::RunState state;
     state.imported = notes_with(
         key,
         {{"../escaped",
@@ -61,14 +61,14 @@ TEST(Notes, ThatWouldEscapeLeaveNothingBehind) {
 TEST(Notes, NestedTooDeepAreRefused) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   expect_error(ExitCode::usage, {"here", "nested deeper"},
-               [&] { run_state(R"({"step": 0, "imported": )" + deep + "}", "here"); });
-  RunState state;
-  state.notes = TaskNotes(R"({"task": "sft", "template": {"a": )" + std::string(10, '[') +
-                          std::string(10, ']') + "}}");
-  EXPECT_EQ(run_state(to_json(state, {}), "here").notes, state.notes);
-  state.notes = TaskNotes(R"({"template": {"x": )" + deep + "}}");
+               [&] { train::run_state(R"({"step": 0, "imported": )" + deep + "}", "here"); });
+  train::RunState state;
+  state.notes = train::TaskNotes(R"({"task": "sft", "template": {"a": )" + std::string(10, '[') +
+                                 std::string(10, ']') + "}}");
+  EXPECT_EQ(train::run_state(to_json(state, {}), "here").notes, state.notes);
+  state.notes = train::TaskNotes(R"({"template": {"x": )" + deep + "}}");
   expect_error(ExitCode::usage, {"the notes in here's metadata", "nested deeper"},
-               [&] { run_state(to_json(state, {}), "here"); });
+               [&] { train::run_state(to_json(state, {}), "here"); });
 }
 
 TEST(Notes, LoseTheTokenizerThatAnotherReplaces) {
@@ -91,15 +91,15 @@ TEST(Notes, LoseTheTokenizerThatAnotherReplaces) {
     EXPECT_FALSE(files.contains(name)) << name;
   EXPECT_EQ(files.at("generation_config.json"), "{}");
   EXPECT_EQ(files.at("chat_template.jinja"), "old\n");
-  EXPECT_EQ(tokenizer_from_json(files.at("tokenizer.json"))->vocab_size(), 6);
+  EXPECT_EQ(text::tokenizer_from_json(files.at("tokenizer.json"))->vocab_size(), 6);
   EXPECT_NE(files.at("tokenizer_config.json"), "{}");
 }
 
 // What a checkpoint imported from `folder` says of its missing tokenizer.
 std::string missing_tokenizer(const Scratch& scratch, const std::string& folder) {
   test::import_folder(folder, scratch.file("run"), {});
-  const auto found = list_checkpoints(scratch.file("run"));
-  const RunState state = run_state(found.at(0).metadata, "here");
+  const auto found = checkpoint::list_checkpoints(scratch.file("run"));
+  const train::RunState state = train::run_state(found.at(0).metadata, "here");
   EXPECT_TRUE(state.tokenizer.empty());
   return no_tokenizer(state, "runs/gpt2");
 }
@@ -117,7 +117,7 @@ TEST(Notes, SayWhyATokenizerWasNotTaken) {
   EXPECT_NE(missing_tokenizer(other, pieces).find("tokenizer.model, of SentencePiece"),
             std::string::npos);
   EXPECT_NE(missing_tokenizer(third, none).find("it holds no tokenizer.json"), std::string::npos);
-  EXPECT_NE(no_tokenizer({}, "runs/other")
+  EXPECT_NE(train::no_tokenizer({}, "runs/other")
                 .find("runs/other was trained on token files that named no tokenizer"),
             std::string::npos);
 }
@@ -132,4 +132,4 @@ TEST(Notes, RefuseATokenizerThatHasMoreIdsThanTheModel) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

@@ -4,7 +4,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using test::save_fresh;
@@ -99,9 +99,10 @@ TEST(FreshExport, OfAnyLayoutComesBackAsItWas) {
       test::export_folder(scratch.file("run"), scratch.file("out"));
       const std::string path = test::import_folder(scratch.file("out"), scratch.file("back"));
       const auto alone = single_rank();
-      EXPECT_EQ(model_values(
-                    stored_model(run_state(find_checkpoint(path, *alone)->metadata, path), path)),
-                model_values(model));
+      EXPECT_EQ(
+          model_values(stored_model(
+              train::run_state(checkpoint::find_checkpoint(path, *alone)->metadata, path), path)),
+          model_values(model));
       EXPECT_TRUE(test::tensors_of(scratch.file("run")) == test::tensors_of(path))
           << huggingface_names(model).prefix;
     }
@@ -113,7 +114,8 @@ TEST(FreshExport, CutsFilesBySize) {
   ConvertConfig config;
   config.shard_bytes = 1500;
   test::export_folder(scratch.file("run"), scratch.file("out"), config);
-  const auto index = read_safetensors_index(scratch.file("out") + "/model.safetensors.index.json");
+  const auto index =
+      formats::read_safetensors_index(scratch.file("out") + "/model.safetensors.index.json");
   EXPECT_EQ(index.at("transformer.wte.weight"), "model-00001-of-00005.safetensors");
   EXPECT_EQ(index.at("transformer.ln_f.bias"), "model-00005-of-00005.safetensors");
   for (const auto& [name, bytes] : test::files_of(scratch.file("out")))
@@ -134,7 +136,7 @@ TEST(ImportedExport, CutsFilesAnewWhenASizeIsGiven) {
   test::export_folder(scratch.file("run"), scratch.file("many"), config);
   std::set<std::string> files;
   for (const auto& [tensor, file] :
-       read_safetensors_index(scratch.file("many") + "/model.safetensors.index.json"))
+       formats::read_safetensors_index(scratch.file("many") + "/model.safetensors.index.json"))
     files.insert(file);
   EXPECT_GT(files.size(), 3u);
   for (const char* name : {"one", "many"})
@@ -149,14 +151,14 @@ TEST(FreshExport, RoundsToTheTypeAskedFor) {
   ConvertConfig config;
   config.dtype = DType::bf16;
   test::export_folder(scratch.file("run"), scratch.file("out"), config);
-  const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+  const formats::SafetensorsFile file(scratch.file("out") + "/model.safetensors");
   EXPECT_NE(test::bytes_of_file(scratch.file("out") + "/config.json")
                 .find("\"torch_dtype\": \"bfloat16\""),
             std::string::npos);
   const Tensor theirs = test::read_tensor(file, "transformer.wte.weight");
   ASSERT_EQ(theirs.dtype(), DType::bf16);
   const auto alone = single_rank();
-  CheckpointTensors ours(*find_checkpoint(scratch.file("run"), *alone));
+  checkpoint::CheckpointTensors ours(*checkpoint::find_checkpoint(scratch.file("run"), *alone));
   std::vector<BFloat16> wanted(static_cast<size_t>(theirs.size()));
   ours.read("param/embedding.tokens.weight", 0, theirs.size(), DType::bf16,
             reinterpret_cast<std::byte*>(wanted.data()));
@@ -211,7 +213,7 @@ TEST(FreshExport, WritesTheBiasOfAnOwnDecoderUnderBothNames) {
     save_fresh(scratch.file("run"), model, 2);
     test::export_folder(scratch.file("run"), scratch.file("out"));
     const std::string base = roberta ? "lm_head." : "cls.predictions.";
-    const SafetensorsFile file(scratch.file("out") + "/model.safetensors");
+    const formats::SafetensorsFile file(scratch.file("out") + "/model.safetensors");
     const Tensor read = test::read_tensor(file, base + "decoder.bias");
     const Tensor unread = test::read_tensor(file, base + "bias");
     ASSERT_TRUE(read.defined() && unread.defined());
@@ -277,20 +279,20 @@ std::string with_narrow_matrices(const Scratch& scratch, DType dtype) {
   config.dtype = dtype;
   test::export_folder(scratch.file("run"), scratch.file("narrow"), config);
   test::export_folder(scratch.file("run"), scratch.file("wide"));
-  const SafetensorsFile narrow(scratch.file("narrow") + "/model.safetensors"),
+  const formats::SafetensorsFile narrow(scratch.file("narrow") + "/model.safetensors"),
       wide(scratch.file("wide") + "/model.safetensors");
-  std::map<std::string, std::pair<const SafetensorsFile*, SafeTensor>> sources;
-  std::vector<SafeTensor> tensors;
-  for (const SafetensorsFile* file : {&narrow, &wide})
-    for (const SafeTensor& tensor : file->tensors())
+  std::map<std::string, std::pair<const formats::SafetensorsFile*, formats::SafeTensor>> sources;
+  std::vector<formats::SafeTensor> tensors;
+  for (const formats::SafetensorsFile* file : {&narrow, &wide})
+    for (const formats::SafeTensor& tensor : file->tensors())
       if ((tensor.shape.size() > 1) == (file == &narrow)) {
         sources[tensor.name] = {file, tensor};
         tensors.push_back(tensor);
       }
   std::filesystem::create_directory(scratch.file("parts"));
   std::filesystem::copy(scratch.file("wide") + "/config.json", scratch.file("parts"));
-  SafetensorsWriter writer(scratch.file("parts") + "/model.safetensors", tensors, {});
-  for (const SafeTensor& tensor : writer.tensors()) {
+  formats::SafetensorsWriter writer(scratch.file("parts") + "/model.safetensors", tensors, {});
+  for (const formats::SafeTensor& tensor : writer.tensors()) {
     const auto& [file, source] = sources.at(tensor.name);
     std::vector<std::byte> bytes(static_cast<size_t>(source.bytes()));
     file->read(source, 0, bytes);
@@ -359,4 +361,4 @@ TEST(Llmc, IsRefusedWhenItLies) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

@@ -7,7 +7,7 @@
 #include "convert/edited_golden.h"
 #include "convert/golden_folder.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
@@ -49,9 +49,10 @@ TEST(Folder, WithTwoModelsIsRefused) {
   // An index of the one file is no second model.
   const std::string single = test::copy_of(scratch, "gpt2");
   std::map<std::string, std::string> names;
-  const SafetensorsFile file(single + "/model.safetensors");
-  for (const SafeTensor& tensor : file.tensors()) names[tensor.name] = "model.safetensors";
-  test::write_file(single + "/model.safetensors.index.json", safetensors_index(names, 0, 0));
+  const formats::SafetensorsFile file(single + "/model.safetensors");
+  for (const formats::SafeTensor& tensor : file.tensors()) names[tensor.name] = "model.safetensors";
+  test::write_file(single + "/model.safetensors.index.json",
+                   formats::safetensors_index(names, 0, 0));
   test::import_folder(single, scratch.file("run"));
 }
 
@@ -125,12 +126,12 @@ TEST(Texts, TravelThereAndBack) {
   test::write_file(folder + "/chat_template.jinja", chat);
   const std::string path = test::import_folder(folder, scratch.file("run"));
   const auto alone = single_rank();
-  const auto info = find_checkpoint(path, *alone);
-  EXPECT_FALSE(run_state(info->metadata, path).tokenizer.empty());
+  const auto info = checkpoint::find_checkpoint(path, *alone);
+  EXPECT_FALSE(train::run_state(info->metadata, path).tokenizer.empty());
   test::export_folder(path, scratch.file("back"));
   EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/tokenizer.json"), tokenizer);
   EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/chat_template.jinja"), chat);
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

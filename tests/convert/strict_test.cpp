@@ -8,7 +8,7 @@
 #include "convert/edited_golden.h"
 #include "convert/golden_folder.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
@@ -115,11 +115,11 @@ TEST(Ties, MustBeTrue) {
   const std::string folder = test::copy_of(scratch, "gpt2");
   const auto with_head = [&](bool equal) {
     const std::string path = folder + "/model.safetensors";
-    std::vector<SafeTensor> tensors;
+    std::vector<formats::SafeTensor> tensors;
     std::map<std::string, std::vector<std::byte>> data;
     {
-      const SafetensorsFile file(path);
-      for (const SafeTensor& tensor : file.tensors()) {
+      const formats::SafetensorsFile file(path);
+      for (const formats::SafeTensor& tensor : file.tensors()) {
         data[tensor.name].resize(static_cast<size_t>(tensor.bytes()));
         file.read(tensor, 0, data[tensor.name]);
         if (tensor.name == "lm_head.weight") continue;
@@ -131,8 +131,8 @@ TEST(Ties, MustBeTrue) {
     }
     data["lm_head.weight"] = data.at("transformer.wte.weight");
     if (!equal) data["lm_head.weight"].back() ^= std::byte{1};
-    SafetensorsWriter writer(path, tensors, {});
-    for (const SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
+    formats::SafetensorsWriter writer(path, tensors, {});
+    for (const formats::SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
     writer.finish();
   };
   with_head(true);
@@ -276,4 +276,4 @@ TEST(Config, KeepsKeysThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

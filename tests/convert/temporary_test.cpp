@@ -5,7 +5,7 @@
 
 #include "convert/fresh_run.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using namespace test;
@@ -28,16 +28,16 @@ TEST(Temporary, FoldersAreNew) {
 TEST(Temporary, FilesReplaceALinkAndNotItsTarget) {
   const Scratch scratch;
   write_file(scratch.file("victim"), "precious");
-  const std::vector<SafeTensor> one = {{"a", "U8", {3}, 0, 0}};
+  const std::vector<formats::SafeTensor> one = {{"a", "U8", {3}, 0, 0}};
   std::filesystem::create_symlink(scratch.file("victim"),
                                   temporary(scratch.file("model.safetensors")));
-  SafetensorsWriter writer(scratch.file("model.safetensors"), one, {});
+  formats::SafetensorsWriter writer(scratch.file("model.safetensors"), one, {});
   writer.append(std::vector<std::byte>(3, std::byte{7}));
   writer.finish();
   EXPECT_EQ(bytes_of_file(scratch.file("victim")), "precious");
   EXPECT_FALSE(std::filesystem::is_symlink(scratch.file("model.safetensors")));
-  EXPECT_EQ(SafetensorsFile(scratch.file("model.safetensors")).tensors().size(), 1u);
+  EXPECT_EQ(formats::SafetensorsFile(scratch.file("model.safetensors")).tensors().size(), 1u);
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

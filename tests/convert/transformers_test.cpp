@@ -6,7 +6,7 @@
 
 #include "convert/against_transformers.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using test::kTolerance;
@@ -25,8 +25,8 @@ TEST_P(Transformers, IsVerified) {
   const std::string folder = test::golden(GetParam()),
                     path = test::import_folder(folder, scratch.file("run"));
   const auto alone = single_rank();
-  const CheckpointInfo info = *find_checkpoint(path, *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, path), path);
+  const checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(path, *alone);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, path), path);
   const Verification found = verify_logits(info, model, folder + "/" + kExpectedFile, false);
   EXPECT_TRUE(found.good());
   EXPECT_LT(found.difference, kTolerance);
@@ -51,23 +51,24 @@ TEST(Verify, SeesAnotherModel) {
   const auto alone = single_rank();
   ConvertConfig config;
   config.dtype = DType::bf16;
-  const CheckpointInfo info = *find_checkpoint(
+  const checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(
       test::import_folder(test::golden("gpt2"), scratch.file("run"), config), *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, info.path), info.path);
   const std::string expected = test::golden("gpt2") + "/" + kExpectedFile;
   const Verification rounded = verify_logits(info, model, expected, false);
   EXPECT_TRUE(rounded.good());
   EXPECT_GT(rounded.difference, 1e-4);
   ModelConfig other = model;
   EXPECT_EQ(
-      verify_logits(*find_checkpoint(
+      verify_logits(*checkpoint::find_checkpoint(
                         test::import_folder(test::golden("gpt2"), scratch.file("whole")), *alone),
                     model, expected, false)
           .limit,
       1e-4);
-  EXPECT_EQ(
-      verify_logits(*find_checkpoint(scratch.file("whole"), *alone), model, expected, true).limit,
-      3e-2);
+  EXPECT_EQ(verify_logits(*checkpoint::find_checkpoint(scratch.file("whole"), *alone), model,
+                          expected, true)
+                .limit,
+            3e-2);
   other.norm_epsilon = 10;
   EXPECT_FALSE(verify_logits(info, other, expected, false).good());
   test::expect_error(ExitCode::usage, {"ids holds", "the model knows"}, [&] {
@@ -81,21 +82,21 @@ TEST(Verify, SeesAnotherModel) {
 TEST(Verify, WantsLogitsOfTheModelsShape) {
   const test::Scratch scratch;
   const auto alone = single_rank();
-  const CheckpointInfo info =
-      *find_checkpoint(test::import_folder(test::golden("gpt2"), scratch.file("run")), *alone);
-  const ModelConfig model = stored_model(run_state(info.metadata, info.path), info.path);
-  const SafetensorsFile file(test::golden("gpt2") + "/" + kExpectedFile);
-  std::vector<SafeTensor> tensors = file.tensors();
+  const checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(
+      test::import_folder(test::golden("gpt2"), scratch.file("run")), *alone);
+  const ModelConfig model = stored_model(train::run_state(info.metadata, info.path), info.path);
+  const formats::SafetensorsFile file(test::golden("gpt2") + "/" + kExpectedFile);
+  std::vector<formats::SafeTensor> tensors = file.tensors();
   std::vector<int64_t> right, wrong;
-  for (SafeTensor& tensor : tensors) {
+  for (formats::SafeTensor& tensor : tensors) {
     if (tensor.name != "logits") continue;
     right = tensor.shape;
     std::swap(tensor.shape[0], tensor.shape[2]);
     wrong = tensor.shape;
   }
   {
-    SafetensorsWriter writer(scratch.file("turned"), tensors, {});
-    for (const SafeTensor& tensor : writer.tensors()) {
+    formats::SafetensorsWriter writer(scratch.file("turned"), tensors, {});
+    for (const formats::SafeTensor& tensor : writer.tensors()) {
       const Tensor bytes = test::read_tensor(file, tensor.name);
       writer.append({bytes.bytes_data(), static_cast<size_t>(bytes.bytes())});
     }
@@ -107,4 +108,4 @@ TEST(Verify, WantsLogitsOfTheModelsShape) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

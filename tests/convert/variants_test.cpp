@@ -8,7 +8,7 @@
 
 #include "convert/against_transformers.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
@@ -152,9 +152,9 @@ TEST(Names, OfClassesAreRightOrRefused) {
 }
 
 std::map<std::string, std::string> tensors_in(const std::string& folder) {
-  const SafetensorsFile file(folder + "/model.safetensors");
+  const formats::SafetensorsFile file(folder + "/model.safetensors");
   std::map<std::string, std::string> all;
-  for (const SafeTensor& tensor : file.tensors()) {
+  for (const formats::SafeTensor& tensor : file.tensors()) {
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
     file.read(tensor, 0, bytes);
     all[tensor.name] = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -184,14 +184,14 @@ TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
       const Scratch scratch;
       const std::string folder = test::copy_of(scratch, name);
       const auto before = tensors_in(folder);
-      std::vector<SafeTensor> kept;
+      std::vector<formats::SafeTensor> kept;
       {
-        const SafetensorsFile file(folder + "/model.safetensors");
-        for (const SafeTensor& tensor : file.tensors())
+        const formats::SafetensorsFile file(folder + "/model.safetensors");
+        for (const formats::SafeTensor& tensor : file.tensors())
           if (tensor.name != gone) kept.push_back(tensor);
       }
-      SafetensorsWriter writer(folder + "/model.safetensors", kept, {});
-      for (const SafeTensor& tensor : writer.tensors())
+      formats::SafetensorsWriter writer(folder + "/model.safetensors", kept, {});
+      for (const formats::SafeTensor& tensor : writer.tensors())
         writer.append(std::as_bytes(std::span(before.at(tensor.name))));
       writer.finish();
       test::import_folder(folder, scratch.file("run"));
@@ -201,4 +201,4 @@ TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::convert

@@ -67,10 +67,11 @@ inline void expect_equal(const Tensors& results, double tolerance,
   }
 }
 
-#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                         \
-  skein::test::expect_equal(                                                                     \
-      results, tolerance, [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; }, \
-      [&](auto device, const auto& at, const Tensors& out) { __VA_ARGS__; })
+#define EXPECT_EQUAL_ON_DEVICES(results, tolerance, ...)                                    \
+  skein::test::expect_equal(                                                                \
+      results, tolerance,                                                                   \
+      [&](auto device, const auto& at, const ::skein::test::Tensors& out) { __VA_ARGS__; }, \
+      [&](auto device, const auto& at, const ::skein::test::Tensors& out) { __VA_ARGS__; })
 
 class OnCuda : public testing::TestWithParam<DType> {
  protected:

@@ -50,16 +50,16 @@ inline void write_file(const std::string& path, const std::string& bytes) {
 
 using Documents = std::vector<std::vector<int32_t>>;
 
-inline StoreInfo write_store(const std::string& path, int64_t vocab_size, int64_t end_of_text,
-                             const Documents& documents,
-                             const std::string& tokenizer = "{\"kind\":\"test\"}") {
-  TokenStoreWriter writer(path, vocab_size, end_of_text, tokenizer);
+inline data::StoreInfo write_store(const std::string& path, int64_t vocab_size, int64_t end_of_text,
+                                   const Documents& documents,
+                                   const std::string& tokenizer = "{\"kind\":\"test\"}") {
+  data::TokenStoreWriter writer(path, vocab_size, end_of_text, tokenizer);
   for (const auto& document : documents)
     writer.add_document(document, static_cast<int64_t>(document.size()));
   return writer.finish();
 }
 
-inline std::vector<int32_t> all_tokens(const TokenStore& store) {
+inline std::vector<int32_t> all_tokens(const data::TokenStore& store) {
   std::vector<int32_t> tokens(static_cast<size_t>(store.info().tokens));
   store.read(0, tokens);
   return tokens;

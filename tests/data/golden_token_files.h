@@ -13,7 +13,7 @@ namespace skein::test {
 
 constexpr int32_t kEnd = 299;
 
-inline const TokenNotes kNotes{
+inline const data::TokenNotes kNotes{
     .tokenizer = {}, .vocab_size = 300, .end_of_text = kEnd, .text_bytes = 0, .end_of_text_at = ""};
 const std::string kGolden = "data/golden/";
 

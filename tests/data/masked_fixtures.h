@@ -31,7 +31,7 @@ inline std::string small_wordpiece() {
 // `documents` of 3 to 12 sentences of 3 to 9 tokens: a few ids most of the time, for a model to
 // learn soon, and steps upwards.
 inline void write_sentence_store(const std::string& path, int documents = 60) {
-  TokenStoreWriter writer(path, 64, kSep, small_wordpiece(), true);
+  data::TokenStoreWriter writer(path, 64, kSep, small_wordpiece(), true);
   std::mt19937 random(7);
   int32_t id = 5;
   for (int document = 0; document < documents; ++document) {

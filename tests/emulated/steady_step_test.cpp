@@ -16,19 +16,20 @@ constexpr int64_t kFirst = 3, kSteps = 2;
 
 // What is learnt, and from what.
 struct Lesson {
-  Batch batch;
-  Learning learning = {};
+  data::Batch batch;
+  train::Learning learning = {};
 };
 
 // By kSteps steps after the first kFirst.
-emulation::DriverCalls calls_of_steps(const PretrainConfig& c, const Lesson& lesson) {
+emulation::DriverCalls calls_of_steps(const train::PretrainConfig& c, const Lesson& lesson) {
   emulation::DriverCalls made;
   run_ranks(1, [&](Group& world) {
     const MeshShape shape = mesh_shape(c.parallel, world.size());
     Mesh mesh(world, shape);
-    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
-                    mesh, lesson.learning);
-    const Batch& batch = lesson.batch;
+    train::Replica replica(c,
+                           plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
+                           mesh, lesson.learning);
+    const data::Batch& batch = lesson.batch;
     int64_t step = 0;
     for (; step < kFirst; ++step) replica.step(batch, step, 1e-4);
     const emulation::DriverCalls before = emulation::driver_calls();
@@ -44,8 +45,8 @@ emulation::DriverCalls calls_of_steps(const PretrainConfig& c, const Lesson& les
 }
 
 // Eight micro-batches a step, in four groups of the sum.
-PretrainConfig config_on_gpu() {
-  PretrainConfig c = small_config("");
+train::PretrainConfig config_on_gpu() {
+  train::PretrainConfig c = train::small_config("");
   c.model.vocab_size = 64;
   c.model.n_layers = 2;
   c.train.global_batch = 8;
@@ -55,7 +56,8 @@ PretrainConfig config_on_gpu() {
 
 // For the gradient norm, then for the losses of all micro-batches: each is a copy to the host,
 // which waits.
-void expect_steady(const PretrainConfig& config, const Lesson& lesson, const std::string& what) {
+void expect_steady(const train::PretrainConfig& config, const Lesson& lesson,
+                   const std::string& what) {
   const emulation::DriverCalls made = calls_of_steps(config, lesson);
   EXPECT_EQ(made.device_memory, 0) << what;
   EXPECT_EQ(made.host_memory, 0) << what;
@@ -64,13 +66,13 @@ void expect_steady(const PretrainConfig& config, const Lesson& lesson, const std
   EXPECT_EQ(made.graphs, 0) << what;
 }
 
-void expect_steady(const PretrainConfig& config, const std::string& what) {
-  expect_steady(config, {some_batch(config.train.global_batch, config.model)}, what);
+void expect_steady(const train::PretrainConfig& config, const std::string& what) {
+  expect_steady(config, {train::some_batch(config.train.global_batch, config.model)}, what);
 }
 
 TEST(SteadyGpuStep, TakesNothingAndWaitsTwiceAtItsEnd) {
   for (DType precision : {DType::f32, DType::bf16, DType::f16}) {
-    PretrainConfig c = config_on_gpu();
+    train::PretrainConfig c = config_on_gpu();
     c.train.precision = precision;
     c.parallel.recompute = precision == DType::bf16 ? Recompute::full : Recompute::none;
     expect_steady(c, std::string(name_of(precision)));
@@ -78,7 +80,7 @@ TEST(SteadyGpuStep, TakesNothingAndWaitsTwiceAtItsEnd) {
 }
 
 TEST(SteadyGpuStep, OfALlamaWithRandomRoundingDoesTheSame) {
-  PretrainConfig c = config_on_gpu();
+  train::PretrainConfig c = config_on_gpu();
   c.model.activation = MlpKind::swiglu;
   c.model.norm = ops::Norm::rms;
   c.model.positions = Positions::rotary;
@@ -88,16 +90,16 @@ TEST(SteadyGpuStep, OfALlamaWithRandomRoundingDoesTheSame) {
 }
 
 TEST(SteadyGpuStep, OfARecordedGraphDoesTheSame) {
-  PretrainConfig c = config_on_gpu();
+  train::PretrainConfig c = config_on_gpu();
   c.model.dropout = 0;
   c.parallel.cuda_graph = true;
   expect_steady(c, "graph");
 }
 
-std::vector<Episode> some_answers(int64_t count) {
-  std::vector<Episode> made(static_cast<size_t>(count));
+std::vector<rlhf::policy::Episode> some_answers(int64_t count) {
+  std::vector<rlhf::policy::Episode> made(static_cast<size_t>(count));
   for (int32_t i = 0; i < static_cast<int32_t>(count); ++i) {
-    Episode& one = made[static_cast<size_t>(i)];
+    rlhf::policy::Episode& one = made[static_cast<size_t>(i)];
     one.prompt.tokens = {1 + i, 3};
     for (int32_t token = 0; token < 2 + i % 3; ++token) {
       one.tokens.push_back(5 + i + 7 * token);
@@ -113,31 +115,32 @@ std::vector<Episode> some_answers(int64_t count) {
 }
 
 // Of answers that a policy has sampled, by all that it can learn from them.
-Lesson policy_lesson(const PretrainConfig& c) {
-  PolicyRules rules;
+Lesson policy_lesson(const train::PretrainConfig& c) {
+  rlhf::policy::PolicyRules rules;
   rules.distribution = {0.8, {60, 61}};
   rules.entropy = 0.1;
   rules.kl = 0.3;
   rules.shared = true;
-  const std::vector<Episode> answers = some_answers(c.train.global_batch);
-  const EpisodeSamples samples(answers, c.model.context, 4);
+  const std::vector<rlhf::policy::Episode> answers = some_answers(c.train.global_batch);
+  const rlhf::policy::EpisodeSamples samples(answers, c.model.context, 4);
   return {samples.batch(0, c.train.global_batch),
           {[rules](const LocalModel& model) {
-             return std::make_unique<PolicyObjective>(*model.predictor(), model.value_head(),
-                                                      rules);
+             return std::make_unique<rlhf::policy::PolicyObjective>(*model.predictor(),
+                                                                    model.value_head(), rules);
            },
-           PolicyObjective::terms(rules)}};
+           rlhf::policy::PolicyObjective::terms(rules)}};
 }
 
-std::vector<double> first_terms(PretrainConfig c, DeviceKind device) {
+std::vector<double> first_terms(train::PretrainConfig c, DeviceKind device) {
   c.parallel.device = device;
   std::vector<double> made;
   run_ranks(1, [&](Group& world) {
     const MeshShape shape = mesh_shape(c.parallel, world.size());
     Mesh mesh(world, shape);
     const Lesson lesson = policy_lesson(c);
-    Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
-                    mesh, lesson.learning);
+    train::Replica replica(c,
+                           plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
+                           mesh, lesson.learning);
     made = replica.step(lesson.batch, 0, 1e-4).terms;
     made.push_back(replica.step(lesson.batch, 1, 1e-4).grad_norm);
   });
@@ -146,7 +149,7 @@ std::vector<double> first_terms(PretrainConfig c, DeviceKind device) {
 
 // What tokens cost a policy hangs on what the head makes of them, and stays where that is made.
 TEST(SteadyGpuStep, OfAPolicyDoesTheSame) {
-  PretrainConfig c = config_on_gpu();
+  train::PretrainConfig c = config_on_gpu();
   c.model.dropout = 0;
   c.model.own.get<GptOptions>().value_head = true;
   c.train.precision = DType::f32;

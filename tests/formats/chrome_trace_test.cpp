@@ -4,7 +4,7 @@
 
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 TEST(ChromeTrace, HoldsEachEventInMicroseconds) {
@@ -27,4 +27,4 @@ TEST(ChromeTrace, HoldsEachEventInMicroseconds) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::formats

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -75,4 +75,4 @@ TEST(Crc32c, NoticesEveryFlippedBit) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::formats

@@ -7,7 +7,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 template <class T>
@@ -184,4 +184,4 @@ TEST(BareTokens, MustBeWhole) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::formats

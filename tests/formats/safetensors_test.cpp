@@ -7,7 +7,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 using test::bytes_of_file;
@@ -220,4 +220,4 @@ TEST(SafetensorsIndex, RefusesLies) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::formats

@@ -14,7 +14,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::formats {
 namespace {
 
 class Scratch {
@@ -189,4 +189,4 @@ TEST(EventWriter, NamesThePathThatCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::formats

@@ -41,7 +41,7 @@ class Hdf5Sums {
   }
   void put_sum(uint64_t at, uint64_t bytes, uint64_t sum_at) {
     if ((summed_ += bytes) > 4 * file_.size()) return;
-    const uint32_t sum = hdf5_sum(std::as_bytes(std::span(file_).subspan(at, bytes)));
+    const uint32_t sum = data::hdf5_sum(std::as_bytes(std::span(file_).subspan(at, bytes)));
     std::memcpy(file_.data() + sum_at, &sum, 4);
   }
   void sum_up(uint64_t at, uint64_t bytes) {

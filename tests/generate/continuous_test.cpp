@@ -9,7 +9,7 @@
 
 #include "generate/generator_fixture.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 using test::brief;
@@ -165,4 +165,4 @@ TEST(Generator, RefusesBansThatLeaveNothingOrNameNothing) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::generate

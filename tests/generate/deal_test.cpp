@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 using Numbers = std::vector<size_t>;
@@ -46,4 +46,4 @@ TEST(Deal, EveryPromptOnce) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::generate

@@ -27,7 +27,7 @@ inline ModelConfig model(bool rotary) {
   return c;
 }
 
-inline const std::vector<Tokens> kPrompts{
+inline const std::vector<generate::Tokens> kPrompts{
     {1, 2, 3}, {5}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11}, {}, {66, 1}, {3, 3, 3, 3, 3}, {42}};
 
 struct Layout {
@@ -54,20 +54,21 @@ void with_generator(const ModelConfig& config, const Layout& setup, const F& f) 
     LocalModel local(config, parallel, mesh, DType::f32);
     local.parameters().allocate(false);
     local.parameters().initialize(3);
-    GenerateConfig options;
+    generate::GenerateConfig options;
     options.max_tokens = 24;
     options.batch = setup.batch;
     options.sampling.temperature = setup.temperature;
     options.sampling.banned = setup.banned;
-    Generator generator(config, local, mesh, options, setup.end, setup.vocabulary);
+    generate::Generator generator(config, local, mesh, options, setup.end, setup.vocabulary);
     f(generator, world);
   });
 }
 
-inline std::vector<Continuation> generated(const ModelConfig& config, const Layout& setup,
-                                           const std::vector<Tokens>& prompts = kPrompts) {
-  std::vector<Continuation> result;
-  with_generator(config, setup, [&](Generator& generator, Group& world) {
+inline std::vector<generate::Continuation> generated(
+    const ModelConfig& config, const Layout& setup,
+    const std::vector<generate::Tokens>& prompts = kPrompts) {
+  std::vector<generate::Continuation> result;
+  with_generator(config, setup, [&](generate::Generator& generator, Group& world) {
     const auto own = generator.run(prompts);
     EXPECT_EQ(own.size(), prompts.size());
     if (world.rank() == world.size() - 1) result = own;
@@ -86,10 +87,10 @@ inline Layout brief(int64_t batch) {
 }
 
 // Of different lengths; every fourth stands there three times in a row.
-inline std::vector<Tokens> many_prompts(int count) {
-  std::vector<Tokens> made;
+inline std::vector<generate::Tokens> many_prompts(int count) {
+  std::vector<generate::Tokens> made;
   for (int i = 0; i < count; ++i) {
-    const Tokens prompt(static_cast<size_t>(1 + i * 5 % 11), i % 67);
+    const generate::Tokens prompt(static_cast<size_t>(1 + i * 5 % 11), i % 67);
     made.insert(made.end(), i % 4 == 0 ? 3 : 1, prompt);
   }
   return made;
@@ -97,7 +98,7 @@ inline std::vector<Tokens> many_prompts(int count) {
 
 // One rank's generator over a model of 67 ids and a context of 12.
 struct Small {
-  explicit Small(const GenerateConfig& options, int64_t vocabulary = 0)
+  explicit Small(const generate::GenerateConfig& options, int64_t vocabulary = 0)
       : config(made()),
         local(config, {}, mesh, DType::f32),
         generator(config, local, mesh, options, -1, vocabulary) {
@@ -114,7 +115,7 @@ struct Small {
   std::unique_ptr<Group> alone = single_rank();
   Mesh mesh{*alone, {1, 1, 1}};
   LocalModel local;
-  Generator generator;
+  generate::Generator generator;
 };
 
 }  // namespace skein::test

@@ -11,7 +11,7 @@
 
 #include "generate/generator_fixture.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 using test::brief;
@@ -26,7 +26,7 @@ using test::Small;
 int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
                            Group& alone) {
   const auto length = static_cast<int64_t>(sequence.size());
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::from(sequence, {1, length});
   batch.positions = Tensor::zeros({1, length}, DType::i32);
   for (int64_t i = 0; i < length; ++i) batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i);
@@ -223,4 +223,4 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::generate

@@ -5,7 +5,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 using namespace test;
@@ -65,8 +65,8 @@ TEST(Prompts, OfConversationsLackTheLastAnswer) {
 
 TEST(Prompts, AreTheSameOnEveryRank) {
   EXPECT_EQ(texts(prompts_of({"a", ""})), (std::vector<std::string>{"a", ""}));
-  const Turns asked{Message{"system", "s"}, Message{"user", "u\xff\n"}};
-  const Turns empty{Message{"user", ""}};
+  const Turns asked{text::Message{"system", "s"}, text::Message{"user", "u\xff\n"}};
+  const Turns empty{text::Message{"user", ""}};
   const std::vector<Question> all{Question{asked, "{\"a\":1}"}, Question{empty}};
   const auto back = unpacked(packed(all));
   ASSERT_EQ(back.size(), 2u);
@@ -80,4 +80,4 @@ TEST(Prompts, AreTheSameOnEveryRank) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::generate

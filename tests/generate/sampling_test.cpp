@@ -9,7 +9,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::generate {
 namespace {
 
 const std::vector<float> kLogits{1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
@@ -56,7 +56,7 @@ TEST(Sampling, DrawsFromTheSoftmax) {
 }
 
 TEST(Sampling, BansWhatNoAnswerHolds) {
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   using Ids = std::vector<int64_t>;
   EXPECT_EQ(banned_ids(*tokenizer, 257, 256, true), Ids{}) << "the end of an answer may come";
   EXPECT_EQ(banned_ids(*tokenizer, 257, 10, true), Ids{256});
@@ -211,4 +211,4 @@ TEST(Sampling, RefusesOptionsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::generate

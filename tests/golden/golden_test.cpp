@@ -36,9 +36,9 @@ class Golden {
 
   template <class T>
   Tensor tensor(const std::string& name) const {
-    const Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+    const data::Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
     demand(set.valid(), name);
-    const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
+    const data::Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
     std::vector<hsize_t> dims(static_cast<size_t>(H5Sget_simple_extent_ndims(space.get())));
     H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
     Tensor made =
@@ -52,7 +52,7 @@ class Golden {
   int64_t number(const char* name) const { return read<int64_t>(name, H5T_NATIVE_INT64); }
   double real(const char* name) const { return read<double>(name, H5T_NATIVE_DOUBLE); }
   std::string text(const char* name) const {
-    const Hdf5Id attribute = open(name), type(H5Aget_type(attribute.get()), H5Tclose);
+    const data::Hdf5Id attribute = open(name), type(H5Aget_type(attribute.get()), H5Tclose);
     char* held = nullptr;
     demand(H5Aread(attribute.get(), type.get(), &held) >= 0 && held, name);
     const std::string value = held;
@@ -69,8 +69,8 @@ class Golden {
   void demand(bool ok, const std::string& what) const {
     if (!ok) throw std::runtime_error("cannot read " + what + " of " + path_);
   }
-  Hdf5Id open(const char* name) const {
-    Hdf5Id attribute(H5Aopen(file_.get(), name, H5P_DEFAULT), H5Aclose);
+  data::Hdf5Id open(const char* name) const {
+    data::Hdf5Id attribute(H5Aopen(file_.get(), name, H5P_DEFAULT), H5Aclose);
     demand(attribute.valid(), name);
     return attribute;
   }
@@ -81,9 +81,9 @@ class Golden {
     return value;
   }
 
-  Hdf5Lock lock_;
+  data::Hdf5Lock lock_;
   std::string path_;
-  Hdf5Id file_;
+  data::Hdf5Id file_;
 };
 
 ModelConfig config_of(const Golden& golden) {
@@ -102,8 +102,8 @@ ModelConfig config_of(const Golden& golden) {
   return c;
 }
 
-Batch batch_of(const Golden& golden) {
-  Batch batch;
+data::Batch batch_of(const Golden& golden) {
+  data::Batch batch;
   batch.tokens = golden.tensor<int32_t>("tokens");
   batch.targets = golden.tensor<int32_t>("targets");
   batch.weights = golden.tensor<float>("weights");
@@ -134,7 +134,7 @@ struct Reference {
   ModelPiece whole() const { return {0, static_cast<int>(config.n_layers), true, true, 0}; }
 
   ModelConfig config;
-  Batch batch;
+  data::Batch batch;
   Tensor logits;
   double loss;
   std::map<std::string, Tensor> values, gradients;
@@ -208,7 +208,7 @@ void check_rank(const Reference& reference, Group& tp, bool sequence_parallel, D
   LossPass pass;
   pass.tp = &tp;
   pass.sequence_parallel = sequence_parallel;
-  const Batch batch = placed(reference.batch, device);
+  const data::Batch batch = placed(reference.batch, device);
   pass.batch = &batch;
   pass.train = true;
   const auto weights = reference.batch.weights.span<float>();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the floors and their rooms: includes point down, siblings are blind to each other, no circle between files,
-foreign libraries stay indoors, no two headers define one type. tools/bench, whose programs run other people's libraries, is no floor.
+foreign libraries stay indoors, namespaces follow folders, no two headers define one type, no folder has too many sources.
+tools/bench, whose programs run other people's libraries, is no floor.
 
 usage: check_floors.py REPOSITORY"""
 import re
@@ -37,7 +38,13 @@ ROOMS = {
         "plan": {"laws", "fit", "study"}, "report": {"fit", "study"},
     },
 }
-MOST_SOURCES = 25  # of a room
+# Folders that add no name to the namespace: those whose words every floor above uses, and rooms that share their floor's.
+SILENT = {
+    "core", "core/*", "tensor", "comm", "comm/cuda", "nn", "models", "models/*", "parallel",
+    "kernels/*", "text/*", "data/*", "train/*", "convert/*", "scaling/laws",
+}
+SPOKEN = {"ops/var"}  # files that add no name, of a folder that does: the tape is everywhere
+MOST_SOURCES = 25  # of a folder
 SIBLINGS_SEEN = {"data": {"text", "formats"}}
 INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
@@ -155,6 +162,7 @@ def room_faults(graph, root):
         room = room_of(path, root)
         if room is not None and not {room, "*"} & ROOMS[floor_of(path, root)].keys():
             faults.append(f"{path.relative_to(root)}: {room or 'the floor itself'} is no known room")
+    for path in (*graph, *sorted((root / "tests").rglob("*.cpp"))):
         if path.suffix in (".cpp", ".cu"):
             sources_in.setdefault(path.parent, []).append(path)
     for folder, found in sources_in.items():
@@ -177,6 +185,34 @@ def twice_defined(graph, root):
             other = first.setdefault((space, name.group(1)), path)
             if other != path:
                 faults.append(f"{path.relative_to(root)}:{number}: {name.group(1)} is another type in {other.relative_to(root)}")
+    return faults
+
+
+def namespace_of(folders, stem):
+    """The namespace of a file: its folder's path, less the folders that add no name."""
+    names = ["skein"]
+    if "/".join((*folders, stem)) in SPOKEN:
+        return "skein"
+    for depth in range(1, min(len(folders), 2) + 1):
+        whole = "/".join(folders[:depth])
+        if whole not in SILENT and not (depth == 2 and folders[0] + "/*" in SILENT):
+            names.append(folders[depth - 1])
+    return "::".join(names)
+
+
+def namespace_faults(graph, root):
+    """Files that open another namespace than their folder's, other than to declare a type ahead."""
+    faults = []
+    for path in graph:
+        parts = path.relative_to(root).parts
+        if parts[0] == "tools":
+            continue
+        space = namespace_of(parts[2:-1] if parts[0] == "include" else parts[1:-1], path.stem)
+        blocks = re.findall(r"^namespace (skein[\w:]*) \{\n(.*?)^\}", path.read_text(), re.MULTILINE | re.DOTALL)
+        for opened, body in blocks:
+            ahead = re.fullmatch(r"(?:(?:class|struct) \w+;\n)+", body)
+            if not ahead and opened != space and not opened.startswith(space + "::"):
+                faults.append(f"{path.relative_to(root)}: opens {opened}, and its folder is {space}")
     return faults
 
 
@@ -206,7 +242,7 @@ def main(argv):
     graph, faults = read_graph(root)
     if not graph:
         faults.append(f"no source found below {root}")
-    faults += room_faults(graph, root) + twice_defined(graph, root)
+    faults += room_faults(graph, root) + twice_defined(graph, root) + namespace_faults(graph, root)
     circle = find_circle(graph)
     if circle:
         faults.append("circle: " + " -> ".join(str(p.relative_to(root)) for p in circle))

@@ -61,9 +61,16 @@ class Floors(unittest.TestCase):
 
     def test_one_type_in_two_headers(self):
         bench, scaling = "include/skein/bench/b.h", "include/skein/scaling/fit/s.h"
-        self.refused({bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein {\nstruct Figure final {\n"}, "s.h:2", "Figure", "b.h")
-        others = {bench: "namespace skein {\nstruct Figure {\n", scaling: "namespace skein::plots {\nstruct Figure {\nstruct Figure::Part {\n"}
+        self.refused({bench: "namespace skein::bench {\nstruct Figure {\n", scaling: "namespace skein::bench {\nstruct Figure final {\n"}, "s.h:2", "Figure", "b.h")
+        others = {bench: "namespace skein::bench {\nstruct Figure {\n", scaling: "namespace skein::scaling::fit {\nstruct Figure {\nstruct Figure::Part {\n"}
         self.assertEqual(run(check_floors, others)[0], 0)
+
+    def test_namespaces_follow_folders(self):
+        plan, store = "src/scaling/plan/p.cpp", "src/data/stores/s.h"
+        self.refused({plan: "namespace skein::scaling {\nint x;\n}\n"}, "opens skein::scaling,", "skein::scaling::plan")
+        self.refused({plan: "namespace skein {\nint x;\n}\n"}, "opens skein,")
+        ahead = "namespace skein {\nclass Model;\n}  // namespace skein\n\nnamespace skein::data {\nint x;\n}\n"
+        self.assertEqual(run(check_floors, {store: ahead, "src/ops/var.cpp": "namespace skein {\n}\n"})[0], 0)
 
     def test_foreign_library_outdoors(self):
         self.refused({"src/train/a.cpp": "#include <mpi.h>\n"}, "comm only")
@@ -92,6 +99,7 @@ class Floors(unittest.TestCase):
         files = {f"src/nn/a{i}.cpp": "\n" for i in range(25)}
         self.assertEqual(run(check_floors, files)[0], 0)
         self.refused({**files, "src/nn/b.cpp": "\n"}, "src/nn: 26 sources, above 25")
+        self.refused({f"tests/nn/{i}_test.cpp": "\n" for i in range(26)} | {"src/nn/a.cpp": "\n"}, "tests/nn: 26 sources, above 25")
 
 
 class Style(unittest.TestCase):

@@ -22,8 +22,8 @@ ModelConfig gpt2() {
   return c;
 }
 
-Batch batch_of(const ModelConfig& config) {
-  Batch batch;
+data::Batch batch_of(const ModelConfig& config) {
+  data::Batch batch;
   batch.tokens = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.targets = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.positions = Tensor::zeros({kRows, config.context}, DType::i32);
@@ -43,7 +43,7 @@ double counted(const ModelConfig& config) {
   parameters.allocate(true);
   parameters.initialize(1);
   const auto objective = model.objective();
-  const Batch batch = batch_of(config);
+  const data::Batch batch = batch_of(config);
   LossPass pass;
   pass.tp = alone.get();
   pass.batch = &batch;

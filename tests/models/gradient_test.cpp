@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-Batch small_batch(int64_t vocab) {
+data::Batch small_batch(int64_t vocab) {
   const int64_t batch = 2, length = 5;
   std::vector<int32_t> tokens, targets, positions, segments;
   for (int i = 0; i < batch * length; ++i) {
@@ -21,7 +21,7 @@ Batch small_batch(int64_t vocab) {
   std::vector<float> weights(static_cast<size_t>(batch * length), 1.0f);
   weights[3] = 0;
   const Shape shape{batch, length};
-  Batch made;
+  data::Batch made;
   made.tokens = Tensor::from(tokens, shape);
   made.targets = Tensor::from(targets, shape);
   made.weights = Tensor::from(weights, shape);
@@ -50,14 +50,14 @@ double total(const Losses& losses) {
   return sum;
 }
 
-void check_gradients_of(const ModelConfig& config, const Batch& batch) {
+void check_gradients_of(const ModelConfig& config, const data::Batch& batch) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
   const auto model = config.architecture->piece(config, {0, 2, true, true, 0}, false, parameters);
   parameters.allocate(true);
   parameters.initialize(3);
   const auto objective = model->objective();
-  const Batch here = placed(batch, {});
+  const data::Batch here = placed(batch, {});
   LossPass pass;
   pass.tp = alone.get();
   pass.batch = &here;
@@ -154,8 +154,8 @@ ModelConfig encoder() {
 
 // Two of five places are masked in the first sample, one in the second, whose last token is
 // padding.
-Batch masked_batch() {
-  Batch batch = small_batch(11);
+data::Batch masked_batch() {
+  data::Batch batch = small_batch(11);
   batch.targets = Tensor::from(std::vector<int32_t>{4, 7, 2, 0}, {2, 2});
   batch.weights = Tensor::from(std::vector<float>{1, 1, 1, 0}, {2, 2});
   batch.places = Tensor::from(std::vector<int32_t>{1, 4, 0, -1}, {2, 2});
@@ -168,7 +168,7 @@ TEST(Gradients, Bert) {
   ModelConfig c = encoder();
   bert_options(c).pooler = true;
   c.dropout = 0.1;
-  Batch batch = masked_batch();
+  data::Batch batch = masked_batch();
   batch.pair_labels = Tensor::from(std::vector<int32_t>{1, 0}, {2});
   check_gradients_of(c, batch);
 }
@@ -176,7 +176,7 @@ TEST(Gradients, Bert) {
 TEST(Gradients, RobertaWithADecoderOfItsOwn) {
   ModelConfig c = encoder();
   c.tie_embeddings = false;
-  Batch batch = masked_batch();
+  data::Batch batch = masked_batch();
   batch.types = {};
   check_gradients_of(c, batch);
 }
@@ -188,8 +188,8 @@ TEST(Gradients, EncoderWithAnotherActivationInItsHead) {
   check_gradients_of(c, masked_batch());
 }
 
-Batch labelled_batch(bool tokens) {
-  Batch batch = masked_batch();
+data::Batch labelled_batch(bool tokens) {
+  data::Batch batch = masked_batch();
   batch.targets = Tensor::from(
       tokens ? std::vector<int32_t>{2, 0, 1, 0} : std::vector<int32_t>{2, 1}, {2, tokens ? 2 : 1});
   if (tokens) return batch;
@@ -218,7 +218,7 @@ TEST(Gradients, Regression) {
   c.head = Head::sequence;
   c.labels = 1;
   bert_options(c).pooler = true;
-  Batch batch = labelled_batch(false);
+  data::Batch batch = labelled_batch(false);
   batch.values = Tensor::from(std::vector<float>{0.3f, -2}, {2, 1});
   check_gradients_of(c, batch);
 }

@@ -17,7 +17,7 @@ double kept(ModelConfig config, DType dtype, int64_t rows, Group& tp, bool seque
                   parameters);
   parameters.allocate(true);
   parameters.initialize(1);
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::zeros({rows, config.context}, DType::i32);
   batch.positions = Tensor::zeros({rows, config.context}, DType::i32);
   batch.sample_ids = Tensor::zeros({rows}, DType::i64);

@@ -41,7 +41,7 @@ const Layout kLayouts[] = {
     {2, 1, 2, false, true, 1, k1f1b, 1, Recompute::selective},
     {1, 1, 4, false, true, 1, k1f1b, 4, Recompute::none}};
 
-PretrainConfig laid_out(PretrainConfig c, const Layout& layout) {
+train::PretrainConfig laid_out(train::PretrainConfig c, const Layout& layout) {
   c.parallel.pipeline = layout.pipeline;
   c.parallel.tensor = layout.tensor;
   c.parallel.zero = layout.zero;
@@ -54,17 +54,17 @@ PretrainConfig laid_out(PretrainConfig c, const Layout& layout) {
 }
 
 // Runs on the first ranks of the world; rank 0 returns what came of it.
-Finished run(const PretrainConfig& config, int ranks, Group& world) {
+train::Finished run(const train::PretrainConfig& config, int ranks, Group& world) {
   const auto part = world.split(world.rank() < ranks ? 0 : 1, world.rank());
-  Finished finished;
+  train::Finished finished;
   if (world.rank() < ranks) finished.losses = pretrain(config, *part).losses;
   world.barrier();
-  if (world.rank() == 0) finished.state = state_of(config.run.dir);
+  if (world.rank() == 0) finished.state = train::state_of(config.run.dir);
   return finished;
 }
 
-void compare(const Finished& found, const Finished& expected, size_t first, bool exact,
-             const std::string& what) {
+void compare(const train::Finished& found, const train::Finished& expected, size_t first,
+             bool exact, const std::string& what) {
   if (found.losses.size() + first != expected.losses.size())
     fail("{}: {} losses", what, found.losses.size());
   for (size_t i = 0; i < found.losses.size(); ++i) {
@@ -73,46 +73,47 @@ void compare(const Finished& found, const Finished& expected, size_t first, bool
     if (difference > (exact ? 0 : 1e-5 * wanted))
       fail("{}: loss {} at step {}, not {}", what, found.losses[i], i, wanted);
   }
-  const std::string tensor = exact ? first_difference(found.state, expected.state) : "";
+  const std::string tensor = exact ? train::first_difference(found.state, expected.state) : "";
   if (!tensor.empty()) fail("{}: {} differs", what, tensor);
 }
 
 // Every `stride`-th layout.
-int run_layouts(PretrainConfig c, const std::string& folder, int stride, Group& world) {
+int run_layouts(train::PretrainConfig c, const std::string& folder, int stride, Group& world) {
   c.checkpoint.every = 8;
   c.checkpoint.keep = 10;
   c.run.dir = folder + "/expected";
-  const Finished expected = run(c, 1, world);
+  const train::Finished expected = run(c, 1, world);
   int count = 0;
   for (size_t i = 0; i < std::size(kLayouts); i += static_cast<size_t>(stride)) {
     const Layout& layout = kLayouts[i];
     // A job of 16 takes what smaller ones cannot.
     if (layout.ranks() > world.size() || (world.size() > 4 && layout.ranks() <= 4)) continue;
-    PretrainConfig laid = laid_out(c, layout);
+    train::PretrainConfig laid = laid_out(c, layout);
     laid.run.dir = fmt::format("{}/run{}", folder, count);
     const std::string what = fmt::format("layout {} (pipeline {}, data {}, tensor {})", count,
                                          layout.pipeline, layout.data, layout.tensor);
-    const Finished found = run(laid, layout.ranks(), world);
+    const train::Finished found = run(laid, layout.ranks(), world);
     if (world.rank() == 0) compare(found, expected, 0, layout.tensor == 1, what);
     laid.checkpoint.load = c.run.dir + "/checkpoints/step-00000008.g000001";
     laid.run.dir = fmt::format("{}/resumed{}", folder, count++);
-    const Finished resumed = run(laid, layout.ranks(), world);
+    const train::Finished resumed = run(laid, layout.ranks(), world);
     if (world.rank() == 0) compare(resumed, expected, 8, layout.tensor == 1, what + ", resumed");
   }
   return count;
 }
 
 int run_all(Group& world) {
-  const std::unique_ptr<Workspace> own =
-      world.rank() == 0 ? std::make_unique<Workspace>() : nullptr;
+  const std::unique_ptr<train::Workspace> own =
+      world.rank() == 0 ? std::make_unique<train::Workspace>() : nullptr;
   const std::string folder = world.broadcast(own ? own->path() : "", 0);
   if (own) {
-    write_small_store(own->at("train.h5"));
+    train::write_small_store(own->at("train.h5"));
     test::write_sentence_store(own->at("sentences.h5"));
   }
   world.barrier();
-  return run_layouts(small_config(folder + "/train.h5"), folder + "/gpt", 1, world) +
-         run_layouts(encoder_config(folder + "/sentences.h5"), folder + "/encoder", 3, world);
+  return run_layouts(train::small_config(folder + "/train.h5"), folder + "/gpt", 1, world) +
+         run_layouts(train::encoder_config(folder + "/sentences.h5"), folder + "/encoder", 3,
+                     world);
 }
 
 }  // namespace

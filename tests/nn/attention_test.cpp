@@ -32,8 +32,8 @@ Tensor ids(const std::vector<int32_t>& values) {
   return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
 }
 
-Batch batch_of(const Tensor& segments, const Tensor& source_segments) {
-  Batch batch;
+data::Batch batch_of(const Tensor& segments, const Tensor& source_segments) {
+  data::Batch batch;
   batch.tokens = Tensor::zeros({2, kQueries}, DType::i32);
   batch.segments = segments;
   batch.source.tokens = Tensor::zeros({2, kKeys}, DType::i32);
@@ -46,9 +46,10 @@ struct Layer {
   std::unique_ptr<Group> alone = single_rank();
   Parameters parameters{DType::f64, 0, 1};
   Attention attention;
-  Batch batch;
+  data::Batch batch;
 
-  Layer(const Batch& of, double dropout) : attention(parameters, spec_of(dropout)), batch(of) {
+  Layer(const data::Batch& of, double dropout)
+      : attention(parameters, spec_of(dropout)), batch(of) {
     test::initialize_all(parameters, true);
   }
   Var operator()(const Var& x, const Var& memory) const {

@@ -24,7 +24,7 @@ Tensor columns(const Tensor& x, int64_t from, int64_t to) {
 
 Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Group& tp,
                KvCache* cache) {
-  Batch batch;
+  data::Batch batch;
   batch.positions = positions;
   Pass pass;
   pass.tp = &tp;

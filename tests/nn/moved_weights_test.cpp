@@ -29,7 +29,7 @@ std::vector<std::byte> gradients(test::Family family, Recompute recompute, bool 
   test::initialize_all(parameters, true);
   parameters.keep_packed();
   const Tensor positions = test::counted_positions(2, 6, {0, 0});
-  Batch batch;
+  data::Batch batch;
   batch.positions = positions;
   Pass pass;
   pass.tp = alone.get();

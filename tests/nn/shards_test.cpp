@@ -14,8 +14,8 @@ using Gathered = std::map<std::string, std::vector<double>>;
 
 using test::Family;
 
-Batch small_batch() {
-  Batch batch;
+data::Batch small_batch() {
+  data::Batch batch;
   batch.tokens = Tensor::zeros({2, 4}, DType::i32);
   batch.positions = test::counted_positions(2, 4, {0, 0});
   batch.segments = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 0, 1, 1, 1}, {2, 4});
@@ -48,7 +48,7 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
     Parameters parameters(DType::f64, tp.rank(), shards);
     const Stack stack(parameters, 0, 0, test::small_blocks(family, sequence_parallel, dropout));
     test::initialize_all(parameters, true);
-    const Batch batch = small_batch();
+    const data::Batch batch = small_batch();
     Pass pass;
     pass.tp = &tp;
     pass.sequence_parallel = sequence_parallel;

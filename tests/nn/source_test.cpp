@@ -11,8 +11,8 @@ Tensor ids(const std::vector<int32_t>& values) {
   return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
 }
 
-Sequence some_sequence() {
-  Sequence made;
+data::Sequence some_sequence() {
+  data::Sequence made;
   made.tokens = ids({1, 4, 2, 7, 3, 3, 9, 0});
   made.positions = ids({0, 1, 2, 3, 0, 1, 0, 1});
   made.segments = ids({0, 0, 0, -1, 0, 0, 1, 1});
@@ -48,9 +48,9 @@ EmbeddingSpec spec_of(Positions positions) {
 TEST(Layers, ReadASourceAsABatchOfIt) {
   for (Positions positions : {Positions::learned, Positions::sinusoidal, Positions::rotary}) {
     const Layers layers(spec_of(positions));
-    Batch of_source, of_both;
+    data::Batch of_source, of_both;
     of_source.sample_ids = of_both.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {2});
-    static_cast<Sequence&>(of_source) = some_sequence();
+    static_cast<data::Sequence&>(of_source) = some_sequence();
     of_both.tokens = of_both.positions = ids({5, 6});
     of_both.source = some_sequence();
     Pass one, two;

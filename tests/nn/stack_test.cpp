@@ -26,7 +26,7 @@ std::vector<BlockSpec> two_kinds(NormPlacement placement) {
 
 struct Setting {
   std::unique_ptr<Group> alone = single_rank();
-  Batch batch;
+  data::Batch batch;
   Pass pass;
 
   Setting() {

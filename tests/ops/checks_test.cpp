@@ -206,7 +206,7 @@ TEST(OpChecks, TextsOfAttention) {
 
 TEST(OpChecks, TextsOfShapesAndPlaces) {
   const Var x(f32({2, 3, 4}));
-  Batch batch;
+  data::Batch batch;
   batch.tokens = i32({2, 3});
   batch.places = i32({2, 2});
   batch.place_rows = i32({5});

@@ -169,7 +169,7 @@ TEST(Gradient, Embedding) {
 }
 
 TEST(Gradient, TakenPlaces) {
-  Batch batch;
+  data::Batch batch;
   batch.tokens = ids({0, 0, 0, 0, 0, 0}, {2, 3});
   batch.places = ids({2, 0, 1, -1}, {2, 2});
   batch = placed(batch, {});

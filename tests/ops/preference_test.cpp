@@ -14,7 +14,7 @@ namespace {
 using ops::PreferenceLossConfig;
 
 struct Answer {
-  PreferenceKind kind;
+  data::PreferenceKind kind;
   float value, grade;
 };
 
@@ -30,8 +30,8 @@ double loss(const std::vector<double>& scores, const std::vector<Answer>& answer
   return ops::preference_loss(scores, known(answers), config).loss;
 }
 
-constexpr Answer better{PreferenceKind::ranked, 1, 3}, worse{PreferenceKind::ranked, 0, 1},
-    nobody{PreferenceKind::none, 0, 0};
+constexpr Answer better{data::PreferenceKind::ranked, 1, 3},
+    worse{data::PreferenceKind::ranked, 0, 1}, nobody{data::PreferenceKind::none, 0, 0};
 
 TEST(PreferenceLoss, OfAPairIsThatOfBradleyAndTerry) {
   EXPECT_NEAR(loss({1, 0.5}, {better, worse}), 0.4740769841801067, 1e-15);
@@ -46,7 +46,7 @@ TEST(PreferenceLoss, OfAPairIsThatOfBradleyAndTerry) {
 }
 
 TEST(PreferenceLoss, OfAListIsTheMeanOfItsPairs) {
-  const auto rank = [](float value) { return Answer{PreferenceKind::ranked, value, 0}; };
+  const auto rank = [](float value) { return Answer{data::PreferenceKind::ranked, value, 0}; };
   EXPECT_NEAR(loss({1, 0, -1}, {rank(-1), rank(-2), rank(-3)}),
               (2 * 0.31326168751822286 + 0.12692801104297263) / 3, 1e-15);
   // Of ties only the pairs that are told apart count, and answers that are not there never do.
@@ -56,18 +56,19 @@ TEST(PreferenceLoss, OfAListIsTheMeanOfItsPairs) {
 }
 
 TEST(PreferenceLoss, OfAChoiceIsASoftmaxAndOfScoresASquare) {
-  const Answer best{PreferenceKind::best, 1, 0}, other{PreferenceKind::best, 0, 0};
+  const Answer best{data::PreferenceKind::best, 1, 0}, other{data::PreferenceKind::best, 0, 0};
   EXPECT_NEAR(loss({5, 5, 5, 0}, {other, best, other, nobody}), std::log(3), 1e-15);
   EXPECT_NEAR(loss({1, 0.5}, {best, other}), 0.4740769841801067, 1e-15);
   EXPECT_NEAR(loss({1, 2, 0}, {other, best, other}, {.centring = 1}),
               std::log(1 + std::exp(-1) + std::exp(-2)) + (9.0 + 4.0) / 2, 1e-14);
   EXPECT_DOUBLE_EQ(
-      loss({1, 2, 8}, {{PreferenceKind::scored, 0, 0}, {PreferenceKind::scored, 4, 0}, nobody}),
+      loss({1, 2, 8},
+           {{data::PreferenceKind::scored, 0, 0}, {data::PreferenceKind::scored, 4, 0}, nobody}),
       2.5);
 }
 
 TEST(PreferenceLoss, IsFiniteAtAnyGap) {
-  const Answer best{PreferenceKind::best, 1, 0}, other{PreferenceKind::best, 0, 0};
+  const Answer best{data::PreferenceKind::best, 1, 0}, other{data::PreferenceKind::best, 0, 0};
   for (const auto& [first, second] : {std::pair{better, worse}, std::pair{best, other}}) {
     const auto right =
         ops::preference_loss(std::vector<double>{1e4, -1e4}, known({first, second}), {});
@@ -85,21 +86,24 @@ TEST(PreferenceLoss, IsFiniteAtAnyGap) {
 TEST(PreferenceLoss, HasTheGradientsOfItsDifferences) {
   std::vector<float> all;
   for (const std::vector<Answer>& sample :
-       {std::vector<Answer>{{PreferenceKind::ranked, 1, 0.5},
-                            {PreferenceKind::ranked, -1, 0},
-                            {PreferenceKind::ranked, 1, 2},
-                            {PreferenceKind::ranked, 0, 1}},
-        {{PreferenceKind::best, 0, 0},
-         {PreferenceKind::best, 0, 1},
-         {PreferenceKind::best, 1, 0},
+       {std::vector<Answer>{{data::PreferenceKind::ranked, 1, 0.5},
+                            {data::PreferenceKind::ranked, -1, 0},
+                            {data::PreferenceKind::ranked, 1, 2},
+                            {data::PreferenceKind::ranked, 0, 1}},
+        {{data::PreferenceKind::best, 0, 0},
+         {data::PreferenceKind::best, 0, 1},
+         {data::PreferenceKind::best, 1, 0},
          nobody},
-        {{PreferenceKind::scored, 0.5, 0}, {PreferenceKind::scored, -2, 0}, nobody, nobody},
+        {{data::PreferenceKind::scored, 0.5, 0},
+         {data::PreferenceKind::scored, -2, 0},
+         nobody,
+         nobody},
         {better, worse, nobody, nobody},
         {nobody, nobody, nobody, nobody}}) {
     const std::vector<float> one = known(sample);
     all.insert(all.end(), one.begin(), one.end());
   }
-  const Tensor what = Tensor::from(all, {5, 4, kKnownColumns});
+  const Tensor what = Tensor::from(all, {5, 4, data::kKnownColumns});
   for (const PreferenceLossConfig& config :
        {PreferenceLossConfig{}, PreferenceLossConfig{0.7, 0.3}})
     test::check_gradients(

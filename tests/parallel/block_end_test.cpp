@@ -84,7 +84,7 @@ ModelConfig small_model(const Layout& layout) {
   return made;
 }
 
-Batch sample(int64_t number) {
+data::Batch sample(int64_t number) {
   const int64_t length = 8;
   std::vector<int32_t> tokens, targets, positions;
   for (int64_t i = 0; i < length; ++i) {
@@ -92,7 +92,7 @@ Batch sample(int64_t number) {
     targets.push_back(static_cast<int32_t>((number * 3 + i * 11) % 64));
     positions.push_back(static_cast<int32_t>(i));
   }
-  Batch made;
+  data::Batch made;
   made.tokens = Tensor::from(tokens, {1, length});
   made.targets = Tensor::from(targets, {1, length});
   made.positions = Tensor::from(positions, {1, length});

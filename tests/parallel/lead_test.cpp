@@ -63,8 +63,8 @@ TEST(ForwardLead, ManyStagesComeToTheEnd) {
 class LeadOverTcp : public test::Tcp {};
 
 TEST_F(LeadOverTcp, WhatIsAheadCanBeKept) {
-  std::vector<TcpJob> jobs{test::job_at(0, 2, file()), test::job_at(1, 2, file())};
-  for (TcpJob& job : jobs) job.most_unasked = 1 << 20;
+  std::vector<tcp::TcpJob> jobs{test::job_at(0, 2, file()), test::job_at(1, 2, file())};
+  for (tcp::TcpJob& job : jobs) job.most_unasked = 1 << 20;
   test::expect_good(test::run_jobs(jobs, [](Group& world) {
     const Mesh mesh(world, {2, 1, 1});
     ForwardLead lead(mesh);

@@ -64,13 +64,13 @@ class Classes : public Objective {
   std::vector<Tensor> answers(const Var&, const Pass&) const override { return {}; }
 };
 
-Batch batch_of(int first) {
+data::Batch batch_of(int first) {
   std::vector<int32_t> tokens, targets;
   for (int i = 0; i < 6; ++i) {
     tokens.push_back((first + i) % 7 - 3);
     targets.push_back((first + 2 * i) % kWidth);
   }
-  Batch batch;
+  data::Batch batch;
   batch.tokens = Tensor::from(tokens, {2, 3});
   batch.targets = Tensor::from(targets, {2, 3});
   batch.weights = Tensor::from(std::vector<float>(6, 1), {2, 3});

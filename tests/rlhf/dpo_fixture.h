@@ -11,7 +11,7 @@
 
 #include "rlhf/reward_model_fixture.h"
 
-namespace skein {
+namespace skein::rlhf {
 
 inline ModelConfig small_policy() {
   ModelConfig model;
@@ -25,13 +25,13 @@ inline ModelConfig small_policy() {
 }
 
 // The folder of a policy that has seen a few answers.
-inline std::string write_policy(const Workspace& folder, const std::string& name = "start",
+inline std::string write_policy(const train::Workspace& folder, const std::string& name = "start",
                                 int64_t steps = 10) {
   std::ofstream file(folder.at(name + ".jsonl"));
   for (const char* answer : {"a", "b b", "c d", "d"})
     file << nlohmann::json{{"prompt", "ask"}, {"completion", answer}}.dump() << '\n';
   file.close();
-  SftConfig c = sft_defaults();
+  train::SftConfig c = train::sft_defaults();
   c.run.model = small_policy();
   c.run.data.train = {folder.at(name + ".jsonl")};
   c.chat.form = "none";
@@ -42,15 +42,15 @@ inline std::string write_policy(const Workspace& folder, const std::string& name
   c.run.run.tensorboard = false;
   c.run.run.dir = folder.at(name);
   run_ranks(1, [&](Group& world) {
-    SftConfig own = c;
-    const auto task = sft_task(own, byte_tokenizer(), {});
-    train(own.run, *task, world);
+    train::SftConfig own = c;
+    const auto task = sft_task(own, text::byte_tokenizer(), {});
+    train::train(own.run, *task, world);
   });
   return folder.at(name);
 }
 
-inline DpoTuneConfig small_dpo(const std::string& policy) {
-  DpoTuneConfig c = dpo_defaults();
+inline dpo::DpoTuneConfig small_dpo(const std::string& policy) {
+  dpo::DpoTuneConfig c = dpo::dpo_defaults();
   c.run.model = small_policy();
   c.run.checkpoint.load = policy;
   c.task.chat_template = "none";
@@ -64,26 +64,26 @@ inline DpoTuneConfig small_dpo(const std::string& policy) {
 
 struct TunedByPairs {
   std::vector<double> losses, grad_norms;
-  Scores validation;
-  State state;
+  train::Scores validation;
+  train::State state;
   std::string notes;
   std::vector<nlohmann::json> metrics;
 };
 
-inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int ranks,
+inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const train::Workspace& folder, int ranks,
                                   const std::string& name) {
   c.run.run.dir = folder.at(name);
   TunedByPairs tuned;
   run_ranks(ranks, [&](Group& world) {
-    DpoTuneConfig own = c;
-    const auto reference = find_checkpoint(c.run.checkpoint.load, world);
-    DpoTask task(own, byte_tokenizer(), {});
+    dpo::DpoTuneConfig own = c;
+    const auto reference = checkpoint::find_checkpoint(c.run.checkpoint.load, world);
+    dpo::DpoTask task(own, text::byte_tokenizer(), {});
     if (has_reference(own.task.rules.loss.kind)) task.ask_reference(own.run, *reference, world);
-    const TrainResult result = train(own.run, task, world);
+    const train::TrainResult result = train::train(own.run, task, world);
     if (world.rank() == 0)
       tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes().text(), {}};
   });
-  tuned.state = state_of(folder.at(name));
+  tuned.state = train::state_of(folder.at(name));
   std::ifstream file(folder.at(name) + "/metrics.jsonl");
   for (std::string line; std::getline(file, line);)
     tuned.metrics.push_back(nlohmann::json::parse(line));
@@ -92,7 +92,7 @@ inline TunedByPairs tune_by_pairs(DpoTuneConfig c, const Workspace& folder, int 
 
 // Runs at other data- and pipeline-parallel sizes and micro-batches have the bits of `expected`,
 // which one rank made of the same config under that name.
-inline void expect_equal_at_every_layout(DpoTuneConfig c, const Workspace& folder,
+inline void expect_equal_at_every_layout(dpo::DpoTuneConfig c, const train::Workspace& folder,
                                          const std::string& name, const TunedByPairs& expected) {
   for (const auto& [data, pipeline, micro] :
        {std::tuple{1, 1, 2}, {2, 1, 2}, {1, 2, 4}, {2, 2, 1}}) {
@@ -103,10 +103,10 @@ inline void expect_equal_at_every_layout(DpoTuneConfig c, const Workspace& folde
     const TunedByPairs found = tune_by_pairs(c, folder, data * pipeline, other);
     EXPECT_EQ(found.losses, expected.losses) << other;
     EXPECT_EQ(found.grad_norms, expected.grad_norms) << other;
-    EXPECT_EQ(first_difference(found.state, expected.state), "") << other;
+    EXPECT_EQ(train::first_difference(found.state, expected.state), "") << other;
     EXPECT_EQ(found.validation.values, expected.validation.values) << other;
     EXPECT_EQ(found.notes, expected.notes) << other;
   }
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf

@@ -30,8 +30,8 @@ inline const std::string kSmallLanguage = kSmallChain +
                                           "reward length\n"
                                           "beta 0.5\n";
 
-inline OracleLanguage parsed(const std::string& text) {
-  return parse_oracle_language(text, "x.txt");
+inline rlhf::oracle::OracleLanguage parsed(const std::string& text) {
+  return rlhf::oracle::parse_oracle_language(text, "x.txt");
 }
 
 // A response as text ("AB$", $ being the end) and its probability.
@@ -56,7 +56,7 @@ inline Probabilities small_responses(char after, int most) {
 }
 
 // "AB$" for a language of one-letter symbols.
-inline std::string letters(const OracleLanguage& language, int64_t response) {
+inline std::string letters(const rlhf::oracle::OracleLanguage& language, int64_t response) {
   std::string text;
   for (const int32_t token : language.response_tokens(response))
     text += token == language.end_id() ? "$" : language.alphabet[static_cast<size_t>(token)];

@@ -12,9 +12,9 @@
 namespace skein::test {
 
 // As many tokens as `tokens`, the end token among them where it ended.
-inline Answer answer(const std::string& text, const std::string& record = "", int64_t tokens = 1,
-                     bool ended = true) {
-  Answer made;
+inline rlhf::rewards::Answer answer(const std::string& text, const std::string& record = "",
+                                    int64_t tokens = 1, bool ended = true) {
+  rlhf::rewards::Answer made;
   made.prompt = {{}, {{"user", "What?"}}, record, 12};
   made.text = text;
   made.tokens.assign(static_cast<size_t>(tokens), 7);
@@ -22,18 +22,19 @@ inline Answer answer(const std::string& text, const std::string& record = "", in
   return made;
 }
 
-inline std::vector<double> scores_of(const std::string& list, const std::vector<Answer>& answers) {
+inline std::vector<double> scores_of(const std::string& list,
+                                     const std::vector<rlhf::rewards::Answer>& answers) {
   const auto world = single_rank();
-  return make_rewards(list, {*world}).scores(answers);
+  return rlhf::rewards::make_rewards(list, {*world}).scores(answers);
 }
 
-inline double score_of(const std::string& list, const Answer& one) {
+inline double score_of(const std::string& list, const rlhf::rewards::Answer& one) {
   return scores_of(list, {one}).at(0);
 }
 
 // Makes the rewards and scores one answer; either must fail.
 inline void expect_refused_reward(const std::string& list, std::initializer_list<std::string> words,
-                                  const Answer& one = answer("x")) {
+                                  const rlhf::rewards::Answer& one = answer("x")) {
   expect_error(ExitCode::usage, words, [&] { score_of(list, one); });
 }
 

@@ -15,10 +15,10 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::rlhf {
 
 // Words of one token each, with the tokens that stand around a text for encoders.
-inline void write_vocabulary(const Workspace& folder) {
+inline void write_vocabulary(const train::Workspace& folder) {
   std::ofstream(folder.at("vocab.txt"))
       << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
 }
@@ -37,8 +37,8 @@ class Chance {
   uint64_t seed_, next_ = 0;
 };
 
-inline RewardConfig small_reward(bool encoder = false) {
-  RewardConfig c = reward_defaults();
+inline rewards::RewardConfig small_reward(bool encoder = false) {
+  rewards::RewardConfig c = rewards::reward_defaults();
   ModelConfig& model = c.run.model;
   model.architecture = encoder ? &bert_architecture() : &gpt_architecture();
   if (encoder) {
@@ -64,39 +64,42 @@ inline RewardConfig small_reward(bool encoder = false) {
 
 struct Trained {
   std::vector<double> losses, grad_norms;
-  Scores validation;
-  PreferenceReport report;
-  State state;
+  train::Scores validation;
+  rewards::PreferenceReport report;
+  train::State state;
   std::string notes;
 };
 
 // Of words for encoders, of bytes for decoders; or the one of `json`.
-inline std::unique_ptr<Tokenizer> reward_tokenizer(const RewardConfig& c, const Workspace& folder,
-                                                   const std::string& json) {
-  if (!json.empty()) return tokenizer_from_json(json);
-  return c.run.model.architecture == &bert_architecture() ? load_tokenizer(folder.at("vocab.txt"))
-                                                          : byte_tokenizer();
+inline std::unique_ptr<text::Tokenizer> reward_tokenizer(const rewards::RewardConfig& c,
+                                                         const train::Workspace& folder,
+                                                         const std::string& json) {
+  if (!json.empty()) return text::tokenizer_from_json(json);
+  return c.run.model.architecture == &bert_architecture()
+             ? text::load_tokenizer(folder.at("vocab.txt"))
+             : text::byte_tokenizer();
 }
 
 // A run under `folder`.
-inline Trained train_reward(RewardConfig c, const Workspace& folder, int ranks = 1,
+inline Trained train_reward(rewards::RewardConfig c, const train::Workspace& folder, int ranks = 1,
                             const std::string& name = "", const std::string& tokenizer = "") {
   c.run.run.dir = name.empty() ? "" : folder.at(name);
   Trained trained;
   write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
-    RewardConfig own = c;
-    const RewardTask task(own, reward_tokenizer(own, folder, tokenizer), {});
-    const TrainResult result = train(own.run, task, world);
+    rewards::RewardConfig own = c;
+    const rewards::RewardTask task(own, reward_tokenizer(own, folder, tokenizer), {});
+    const train::TrainResult result = train::train(own.run, task, world);
     if (world.rank() == 0)
       trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
   });
   if (name.empty()) return trained;
-  trained.state = state_of(folder.at(name));
+  trained.state = train::state_of(folder.at(name));
   const auto alone = single_rank();
   trained.notes =
-      nlohmann::json::parse(find_checkpoint(folder.at(name), *alone)->metadata)["notes"].dump();
+      nlohmann::json::parse(checkpoint::find_checkpoint(folder.at(name), *alone)->metadata)["notes"]
+          .dump();
   return trained;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf

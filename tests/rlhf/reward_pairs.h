@@ -3,7 +3,7 @@
 
 #include "rlhf/reward_model_fixture.h"
 
-namespace skein {
+namespace skein::rlhf {
 
 // What a letter adds to the worth of an answer.
 inline double worth(const std::string& answer) {
@@ -74,7 +74,7 @@ inline std::string write_scores(const std::string& path) {
 
 class RewardTasks : public testing::Test {
  protected:
-  Workspace folder_;
+  train::Workspace folder_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace skein {
+namespace skein::rlhf {
 
 inline const std::string kSmallLanguage = R"(alphabet A B
 end </s>
@@ -18,4 +18,4 @@ unended replace -1
 reward length
 )";
 
-}  // namespace skein
+}  // namespace skein::rlhf

@@ -7,7 +7,7 @@
 #include "skein/rlhf/policy/kl.h"
 #include "skein/rlhf/policy/losses.h"
 
-namespace skein {
+namespace skein::rlhf {
 
 struct PolicyLoss {
   double loss = 0;
@@ -18,7 +18,7 @@ struct PolicyLoss {
 };
 
 inline PolicyLoss policy_loss(double logp, double old_logp, double advantage,
-                              const PolicyClip& clip) {
+                              const policy::PolicyClip& clip) {
   constexpr double kMostLogRatio = 20;
   const double difference = logp - old_logp;
   PolicyLoss found;
@@ -37,12 +37,12 @@ inline PolicyLoss policy_loss(double logp, double old_logp, double advantage,
 }
 
 // Of kl_estimate by d, which is that by log pi. abs: 0 at 0; k3: 0 where d is beyond +-20.
-inline double kl_derivative(KlEstimator kind, double d) {
+inline double kl_derivative(policy::KlEstimator kind, double d) {
   switch (kind) {
-    case KlEstimator::k1: return 1;
-    case KlEstimator::k2: return d;
-    case KlEstimator::k3: return std::abs(d) > 20 ? 0 : -std::expm1(-d);
-    case KlEstimator::abs: return d > 0 ? 1 : d < 0 ? -1 : 0;
+    case policy::KlEstimator::k1: return 1;
+    case policy::KlEstimator::k2: return d;
+    case policy::KlEstimator::k3: return std::abs(d) > 20 ? 0 : -std::expm1(-d);
+    case policy::KlEstimator::abs: return d > 0 ? 1 : d < 0 ? -1 : 0;
   }
   return 1;
 }
@@ -64,4 +64,4 @@ inline ValueLoss value_loss(double value, double old_value, double target, doubl
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf

@@ -13,17 +13,17 @@
 #include "rlhf/small_language.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::rlhf {
 
 inline const std::string kTunedLanguage = kSmallLanguage + "beta 0.25\nclosed 0.5\n";
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 struct Tuned {
-  OracleResult result;
+  oracle::OracleResult result;
   std::vector<nlohmann::json> metrics;  // without times
-  State state, mean;                    // of the newest checkpoint, and of the running mean
+  train::State state, mean;             // of the newest checkpoint, and of the running mean
 
-  const OracleNumbers& numbers() const { return result.outcomes.front().numbers; }
+  const oracle::OracleNumbers& numbers() const { return result.outcomes.front().numbers; }
 };
 
 inline bool is_time(const std::string& name) {
@@ -51,12 +51,12 @@ class TunedPolicy : public ::testing::Test {
   }
 
   Tuned run(int ranks, const Settings& settings, const std::string& name = "run") {
-    OracleRunConfig oracle;
-    TuneConfig config = tune_defaults();
+    oracle::OracleRunConfig oracle;
+    policy::TuneConfig config = policy::tune_defaults();
     Options options("test", "");
     bind(options, oracle);
     bind(options, config);
-    for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
+    for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
     for (const auto& [key, value] : Settings{{"oracle.language", folder_.at("language.txt")},
                                              {"oracle.pretraining", "60"},
                                              {"oracle.d_model", "16"},
@@ -76,12 +76,12 @@ class TunedPolicy : public ::testing::Test {
     for (const auto& [key, value] : settings) options.set(key, value, "test");
     Tuned tuned;
     run_ranks(ranks, [&](Group& world) {
-      OracleResult result = run_oracle(oracle, config, world);
+      oracle::OracleResult result = run_oracle(oracle, config, world);
       if (world.rank() == 0) tuned.result = std::move(result);
     });
     tuned.metrics = metrics_in(tuned_at(name) + "/metrics.jsonl");
-    tuned.state = state_of(tuned_at(name));
-    tuned.mean = state_of(tuned_at(name) + "/ema");
+    tuned.state = train::state_of(tuned_at(name));
+    tuned.mean = train::state_of(tuned_at(name) + "/ema");
     return tuned;
   }
 
@@ -97,8 +97,8 @@ class TunedPolicy : public ::testing::Test {
   // Bit for bit, what was learnt and all that was told on the way.
   static void expect_equal(const Tuned& found, const Tuned& expected) {
     EXPECT_EQ(found.metrics, expected.metrics);
-    EXPECT_EQ(first_difference(found.state, expected.state), "");
-    EXPECT_EQ(first_difference(found.mean, expected.mean), "");
+    EXPECT_EQ(train::first_difference(found.state, expected.state), "");
+    EXPECT_EQ(train::first_difference(found.mean, expected.mean), "");
     ASSERT_EQ(found.result.outcomes.size(), 1u);
     EXPECT_EQ(found.numbers().value, expected.numbers().value);
     EXPECT_EQ(found.numbers().divergence, expected.numbers().divergence);
@@ -118,7 +118,7 @@ class TunedPolicy : public ::testing::Test {
     at(4, {{"parallel.pipeline", "2"}, {"parallel.zero", "true"}});
   }
 
-  Workspace folder_;
+  train::Workspace folder_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf

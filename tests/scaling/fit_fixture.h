@@ -10,10 +10,12 @@ namespace skein::test {
 
 // 240 of the Chinchilla points by Huber's loss, converged (Besiroglu et al., 2024, whose own fit is
 // of least absolute errors).
-inline ChinchillaLaw converged() { return {1.817218, 477.826, 2143.42, 0.347311, 0.367172}; }
+inline scaling::ChinchillaLaw converged() {
+  return {1.817218, 477.826, 2143.42, 0.347311, 0.367172};
+}
 
 inline std::string fit_json(bool with_draws) {
-  const ChinchillaLaw law = converged();
+  const scaling::ChinchillaLaw law = converged();
   const auto interval = [](double value) {
     return nlohmann::json{
         {"value", value}, {"low", nullptr}, {"high", nullptr}, {"error", nullptr}};

@@ -7,8 +7,8 @@
 
 namespace skein::test {
 
-inline PlanOptions large_plan() {
-  PlanOptions o = plan_defaults();
+inline scaling::plan::PlanOptions large_plan() {
+  scaling::plan::PlanOptions o = scaling::plan::plan_defaults();
   o.budget = 5.88e23;
   o.machine.kind = "h100";
   o.machine.count = 1024;
@@ -18,7 +18,7 @@ inline PlanOptions large_plan() {
   return o;
 }
 
-inline bool has_warning(const Plan& plan, const std::string& words) {
+inline bool has_warning(const scaling::plan::Plan& plan, const std::string& words) {
   return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) {
     return text.find(words) != std::string::npos;
   });

@@ -8,8 +8,8 @@
 
 namespace skein::test {
 
-inline const PublishedLaw& published_law(const std::string& name) {
-  for (const PublishedLaw& law : published_laws())
+inline const scaling::PublishedLaw& published_law(const std::string& name) {
+  for (const scaling::PublishedLaw& law : scaling::published_laws())
     if (law.name == name) return law;
   throw std::runtime_error("there is no published law " + name);
 }

@@ -33,15 +33,17 @@ inline nlohmann::json json_in(const std::string& page) {
   return nlohmann::json::parse(data_in(page));
 }
 
-inline const ScalingFigure& named(const std::vector<ScalingFigure>& figures,
-                                  const std::string& name) {
+inline const scaling::report::ScalingFigure& named(
+    const std::vector<scaling::report::ScalingFigure>& figures, const std::string& name) {
   return *std::find_if(figures.begin(), figures.end(),
-                       [&](const ScalingFigure& one) { return one.name == name; });
+                       [&](const scaling::report::ScalingFigure& one) { return one.name == name; });
 }
 
-inline const Series& titled(const Panel& panel, const std::string& title) {
-  const auto at = std::find_if(panel.series.begin(), panel.series.end(),
-                               [&](const Series& one) { return one.title == title; });
+inline const scaling::report::Series& titled(const scaling::report::Panel& panel,
+                                             const std::string& title) {
+  const auto at =
+      std::find_if(panel.series.begin(), panel.series.end(),
+                   [&](const scaling::report::Series& one) { return one.title == title; });
   if (at == panel.series.end()) throw std::runtime_error("no series " + title);
   return *at;
 }

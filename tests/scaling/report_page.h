@@ -8,8 +8,12 @@
 
 namespace skein::test {
 
-inline std::string page_of(const Study& study) { return report_html(study, figures_of(study)); }
+inline std::string page_of(const scaling::study::Study& study) {
+  return report_html(study, scaling::report::figures_of(study));
+}
 
-inline nlohmann::json report_of(const Study& study) { return json_in(page_of(study)); }
+inline nlohmann::json report_of(const scaling::study::Study& study) {
+  return json_in(page_of(study));
+}
 
 }  // namespace skein::test

@@ -7,7 +7,7 @@
 #include "skein/core/philox.h"
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling {
 
 inline const ChinchillaLaw kTruth{1.7, 400, 1200, 0.34, 0.37};
 inline const std::string kNastyName = "<b>\"q'&`@x`";
@@ -28,12 +28,12 @@ inline ScalingRun report_run(double n, double c, int64_t line) {
   return run;
 }
 
-inline Interval around(double value, double error) {
+inline fit::Interval around(double value, double error) {
   return {value, value - 2 * error, value + 2 * error, error};
 }
 
-inline PowerFit power_fit(double exponent, double error, double x, double y) {
-  PowerFit fit;
+inline fit::PowerFit power_fit(double exponent, double error, double x, double y) {
+  fit::PowerFit fit;
   const auto through = [&](double p) { return PowerLaw{y / std::pow(x, p), p}; };
   fit.law = through(exponent);
   fit.exponent = around(exponent, error);
@@ -42,8 +42,8 @@ inline PowerFit power_fit(double exponent, double error, double x, double y) {
   return fit;
 }
 
-inline ParametricFit report_fit() {
-  ParametricFit fit;
+inline fit::ParametricFit report_fit() {
+  fit::ParametricFit fit;
   fit.law = kTruth;
   fit.objective = 1e-3;
   fit.convergence = {1e-9, 80, 0.4, 350, 1e-3, true, ""};
@@ -63,8 +63,8 @@ inline ParametricFit report_fit() {
   return fit;
 }
 
-inline IsoflopBudget report_budget(const std::vector<ScalingPoint>& points, double c) {
-  IsoflopBudget made;
+inline fit::IsoflopBudget report_budget(const std::vector<ScalingPoint>& points, double c) {
+  fit::IsoflopBudget made;
   made.flops = c;
   for (size_t i = 0; i < points.size(); ++i)
     if (points[i].c == c) made.points.push_back(static_cast<int64_t>(i));
@@ -74,8 +74,8 @@ inline IsoflopBudget report_budget(const std::vector<ScalingPoint>& points, doub
   return made;
 }
 
-inline Study report_study() {
-  Study study;
+inline study::Study report_study() {
+  study::Study study;
   study.options.parametric.resamples = 20;
   study.table.path = "results <1> & \"two\".csv";
   study.main.convention = {ParameterCount::given, FlopCount::given};
@@ -110,23 +110,23 @@ inline Study report_study() {
   study.main.envelope.d_of_c = power_fit(0.5, 0.03, 1.6e18, middle.d / 1.1);
   study.main.envelope.loss_of_c = power_fit(-0.09, 0.002, 1.6e18, middle.loss);
   study.main.envelope.from_curves = true;
-  ConventionStudy other = study.main;
+  study::ConventionStudy other = study.main;
   other.convention = {ParameterCount::blocks, FlopCount::exact};
   other.n_exponent = around(0.713, 0.02);
   study.others.push_back(other);
   study.comparison.push_back({"E + A/N^alpha + B/D^beta", 2.56e19, 28, 7, 0.0031, 0.008, true, ""});
   study.comparison.push_back({"k C^-p", 2.56e19, 28, 7, -0.04, -0.06, true, ""});
   const Optimum far = optimum(kTruth, 2.56e20);
-  study.target =
-      TargetPrediction{2.56e20,
-                       10,
-                       {around(far.n, far.n / 10), around(far.d, far.d / 12),
-                        around(far.ratio(), far.ratio() / 6), around(far.loss, 0.01)},
-                       {around(far.n * 1.1, far.n / 9), around(far.d / 1.1, far.d / 9), {}, {}},
-                       {}};
+  study.target = study::TargetPrediction{
+      2.56e20,
+      10,
+      {around(far.n, far.n / 10), around(far.d, far.d / 12), around(far.ratio(), far.ratio() / 6),
+       around(far.loss, 0.01)},
+      {around(far.n * 1.1, far.n / 9), around(far.d / 1.1, far.d / 9), {}, {}},
+      {}};
   study.warnings = {"2 rows say the same (lines 3, 4); one is kept",
                     "FLOPs of <line 9> differ from 6 N D by 31%"};
   return study;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

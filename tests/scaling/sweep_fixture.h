@@ -8,10 +8,10 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::scaling {
 
-inline SweepConfig tiny_sweep(const std::string& store, const std::string& dir) {
-  SweepConfig c = sweep_defaults();
+inline sweep::SweepConfig tiny_sweep(const std::string& store, const std::string& dir) {
+  sweep::SweepConfig c = sweep::sweep_defaults();
   c.shapes = {"1x8", "1x16"};
   c.tokens = {"2048", "4096"};
   c.batch = {"128"};
@@ -28,10 +28,10 @@ inline SweepConfig tiny_sweep(const std::string& store, const std::string& dir) 
 }
 
 // By threads, as one job.
-inline SweepResult sweep_by(int ranks, const SweepConfig& config) {
-  SweepResult made;
+inline sweep::SweepResult sweep_by(int ranks, const sweep::SweepConfig& config) {
+  sweep::SweepResult made;
   run_ranks(ranks, [&](Group& world) {
-    const SweepResult own = run_sweep(config, world, "resolved");
+    const sweep::SweepResult own = run_sweep(config, world, "resolved");
     if (world.rank() == 0) made = own;
   });
   return made;
@@ -64,4 +64,4 @@ inline void expect_error(const std::function<void()>& step, const std::string& w
   EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

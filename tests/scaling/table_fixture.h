@@ -32,7 +32,8 @@ class TableFile {
   std::filesystem::path folder_;
 };
 
-inline ScalingTable read(const std::string& text, const TableOptions& options = {}) {
+inline scaling::ScalingTable read(const std::string& text,
+                                  const scaling::TableOptions& options = {}) {
   return read_table(TableFile(text).path(), options);
 }
 
@@ -45,14 +46,14 @@ inline double uniform(uint64_t series, uint64_t i) {
 // sizes x budgets runs with C = 6 N D, sizes spaced by `step` around the law's optimum moved by
 // `off`.
 template <class Law>
-ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step, double noise = 0,
-                           double off = 1) {
-  ScalingTable table;
+scaling::ScalingTable isoflop_table(const Law& law, int budgets, int sizes, double step,
+                                    double noise = 0, double off = 1) {
+  scaling::ScalingTable table;
   table.path = "synthetic";
   for (int b = 0; b < budgets; ++b) {
     const double c = 1e18 * std::pow(4.0, b);
     for (int s = 0; s < sizes; ++s) {
-      ScalingRun run;
+      scaling::ScalingRun run;
       run.n_params = law.best_n(c) * off * std::pow(step, s - (sizes - 1) / 2.0);
       run.flops = c;
       run.tokens = c / (6 * run.n_params);
@@ -79,11 +80,11 @@ struct TrueLaw {
 
 // One long run a size, each `factor` times the one before it, with the loss of TrueLaw along its
 // way.
-inline ScalingTable curves_table(int sizes, double factor) {
-  ScalingTable table;
+inline scaling::ScalingTable curves_table(int sizes, double factor) {
+  scaling::ScalingTable table;
   const TrueLaw law;
   for (int i = 0; i < sizes; ++i) {
-    ScalingRun run;
+    scaling::ScalingRun run;
     run.name = "size" + std::to_string(i);
     run.n_params = 1e7 * std::pow(factor, i);
     run.tokens = 3e10;

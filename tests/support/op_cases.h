@@ -138,7 +138,7 @@ inline std::vector<OpCase> product_cases() {
        {numbers("x", "BTC", {2, 3, 4}), optional(ids("places", "BP", {2, 2})),
         ids("place_rows", "M", {4}), ids("row_places", "N", {6})},
        [](const auto& in) {
-         Batch batch;
+         data::Batch batch;
          batch.tokens = Tensor::zeros({2, 3}, DType::i32);
          batch.places = in[1], batch.place_rows = in[2], batch.row_places = in[3];
          ops::take_places(Var(in[0]), batch);
@@ -223,7 +223,7 @@ inline std::vector<OpCase> loss_cases() {
        "MN"},
       {"preference_losses",
        {numbers("scores", "N", {6}),
-        on_host({"known", "BKE", Tensor::zeros({2, 3, kKnownColumns}, DType::f32), false})},
+        on_host({"known", "BKE", Tensor::zeros({2, 3, data::kKnownColumns}, DType::f32), false})},
        [](const auto& in) { ops::preference_losses(Var(in[0]), in[1], {}); }},
   };
 }

@@ -7,7 +7,7 @@
 
 #include "golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 const char* const kText =
@@ -73,4 +73,4 @@ TEST(Export, NamesRolesAndCase) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -18,7 +18,7 @@
 namespace skein::test {
 
 inline std::string golden_text(const std::string& name) {
-  const auto source = open_source("text/golden/" + name);
+  const auto source = data::open_source("text/golden/" + name);
   std::string text;
   std::vector<char> buffer(size_t{1} << 16);
   while (const size_t got = source->read(buffer.data(), buffer.size()))

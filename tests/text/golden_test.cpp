@@ -6,7 +6,7 @@
 
 #include "golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -154,4 +154,4 @@ TEST(Golden, SmallTokenizersOfManySettings) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -7,7 +7,7 @@
 
 #include "golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -88,7 +88,7 @@ TEST(HuggingFace, SpecialTokensMayHaveAnyName) {
     EXPECT_EQ(tokenizer->encode("unable what"), (Ids{2, 3, 0}));
     const TokenRoles roles = tokenizer->roles();
     EXPECT_EQ((std::vector{roles.unk, roles.cls, roles.sep, roles.eos}), (Ids{0, 7, 8, 8}));
-    const LabelForm form(*tokenizer, {.encoder = true, .length = 8});
+    const data::LabelForm form(*tokenizer, {.encoder = true, .length = 8});
     EXPECT_EQ(form.pair("unable", "able !").tokens, (Ids{7, 2, 3, 8, 5, 6, 8}));
     EXPECT_EQ(form.pair("unable", "able !").types, (Ids{0, 0, 0, 0, 1, 1, 1}));
     EXPECT_EQ(form.words(std::vector<std::string>{"what", "unable"}).at(0).sample.tokens,
@@ -351,4 +351,4 @@ TEST(HuggingFace, TheSameTokenizerMayBeWrittenOtherwise) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -4,7 +4,7 @@
 
 #include "text/golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Outcome = Pattern::Outcome;
@@ -49,4 +49,4 @@ TEST(Pattern, ThatIsWrongIsRefused) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Parts = std::vector<std::string>;
@@ -112,4 +112,4 @@ TEST(Sentences, LastEndLooksAtTheTailOnly) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 
 #include "text/golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -138,4 +138,4 @@ TEST(SplitPattern, LeavesTheCLibrarysExpressionsAlone) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 
 #include "skein/text/split/split_pattern.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Pieces = std::vector<std::string>;
@@ -226,4 +226,4 @@ TEST(Split, CharacterCutsKeepCharactersWhole) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -4,7 +4,7 @@
 
 #include "golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -355,4 +355,4 @@ TEST(ChatTemplates, RefuseTurnsThatTheyHaveNoFormFor) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

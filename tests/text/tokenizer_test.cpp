@@ -13,7 +13,7 @@
 #include "skein/text/split/split.h"
 #include "skein/text/train_bpe.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -229,4 +229,4 @@ TEST(Files, AreReadAndNamedInErrors) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

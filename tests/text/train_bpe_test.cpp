@@ -9,7 +9,7 @@
 #include "skein/text/split/split.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Merges = std::vector<std::pair<int32_t, int32_t>>;
@@ -151,4 +151,4 @@ TEST(TrainBpe, SettingsOutOfRangeAreUsageErrors) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 
 #include "golden_files.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
@@ -146,4 +146,4 @@ TEST(TrainTokenizer, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

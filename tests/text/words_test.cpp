@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -35,4 +35,4 @@ TEST(Words, BrokenBytesAreReplaced) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 ModelConfig small_model() {
@@ -20,12 +20,12 @@ ModelConfig small_model() {
 }
 
 // Rows [first, first + count) of always the same samples.
-Batch rows(int64_t first, int64_t count) {
+data::Batch rows(int64_t first, int64_t count) {
   return batch_rows(some_batch(16, small_model()), first, first + count);
 }
 
 // The first step of a fresh model: `batch`, with `auxiliary` where there is one.
-StepResult first_step(int64_t batch_size, const Batch& batch,
+StepResult first_step(int64_t batch_size, const data::Batch& batch,
                       const AuxiliaryBatch* auxiliary = nullptr) {
   PretrainConfig c;
   c.model = small_model();
@@ -69,4 +69,4 @@ TEST(AuxiliaryBatches, MeansAreAddedByTheirCoefficient) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 PretrainConfig read(const std::filesystem::path& path) {
@@ -81,4 +81,4 @@ TEST(Configs, OfGpt3FollowItsRatesInTokens) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

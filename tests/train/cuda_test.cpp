@@ -5,7 +5,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class OnGpu : public testing::Test {
@@ -146,4 +146,4 @@ TEST_F(OnGpu, CheckpointsMoveBetweenDevices) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

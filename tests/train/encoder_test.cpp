@@ -3,7 +3,7 @@
 
 #include "train/layout_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class Encoders : public testing::Test {
@@ -64,8 +64,8 @@ TEST_F(Encoders, GiveEqualBitsInterleaved) {
 TEST_F(Encoders, GiveEqualBitsInBf16OfRunningText) {
   PretrainConfig c = config();
   c.train.precision = DType::bf16;
-  c.mlm.pairs = PairTask::none;
-  c.mlm.unit = MaskUnit::word;
+  c.mlm.pairs = data::PairTask::none;
+  c.mlm.unit = data::MaskUnit::word;
   c.data.cross_document_attention = false;
   const Finished expected = train(c, 1, *folder_, "bf16");
   EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.3);
@@ -107,4 +107,4 @@ TEST_F(Encoders, ResumeToTheSameBitsAtAnotherLayout) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

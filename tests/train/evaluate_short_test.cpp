@@ -5,7 +5,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 Evaluation evaluated(const std::string& store, int64_t context, int64_t stride) {
@@ -25,14 +25,14 @@ Evaluation evaluated(const std::string& store, int64_t context, int64_t stride) 
   EvalConfig config;
   config.windows = 0;
   config.stride = stride;
-  const Loader loader({store}, 1, 0, {});
+  const data::Loader loader({store}, 1, 0, {});
   return evaluate_windows({pipeline, local.pass(), mesh, 2}, config, loader, {}, context);
 }
 
 TEST(Evaluation, OfAShortTextNeedsNoWholeContext) {
   const Workspace space;
   {
-    TokenStoreWriter writer(space.at("short.h5"), 64, -1, R"({"type":"bytes","version":1})");
+    data::TokenStoreWriter writer(space.at("short.h5"), 64, -1, R"({"type":"bytes","version":1})");
     std::vector<int32_t> tokens(50);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * i % 61);
     writer.add_document(tokens, 50);
@@ -51,4 +51,4 @@ TEST(Evaluation, OfAShortTextNeedsNoWholeContext) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -4,7 +4,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class Frozen : public testing::Test {
@@ -119,4 +119,4 @@ TEST_F(Frozen, MoreThanCanBeFrozenIsAnError) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -20,14 +20,16 @@ using Words = std::vector<std::string>;
 // Small problems in files of `folder`, whose words a tokenizer of whole words knows.
 class Problem {
  public:
-  explicit Problem(const Workspace& folder) : folder_(folder) {
+  explicit Problem(const train::Workspace& folder) : folder_(folder) {
     std::ofstream vocabulary(folder.at("vocab.txt"));
     for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e",
                              "##s", "good", "bad", "anna", "rome"})
       vocabulary << word << '\n';
   }
 
-  std::unique_ptr<Tokenizer> tokenizer() const { return load_tokenizer(folder_.at("vocab.txt")); }
+  std::unique_ptr<text::Tokenizer> tokenizer() const {
+    return text::load_tokenizer(folder_.at("vocab.txt"));
+  }
 
   // The label says which of two words is in the text, in the second one of pairs.
   std::string classes(bool pairs) {
@@ -77,12 +79,13 @@ class Problem {
     return folder_.at(name);
   }
 
-  const Workspace& folder_;
+  const train::Workspace& folder_;
   std::mt19937 random_{5};
 };
 
-inline FinetuneConfig small_task(const std::string& file, LabelKind kind, bool encoder) {
-  FinetuneConfig c = finetune_defaults();
+inline train::FinetuneConfig small_task(const std::string& file, train::LabelKind kind,
+                                        bool encoder) {
+  train::FinetuneConfig c = train::finetune_defaults();
   ModelConfig& model = c.run.model;
   model.architecture = encoder ? &bert_architecture() : &gpt_architecture();
   if (encoder) {
@@ -114,31 +117,31 @@ inline FinetuneConfig small_task(const std::string& file, LabelKind kind, bool e
 class LabelTasks : public testing::Test {
  protected:
   struct Ended {
-    Finished finished;
-    Scores validation;
+    train::Finished finished;
+    train::Scores validation;
     int64_t step = 0;
   };
 
-  Ended run(FinetuneConfig c, int ranks = 1, const std::string& name = "") {
+  Ended run(train::FinetuneConfig c, int ranks = 1, const std::string& name = "") {
     c.run.run.dir = name.empty() ? "" : folder_.at(name);
     Ended ended;
     run_ranks(ranks, [&](Group& world) {
-      FinetuneConfig own = c;
+      train::FinetuneConfig own = c;
       const auto task = label_task(own, problem_.tokenizer());
-      const TrainResult result = skein::train(own.run, *task, world);
+      const train::TrainResult result = train::train(own.run, *task, world);
       if (world.rank() == 0)
         ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
     });
-    if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
+    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
     return ended;
   }
-  static double value(const Scores& scores, const std::string& name) {
+  static double value(const train::Scores& scores, const std::string& name) {
     for (const auto& [key, found] : scores.values)
       if (key == "validation_" + name) return found;
     ADD_FAILURE() << "no " << name;
     return 0;
   }
-  std::string error_of(const FinetuneConfig& c, const std::string& name = "") {
+  std::string error_of(const train::FinetuneConfig& c, const std::string& name = "") {
     try {
       run(c, 1, name);
     } catch (const Error& error) {
@@ -148,7 +151,7 @@ class LabelTasks : public testing::Test {
     return "no error";
   }
 
-  Workspace folder_;
+  train::Workspace folder_;
   Problem problem_{folder_};
 };
 

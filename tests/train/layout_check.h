@@ -5,7 +5,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 
 // A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit
 // for bit.
@@ -21,4 +21,4 @@ inline void expect_equal_run(const PretrainConfig& config, int ranks, const Work
   std::filesystem::remove_all(folder.at(name));
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -5,7 +5,7 @@
 
 #include "train/layout_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class Layouts : public testing::Test {
@@ -243,4 +243,4 @@ TEST_F(Layouts, Bf16GivesEqualBitsForSamplesOfOddLength) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

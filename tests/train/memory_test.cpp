@@ -7,7 +7,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 size_t heap_bytes() {
@@ -29,7 +29,7 @@ TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
         Mesh mesh(world, shape);
         Replica replica(c, plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch),
                         mesh);
-        const Batch batch = some_batch(c.train.global_batch, c.model);
+        const data::Batch batch = some_batch(c.train.global_batch, c.model);
         int64_t step = 0;
         for (; step < 20; ++step) replica.step(batch, step, 1e-4);
         const int64_t asked = memory_use().asked;
@@ -43,4 +43,4 @@ TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -10,7 +10,7 @@
 #include "support/gradient_check.h"
 #include "train/layout_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Four times as wide as its base, half of that by wider heads.
@@ -141,7 +141,7 @@ TEST(Mup, DividesLogitsByTheWidthRatio) {
     for (Parameter& p : parameters.all())
       if (p.start.kind == Start::normal) p.start.deviation = 0.1;
     parameters.initialize(3);
-    const Batch batch = some_batch(2, model);
+    const data::Batch batch = some_batch(2, model);
     Pass pass;
     pass.tp = alone.get();
     pass.batch = &batch;
@@ -180,4 +180,4 @@ TEST(Mup, RefusesWhatItCannotScale) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

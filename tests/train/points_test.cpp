@@ -5,7 +5,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 TEST(Points, AreEvenlySpacedInTheLogarithm) {
@@ -35,4 +35,4 @@ TEST(Points, AreEvaluatedBesideTheOthers) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

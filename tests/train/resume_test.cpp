@@ -12,7 +12,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class Resume : public testing::Test {
@@ -117,7 +117,7 @@ TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
 TEST_F(Resume, InAnotherPrecisionGoesOnAndSaysSo) {
   const auto alone = single_rank();
   const auto stored = [&] {
-    const auto info = find_checkpoint(folder_.at("run"), *alone);
+    const auto info = checkpoint::find_checkpoint(folder_.at("run"), *alone);
     return run_state(info->metadata, info->path).config.at("train.precision");
   };
   PretrainConfig c = config();
@@ -218,7 +218,7 @@ TEST_F(Resume, SignalsCommitAndStop) {
     later.join();
     EXPECT_TRUE(result.stopped);
     EXPECT_GT(result.step, 0);
-    EXPECT_EQ(find_checkpoint(c.run.dir, *alone)->step, result.step);
+    EXPECT_EQ(checkpoint::find_checkpoint(c.run.dir, *alone)->step, result.step);
     // Whatever comes once it is agreed has no effect.
     for (int late : {SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) raise(late);
   }
@@ -236,7 +236,7 @@ TEST_F(Resume, FallsBackFromADamagedCheckpoint) {
 
 RunState newest_state(const std::string& run) {
   const auto alone = single_rank();
-  const auto info = find_checkpoint(run, *alone);
+  const auto info = checkpoint::find_checkpoint(run, *alone);
   return run_state(info->metadata, info->path);
 }
 
@@ -347,4 +347,4 @@ TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -9,7 +9,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string file_text(const std::string& path) {
@@ -20,7 +20,7 @@ std::string file_text(const std::string& path) {
 // Makes one token another one of its vocabulary.
 void change_a_token(const std::string& path) {
   std::vector<int32_t> ids(64);
-  TokenStore(path).read(1990, ids);
+  data::TokenStore(path).read(1990, ids);
   std::string whole = file_text(path);
   const size_t begin = whole.find(std::string(ids.begin(), ids.end()));
   ASSERT_NE(begin, std::string::npos);
@@ -40,7 +40,7 @@ class DataOfARun : public testing::Test {
   }
   // Other tokens, as many.
   static void write_other_store(const std::string& path) {
-    TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
+    data::TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
     std::vector<int32_t> ids;
     for (int i = 0; i < 4000; ++i) ids.push_back(i * 5 % 64);
     writer.add_document(ids, 4000);
@@ -57,7 +57,7 @@ class DataOfARun : public testing::Test {
   }
   RunState newest() const {
     const auto alone = single_rank();
-    const auto info = find_checkpoint(folder_.at("run"), *alone);
+    const auto info = checkpoint::find_checkpoint(folder_.at("run"), *alone);
     return run_state(info->metadata, info->path);
   }
 
@@ -77,7 +77,7 @@ TEST_F(DataOfARun, AWrongSumEndsItBeforeTheFirstCommit) {
     expect_words(refused(c, ranks, ExitCode::failure),
                  {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ",
                   "copy it again"});
-    EXPECT_TRUE(list_checkpoints(folder_.at("run/checkpoints")).empty());
+    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/checkpoints")).empty());
   }
 }
 
@@ -89,8 +89,8 @@ TEST_F(DataOfARun, AWrongSumOfHeldOutDataEndsItToo) {
   c.validation.every = 1;
   c.validation.patience = 1;
   expect_words(refused(c, 2, ExitCode::failure), {"held_out.h5 is damaged: the XXH3 sum"});
-  EXPECT_TRUE(list_checkpoints(folder_.at("run/checkpoints")).empty());
-  EXPECT_TRUE(list_checkpoints(folder_.at("run/best")).empty());
+  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/checkpoints")).empty());
+  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/best")).empty());
 }
 
 TEST_F(DataOfARun, IsComparedOnceARunAndPath) {
@@ -105,10 +105,11 @@ TEST_F(DataOfARun, IsComparedOnceARunAndPath) {
 
 TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
   train(config(4), 1, folder_, "run");
-  const DataFile before = newest().data.at(0);
+  const data::DataFile before = newest().data.at(0);
   write_other_store(store());
   const std::string text = refused(config(8), 2, ExitCode::usage);
-  const DataFile now = store_files("data.train", {std::make_shared<TokenStore>(store())}).at(0);
+  const data::DataFile now =
+      data::store_files("data.train", {std::make_shared<data::TokenStore>(store())}).at(0);
   EXPECT_FALSE(before.same_content(now));
   expect_words(text, {folder_.at("run"),
                       "data.train: " + store() + " was " + before.identity() + ", now it is " +
@@ -145,13 +146,14 @@ TEST_F(DataOfARun, BindsWhoGoesOnFromItsState) {
 
 TEST_F(DataOfARun, NobodyRememberedIsAccepted) {
   const auto alone = single_rank();
-  const auto files = store_files("data.train", {std::make_shared<TokenStore>(store())});
+  const auto files = data::store_files("data.train", {std::make_shared<data::TokenStore>(store())});
   RunData data(files, *alone);
   data.go_on({{}, "old", true, false});
   data.begin();
   EXPECT_NO_THROW(data.finish());
   change_a_token(store());
-  RunData damaged(store_files("data.train", {std::make_shared<TokenStore>(store())}), *alone);
+  RunData damaged(data::store_files("data.train", {std::make_shared<data::TokenStore>(store())}),
+                  *alone);
   damaged.go_on({{}, "old", true, false});
   damaged.begin();
   EXPECT_THROW(damaged.finish(), Error) << "what no checkpoint knows is compared";
@@ -177,4 +179,4 @@ TEST(RunState, RemembersFilesOfData) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -12,7 +12,7 @@
 #include "support/size_limit.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The paths that were made durable, in order, while it lives: fsync() of this program tells it.
@@ -44,15 +44,15 @@ class DurablePaths {
 };
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train
 
 // Instead of the C library's, for this whole program.
 extern "C" int fsync(int fd) {
-  if (auto* paths = skein::DurablePaths::recording()) paths->add(fd);
+  if (auto* paths = skein::train::DurablePaths::recording()) paths->add(fd);
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -80,7 +80,7 @@ class RunFolders : public testing::Test {
   }
   // Every shard of rank 0 is cut.
   void damage_all() const {
-    for (const CheckpointInfo& info : list_checkpoints(folder_.at("run")))
+    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.at("run")))
       std::filesystem::resize_file(info.path + "/rank-00000.h5", 100);
   }
   static void expect_says(const std::string& text, const std::vector<std::string>& words) {
@@ -111,7 +111,7 @@ TEST_F(RunFolders, WhatCannotBeReadNeverBeginsARunAnew) {
     std::filesystem::remove(at(name));
     std::filesystem::rename(at("away"), at(name));
     EXPECT_EQ(text_of(at("metrics.jsonl")), metrics) << name;
-    EXPECT_EQ(list_checkpoints(folder_.at("run")).size(), 2u) << name;
+    EXPECT_EQ(checkpoint::list_checkpoints(folder_.at("run")).size(), 2u) << name;
   }
   EXPECT_EQ(train(longer, 2, folder_, "run").losses.size(), 2u);
 }
@@ -128,7 +128,8 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
   c.train.steps = 2;
   c.checkpoint.keep = 1;
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin(), all.begin() + 2));
-  EXPECT_EQ(list_checkpoints(folder_.at("run")).size(), 1u) << "those that were damaged are gone";
+  EXPECT_EQ(checkpoint::list_checkpoints(folder_.at("run")).size(), 1u)
+      << "those that were damaged are gone";
   // The same command line goes on from what it has made.
   c.train.steps = 4;
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin() + 2, all.end()));
@@ -255,4 +256,4 @@ TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -9,7 +9,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class RunWeights : public testing::Test {
@@ -32,12 +32,12 @@ class RunWeights : public testing::Test {
     c_.train.steps = 14;
     run();
   }
-  CheckpointInfo found(const std::string& path) const {
+  checkpoint::CheckpointInfo found(const std::string& path) const {
     return *find_weights(path, *single_rank());
   }
   std::string run_folder() const { return folder_.at("run"); }
   void remove_from(int64_t step) const {
-    for (const CheckpointInfo& info : list_checkpoints(run_folder()))
+    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(run_folder()))
       if (info.step >= step) std::filesystem::remove_all(info.path);
   }
 
@@ -48,12 +48,13 @@ class RunWeights : public testing::Test {
 TEST_F(RunWeights, AreTheBestWhereTheRunHasKeptThem) {
   run();
   get_worse();
-  const CheckpointInfo best = list_checkpoints(run_folder() + "/best").front();
+  const checkpoint::CheckpointInfo best =
+      checkpoint::list_checkpoints(run_folder() + "/best").front();
   ASSERT_LT(best.step, 14) << "the newest weights are no better";
   EXPECT_EQ(found(run_folder()).path, best.path);
   EXPECT_EQ(found(run_folder() + "/").step, best.step);
   EXPECT_EQ(found(run_folder() + "/checkpoints").step, 14);
-  const auto newest = list_checkpoints(run_folder()).front();
+  const auto newest = checkpoint::list_checkpoints(run_folder()).front();
   EXPECT_EQ(found(newest.path).step, 14);
   EXPECT_FALSE(find_weights(folder_.at("none"), *single_rank()).has_value());
 }
@@ -63,13 +64,13 @@ TEST_F(RunWeights, OfAnEarlierStartDoNotShadowNewerOnes) {
   c_.validation.patience = 0;
   c_.train.steps = 14;
   run();
-  ASSERT_FALSE(list_checkpoints(run_folder() + "/best").empty());
+  ASSERT_FALSE(checkpoint::list_checkpoints(run_folder() + "/best").empty());
   EXPECT_EQ(found(run_folder()).step, 14);
 }
 
 TEST_F(RunWeights, KeptSinceTheNewestCheckpointCount) {
   run();
-  const int64_t best = list_checkpoints(run_folder() + "/best").front().step;
+  const int64_t best = checkpoint::list_checkpoints(run_folder() + "/best").front().step;
   ASSERT_GT(best, 4);
   remove_from(5);
   EXPECT_EQ(found(run_folder()).step, best);
@@ -86,7 +87,8 @@ TEST_F(RunWeights, KeptSinceTheNewestCheckpointCount) {
 TEST_F(RunWeights, RunsThatTakeWeightsAloneBeginWithThem) {
   run();
   get_worse();
-  const CheckpointInfo best = list_checkpoints(run_folder() + "/best").front();
+  const checkpoint::CheckpointInfo best =
+      checkpoint::list_checkpoints(run_folder() + "/best").front();
   const State stored = state_of(best.path);
   c_.checkpoint.load = run_folder();
   c_.checkpoint.weights_only = true;
@@ -98,4 +100,4 @@ TEST_F(RunWeights, RunsThatTakeWeightsAloneBeginWithThem) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

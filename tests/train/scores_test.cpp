@@ -10,7 +10,7 @@
 #include "skein/core/json.h"
 #include "skein/train/tasks/entity_scores.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using Json = nlohmann::json;
@@ -156,4 +156,4 @@ TEST(EntityScores, WrongUseIsOurOwnFault) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -12,7 +12,7 @@
 namespace skein::test {
 
 // Conversations of one to three turns, each answer the user's letter three times: 64 of them.
-inline std::string write_conversations(const Workspace& folder, const std::string& name,
+inline std::string write_conversations(const train::Workspace& folder, const std::string& name,
                                        uint32_t seed = 5) {
   std::mt19937 random(seed);
   std::ofstream file(folder.at(name));
@@ -29,8 +29,8 @@ inline std::string write_conversations(const Workspace& folder, const std::strin
   return folder.at(name);
 }
 
-inline SftConfig small_task(const std::string& file, const std::string& form) {
-  SftConfig c = sft_defaults();
+inline train::SftConfig small_task(const std::string& file, const std::string& form) {
+  train::SftConfig c = train::sft_defaults();
   ModelConfig& model = c.run.model;
   model.vocab_size = 257;
   model.context = 48;
@@ -51,7 +51,7 @@ inline SftConfig small_task(const std::string& file, const std::string& form) {
 }
 
 // A template that costs few tokens.
-inline std::string write_template(const Workspace& folder) {
+inline std::string write_template(const train::Workspace& folder) {
   std::ofstream(folder.at("short.json"))
       << R"({"name": "short", "user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
   return folder.at("short.json");
@@ -60,30 +60,31 @@ inline std::string write_template(const Workspace& folder) {
 class SftTasks : public testing::Test {
  protected:
   struct Ended {
-    Finished finished;
-    Scores validation;
+    train::Finished finished;
+    train::Scores validation;
   };
 
-  Ended run(SftConfig c, int ranks = 1, const std::string& name = "", const TaskNotes& notes = {}) {
+  Ended run(train::SftConfig c, int ranks = 1, const std::string& name = "",
+            const train::TaskNotes& notes = {}) {
     c.run.run.dir = name.empty() ? "" : folder_.at(name);
     Ended ended;
     run_ranks(ranks, [&](Group& world) {
-      SftConfig own = c;
-      const auto task = sft_task(own, byte_tokenizer(), notes);
-      const TrainResult result = skein::train(own.run, *task, world);
+      train::SftConfig own = c;
+      const auto task = sft_task(own, text::byte_tokenizer(), notes);
+      const train::TrainResult result = train::train(own.run, *task, world);
       if (world.rank() == 0)
         ended = {{result.losses, result.grad_norms, {}, {}}, result.validation};
     });
-    if (!name.empty()) ended.finished.state = state_of(folder_.at(name));
+    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
     return ended;
   }
-  static double value(const Scores& scores, const std::string& name) {
+  static double value(const train::Scores& scores, const std::string& name) {
     for (const auto& [key, found] : scores.values)
       if (key == "validation_" + name) return found;
     ADD_FAILURE() << "no " << name;
     return 0;
   }
-  std::string error_of(const SftConfig& c, const std::string& name = "") {
+  std::string error_of(const train::SftConfig& c, const std::string& name = "") {
     try {
       run(c, 1, name);
     } catch (const Error& error) {
@@ -93,7 +94,7 @@ class SftTasks : public testing::Test {
     return "no error";
   }
 
-  Workspace folder_;
+  train::Workspace folder_;
   std::string file_ = write_conversations(folder_, "chats.jsonl"), form_ = write_template(folder_);
 };
 

@@ -15,18 +15,18 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Another's task whose validation number `at` meets a signal. files: its data.
 class StoppedInValidation : public Task {
  public:
-  StoppedInValidation(const Task& task, int at, std::vector<DataFile> files = {})
+  StoppedInValidation(const Task& task, int at, std::vector<data::DataFile> files = {})
       : task_(task), at_(at), files_(std::move(files)) {}
-  std::vector<DataFile> data_files() const override { return files_; }
-  const SampleSource& samples() const override { return task_.samples(); }
+  std::vector<data::DataFile> data_files() const override { return files_; }
+  const data::SampleSource& samples() const override { return task_.samples(); }
   int64_t length() const override { return task_.length(); }
-  StoredTokenizer tokenizer() const override { return task_.tokenizer(); }
+  text::StoredTokenizer tokenizer() const override { return task_.tokenizer(); }
   bool validates() const override { return task_.validates(); }
   Scores validate(const EvaluatedModel& model) const override {
     if (++validations_ == at_ && model.mesh.world().rank() == 0) raise(SIGUSR1);
@@ -36,7 +36,7 @@ class StoppedInValidation : public Task {
  private:
   const Task& task_;
   int at_;
-  std::vector<DataFile> files_;
+  std::vector<data::DataFile> files_;
   mutable int validations_ = 0;
 };
 
@@ -54,7 +54,7 @@ std::vector<nlohmann::json> metrics_of(const std::string& run) {
 }
 
 RunState newest_state(const std::string& run) {
-  const auto info = find_checkpoint(run, *single_rank());
+  const auto info = checkpoint::find_checkpoint(run, *single_rank());
   return run_state(info->metadata, info->path);
 }
 
@@ -72,7 +72,7 @@ class Stop : public testing::Test {
   }
 
   TrainResult stopped_in_validation(PretrainConfig c, int ranks, const std::string& name, int at,
-                                    const std::vector<DataFile>& files = {}) const {
+                                    const std::vector<data::DataFile>& files = {}) const {
     c.run.dir = folder_.at(name);
     TrainResult found;
     run_ranks(ranks, [&](Group& world) {
@@ -130,22 +130,22 @@ TEST_F(Stop, BeforeTheFirstStepIsNoStepAndNoCommit) {
   EXPECT_TRUE(stopped.stopped);
   EXPECT_EQ(stopped.step, 0);
   EXPECT_FALSE(stopped.committed);
-  EXPECT_TRUE(list_checkpoints(c.run.dir).empty());
+  EXPECT_TRUE(checkpoint::list_checkpoints(c.run.dir).empty());
 }
 
 class ComparedData : public Stop {
  protected:
   // 48 MB to be compared, `times` over.
-  std::vector<DataFile> files(int times) const {
+  std::vector<data::DataFile> files(int times) const {
     const std::string path = folder_.at("large.h5");
     if (!std::filesystem::exists(path)) {
-      TokenStoreWriter writer(path, 100'000, -1, "{}");
+      data::TokenStoreWriter writer(path, 100'000, -1, "{}");
       const std::vector<int32_t> ids(1'000'000, 7);
       for (int i = 0; i < 12; ++i) writer.add_document(ids, 1);
       writer.finish();
     }
-    const auto store = std::make_shared<TokenStore>(path);
-    std::vector<DataFile> all;
+    const auto store = std::make_shared<data::TokenStore>(path);
+    std::vector<data::DataFile> all;
     for (int i = 0; i < times; ++i)
       all.push_back({"data.train", fmt::format("{} {}", path, i), 1, 1, store});
     return all;
@@ -168,7 +168,7 @@ TEST_F(ComparedData, IsNotWaitedForByStepsNorForLongByAStop) {
     EXPECT_TRUE(stopped.stopped);
     EXPECT_EQ(stopped.step, 4);
     EXPECT_FALSE(stopped.committed);
-    EXPECT_TRUE(list_checkpoints(folder_.at("run")).empty());
+    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run")).empty());
     const size_t once = told.find("no checkpoint yet: the token stores are still being compared");
     ASSERT_NE(once, std::string::npos) << told;
     EXPECT_EQ(told.find("no checkpoint yet", once + 1), std::string::npos) << told;
@@ -242,7 +242,7 @@ class NotFinite : public Stop {
   }
   std::vector<int64_t> committed(const std::string& name) const {
     std::vector<int64_t> steps;
-    for (const CheckpointInfo& info : list_checkpoints(folder_.at(name)))
+    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.at(name)))
       steps.push_back(info.step);
     return steps;
   }
@@ -263,7 +263,7 @@ TEST_F(NotFinite, GradientsKeepTheLastGoodCheckpointAndTheAdviceHelps) {
     for (int start = 0; start < 2; ++start) {
       const std::string text = failure(bad, name);
       ASSERT_EQ(committed(name), (std::vector<int64_t>{11, 10}));
-      ruined = list_checkpoints(folder_.at(name)).front().path;
+      ruined = checkpoint::list_checkpoints(folder_.at(name)).front().path;
       expect_word(text, "3 steps in a row");
       expect_word(text, "no gradient was finite since the checkpoint of step 11: remove " + ruined +
                             " and resume from that of step 10 with a lower lr.lr than 1e+30");
@@ -286,10 +286,10 @@ TEST_F(NotFinite, GradientsInHalfPrecisionLeaveTheGoodCheckpointToo) {
     const std::string text = failure(half(ruinous(40)), "run");
     ASSERT_EQ(committed("run"), (std::vector<int64_t>{11, 10}));
     expect_word(text, "since the checkpoint of step 11: remove " +
-                          list_checkpoints(folder_.at("run")).front().path +
+                          checkpoint::list_checkpoints(folder_.at("run")).front().path +
                           " and resume from that of step 10 with");
   }
-  std::filesystem::remove_all(list_checkpoints(folder_.at("run")).front().path);
+  std::filesystem::remove_all(checkpoint::list_checkpoints(folder_.at("run")).front().path);
   EXPECT_EQ(first_difference(train(half(plain(20)), 1, folder_, "run").state, expected.state), "");
 }
 
@@ -304,7 +304,7 @@ TEST_F(NotFinite, GradientsFromTheFirstStepOnRetireNothing) {
   bad.train.steps = 12;
   train(bad, 1, folder_, "run");
   ASSERT_EQ(committed("run"), (std::vector<int64_t>{12, 11, 10}));
-  const auto all = list_checkpoints(folder_.at("run"));
+  const auto all = checkpoint::list_checkpoints(folder_.at("run"));
   const auto alone = single_rank();
   const std::string text = restart_advice(folder_.at("run/checkpoints"), 12, 10, *alone);
   expect_word(text,
@@ -342,4 +342,4 @@ TEST_F(NotFinite, GradientsAreNotCommittedByAStop) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

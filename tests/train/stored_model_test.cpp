@@ -9,7 +9,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 ModelConfig small() {
@@ -128,4 +128,4 @@ TEST(StoredState, CountsLieWithinWhatCanBeAddedTo) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

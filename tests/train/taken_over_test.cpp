@@ -7,7 +7,7 @@
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The options of an evaluation on text.
@@ -95,4 +95,4 @@ TEST(TakenOver, AnEncoderIsNotAskedForTheEndsOfDocuments) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -4,7 +4,7 @@
 
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 TEST(TaskNotes, StayAsTheyAreStored) {
@@ -30,4 +30,4 @@ TEST(TaskNotes, OfATaskThatSaysNothingAreNoObject) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

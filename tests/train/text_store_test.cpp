@@ -5,14 +5,14 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using namespace test;
 
-TrainedModel model(PairTask pairs) {
+TrainedModel model(data::PairTask pairs) {
   TrainedModel made;
-  made.state.tokenizer = StoredTokenizer(byte_tokenizer());
+  made.state.tokenizer = text::StoredTokenizer(text::byte_tokenizer());
   made.mlm.pairs = pairs;
   return made;
 }
@@ -22,14 +22,14 @@ TEST(TextStores, HoldTheTextAsTheModelReadsIt) {
   write_file(scratch.file("a.txt"), "It rained. We left.\n\nNobody knows.\n");
   std::string path;
   {
-    const TextStore made(scratch.file("a.txt"), model(PairTask::none));
+    const TextStore made(scratch.file("a.txt"), model(data::PairTask::none));
     path = made.path();
-    const TokenStore store(path);
-    EXPECT_EQ(store.info().tokenizer.text(), byte_tokenizer()->to_json());
+    const data::TokenStore store(path);
+    EXPECT_EQ(store.info().tokenizer.text(), text::byte_tokenizer()->to_json());
     EXPECT_EQ(store.documents().size(), 2u) << "one document";
     EXPECT_EQ(store.info().sentences, 0);
     const std::vector<int32_t> tokens = all_tokens(store);
-    EXPECT_EQ(byte_tokenizer()->decode(tokens).substr(0, 19), "It rained. We left.");
+    EXPECT_EQ(text::byte_tokenizer()->decode(tokens).substr(0, 19), "It rained. We left.");
   }
   EXPECT_FALSE(std::filesystem::exists(path)) << "nobody else sees the text";
   EXPECT_EQ(scratch.entries(), 1);
@@ -38,8 +38,8 @@ TEST(TextStores, HoldTheTextAsTheModelReadsIt) {
 TEST(TextStores, OfAModelThatLearntPairsHaveSentences) {
   const Scratch scratch;
   write_file(scratch.file("a.txt"), "It rained. We left.\n\nNobody knows.\n");
-  const TextStore made(scratch.file("a.txt"), model(PairTask::next));
-  const TokenStore store(made.path());
+  const TextStore made(scratch.file("a.txt"), model(data::PairTask::next));
+  const data::TokenStore store(made.path());
   EXPECT_EQ(store.documents().size(), 3u) << "each paragraph is a document";
   EXPECT_EQ(store.info().sentences, 3);
 }
@@ -47,8 +47,8 @@ TEST(TextStores, OfAModelThatLearntPairsHaveSentences) {
 TEST(TextStores, NeedText) {
   const Scratch scratch;
   expect_error(ExitCode::usage, {scratch.file("none.txt")},
-               [&] { TextStore(scratch.file("none.txt"), model(PairTask::none)); });
+               [&] { TextStore(scratch.file("none.txt"), model(data::PairTask::none)); });
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

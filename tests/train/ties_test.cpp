@@ -10,7 +10,7 @@
 
 #include "support/gradient_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::bytes_of;
@@ -98,7 +98,7 @@ class Ties : public testing::TestWithParam<std::tuple<int, bool, bool>> {
                   if (all.values.empty()) all.values = bytes_of(p.value);
                   EXPECT_EQ(bytes_of(p.value), all.values);
                 }
-                for (const Piece& piece : optimizer.pieces(true)) {
+                for (const checkpoint::Piece& piece : optimizer.pieces(true)) {
                   EXPECT_EQ(piece.name.substr(piece.name.find('/')), "/table");
                   saved_ += piece.end - piece.begin;
                 }
@@ -165,4 +165,4 @@ TEST(TieUses, UsesMustBeNumberedOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class TokenFileTraining : public testing::Test {
@@ -17,7 +17,7 @@ class TokenFileTraining : public testing::Test {
   }
 
   void write(const std::string& name, uint32_t seed) const {
-    TokenStoreWriter writer(folder_.at(name), 257, 256, byte_tokenizer()->to_json());
+    data::TokenStoreWriter writer(folder_.at(name), 257, 256, text::byte_tokenizer()->to_json());
     std::mt19937 random(seed);
     std::vector<int32_t> document;
     for (int i = 0; i < 2000; ++i) {
@@ -42,10 +42,10 @@ class TokenFileTraining : public testing::Test {
 
 TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
   const Finished expected = train(config("right.h5"), 1, folder_, "native");
-  for (const auto& [name, format] :
-       {std::pair{"megatron", TokenFormat::megatron},
-        std::pair{"nanogpt.bin", TokenFormat::nanogpt}, std::pair{"llmc.bin", TokenFormat::llmc}}) {
-    convert_tokens(TokenStore(folder_.at("right.h5")), folder_.at(name), format);
+  for (const auto& [name, format] : {std::pair{"megatron", data::TokenFormat::megatron},
+                                     std::pair{"nanogpt.bin", data::TokenFormat::nanogpt},
+                                     std::pair{"llmc.bin", data::TokenFormat::llmc}}) {
+    convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at(name), format);
     const Finished made = train(config(name), 1, folder_, std::string("run-") + name);
     EXPECT_EQ(made.losses, expected.losses) << name;
     EXPECT_EQ(first_difference(made.state, expected.state), "") << name;
@@ -54,7 +54,8 @@ TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
 
 TEST_F(TokenFileTraining, TheTokenizerMayBeGivenAsAnOption) {
   const Finished expected = train(config("right.h5"), 1, folder_, "native");
-  convert_tokens(TokenStore(folder_.at("right.h5")), folder_.at("m"), TokenFormat::megatron);
+  convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at("m"),
+                 data::TokenFormat::megatron);
   std::filesystem::remove(folder_.at("m.meta.json"));
   PretrainConfig c = config("m.idx");
   c.data.tokenizer = "bytes";
@@ -70,7 +71,8 @@ TEST_F(TokenFileTraining, TheTokenizerMayBeGivenAsAnOption) {
 }
 
 TEST_F(TokenFileTraining, WithoutATokenizerNoBitsPerByteAreTold) {
-  convert_tokens(TokenStore(folder_.at("right.h5")), folder_.at("n.bin"), TokenFormat::nanogpt);
+  convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at("n.bin"),
+                 data::TokenFormat::nanogpt);
   std::filesystem::remove(folder_.at("n.meta.json"));
   PretrainConfig c = config("n.bin");
   c.data.train = c.data.validation = {folder_.at("n.bin")};
@@ -83,4 +85,4 @@ TEST_F(TokenFileTraining, WithoutATokenizerNoBitsPerByteAreTold) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -19,7 +19,7 @@
 
 #include "data/masked_fixtures.h"
 
-namespace skein {
+namespace skein::train {
 
 // A fresh directory, removed at the end.
 class Workspace {
@@ -42,7 +42,7 @@ class Workspace {
 
 // 4000 tokens in documents of at most `longest`.
 inline void write_small_store(const std::string& path, size_t longest = 4000) {
-  TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
+  data::TokenStoreWriter writer(path, 64, -1, R"({"type":"bytes","version":1})");
   std::mt19937 random(7);
   std::vector<int32_t> document;
   for (size_t i = 0; i < 4000; ++i) {
@@ -72,8 +72,8 @@ inline PretrainConfig small_config(const std::string& store) {
 }
 
 // What a step takes, without a store.
-inline Batch some_batch(int64_t samples, const ModelConfig& model) {
-  Batch batch;
+inline data::Batch some_batch(int64_t samples, const ModelConfig& model) {
+  data::Batch batch;
   batch.tokens = Tensor::zeros({samples, model.context}, DType::i32);
   batch.targets = Tensor::zeros({samples, model.context}, DType::i32);
   batch.positions = Tensor::zeros({samples, model.context}, DType::i32);
@@ -96,7 +96,7 @@ inline PretrainConfig encoder_config(const std::string& store) {
   c.model.activation = MlpKind::gelu_erf;
   c.model.embedding_norm = bert_options(c.model).pooler = true;
   c.model.token_types = 2;
-  c.mlm.pairs = PairTask::next;
+  c.mlm.pairs = data::PairTask::next;
   c.lr.lr = 5e-3;
   c.lr.warmup = 5;
   c.validation.eval.windows = 20;
@@ -108,11 +108,12 @@ using State = std::map<std::string, std::vector<std::byte>>;
 // Every tensor of the newest checkpoint in a run's folder, whole.
 inline State state_of(const std::string& run) {
   const auto alone = single_rank();
-  const auto info = find_checkpoint(run, *alone);
+  const auto info = checkpoint::find_checkpoint(run, *alone);
   State state;
   if (!info) return state;
-  const Manifest manifest = parse_manifest(read_text(info->path + "/manifest.json"), info->path);
-  std::vector<Piece> pieces;
+  const checkpoint::Manifest manifest =
+      checkpoint::parse_manifest(read_text(info->path + "/manifest.json"), info->path);
+  std::vector<checkpoint::Piece> pieces;
   for (const auto& [name, tensor] : manifest.tensors) {
     const int64_t size = Shape(tensor.shape).size();
     auto& bytes = state[name];
@@ -171,4 +172,4 @@ inline std::string training_error(const PretrainConfig& config, int ranks, const
   return "";
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string refused(const std::function<void()>& act) {
@@ -33,7 +33,7 @@ TEST(TrainedModels, AreWhatTheirRunsHaveLearnt) {
   EXPECT_EQ(found.state.step, 2);
   EXPECT_EQ(found.model.d_model, 32);
   EXPECT_EQ(found.model.vocab_size, 64);
-  EXPECT_EQ(found.mlm.pairs, PairTask::none);
+  EXPECT_EQ(found.mlm.pairs, data::PairTask::none);
   EXPECT_EQ(found.state.config.at("train.global_batch"), "16");
   require_tokenizer(found);
   EXPECT_EQ(trained_model(found.info, *alone).info.path, found.info.path);
@@ -46,7 +46,7 @@ TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
   c.train.steps = 1;
   train(c, 1, folder, "run");
   const auto alone = single_rank();
-  CheckpointInfo info = *find_checkpoint(folder.at("run"), *alone);
+  checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(folder.at("run"), *alone);
   RunState state = run_state(info.metadata, info.path);
   state.config.at("model.n_layers") = "5";
   info.metadata = to_json(state, {});
@@ -63,7 +63,7 @@ TEST(TrainedModels, AreLookedForWhereAnOptionSays) {
             "--checkpoint.path=runs/pretrain");
   const std::string text =
       refused([&] { open_trained_model(folder.path(), *alone, "checkpoint.load"); });
-  EXPECT_EQ(text, "checkpoint.load=" + no_checkpoint(folder.path()));
+  EXPECT_EQ(text, "checkpoint.load=" + checkpoint::no_checkpoint(folder.path()));
 }
 
 TEST(TrainedModels, WithoutATokenizerCannotEncodeText) {
@@ -81,4 +81,4 @@ TEST(TrainedModels, WithoutATokenizerCannotEncodeText) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

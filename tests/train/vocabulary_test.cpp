@@ -7,7 +7,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string refused(const std::function<void()>& act) {
@@ -29,7 +29,7 @@ ModelConfig with_ids(int64_t ids) {
 
 // A store of 300 ids with the token 280 at position 70,000.
 std::string odd_store(const Workspace& folder) {
-  TokenStoreWriter writer(folder.at("odd.h5"), 300, -1, byte_tokenizer()->to_json());
+  data::TokenStoreWriter writer(folder.at("odd.h5"), 300, -1, text::byte_tokenizer()->to_json());
   std::vector<int32_t> document(70'001, 7);
   document.back() = 280;
   writer.add_document(document, 1);
@@ -38,13 +38,14 @@ std::string odd_store(const Workspace& folder) {
 }
 
 TEST(Vocabulary, OfAModelHoldsThatOfItsTokenizer) {
-  check_vocabulary(with_ids(257), *byte_tokenizer());
-  check_vocabulary(with_ids(300), *byte_tokenizer());
-  EXPECT_EQ(refused([] { check_vocabulary(with_ids(256), *byte_tokenizer()); }),
+  check_vocabulary(with_ids(257), *text::byte_tokenizer());
+  check_vocabulary(with_ids(300), *text::byte_tokenizer());
+  EXPECT_EQ(refused([] { check_vocabulary(with_ids(256), *text::byte_tokenizer()); }),
             "the model knows 256 ids, but its tokenizer has 257");
-  EXPECT_EQ(refused([] { check_vocabulary(with_ids(256), *byte_tokenizer(), kConvertAgain); }),
-            "the model knows 256 ids, but its tokenizer has 257; convert it again with its own "
-            "(--tokenizer)");
+  EXPECT_EQ(
+      refused([] { check_vocabulary(with_ids(256), *text::byte_tokenizer(), kConvertAgain); }),
+      "the model knows 256 ids, but its tokenizer has 257; convert it again with its own "
+      "(--tokenizer)");
 }
 
 TEST(Vocabulary, HoldsEveryTokenOfAText) {
@@ -58,7 +59,7 @@ TEST(Vocabulary, HoldsEveryTokenOfAText) {
 
 TEST(Vocabulary, HoldsEveryTokenOfAStore) {
   const Workspace folder;
-  const TokenStore store(odd_store(folder));
+  const data::TokenStore store(odd_store(folder));
   check_ids(store, with_ids(300));
   check_ids(store, with_ids(281));
   EXPECT_EQ(refused([&] { check_ids(store, with_ids(280)); }),
@@ -68,10 +69,10 @@ TEST(Vocabulary, HoldsEveryTokenOfAStore) {
 
 TEST(Vocabulary, OfAStoreIsThatOfTheModel) {
   const Workspace folder;
-  const TokenStore store(odd_store(folder));
+  const data::TokenStore store(odd_store(folder));
   TrainedModel source;
   source.model = with_ids(300);
-  source.state.tokenizer = StoredTokenizer(byte_tokenizer());
+  source.state.tokenizer = text::StoredTokenizer(text::byte_tokenizer());
   check_store(store, source);
   source.state.tokenizer = {};
   const std::string text = refused([&] { check_store(store, source); });
@@ -80,4 +81,4 @@ TEST(Vocabulary, OfAStoreIsThatOfTheModel) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

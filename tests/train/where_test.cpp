@@ -9,7 +9,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The locations of all exchanges, of every rank and group.
@@ -101,4 +101,4 @@ TEST(WhereInAStep, BucketsAndStagesAreNamed) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

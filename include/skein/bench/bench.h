@@ -10,7 +10,7 @@
 #include "skein/generate/generator.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::bench {
 
 struct BenchConfig {
   std::vector<std::string> what{"gemm", "attention", "fused", "collectives", "step", "decode"};
@@ -46,9 +46,9 @@ struct Figure {
 // Collective. Runs what config names on synthetic data of the model's shapes and returns all
 // figures on rank 0; told by log lines as they come. Usage errors for an unknown name. vocab_size 0
 // stands for 50,304.
-std::vector<Figure> bench(PretrainConfig run, const BenchConfig& config, Group& world);
+std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, Group& world);
 
 // {"machine": …, "config": {…}, "figures": [{…}]}
-std::string bench_json(const std::vector<Figure>& figures, const PretrainConfig& run);
+std::string bench_json(const std::vector<Figure>& figures, const train::PretrainConfig& run);
 
-}  // namespace skein
+}  // namespace skein::bench

@@ -10,7 +10,7 @@
 #include "skein/comm/group.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::bench {
 
 struct CoordinateConfig {
   std::vector<int64_t> widths{64, 128, 256};
@@ -51,10 +51,11 @@ struct Coordinates {
 // Trains run.model at each width for a few steps at a constant lr.lr, on one batch of random
 // tokens, and measures it before and after each. On one rank. Usage errors for models that are no
 // language models.
-Coordinates coordinates(const PretrainConfig& run, const CoordinateConfig& config, Group& world);
+Coordinates coordinates(const train::PretrainConfig& run, const CoordinateConfig& config,
+                        Group& world);
 
 // {"widths": …, "layers": [{"name": …, "exponents": [by step], "sizes": [[by step, width]],
 // "grows": …}], "losses": …}; what is not finite is null.
 std::string coordinates_json(const Coordinates& made);
 
-}  // namespace skein
+}  // namespace skein::bench

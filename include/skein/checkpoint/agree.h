@@ -7,7 +7,7 @@
 
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Collective. Runs `step` on every rank. When it throws on any, every rank throws one Error: the
 // code of the first failing rank whose code is not usage, else usage, and what failed where.
@@ -20,4 +20,4 @@ std::string from_root(Group& world, const std::function<std::string()>& step);
 // What `step` threw, or "" when it did not. For steps whose failure is only reported.
 std::string failure_of(const std::function<void()>& step);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

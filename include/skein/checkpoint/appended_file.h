@@ -10,7 +10,7 @@
 #include "skein/checkpoint/claim.h"
 #include "skein/core/files/files.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Every function throws what those of core/files/files.h throw.
 class AppendedFile {
@@ -36,4 +36,4 @@ class AppendedFile {
   std::unique_ptr<FileDescriptor> file_;
 };
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -20,7 +20,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 struct CheckpointInfo {
   std::string path;  // of the step's directory
@@ -99,4 +99,4 @@ std::map<std::string, std::vector<int64_t>> checkpoint_tensors(const CheckpointI
 void load_checkpoint(const CheckpointInfo& info, const std::vector<Piece>& targets, bool strict,
                      Group& world);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

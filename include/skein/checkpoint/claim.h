@@ -11,7 +11,7 @@
 #include "skein/checkpoint/generation.h"
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 struct ClaimOptions {
   using Time = std::chrono::milliseconds;
@@ -63,4 +63,4 @@ class RunClaim {
   std::unique_ptr<Heartbeat> heartbeat_;  // rank 0's
 };
 
-}  // namespace skein
+}  // namespace skein::checkpoint

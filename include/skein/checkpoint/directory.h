@@ -18,7 +18,7 @@
 
 #include "skein/checkpoint/generation.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 struct CheckpointName {
   int64_t generation = 0,
@@ -92,4 +92,4 @@ void remove_checkpoint(const std::string& directory, const CheckpointName& name)
 // The current time, UTC: "2024-05-06T07:08:09Z".
 std::string utc_now();
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -10,7 +10,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // How many of `count` elements at `data`, which needs no alignment, are NaN or infinite.
 int64_t count_non_finite(DType dtype, const std::byte* data, int64_t count);
@@ -31,4 +31,4 @@ class NonFiniteCounts {
 // a time.
 NonFiniteCounts non_finite_weights(const CheckpointInfo& info);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

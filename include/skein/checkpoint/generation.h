@@ -7,7 +7,7 @@
 
 #include "skein/checkpoint/heartbeat.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Begins the name of such a file; the number of the generation and a name of its own follow.
 inline constexpr char kHeartbeat[] = "heartbeat-";
@@ -35,4 +35,4 @@ std::string new_run_id();
 // '.'.
 void check_run_id(const std::string& id, const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

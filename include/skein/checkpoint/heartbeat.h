@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace skein {
+namespace skein::checkpoint {
 
 // A process, so that it can be looked for on the host where it runs.
 struct ProcessIdentity {
@@ -47,4 +47,4 @@ class Heartbeat {
 // when it cannot be read, which says nothing of its writer.
 std::optional<std::string> heartbeat_at(const std::string& path);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Carries out `words` (a command and its arguments) and writes to `out`. Returns the exit code: 0;
 // 1 when `diff` finds a difference; 2 when `verify` finds damage. --help among the arguments asks
@@ -15,4 +15,4 @@ int inspect(const std::vector<std::string>& words, std::ostream& out);
 
 std::string inspect_help();
 
-}  // namespace skein
+}  // namespace skein::checkpoint

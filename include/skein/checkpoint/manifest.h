@@ -14,7 +14,7 @@
 #include "skein/core/files/files.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 inline constexpr char kManifestName[] = "manifest.json";
 inline constexpr int64_t kSumBlock = int64_t{1} << 20;
@@ -75,4 +75,4 @@ void verify_shard(const std::string& directory, const ShardEntry& entry);
 // The same, keeping the bytes.
 Bytes read_shard(const std::string& directory, const ShardEntry& entry);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

@@ -8,7 +8,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/nn/parameter.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // Elements [begin, begin + data.size()) of the part of `parameter` that lies here, row-major;
 // `data` [n] holds them. All uses of a tensor go by the name of the first.
@@ -25,4 +25,4 @@ std::vector<Piece> parameter_pieces(const Parameters& parameters);
 // Errors as load_checkpoint.
 void load_weights(const CheckpointInfo& from, Parameters& parameters, Group& world);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

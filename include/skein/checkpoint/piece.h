@@ -13,7 +13,7 @@
 
 #include "skein/tensor/tensor.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 struct Piece {
   std::string name;  // "param/block.3.attention.q.weight", "adam_m/...", "adam_v/..."
@@ -29,4 +29,4 @@ struct Piece {
   int64_t bytes() const { return (end - begin) * size_of(dtype); }
 };
 
-}  // namespace skein
+}  // namespace skein::checkpoint

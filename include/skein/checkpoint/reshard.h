@@ -10,7 +10,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 // A flat, row-major range of a box of a tensor: the geometry of a Piece.
 struct Region {
@@ -49,4 +49,4 @@ bool convertible(DType from, DType to);
 int64_t copy_overlap(const Region& from_region, DType from_dtype, const std::byte* from,
                      const Region& to_region, DType to_dtype, std::byte* to);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

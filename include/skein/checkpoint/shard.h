@@ -16,7 +16,7 @@
 #include "skein/checkpoint/reshard.h"
 #include "skein/core/files/mapped_file.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 inline constexpr char kCheckpointFormat[] = "skein-checkpoint";
 inline constexpr int64_t kCheckpointVersion = 1;
@@ -63,4 +63,4 @@ class ShardReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace skein
+}  // namespace skein::checkpoint

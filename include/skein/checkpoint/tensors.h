@@ -11,7 +11,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/manifest.h"
 
-namespace skein {
+namespace skein::checkpoint {
 
 class ShardReader;
 
@@ -42,4 +42,4 @@ std::string save_in_shards(const std::string& directory, int64_t step,
                            const std::string& metadata,
                            const std::function<void(const Piece&, std::byte*)>& fill);
 
-}  // namespace skein
+}  // namespace skein::checkpoint

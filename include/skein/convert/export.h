@@ -12,7 +12,7 @@
 #include "skein/convert/import.h"
 #include "skein/train/tasks/label_head.h"
 
-namespace skein {
+namespace skein::convert {
 
 // The newest good checkpoint at a path (a run's folder or a checkpoint), as the files of `form`. A
 // Hugging Face folder repeats the files, names and texts of the one that the checkpoint was
@@ -60,21 +60,22 @@ class Export {
 
   ConvertConfig config_;
   Form form_;
-  CheckpointInfo info_;
-  RunState state_;
+  checkpoint::CheckpointInfo info_;
+  train::RunState state_;
   ModelConfig model_;  // as other programs see it
   double output_factor_ = 1, query_factor_ = 1;
   ImportNotes notes_;
-  std::unique_ptr<LabelHead> head_;  // of a fine-tuned model
-  std::unique_ptr<CheckpointTensors> tensors_;
-  std::map<std::string, StoredTensor> stored_;  // the checkpoint's, and the pooler that was added
+  std::unique_ptr<train::LabelHead> head_;  // of a fine-tuned model
+  std::unique_ptr<checkpoint::CheckpointTensors> tensors_;
+  std::map<std::string, checkpoint::StoredTensor>
+      stored_;  // the checkpoint's, and the pooler that was added
   bool pooler_added_ = false;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors
   ExportFiles files_;
   int64_t done_ = 0, total_ = 0;
   ConvertProgress progress_;
-  NonFiniteCounts odd_;  // of what was written
+  checkpoint::NonFiniteCounts odd_;  // of what was written
 };
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -8,7 +8,7 @@
 
 #include "skein/convert/names.h"
 
-namespace skein {
+namespace skein::convert {
 
 struct ExportFile {
   std::string name;
@@ -28,4 +28,4 @@ ExportFiles export_files(const NameMap& names,
                          const std::map<std::string, std::vector<std::string>>& imported,
                          const std::vector<int64_t>& bytes, int64_t most_bytes);
 
-}  // namespace skein
+}  // namespace skein::convert

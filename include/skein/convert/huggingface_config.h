@@ -9,7 +9,7 @@
 #include "skein/convert/names.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::convert {
 
 // Objects and lists within each other.
 inline constexpr int kMostConfigDepth = 32;
@@ -23,7 +23,8 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
 // What a config.json says of its model's labels, as the notes of a head of labels of ours; none
 // where the model is no classifier, or names no label for each of its numbers, or was trained to
 // say several of them at once. Decoders' samples are framed by their tokenizer.
-TaskNotes label_notes(const std::string& text, const std::string& origin, const ModelConfig& model);
+train::TaskNotes label_notes(const std::string& text, const std::string& origin,
+                             const ModelConfig& model);
 
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {
@@ -50,4 +51,4 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
 // Options of a model as text, by key: equal models have equal ones.
 std::map<std::string, std::string> model_values(const ModelConfig& model);
 
-}  // namespace skein
+}  // namespace skein::convert

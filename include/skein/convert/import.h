@@ -10,7 +10,7 @@
 #include "skein/convert/match.h"
 #include "skein/convert/notes.h"
 
-namespace skein {
+namespace skein::convert {
 
 enum class Form { skein, huggingface, llmc };
 
@@ -25,7 +25,8 @@ struct ConvertConfig {
 };
 
 // Tells of values that are not finite in what was made, and where --dtype may be why.
-void warn_of(const NonFiniteCounts& odd, const std::string& made, const ConvertConfig& config);
+void warn_of(const checkpoint::NonFiniteCounts& odd, const std::string& made,
+             const ConvertConfig& config);
 
 // Bytes done and bytes in all.
 using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
@@ -49,15 +50,15 @@ class Import {
   std::string run(const std::string& destination, const ConvertProgress& progress) const;
 
  private:
-  std::vector<std::vector<Piece>> plan() const;
+  std::vector<std::vector<checkpoint::Piece>> plan() const;
   DType dtype_of(size_t tensor) const;
 
   ConvertConfig config_;
   ModelConfig model_;
   ImportNotes notes_;
-  StoredTokenizer tokenizer_;
+  text::StoredTokenizer tokenizer_;
   WeightFiles files_;
   Match match_;
 };
 
-}  // namespace skein
+}  // namespace skein::convert

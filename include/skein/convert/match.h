@@ -7,7 +7,7 @@
 
 #include "skein/convert/weights.h"
 
-namespace skein {
+namespace skein::convert {
 
 struct Match {
   NameMap names;
@@ -37,4 +37,4 @@ Match match(NameMap names, const WeightFiles& files);
 // unexpected pass.
 void check(const Match& match, const WeightFiles& files, bool allow_missing, bool allow_unexpected);
 
-}  // namespace skein
+}  // namespace skein::convert

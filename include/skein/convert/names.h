@@ -10,7 +10,7 @@
 
 #include "skein/models/config.h"
 
-namespace skein {
+namespace skein::convert {
 
 struct OurTensor {
   std::string name;
@@ -58,4 +58,4 @@ struct NameMap {
 // blocks have, its BERT the blocks' activation.
 NameMap huggingface_names(const ModelConfig& config);
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -8,7 +8,7 @@
 
 #include "skein/train/run_state.h"
 
-namespace skein {
+namespace skein::convert {
 
 struct ImportNotes {
   std::string source;  // the path it came from
@@ -24,11 +24,11 @@ struct ImportNotes {
 
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md
 // has it, and the notes.
-std::string import_metadata(const ModelConfig& model, const StoredTokenizer& tokenizer,
+std::string import_metadata(const ModelConfig& model, const text::StoredTokenizer& tokenizer,
                             const ImportNotes& notes);
 // Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are
 // damaged, or name files that no import keeps.
-ImportNotes import_notes(const RunState& state, const std::string& origin);
+ImportNotes import_notes(const train::RunState& state, const std::string& origin);
 
 // config.json of a folder, and the small files beside it that are kept. "" and none for a folder
 // without.
@@ -36,8 +36,8 @@ ImportNotes read_notes(const std::string& folder);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);
 struct FolderTokenizer {
-  StoredTokenizer tokenizer;  // none when there is none that can be used
-  std::string fault;          // the reason then
+  text::StoredTokenizer tokenizer;  // none when there is none that can be used
+  std::string fault;                // the reason then
 };
 // The tokenizer of a folder. Warns when there is none that can be used.
 FolderTokenizer folder_tokenizer(const std::string& folder);
@@ -45,4 +45,4 @@ FolderTokenizer folder_tokenizer(const std::string& folder);
 // XXH3-128 of a file, in hex.
 std::string file_sum(const std::string& path);
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -6,12 +6,13 @@
 
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::convert {
 
 // The files of a checkpoint's tokenizer, by name; none where it has none. Our own
 // byte-level BPE becomes a tokenizer.json that gives the same ids. types: whether the model is told
 // apart the texts of a pair, so that transformers hands token_type_ids to models that have types,
 // and to no other.
-std::map<std::string, std::string> tokenizer_files(const StoredTokenizer& tokenizer, bool types);
+std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& tokenizer,
+                                                   bool types);
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -6,7 +6,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/models/config.h"
 
-namespace skein {
+namespace skein::convert {
 
 // Beside the model: `ids` I64 [B,T], if need be `types` I64 [B,T], and `logits` F32 [B,T,V], or
 // [B,labels] and [B,T,labels] of classifiers.
@@ -23,7 +23,7 @@ struct Verification {
 // Computes the same logits in f32 with the whole model in memory. `narrow`: the other program's
 // weights are narrower than f32, and so perhaps what it computed. A usage error when the file does
 // not fit the model.
-Verification verify_logits(const CheckpointInfo& info, const ModelConfig& model,
+Verification verify_logits(const checkpoint::CheckpointInfo& info, const ModelConfig& model,
                            const std::string& expected, bool narrow);
 
-}  // namespace skein
+}  // namespace skein::convert

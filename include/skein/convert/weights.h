@@ -11,7 +11,7 @@
 #include "skein/convert/names.h"
 #include "skein/formats/safetensors.h"
 
-namespace skein {
+namespace skein::convert {
 
 struct StoredWeight {
   std::string name;
@@ -51,4 +51,4 @@ int64_t llmc_rows(int64_t vocab_size);
 // tokens. A usage error where the model is none that llm.c has.
 NameMap llmc_names(const ModelConfig& config, int64_t padded_vocab);
 
-}  // namespace skein
+}  // namespace skein::convert

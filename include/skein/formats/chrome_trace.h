@@ -6,7 +6,7 @@
 
 #include "skein/core/profile.h"
 
-namespace skein {
+namespace skein::formats {
 
 // The events of one rank ("rank 3", a row a thread) as JSON objects between commas; microseconds
 // from `origin`.
@@ -15,4 +15,4 @@ std::string chrome_trace_events(const std::vector<ProfileEvent>& events, int ran
 // The file made of the parts of all ranks.
 std::string chrome_trace(const std::vector<std::string>& parts);
 
-}  // namespace skein
+}  // namespace skein::formats

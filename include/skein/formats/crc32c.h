@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace skein {
+namespace skein::formats {
 
 // The sum of `bytes` appended to bytes whose sum is `before` (0 for none).
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
@@ -20,4 +20,4 @@ uint32_t crc32c_of(const Numbers& numbers, uint32_t before = 0) {
 // The same without the processor's instruction for it: the fallback, and what tests compare with.
 uint32_t crc32c_by_table(std::span<const std::byte> bytes, uint32_t before = 0);
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -17,7 +17,7 @@
 #include <span>
 #include <string>
 
-namespace skein {
+namespace skein::formats {
 
 enum class TokenType { u8, i8, i16, u16, i32, u32, i64 };
 
@@ -76,4 +76,4 @@ std::string shard_header(const TokenShardHeader& header);
 // Tokens in a file of `type` and nothing else.
 uint64_t parse_bare_tokens(uint64_t file_bytes, TokenType type, const std::string& name);
 
-}  // namespace skein
+}  // namespace skein::formats

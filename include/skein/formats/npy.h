@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-namespace skein {
+namespace skein::formats {
 
 // Of a [rows,columns] array of little-endian f32. Always 128 bytes, so that it can be written again
 // once the rows are counted.
 std::string npy_header(int64_t rows, int64_t columns);
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -18,7 +18,7 @@
 #include "skein/core/files/new_file.h"
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::formats {
 
 struct SafeTensor {
   std::string name;
@@ -88,4 +88,4 @@ std::map<std::string, std::string> read_safetensors_index(const std::string& pat
 std::string safetensors_index(const std::map<std::string, std::string>& files, int64_t total_bytes,
                               int64_t parameters);
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace skein {
+namespace skein::formats {
 
 class EventWriter {
  public:
@@ -27,4 +27,4 @@ class EventWriter {
   std::ofstream file_;
 };
 
-}  // namespace skein
+}  // namespace skein::formats

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace skein {
+namespace skein::generate {
 
 // The numbers of the prompts for each of `ranks`, a pure function, so that all ranks know it.
 // Longer prompts come first, equally long ones in the order given: what is decoded together is of
@@ -15,4 +15,4 @@ namespace skein {
 std::vector<std::vector<size_t>> deal_prompts(const std::vector<std::vector<int32_t>>& prompts,
                                               int ranks);
 
-}  // namespace skein
+}  // namespace skein::generate

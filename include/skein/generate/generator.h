@@ -13,7 +13,7 @@
 #include "skein/parallel/local_model.h"
 #include "skein/parallel/precision.h"
 
-namespace skein {
+namespace skein::generate {
 
 struct GenerateConfig {
   int64_t max_tokens = 128;
@@ -92,4 +92,4 @@ class Generator {
   DecodingWork work_;
 };
 
-}  // namespace skein
+}  // namespace skein::generate

@@ -6,9 +6,9 @@
 
 #include "skein/data/records/conversations.h"
 
-namespace skein {
+namespace skein::generate {
 
-using Turns = std::vector<Message>;
+using Turns = std::vector<text::Message>;
 
 enum class PromptFormat { text, jsonl };
 
@@ -21,7 +21,7 @@ struct Question {
 // ...}. A usage error for a file without prompts.
 std::vector<Question> prompts_in(const std::string& path, PromptFormat format);
 // The conversations that read_prompts knows, without their last answers.
-std::vector<Question> conversations_in(const ConversationsConfig& config);
+std::vector<Question> conversations_in(const data::ConversationsConfig& config);
 // Each a turn of the user.
 std::vector<Question> prompts_of(const std::vector<std::string>& texts);
 
@@ -29,4 +29,4 @@ std::vector<Question> prompts_of(const std::vector<std::string>& texts);
 std::string packed(const std::vector<Question>& prompts);
 std::vector<Question> unpacked(const std::string& bytes);
 
-}  // namespace skein
+}  // namespace skein::generate

@@ -8,7 +8,7 @@
 #include "skein/kernels/sample.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::generate {
 
 struct SamplingConfig : kernels::SampleArguments {
   uint64_t seed = 1;
@@ -25,7 +25,7 @@ void check_banned(const SamplingConfig& config, int64_t ids, int64_t vocabulary)
 
 // Ids that no answer holds: of the model's `ids` those that the tokenizer does not know, and with
 // `specials` its special tokens but for `end`, which ends an answer.
-std::vector<int64_t> banned_ids(const Tokenizer& tokenizer, int64_t ids, int32_t end,
+std::vector<int64_t> banned_ids(const text::Tokenizer& tokenizer, int64_t ids, int32_t end,
                                 bool specials);
 
 // What a draw is keyed by, beside the seed.
@@ -41,4 +41,4 @@ struct Draw {
 Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config,
               const std::vector<Draw>& draws);
 
-}  // namespace skein
+}  // namespace skein::generate

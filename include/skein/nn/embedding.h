@@ -31,7 +31,7 @@ class Embedding {
   Var operator()(const Pass& pass) const;
 
  private:
-  Var added(Var x, const Sequence& read) const;
+  Var added(Var x, const data::Sequence& read) const;
 
   EmbeddingSpec spec_;
   Parameter* tokens_;

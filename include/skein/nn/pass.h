@@ -19,16 +19,16 @@ struct Pass {
   uint64_t seed = 0;               // of the run
   int64_t step = 0;                // with seed and site, the key of dropout masks
   Recompute recompute = Recompute::none;
-  const Batch* batch = nullptr;  // positions, segments, sample ids
+  const data::Batch* batch = nullptr;  // positions, segments, sample ids
   // What the layers at work read: the batch's source; null: the batch itself.
-  const Sequence* reads = nullptr;
+  const data::Sequence* reads = nullptr;
   // decoding: keys and values of earlier tokens; logits of the last position only
   KvCache* cache = nullptr;
   // Called in backward as it proceeds: the gradients of all buckets of this piece from number
   // `bucket` on hold what this pass adds to them. Empty: nobody asks.
   std::function<void(int bucket)> gradients_done = {};
 
-  const Sequence& sequence() const { return reads ? *reads : *batch; }
+  const data::Sequence& sequence() const { return reads ? *reads : *batch; }
   // The same pass for work in which every rank holds all positions.
   Pass whole() const;
   // The key of one dropout site: block (or -1 for the embedding) and number in it.

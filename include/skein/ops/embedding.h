@@ -12,7 +12,7 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 
 // Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the
 // batch names none.
-Var take_places(const Var& x, const Batch& batch);
+Var take_places(const Var& x, const data::Batch& batch);
 
 // The last position of each sample, x [B,T,C] -> [B,1,C]; not recorded.
 Tensor last_position(const Tensor& x);

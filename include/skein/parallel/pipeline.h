@@ -25,7 +25,7 @@ struct PipelineModel {
 };
 
 struct PipelineStep {
-  std::vector<Batch> micro_batches;
+  std::vector<data::Batch> micro_batches;
   // every place's weight is multiplied by it: 1 / number of places that count in the global batch
   double loss_scale = 1;
   // every sample's, where samples are judged too: 1 / samples of the global batch
@@ -85,9 +85,9 @@ class Pipeline {
   std::map<std::pair<int, int>, Flight> in_flight_;  // by (micro_batch, chunk)
   std::map<int, std::vector<Tensor>> handed_;  // by tag; one stage: between pieces of one rank
   std::vector<Work> sending_;
-  std::vector<Tensor> sent_;       // what is sent by these
-  std::vector<Batch> placed_;      // the step's micro-batches where the model is
-  std::vector<RowLosses> losses_;  // by micro-batch
+  std::vector<Tensor> sent_;         // what is sent by these
+  std::vector<data::Batch> placed_;  // the step's micro-batches where the model is
+  std::vector<RowLosses> losses_;    // by micro-batch
   std::vector<std::vector<Tensor>> answers_;
 };
 

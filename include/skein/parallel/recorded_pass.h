@@ -14,16 +14,16 @@ namespace skein {
 class RecordedPass {
  public:
   // Does forward and backward of a batch on the device, and gives its rows' losses.
-  using Work = std::function<Tensor(const Batch& batch, const Tensor& row_weights)>;
+  using Work = std::function<Tensor(const data::Batch& batch, const Tensor& row_weights)>;
 
   // Runs the work on a batch, with row_weights [B*T]. Both are on the device already and are copied
   // to where the graph reads them. The first call runs the work, the second one records it. A batch
   // whose shapes are not those of the first runs without the graph.
-  Tensor run(const Batch& batch, const Tensor& row_weights, const Work& work);
+  Tensor run(const data::Batch& batch, const Tensor& row_weights, const Work& work);
 
  private:
   std::unique_ptr<cuda::Recording> recording_;
-  Batch batch_;  // what the graph reads
+  data::Batch batch_;  // what the graph reads
   Tensor row_weights_;
   Tensor losses_;  // what it leaves
 };

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace skein {
+namespace skein::text {
 
 constexpr bool gpt2_printable(int byte) {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -28,4 +28,4 @@ constexpr std::array<int32_t, 256> id_of_byte() {
   return ids;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -7,7 +7,7 @@
 
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 
 // Names and contents: tokenizer.json, tokenizer_config.json, special_tokens_map.json, and
 // vocab.json with merges.txt or vocab.txt, whichever suits. tokenizer_from_json of the first gives
@@ -15,4 +15,4 @@ namespace skein {
 // bytes, which those files cannot express.
 std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer& tokenizer);
 
-}  // namespace skein
+}  // namespace skein::text

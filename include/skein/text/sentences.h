@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skein {
+namespace skein::text {
 
 enum class SentenceRule {
   none,
@@ -33,4 +33,4 @@ std::vector<size_t> sentence_ends(std::string_view text, SentenceRule rule);
 // none. Only the last 64 KiB are looked at.
 size_t last_sentence_end(std::string_view text, SentenceRule rule);
 
-}  // namespace skein
+}  // namespace skein::text

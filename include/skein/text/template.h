@@ -36,7 +36,7 @@
 #include "skein/core/stored.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::text {
 
 struct TemplateForm;
 
@@ -124,4 +124,4 @@ class ChatTemplate {
 // keys, white space). Texts that are none are so only when they are equal.
 bool same_template(const StoredTemplate& left, const StoredTemplate& right);
 
-}  // namespace skein
+}  // namespace skein::text

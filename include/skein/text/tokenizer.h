@@ -13,7 +13,7 @@
 
 #include "skein/core/stored.h"
 
-namespace skein {
+namespace skein::text {
 
 // Ids that mean something to models; -1 where a tokenizer has no such token.
 struct TokenRoles {
@@ -98,4 +98,4 @@ bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right);
 // those files.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -16,7 +16,7 @@
 
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::text {
 
 // In bytes. No longer token is learnt or accepted.
 constexpr uint64_t kLongestToken = 4096;
@@ -48,4 +48,4 @@ class BpeTrainer {
   int64_t words_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::text

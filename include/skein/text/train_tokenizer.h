@@ -20,7 +20,7 @@
 #include "skein/text/tokenizer.h"
 #include "skein/text/train_bpe.h"
 
-namespace skein {
+namespace skein::text {
 
 enum class LearntKind { bpe, wordpiece };
 
@@ -55,4 +55,4 @@ class TokenizerTrainer {
   BpeTrainer words_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,11 +5,11 @@
 #include "skein/train/replica.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 // Collective. Fills the replica's weights from a checkpoint that has these notes. The tensors that
 // the task begins anew keep their start values. The log names the checkpoint and these tensors.
-void adapt(Replica& replica, const CheckpointInfo& from, const Task& task, const TaskNotes& notes,
-           Group& world);
+void adapt(Replica& replica, const checkpoint::CheckpointInfo& from, const Task& task,
+           const TaskNotes& notes, Group& world);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -9,7 +9,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/train/run_state.h"
 
-namespace skein {
+namespace skein::train {
 
 // Collective. Whether what the state of a run's checkpoint calls the best still counts. It does
 // only where those weights are kept: another start may have compared nothing, or its disk may have
@@ -21,8 +21,8 @@ bool best_is_kept(const std::string& run, const RunState& stored, Group& world);
 // finite is the lowest. weights: gives those of this rank. metadata: gives that of the state as it
 // is then. Where a disk fails, or the step had no finite gradient, the earlier best stays, with a
 // warning.
-void keep_if_best(RunState& state, double quality, CheckpointStore* store,
-                  const std::function<std::vector<Piece>()>& weights,
+void keep_if_best(RunState& state, double quality, checkpoint::CheckpointStore* store,
+                  const std::function<std::vector<checkpoint::Piece>()>& weights,
                   const std::function<std::string()>& metadata);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -16,7 +16,7 @@
 #include "skein/train/optim/lr.h"
 #include "skein/train/optim/optimizer.h"
 
-namespace skein {
+namespace skein::train {
 
 struct TrainConfig {
   int64_t steps = 100;
@@ -72,8 +72,8 @@ struct PretrainConfig {
   TrainConfig train;
   LrConfig lr;
   OptimizerConfig optimizer;
-  DataConfig data;
-  MaskConfig mlm;
+  data::DataConfig data;
+  data::MaskConfig mlm;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   RunConfig run;
@@ -105,7 +105,7 @@ void bind(Options& options, TrainConfig& config);
 void bind(Options& options, RunConfig& config);
 void bind(Options& options, CheckpointConfig& config);
 void bind(Options& options, ValidationConfig& config);
-void bind(Options& options, DataConfig& config);
+void bind(Options& options, data::DataConfig& config);
 void bind(Options& options, PretrainConfig& config);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 #include "skein/data/samples/loader.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 struct EvalConfig {
   int64_t windows = 0;  // of the store, evenly spread; 0: all
@@ -30,6 +30,7 @@ struct Evaluation {
 // for), in windows of the model's context. model.batch: windows a forward pass. The same bits at
 // every data- and pipeline-parallel layout. May be interrupted at model.meeting.
 Evaluation evaluate_windows(const EvaluatedModel& model, const EvalConfig& config,
-                            const Loader& loader, const DataConfig& data, int64_t context);
+                            const data::Loader& loader, const data::DataConfig& data,
+                            int64_t context);
 
-}  // namespace skein
+}  // namespace skein::train

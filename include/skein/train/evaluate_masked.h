@@ -10,7 +10,7 @@
 #include "skein/data/samples/masked_loader.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 struct MaskedEvaluation {
   double nats = 0;     // sum over the masked tokens
@@ -30,13 +30,13 @@ struct MaskedEvaluation {
 };
 
 // Held-out samples. Their masks never change.
-std::unique_ptr<MaskedLoader> validation_samples(const std::vector<std::string>& entries,
-                                                 int64_t length, const DataConfig& data,
-                                                 const MaskConfig& mask);
+std::unique_ptr<data::MaskedLoader> validation_samples(const std::vector<std::string>& entries,
+                                                       int64_t length, const data::DataConfig& data,
+                                                       const data::MaskConfig& mask);
 
 // Collective. The first `count` samples of the loader's first epoch, all for 0. The same bits at
 // every data- and pipeline-parallel layout.
-MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const MaskedLoader& samples,
+MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const data::MaskedLoader& samples,
                                  int64_t count);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 #include "skein/core/values.h"
 #include "skein/train/replica.h"
 
-namespace skein {
+namespace skein::train {
 
 // "112 GFLOP/s (38.0% of peak)"; peak_flops 0: unknown, and the share is left out.
 std::string speed_text(double flops_per_second, double peak_flops);
@@ -40,4 +40,4 @@ class Progress {
   double tokens_ = 0;    // of all steps
 };
 
-}  // namespace skein
+}  // namespace skein::train

@@ -12,7 +12,7 @@
 #include "skein/train/optim/sharded_optimizer.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 // What a replica learns. objective: makes the objective of a model whose last piece is here; empty,
 // or where it returns null: the model's own. terms: those of the objective.
@@ -26,7 +26,7 @@ struct Learning {
 // Other samples that are learnt in the same step. Their mean loss over places, times coefficient,
 // is an auxiliary loss: it is added to that of the batch.
 struct AuxiliaryBatch {
-  Batch batch;  // this rank's samples, of any length
+  data::Batch batch;  // this rank's samples, of any length
   double coefficient = 1;
 };
 
@@ -59,7 +59,7 @@ class Replica {
   // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number: of the
   // step; dropout masks are keyed by it. loss_scale: losses are multiplied by it in backward,
   // gradients divided by it.
-  StepResult step(const Batch& batch, int64_t number, double lr, double loss_scale = 1,
+  StepResult step(const data::Batch& batch, int64_t number, double lr, double loss_scale = 1,
                   const AuxiliaryBatch* auxiliary = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample
   // `first`.
@@ -77,10 +77,10 @@ class Replica {
     double place_scale = 1;  // the share of a place in the mean loss
     double tokens = 0, flops = 0;
   };
-  PipelineStep cut(const Batch& batch, const BatchPlan& plan) const;
+  PipelineStep cut(const data::Batch& batch, const BatchPlan& plan) const;
   StepWork step_work(const PipelineStep& work, bool padded);
   // Leaves the gradients of the batch's mean loss times factor, reduced.
-  StepWork backpropagate(Pipeline& pipeline, const BatchPlan& plan, const Batch& batch,
+  StepWork backpropagate(Pipeline& pipeline, const BatchPlan& plan, const data::Batch& batch,
                          int64_t number, double factor);
   void add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, double loss_scale,
                      StepResult& result);
@@ -100,4 +100,4 @@ class Replica {
   std::unique_ptr<Pipeline> auxiliary_;
 };
 
-}  // namespace skein
+}  // namespace skein::train

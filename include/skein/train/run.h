@@ -27,7 +27,7 @@
 #include "skein/train/stop.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 class Learner {
  public:
@@ -44,8 +44,8 @@ class Learner {
   virtual Scores score(Meeting& meeting) = 0;
   // The tensors that a checkpoint holds, to go on from; and the weights alone, which are kept where
   // they are the best.
-  virtual std::vector<Piece> tensors() = 0;
-  virtual std::vector<Piece> best_weights() = 0;
+  virtual std::vector<checkpoint::Piece> tensors() = 0;
+  virtual std::vector<checkpoint::Piece> best_weights() = 0;
   // The run's state with its own, as checkpoints hold it.
   virtual std::string state_text() = 0;
   // Its files outlive a loss of power from here on.
@@ -70,29 +70,29 @@ class Run {
   // config: of the learner, which outlives the run; plan() completes it. last: the step that ends
   // it. claim: null where the folder is to be claimed here.
   Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
-      std::unique_ptr<RunClaim> claim);
+      std::unique_ptr<checkpoint::RunClaim> claim);
 
   Mesh& mesh() { return mesh_; }
   Group& world() { return mesh_.world(); }
   const MeshShape& shape() const { return shape_; }
   RunFolder& folder() { return folder_; }
-  RunClaim* claim() { return claim_.get(); }
+  checkpoint::RunClaim* claim() { return claim_.get(); }
   RunState& state() { return state_; }
   const RunState& state() const { return state_; }
   RunData& data() { return *data_; }
   Meeting* meeting() { return meeting_.get(); }
   // The step of the newest commit; -1: none.
   int64_t saved_step() const { return saved_step_; }
-  CheckpointStore* best() { return best_.get(); }
+  checkpoint::CheckpointStore* best() { return best_.get(); }
   bool stores() const { return store_ != nullptr; }
 
   // The newest checkpoint of the run's own folder.
-  std::optional<CheckpointInfo> own();
-  bool is_own(const CheckpointInfo& info) const;
+  std::optional<checkpoint::CheckpointInfo> own();
+  bool is_own(const checkpoint::CheckpointInfo& info) const;
   // How the batch is cut into reduction groups, the stored ones where there are any, and
   // micro-batches.
   BatchPlan plan(const RunState* stored, const std::string& origin);
-  void set_data(std::vector<DataFile> files);
+  void set_data(std::vector<data::DataFile> files);
   // Counts from the steps that `stored` has done.
   void count_from(const RunState& stored);
   // After that, where `stored` is of the run's own checkpoint: it counts as saved, and the
@@ -132,9 +132,9 @@ class Run {
   MeshShape shape_;
   Mesh mesh_;
   RunFolder folder_;
-  std::unique_ptr<RunClaim> claim_;
+  std::unique_ptr<checkpoint::RunClaim> claim_;
   std::unique_ptr<RunData> data_;
-  std::unique_ptr<CheckpointStore> store_, best_;
+  std::unique_ptr<checkpoint::CheckpointStore> store_, best_;
   bool compares_ = false;
   RunState state_;
   Scores scores_;
@@ -147,4 +147,4 @@ class Run {
   std::unique_ptr<Meeting> meeting_;
 };
 
-}  // namespace skein
+}  // namespace skein::train

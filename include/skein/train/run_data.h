@@ -12,12 +12,12 @@
 #include "skein/data/stores/data_file.h"
 #include "skein/data/stores/store_check.h"
 
-namespace skein {
+namespace skein::train {
 
 // What a checkpoint says of a run's data, and what to make of it.
 struct StoredData {
-  const std::vector<DataFile>& files;  // none in checkpoints of earlier versions
-  std::string origin;                  // the checkpoint's path
+  const std::vector<data::DataFile>& files;  // none in checkpoints of earlier versions
+  std::string origin;                        // the checkpoint's path
   bool own = false;  // the run's own: stores that it knows were compared with their sums
   bool others_accepted = false;  // checkpoint.other_data
 };
@@ -25,9 +25,9 @@ struct StoredData {
 class RunData {
  public:
   // Collective with what follows; every rank gives the same files.
-  RunData(std::vector<DataFile> files, Group& world);
+  RunData(std::vector<data::DataFile> files, Group& world);
 
-  const std::vector<DataFile>& files() const { return files_; }
+  const std::vector<data::DataFile>& files() const { return files_; }
   // Of a run that goes on from a checkpoint, before begin(). A usage error when a file is another
   // one than it was under the same option and path, with both identities; a warning where that is
   // accepted. A file of the same contents may lie anywhere.
@@ -46,10 +46,10 @@ class RunData {
 
  private:
   Group& world_;
-  std::vector<DataFile> files_;
-  std::vector<std::shared_ptr<const TokenStore>> unknown_;  // to be compared
-  std::unique_ptr<StoreCheck> check_;
+  std::vector<data::DataFile> files_;
+  std::vector<std::shared_ptr<const data::TokenStore>> unknown_;  // to be compared
+  std::unique_ptr<data::StoreCheck> check_;
   bool told_ = false;
 };
 
-}  // namespace skein
+}  // namespace skein::train

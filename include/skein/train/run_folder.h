@@ -22,7 +22,7 @@
 #include "skein/formats/tensorboard.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::train {
 
 class RunFolder {
  public:
@@ -35,7 +35,7 @@ class RunFolder {
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   // Collective. Claims the folder (RunClaim, checkpoint/claim.h), so that no other process changes
   // it. To be called before anything in it is read. Null for path "".
-  static std::unique_ptr<RunClaim> claim(const RunConfig& run, Group& world);
+  static std::unique_ptr<checkpoint::RunClaim> claim(const RunConfig& run, Group& world);
   // Collective. Makes the folder, writes config.ini and opens metrics.jsonl, without the lines of
   // steps after `step`, which a resumed run makes again. When it cannot be made, read or written an
   // error on every rank: of usage where something else stands there, else a failure with what to
@@ -47,7 +47,7 @@ class RunFolder {
   void record(int64_t step, const NamedValues& values);
   // Makes what was recorded outlive a loss of power. To be called before a checkpoint says that
   // those steps are done. A failure is only warned of. claim: as AppendedFile::sync has it.
-  void sync(const RunClaim* claim);
+  void sync(const checkpoint::RunClaim* claim);
   // Collective. Writes profile.json from the events of every rank. Times count from `origin`, the
   // time at which this rank's profile began. what: names what was profiled, such as "3 steps".
   void write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
@@ -58,15 +58,15 @@ class RunFolder {
 
   std::string path_;
   bool tensorboard_;
-  AppendedFile metrics_;
+  checkpoint::AppendedFile metrics_;
   std::vector<std::string> last_lines_;  // of metrics.jsonl as begin() left it
-  std::unique_ptr<EventWriter> events_;
+  std::unique_ptr<formats::EventWriter> events_;
 };
 
 // Collective. The newest good checkpoint of the run in run.dir, which it goes on from; nullopt
 // where it begins: its folder holds none, or none that can be used and run.restart is given, else
 // that is a usage error. What cannot be read is a failure whatever was given. The run is claimed
 // before.
-std::optional<CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world);
+std::optional<checkpoint::CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world);
 
-}  // namespace skein
+}  // namespace skein::train

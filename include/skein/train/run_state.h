@@ -13,7 +13,7 @@
 #include "skein/train/config.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::train {
 
 struct RunState {
   int64_t step = 0;             // steps done, skipped ones included
@@ -34,10 +34,10 @@ struct RunState {
   TaskNotes notes{};  // of the task
   // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
   std::string imported;
-  StoredTokenizer tokenizer{};                // the training data's
+  text::StoredTokenizer tokenizer{};          // the training data's
   std::map<std::string, std::string> config;  // by key, as Options::values gives them
   // learnt from and judged by; token stores among them agreed with their sums
-  std::vector<DataFile> data{};
+  std::vector<data::DataFile> data{};
 };
 
 // JSON, with the versions and the layout that wrote it.
@@ -73,6 +73,6 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
 // values: such a run is another run. Returns what else differs, as "key: old -> new" lines for the
 // log.
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
-                                const StoredTokenizer& tokenizer, const std::string& origin);
+                                const text::StoredTokenizer& tokenizer, const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,13 +6,13 @@
 
 #include "skein/checkpoint/checkpoint.h"
 
-namespace skein {
+namespace skein::train {
 
 // Collective. path: one checkpoint, a folder of checkpoints, or a run's folder. Of a run that has
 // kept its best weights (RUN/best) those are taken, as long as the newest checkpoint still counts
 // them as the best, or they are newer than it in steps and by the clock; weights that another start
 // has left there are passed over with a warning. Else the newest good checkpoint. The log says what
 // was taken and its step. nullopt and errors as find_checkpoint.
-std::optional<CheckpointInfo> find_weights(const std::string& path, Group& world);
+std::optional<checkpoint::CheckpointInfo> find_weights(const std::string& path, Group& world);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace skein {
+namespace skein::train {
 
 // Of one class against all others. A quotient of nothing by nothing counts as 0, as scikit-learn
 // takes it.
@@ -46,4 +46,4 @@ double pearson(std::span<const double> a, std::span<const double> b);
 // pearson() of the ranks, equal numbers sharing the mean of their ranks.
 double spearman(std::span<const double> a, std::span<const double> b);
 
-}  // namespace skein
+}  // namespace skein::train

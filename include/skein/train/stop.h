@@ -7,7 +7,7 @@
 #include "skein/comm/group.h"
 #include "skein/core/stop_signals.h"
 
-namespace skein {
+namespace skein::train {
 
 // While it lives, the signals are requests instead of ends of the process.
 class StopRequest {
@@ -32,4 +32,4 @@ class StopRequest {
   std::string file_;
 };
 
-}  // namespace skein
+}  // namespace skein::train

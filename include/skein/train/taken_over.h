@@ -7,7 +7,7 @@
 #include "skein/core/options/options.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 // Options of this command that were not given take the values that the checkpoint `origin` was
 // trained and validated with. trained: those values, by the option's name. One line of the log
@@ -18,4 +18,4 @@ void take_over(Options& options, const std::map<std::string, std::string>& train
 // The same for an evaluation on text: which places count, what they may see, and how far back.
 void take_over_text(Options& options, const TrainedModel& source);
 
-}  // namespace skein
+}  // namespace skein::train

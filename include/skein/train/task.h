@@ -14,7 +14,7 @@
 #include "skein/text/tokenizer.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::train {
 
 // How well a model does on held-out data.
 struct Scores {
@@ -46,10 +46,10 @@ struct Term {
 class Task {
  public:
   virtual ~Task() = default;
-  virtual const SampleSource& samples() const = 0;
+  virtual const data::SampleSource& samples() const = 0;
   // Tokens of a sample, padding included.
   virtual int64_t length() const = 0;
-  virtual StoredTokenizer tokenizer() const = 0;
+  virtual text::StoredTokenizer tokenizer() const = 0;
   // What the model learns, asked on the last stage; null: its last piece's own objective.
   virtual std::unique_ptr<Objective> objective(const LocalModel& /*model*/) const {
     return nullptr;
@@ -60,7 +60,7 @@ class Task {
   virtual void before_step(const EvaluatedModel& /*model*/, int64_t /*first*/,
                            int64_t /*count*/) const {}
   // The files that it learns from and is judged by.
-  virtual std::vector<DataFile> data_files() const { return {}; }
+  virtual std::vector<data::DataFile> data_files() const { return {}; }
   // The objective's terms. Those that have names are recorded beside their sum.
   virtual std::vector<Term> terms() const { return {{}}; }
   virtual bool validates() const = 0;
@@ -86,4 +86,4 @@ class Task {
   }
 };
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 
 #include "skein/core/stored.h"
 
-namespace skein {
+namespace skein::train {
 
 // A JSON object, whose keys are the task's own; "" of a task that says nothing. The value is that
 // JSON, its keys in their order; where the text is none it throws what the JSON library throws.
@@ -21,4 +21,4 @@ class TaskNotes : public StoredText<nlohmann::ordered_json> {
   std::string text_of(const std::string& key) const;
 };
 
-}  // namespace skein
+}  // namespace skein::train

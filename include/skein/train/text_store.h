@@ -6,7 +6,7 @@
 #include "skein/core/files/private_folder.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 // A token store of a text, as the model learnt such stores: with sentences where it has learnt
 // pairs of them. It lies in a folder that nobody else can look into, and goes at the end. Each rank
@@ -23,4 +23,4 @@ class TextStore {
   std::string path_;
 };
 
-}  // namespace skein
+}  // namespace skein::train

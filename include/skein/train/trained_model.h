@@ -8,18 +8,18 @@
 #include "skein/models/config.h"
 #include "skein/train/run_state.h"
 
-namespace skein {
+namespace skein::train {
 
 struct TrainedModel {
-  CheckpointInfo info;
+  checkpoint::CheckpointInfo info;
   RunState state;  // of the run that wrote it; of an import, with the options of the model alone
   ModelConfig model;
-  MaskConfig mlm;
+  data::MaskConfig mlm;
 };
 
 // Collective. Reads what a checkpoint that was found says. A usage error where its tensors are not
 // those of the model that it describes: from here on the model's sizes can be relied on.
-TrainedModel trained_model(const CheckpointInfo& info, Group& world);
+TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world);
 // Collective. Opens the checkpoint at `path`, or what find_weights takes of a run's folder there.
 // option: the option that named it, for messages. Usage errors where there is none, and as above.
 TrainedModel open_trained_model(const std::string& path, Group& world,
@@ -29,4 +29,4 @@ TrainedModel open_trained_model(const std::string& path, Group& world,
 // tokenizer.
 void require_tokenizer(const TrainedModel& source);
 
-}  // namespace skein
+}  // namespace skein::train

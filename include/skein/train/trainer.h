@@ -11,7 +11,7 @@
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::train {
 
 struct TrainResult {
   std::vector<double> losses;      // mean of each step of this start, nats a place that counts
@@ -36,7 +36,7 @@ struct TrainResult {
 // claim: that of config.run.dir, where the caller has taken it before it looked there.
 TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
                   const std::string& resolved = "",
-                  const std::optional<CheckpointInfo>& start = std::nullopt,
-                  std::unique_ptr<RunClaim> claim = nullptr);
+                  const std::optional<checkpoint::CheckpointInfo>& start = std::nullopt,
+                  std::unique_ptr<checkpoint::RunClaim> claim = nullptr);
 
-}  // namespace skein
+}  // namespace skein::train

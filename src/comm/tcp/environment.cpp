@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 std::string text_in(const char* variable) {
@@ -110,4 +110,4 @@ TcpJob guess_of_environment() {
   return job;
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

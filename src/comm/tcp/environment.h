@@ -3,7 +3,7 @@
 
 #include "skein/comm/tcp/tcp.h"
 
-namespace skein {
+namespace skein::tcp {
 
 // SKEIN_RENDEZVOUS is set; it wins over any launcher.
 bool rendezvous_is_set();
@@ -16,4 +16,4 @@ TcpJob job_of_environment();
 // The same, with 0 for numbers that are none.
 TcpJob guess_of_environment();
 
-}  // namespace skein
+}  // namespace skein::tcp

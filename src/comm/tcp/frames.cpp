@@ -7,7 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 constexpr const char* kFirstLine = "skein rendezvous 2\n";
@@ -163,4 +163,4 @@ RendezvousRecord record_in(std::string_view text) {
   return record;
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 std::string bytes_of(const Bits256& number) { return {number.begin(), number.end()}; }
@@ -54,4 +54,4 @@ std::string HandshakeConnector::reply(std::string_view content) const {
   return std::string(content);
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -2,7 +2,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 std::string fault_of_code(const TcpHead& head, int ranks) {
@@ -32,4 +32,4 @@ std::string fault_of(const TcpHead& head, int ranks) {
   return fault_of_code(head, ranks);
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

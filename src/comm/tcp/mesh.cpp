@@ -16,7 +16,7 @@
 #include "skein/core/log.h"
 #include "skein/core/stop_signals.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 constexpr std::chrono::seconds kLongestGoodbye{60}, kLongestAbort{2};
@@ -266,4 +266,4 @@ void TcpMesh::write_to(int rank) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -21,7 +21,7 @@
 
 #include "rendezvous.h"
 
-namespace skein {
+namespace skein::tcp {
 
 // Messages with equal ones stay in order.
 struct Channel {
@@ -155,4 +155,4 @@ class TcpMesh {
   std::thread thread_;
 };
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -13,7 +13,7 @@
 
 #include "socket.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 constexpr off_t kLongest = 1 << 20;
@@ -107,4 +107,4 @@ void write_private(const std::string& path, const std::string& text) {
   draft.rename_to(path);
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -11,7 +11,7 @@
 
 #include "mesh.h"
 
-namespace skein {
+namespace skein::tcp {
 
 void TcpMesh::run() {
   try {
@@ -166,4 +166,4 @@ void TcpMesh::close(int rank) {
   changed_.notify_all();
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -9,7 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 constexpr double kGuestSeconds = 5;
@@ -99,4 +99,4 @@ void Reception::tell_of_refusal(const Address& from, Refusal kind, const std::st
             alike == kMostLines ? "; others like it are refused without a line" : "");
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -14,7 +14,7 @@
 
 #include "socket.h"
 
-namespace skein {
+namespace skein::tcp {
 
 // One that has proven its hello and waits for a reply.
 struct Arrival {
@@ -66,4 +66,4 @@ class Reception {
   std::array<int64_t, kRefusals> refused_{};
 };
 
-}  // namespace skein
+}  // namespace skein::tcp

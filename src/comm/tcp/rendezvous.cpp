@@ -11,7 +11,7 @@
 
 #include "reception.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 // Who listens greets and answers at once; one who does not may not be a rank, and a rank that was
@@ -383,4 +383,4 @@ std::vector<TcpPeer> meet(const TcpJob& job) {
   return job.rank == 0 ? RankZero(job).gather() : OtherRank(job).join();
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -12,7 +12,7 @@
 
 #include "socket.h"
 
-namespace skein {
+namespace skein::tcp {
 
 struct TcpPeer {
   Socket socket;
@@ -50,4 +50,4 @@ std::optional<RendezvousRecord> read_record(const std::string& path, std::string
 // Every other rank, connected, in rank order; the own entry has no socket.
 std::vector<TcpPeer> meet(const TcpJob& job);
 
-}  // namespace skein
+}  // namespace skein::tcp

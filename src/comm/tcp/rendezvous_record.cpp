@@ -8,7 +8,7 @@
 
 #include "rendezvous.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ std::optional<RendezvousRecord> read_record(const std::string& path, std::string
   return std::nullopt;
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 // HMAC-SHA256 of what is added.
@@ -85,4 +85,4 @@ bool equal_in_constant_time(const Bits256& a, const Bits256& b) {
   return memeql_sec(a.data(), b.data(), a.size()) != 0;
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -19,7 +19,7 @@
 #include "skein/comm/tcp/frames.h"
 #include "skein/core/host.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 // An address that does not answer must not use up the time of the others.
@@ -247,4 +247,4 @@ bool send_frame_at_once(const Socket& socket, const std::string& content) {
   return send(socket.descriptor(), frame.data(), frame.size(), MSG_NOSIGNAL) == std::ssize(frame);
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

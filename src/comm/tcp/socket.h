@@ -9,7 +9,7 @@
 #include "skein/comm/tcp/address.h"
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::tcp {
 
 class Deadline {
  public:
@@ -103,4 +103,4 @@ std::string receive_frame(const Socket& socket, size_t most, const Deadline& dea
 // False unless the system takes all of it at once.
 bool send_frame_at_once(const Socket& socket, const std::string& content);
 
-}  // namespace skein
+}  // namespace skein::tcp

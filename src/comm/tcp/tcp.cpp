@@ -10,7 +10,7 @@
 #include "comm/members.h"
 #include "mesh.h"
 
-namespace skein {
+namespace skein::tcp {
 namespace {
 
 // Beyond what int tags reach: collectives are called in one order by all, so one tag is enough for
@@ -175,4 +175,4 @@ std::unique_ptr<Group> start_tcp(const TcpJob& job) {
   return std::make_unique<TcpGroup>(std::move(mesh), 0, std::move(all), job.rank);
 }
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -2,7 +2,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 // The vocabulary head has the blocks' activation.
@@ -57,4 +57,4 @@ const ForeignFamily& bert_family() {
   return only;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -3,7 +3,7 @@
 
 #include "convert/foreign_family.h"
 
-namespace skein {
+namespace skein::convert {
 
 const ForeignFamily& gpt2_family();
 const ForeignFamily& llama_family();
@@ -54,4 +54,4 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
 // The model has its position_offset.
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
 
-}  // namespace skein
+}  // namespace skein::convert

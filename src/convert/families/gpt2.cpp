@@ -2,7 +2,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 std::vector<Demand> demands(const ModelConfig& c) {
@@ -86,4 +86,4 @@ const ForeignFamily& gpt2_family() {
   return only;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

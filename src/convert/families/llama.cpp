@@ -2,7 +2,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 std::vector<Demand> demands(const ModelConfig& c) {
@@ -138,4 +138,4 @@ const ForeignFamily& llama_family() {
   return only;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

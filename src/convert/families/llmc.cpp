@@ -9,7 +9,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 constexpr int32_t kMagic = 20240326, kVersionF32 = 3, kVersionBf16 = 5;
@@ -72,8 +72,8 @@ namespace {
 std::vector<int64_t> add_weights(const LlmcModel& model, WeightFiles& found) {
   std::vector<int64_t> begins{kHeaderBytes};
   for (const ForeignTensor& tensor : llmc_names(model.config, model.padded_vocab).tensors) {
-    found.weights.push_back({tensor.name, safetensors_type(model.dtype), model.dtype, tensor.shape,
-                             found.files.front()});
+    found.weights.push_back({tensor.name, formats::safetensors_type(model.dtype), model.dtype,
+                             tensor.shape, found.files.front()});
     const auto bytes = checked_product(tensor.shape, size_of(model.dtype));
     require(bytes && *bytes <= INT64_MAX - begins.back(), "{} says more than 2^63 bytes",
             found.path);
@@ -173,4 +173,4 @@ NameMap llmc_names(const ModelConfig& c, int64_t padded_vocab) {
   return names.map;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

@@ -2,7 +2,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 std::string option_value(MlpKind kind) {
@@ -135,4 +135,4 @@ void encoder_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.refuse_true("add_cross_attention", "and models here have no cross attention");
 }
 
-}  // namespace skein
+}  // namespace skein::convert

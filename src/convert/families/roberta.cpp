@@ -2,7 +2,7 @@
 
 #include "families.h"
 
-namespace skein {
+namespace skein::convert {
 namespace {
 
 // transformers' RobertaLMHead does not ask what the blocks have.
@@ -49,4 +49,4 @@ const ForeignFamily& roberta_family() {
   return only;
 }
 
-}  // namespace skein
+}  // namespace skein::convert

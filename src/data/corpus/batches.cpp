@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
@@ -30,4 +30,4 @@ double ProgressReport::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 #include "skein/data/corpus/corpus.h"
 #include "skein/data/files/progress.h"
 
-namespace skein {
+namespace skein::data {
 
 using PieceBatch = std::vector<CorpusPiece>;
 
@@ -28,4 +28,4 @@ class ProgressReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -13,7 +13,7 @@
 #include "data/files/input_files.h"
 #include "documents.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ int64_t CorpusReader::bytes_read() const {
 int64_t CorpusReader::bytes_total() const { return impl_->total; }
 int64_t CorpusReader::bad_lines() const { return impl_->bad.count(); }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -9,7 +9,7 @@
 #include "skein/data/corpus/corpus.h"
 #include "skein/data/files/byte_source.h"
 
-namespace skein {
+namespace skein::data {
 
 class Documents {
  public:
@@ -43,4 +43,4 @@ std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source,
 // piece_bytes.
 size_t piece_cut(std::string_view text, const CorpusOptions& options);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -16,7 +16,7 @@
 #include "batches.h"
 #include "data/files/ordered_workers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,9 +31,10 @@ struct EncodedPiece {
 
 using EncodedBatch = std::vector<EncodedPiece>;
 
-EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, SentenceRule rule) {
+EncodedPiece encode_piece(const text::Tokenizer& tokenizer, const CorpusPiece& piece,
+                          text::SentenceRule rule) {
   EncodedPiece encoded{{}, {}, std::ssize(piece.text), piece.document, piece.continues};
-  if (rule == SentenceRule::none) {
+  if (rule == text::SentenceRule::none) {
     encoded.tokens = tokenizer.encode(piece.text);
     return encoded;
   }
@@ -47,7 +48,8 @@ EncodedPiece encode_piece(const Tokenizer& tokenizer, const CorpusPiece& piece, 
   return encoded;
 }
 
-EncodedBatch encode_batch(const Tokenizer& tokenizer, const PieceBatch& batch, SentenceRule rule) {
+EncodedBatch encode_batch(const text::Tokenizer& tokenizer, const PieceBatch& batch,
+                          text::SentenceRule rule) {
   EncodedBatch encoded;
   encoded.reserve(batch.size());
   for (const CorpusPiece& piece : batch) encoded.push_back(encode_piece(tokenizer, piece, rule));
@@ -90,10 +92,10 @@ int64_t division_of(const std::string& path, double fraction) {
 
 // One store under construction.
 struct Part {
-  Part(const std::string& path, const Tokenizer& tokenizer, SentenceRule rule,
+  Part(const std::string& path, const text::Tokenizer& tokenizer, text::SentenceRule rule,
        ExistingFile existing)
       : writer(path, tokenizer.vocab_size(), tokenizer.end_of_text(), tokenizer.to_json(),
-               rule != SentenceRule::none, existing) {}
+               rule != text::SentenceRule::none, existing) {}
 
   void add(const EncodedPiece& piece) {
     std::span<const int32_t> rest = piece.tokens;
@@ -114,7 +116,8 @@ struct Part {
 
 class Encoding {
  public:
-  Encoding(const std::vector<std::string>& inputs, const Tokenizer& tokenizer, EncodeConfig config)
+  Encoding(const std::vector<std::string>& inputs, const text::Tokenizer& tokenizer,
+           EncodeConfig config)
       : tokenizer_(tokenizer), config_(std::move(config)) {
     const auto files = expand_inputs(inputs);
     check_outputs(files, config_);
@@ -123,7 +126,7 @@ class Encoding {
     if (divided_ && fs::is_regular_file(files[0])) divided_ = holds_one_text(files[0]);
     if (divided_) config_.corpus.divide_at = division_of(files[0], config_.validation_fraction);
     reader_.emplace(inputs, config_.corpus);
-    const SentenceRule rule = config_.corpus.sentences;
+    const text::SentenceRule rule = config_.corpus.sentences;
     const ExistingFile wanted = existing(config_.replace);
     training_.emplace(config_.output, tokenizer, rule, wanted);
     if (!config_.validation.empty())
@@ -181,7 +184,7 @@ class Encoding {
         config_.seed);
   }
 
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   EncodeConfig config_;
   bool divided_ = false;
   std::optional<CorpusReader> reader_;
@@ -191,8 +194,9 @@ class Encoding {
 
 }  // namespace
 
-EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
-                            const EncodeConfig& config, const ProgressCall& progress) {
+EncodeSummary encode_corpus(const std::vector<std::string>& inputs,
+                            const text::Tokenizer& tokenizer, const EncodeConfig& config,
+                            const ProgressCall& progress) {
   return Encoding(inputs, tokenizer, config).run(progress);
 }
 
@@ -208,4 +212,4 @@ int worker_threads(int wanted) {
   return std::clamp<int>(std::thread::hardware_concurrency(), 1, 1024);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 #include "data/files/json_line.h"
 #include "documents.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Json = nlohmann::json;
@@ -81,4 +81,4 @@ std::unique_ptr<Documents> jsonl_documents(std::unique_ptr<ByteSource> source,
   return std::make_unique<JsonlDocuments>(std::move(source), name, options, bad);
 }
 
-}  // namespace skein
+}  // namespace skein::data

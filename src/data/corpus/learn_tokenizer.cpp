@@ -13,7 +13,7 @@
 #include "batches.h"
 #include "data/files/ordered_workers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ struct CorpusCounts {
   int64_t bytes = 0;
 };
 
-CorpusCounts count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
+CorpusCounts count_batch(text::TokenizerTrainer& trainer, const PieceBatch& batch) {
   CorpusCounts counted;
   for (const CorpusPiece& piece : batch) {
     trainer.count(piece.text);
@@ -34,9 +34,10 @@ CorpusCounts count_batch(TokenizerTrainer& trainer, const PieceBatch& batch) {
 }
 
 // The words of the whole corpus; what was counted goes into `learnt`.
-TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& settings, int threads,
-                              const ProgressReport& report, LearntTokenizer& learnt) {
-  std::vector<TokenizerTrainer> trainers(threads, TokenizerTrainer(settings));
+text::TokenizerTrainer count_corpus(CorpusReader& reader, const text::TrainerSettings& settings,
+                                    int threads, const ProgressReport& report,
+                                    LearntTokenizer& learnt) {
+  std::vector<text::TokenizerTrainer> trainers(threads, text::TokenizerTrainer(settings));
   {
     OrderedWorkers<PieceBatch, CorpusCounts> workers(
         threads,
@@ -48,8 +49,8 @@ TokenizerTrainer count_corpus(CorpusReader& reader, const TrainerSettings& setti
                     report.tell(learnt.documents, 0);
                   });
   }
-  TokenizerTrainer all(settings);
-  for (TokenizerTrainer& trainer : trainers) all.merge(std::move(trainer));
+  text::TokenizerTrainer all(settings);
+  for (text::TokenizerTrainer& trainer : trainers) all.merge(std::move(trainer));
   return all;
 }
 
@@ -66,11 +67,11 @@ void save_text(const std::string& text, const std::string& given, ExistingFile e
 LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const LearnConfig& config,
                                 const ProgressCall& progress) {
   // An empty trainer checks the settings before hours of reading.
-  const TokenizerTrainer checked(config.trainer);
+  const text::TokenizerTrainer checked(config.trainer);
   CorpusReader reader(inputs, config.corpus);
   const ProgressReport report(reader, progress);
   LearntTokenizer learnt;
-  const TokenizerTrainer trainer =
+  const text::TokenizerTrainer trainer =
       count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
   require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)",
           reader.files().size(), reader.bad_lines());
@@ -82,12 +83,13 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
   return learnt;
 }
 
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path, ExistingFile existing) {
+void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path,
+                    ExistingFile existing) {
   save_text(tokenizer.to_json() + "\n", path, existing);
 }
 
-std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
-                                          ExistingFile existing) {
+std::vector<std::string> export_tokenizer(const text::Tokenizer& tokenizer,
+                                          const std::string& folder, ExistingFile existing) {
   const auto files = tokenizer_files(tokenizer);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -102,4 +104,4 @@ std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std:
   return paths;
 }
 
-}  // namespace skein
+}  // namespace skein::data

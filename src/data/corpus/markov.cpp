@@ -7,7 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kMostNumbers = int64_t{1} << 24;
@@ -181,4 +181,4 @@ void MarkovSampler::read(std::span<int32_t> out) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::data

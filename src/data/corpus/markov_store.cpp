@@ -5,7 +5,7 @@
 
 #include "data/files/spool.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kPiece = 1 << 16;
@@ -115,4 +115,4 @@ MarkovSummary make_markov_stores(const MarkovStoreConfig& c) {
   return summary;
 }
 
-}  // namespace skein
+}  // namespace skein::data

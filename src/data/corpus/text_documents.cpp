@@ -6,7 +6,7 @@
 
 #include "documents.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kDivisionSearch = int64_t{64} << 10;
@@ -105,10 +105,10 @@ class TextDocuments final : public Documents {
 size_t piece_cut(std::string_view text, const CorpusOptions& options) {
   const size_t limit = options.piece_bytes;
   const std::string_view head = text.substr(0, limit);
-  if (options.sentences != SentenceRule::none)
+  if (options.sentences != text::SentenceRule::none)
     if (const size_t end = last_sentence_end(head, options.sentences)) return end;
-  const size_t at = last_safe_cut(head);
-  return at > 0 ? at : character_cut(text, limit);
+  const size_t at = text::last_safe_cut(head);
+  return at > 0 ? at : text::character_cut(text, limit);
 }
 
 std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source,
@@ -116,4 +116,4 @@ std::unique_ptr<Documents> text_documents(std::unique_ptr<ByteSource> source,
   return std::make_unique<TextDocuments>(std::move(source), options, guessed);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -12,7 +12,7 @@
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
 
-namespace skein {
+namespace skein::data {
 
 constexpr uint64_t kPiece = uint64_t{4} << 20;
 
@@ -46,4 +46,4 @@ uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes) tr
   fail_to_open(error.number(), "cannot read {}", path);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace skein {
+namespace skein::data {
 
 // XXH3-64 (seed 0) of `bytes` bytes from byte `begin` on of an open file, wherever it stands, which
 // errors call `name`. go_on is asked after each piece of a few MiB, where it is given; nothing once
@@ -17,4 +17,4 @@ std::optional<uint64_t> content_sum(int descriptor, const std::string& name, uin
 // The same of the file at `path`.
 uint64_t content_sum(const std::string& path, uint64_t begin, uint64_t bytes);
 
-}  // namespace skein
+}  // namespace skein::data

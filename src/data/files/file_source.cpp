@@ -9,7 +9,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::data {
 
 FileSource::FileSource(const std::string& path, std::string name, std::shared_ptr<int64_t> taken)
     : name_(std::move(name)), taken_(std::move(taken)) {
@@ -42,4 +42,4 @@ int64_t FileSource::seek(int64_t offset, int whence) {
   return at;
 }
 
-}  // namespace skein
+}  // namespace skein::data

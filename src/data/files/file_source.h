@@ -6,7 +6,7 @@
 
 #include "skein/data/files/byte_source.h"
 
-namespace skein {
+namespace skein::data {
 
 class FileSource final : public ByteSource {
  public:
@@ -29,4 +29,4 @@ class FileSource final : public ByteSource {
   bool seekable_ = false;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace std::string_view_literals;
@@ -58,7 +58,8 @@ bool is_control(char byte) {
 
 size_t invalid_bytes(std::string_view text) {
   size_t count = 0;
-  for (size_t good; (good = valid_bytes(text)) < text.size(); ++count) text.remove_prefix(good + 1);
+  for (size_t good; (good = text::valid_bytes(text)) < text.size(); ++count)
+    text.remove_prefix(good + 1);
   return count;
 }
 
@@ -106,4 +107,4 @@ ForeignContent foreign_content(std::string_view head) {
   return {};
 }
 
-}  // namespace skein
+}  // namespace skein::data

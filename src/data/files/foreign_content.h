@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace skein {
+namespace skein::data {
 
 struct ForeignContent {
   std::string what;    // "a PNG image"; "" for text
@@ -20,4 +20,4 @@ ForeignContent foreign_content(std::string_view head);
 // name of their first member.
 ForeignContent packed_content(std::string_view head);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
@@ -72,4 +72,4 @@ std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<ByteSource> raw, std::st
   return std::make_unique<GzipSource>(std::move(raw), std::move(name));
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,9 +7,9 @@
 
 #include "skein/data/files/byte_source.h"
 
-namespace skein {
+namespace skein::data {
 
 // `name` is the input's name in errors. Concatenated streams are taken as one, as the tools do.
 std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<ByteSource> raw, std::string name);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -11,7 +11,7 @@
 #include "foreign_content.h"
 #include "gzip_source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace std::string_view_literals;
@@ -147,4 +147,4 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   return files.next();
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -13,7 +13,7 @@
 #include "peeked_source.h"
 #include "unpacker.h"
 
-namespace skein {
+namespace skein::data {
 
 // What of folders and archives is not read.
 class SkippedFiles {
@@ -56,4 +56,4 @@ class InputFiles {
   std::shared_ptr<Unpacker> unpacker_;    // of an archive
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::data {
 
 using Json = nlohmann::json;
 
@@ -62,4 +62,4 @@ Json JsonLines::object() const {
 
 std::string JsonLines::where() const { return fmt::format("{}:{}", name_, number()); }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 #include "skein/core/json.h"
 #include "skein/data/files/line_reader.h"
 
-namespace skein {
+namespace skein::data {
 
 // What line holds; not an object when `reason` says what is wrong with it, else reason is "".
 nlohmann::json parse_json_line(std::string_view line, std::string& reason);
@@ -51,4 +51,4 @@ class JsonLines {
   std::string_view line_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

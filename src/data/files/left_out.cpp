@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kMostTold = 10;
@@ -32,4 +32,4 @@ std::string use_or_leave_out(int64_t most, int64_t& left_out, const std::functio
   }
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kFirstBuffer = size_t{1} << 18;
@@ -78,4 +78,4 @@ std::string_view LineReader::take(size_t bytes, bool ends_line) {
   return line;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace skein {
+namespace skein::data {
 
 template <class In, class Out>
 class OrderedWorkers {
@@ -95,4 +95,4 @@ class OrderedWorkers {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kPeekBytes = size_t{64} << 10;
@@ -48,4 +48,4 @@ int64_t PeekedSource::seek(int64_t offset, int whence) {
   return at;
 }
 
-}  // namespace skein
+}  // namespace skein::data

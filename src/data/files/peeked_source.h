@@ -7,7 +7,7 @@
 
 #include "skein/data/files/byte_source.h"
 
-namespace skein {
+namespace skein::data {
 
 class PeekedSource final : public ByteSource {
  public:
@@ -30,4 +30,4 @@ class PeekedSource final : public ByteSource {
   bool peeked_ = false;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -4,7 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 std::string scaled(double value, const std::array<const char*, 5>& units) {
@@ -50,4 +50,4 @@ std::string progress_line(const CorpusProgress& progress) {
   return line;
 }
 
-}  // namespace skein
+}  // namespace skein::data

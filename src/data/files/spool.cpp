@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kGathered = 1 << 20;
@@ -66,4 +66,4 @@ std::string unique_stem(const std::string& path) {
   return stem;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -12,7 +12,7 @@
 #include "skein/core/files/files.h"
 #include "skein/core/files/output_target.h"
 
-namespace skein {
+namespace skein::data {
 
 // Removes a path when it goes out of scope, if there is still something under it.
 class RemovedAtEnd {
@@ -53,4 +53,4 @@ class Spool {
 // another process.
 std::string unique_stem(const std::string& path);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace skein {
+namespace skein::data {
 
 std::string_view compression_in_name(std::string_view path) {
   for (const std::string_view suffix : {".gz", ".xz", ".zst", ".bz2", ".lz4"})
@@ -21,4 +21,4 @@ NamedFormat format_in_name(std::string_view path) {
   return NamedFormat::other;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 bool is_text(std::string_view head) {
@@ -67,4 +67,4 @@ std::string_view what_it_looks_like(std::string_view head) {
 
 bool looks_like_something(std::string_view head) { return what_it_looks_like(head) != kUnknown; }
 
-}  // namespace skein
+}  // namespace skein::data

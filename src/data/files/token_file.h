@@ -6,7 +6,7 @@
 
 #include "skein/core/files/mapped_file.h"
 
-namespace skein {
+namespace skein::data {
 
 // Whether there is a regular file, links followed. Error(failure) where that cannot be seen.
 bool is_regular_file(const std::string& path);
@@ -20,4 +20,4 @@ std::string_view what_it_looks_like(std::string_view head);
 // Whether that is a kind of its own, not just any bytes.
 bool looks_like_something(std::string_view head);
 
-}  // namespace skein
+}  // namespace skein::data

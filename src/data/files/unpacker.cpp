@@ -9,7 +9,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
@@ -244,4 +244,4 @@ std::unique_ptr<ByteSource> member_source(std::shared_ptr<Unpacker> unpacker) {
   return std::make_unique<MemberSource>(std::move(unpacker));
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -11,7 +11,7 @@
 
 struct archive;
 
-namespace skein {
+namespace skein::data {
 
 class Unpacker {
  public:
@@ -69,4 +69,4 @@ std::unique_ptr<ByteSource> unpacked_stream(std::unique_ptr<ByteSource> raw,
 // The member that `unpacker` has come to.
 std::unique_ptr<ByteSource> member_source(std::shared_ptr<Unpacker> unpacker);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 #include "skein/data/files/line_reader.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr std::string_view kDocument = "-DOCSTART-";
@@ -91,8 +91,8 @@ class ConllFile {
   }
 
   void add_tag(TaggedSentence& sentence, std::string_view field) const {
-    require(valid_utf8(field), "{}:{}: the tag \"{}\" is not valid UTF-8", name_, lines_.number(),
-            excerpt(field));
+    require(text::valid_utf8(field), "{}:{}: the tag \"{}\" is not valid UTF-8", name_,
+            lines_.number(), excerpt(field));
     sentence.tags.push_back(filled(field, "tag"));
   }
 
@@ -184,4 +184,4 @@ void write_conll(std::ostream& out, const TaggedSentence& sentence,
   out << '\n';
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 
 #include "data/files/json_line.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Json = nlohmann::json;
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 const std::vector<std::string> kPromptAnswers{"completion", "response", "output", "answer"};
 const std::vector<std::string> kInstructionAnswers{"output", "response", "completion"};
 
-bool without_word(std::string_view text) { return trimmed(text).empty(); }
+bool without_word(std::string_view text) { return skein::trimmed(text).empty(); }
 
 constexpr const char* kHeading = "Below is an instruction that describes a task";
 
@@ -64,8 +64,9 @@ ConversationKind ConversationRecord::kind() const {
       where_, listed(keys_of(json_)));
 }
 
-std::vector<Message> ConversationRecord::messages(ConversationKind kind, bool answered) const {
-  std::vector<Message> made;
+std::vector<text::Message> ConversationRecord::messages(ConversationKind kind,
+                                                        bool answered) const {
+  std::vector<text::Message> made;
   switch (kind) {
     case ConversationKind::automatic:
     case ConversationKind::prompt: made = prompt(answered); break;
@@ -96,19 +97,20 @@ std::string ConversationRecord::text_at(const std::string& key) const {
   return text_of(value_at(json_, key, where_), fmt::format("the value of \"{}\"", key), where_);
 }
 
-void ConversationRecord::add_turns(std::vector<Message>& messages, const std::string& key,
+void ConversationRecord::add_turns(std::vector<text::Message>& messages, const std::string& key,
                                    const char* role) const {
   if (!value_at(json_, key, where_).is_array()) return messages.push_back({role, text_at(key)});
-  for (Message& message : listed_turns(key, false)) messages.push_back(std::move(message));
+  for (text::Message& message : listed_turns(key, false)) messages.push_back(std::move(message));
 }
 
-std::vector<Message> ConversationRecord::listed_turns(const std::string& key, bool sharegpt) const {
+std::vector<text::Message> ConversationRecord::listed_turns(const std::string& key,
+                                                            bool sharegpt) const {
   const Json& list = value_at(json_, key, where_);
   require(list.is_array(), "{}: the value of \"{}\" is a JSON {}, not a list of turns", where_, key,
           list.type_name());
-  std::vector<Message> made;
+  std::vector<text::Message> made;
   for (size_t i = 0; i < list.size(); ++i) {
-    Message message = turn(list[i], fmt::format("turn {} of \"{}\"", i + 1, key), sharegpt);
+    text::Message message = turn(list[i], fmt::format("turn {} of \"{}\"", i + 1, key), sharegpt);
     const bool leads = made.empty() || made.back().role == "system";
     if (sharegpt && leads && message.role == "assistant") continue;
     made.push_back(std::move(message));
@@ -116,7 +118,8 @@ std::vector<Message> ConversationRecord::listed_turns(const std::string& key, bo
   return made;
 }
 
-Message ConversationRecord::turn(const Json& json, const std::string& called, bool sharegpt) const {
+text::Message ConversationRecord::turn(const Json& json, const std::string& called,
+                                       bool sharegpt) const {
   require(json.is_object(), "{}: {} is a JSON {}, not an object", where_, called, json.type_name());
   const std::string role_key = sharegpt ? "from" : "role",
                     text_key = sharegpt ? "value" : "content";
@@ -130,29 +133,29 @@ Message ConversationRecord::turn(const Json& json, const std::string& called, bo
   return {role, text(text_key)};
 }
 
-std::vector<Message> ConversationRecord::prompt(bool answered) const {
-  std::vector<Message> made;
+std::vector<text::Message> ConversationRecord::prompt(bool answered) const {
+  std::vector<text::Message> made;
   add_turns(made, config_.prompt, "user");
   if (answered) add_turns(made, answer_key(kPromptAnswers), "assistant");
   return made;
 }
 
-std::vector<Message> ConversationRecord::instruction(bool answered) const {
+std::vector<text::Message> ConversationRecord::instruction(bool answered) const {
   const std::string task = text_at("instruction");
   const char* const key = json_.contains("input") ? "input" : "context";
   const std::string input = json_.contains(key) ? text_at(key) : "";
-  std::vector<Message> made{{"user", instruction_turn(task, input, config_.instructions)}};
+  std::vector<text::Message> made{{"user", instruction_turn(task, input, config_.instructions)}};
   if (answered) made.push_back({"assistant", text_at(answer_key(kInstructionAnswers))});
   return made;
 }
 
-void ConversationRecord::check(const std::vector<Message>& messages, bool answered) const {
+void ConversationRecord::check(const std::vector<text::Message>& messages, bool answered) const {
   const size_t turns = alternating_turns(messages, "conversation", where_);
   require(turns > 0, "{}: the conversation has no turn of the user", where_);
   require(!answered || turns > 1, "{}: the conversation has no answer", where_);
 }
 
-size_t alternating_turns(const std::vector<Message>& messages, const char* called,
+size_t alternating_turns(const std::vector<text::Message>& messages, const char* called,
                          const std::string& where) {
   const size_t begin = !messages.empty() && messages.front().role == "system" ? 1 : 0;
   for (size_t i = begin; i < messages.size(); ++i) {
@@ -166,4 +169,4 @@ size_t alternating_turns(const std::vector<Message>& messages, const char* calle
   return messages.size() - begin;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 #include "conversation_record.h"
 #include "data/files/json_line.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 // What is asked of the conversations of all files.
@@ -89,4 +89,4 @@ std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool d
   return read_all(config, {false, drop_answers, use});
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "skein/data/records/examples.h"
 
-namespace skein {
+namespace skein::data {
 
 class ExampleSource {
  public:
@@ -29,4 +29,4 @@ bool is_number_of_column(const std::string& column);
 // sets value.
 void check_label(LabelledExample& example, const ExamplesConfig& config, const std::string& name);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -12,7 +12,7 @@
 
 #include "example_source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 ExamplesFormat format_by_name(const std::string& path) {
@@ -61,7 +61,7 @@ void check_label(LabelledExample& example, const ExamplesConfig& config, const s
   const std::string& label = example.label;
   require(!label.empty(), "{}:{}: the label is empty", name, example.line);
   example.value = 0;
-  require(valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
+  require(text::valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
           excerpt(label));
   if (!config.numbers) return;
   const char* end = label.data() + label.size();
@@ -101,4 +101,4 @@ std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {
   return examples;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 #include "data/files/json_line.h"
 #include "example_source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Json = nlohmann::json;
@@ -52,4 +52,4 @@ std::unique_ptr<ExampleSource> jsonl_examples(const std::string& path,
   return std::make_unique<JsonlExamples>(path, config);
 }
 
-}  // namespace skein
+}  // namespace skein::data

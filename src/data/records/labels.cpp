@@ -8,7 +8,7 @@
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 LabelSet in_byte_order(const std::set<std::string>& names) {
@@ -21,7 +21,7 @@ LabelSet::LabelSet(std::vector<std::string> names) : names_(std::move(names)) {
   require(!names_.empty(), "a set of labels needs at least one label");
   for (size_t i = 0; i < names_.size(); ++i) {
     require(!names_[i].empty(), "label {} of {} is empty", i + 1, names_.size());
-    require(valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1,
+    require(text::valid_utf8(names_[i]), "label {} of {}, \"{}\", is not valid UTF-8", i + 1,
             names_.size(), excerpt(names_[i]));
     const auto [other, is_new] = ids_.emplace(names_[i], narrow<int32_t>(i));
     require(is_new, "the label \"{}\" is given twice, as number {} and {}", excerpt(names_[i]),
@@ -77,4 +77,4 @@ std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sente
   return ids;
 }
 
-}  // namespace skein
+}  // namespace skein::data

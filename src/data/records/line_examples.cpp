@@ -3,7 +3,7 @@
 
 #include "example_source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 class LineExamples final : public ExampleSource {
@@ -36,4 +36,4 @@ std::unique_ptr<ExampleSource> line_examples(const std::string& path,
   return std::make_unique<LineExamples>(path, config);
 }
 
-}  // namespace skein
+}  // namespace skein::data

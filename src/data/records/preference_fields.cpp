@@ -8,7 +8,7 @@
 
 #include "data/files/json_line.h"
 
-namespace skein {
+namespace skein::data {
 
 using Json = nlohmann::json;
 
@@ -93,11 +93,11 @@ Fields Fields::object_of(const Json& value, const char* key, const char* wanted)
   return {value, where_};
 }
 
-std::vector<Message> Fields::messages(const std::string& key) const {
+std::vector<text::Message> Fields::messages(const std::string& key) const {
   const Json& list = at(key);
   require(list.is_array() && !list.empty(), "{}: \"{}\" is {}, not a list of messages", where_, key,
           list.is_array() ? "an empty list" : fmt::format("a JSON {}", list.type_name()));
-  std::vector<Message> all;
+  std::vector<text::Message> all;
   for (const Json& one : list) {
     const std::string name = fmt::format("{}[{}]", key, all.size());
     require(one.is_object() && one.contains("role") && one.contains("content"),
@@ -115,8 +115,8 @@ std::vector<Message> Fields::messages(const std::string& key) const {
   return all;
 }
 
-std::vector<Message> Fields::turns(const std::string& key) const {
-  return at(key).is_array() ? messages(key) : std::vector<Message>{{"user", text(key)}};
+std::vector<text::Message> Fields::turns(const std::string& key) const {
+  return at(key).is_array() ? messages(key) : std::vector<text::Message>{{"user", text(key)}};
 }
 
-}  // namespace skein
+}  // namespace skein::data

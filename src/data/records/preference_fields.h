@@ -7,7 +7,7 @@
 #include "skein/core/json.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::data {
 
 class Fields {
  public:
@@ -39,9 +39,9 @@ class Fields {
   Fields object_of(const nlohmann::json& value, const char* key, const char* wanted) const;
   // {role, content} each, roles as ChatTemplate knows them (human: user; gpt: assistant). The
   // assistant's content may be empty.
-  std::vector<Message> messages(const std::string& key) const;
+  std::vector<text::Message> messages(const std::string& key) const;
   // The value of a text or of messages, as turns.
-  std::vector<Message> turns(const std::string& key) const;
+  std::vector<text::Message> turns(const std::string& key) const;
 
  private:
   const nlohmann::json& list_at(const std::string& key) const;
@@ -53,4 +53,4 @@ class Fields {
   const std::string& where_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,21 +8,22 @@
 #include "conversation_record.h"
 #include "preference_fields.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr const char* kAnswer = "answer";
 
-bool same_turns(const std::vector<Message>& a, const std::vector<Message>& b, size_t count) {
+bool same_turns(const std::vector<text::Message>& a, const std::vector<text::Message>& b,
+                size_t count) {
   return std::equal(a.begin(), a.begin() + count, b.begin(), b.begin() + count,
-                    [](const Message& x, const Message& y) {
+                    [](const text::Message& x, const text::Message& y) {
                       return x.role == y.role && x.content == y.content;
                     });
 }
 
-void require_question(const std::vector<Message>& prompt, const std::string& where) {
+void require_question(const std::vector<text::Message>& prompt, const std::string& where) {
   require(!prompt.empty(), "{}: there is no prompt before the answer", where);
   require(prompt.back().role != "assistant",
           "{}: the last turn of the prompt is the assistant's, so there is nothing to answer",
@@ -32,9 +33,10 @@ void require_question(const std::vector<Message>& prompt, const std::string& whe
 }
 
 // Two dialogues that end in the answers to compare.
-RecordOutcome compare_dialogues(const std::vector<Message>& chosen,
-                                const std::vector<Message>& rejected, DivergingDialogues diverging,
-                                const std::string& where, PreferenceRecord& record) {
+RecordOutcome compare_dialogues(const std::vector<text::Message>& chosen,
+                                const std::vector<text::Message>& rejected,
+                                DivergingDialogues diverging, const std::string& where,
+                                PreferenceRecord& record) {
   for (const auto* turns : {&chosen, &rejected})
     require(turns->back().role == "assistant",
             "{}: the last turn is the {}'s, not an answer of the assistant", where,
@@ -76,10 +78,11 @@ RecordOutcome read_pair(const Fields& fields, DivergingDialogues diverging,
     require_question(record.prompt, fields.where());
     return RecordOutcome::used;
   }
-  std::vector<Message> chosen = fields.messages("chosen"), rejected = fields.messages("rejected");
+  std::vector<text::Message> chosen = fields.messages("chosen"),
+                             rejected = fields.messages("rejected");
   for (auto* turns : {&chosen, &rejected}) {
     if (turns->size() > 1) continue;
-    const std::vector<Message> prompt = fields.turns("prompt");
+    const std::vector<text::Message> prompt = fields.turns("prompt");
     turns->insert(turns->begin(), prompt.begin(), prompt.end());
   }
   return compare_dialogues(chosen, rejected, diverging, fields.where(), record);
@@ -88,7 +91,7 @@ RecordOutcome read_pair(const Fields& fields, DivergingDialogues diverging,
 RecordOutcome read_dialogues(const Fields& fields, DivergingDialogues diverging,
                              PreferenceRecord& record) {
   pair_grades(fields, record);
-  std::vector<Message> turns[2];
+  std::vector<text::Message> turns[2];
   for (int i = 0; i < 2; ++i) {
     const char* key = i == 0 ? "chosen" : "rejected";
     turns[i] = dialogue_turns(fields.text(key));
@@ -176,7 +179,7 @@ void read_scored(const Fields& fields, PreferenceRecord& record) {
 
 std::string one_answer(const Fields& fields, const std::string& key) {
   if (!fields.at(key).is_array()) return fields.answer(key);
-  const std::vector<Message> turns = fields.messages(key);
+  const std::vector<text::Message> turns = fields.messages(key);
   require(turns.size() == 1 && turns.front().role == "assistant",
           "{}: \"{}\" has {} messages, the first of the {}, not one of the assistant",
           fields.where(), key, turns.size(), turns.front().role);
@@ -218,10 +221,10 @@ void check_answers(const PreferenceRecord& record, const std::string& where) {
   if (record.kind == PreferenceKind::scored) return;
   for (size_t i = 0; i < record.answers.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      require(trimmed(record.answers[i]) != trimmed(record.answers[k]) ||
+      require(skein::trimmed(record.answers[i]) != skein::trimmed(record.answers[k]) ||
                   record.values[i] == record.values[k],
               "{}: one answer is said to be better than another, but both are \"{}\"", where,
-              excerpt(trimmed(record.answers[i])));
+              excerpt(skein::trimmed(record.answers[i])));
 }
 
 }  // namespace
@@ -258,7 +261,7 @@ RecordOutcome read_record(const Json& object, PreferenceLayout layout, Diverging
 void read_demonstration(const Json& object, const std::string& where, PreferenceRecord& record) {
   const Fields fields(object, where);
   record.kind = PreferenceKind::scored;
-  std::vector<Message> turns;
+  std::vector<text::Message> turns;
   const std::string answer = fields.which({kAnswer, "completion", "response", "output", "chosen"});
   if (!fields.has(answer) && fields.has("messages"))
     turns = fields.messages("messages");
@@ -280,4 +283,4 @@ void read_demonstration(const Json& object, const std::string& where, Preference
   check_answers(record, where);
 }
 
-}  // namespace skein
+}  // namespace skein::data

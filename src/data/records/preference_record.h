@@ -4,7 +4,7 @@
 #include "skein/core/json.h"
 #include "skein/data/records/preferences.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class RecordOutcome { used, diverging, tied };
 
@@ -19,4 +19,4 @@ RecordOutcome read_record(const nlohmann::json& object, PreferenceLayout layout,
 void read_demonstration(const nlohmann::json& object, const std::string& where,
                         PreferenceRecord& record);
 
-}  // namespace skein
+}  // namespace skein::data

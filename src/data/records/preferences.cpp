@@ -7,7 +7,7 @@
 #include "data/files/json_line.h"
 #include "preference_record.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Json = nlohmann::json;
@@ -90,18 +90,18 @@ Preferences read_all(const PreferencesConfig& config, bool demonstrations) {
 
 }  // namespace
 
-std::vector<Message> dialogue_turns(const std::string& text) {
-  std::vector<Message> turns;
+std::vector<text::Message> dialogue_turns(const std::string& text) {
+  std::vector<text::Message> turns;
   // Some files have lost the line breaks at their beginning.
   const std::string whole =
       text.starts_with("Human:") || text.starts_with("Assistant:") ? "\n\n" + text : text;
   auto [at, who] = next_marker(whole, 0);
-  if (at == std::string::npos || !trimmed(whole.substr(0, at)).empty()) return turns;
+  if (at == std::string::npos || !skein::trimmed(whole.substr(0, at)).empty()) return turns;
   while (at != std::string::npos) {
     const size_t begin = at + std::string_view(kMarkers[who]).size();
     const auto [next, following] = next_marker(whole, begin);
     const std::string role = who == 0 ? "user" : "assistant",
-                      text = trimmed(whole.substr(begin, next - begin));
+                      text = skein::trimmed(whole.substr(begin, next - begin));
     if (!turns.empty() && turns.back().role == role)
       turns.back().content += "\n\n" + text;
     else
@@ -115,4 +115,4 @@ std::vector<Message> dialogue_turns(const std::string& text) {
 Preferences read_preferences(const PreferencesConfig& config) { return read_all(config, false); }
 Preferences read_demonstrations(const PreferencesConfig& config) { return read_all(config, true); }
 
-}  // namespace skein
+}  // namespace skein::data

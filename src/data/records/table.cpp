@@ -4,7 +4,7 @@
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kMostFields = 10000;
@@ -50,7 +50,7 @@ bool TableReader::next(TableRow& row) {
 bool TableReader::next_names(TableRow& row) {
   if (!next(row)) return false;
   for (size_t i = 0; i < row.fields.size(); ++i) {
-    const size_t good = valid_bytes(row.fields[i]);
+    const size_t good = text::valid_bytes(row.fields[i]);
     require(good == row.fields[i].size(),
             "{}:{}: the name of column {}, which begins \"{}\", is not valid UTF-8; save the file "
             "as UTF-8",
@@ -104,4 +104,4 @@ void TableReader::check_after_quote(size_t number, int64_t begun) const {
           name_, lines_.number(), number, begun, excerpt(rest_));
 }
 
-}  // namespace skein
+}  // namespace skein::data

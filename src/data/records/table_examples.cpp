@@ -8,7 +8,7 @@
 
 #include "example_source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 bool has_header(TableKind kind, const ExamplesConfig& config) {
@@ -107,4 +107,4 @@ std::unique_ptr<ExampleSource> table_examples(const std::string& path, ExamplesF
   return std::make_unique<TableExamples>(path, kind, config);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 #include "skein/data/samples/batch_fields.h"
 #include "skein/data/samples/source.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kPlaceMultiple = 8;
@@ -168,4 +168,4 @@ void copy_bytes(const Batch& from, const Batch& to) {
       from, to);
 }
 
-}  // namespace skein
+}  // namespace skein::data

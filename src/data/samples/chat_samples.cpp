@@ -9,25 +9,25 @@
 #include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
-int64_t size_of(const TemplatedChat& chat) { return std::ssize(chat.tokens); }
+int64_t size_of(const text::TemplatedChat& chat) { return std::ssize(chat.tokens); }
 
-void shorten(TemplatedChat& chat, int64_t tokens) {
+void shorten(text::TemplatedChat& chat, int64_t tokens) {
   chat.tokens.resize(tokens);
   chat.answer.resize(tokens);
 }
 
 // Tokens that are predicted.
-int64_t learnt_tokens(const TemplatedChat& chat) {
+int64_t learnt_tokens(const text::TemplatedChat& chat) {
   return std::count_if(chat.answer.begin() + 1, chat.answer.end(),
                        [](char one) { return one != 0; });
 }
 
 // Tokens up to the last one of an answer within `most`; 0 for none. ended: of an answer that ends
 // there.
-int64_t answered_tokens(const TemplatedChat& chat, int64_t most, bool ended) {
+int64_t answered_tokens(const text::TemplatedChat& chat, int64_t most, bool ended) {
   for (int64_t i = std::min(most, size_of(chat)); i > 1; --i) {
     const bool goes_on = i < std::ssize(chat.answer) && chat.answer[i];
     if (chat.answer[i - 1] && !(ended && goes_on)) return i;
@@ -55,15 +55,15 @@ std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& length
   return rows;
 }
 
-ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config)
+ChatSamples::ChatSamples(std::vector<text::TemplatedChat> chats, const ChatSamplesConfig& config)
     : chats_(std::move(chats)), config_(config) {
   SKEIN_CHECK(config.length >= 1);
   counts_.chats = std::ssize(chats_);
-  for (TemplatedChat& chat : chats_) keep_what_fits(chat);
+  for (text::TemplatedChat& chat : chats_) keep_what_fits(chat);
   counts_.left_out =
-      std::erase_if(chats_, [](const TemplatedChat& chat) { return chat.tokens.empty(); });
+      std::erase_if(chats_, [](const text::TemplatedChat& chat) { return chat.tokens.empty(); });
   std::vector<int64_t> lengths;
-  for (const TemplatedChat& chat : chats_) {
+  for (const text::TemplatedChat& chat : chats_) {
     lengths.push_back(config.pack ? size_of(chat) - 1 : config.length);
     counts_.tokens += size_of(chat) - 1;
     counts_.answers += learnt_tokens(chat);
@@ -79,7 +79,7 @@ ChatSamples::ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConf
                                            config.seed, config.shuffle);
 }
 
-void ChatSamples::keep_what_fits(TemplatedChat& chat) {
+void ChatSamples::keep_what_fits(text::TemplatedChat& chat) {
   const int64_t all = answered_tokens(chat, size_of(chat), true);
   const int64_t kept =
       answered_tokens(chat, config_.length + 1, config_.longer == LongChats::whole);
@@ -94,7 +94,7 @@ void ChatSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   int64_t begin = 0, place = 0;
   int32_t segment = 0;
   for (int64_t number : rows_[order_->at(index).sample]) {
-    const TemplatedChat& chat = chats_[number];
+    const text::TemplatedChat& chat = chats_[number];
     const int64_t fed = size_of(chat) - 1;
     std::copy_n(chat.tokens.begin(), fed, row_of<int32_t>(batch.tokens, row, begin));
     int32_t* const positions = row_of<int32_t>(batch.positions, row, begin);
@@ -122,9 +122,9 @@ uint32_t ChatSamples::checksum() const {
   uint32_t sum = 0;
   const auto add = [&sum](const auto& numbers) {
     const uint64_t size = numbers.size();
-    sum = crc32c_of(numbers, crc32c_of(std::span(&size, 1), sum));
+    sum = formats::crc32c_of(numbers, formats::crc32c_of(std::span(&size, 1), sum));
   };
-  for (const TemplatedChat& chat : chats_) {
+  for (const text::TemplatedChat& chat : chats_) {
     add(chat.tokens);
     add(chat.answer);
   }
@@ -132,10 +132,11 @@ uint32_t ChatSamples::checksum() const {
   return sum;
 }
 
-int64_t padded_length(const std::vector<TemplatedChat>& chats, int64_t multiple, int64_t most) {
+int64_t padded_length(const std::vector<text::TemplatedChat>& chats, int64_t multiple,
+                      int64_t most) {
   int64_t longest = 1;
-  for (const TemplatedChat& chat : chats) longest = std::max(longest, size_of(chat) - 1);
+  for (const text::TemplatedChat& chat : chats) longest = std::max(longest, size_of(chat) - 1);
   return std::min(rounded_up(longest, multiple), most);
 }
 
-}  // namespace skein
+}  // namespace skein::data

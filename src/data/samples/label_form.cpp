@@ -6,7 +6,7 @@
 #include "skein/core/numbers.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 // True when it was too long. The longer text gives first, the second where both are equal.
@@ -25,7 +25,7 @@ bool cut_pair(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t
 
 }  // namespace
 
-LabelForm::LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config)
+LabelForm::LabelForm(const text::Tokenizer& tokenizer, const LabelFormConfig& config)
     : tokenizer_(tokenizer),
       config_(config),
       roles_(tokenizer.roles()),
@@ -33,7 +33,7 @@ LabelForm::LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config)
   require(!config.encoder || (roles_.cls >= 0 && roles_.sep >= 0),
           "the model is an encoder, but its tokenizer has no tokens that begin and end a sample, "
           "such as [CLS] and [SEP]");
-  require(valid_utf8(config.separator), "task.separator is not valid UTF-8");
+  require(text::valid_utf8(config.separator), "task.separator is not valid UTF-8");
   if (config.encoder) lead_ = lead();
   require(
       room(true) >= 2,
@@ -67,7 +67,7 @@ int64_t LabelForm::room(bool pair) const {
 
 FormedSample LabelForm::encoder_sample(const std::vector<int32_t>& first,
                                        const std::vector<int32_t>* second) const {
-  TemplatedIds framed = tokenizer_.with_template(first, second);
+  text::TemplatedIds framed = tokenizer_.with_template(first, second);
   if (framed.ids.empty() || framed.ids.front() != roles_.cls) {
     framed = {{roles_.cls}, {}};
     framed.ids.insert(framed.ids.end(), first.begin(), first.end());
@@ -154,4 +154,4 @@ std::vector<FormedWords> LabelForm::words(std::span<const std::string> words) co
   return windows;
 }
 
-}  // namespace skein
+}  // namespace skein::data

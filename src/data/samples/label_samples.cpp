@@ -7,7 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::data {
 LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatchShape& shape,
                            uint64_t seed, bool shuffle)
     : samples_(std::move(samples)),
@@ -49,8 +49,8 @@ uint32_t LabelSamples::checksum() const {
   uint32_t sum = 0;
   for (const LabelledSample& sample : samples_) {
     for (const auto* numbers : {&sample.form.tokens, &sample.form.places, &sample.labels})
-      sum = crc32c_of(*numbers, sum);
-    sum = crc32c_of(std::span(&sample.value, 1), sum);
+      sum = formats::crc32c_of(*numbers, sum);
+    sum = formats::crc32c_of(std::span(&sample.value, 1), sum);
   }
   return sum;
 }
@@ -68,4 +68,4 @@ int64_t most_places(const std::vector<LabelledSample>& samples) {
   return most;
 }
 
-}  // namespace skein
+}  // namespace skein::data

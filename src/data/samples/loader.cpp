@@ -8,7 +8,7 @@
 #include "skein/data/samples/windows.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 struct Entry {
@@ -90,7 +90,7 @@ Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t
 }
 
 Batch Loader::empty_batch(int64_t count) const {
-  return skein::empty_batch(count, length_, config_);
+  return data::empty_batch(count, length_, config_);
 }
 
 void Loader::fill(const Batch& batch, int64_t row, int64_t index) const {
@@ -98,4 +98,4 @@ void Loader::fill(const Batch& batch, int64_t row, int64_t index) const {
   fill_row(store(found.dataset), found.sample * length_, config_, batch, row);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::data {
 
 // A sample before its tokens are hidden.
 struct MaskedLoader::Draft {
@@ -31,7 +31,7 @@ Blend open_masked(const std::vector<std::string>& entries, int64_t length, const
           length);
   Blend blend = open_blend(entries, data);
   const TokenStore& first = *blend.stores.front();
-  const StoredTokenizer& tokenizer = first.info().tokenizer;
+  const text::StoredTokenizer& tokenizer = first.info().tokenizer;
   require(
       !tokenizer.empty(),
       "{} names no tokenizer, and masking needs to know its special tokens; give data.tokenizer",
@@ -67,7 +67,7 @@ MaskedLoader::MaskedLoader(const std::vector<std::string>& entries, int64_t leng
 }
 
 MaskedLoader::Draft MaskedLoader::running_text(const TokenStore& store, int64_t sample) const {
-  const TokenRoles& roles = vocabulary_.roles();
+  const text::TokenRoles& roles = vocabulary_.roles();
   const int64_t begin = sample * (length_ - 2);
   std::vector<int32_t> text(length_ - 2);
   store.read(begin, text);
@@ -88,7 +88,7 @@ MaskedLoader::Draft MaskedLoader::running_text(const TokenStore& store, int64_t 
 }
 
 MaskedLoader::Draft MaskedLoader::pair(size_t store, int64_t sample, const Draws& draws) const {
-  const TokenRoles& roles = vocabulary_.roles();
+  const text::TokenRoles& roles = vocabulary_.roles();
   const PairSample parts =
       make_pair_sample(this->store(store), runs_[store][sample], mask_.pairs, draws);
   Draft draft;
@@ -149,4 +149,4 @@ void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
   std::fill_n(row_of<float>(batch.weights, row), masked.places.size(), 1.0f);
 }
 
-}  // namespace skein
+}  // namespace skein::data

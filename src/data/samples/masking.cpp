@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr double kSpanEnds = 0.2;
@@ -123,7 +123,7 @@ void check(const MaskConfig& c) {
           c.short_samples);
 }
 
-MaskVocabulary::MaskVocabulary(const Tokenizer& tokenizer, const std::string& origin)
+MaskVocabulary::MaskVocabulary(const text::Tokenizer& tokenizer, const std::string& origin)
     : roles_(tokenizer.roles()) {
   std::string missing;
   for (const auto& [id, name] : {std::pair{roles_.cls, "CLS"},
@@ -177,4 +177,4 @@ MaskedTokens mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabu
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::data

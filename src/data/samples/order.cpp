@@ -9,7 +9,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int kRounds = 6;
@@ -120,4 +120,4 @@ int SampleOrder::choose(int64_t index) const {
   return narrow<int>(best);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kLongestSentence = 512;
@@ -140,4 +140,4 @@ PairSample make_pair_sample(const TokenStore& store, const SentenceRun& run, Pai
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 #include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 int64_t tokens_of(const PreferenceSample& sample) {
@@ -78,12 +78,12 @@ Batch PreferenceSamples::empty_batch(int64_t count) const {
 uint32_t PreferenceSamples::checksum() const {
   uint32_t sum = 0;
   for (const PreferenceSample& sample : samples_) {
-    sum = crc32c_of(std::span(&sample.kind, 1), sum);
-    sum = crc32c_of(sample.grades, crc32c_of(sample.values, sum));
+    sum = formats::crc32c_of(std::span(&sample.kind, 1), sum);
+    sum = formats::crc32c_of(sample.grades, formats::crc32c_of(sample.values, sum));
     for (const FormedSample& sequence : sample.sequences)
-      sum = crc32c_of(sequence.places, crc32c_of(sequence.tokens, sum));
+      sum = formats::crc32c_of(sequence.places, formats::crc32c_of(sequence.tokens, sum));
   }
   return sum;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/data/samples/loader.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 struct LoadedBatch {
@@ -80,4 +80,4 @@ Batch Prefetcher::take(int64_t first, int64_t next_first) {
   return taken.batch;
 }
 
-}  // namespace skein
+}  // namespace skein::data

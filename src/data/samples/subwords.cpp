@@ -5,10 +5,11 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
-std::vector<int32_t> ids_of(const Tokenizer& tokenizer, const std::string& word, bool spaced) {
+std::vector<int32_t> ids_of(const text::Tokenizer& tokenizer, const std::string& word,
+                            bool spaced) {
   std::vector<int32_t> ids = tokenizer.encode(spaced ? " " + word : word);
   if (!ids.empty()) return ids;
   const int32_t unknown = tokenizer.roles().unk;
@@ -20,7 +21,7 @@ std::vector<int32_t> ids_of(const Tokenizer& tokenizer, const std::string& word,
 
 }  // namespace
 
-Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words,
+Subwords encode_words(const text::Tokenizer& tokenizer, std::span<const std::string> words,
                       int64_t most) {
   SKEIN_CHECK(most >= 1);
   const bool spaced = !tokenizer.encode(" ").empty();
@@ -36,4 +37,4 @@ Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> w
   return subwords;
 }
 
-}  // namespace skein
+}  // namespace skein::data

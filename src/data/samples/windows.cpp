@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 void fill_tokens(const TokenStore& store, int64_t begin, const Batch& batch, int64_t row) {
@@ -91,4 +91,4 @@ Batch EvalWindows::batch(int64_t first, int64_t rows, int64_t step) const {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,20 +7,22 @@
 #include "data/files/token_file.h"
 #include "store_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 class BareStore final : public StoreFile {
  public:
   BareStore(const std::string& path, const TokenNotes& notes)
       : StoreFile(notes), file_(map_tokens(path)), end_of_text_at_(notes.end_of_text_at) {
-    const auto head = file_.whole().first(std::min<uint64_t>(file_.bytes(), kShardHeaderBytes));
-    if (is_shard(head)) {
-      const TokenShardHeader header = parse_shard_header(head, file_.bytes(), path);
+    const auto head =
+        file_.whole().first(std::min<uint64_t>(file_.bytes(), formats::kShardHeaderBytes));
+    if (formats::is_shard(head)) {
+      const formats::TokenShardHeader header =
+          formats::parse_shard_header(head, file_.bytes(), path);
       info_.format = TokenFormat::llmc;
       info_.tokens = header.tokens;
       type_ = header.type;
-      tokens_ = file_.at(kShardHeaderBytes);
+      tokens_ = file_.at(formats::kShardHeaderBytes);
       return;
     }
     // Tokens may happen to be printable characters, so a file whose vocabulary is told is taken at
@@ -61,4 +63,4 @@ std::unique_ptr<StoreFile> open_bare_store(const std::string& path, const TokenN
   return std::make_unique<BareStore>(path, notes);
 }
 
-}  // namespace skein
+}  // namespace skein::data

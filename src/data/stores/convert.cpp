@@ -13,7 +13,7 @@
 #include "data/files/spool.h"
 #include "store_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr int64_t kChunk = int64_t{1} << 16;
@@ -71,10 +71,10 @@ void append_bytes(Spool& file, const std::string& bytes) {
 }
 
 // type: u16 or one of four bytes.
-void append_tokens(const TokenStore& from, TokenType type, Spool& file) {
+void append_tokens(const TokenStore& from, formats::TokenType type, Spool& file) {
   int64_t position = 0;
   for_tokens(from, 0, from.info().tokens, [&](std::span<const int32_t> ids) {
-    if (type != TokenType::u16) return append_as<int32_t>(file, ids);
+    if (type != formats::TokenType::u16) return append_as<int32_t>(file, ids);
     const auto wide =
         std::find_if(ids.begin(), ids.end(), [](int32_t id) { return id >= kNarrowIds; });
     if (wide != ids.end())
@@ -87,7 +87,7 @@ void append_tokens(const TokenStore& from, TokenType type, Spool& file) {
   });
 }
 
-void write_index(const TokenStore& from, TokenType type, Spool& file) {
+void write_index(const TokenStore& from, formats::TokenType type, Spool& file) {
   const auto documents = from.documents();
   const auto sequences = from.info().sentences > 0 ? from.sentences() : documents;
   append_bytes(file, index_header(type, sequences.size() - 1, documents.size()));
@@ -118,7 +118,7 @@ bool begins_documents(const TokenStore& from) {
 }
 
 // Notes with a tokenizer that is not known here, or of another vocabulary, could not be read back.
-StoredTokenizer known_tokenizer(const TokenStore& from) {
+text::StoredTokenizer known_tokenizer(const TokenStore& from) {
   if (from.info().tokenizer.empty()) return {};
   try {
     const int64_t ids = from.info().tokenizer->vocab_size();
@@ -148,16 +148,19 @@ void write_foreign(const TokenStore& from, const std::string& output, TokenForma
   Spool tokens(partial + ".tokens"), notes(partial + ".notes");
   append_notes(from, format, notes);
   if (format == TokenFormat::megatron) {
-    const TokenType type = ids_in(from) < kMegatronNarrow ? TokenType::u16 : TokenType::i32;
+    const formats::TokenType type =
+        ids_in(from) < kMegatronNarrow ? formats::TokenType::u16 : formats::TokenType::i32;
     Spool index(partial + ".index");
     append_tokens(from, type, tokens);
     write_index(from, type, index);
     tokens.publish(target, existing);
     index.publish(file_target(stem + ".idx", existing), existing);
   } else {
-    const TokenType type =
-        format == TokenFormat::llmc && ids_in(from) > kNarrowIds ? TokenType::u32 : TokenType::u16;
-    if (format == TokenFormat::llmc) append_bytes(tokens, shard_header({type, from.info().tokens}));
+    const formats::TokenType type = format == TokenFormat::llmc && ids_in(from) > kNarrowIds
+                                        ? formats::TokenType::u32
+                                        : formats::TokenType::u16;
+    if (format == TokenFormat::llmc)
+      append_bytes(tokens, formats::shard_header({type, from.info().tokens}));
     append_tokens(from, type, tokens);
     tokens.publish(target, existing);
   }
@@ -197,9 +200,9 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
 StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format,
                          ExistingFile existing) {
   for (const std::string& file : converted_files(output, format)) file_target(file, existing);
-  require(format != TokenFormat::llmc || from.info().tokens <= kMostShardTokens,
+  require(format != TokenFormat::llmc || from.info().tokens <= formats::kMostShardTokens,
           "{} holds {} tokens; a file of llm.c holds at most {}", from.path(), from.info().tokens,
-          kMostShardTokens);
+          formats::kMostShardTokens);
   if (format == TokenFormat::native)
     write_native(from, output, existing);
   else
@@ -209,4 +212,4 @@ StoreInfo convert_tokens(const TokenStore& from, const std::string& output, Toke
   return made.info();
 }
 
-}  // namespace skein
+}  // namespace skein::data

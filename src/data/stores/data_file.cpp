@@ -8,7 +8,7 @@
 #include "data/files/content_sum.h"
 #include "data/files/token_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 std::string shortest(const std::string& path) {
@@ -44,4 +44,4 @@ std::vector<DataFile> record_files(
   return files;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 std::recursive_mutex& library_mutex() {
@@ -43,4 +43,4 @@ bool is_in_one_run(hid_t dataset) {
          H5Pget_external_count(plan.get()) == 0;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "skein/data/stores/hdf5_view.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kSumBytes = 4;
@@ -111,4 +111,4 @@ void require_signature(std::span<const std::byte> bytes, std::string_view signat
   require(hdf5_text(bytes).starts_with(signature), "there is no block {} where one belongs", shown);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -9,7 +9,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::data {
 
 constexpr uint64_t kNoAddress = ~uint64_t{0};
 constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);  // of a whole file
@@ -56,4 +56,4 @@ size_t hdf5_bytes_for(uint64_t limit);
 std::string_view hdf5_text(std::span<const std::byte> bytes);
 void require_signature(std::span<const std::byte> bytes, std::string_view signature);
 
-}  // namespace skein
+}  // namespace skein::data

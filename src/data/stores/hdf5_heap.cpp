@@ -8,7 +8,7 @@
 
 #include "hdf5_tree.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr uint64_t kHeaderBytes = 142, kAddress = 8, kSum = 4;
@@ -168,4 +168,4 @@ std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte>
   fail_usage("the global heap at byte {} has no object {}", at, index);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 
 #include "hdf5_bytes.h"
 
-namespace skein {
+namespace skein::data {
 
 // A fractal heap (File Format Specification, III.G): blocks of growing size, one behind the other
 // in a space of their own, in which objects have an offset and a length.
@@ -45,4 +45,4 @@ class Hdf5Heap {
 // A text of variable length, by the 16 bytes that stand for it (III.E, the global heap).
 std::string hdf5_variable_text(const Hdf5Bytes& file, std::span<const std::byte> reference);
 
-}  // namespace skein
+}  // namespace skein::data

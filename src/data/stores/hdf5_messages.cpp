@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -138,4 +138,4 @@ std::vector<int64_t> Hdf5Attribute::integers() const {
   return values;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 
 #include "hdf5_bytes.h"
 
-namespace skein {
+namespace skein::data {
 
 struct Hdf5Link {
   bool hard = false;
@@ -31,4 +31,4 @@ std::pair<std::string_view, Hdf5Link> hdf5_link(std::span<const std::byte> data)
 // IV.A.2.i, versions 3 and later: the address and the length of what is stored in one run.
 void hdf5_layout(std::span<const std::byte> data, Hdf5Dataset& dataset);
 
-}  // namespace skein
+}  // namespace skein::data

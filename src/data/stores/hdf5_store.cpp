@@ -14,7 +14,7 @@
 #include "store_file.h"
 #include "store_layout.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr size_t kSuperblock = 48;
@@ -69,8 +69,10 @@ void check_nesting(const std::string& path, std::span<const uint64_t> sentences,
   }
 }
 
-TokenType type_of_width(int width) {
-  return width == 1 ? TokenType::u8 : width == 2 ? TokenType::u16 : TokenType::u32;
+formats::TokenType type_of_width(int width) {
+  return width == 1   ? formats::TokenType::u8
+         : width == 2 ? formats::TokenType::u16
+                      : formats::TokenType::u32;
 }
 
 class Hdf5Store final : public StoreFile {
@@ -137,4 +139,4 @@ std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenN
   return std::make_unique<Hdf5Store>(path, notes);
 }
 
-}  // namespace skein
+}  // namespace skein::data

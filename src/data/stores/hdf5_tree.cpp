@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr uint64_t kHeaderBytes = 34, kNodePrefix = 6, kNodeOverhead = 10, kAddress = 8;
@@ -97,4 +97,4 @@ std::vector<Record> hdf5_records(const Hdf5Bytes& file, uint64_t at, Hdf5Records
   return Tree(file, at, kind, record_bytes).records();
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "hdf5_bytes.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class Hdf5Records : uint8_t { huge_objects = 1, link_names = 5, attribute_names = 8 };
 
@@ -14,4 +14,4 @@ enum class Hdf5Records : uint8_t { huge_objects = 1, link_names = 5, attribute_n
 std::vector<std::span<const std::byte>> hdf5_records(const Hdf5Bytes& file, uint64_t at,
                                                      Hdf5Records kind, uint64_t record_bytes);
 
-}  // namespace skein
+}  // namespace skein::data

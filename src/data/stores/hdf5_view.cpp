@@ -11,7 +11,7 @@
 #include "hdf5_messages.h"
 #include "hdf5_tree.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -252,4 +252,4 @@ Hdf5Dataset Hdf5Object::dataset() const {
   return parsed_->dataset;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 #include "data/files/token_file.h"
 #include "store_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 class IndexedStore final : public StoreFile {
@@ -48,7 +48,7 @@ class IndexedStore final : public StoreFile {
   uint64_t start_of(int64_t sequence) const { return index_.offset(sequence) / token_bytes(type_); }
 
   MappedFile idx_, bin_;
-  TokenIndex index_;
+  formats::TokenIndex index_;
   std::vector<uint64_t> documents_, sentences_;
 };
 
@@ -58,4 +58,4 @@ std::unique_ptr<StoreFile> open_indexed_store(const std::string& stem, const Tok
   return std::make_unique<IndexedStore>(stem, notes);
 }
 
-}  // namespace skein
+}  // namespace skein::data

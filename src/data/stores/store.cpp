@@ -18,7 +18,7 @@
 #include "hdf5_bytes.h"
 #include "store_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr uint64_t kAnyId = uint64_t{1} << 31;
@@ -54,7 +54,7 @@ struct TypeReader {
 template <class T>
 constexpr TypeReader kReaderOf{widen<T>, value_as<T>};
 
-const TypeReader& reader_of(TokenType type) {
+const TypeReader& reader_of(formats::TokenType type) {
   static constexpr TypeReader readers[] = {
       kReaderOf<uint8_t>, kReaderOf<int8_t>,   kReaderOf<int16_t>, kReaderOf<uint16_t>,
       kReaderOf<int32_t>, kReaderOf<uint32_t>, kReaderOf<int64_t>};
@@ -218,4 +218,4 @@ int64_t TokenStore::document_at(int64_t position) const {
          starts.begin() - 1;
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -93,4 +93,4 @@ void StoreCheck::finish() {
   look();
 }
 
-}  // namespace skein
+}  // namespace skein::data

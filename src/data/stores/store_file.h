@@ -12,7 +12,7 @@
 #include "skein/data/stores/store.h"
 #include "skein/formats/indexed.h"
 
-namespace skein {
+namespace skein::data {
 
 class StoreFile {
  public:
@@ -37,7 +37,7 @@ class StoreFile {
   virtual std::span<const uint64_t> find_sentences() { return {}; }
 
   StoreInfo info_;
-  TokenType type_ = TokenType::u16;
+  formats::TokenType type_ = formats::TokenType::u16;
   const std::byte* tokens_ = nullptr;  // at any address
 
  private:
@@ -61,4 +61,4 @@ std::string notes_path(const std::string& stem);
 // The tokenizer's JSON as it is.
 std::string notes_json(const TokenNotes& notes);
 
-}  // namespace skein
+}  // namespace skein::data

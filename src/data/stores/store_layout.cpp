@@ -6,7 +6,7 @@
 #include "skein/data/stores/hdf5.h"
 #include "skein/data/stores/hdf5_view.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr const char* kFormat = "skein-tokens";
@@ -126,7 +126,7 @@ class LayoutReader {
             info.vocab_size, info.vocab_size - 1);
     info.text_bytes = integer("text_bytes");
     require(info.text_bytes >= 0, "text_bytes is {}; it cannot be negative", info.text_bytes);
-    info.tokenizer = StoredTokenizer(text("tokenizer"));
+    info.tokenizer = text::StoredTokenizer(text("tokenizer"));
     return info;
   }
 
@@ -236,4 +236,4 @@ void write_store_layout(const std::string& path, StoreLayout& layout) {
   LayoutWriter(path).write(layout);
 }
 
-}  // namespace skein
+}  // namespace skein::data

@@ -8,7 +8,7 @@
 
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 struct StoreLayout {
   StoreInfo info;
@@ -32,4 +32,4 @@ StoreLayout read_store_layout(const std::string& path, std::span<const std::byte
 // path and HDF5's reason.
 void write_store_layout(const std::string& path, StoreLayout& layout);
 
-}  // namespace skein
+}  // namespace skein::data

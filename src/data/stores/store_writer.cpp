@@ -13,7 +13,7 @@
 #include "data/files/spool.h"
 #include "store_layout.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 constexpr uint64_t kMetadataRoom = 1 << 20;
@@ -60,7 +60,7 @@ struct TokenStoreWriter::Impl {
         documents(stem + ".documents") {
     layout.info.vocab_size = vocab_size;
     layout.info.end_of_text = end_of_text;
-    layout.info.tokenizer = StoredTokenizer(std::move(tokenizer_json));
+    layout.info.tokenizer = text::StoredTokenizer(std::move(tokenizer_json));
     layout.width = token_width(vocab_size);
     if (with_sentences) sentences.emplace(stem + ".sentences");
   }
@@ -193,4 +193,4 @@ StoreInfo TokenStoreWriter::finish() {
   return layout.info;
 }
 
-}  // namespace skein
+}  // namespace skein::data

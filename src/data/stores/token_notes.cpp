@@ -13,7 +13,7 @@
 #include "data/files/token_file.h"
 #include "store_file.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,8 +23,8 @@ constexpr std::string_view kSuffix = ".meta.json";
 constexpr uintmax_t kMostBytes = uintmax_t{1} << 29;
 constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
-TokenNotes notes_of(const std::shared_ptr<const Tokenizer>& tokenizer) {
-  return {.tokenizer = StoredTokenizer(tokenizer),
+TokenNotes notes_of(const std::shared_ptr<const text::Tokenizer>& tokenizer) {
+  return {.tokenizer = text::StoredTokenizer(tokenizer),
           .vocab_size = tokenizer->vocab_size(),
           .end_of_text = tokenizer->end_of_text(),
           .text_bytes = 0,
@@ -89,7 +89,7 @@ class NotesReader {
             "{}: tokenizer is a JSON {}; it must be a path, \"bytes\" or a tokenizer's JSON object",
             path_, value.type_name());
     if (value.is_object())
-      return with_origin(path_, [&] { return notes_of(tokenizer_from_json(value.dump())); });
+      return with_origin(path_, [&] { return notes_of(text::tokenizer_from_json(value.dump())); });
     const auto name = value.get<std::string>();
     return notes_of_tokenizer(name == "bytes" ? name
                                               : (fs::path(path_).parent_path() / name).string());
@@ -111,7 +111,7 @@ void require_same(const std::string& path, const TokenNotes& found, const TokenN
 }  // namespace
 
 TokenNotes notes_of_tokenizer(const std::string& path, int64_t vocab_size) {
-  TokenNotes notes = path.empty() ? TokenNotes() : notes_of(load_tokenizer(path));
+  TokenNotes notes = path.empty() ? TokenNotes() : notes_of(text::load_tokenizer(path));
   if (notes.vocab_size == 0) notes.vocab_size = vocab_size;
   return notes;
 }
@@ -149,4 +149,4 @@ std::string notes_json(const TokenNotes& notes) {
              : fmt::format("{{\"tokenizer\":{},{}", notes.tokenizer.text(), text.substr(1));
 }
 
-}  // namespace skein
+}  // namespace skein::data

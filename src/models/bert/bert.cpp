@@ -10,8 +10,8 @@ namespace skein {
 namespace {
 
 // Places 0 of a batch.
-Batch first_places(const Batch& batch) {
-  Batch first;
+data::Batch first_places(const data::Batch& batch) {
+  data::Batch first;
   first.tokens = batch.tokens;
   first.places = Tensor::zeros({batch.size(), 1}, DType::i32);
   return placed(first, batch.tokens.device());
@@ -107,7 +107,7 @@ Var Bert::label_scores(const Var& hidden, const Pass& pass) const {
 }
 
 Losses PairTerm::losses(const Var& hidden, const LossPass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   if (!batch.pair_labels.defined()) return {};
   const Tensor each = sample_weights(batch.size());
   return {ops::cross_entropy(model_.pair_scores(hidden, pass), batch.pair_labels),
@@ -116,7 +116,7 @@ Losses PairTerm::losses(const Var& hidden, const LossPass& pass) const {
 }
 
 std::vector<Tensor> PairTerm::answers(const Var& hidden, const Pass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   if (!batch.pair_labels.defined()) return {};
   const Tensor scores = model_.pair_scores(hidden, pass).value().to(Device{}).to(DType::f32),
                pairs = Tensor::zeros({batch.size(), 1}, DType::i32);

@@ -46,7 +46,7 @@ Var Gpt::features(const Var& all, const Pass& pass) const {
 }
 
 Var Gpt::rows(const Var& output, const Pass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   if (!batch.places.defined()) return output;
   const int64_t width = output.shape()[1];
   const Var taken =

@@ -1,8 +1,8 @@
 #include "skein/rlhf/dpo/task.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
-DpoTuneConfig dpo_defaults() { return {adapting_defaults({"runs/dpo", 32, 1e-6}), {}}; }
+DpoTuneConfig dpo_defaults() { return {train::adapting_defaults({"runs/dpo", 32, 1e-6}), {}}; }
 
 void bind(Options& options, DpoTuneConfig& c) {
   options.add("data.train", c.run.data.train,
@@ -18,4 +18,4 @@ void bind(Options& options, DpoTuneConfig& c) {
   bind_adapting(options, c.run);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

@@ -6,25 +6,25 @@
 #include "skein/data/samples/order.h"
 #include "skein/train/judge.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
-class ShiftedSamples : public SampleSource {
+class ShiftedSamples : public data::SampleSource {
  public:
-  ShiftedSamples(const SampleSource& all, int64_t begin) : all_(all), begin_(begin) {}
-  Batch batch(int64_t first, int64_t count) const override {
+  ShiftedSamples(const data::SampleSource& all, int64_t begin) : all_(all), begin_(begin) {}
+  data::Batch batch(int64_t first, int64_t count) const override {
     return all_.batch(begin_ + first, count);
   }
   int64_t samples_per_epoch() const override { return all_.samples_per_epoch(); }
 
  private:
-  const SampleSource& all_;
+  const data::SampleSource& all_;
   int64_t begin_;
 };
 
 // The answers of the samples, one each.
-std::vector<const AnswerSequence*> answers_of(const AnswerPairs& judged) {
-  std::vector<const AnswerSequence*> all;
+std::vector<const rewards::AnswerSequence*> answers_of(const AnswerPairs& judged) {
+  std::vector<const rewards::AnswerSequence*> all;
   for (const AnswerPairs::Pair& pair : judged.pairs) {
     SKEIN_CHECK((pair.chosen == AnswerPairs::none) != (pair.rejected == AnswerPairs::none));
     all.push_back(&judged.answers[std::min(pair.chosen, pair.rejected)]);
@@ -32,13 +32,13 @@ std::vector<const AnswerSequence*> answers_of(const AnswerPairs& judged) {
   return all;
 }
 
-bool same_prompt(const AnswerSequence& a, const AnswerSequence& b) {
+bool same_prompt(const rewards::AnswerSequence& a, const rewards::AnswerSequence& b) {
   return std::equal(a.tokens.begin(), a.tokens.begin() + a.begin, b.tokens.begin(),
                     b.tokens.begin() + b.begin);
 }
 
 // For each answer of a circle the next one with another prompt.
-std::vector<size_t> next_others(const std::vector<const AnswerSequence*>& circle) {
+std::vector<size_t> next_others(const std::vector<const rewards::AnswerSequence*>& circle) {
   const size_t count = circle.size();
   std::vector<size_t> next(count, count);
   for (size_t i = 2 * count; i-- > 0;) {
@@ -48,8 +48,10 @@ std::vector<size_t> next_others(const std::vector<const AnswerSequence*>& circle
   return next;
 }
 
-AnswerSequence joined(const AnswerSequence& asked, const AnswerSequence& answer, int64_t length) {
-  AnswerSequence made{{asked.tokens.begin(), asked.tokens.begin() + asked.begin}, asked.begin};
+rewards::AnswerSequence joined(const rewards::AnswerSequence& asked,
+                               const rewards::AnswerSequence& answer, int64_t length) {
+  rewards::AnswerSequence made{{asked.tokens.begin(), asked.tokens.begin() + asked.begin},
+                               asked.begin};
   made.tokens.insert(made.tokens.end(), answer.tokens.begin() + answer.begin, answer.tokens.end());
   made.cut = asked.cut;
   made.drop(std::max<int64_t>(0, made.size() - length));
@@ -69,12 +71,12 @@ AnswerPairs taken_apart(AnswerPairs judged) {
 }
 
 AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed) {
-  const std::vector<const AnswerSequence*> all = answers_of(judged);
+  const std::vector<const rewards::AnswerSequence*> all = answers_of(judged);
   const auto count = std::ssize(all);
   std::vector<size_t> order;
-  std::vector<const AnswerSequence*> circle;
+  std::vector<const rewards::AnswerSequence*> circle;
   for (int64_t i = 0; i < count; ++i) {
-    order.push_back(permuted(seed, 0, count, i));
+    order.push_back(data::permuted(seed, 0, count, i));
     circle.push_back(all[order.back()]);
   }
   const std::vector<size_t> next = next_others(circle);
@@ -92,8 +94,8 @@ AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed)
   return made;
 }
 
-KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const DpoSamples& others,
-                   int64_t first, int64_t count) {
+KtoPoint kto_point(const train::EvaluatedModel& model, const DpoSamples& judged,
+                   const DpoSamples& others, int64_t first, int64_t count) {
   const int64_t places = others.places();
   const Tensor logps = all_answers(model, ShiftedSamples(others, first), count, places, 1);
   double sum = 0;
@@ -103,4 +105,4 @@ KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const 
   return {std::max(0.0, sum / samples), judged.chosen_among(first, count) / samples};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

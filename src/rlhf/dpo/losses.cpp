@@ -7,7 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/values.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 const std::vector<std::pair<std::string, DpoKind>>& kinds() {
@@ -151,4 +151,4 @@ KtoLoss kto_loss(double log_ratio, bool desirable, double reference_point,
           config.beta * log_ratio};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

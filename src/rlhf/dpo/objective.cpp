@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/core/where.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
 // Of a micro-batch, in f64 on the host.
 struct DpoObjective::Judgement {
@@ -30,14 +30,14 @@ std::string DpoObjective::loss_term(const DpoRules& rules) {
   return std::string(name_of(rules.loss.kind)) + "_loss";
 }
 
-std::vector<Term> DpoObjective::terms(const DpoRules& rules) {
-  std::vector<Term> made{{loss_term(rules), Term::Over::samples}};
-  if (rules.sft != 0) made.push_back({"sft_loss", Term::Over::samples});
+std::vector<train::Term> DpoObjective::terms(const DpoRules& rules) {
+  std::vector<train::Term> made{{loss_term(rules), train::Term::Over::samples}};
+  if (rules.sft != 0) made.push_back({"sft_loss", train::Term::Over::samples});
   for (const char* name : {"reward_accuracy", "reward_margin", "chosen_reward", "rejected_reward",
                            "chosen_logp", "rejected_logp"})
-    made.push_back({name, Term::Over::samples, false});
+    made.push_back({name, train::Term::Over::samples, false});
   if (rules.loss.kind == DpoKind::kto)
-    made.push_back({"reference_point", Term::Over::samples, false});
+    made.push_back({"reference_point", train::Term::Over::samples, false});
   return made;
 }
 
@@ -86,7 +86,7 @@ Tensor DpoObjective::token_losses(const Var& x, const Pass& pass) const {
   return log_losses(x, {}, pass).value();
 }
 
-void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batch& batch,
+void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const data::Batch& batch,
                                 const Judgement& made) const {
   const int64_t places = batch.weights.dim(1), first = sample * places;
   const float *weights = batch.weights.data<float>(), *known = batch.known.data<float>();
@@ -112,7 +112,7 @@ void DpoObjective::judge_sample(int64_t sample, const Tensor& losses, const Batc
 }
 
 DpoObjective::Judgement DpoObjective::judged(const Tensor& losses, const Pass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const auto terms = std::ssize(DpoObjective::terms(rules_));
   const Judgement made{Tensor::zeros({terms * batch.size()}, DType::f64),
                        Tensor::zeros({batch.weights.size()}, DType::f64)};
@@ -130,7 +130,7 @@ Losses DpoObjective::losses(const Var& output, const LossPass& pass) const {
   const auto kept = [&](const Tensor& numbers) {
     return numbers.to(losses.dtype()).to(losses.device());
   };
-  const std::vector<Term> terms = DpoObjective::terms(rules_);
+  const std::vector<train::Term> terms = DpoObjective::terms(rules_);
   const Tensor ones = Tensor::from(std::vector<float>(samples, 1.0f), {samples, 1});
   const Tensor weights = Tensor::zeros(found.terms.shape(), DType::f64);
   for (size_t term = 0; term < terms.size(); ++term)
@@ -152,4 +152,4 @@ std::vector<Tensor> DpoObjective::answers(const Var& output, const Pass& pass) c
   return {made.reshape({pass.batch->size(), pass.batch->weights.dim(1), 1})};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

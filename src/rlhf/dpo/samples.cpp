@@ -8,22 +8,24 @@
 #include "skein/core/numbers.h"
 #include "skein/formats/crc32c.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 // Of log-probabilities that are kept.
 constexpr int64_t kMostNumbers = int64_t{1} << 30;
 
 // The last token is only predicted.
-int64_t fed(const AnswerSequence* answer) { return answer ? answer->size() - 1 : 0; }
-int64_t tokens_of(const AnswerSequence* answer) { return answer ? answer->answer_tokens() : 0; }
+int64_t fed(const rewards::AnswerSequence* answer) { return answer ? answer->size() - 1 : 0; }
+int64_t tokens_of(const rewards::AnswerSequence* answer) {
+  return answer ? answer->answer_tokens() : 0;
+}
 
 }  // namespace
 
 DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed,
                        bool shuffle)
     : pairs_(std::move(pairs)), pad_(pad), order_({std::ssize(pairs_.pairs)}, {1}, seed, shuffle) {
-  for (const AnswerSequence& answer : pairs_.answers)
+  for (const rewards::AnswerSequence& answer : pairs_.answers)
     SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
   const int64_t count = samples_per_epoch();
   for (int64_t pair = 0; pair < count; ++pair) {
@@ -39,8 +41,9 @@ DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_
   reference_.resize(count * places_);
 }
 
-void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer,
-                             int64_t side, RowFill& filled) const {
+void DpoSamples::fill_answer(const data::Batch& batch, int64_t row,
+                             const rewards::AnswerSequence& answer, int64_t side,
+                             RowFill& filled) const {
   const int64_t from = row * length_ + filled.tokens, count = fed(&answer);
   std::copy_n(answer.tokens.begin(), count, batch.tokens.data<int32_t>() + from);
   std::iota(batch.positions.data<int32_t>() + from, batch.positions.data<int32_t>() + from + count,
@@ -56,11 +59,11 @@ void DpoSamples::fill_answer(const Batch& batch, int64_t row, const AnswerSequen
   filled.tokens += count;
 }
 
-void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+void DpoSamples::fill(const data::Batch& batch, int64_t row, int64_t index) const {
   const int64_t pair = pair_of(index);
   RowFill filled;
-  if (const AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
-  if (const AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
+  if (const rewards::AnswerSequence* one = chosen(pair)) fill_answer(batch, row, *one, 0, filled);
+  if (const rewards::AnswerSequence* one = rejected(pair)) fill_answer(batch, row, *one, 1, filled);
   batch.lengths.data<int32_t>()[row] = narrow<int32_t>(filled.tokens);
   for (int64_t place = 0; place < filled.places; ++place)
     batch.known
@@ -68,9 +71,9 @@ void DpoSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
         reference_of(pair)[place];
 }
 
-Batch DpoSamples::empty_batch(int64_t count) const {
-  Batch made =
-      padded_batch(count, {.length = length_, .places = places_, .pad = pad_, .segments = true});
+data::Batch DpoSamples::empty_batch(int64_t count) const {
+  data::Batch made = data::padded_batch(
+      count, {.length = length_, .places = places_, .pad = pad_, .segments = true});
   made.known = Tensor::zeros({count, places_, known_pair::columns}, DType::f32);
   return made;
 }
@@ -120,12 +123,12 @@ double DpoSamples::mean_reference() const {
 uint32_t DpoSamples::checksum() const {
   uint32_t sum = 0;
   for (int64_t pair = 0; pair < samples_per_epoch(); ++pair)
-    for (const AnswerSequence* answer : {chosen(pair), rejected(pair)}) {
+    for (const rewards::AnswerSequence* answer : {chosen(pair), rejected(pair)}) {
       const int64_t begin = answer ? answer->begin : 0;
-      sum = crc32c_of(std::span(&begin, 1), sum);
-      if (answer) sum = crc32c_of(answer->tokens, sum);
+      sum = formats::crc32c_of(std::span(&begin, 1), sum);
+      if (answer) sum = formats::crc32c_of(answer->tokens, sum);
     }
   return sum;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

@@ -18,7 +18,7 @@
 
 #include "rlhf/policy/frozen.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 using Json = nlohmann::json;
@@ -76,7 +76,7 @@ void tell_balance(const DpoSamples& samples, const DpoConfig& c) {
       c.desirable_weight * desirable / (c.undesirable_weight * (all - desirable)));
 }
 
-void add_pairs(const PreferenceRecord& record, size_t first, bool labelled,
+void add_pairs(const data::PreferenceRecord& record, size_t first, bool labelled,
                std::vector<AnswerPairs::Pair>& pairs) {
   const size_t answers = record.answers.size();
   for (size_t better = 0; better < answers; ++better)
@@ -90,9 +90,11 @@ void add_pairs(const PreferenceRecord& record, size_t first, bool labelled,
     pairs.push_back({AnswerPairs::none, first});
 }
 
-std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const PreferenceRecord& record,
-                                         int64_t length) {
-  std::vector<AnswerSequence> made = answer_sequences(form, record.prompt, record.answers, length);
+std::vector<rewards::AnswerSequence> sequences_of(const text::ChatTemplate& form,
+                                                  const data::PreferenceRecord& record,
+                                                  int64_t length) {
+  std::vector<rewards::AnswerSequence> made =
+      rewards::answer_sequences(form, record.prompt, record.answers, length);
   require(
       made.empty() || made.front().begin > 0,
       "the prompt has no token by the chat template \"{}\", so nothing stands before its answers",
@@ -100,19 +102,19 @@ std::vector<AnswerSequence> sequences_of(const ChatTemplate& form, const Prefere
   return made;
 }
 
-void complete(PretrainConfig& c, double epochs, int64_t samples) {
+void complete(train::PretrainConfig& c, double epochs, int64_t samples) {
   c.model.architecture->give_values(c.model, false);
   fill_in(c, {"dpo.epochs", epochs, samples, 4});
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
 }
 
 // Over all samples, of each term of the objective.
-NamedValues means_of(const EvaluatedModel& model, const DpoSamples& samples,
+NamedValues means_of(const train::EvaluatedModel& model, const DpoSamples& samples,
                      const DpoRules& rules) {
-  const std::vector<Term> terms = DpoObjective::terms(rules);
+  const std::vector<train::Term> terms = DpoObjective::terms(rules);
   const int64_t count = samples.samples_per_epoch();
   const auto sums = judge(model, samples, count, terms.size(), false,
-                          [](const Batch&, const std::vector<Tensor>&) {});
+                          [](const data::Batch&, const std::vector<Tensor>&) {});
   NamedValues means;
   for (size_t i = 0; i < terms.size(); ++i)
     means.emplace_back(terms[i].name, std::accumulate(sums[i].begin(), sums[i].end(), 0.0) / count);
@@ -121,16 +123,18 @@ NamedValues means_of(const EvaluatedModel& model, const DpoSamples& samples,
 
 }  // namespace
 
-PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& records,
-                const PreferencesConfig& files, int64_t length, LongPrompts long_prompts,
-                bool labelled) {
+PairData paired(const text::ChatTemplate& form, const std::vector<data::PreferenceRecord>& records,
+                const data::PreferencesConfig& files, int64_t length,
+                rewards::LongPrompts long_prompts, bool labelled) {
   PairData data;
-  for (const PreferenceRecord& record : records) {
+  for (const data::PreferenceRecord& record : records) {
     const size_t before = data.pairs.pairs.size(), first = data.pairs.answers.size();
-    std::vector<AnswerSequence> sequences;
-    if (!usable(record, files, data.bad, [&] { sequences = sequences_of(form, record, length); }))
+    std::vector<rewards::AnswerSequence> sequences;
+    if (!rewards::usable(record, files, data.bad,
+                         [&] { sequences = sequences_of(form, record, length); }))
       continue;
-    if (sequences.empty() || (sequences.front().cut && long_prompts == LongPrompts::drop)) {
+    if (sequences.empty() ||
+        (sequences.front().cut && long_prompts == rewards::LongPrompts::drop)) {
       ++data.left_out;
       continue;
     }
@@ -140,50 +144,52 @@ PairData paired(const ChatTemplate& form, const std::vector<PreferenceRecord>& r
       continue;
     }
     data.cut += sequences.front().cut;
-    for (AnswerSequence& sequence : sequences) data.pairs.answers.push_back(std::move(sequence));
+    for (rewards::AnswerSequence& sequence : sequences)
+      data.pairs.answers.push_back(std::move(sequence));
   }
   return data;
 }
 
-void ask_reference(const PretrainConfig& config, const CheckpointInfo& weights, Group& world,
-                   const std::vector<DpoSamples*>& samples) {
+void ask_reference(const train::PretrainConfig& config, const checkpoint::CheckpointInfo& weights,
+                   Group& world, const std::vector<DpoSamples*>& samples) {
   Mesh mesh(world, mesh_shape(config.parallel, world.size()));
-  FrozenPolicy reference(config, mesh, {}, weights);
+  policy::FrozenPolicy reference(config, mesh, {}, weights);
   for (DpoSamples* each : samples)
     each->remember(all_answers(reference.evaluated_model(config.train.micro_batch), *each,
                                each->samples_per_epoch(), each->places(),
-                               PolicyObjective::numbers({})));
+                               policy::PolicyObjective::numbers({})));
 }
 
-DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
-                 const TaskNotes& notes)
+DpoTask::DpoTask(DpoTuneConfig& c, std::shared_ptr<const text::Tokenizer> tokenizer,
+                 const train::TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)), rules_(c.task.rules) {
   check(c);
   length_ = sequence_length(c.task, "dpo", c.run.model.context);
-  check_vocabulary(c.run.model, *tokenizer_);
+  train::check_vocabulary(c.run.model, *tokenizer_);
   instructions_ = instruction_notes(notes);
   read(c, notes);
-  files_ =
-      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ = data::record_files(
+      {{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   complete(c.run, c.task.epochs, training_.samples->samples_per_epoch());
 }
 
-void DpoTask::read(const DpoTuneConfig& c, const TaskNotes& notes) {
-  PreferencesConfig files = files_of(c.task, c.run.data.train);
-  const Preferences learnt = read_told(files, "training");
-  template_ = preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
-  const ChatTemplate form(template_, *tokenizer_);
+void DpoTask::read(const DpoTuneConfig& c, const train::TaskNotes& notes) {
+  data::PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const data::Preferences learnt = rewards::read_told(files, "training");
+  template_ =
+      rewards::preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
+  const text::ChatTemplate form(template_, *tokenizer_);
   training_ = source(c, form, learnt.records, files, "training");
   if (is_kto()) tell_balance(*training_.samples, rules_.loss);
   if (c.run.data.validation.empty()) return;
   files = files_of(c.task, c.run.data.validation);
-  const Preferences judged = read_told(files, "validation");
+  const data::Preferences judged = rewards::read_told(files, "validation");
   validation_ = source(c, form, judged.records, files, "validation");
 }
 
-DpoData DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form,
-                        const std::vector<PreferenceRecord>& records,
-                        const PreferencesConfig& files, const char* what) const {
+DpoData DpoTask::source(const DpoTuneConfig& c, const text::ChatTemplate& form,
+                        const std::vector<data::PreferenceRecord>& records,
+                        const data::PreferencesConfig& files, const char* what) const {
   PairData data = paired(form, records, files, length_, c.task.long_prompts, is_kto());
   tell(data, what, records.size(), is_kto());
   const uint64_t seed = c.run.train.seed;
@@ -196,16 +202,17 @@ DpoData DpoTask::source(const DpoTuneConfig& c, const ChatTemplate& form,
   return {shuffled(std::move(alone)), shuffled(std::move(others))};
 }
 
-void DpoTask::ask_reference(const PretrainConfig& c, const CheckpointInfo& weights, Group& world) {
+void DpoTask::ask_reference(const train::PretrainConfig& c,
+                            const checkpoint::CheckpointInfo& weights, Group& world) {
   SKEIN_CHECK(has_reference(rules_.loss.kind));
-  require(run_state(weights.metadata, weights.path).tokenizer == tokenizer(),
+  require(train::run_state(weights.metadata, weights.path).tokenizer == tokenizer(),
           "checkpoint.load={} is the reference, but has another tokenizer than the policy",
           c.checkpoint.load);
   std::vector<DpoSamples*> all;
   for (const DpoData* data : {&training_, &validation_})
     for (DpoSamples* samples : {data->samples.get(), data->others.get()})
       if (samples) all.push_back(samples);
-  skein::ask_reference(c, weights, world, all);
+  dpo::ask_reference(c, weights, world, all);
   reference_path_ = weights.path;
   reference_sum_ = weights.sum;
   log::info("the reference is {}: {:.4f} nats a token of {} training {}", weights.path,
@@ -217,17 +224,17 @@ std::unique_ptr<Objective> DpoTask::objective(const LocalModel& model) const {
   return std::make_unique<DpoObjective>(*model.predictor(), rules_, &point_);
 }
 
-void DpoTask::before_step(const EvaluatedModel& model, int64_t first, int64_t count) const {
+void DpoTask::before_step(const train::EvaluatedModel& model, int64_t first, int64_t count) const {
   if (is_kto()) point_ = kto_point(model, *training_.samples, *training_.others, first, count);
 }
 
-Scores DpoTask::validate(const EvaluatedModel& model) const {
+train::Scores DpoTask::validate(const train::EvaluatedModel& model) const {
   const DpoSamples& samples = *validation_.samples;
   if (is_kto())
     point_ = kto_point(model, samples, *validation_.others, 0, samples.samples_per_epoch());
   const NamedValues means = means_of(model, samples, rules_);
   const auto mean = [&](const std::string& name) { return shown_number(value_named(means, name)); };
-  Scores scores;
+  train::Scores scores;
   const double loss = mean(DpoObjective::loss_term(rules_));
   scores.text = fmt::format(
       "loss {:.4f}, accuracy {:.4f} of {} {}, margin {:.4f} (rewards {:.4f} chosen, {:.4f} "
@@ -235,13 +242,13 @@ Scores DpoTask::validate(const EvaluatedModel& model) const {
       loss, mean("reward_accuracy"), samples.samples_per_epoch(), is_kto() ? "answers" : "pairs",
       mean("reward_margin"), mean("chosen_reward"), mean("rejected_reward"));
   scores.values.emplace_back("validation_loss", loss);
-  for (const Term& term : terms())
+  for (const train::Term& term : terms())
     if (!term.learnt) scores.values.emplace_back("validation_" + term.name, mean(term.name));
   scores.quality = -loss;
   return scores;
 }
 
-TaskNotes DpoTask::notes() const {
+train::TaskNotes DpoTask::notes() const {
   Json own{{"task", kTask},
            {"loss", name_of(rules_.loss.kind)},
            {"length", length_},
@@ -252,24 +259,24 @@ TaskNotes DpoTask::notes() const {
            {"reference_sum", reference_sum_},
            {"sft", rules_.sft}};
   for (const auto& [name, value] : numbers_of(rules_.loss)) own[name] = value;
-  return with_instructions(TaskNotes(own.dump()), instructions_);
+  return with_instructions(train::TaskNotes(own.dump()), instructions_);
 }
 
-void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
-  require_run_of("skein dpo", notes.text_of("task") == kTask, origin);
+void DpoTask::check_notes(const train::TaskNotes& notes, const std::string& origin) const {
+  train::require_run_of("skein dpo", notes.text_of("task") == kTask, origin);
   const nlohmann::ordered_json& stored = *notes;
   const auto as_number = [&](const char* key) {
     require(stored.contains(key) && stored[key].is_number(),
             "the notes of {} are damaged: no number \"{}\"", origin, key);
     return stored[key].get<double>();
   };
-  require_unchanged(chat_template_in(notes), template_, origin);
+  train::require_unchanged(chat_template_in(notes), template_, origin);
   // Losses other than dpo came later.
   require(!stored.contains("loss") || stored["loss"].is_string(),
           "the notes of {} are damaged: no text \"loss\"", origin);
   const std::string loss = stored.value("loss", name_of(DpoKind::dpo));
-  require_unchanged<std::string>("dpo.loss", loss, name_of(rules_.loss.kind), origin);
-  require_unchanged("dpo.length", as_number("length"), static_cast<double>(length_), origin);
+  train::require_unchanged<std::string>("dpo.loss", loss, name_of(rules_.loss.kind), origin);
+  train::require_unchanged("dpo.length", as_number("length"), static_cast<double>(length_), origin);
   // Sums came later than paths.
   require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
                                            : stored.value("reference_path", "") == reference_path_,
@@ -285,7 +292,7 @@ void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) con
           "with those before",
           origin, rule, before, now);
   if (as_number("checksum") != training_.samples->checksum())
-    return warn_of_other_samples(origin, is_kto() ? "answers" : "pairs");
+    return train::warn_of_other_samples(origin, is_kto() ? "answers" : "pairs");
   const double reference = training_.samples->mean_reference();
   require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
           "{} was trained against a reference that gives tokens a mean log-probability of {}, but "
@@ -293,4 +300,4 @@ void DpoTask::check_notes(const TaskNotes& notes, const std::string& origin) con
           origin, as_number("reference"), reference);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

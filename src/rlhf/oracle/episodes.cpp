@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 OraclePrompts::OraclePrompts(const OracleLanguage& language, uint64_t seed)
     : draws_(language, seed) {
@@ -13,14 +13,14 @@ OraclePrompts::OraclePrompts(const OracleLanguage& language, uint64_t seed)
                         .messages = {{"user", language.text_of(prompt.symbols)}}});
 }
 
-Prompt OraclePrompts::at(int64_t index) const { return prompts_[draws_.prompt(index)]; }
+rewards::Prompt OraclePrompts::at(int64_t index) const { return prompts_[draws_.prompt(index)]; }
 
 std::vector<int64_t> oracle_banned(const OracleLanguage& language) {
   return {language.separator_id(), language.pad_id()};
 }
 
-void charge_unended(const OracleLanguage& language, ShapingConfig& shaping) {
-  using MissingEnd = ShapingConfig::MissingEnd;
+void charge_unended(const OracleLanguage& language, policy::ShapingConfig& shaping) {
+  using MissingEnd = policy::ShapingConfig::MissingEnd;
   const bool replaced = language.unended == UnendedScore::replace;
   shaping.missing_end = replaced                                     ? MissingEnd::replace
                         : language.unended == UnendedScore::subtract ? MissingEnd::subtract
@@ -29,11 +29,11 @@ void charge_unended(const OracleLanguage& language, ShapingConfig& shaping) {
   shaping.missing_end_value = replaced ? -language.unended_value : language.unended_value;
 }
 
-std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
-  std::vector<Episode> episodes;
+std::vector<policy::Episode> oracle_episodes(const OracleLanguage& language) {
+  std::vector<policy::Episode> episodes;
   for (const OraclePrompt& prompt : language.prompts)
     for (int64_t y = 0; y < language.responses.size(); ++y) {
-      Episode episode;
+      policy::Episode episode;
       episode.number = std::ssize(episodes);
       episode.prompt = {.tokens = language.prompt_tokens(prompt),
                         .messages = {{"user", language.text_of(prompt.symbols)}}};
@@ -44,8 +44,9 @@ std::vector<Episode> oracle_episodes(const OracleLanguage& language) {
   return episodes;
 }
 
-ResponseLogs oracle_logs(const OracleLanguage& language, const std::vector<Episode>& episodes,
-                         std::vector<double> Trajectory::*token_logs) {
+ResponseLogs oracle_logs(const OracleLanguage& language,
+                         const std::vector<policy::Episode>& episodes,
+                         std::vector<double> policy::Trajectory::*token_logs) {
   const size_t responses = language.responses.size();
   SKEIN_CHECK_EQ(episodes.size(), language.prompts.size() * responses);
   ResponseLogs logs(language.prompts.size(), std::vector<double>(responses));
@@ -57,4 +58,4 @@ ResponseLogs oracle_logs(const OracleLanguage& language, const std::vector<Episo
   return logs;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -10,7 +10,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 constexpr size_t kMostSymbols = 1000;
@@ -248,4 +248,4 @@ OracleLanguage read_oracle_language(const std::string& path) {
   return parse_oracle_language(read_text(path), path);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -8,7 +8,7 @@
 #include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
@@ -93,8 +93,8 @@ std::vector<OracleLine> oracle_lines(const std::string& text, const std::string&
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const std::string where = fmt::format("{}:{}", origin, number);
-    require(valid_utf8(line), "{}: the line is not valid UTF-8 text; is this a language file?",
-            where);
+    require(text::valid_utf8(line),
+            "{}: the line is not valid UTF-8 text; is this a language file?", where);
     if (std::vector<std::string> words = words_of(line); !words.empty())
       lines.push_back({where, std::move(words)});
   }
@@ -121,4 +121,4 @@ const OracleLine& OracleLines::needed(const std::string& keyword, const std::str
   return *line;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

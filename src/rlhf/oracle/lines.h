@@ -8,7 +8,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // A user's word as messages show it.
 std::string shown_word(const std::string& word);
@@ -59,4 +59,4 @@ class OracleLines {
   std::vector<OracleLine> lines_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

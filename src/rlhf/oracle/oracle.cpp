@@ -6,7 +6,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -166,4 +166,4 @@ bool sampled_above_best(double mean, double deviation, int64_t n, double best) {
   return !(mean - best <= 6 * deviation / std::sqrt(n) + 1e-4 * (1 + std::abs(best)));
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

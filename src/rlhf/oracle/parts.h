@@ -9,7 +9,7 @@
 
 #include "lines.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 constexpr int64_t kLongestOracleText = 1000;  // symbols of a prompt, tokens of a response
 
@@ -37,4 +37,4 @@ std::vector<OraclePrompt> read_prompts(const OracleLines& lines, const OracleLan
 // For one that also knows what becomes of responses that did not end.
 std::vector<OracleReward> read_rewards(const OracleLines& lines, const OracleLanguage& language);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

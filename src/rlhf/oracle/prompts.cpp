@@ -2,7 +2,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 const char* const kForm = "prompts chain 1 3";
@@ -100,4 +100,4 @@ std::vector<OraclePrompt> read_prompts(const OracleLines& lines, const OracleLan
   return chain != nullptr ? from_chain(*chain, language) : from_list(list, language);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

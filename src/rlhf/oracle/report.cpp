@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -96,4 +96,4 @@ void write_oracle_dump(std::ostream& out, const OracleLanguage& language,
   }
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

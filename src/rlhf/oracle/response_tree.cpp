@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 ResponseTree::ResponseTree(int64_t alphabet, int64_t length) : alphabet_(alphabet), levels_{0, 1} {
   SKEIN_CHECK(alphabet >= 1 && length >= 1 && count(alphabet, length) <= 0x1p40);
@@ -41,4 +41,4 @@ int64_t ResponseTree::find(std::span<const int32_t> symbols) const {
   return response;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -6,7 +6,7 @@
 
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 double palindrome(const ScoredResponse& response, const RewardArguments& arguments) {
@@ -69,4 +69,4 @@ const std::vector<NamedReward>& named_rewards() {
   return all;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -6,7 +6,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 constexpr double kLargest = 1e6;
@@ -197,4 +197,4 @@ std::vector<OracleReward> read_rewards(const OracleLines& lines, const OracleLan
   return rewards;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -16,7 +16,7 @@
 #include "skein/train/judge.h"
 #include "skein/train/trainer.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 constexpr const char* kBuiltIn = "built-in";
@@ -56,7 +56,7 @@ std::string text_source(const OracleLanguage& language) {
   return json.dump();
 }
 
-class OraclePretraining : public Task {
+class OraclePretraining : public train::Task {
  public:
   OraclePretraining(const OracleLanguage& language, uint64_t seed, int64_t samples)
       : language_(language),
@@ -64,17 +64,17 @@ class OraclePretraining : public Task {
         held_out_(language, seed + 1, kHeldOut),
         tokenizer_(oracle_tokenizer(language)) {}
 
-  const SampleSource& samples() const override { return training_; }
+  const data::SampleSource& samples() const override { return training_; }
   int64_t length() const override { return training_.context(); }
-  StoredTokenizer tokenizer() const override { return tokenizer_; }
-  TaskNotes notes() const override { return TaskNotes(text_source(language_)); }
-  void check_notes(const TaskNotes& notes, const std::string& origin) const override {
+  text::StoredTokenizer tokenizer() const override { return tokenizer_; }
+  train::TaskNotes notes() const override { return train::TaskNotes(text_source(language_)); }
+  void check_notes(const train::TaskNotes& notes, const std::string& origin) const override {
     require(notes == this->notes(),
             "{} was pretrained on another language than {} has now; give another run.dir", origin,
             language_.origin);
   }
   bool validates() const override { return true; }
-  Scores validate(const EvaluatedModel& model) const override {
+  train::Scores validate(const train::EvaluatedModel& model) const override {
     const double loss = mean_loss(model), least = least_text_loss(language_);
     return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}",
                         loss, least),
@@ -85,9 +85,9 @@ class OraclePretraining : public Task {
  private:
   static constexpr int64_t kHeldOut = 1024;
 
-  double mean_loss(const EvaluatedModel& model) const {
+  double mean_loss(const train::EvaluatedModel& model) const {
     const auto sums = judge(model, held_out_, kHeldOut, 1, false,
-                            [](const Batch&, const std::vector<Tensor>&) {});
+                            [](const data::Batch&, const std::vector<Tensor>&) {});
     double sum = 0, counted = 0;
     for (double one : sums[0]) sum += one;
     for (float weight : held_out_.batch(0, kHeldOut).weights.span<float>()) counted += weight;
@@ -96,17 +96,17 @@ class OraclePretraining : public Task {
 
   OracleLanguage language_;
   OracleSamples training_, held_out_;
-  StoredTokenizer tokenizer_;
+  text::StoredTokenizer tokenizer_;
 };
 
-class OracleScores : public RewardSource {
+class OracleScores : public rewards::RewardSource {
  public:
   OracleScores(const OracleLanguage& language, const OracleReward& reward)
       : language_(language), reward_(reward) {}
   std::string name() const override { return reward_.text; }
-  std::vector<double> scores(std::span<const Answer> answers) override {
+  std::vector<double> scores(std::span<const rewards::Answer> answers) override {
     std::vector<double> made;
-    for (const Answer& answer : answers) {
+    for (const rewards::Answer& answer : answers) {
       const int64_t response = language_.response_of(answer.tokens);
       SKEIN_CHECK(response >= 0);
       made.push_back(reward_.scores[response]);
@@ -119,9 +119,9 @@ class OracleScores : public RewardSource {
   const OracleReward& reward_;
 };
 
-PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfig& c,
-                                  const OracleLanguage& language) {
-  PretrainConfig made;
+train::PretrainConfig pretraining_config(const OracleRunConfig& oracle, const policy::TuneConfig& c,
+                                         const OracleLanguage& language) {
+  train::PretrainConfig made;
   made.model.vocab_size = language.vocab_size();
   // The last token of an answer is not fed, but has to fit.
   made.model.context = language.context() + 1;
@@ -147,7 +147,7 @@ PretrainConfig pretraining_config(const OracleRunConfig& oracle, const TuneConfi
   return made;
 }
 
-bool sampled_above(const TuneResult& result, double best, int64_t episodes) {
+bool sampled_above(const policy::TuneResult& result, double best, int64_t episodes) {
   return std::any_of(
       result.iterations.begin(), result.iterations.end(), [&](const NamedValues& values) {
         return sampled_above_best(value_named(values, "reward"),
@@ -166,12 +166,12 @@ std::string folder_name(const std::string& reward, double beta) {
 struct Target {
   const OracleReward& reward;
   double beta;
-  TuneConfig config;
+  policy::TuneConfig config;
 };
 
 class OracleRun {
  public:
-  OracleRun(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
+  OracleRun(const OracleRunConfig& oracle, const policy::TuneConfig& config, Group& world,
             const std::string& resolved)
       : oracle_(oracle),
         config_(config),
@@ -182,7 +182,7 @@ class OracleRun {
 
   OracleResult run() {
     OracleResult result;
-    const PretrainConfig pretraining = pretraining_config(oracle_, config_, language_);
+    const train::PretrainConfig pretraining = pretraining_config(oracle_, config_, language_);
     const std::vector<Target> targets = this->targets(pretraining.model);
     if (!targets.empty())
       for (const std::string& caveat : optimum_caveats(targets.front().config))
@@ -192,10 +192,11 @@ class OracleRun {
                                  pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin,
               language_.prompts.size(), language_.responses.size());
-    const TrainResult pretrained = train(pretraining, task, world_, resolved_);
+    const train::TrainResult pretrained = train::train(pretraining, task, world_, resolved_);
     result.stopped = pretrained.stopped;
     result.committed = pretrained.committed;
-    const auto start = result.stopped ? std::nullopt : find_checkpoint(pretraining.run.dir, world_);
+    const auto start =
+        result.stopped ? std::nullopt : checkpoint::find_checkpoint(pretraining.run.dir, world_);
     for (const Target& target : targets)
       if (!result.stopped) tune_for(target, *start, result);
     return result;
@@ -211,7 +212,7 @@ class OracleRun {
       for (double beta : reward.betas) {
         const std::string name = folder_name(reward.text, beta);
         const int times = ++named[name];
-        TuneConfig c = config_;
+        policy::TuneConfig c = config_;
         c.run.run.dir += "/" + name + (times > 1 ? fmt::format("-{}", times) : "");
         adapt(c, beta, model);
         made.push_back({reward, beta, c});
@@ -219,42 +220,43 @@ class OracleRun {
     return made;
   }
 
-  void adapt(TuneConfig& c, double beta, const ModelConfig& model) const {
+  void adapt(policy::TuneConfig& c, double beta, const ModelConfig& model) const {
     c.run.model = model;
     c.kl.beta = beta;
-    c.kl.control = KlConfig::Control::fixed;
+    c.kl.control = policy::KlConfig::Control::fixed;
     c.generate.max_tokens = language_.responses.length();
     charge_unended(language_, c.shaping);
     settle(c);
   }
 
   void begin_dump() {
-    agree(world_, [&] {
+    checkpoint::agree(world_, [&] {
       if (world_.rank() > 0) return;
       dump_.open(oracle_.dump, std::ios::trunc);
       require(dump_.is_open(), "oracle.dump={} cannot be written", oracle_.dump);
     });
   }
 
-  void tune_for(const Target& target, const CheckpointInfo& start, OracleResult& result) {
+  void tune_for(const Target& target, const checkpoint::CheckpointInfo& start,
+                OracleResult& result) {
     const auto& [reward, beta, c] = target;
-    std::vector<RewardMixture::Part> parts;
+    std::vector<rewards::RewardMixture::Part> parts;
     parts.push_back({1, "oracle", std::make_unique<OracleScores>(language_, reward)});
-    RewardMixture rewards(std::move(parts));
+    rewards::RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
-    Tuning tuning{
+    policy::Tuning tuning{
         prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
     tuning.settings = {
         {"oracle.reward", fmt::format("{} (checksum {:08x})", reward.text,
-                                      crc32c(std::as_bytes(std::span(reward.rewards))))}};
+                                      formats::crc32c(std::as_bytes(std::span(reward.rewards))))}};
     tuning.settings_stay = true;
     log::info("tuning for \"{}\" with beta {}", reward.text, beta);
-    std::vector<Episode> all = oracle_episodes(language_);
-    const TuneResult tuned = tune(c, tuning, world_, resolved_, &all);
+    std::vector<policy::Episode> all = oracle_episodes(language_);
+    const policy::TuneResult tuned = tune(c, tuning, world_, resolved_, &all);
     result.stopped = tuned.stopped;
     if (tuned.stopped) return;
-    const ResponseLogs policy = oracle_logs(language_, all, &Trajectory::logp),
-                       reference = oracle_logs(language_, all, &Trajectory::ref_logp);
+    const ResponseLogs policy = oracle_logs(language_, all, &policy::Trajectory::logp),
+                       reference = oracle_logs(language_, all, &policy::Trajectory::ref_logp);
     check_mass(language_, policy, "the tuned policy");
     check_mass(language_, reference, "the reference");
     OracleOutcome outcome{reward.text, beta, reward.closed,
@@ -274,11 +276,11 @@ class OracleRun {
   }
 
   const OracleRunConfig& oracle_;
-  const TuneConfig& config_;
+  const policy::TuneConfig& config_;
   Group& world_;
   const std::string& resolved_;
   OracleLanguage language_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
   std::ofstream dump_;
 };
 
@@ -311,8 +313,8 @@ OracleLanguage oracle_language(const std::string& path) {
                           : read_oracle_language(path);
 }
 
-OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
-                        const std::string& resolved) {
+OracleResult run_oracle(const OracleRunConfig& oracle, const policy::TuneConfig& config,
+                        Group& world, const std::string& resolved) {
   require(!config.run.run.dir.empty(),
           "run.dir is empty, but --oracle keeps the pretrained model there; give a folder");
   require(oracle.pretraining >= 1,
@@ -329,4 +331,4 @@ OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config,
   return OracleRun(oracle, config, world, resolved).run();
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

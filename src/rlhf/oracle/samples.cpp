@@ -10,7 +10,7 @@
 #include "skein/data/samples/windows.h"
 #include "skein/rlhf/oracle/oracle.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 std::vector<double> probabilities(const std::vector<OraclePrompt>& prompts) {
@@ -64,11 +64,11 @@ OracleDraws::OracleDraws(const OracleLanguage& language, uint64_t seed)
 }
 
 int64_t OracleDraws::prompt(int64_t k) const {
-  return prompts_.at(Draws(prompt_key_, k).uniform());
+  return prompts_.at(data::Draws(prompt_key_, k).uniform());
 }
 
 std::vector<int32_t> OracleDraws::text(int64_t index) const {
-  Draws draws(text_key_, index);
+  data::Draws draws(text_key_, index);
   const OraclePrompt& prompt = language_.prompts[prompts_.at(draws.uniform())];
   std::vector<int32_t> tokens = language_.prompt_tokens(prompt);
   size_t last = prompt.symbols.empty() ? language_.end_id() : prompt.symbols.back();
@@ -88,11 +88,11 @@ OracleSamples::OracleSamples(const OracleLanguage& language, uint64_t seed, int6
   SKEIN_CHECK(per_epoch >= 1);
 }
 
-Batch OracleSamples::empty_batch(int64_t count) const {
-  return skein::empty_batch(count, context_, {});
+data::Batch OracleSamples::empty_batch(int64_t count) const {
+  return data::empty_batch(count, context_, {});
 }
 
-void OracleSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+void OracleSamples::fill(const data::Batch& batch, int64_t row, int64_t index) const {
   const std::vector<int32_t> text = draws_.text(index);
   const auto predicted = std::ssize(text) - 1;
   for (int64_t t = 0; t < context_; ++t) {
@@ -122,4 +122,4 @@ double least_text_loss(const OracleLanguage& language) {
   return (prompt_entropy(language) + response_entropy) / (prompt_symbols + response_tokens);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -1,7 +1,7 @@
 #include "skein/core/json.h"
 #include "skein/rlhf/oracle/language.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -15,7 +15,7 @@ Json special_token(const std::string& name, int32_t id) {
 
 // WordPiece whose pieces all begin words: with nothing marking what goes on with a word, a word
 // that is a symbol is that symbol.
-std::unique_ptr<Tokenizer> oracle_tokenizer(const OracleLanguage& language) {
+std::unique_ptr<text::Tokenizer> oracle_tokenizer(const OracleLanguage& language) {
   Json vocabulary = Json::object();
   for (size_t i = 0; i < language.alphabet.size(); ++i) vocabulary[language.alphabet[i]] = i;
   vocabulary[language.end] = language.end_id();
@@ -32,7 +32,7 @@ std::unique_ptr<Tokenizer> oracle_tokenizer(const OracleLanguage& language) {
                    {"continuing_subword_prefix", ""},
                    {"max_input_chars_per_word", 100},
                    {"vocab", vocabulary}};
-  return tokenizer_from_json(json.dump());
+  return text::tokenizer_from_json(json.dump());
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -8,7 +8,7 @@
 
 #include "rollout.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 PolicyRules rules_of(const TuneConfig& c) {
@@ -23,14 +23,14 @@ PolicyRules rules_of(const TuneConfig& c) {
   return rules;
 }
 
-PretrainConfig critic_config(const TuneConfig& c) {
-  PretrainConfig made = c.run;
+train::PretrainConfig critic_config(const TuneConfig& c) {
+  train::PretrainConfig made = c.run;
   made.model = critic_model(c.run.model);
   return made;
 }
 
-PretrainConfig policy_config(const TuneConfig& c, bool shared) {
-  PretrainConfig made = c.run;
+train::PretrainConfig policy_config(const TuneConfig& c, bool shared) {
+  train::PretrainConfig made = c.run;
   made.model.architecture->give_values(made.model, shared);
   made.model.head_std = 0;
   made.optimizer.mean_decay = c.ppo.ema;
@@ -39,10 +39,11 @@ PretrainConfig policy_config(const TuneConfig& c, bool shared) {
 
 // The weights of a replica that a checkpoint has; its others keep their start values, which only a
 // new head may.
-void load_weights(Replica& replica, const CheckpointInfo& from, Part::Kind head, Mesh& mesh) {
+void load_weights(train::Replica& replica, const checkpoint::CheckpointInfo& from, Part::Kind head,
+                  Mesh& mesh) {
   const auto held = checkpoint_tensors(from, mesh.world());
   const auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
-    return p.part.kind != head || held.contains(weight_name(p.tensor()));
+    return p.part.kind != head || held.contains(checkpoint::weight_name(p.tensor()));
   });
   load_checkpoint(from, targets, false, mesh.world());
   replica.optimizer().loaded(0);
@@ -66,31 +67,32 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
       policy_terms_(PolicyObjective::terms(rules_)) {
   if (!config.ptx.data.empty())
     texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
-  policy_ = std::make_unique<Replica>(policy_config(config, rules_.shared), plan, mesh,
-                                      policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
+  policy_ =
+      std::make_unique<train::Replica>(policy_config(config, rules_.shared), plan, mesh,
+                                       policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
   if (config.has_critic())
-    critic_ = std::make_unique<Replica>(critic_config(config), plan, mesh,
-                                        Learning{[this](const LocalModel& model) {
-                                                   return std::make_unique<ValueObjective>(
-                                                       *model.scorer(), rules_.value);
-                                                 },
-                                                 ValueObjective::terms()});
+    critic_ = std::make_unique<train::Replica>(
+        critic_config(config), plan, mesh,
+        train::Learning{[this](const LocalModel& model) {
+                          return std::make_unique<ValueObjective>(*model.scorer(), rules_.value);
+                        },
+                        ValueObjective::terms()});
   reference_ = std::make_unique<FrozenPolicy>(config.run, mesh, rules_.distribution, tuning.start);
 }
 
-std::vector<DataFile> Actors::data_files() const {
-  std::vector<DataFile> files = tuning_.files;
+std::vector<data::DataFile> Actors::data_files() const {
+  std::vector<data::DataFile> files = tuning_.files;
   if (!texts_) return files;
-  for (DataFile& file : texts_->files()) files.push_back(std::move(file));
+  for (data::DataFile& file : texts_->files()) files.push_back(std::move(file));
   return files;
 }
 
-Learning Actors::policy_learning() const {
-  Learning made{[this](const LocalModel& model) {
-                  return std::make_unique<PolicyObjective>(*model.predictor(), model.value_head(),
-                                                           rules_);
-                },
-                policy_terms_};
+train::Learning Actors::policy_learning() const {
+  train::Learning made{[this](const LocalModel& model) {
+                         return std::make_unique<PolicyObjective>(*model.predictor(),
+                                                                  model.value_head(), rules_);
+                       },
+                       policy_terms_};
   if (texts_)
     made.auxiliary = [](const LocalModel& model) {
       return std::make_unique<TokenTerm>(*model.predictor());
@@ -106,10 +108,10 @@ void Actors::begin(const CriticStart& critic) {
   if (critic.from) log::info("the critic begins with the weights of {}", critic.from->path);
 }
 
-std::vector<Piece> Actors::pieces(bool own) const {
-  std::vector<Piece> all = policy_->optimizer().pieces(own);
+std::vector<checkpoint::Piece> Actors::pieces(bool own) const {
+  std::vector<checkpoint::Piece> all = policy_->optimizer().pieces(own);
   if (!critic_) return all;
-  for (Piece& piece : critic_->optimizer().pieces(own)) {
+  for (checkpoint::Piece& piece : critic_->optimizer().pieces(own)) {
     piece.name = "critic_" + piece.name;
     all.push_back(std::move(piece));
   }
@@ -121,11 +123,12 @@ void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
   if (critic_) critic_->optimizer().loaded(critic_steps);
 }
 
-EvaluatedModel Actors::evaluated_model(Replica& replica) const {
+train::EvaluatedModel Actors::evaluated_model(train::Replica& replica) const {
   return {replica.pipeline(), replica.model().pass(), mesh_, config_.generate.batch};
 }
 
-Tensor Actors::answers(EvaluatedModel model, const EpisodeSamples& samples, int64_t numbers) const {
+Tensor Actors::answers(train::EvaluatedModel model, const EpisodeSamples& samples,
+                       int64_t numbers) const {
   model.meeting = meeting_;
   return all_answers(model, samples, samples.samples_per_epoch(), samples.places(), numbers);
 }
@@ -165,10 +168,10 @@ void Actors::value(std::vector<Episode>& episodes) const {
 }
 
 Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const Update& update) {
-  const Batch batch =
+  const data::Batch batch =
       samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
   Step made;
-  std::optional<AuxiliaryBatch> auxiliary;
+  std::optional<train::AuxiliaryBatch> auxiliary;
   if (texts_ && update.policy_learns) auxiliary = texts_->of_update(update.number);
   if (update.policy_learns)
     made.policy = policy_->step(batch, update.number, update.lr, update.loss_scale,
@@ -178,4 +181,4 @@ Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const U
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -12,7 +12,7 @@
 #include "frozen.h"
 #include "ptx.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 class Actors {
  public:
@@ -22,9 +22,9 @@ class Actors {
   // Collective. The weights of the policy's start and the critic's.
   void begin(const CriticStart& critic);
   // What a checkpoint holds; own: each element on one rank, to save.
-  std::vector<Piece> pieces(bool own) const;
+  std::vector<checkpoint::Piece> pieces(bool own) const;
   // Of the running mean of the policy, as a model of its own; with ppo.ema only.
-  std::vector<Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
+  std::vector<checkpoint::Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);
 
   // From now on judge and value may be interrupted at that meeting, which outlives its use; null:
@@ -37,7 +37,7 @@ class Actors {
   void value(std::vector<Episode>& episodes) const;
 
   struct Step {
-    StepResult policy, critic;  // that of the policy without terms where it did not learn
+    train::StepResult policy, critic;  // that of the policy without terms where it did not learn
   };
   struct Update {
     int64_t number = 0;
@@ -49,26 +49,26 @@ class Actors {
   // beside it where there are any.
   Step learn(const EpisodeSamples& samples, int64_t first, const Update& update);
 
-  Replica& policy() { return *policy_; }
-  Replica* critic() { return critic_.get(); }
-  const std::vector<Term>& policy_terms() const { return policy_terms_; }
+  train::Replica& policy() { return *policy_; }
+  train::Replica* critic() { return critic_.get(); }
+  const std::vector<train::Term>& policy_terms() const { return policy_terms_; }
   // All that are learnt from: of the prompts, and of the texts beside them.
-  std::vector<DataFile> data_files() const;
+  std::vector<data::DataFile> data_files() const;
 
  private:
-  Tensor answers(EvaluatedModel model, const EpisodeSamples& samples, int64_t numbers) const;
-  EvaluatedModel evaluated_model(Replica& replica) const;
-  Learning policy_learning() const;
+  Tensor answers(train::EvaluatedModel model, const EpisodeSamples& samples, int64_t numbers) const;
+  train::EvaluatedModel evaluated_model(train::Replica& replica) const;
+  train::Learning policy_learning() const;
 
   const TuneConfig& config_;
   const Tuning& tuning_;
   Mesh& mesh_;
   PolicyRules rules_;
-  std::vector<Term> policy_terms_;
+  std::vector<train::Term> policy_terms_;
   std::unique_ptr<FrozenPolicy> reference_;
   std::unique_ptr<PtxTexts> texts_;
-  std::unique_ptr<Replica> policy_, critic_;
+  std::unique_ptr<train::Replica> policy_, critic_;
   Meeting* meeting_ = nullptr;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

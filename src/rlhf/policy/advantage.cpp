@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using MissingEnd = ShapingConfig::MissingEnd;
@@ -114,4 +114,4 @@ void spread(std::span<Trajectory> trajectories, std::span<const double> advantag
     trajectories[i].advantages.assign(trajectories[i].logp.size(), advantages[i]);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

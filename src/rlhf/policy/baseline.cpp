@@ -5,7 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/rlhf/policy/advantage.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 constexpr double kVarianceFloor = 1e-8;
@@ -115,4 +115,4 @@ GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double>
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,16 +6,16 @@
 #include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 CriticStart critic_start(const TuneConfig& config, const Tuning& tuning, Group& world) {
   if (!config.has_critic() || config.critic.load.empty()) return {};
-  CriticStart start{find_weights(config.critic.load, world)};
-  require(start.from.has_value(), "critic.load={}", no_checkpoint(config.critic.load));
-  const RunState stored = run_state(start.from->metadata, start.from->path);
+  CriticStart start{train::find_weights(config.critic.load, world)};
+  require(start.from.has_value(), "critic.load={}", checkpoint::no_checkpoint(config.critic.load));
+  const train::RunState stored = train::run_state(start.from->metadata, start.from->path);
   require(stored.tokenizer.text() == tuning.tokenizer.to_json(),
           "critic.load={} was trained with another tokenizer than the policy", config.critic.load);
-  if (const auto head = reward_head(stored.notes, start.from->path)) {
+  if (const auto head = rewards::reward_head(stored.notes, start.from->path)) {
     start.mean = head->mean;
     start.deviation = head->deviation;
     log::info("the critic's values are (score - {:.4g}) / {:.4g}, as the rewards of that model",
@@ -24,4 +24,4 @@ CriticStart critic_start(const TuneConfig& config, const Tuning& tuning, Group& 
   return start;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -5,11 +5,12 @@
 
 #include "skein/rlhf/policy/ppo.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct CriticStart {
-  std::optional<CheckpointInfo> from;  // none: the policy's weights, with a new head of zeros
-  double mean = 0, deviation = 1;      // a value is (what the model says - mean) / deviation
+  std::optional<checkpoint::CheckpointInfo>
+      from;                        // none: the policy's weights, with a new head of zeros
+  double mean = 0, deviation = 1;  // a value is (what the model says - mean) / deviation
 };
 
 // Collective. As critic.load says: a reward model's scores have the mean 0 and deviation 1 of its
@@ -17,4 +18,4 @@ struct CriticStart {
 // tokenizer than the policy's.
 CriticStart critic_start(const TuneConfig& config, const Tuning& tuning, Group& world);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

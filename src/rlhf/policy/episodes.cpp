@@ -7,7 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/rlhf/policy/objective.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 float at(const std::vector<double>& numbers, size_t token) {
@@ -43,15 +43,15 @@ double EpisodeSamples::factor(int64_t sample) const {
   return 1 / (responses * length) * tokens;
 }
 
-void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const {
+void EpisodeSamples::fill(const data::Batch& batch, int64_t row, int64_t sample) const {
   const Episode& episode = this->episode(sample);
   const size_t asked = episode.prompt.tokens.size(), answered = episode.tokens.size();
   SKEIN_CHECK(std::cmp_less_equal(asked + answered - 1, length_) &&
               std::cmp_less_equal(answered, places_));
-  int32_t* tokens = row_of<int32_t>(batch.tokens, row);
+  int32_t* tokens = data::row_of<int32_t>(batch.tokens, row);
   std::copy(episode.prompt.tokens.begin(), episode.prompt.tokens.end(), tokens);
   std::copy(episode.tokens.begin(), episode.tokens.end() - 1, tokens + asked);
-  int32_t* positions = row_of<int32_t>(batch.positions, row);
+  int32_t* positions = data::row_of<int32_t>(batch.positions, row);
   std::iota(positions, positions + length_, 0);
   batch.lengths.data<int32_t>()[row] = narrow<int32_t>(asked + answered - 1);
   const float share = factor(sample);
@@ -71,8 +71,8 @@ void EpisodeSamples::fill(const Batch& batch, int64_t row, int64_t sample) const
   }
 }
 
-Batch EpisodeSamples::empty_batch(int64_t count) const {
-  Batch made = padded_batch(count, {.length = length_, .places = places_});
+data::Batch EpisodeSamples::empty_batch(int64_t count) const {
+  data::Batch made = data::padded_batch(count, {.length = length_, .places = places_});
   made.known = Tensor::zeros({count, places_, known::columns}, DType::f32);
   return made;
 }
@@ -90,4 +90,4 @@ int64_t longest_answer(const std::vector<Episode>& episodes) {
   return longest;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

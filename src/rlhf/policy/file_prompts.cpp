@@ -4,13 +4,13 @@
 #include "skein/core/log.h"
 #include "skein/data/samples/order.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
-FilePrompts::FilePrompts(const ConversationsConfig& files, const std::string& option,
-                         const ChatTemplate& form, int64_t room, uint64_t seed)
+FilePrompts::FilePrompts(const data::ConversationsConfig& files, const std::string& option,
+                         const text::ChatTemplate& form, int64_t room, uint64_t seed)
     : seed_(seed) {
   int64_t longer = 0, number = 0;
-  read_prompts(files, true, [&](const PromptRecord& record) {
+  read_prompts(files, true, [&](const data::PromptRecord& record) {
     std::vector<int32_t> tokens = form.prompt(record.messages);
     if (std::ssize(tokens) > room)
       ++longer;
@@ -29,13 +29,13 @@ FilePrompts::FilePrompts(const ConversationsConfig& files, const std::string& op
         longer, longer + std::ssize(prompts_), option, room);
 }
 
-Prompt FilePrompts::at(int64_t index) const {
+rewards::Prompt FilePrompts::at(int64_t index) const {
   const int64_t size = prompts_.size();
-  return prompts_[permuted(seed_, index / size, size, index % size)];
+  return prompts_[data::permuted(seed_, index / size, size, index % size)];
 }
 
-void FilePrompts::check(const RewardSource& rewards) const {
-  for (const Prompt& prompt : prompts_) rewards.check_prompt(prompt);
+void FilePrompts::check(const rewards::RewardSource& rewards) const {
+  for (const rewards::Prompt& prompt : prompts_) rewards.check_prompt(prompt);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

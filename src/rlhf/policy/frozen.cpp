@@ -2,7 +2,7 @@
 
 #include "skein/checkpoint/parameters.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 PipelineModel telling(LocalModel& model, const PolicyDistribution& distribution) {
@@ -14,8 +14,9 @@ PipelineModel telling(LocalModel& model, const PolicyDistribution& distribution)
 
 }  // namespace
 
-FrozenPolicy::FrozenPolicy(const PretrainConfig& config, Mesh& mesh,
-                           const PolicyDistribution& distribution, const CheckpointInfo& weights)
+FrozenPolicy::FrozenPolicy(const train::PretrainConfig& config, Mesh& mesh,
+                           const PolicyDistribution& distribution,
+                           const checkpoint::CheckpointInfo& weights)
     : mesh_(mesh),
       model_(config.model, config.parallel, mesh, config.precision()),
       pipeline_(mesh, telling(model_, distribution), ScheduleKind::gpipe) {
@@ -23,8 +24,8 @@ FrozenPolicy::FrozenPolicy(const PretrainConfig& config, Mesh& mesh,
   model_.parameters().keep_packed();
 }
 
-EvaluatedModel FrozenPolicy::evaluated_model(int64_t batch) {
+train::EvaluatedModel FrozenPolicy::evaluated_model(int64_t batch) {
   return {pipeline_, model_.pass(), mesh_, batch};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

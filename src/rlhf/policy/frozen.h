@@ -7,16 +7,16 @@
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // A policy with the weights of a checkpoint, which stay. Its answers are those of PolicyObjective,
 // without values.
 class FrozenPolicy {
  public:
   // Collective.
-  FrozenPolicy(const PretrainConfig& config, Mesh& mesh, const PolicyDistribution& distribution,
-               const CheckpointInfo& weights);
-  EvaluatedModel evaluated_model(int64_t batch);
+  FrozenPolicy(const train::PretrainConfig& config, Mesh& mesh,
+               const PolicyDistribution& distribution, const checkpoint::CheckpointInfo& weights);
+  train::EvaluatedModel evaluated_model(int64_t batch);
 
  private:
   Mesh& mesh_;
@@ -24,4 +24,4 @@ class FrozenPolicy {
   Pipeline pipeline_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

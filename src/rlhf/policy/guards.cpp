@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 constexpr int64_t kMostImpossible = 3;
@@ -79,4 +79,4 @@ void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t gr
             cut, episodes.size(), most_tokens));
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,19 +6,19 @@
 
 #include "tune_metrics.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
-GenerateConfig generation_of(const TuneConfig& config) {
-  GenerateConfig made = config.generate;
+generate::GenerateConfig generation_of(const TuneConfig& config) {
+  generate::GenerateConfig made = config.generate;
   made.sampling.seed = derive_key(config.run.train.seed, "validation");
   return made;
 }
 
-Scores scores_of(const Rollout& rollout, double beta) {
+train::Scores scores_of(const Rollout& rollout, double beta) {
   const NamedValues all = answer_values(rollout, kl_finding(rollout.episodes), beta);
   const auto at = [&](const char* name) { return value_named(all, name); };
-  Scores made;
+  train::Scores made;
   for (const char* name : {"reward", "reward_deviation", "score", "kl", "answer_tokens", "ended"})
     made.values.emplace_back(std::string("validation_") + name, at(name));
   for (const auto& [name, value] : source_values(rollout))
@@ -41,7 +41,7 @@ HeldOutAnswers::HeldOutAnswers(const TuneConfig& config, const Tuning& tuning, A
       generator_(config.run.model, actors.policy().model(), mesh, generation_of(config), tuning.end,
                  tuning.tokenizer.vocab_size()) {}
 
-Scores HeldOutAnswers::evaluate(Meeting& meeting) {
+train::Scores HeldOutAnswers::evaluate(Meeting& meeting) {
   Rollout rollout = answered(*tuning_.held_out, 0, tuning_, generator_, &meeting);
   score_answers(tuning_, rollout);
   actors_.judge(rollout.episodes);
@@ -50,4 +50,4 @@ Scores HeldOutAnswers::evaluate(Meeting& meeting) {
   return scores_of(rollout, config_.kl.beta);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -7,7 +7,7 @@
 
 #include "actors.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 class HeldOutAnswers {
  public:
@@ -18,13 +18,13 @@ class HeldOutAnswers {
   // but always by the same draws, so that evaluations differ by the policy alone. quality: the mean
   // reward, which is the score as it is shaped less kl.beta times the KL. The same bits at every
   // data- and pipeline-parallel layout. meeting: where it may be interrupted.
-  Scores evaluate(Meeting& meeting);
+  train::Scores evaluate(Meeting& meeting);
 
  private:
   const TuneConfig& config_;
   const Tuning& tuning_;
   Actors& actors_;
-  Generator generator_;
+  generate::Generator generator_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,7 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 constexpr double kMostExponent = 20;
@@ -74,4 +74,4 @@ double resumed_beta(const KlConfig& config, double stored) {
   return stored;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 void bind(Options& options, PolicyClip& clip) {
   options.add("ppo.clip_low", clip.low,
@@ -22,4 +22,4 @@ void check(const PolicyClip& clip) {
           "ppo.dual_clip={} must be 0 (none) or above 1", clip.dual);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

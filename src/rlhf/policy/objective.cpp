@@ -20,7 +20,7 @@
 #include "skein/ops/attention.h"
 #include "skein/ops/math.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 // Of a banned id: no softmax sees it, and times 0 it is still 0. f16 knows no larger one.
@@ -81,7 +81,7 @@ class Parts {
 };
 
 // The weights of places times the factor of their aggregation.
-Tensor weighed_by_factor(const Batch& batch) {
+Tensor weighed_by_factor(const data::Batch& batch) {
   const Tensor made = batch.weights.clone();
   for (int64_t i = 0; i < made.size(); ++i)
     made.data<float>()[i] *= batch.known.data<float>()[i * known::columns + known::factor];
@@ -89,7 +89,7 @@ Tensor weighed_by_factor(const Batch& batch) {
 }
 
 // [M,known::columns], where the losses are.
-Tensor known_at(const Batch& batch, const Var& output) {
+Tensor known_at(const data::Batch& batch, const Var& output) {
   return batch.known.reshape({-1, known::columns}).to(output.value().device());
 }
 
@@ -108,13 +108,13 @@ kernels::ValueTerms terms_of(const ValueRules& rules) {
 
 }  // namespace
 
-std::vector<Term> PolicyObjective::terms(const PolicyRules& rules) {
-  std::vector<Term> made{{"policy_loss"}};
+std::vector<train::Term> PolicyObjective::terms(const PolicyRules& rules) {
+  std::vector<train::Term> made{{"policy_loss"}};
   if (rules.shared) made.push_back({"value_loss"});
   if (rules.entropy != 0) made.push_back({"entropy_bonus"});
   for (const char* name : {"approx_kl", "clipped", "ratio", "ratio_off"})
-    made.push_back({name, Term::Over::places, false});
-  if (rules.shared) made.push_back({"value_clipped", Term::Over::places, false});
+    made.push_back({name, train::Term::Over::places, false});
+  if (rules.shared) made.push_back({"value_clipped", train::Term::Over::places, false});
   return made;
 }
 
@@ -130,7 +130,7 @@ Var PolicyObjective::log_losses(const Var& output, const Pass& pass, const Tenso
 
 Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
   const WhereScope here = WhereScope::part("head");
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const bool pays = rules_.entropy != 0;
   const Tensor known = known_at(batch, output);
   Parts parts(batch.weights, pass, output);
@@ -160,7 +160,7 @@ Losses PolicyObjective::losses(const Var& output, const LossPass& pass) const {
 }
 
 std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass) const {
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const int64_t rows = batch.weights.size(), numbers = PolicyObjective::numbers(rules_);
   const Tensor entropies =
       Tensor::empty({rows}, gradient_dtype(output.value().dtype()), output.value().device());
@@ -177,7 +177,7 @@ std::vector<Tensor> PolicyObjective::answers(const Var& output, const Pass& pass
 
 Losses ValueObjective::losses(const Var& output, const LossPass& pass) const {
   const WhereScope here = WhereScope::part("head");
-  const Batch& batch = *pass.batch;
+  const data::Batch& batch = *pass.batch;
   const Var scores = ops::reshape(scorer_.label_scores(output, pass), {batch.weights.size()});
   const ops::ValueLosses values =
       ops::value_losses(scores, terms_of(rules_), known_at(batch, output));
@@ -194,4 +194,4 @@ std::vector<Tensor> ValueObjective::answers(const Var& output, const Pass& pass)
   return {values.to(DType::f32)};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -19,7 +19,7 @@
 #include "tune_resume.h"
 #include "tune_state.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -31,8 +31,8 @@ double seconds_since(Clock::time_point start) {
 }
 
 // The run as checkpoints tell it.
-PretrainConfig written_run(const TuneConfig& config) {
-  PretrainConfig written = config.run;
+train::PretrainConfig written_run(const TuneConfig& config) {
+  train::PretrainConfig written = config.run;
   written.model.architecture->give_values(written.model, config.has_shared_critic());
   return written;
 }
@@ -49,7 +49,7 @@ class Phase {
   Clock::time_point start_ = Clock::now();
 };
 
-class Tuner : private Learner {
+class Tuner : private train::Learner {
  public:
   Tuner(const TuneConfig& config, const Tuning& tuning, Group& world, const std::string& resolved);
   ~Tuner() override { meet(nullptr); }
@@ -58,10 +58,10 @@ class Tuner : private Learner {
 
  private:
   // Builds what tunes, from `own`, a checkpoint of this run, or from the start.
-  void build(const CheckpointInfo* own);
+  void build(const checkpoint::CheckpointInfo* own);
   void begin(const CriticStart& critic);
   // tuned_ is what own says of itself.
-  void resume(const CheckpointInfo& own, const RunState& stored);
+  void resume(const checkpoint::CheckpointInfo& own, const train::RunState& stored);
   void advance() override;
   bool validates() const override { return held_out_ != nullptr; }
   bool evaluation_due() const override {
@@ -69,9 +69,11 @@ class Tuner : private Learner {
     return (every > 0 && step % every == 0) || step == config_.ppo.iterations;
   }
   bool evaluates_end() const override { return false; }
-  Scores score(Meeting& meeting) override { return held_out_->evaluate(meeting); }
-  std::vector<Piece> tensors() override { return actors_->pieces(true); }
-  std::vector<Piece> best_weights() override { return actors_->policy().optimizer().weights(true); }
+  train::Scores score(Meeting& meeting) override { return held_out_->evaluate(meeting); }
+  std::vector<checkpoint::Piece> tensors() override { return actors_->pieces(true); }
+  std::vector<checkpoint::Piece> best_weights() override {
+    return actors_->policy().optimizer().weights(true);
+  }
   std::string state_text() override;
   void sync() override {
     if (rollouts_) rollouts_->sync(run_.claim());
@@ -98,13 +100,13 @@ class Tuner : private Learner {
 
   TuneConfig config_;
   Tuning tuning_;
-  Run run_;
+  train::Run run_;
   std::unique_ptr<Actors> actors_;
-  std::unique_ptr<Generator> generator_;
+  std::unique_ptr<generate::Generator> generator_;
   std::unique_ptr<RolloutFile> rollouts_;
   std::unique_ptr<HeldOutAnswers> held_out_;
   TuneState tuned_;
-  LossScale loss_scale_;
+  train::LossScale loss_scale_;
   RepeatedWarnings warnings_;
   TuneResult result_;
   Clock::time_point begun_ = Clock::now();
@@ -129,9 +131,9 @@ Tuner::Tuner(const TuneConfig& config, const Tuning& tuning, Group& world,
                                               tuned_.iterations, world);
 }
 
-void Tuner::build(const CheckpointInfo* own) {
-  std::optional<RunState> stored;
-  if (own) stored = run_state(own->metadata, own->path);
+void Tuner::build(const checkpoint::CheckpointInfo* own) {
+  std::optional<train::RunState> stored;
+  if (own) stored = train::run_state(own->metadata, own->path);
   const BatchPlan plan = run_.plan(own ? &*stored : nullptr, own ? own->path : "");
   const CriticStart critic = own ? CriticStart{} : critic_start(config_, tuning_, run_.world());
   tuned_.critic_mean = critic.mean;
@@ -141,14 +143,14 @@ void Tuner::build(const CheckpointInfo* own) {
   config_.critic.rules.deviation = tuned_.critic_deviation;
   config_.generate.sampling.banned = tuning_.banned;
   actors_ = std::make_unique<Actors>(config_, plan, run_.mesh(), tuning_);
-  generator_ =
-      std::make_unique<Generator>(config_.run.model, actors_->policy().model(), run_.mesh(),
-                                  config_.generate, tuning_.end, tuning_.tokenizer.vocab_size());
+  generator_ = std::make_unique<generate::Generator>(config_.run.model, actors_->policy().model(),
+                                                     run_.mesh(), config_.generate, tuning_.end,
+                                                     tuning_.tokenizer.vocab_size());
   if (tuning_.held_out)
     held_out_ = std::make_unique<HeldOutAnswers>(config_, tuning_, *actors_, run_.mesh());
   run_.set_data(actors_->data_files());
-  RunState& state = run_.state();
-  state.tokenizer = StoredTokenizer(tuning_.tokenizer.to_json());
+  train::RunState& state = run_.state();
+  state.tokenizer = text::StoredTokenizer(tuning_.tokenizer.to_json());
   state.config = config_values(written_run(config_));
   if (own)
     resume(*own, *stored);
@@ -166,7 +168,7 @@ void Tuner::begin(const CriticStart& critic) {
   actors_->begin(critic);
 }
 
-void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
+void Tuner::resume(const checkpoint::CheckpointInfo& own, const train::RunState& stored) {
   check_same_start(tuned_, config_, tuning_, own.path);
   tuned_.ema = config_.ppo.ema;
   const std::string changes =
@@ -185,7 +187,7 @@ void Tuner::resume(const CheckpointInfo& own, const RunState& stored) {
 }
 
 std::string Tuner::state_text() {
-  RunState& state = run_.state();
+  train::RunState& state = run_.state();
   state.optimizer_steps = actors_->policy().optimizer().steps();
   state.loss_scale = loss_scale_.value();
   state.good_steps = loss_scale_.good_steps();
@@ -197,15 +199,16 @@ std::string Tuner::state_text() {
 // A model without its moments, as one that is imported.
 void Tuner::save_mean() {
   if (!run_.folder().writes() || config_.ppo.ema == 0) return;
-  CheckpointStore store(run_.folder().path() + "/ema", 1, run_.world(), run_.claim()->run());
-  RunState state = run_.state();
+  checkpoint::CheckpointStore store(run_.folder().path() + "/ema", 1, run_.world(),
+                                    run_.claim()->run());
+  train::RunState state = run_.state();
   state.optimizer_steps = 0;
   state.notes = with_instructions(to_notes(tuned_), tuning_.instructions);
   store.save(state.step, actors_->mean_pieces(), to_json(state, run_.shape()));
 }
 
 double Tuner::rate(double lr) const {
-  LrConfig schedule = config_.run.lr;
+  train::LrConfig schedule = config_.run.lr;
   if (lr > 0) {
     schedule.min_lr *= lr / schedule.lr;
     schedule.lr = lr;
@@ -304,7 +307,7 @@ void Tuner::advance() {
   const NamedValues made = values(rollout, means, kl, cost);
   if (tuned_.iterations >= config_.critic.warmup)
     tuned_.kl_beta = next_beta(config_.kl, tuned_.kl_beta, kl.mean, config_.ppo.rollout_batch);
-  RunState& state = run_.state();
+  train::RunState& state = run_.state();
   state.step = ++tuned_.iterations;
   state.samples += config_.ppo.rollout_batch;
   run_.folder().record(state.step, made);
@@ -369,4 +372,4 @@ TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
   return result;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 TuneConfig tune_defaults() {
   TuneConfig c;
@@ -14,7 +14,7 @@ TuneConfig tune_defaults() {
   c.run.lr.lr = 3e-6;
   c.run.lr.min_lr = 0;
   c.run.lr.warmup = 0;
-  c.run.lr.decay = LrConfig::Decay::linear;
+  c.run.lr.decay = train::LrConfig::Decay::linear;
   c.run.optimizer.adamw.beta2 = 0.999;
   c.run.optimizer.adamw.epsilon = 1e-5;
   c.run.optimizer.weight_decay = 0;
@@ -105,7 +105,7 @@ void bind(Options& options, CriticConfig& c) {
       "a value counts within this of what it was when the answers were sampled; 0: not clipped");
 }
 
-void bind_run(Options& options, PretrainConfig& c) {
+void bind_run(Options& options, train::PretrainConfig& c) {
   options.add("train.global_batch", c.train.global_batch,
               "answers of a minibatch, over all ranks: one optimizer step", "episodes");
   options.add("train.micro_batch", c.train.micro_batch, "answers a forward and backward pass",
@@ -209,14 +209,14 @@ void check_numbers(const TuneConfig& c) {
   require(c.generate.sampling.temperature > 0,
           "sample.temperature={}: a policy that learns must sample; give a number above 0",
           c.generate.sampling.temperature);
-  require(c.run.lr.lr > 0 && c.run.lr.unit == LrConfig::Unit::steps,
+  require(c.run.lr.lr > 0 && c.run.lr.unit == train::LrConfig::Unit::steps,
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
-  LossScale(c.run.train.loss_scale, c.run.precision());  // checks what it is given
+  train::LossScale(c.run.train.loss_scale, c.run.precision());  // checks what it is given
 }
 
-void settle(PtxConfig& ptx, const PretrainConfig& run) {
+void settle(PtxConfig& ptx, const train::PretrainConfig& run) {
   require(ptx.coefficient > 0 && ptx.batch >= 0 && ptx.length >= 0,
           "ptx.coefficient={} must be above 0, ptx.batch={} and ptx.length={} at least 0",
           ptx.coefficient, ptx.batch, ptx.length);
@@ -244,7 +244,8 @@ void settle(TuneConfig& c) {
   c.ppo.epochs = c.ppo.epochs_each();
   c.run.train.steps =
       c.ppo.iterations * c.ppo.epochs * (c.ppo.rollout_batch / c.run.train.global_batch);
-  if (c.run.lr.decay == LrConfig::Decay::automatic) c.run.lr.decay = LrConfig::Decay::linear;
+  if (c.run.lr.decay == train::LrConfig::Decay::automatic)
+    c.run.lr.decay = train::LrConfig::Decay::linear;
   check(c.run.lr, c.run.train.steps, 1);
   // The KL of answers that are compared with each other is a loss; in the reward it would be
   // divided by their deviation (Shao et al. 2024).
@@ -289,4 +290,4 @@ std::vector<std::string> optimum_caveats(const TuneConfig& c) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -4,11 +4,11 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
-DataConfig data_config(const TuneConfig& c) {
-  DataConfig data;
+data::DataConfig data_config(const TuneConfig& c) {
+  data::DataConfig data;
   data.train = c.ptx.data;
   data.vocab_size = c.run.model.vocab_size;
   return data;
@@ -31,22 +31,22 @@ BatchPlan plan_beside(const TuneConfig& c, const BatchPlan& answers, const Mesh&
 }  // namespace
 
 PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh,
-                   const Tokenizer& tokenizer)
+                   const text::Tokenizer& tokenizer)
     : coefficient_(c.ptx.coefficient),
       mesh_(mesh),
       loader_(c.ptx.data, c.ptx.length, c.run.train.seed, data_config(c)),
       plan_(plan_beside(c, plan, mesh)) {
-  const TokenStore& store = loader_.store(0);
-  require(same_tokenizer(store.info().tokenizer, StoredTokenizer(tokenizer.to_json())),
+  const data::TokenStore& store = loader_.store(0);
+  require(same_tokenizer(store.info().tokenizer, text::StoredTokenizer(tokenizer.to_json())),
           "{} (ptx.data) was made with another tokenizer than the policy, or does not name its "
           "own; encode its text with the policy's",
           store.path());
 }
 
-AuxiliaryBatch PtxTexts::of_update(int64_t number) const {
+train::AuxiliaryBatch PtxTexts::of_update(int64_t number) const {
   return {loader_.batch(number * plan_.global_batch + plan_.first_sample(mesh_),
                         plan_.samples_per_rank),
           coefficient_};
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

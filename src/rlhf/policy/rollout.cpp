@@ -5,17 +5,17 @@
 #include "skein/models/flops.h"
 #include "skein/rlhf/rewards/answers.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
-Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& tuning,
-                 Generator& generator, Meeting* meeting) {
-  std::vector<Tokens> prompts;
+Rollout answered(const std::vector<rewards::Prompt>& asked, int64_t first, const Tuning& tuning,
+                 generate::Generator& generator, Meeting* meeting) {
+  std::vector<generate::Tokens> prompts;
   std::vector<uint64_t> draws;
-  for (const Prompt& prompt : asked) {
+  for (const rewards::Prompt& prompt : asked) {
     prompts.push_back(prompt.tokens);
     draws.push_back(first + std::ssize(draws));
   }
-  const std::vector<Continuation> answers = generator.run(prompts, draws, {}, meeting);
+  const std::vector<generate::Continuation> answers = generator.run(prompts, draws, {}, meeting);
   Rollout made;
   for (size_t i = 0; i < answers.size(); ++i) {
     Episode& episode = made.episodes.emplace_back();
@@ -28,21 +28,21 @@ Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& 
   return made;
 }
 
-Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, Generator& generator,
+Rollout sample_answers(const TuneConfig& c, const Tuning& tuning, generate::Generator& generator,
                        int64_t iteration, Meeting* meeting) {
   const int64_t first = iteration * c.ppo.rollout_batch;
-  std::vector<Prompt> asked;
+  std::vector<rewards::Prompt> asked;
   for (int64_t i = 0; i < c.ppo.rollout_batch; ++i)
     asked.push_back(tuning.prompts.at((first + i) / c.ppo.answers));
   return answered(asked, first, tuning, generator, meeting);
 }
 
 void score_answers(const Tuning& tuning, Rollout& rollout) {
-  std::vector<Answer> answers;
+  std::vector<rewards::Answer> answers;
   for (const Episode& episode : rollout.episodes)
     answers.push_back(
         {episode.prompt, tuning.text_of(episode.tokens), episode.tokens, episode.path.ended});
-  AnswerScores scores = scores_of(tuning.rewards, answers);
+  rewards::AnswerScores scores = scores_of(tuning.rewards, answers);
   for (size_t i = 0; i < answers.size(); ++i) rollout.episodes[i].path.score = scores.sums[i];
   rollout.sources = std::move(scores.sources);
 }
@@ -114,8 +114,8 @@ std::vector<int64_t> learnt_order(const TuneConfig& c, int64_t iteration, int64_
   const uint64_t key = derive_key(c.run.train.seed, "minibatches");
   std::vector<int64_t> order;
   for (int64_t i = 0; i < c.ppo.rollout_batch; ++i)
-    order.push_back(permuted(key, iteration * c.ppo.epochs + epoch, c.ppo.rollout_batch, i));
+    order.push_back(data::permuted(key, iteration * c.ppo.epochs + epoch, c.ppo.rollout_batch, i));
   return order;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -8,7 +8,7 @@
 
 #include "skein/rlhf/policy/ppo.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct Rollout {
   std::vector<Episode> episodes;
@@ -20,11 +20,11 @@ struct Rollout {
 
 // Collective. The answers to prompts by the policy as it is, numbered from `first` on and drawn by
 // their numbers; without scores. meeting: where it may be interrupted; null: nowhere.
-Rollout answered(const std::vector<Prompt>& asked, int64_t first, const Tuning& tuning,
-                 Generator& generator, Meeting* meeting);
+Rollout answered(const std::vector<rewards::Prompt>& asked, int64_t first, const Tuning& tuning,
+                 generate::Generator& generator, Meeting* meeting);
 // Collective. The answers of an iteration to its prompts, by the policy as it is; without scores.
-Rollout sample_answers(const TuneConfig& config, const Tuning& tuning, Generator& generator,
-                       int64_t iteration, Meeting* meeting);
+Rollout sample_answers(const TuneConfig& config, const Tuning& tuning,
+                       generate::Generator& generator, int64_t iteration, Meeting* meeting);
 // Collective. Gives them their scores.
 void score_answers(const Tuning& tuning, Rollout& rollout);
 // Rewards under the coefficient beta, and advantages, of episodes that are scored and judged.
@@ -39,4 +39,4 @@ double rollout_flops(const TuneConfig& config, const std::vector<Episode>& episo
 EpisodeSamples learnt_samples(const TuneConfig& config, const std::vector<Episode>& episodes);
 std::vector<int64_t> learnt_order(const TuneConfig& config, int64_t iteration, int64_t epoch);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -11,7 +11,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -59,7 +59,7 @@ Json line_of(int64_t iteration, const Episode& episode, size_t index, const Tuni
 }  // namespace
 
 RolloutFile::RolloutFile(const std::string& path, int64_t done, Group& world) : path_(path) {
-  agree(world, [&] {
+  checkpoint::agree(world, [&] {
     if (world.rank() > 0) return;
     require(!is_folder(path_),
             "{} is a folder; choose another run.dir, or leave out ppo.save_rollouts", path_);
@@ -91,7 +91,7 @@ void RolloutFile::write(int64_t iteration, const Tuning& tuning, const Rollout& 
   }
 }
 
-void RolloutFile::sync(const RunClaim* claim) {
+void RolloutFile::sync(const checkpoint::RunClaim* claim) {
   if (!file_.is_open()) return;
   try {
     file_.sync(claim);
@@ -107,4 +107,4 @@ void RolloutFile::give_up(const std::string& why) {
   file_.close();
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -19,7 +19,7 @@
 
 #include "rollout.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 class RolloutFile {
  public:
@@ -31,13 +31,13 @@ class RolloutFile {
   void write(int64_t iteration, const Tuning& tuning, const Rollout& rollout);
   // What was written outlives a loss of power from here on: before a checkpoint says that those
   // iterations are done. claim: AppendedFile::sync.
-  void sync(const RunClaim* claim);
+  void sync(const checkpoint::RunClaim* claim);
 
  private:
   void give_up(const std::string& why);
 
   std::string path_;
-  AppendedFile file_;
+  checkpoint::AppendedFile file_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -9,7 +9,7 @@
 #include "skein/core/values.h"
 #include "skein/train/progress.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 constexpr size_t kShownBytes = 240;
@@ -41,7 +41,7 @@ double ended_of(const Episode& one) { return one.path.ended ? 1 : 0; }
 
 }  // namespace
 
-NamedValues step_values(const std::vector<Term>& terms, const StepResult& result,
+NamedValues step_values(const std::vector<train::Term>& terms, const train::StepResult& result,
                         const std::string& prefix) {
   NamedValues made;
   for (size_t i = 0; i < result.terms.size(); ++i)
@@ -113,7 +113,7 @@ std::string progress_text(const NamedValues& values, double peak_flops) {
       at("reward"), at("score"), at("kl"), at("answer_tokens"), 100 * at("ended"), at("entropy"),
       at("approx_kl"), 100 * at("clipped"), at("seconds"), 100 * at("generation_share"),
       100 * at("scoring_share"), 100 * at("training_share"),
-      speed_text(at("model_flops_per_second"), peak_flops));
+      train::speed_text(at("model_flops_per_second"), peak_flops));
 }
 
 std::string answer_text(const Episode& episode, const Tuning& tuning) {
@@ -122,4 +122,4 @@ std::string answer_text(const Episode& episode, const Tuning& tuning) {
                      one_line(tuning.text_of(episode.tokens)));
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -11,10 +11,10 @@
 
 #include "rollout.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // What a step came to; nothing where nothing learnt. Each name begins with the prefix.
-NamedValues step_values(const std::vector<Term>& terms, const StepResult& result,
+NamedValues step_values(const std::vector<train::Term>& terms, const train::StepResult& result,
                         const std::string& prefix = "");
 
 // Means of what the minibatches of an iteration came to.
@@ -52,4 +52,4 @@ std::string progress_text(const NamedValues& values, double peak_flops);
 // An answer with its score and KL, in one line.
 std::string answer_text(const Episode& episode, const Tuning& tuning);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

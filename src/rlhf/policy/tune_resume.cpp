@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 void check_same_start(const TuneState& tuned, const TuneConfig& config, const Tuning& tuning,
                       const std::string& origin) {
@@ -55,4 +55,4 @@ const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ra
   return config;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

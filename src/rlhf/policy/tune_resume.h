@@ -7,7 +7,7 @@
 
 #include "tune_state.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // tuned: what the checkpoint `origin` says of itself. Usage errors where its reference, chat
 // template or running mean were others.
@@ -23,4 +23,4 @@ bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const Tu
 // check_start has them, and for patience without held-out prompts.
 const TuneConfig& checked(const TuneConfig& config, const Tuning& tuning, int ranks);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,7 +6,7 @@
 #include "skein/core/strings.h"
 #include "skein/train/tasks/chat_data.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 using Json = nlohmann::ordered_json;
 
@@ -26,7 +26,7 @@ std::map<std::string, std::string> tune_settings(const TuneConfig& config,
   return made;
 }
 
-TaskNotes to_notes(const TuneState& s) {
+train::TaskNotes to_notes(const TuneState& s) {
   const Json chat = s.chat.empty() ? Json() : Json::parse(s.chat.text());
   const Json json{{"kind", "tuned"},
                   {"iterations", s.iterations},
@@ -41,10 +41,10 @@ TaskNotes to_notes(const TuneState& s) {
                   {"critic_mean", s.critic_mean},
                   {"critic_deviation", s.critic_deviation},
                   {"settings", s.settings}};
-  return TaskNotes(json.dump());
+  return train::TaskNotes(json.dump());
 }
 
-TuneState tune_state(const TaskNotes& notes, const std::string& origin) {
+TuneState tune_state(const train::TaskNotes& notes, const std::string& origin) {
   require(notes.text_of("kind") == "tuned",
           "{} is no checkpoint of a policy tuned by rewards; give another run.dir", origin);
   try {
@@ -71,4 +71,4 @@ TuneState tune_state(const TaskNotes& notes, const std::string& origin) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -9,7 +9,7 @@
 #include "skein/text/template.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct TuneState {
   int64_t iterations = 0;  // done
@@ -17,12 +17,12 @@ struct TuneState {
   // included
   int64_t updates = 0;
   int64_t critic_steps = 0;
-  int64_t negative_kl = 0;  // latest iterations in a row with a KL that cannot be
-  double ema = 0;           // ppo.ema: with one above 0 the checkpoint holds the running mean
-  double kl_beta = 0;       // see next_beta
-  StoredTemplate chat;      // the template; none for none
-  std::string start;        // checkpoint that the reference is
-  uint32_t start_sum = 0;   // CheckpointInfo::sum of it; 0 where it is not known
+  int64_t negative_kl = 0;    // latest iterations in a row with a KL that cannot be
+  double ema = 0;             // ppo.ema: with one above 0 the checkpoint holds the running mean
+  double kl_beta = 0;         // see next_beta
+  text::StoredTemplate chat;  // the template; none for none
+  std::string start;          // checkpoint that the reference is
+  uint32_t start_sum = 0;     // CheckpointInfo::sum of it; 0 where it is not known
   double critic_mean = 0, critic_deviation = 1;  // as ValueRules has them
   std::map<std::string, std::string> settings;   // as tune_settings gives them
 };
@@ -32,8 +32,8 @@ struct TuneState {
 std::map<std::string, std::string> tune_settings(const TuneConfig& config,
                                                  const std::map<std::string, std::string>& beside);
 
-TaskNotes to_notes(const TuneState& state);
+train::TaskNotes to_notes(const TuneState& state);
 // A usage error naming `origin` when the notes are none of such a run.
-TuneState tune_state(const TaskNotes& notes, const std::string& origin);
+TuneState tune_state(const train::TaskNotes& notes, const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

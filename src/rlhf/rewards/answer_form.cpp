@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
-std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
-                                             std::span<const Message> prompt,
+std::vector<AnswerSequence> answer_sequences(const text::ChatTemplate& form,
+                                             std::span<const text::Message> prompt,
                                              std::span<const std::string> answers, int64_t length) {
   std::vector<AnswerSequence> all;
   const auto asked = std::ssize(form.prompt(prompt));
-  std::vector<Message> turns(prompt.begin(), prompt.end());
+  std::vector<text::Message> turns(prompt.begin(), prompt.end());
   turns.push_back({"assistant", ""});
   int64_t longest = 0;
   for (const std::string& answer : answers) {
     turns.back().content = answer;
-    TemplatedChat chat = form.conversation(turns);
+    text::TemplatedChat chat = form.conversation(turns);
     while (!chat.tokens.empty() && !chat.answer[chat.tokens.size() - 1]) chat.tokens.pop_back();
     longest = std::max(longest, std::ssize(chat.tokens));
     all.push_back({std::move(chat.tokens), asked});
@@ -25,4 +25,4 @@ std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
   return all;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -3,7 +3,7 @@
 #include "skein/core/error.h"
 #include "skein/data/records/preferences.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 void bind(Options& options, AnswersConfig& c) {
   options.add("generate.answers", c.each, "answers sampled to each prompt", "answers");
@@ -18,7 +18,7 @@ void bind(Options& options, AnswersConfig& c) {
   bind(options, c.rewards);
 }
 
-void settle(AnswersConfig& c, bool jsonl, const SamplingConfig& sampling) {
+void settle(AnswersConfig& c, bool jsonl, const generate::SamplingConfig& sampling) {
   require(c.each > 0, "generate.answers={} must be at least 1", c.each);
   const bool greedy = sampling.temperature == 0 || sampling.top_k == 1;
   require(c.each == 1 || !greedy,
@@ -34,7 +34,7 @@ void settle(AnswersConfig& c, bool jsonl, const SamplingConfig& sampling) {
   if (c.kept != KeptAnswers::ranked) return;
   require(jsonl,
           "generate.keep=ranked makes records of preferences; give generate.format=jsonl, too");
-  const int64_t most = kMostAnswers;
+  const int64_t most = data::kMostAnswers;
   require(c.each > 1 && c.each <= most,
           "generate.keep=ranked compares from 2 to {} answers to a prompt, not generate.answers={}",
           most, c.each);
@@ -47,4 +47,4 @@ AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answer
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

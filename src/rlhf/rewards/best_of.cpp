@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 constexpr int kPromptBits = 32;
@@ -45,4 +45,4 @@ RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<con
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

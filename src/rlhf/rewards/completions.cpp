@@ -4,7 +4,7 @@
 #include "skein/core/log.h"
 #include "skein/rlhf/rewards/best_of.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -13,19 +13,19 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json listed(const Turns& turns) {
+Json listed(const generate::Turns& turns) {
   Json list = Json::array();
   for (const auto& [role, content] : turns) list.push_back({{"role", role}, {"content", content}});
   return list;
 }
 
 // What was given, as data for tuning has it.
-Json prompt_of(const Turns& given) {
+Json prompt_of(const generate::Turns& given) {
   return given.size() == 1 ? Json(given.front().content) : listed(given);
 }
 
 Json record_of(const Completions& all, size_t answer) {
-  const Turns& turns = all.questions[all.question_of(answer)].turns;
+  const generate::Turns& turns = all.questions[all.question_of(answer)].turns;
   const bool scored = !all.scores.sums.empty();
   Json json;
   if (scored)
@@ -42,8 +42,9 @@ Json record_of(const Completions& all, size_t answer) {
   return json;
 }
 
-std::string result_of(const Completions& all, size_t answer, PromptFormat format, bool chats) {
-  if (format == PromptFormat::jsonl) return line_of(record_of(all, answer));
+std::string result_of(const Completions& all, size_t answer, generate::PromptFormat format,
+                      bool chats) {
+  if (format == generate::PromptFormat::jsonl) return line_of(record_of(all, answer));
   return (chats ? "" : all.questions[all.question_of(answer)].turns.front().content) +
          all.texts[answer] + "\n---\n";
 }
@@ -80,8 +81,8 @@ void tell_scores(const Completions& all) {
   log::info("mean score {:.4f} of all answers, {:.4f} of the best to each prompt", mean, best);
 }
 
-std::string kept_to(const Completions& all, size_t question, KeptAnswers kept, PromptFormat format,
-                    bool chats) {
+std::string kept_to(const Completions& all, size_t question, KeptAnswers kept,
+                    generate::PromptFormat format, bool chats) {
   if (kept == KeptAnswers::ranked) return ranked_of(all, question);
   if (kept == KeptAnswers::best) return result_of(all, best_to(all, question), format, chats);
   std::string text;
@@ -92,8 +93,8 @@ std::string kept_to(const Completions& all, size_t question, KeptAnswers kept, P
 
 }  // namespace
 
-std::vector<Answer> answers_to_score(const Completions& all, const std::vector<Tokens>& prompts,
-                                     int32_t end) {
+std::vector<Answer> answers_to_score(const Completions& all,
+                                     const std::vector<generate::Tokens>& prompts, int32_t end) {
   std::vector<Answer> made;
   for (size_t i = 0; i < all.answers.size(); ++i) {
     const size_t question = all.question_of(i);
@@ -107,7 +108,8 @@ std::vector<Answer> answers_to_score(const Completions& all, const std::vector<T
   return made;
 }
 
-std::string kept_text(const Completions& all, KeptAnswers kept, PromptFormat format, bool chats) {
+std::string kept_text(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
+                      bool chats) {
   std::string text;
   size_t alike = 0;
   for (size_t question = 0; question < all.questions.size(); ++question) {
@@ -122,4 +124,4 @@ std::string kept_text(const Completions& all, KeptAnswers kept, PromptFormat for
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

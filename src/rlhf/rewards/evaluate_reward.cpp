@@ -4,7 +4,7 @@
 #include "skein/rlhf/rewards/reward_model.h"
 #include "skein/rlhf/rewards/reward_task.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 PreferenceReport evaluate_reward(const std::string& path, const std::vector<std::string>& files,
                                  const ParallelConfig& parallel, int64_t batch, Group& world) {
@@ -20,4 +20,4 @@ PreferenceReport evaluate_reward(const std::string& path, const std::vector<std:
   return report;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

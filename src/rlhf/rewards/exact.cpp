@@ -9,7 +9,7 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::json;
@@ -19,11 +19,11 @@ std::string without_end_mark(std::string text) {
   return text;
 }
 
-std::string comparable(std::string_view text) { return without_end_mark(folded(text)); }
+std::string comparable(std::string_view text) { return without_end_mark(text::folded(text)); }
 
 // A sign counts where nothing that it could be subtracted from stands before it.
-const Pattern& number_pattern() {
-  static const Pattern pattern(
+const text::Pattern& number_pattern() {
+  static const text::Pattern pattern(
       "(?:(?<![\\w).])[-\u2212])?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\\.[0-9]+)?|[0-9]+(?:\\.[0-"
       "9]+)?|\\.[0-9]+)");
   return pattern;
@@ -140,4 +140,4 @@ std::unique_ptr<RewardSource> exact_reward(const RewardSpec& spec) {
       [exact](const Prompt& prompt) { exact.right_answers(prompt); });
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -8,24 +8,25 @@
 #include "skein/data/files/line_reader.h"
 #include "skein/train/tasks/chat_data.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 void bind(Options& options, PreferenceTaskConfig& c, const std::string& section) {
   options.add_choice("data.layout", c.layout,
-                     {{"auto", PreferenceLayout::automatic},
-                      {"pairs", PreferenceLayout::pairs},
-                      {"dialogues", PreferenceLayout::dialogues},
-                      {"summaries", PreferenceLayout::summaries},
-                      {"best_of", PreferenceLayout::best_of},
-                      {"shp", PreferenceLayout::shp},
-                      {"ranked", PreferenceLayout::ranked},
-                      {"scored", PreferenceLayout::scored},
-                      {"labelled", PreferenceLayout::labelled}},
+                     {{"auto", data::PreferenceLayout::automatic},
+                      {"pairs", data::PreferenceLayout::pairs},
+                      {"dialogues", data::PreferenceLayout::dialogues},
+                      {"summaries", data::PreferenceLayout::summaries},
+                      {"best_of", data::PreferenceLayout::best_of},
+                      {"shp", data::PreferenceLayout::shp},
+                      {"ranked", data::PreferenceLayout::ranked},
+                      {"scored", data::PreferenceLayout::scored},
+                      {"labelled", data::PreferenceLayout::labelled}},
                      "of the files; auto: of each file by its first record");
-  options.add_choice("data.diverging", c.diverging,
-                     {{"drop", DivergingDialogues::drop}, {"keep", DivergingDialogues::keep}},
-                     "dialogues that differ before their last turns: left out, or their first "
-                     "answers that differ are compared");
+  options.add_choice(
+      "data.diverging", c.diverging,
+      {{"drop", data::DivergingDialogues::drop}, {"keep", data::DivergingDialogues::keep}},
+      "dialogues that differ before their last turns: left out, or their first "
+      "answers that differ are compared");
   options.add("data.bad_records", c.bad_records,
               "records that cannot be used and are left out, before one is an error");
   options.add("chat.template", c.chat_template,
@@ -46,42 +47,43 @@ int64_t sequence_length(const PreferenceTaskConfig& c, const std::string& sectio
   return c.length > 0 ? c.length : context;
 }
 
-PreferencesConfig files_of(const PreferenceTaskConfig& c, const std::vector<std::string>& files) {
+data::PreferencesConfig files_of(const PreferenceTaskConfig& c,
+                                 const std::vector<std::string>& files) {
   return {
       .files = files, .layout = c.layout, .diverging = c.diverging, .bad_records = c.bad_records};
 }
 
-StoredTemplate preference_template(const std::string& spec, const Tokenizer& tokenizer,
-                                   const TaskNotes& notes,
-                                   const std::vector<PreferenceRecord>& records) {
-  if (!spec.empty()) return ChatTemplate(spec, tokenizer).stored();
-  if (StoredTemplate stored = chat_template_in(notes); !stored.empty()) return stored;
+text::StoredTemplate preference_template(const std::string& spec, const text::Tokenizer& tokenizer,
+                                         const train::TaskNotes& notes,
+                                         const std::vector<data::PreferenceRecord>& records) {
+  if (!spec.empty()) return text::ChatTemplate(spec, tokenizer).stored();
+  if (text::StoredTemplate stored = chat_template_in(notes); !stored.empty()) return stored;
   const bool dialogues =
       std::any_of(records.begin(), records.end(),
-                  [](const PreferenceRecord& record) { return record.dialogue; });
-  return ChatTemplate(dialogues ? "plain" : "none", tokenizer).stored();
+                  [](const data::PreferenceRecord& record) { return record.dialogue; });
+  return text::ChatTemplate(dialogues ? "plain" : "none", tokenizer).stored();
 }
 
-bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
-            const std::function<void()>& use) {
+bool usable(const data::PreferenceRecord& record, const data::PreferencesConfig& files,
+            int64_t& bad, const std::function<void()>& use) {
   const std::string where = fmt::format("{}:{}", files.files[record.file], record.line);
-  return use_or_leave_out(files.bad_records, bad, [&] { with_origin(where, use); }).empty();
+  return data::use_or_leave_out(files.bad_records, bad, [&] { with_origin(where, use); }).empty();
 }
 
 namespace {
 
 // Or white space alone.
-int64_t empty_answers(const Preferences& data) {
+int64_t empty_answers(const data::Preferences& data) {
   int64_t count = 0;
-  for (const PreferenceRecord& record : data.records)
-    count += std::count_if(record.answers.begin(), record.answers.end(), blank);
+  for (const data::PreferenceRecord& record : data.records)
+    count += std::count_if(record.answers.begin(), record.answers.end(), data::blank);
   return count;
 }
 
-void tell(const Preferences& data, const char* what, DivergingDialogues diverging) {
+void tell(const data::Preferences& data, const char* what, data::DivergingDialogues diverging) {
   if (data.diverging > 0)
     log::info("{} {} dialogues differ before their last turns and are {}", data.diverging, what,
-              diverging == DivergingDialogues::drop
+              diverging == data::DivergingDialogues::drop
                   ? "left out; data.diverging=keep compares their first answers that differ"
                   : "compared where their first answers differ, if they differ in one");
   if (const int64_t count = empty_answers(data); count > 0)
@@ -96,8 +98,8 @@ void tell(const Preferences& data, const char* what, DivergingDialogues divergin
 
 }  // namespace
 
-Preferences read_told(PreferencesConfig& files, const char* what) {
-  Preferences read = read_preferences(files);
+data::Preferences read_told(data::PreferencesConfig& files, const char* what) {
+  data::Preferences read = read_preferences(files);
   tell(read, what, files.diverging);
   files.bad_records -= read.bad;
   return read;
@@ -113,4 +115,4 @@ void tell(const FormedCounts& counts, size_t all, const char* what) {
     log::info("{} {} records do not fit the chat template and are left out", counts.bad, what);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -14,7 +14,7 @@
 #include "skein/ops/preference.h"
 #include "skein/train/scores.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 constexpr size_t kConfidenceBins = 10, kLengthBins = 5;
@@ -44,8 +44,9 @@ double entropy(double share) {
 }
 
 template <class Use>
-void for_pairs(const PreferenceSample& sample, const Use& use) {
-  if (sample.kind != PreferenceKind::ranked && sample.kind != PreferenceKind::best) return;
+void for_pairs(const data::PreferenceSample& sample, const Use& use) {
+  if (sample.kind != data::PreferenceKind::ranked && sample.kind != data::PreferenceKind::best)
+    return;
   for (size_t better = 0; better < sample.values.size(); ++better)
     for (size_t worse = 0; worse < sample.values.size(); ++worse)
       if (sample.values[better] > sample.values[worse]) use(better, worse);
@@ -53,7 +54,8 @@ void for_pairs(const PreferenceSample& sample, const Use& use) {
 
 class Tally {
  public:
-  Tally(const std::vector<PreferenceSample>& samples, const Tensor& scores) : scores_(scores) {
+  Tally(const std::vector<data::PreferenceSample>& samples, const Tensor& scores)
+      : scores_(scores) {
     for (size_t i = 0; i < samples.size(); ++i) add(samples[i], i);
   }
 
@@ -62,9 +64,9 @@ class Tally {
     report.choice_accuracy = choices_ ? ratio(right_choices_, choices_) : 0;
     report.scored = std::ssize(truth_);
     if (!truth_.empty()) {
-      report.squared_error = mean_squared_error(truth_, found_);
-      report.pearson = pearson(truth_, found_);
-      report.spearman = spearman(truth_, found_);
+      report.squared_error = train::mean_squared_error(truth_, found_);
+      report.pearson = train::pearson(truth_, found_);
+      report.spearman = train::spearman(truth_, found_);
     }
     report.pairs = std::ssize(pairs_);
     if (!pairs_.empty()) tell_pairs(report);
@@ -75,7 +77,7 @@ class Tally {
     return scores_.data<float>()[sample * scores_.dim(1) + answer];
   }
 
-  void add(const PreferenceSample& sample, int64_t number) {
+  void add(const data::PreferenceSample& sample, int64_t number) {
     for_pairs(sample, [&](size_t better, size_t worse) {
       const auto &one = sample.sequences[better].tokens, &other = sample.sequences[worse].tokens;
       const double gap = score(number, better) - score(number, worse),
@@ -83,7 +85,7 @@ class Tally {
       pairs_.push_back({std::isfinite(gap) ? gap : 0, longer});
       vote(votes_, one, other);
     });
-    if (sample.kind == PreferenceKind::best) {
+    if (sample.kind == data::PreferenceKind::best) {
       ++choices_;
       const size_t best =
           std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin();
@@ -92,7 +94,8 @@ class Tally {
         right = right && (k == best || score(number, best) > score(number, k));
       right_choices_ += right;
     }
-    for (size_t k = 0; sample.kind == PreferenceKind::scored && k < sample.values.size(); ++k) {
+    for (size_t k = 0; sample.kind == data::PreferenceKind::scored && k < sample.values.size();
+         ++k) {
       truth_.push_back(sample.values[k]);
       found_.push_back(score(number, k));
     }
@@ -263,7 +266,7 @@ std::string PreferenceReport::to_json() const {
   return json.dump(2) + "\n";
 }
 
-PreferenceReport report_of(const std::vector<PreferenceSample>& samples, const Tensor& scores,
+PreferenceReport report_of(const std::vector<data::PreferenceSample>& samples, const Tensor& scores,
                            double loss) {
   PreferenceReport report;
   report.prompts = std::ssize(samples);
@@ -272,4 +275,4 @@ PreferenceReport report_of(const std::vector<PreferenceSample>& samples, const T
   return report;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -9,7 +9,7 @@
 #include "reward_questions.h"
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Outcome = ChildProcess::Outcome;
@@ -23,7 +23,7 @@ class ProcessReward : public RewardSource {
     require(!spec.argument.empty(), "the reward process needs a command behind a colon");
     require(std::isfinite(seconds) && seconds > 0,
             "a reward process cannot have {} seconds for a batch; give more than 0", seconds);
-    from_root(world_, [&] {
+    checkpoint::from_root(world_, [&] {
       child_ = std::make_unique<ChildProcess>(spec.argument);
       return std::string();
     });
@@ -43,7 +43,7 @@ class ProcessReward : public RewardSource {
       failed = std::current_exception();
     }
     if (meeting_) meeting_->finish();
-    const std::string bytes = from_root(world_, [&] {
+    const std::string bytes = checkpoint::from_root(world_, [&] {
       if (failed) std::rethrow_exception(failed);
       return std::string(reinterpret_cast<const char*>(told.data()), told.size() * sizeof(double));
     });
@@ -113,4 +113,4 @@ std::unique_ptr<RewardSource> process_reward(const RewardSpec& spec, Group& worl
   return std::make_unique<ProcessReward>(spec, world, seconds);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -1,10 +1,10 @@
 #include "skein/rlhf/rewards/preference_files.h"
 #include "skein/rlhf/rewards/reward_task.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 RewardConfig reward_defaults() {
-  return {adapting_defaults({"runs/reward", 32, 9e-6, LrConfig::Decay::cosine}), {}};
+  return {train::adapting_defaults({"runs/reward", 32, 9e-6, train::LrConfig::Decay::cosine}), {}};
 }
 
 namespace {
@@ -35,4 +35,4 @@ void bind(Options& options, RewardConfig& c) {
   bind_adapting(options, c.run);
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -11,16 +11,16 @@
 #include "skein/rlhf/rewards/answer_form.h"
 #include "skein/train/tasks/chat_data.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr const char* kTask = "reward";
 
-std::string joined(std::span<const Message> prompt) {
+std::string joined(std::span<const text::Message> prompt) {
   std::string text;
-  for (const Message& turn : prompt) {
+  for (const text::Message& turn : prompt) {
     if (!text.empty()) text += '\n';
     text += turn.content;
   }
@@ -29,7 +29,7 @@ std::string joined(std::span<const Message> prompt) {
 
 }  // namespace
 
-TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
+train::TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
   Json json{{"task", kTask},
             {"length", head.length},
             {"mean", head.mean},
@@ -38,10 +38,10 @@ TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
             {"centring", head.loss.centring},
             {"checksum", checksum}};
   if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template.text());
-  return TaskNotes(json.dump());
+  return train::TaskNotes(json.dump());
 }
 
-std::unique_ptr<RewardHead> reward_head(const TaskNotes& notes, const std::string& origin) {
+std::unique_ptr<RewardHead> reward_head(const train::TaskNotes& notes, const std::string& origin) {
   if (notes.text_of("task") != kTask) return nullptr;
   const nlohmann::ordered_json& json = *notes;
   auto head = std::make_unique<RewardHead>();
@@ -60,35 +60,36 @@ std::unique_ptr<RewardHead> reward_head(const TaskNotes& notes, const std::strin
   return head;
 }
 
-uint32_t reward_checksum(const TaskNotes& notes) {
+uint32_t reward_checksum(const train::TaskNotes& notes) {
   const nlohmann::ordered_json* json = notes.object();
   return json && json->contains("checksum") && json->at("checksum").is_number_unsigned()
              ? json->at("checksum").get<uint32_t>()
              : 0;
 }
 
-RewardForm::RewardForm(const Tokenizer& tokenizer, const ModelConfig& model, const RewardHead& head)
+RewardForm::RewardForm(const text::Tokenizer& tokenizer, const ModelConfig& model,
+                       const RewardHead& head)
     : tokenizer_(tokenizer),
       length_(head.length),
       types_(model.architecture->sees_ahead() && model.token_types >= 2) {
   if (model.architecture->sees_ahead())
-    pairs_ = std::make_unique<LabelForm>(tokenizer,
-                                         LabelFormConfig{.encoder = true, .length = head.length});
+    pairs_ = std::make_unique<data::LabelForm>(
+        tokenizer, data::LabelFormConfig{.encoder = true, .length = head.length});
   else
-    template_ = std::make_unique<ChatTemplate>(head.chat_template, tokenizer);
+    template_ = std::make_unique<text::ChatTemplate>(head.chat_template, tokenizer);
 }
 
-std::unique_ptr<PreferenceSamples> RewardForm::source(std::vector<PreferenceSample> samples,
-                                                      int64_t multiple, uint64_t seed,
-                                                      bool shuffle) const {
-  const PreferenceBatchShape shape =
+std::unique_ptr<data::PreferenceSamples> RewardForm::source(
+    std::vector<data::PreferenceSample> samples, int64_t multiple, uint64_t seed,
+    bool shuffle) const {
+  const data::PreferenceBatchShape shape =
       shape_of(samples, multiple, std::max(0, tokenizer_.roles().pad), types_);
-  return std::make_unique<PreferenceSamples>(std::move(samples), shape, seed, shuffle);
+  return std::make_unique<data::PreferenceSamples>(std::move(samples), shape, seed, shuffle);
 }
 
-std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
-                                                std::span<const std::string> answers) const {
-  std::vector<FormedSample> all;
+std::vector<data::FormedSample> RewardForm::sequences(std::span<const text::Message> prompt,
+                                                      std::span<const std::string> answers) const {
+  std::vector<data::FormedSample> all;
   if (pairs_) {
     for (const std::string& answer : answers) all.push_back(pairs_->pair(joined(prompt), answer));
     return all;
@@ -100,11 +101,11 @@ std::vector<FormedSample> RewardForm::sequences(std::span<const Message> prompt,
   return all;
 }
 
-FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
+data::FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
   if (template_ && (tokens.empty() || tokens.back() != template_->end()))
     tokens.push_back(template_->end());
   SKEIN_CHECK(!tokens.empty());
-  FormedSample sample{std::move(tokens), {}, {0}};
+  data::FormedSample sample{std::move(tokens), {}, {0}};
   const int64_t over = std::max<int64_t>(0, std::ssize(sample.tokens) - length_);
   sample.tokens.erase(sample.tokens.begin(), sample.tokens.begin() + over);
   sample.cut = over > 0;
@@ -113,4 +114,4 @@ FormedSample RewardForm::sequence(std::vector<int32_t> tokens) const {
   return sample;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -1,6 +1,6 @@
 #include "skein/rlhf/rewards/reward_list.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 void bind(Options& options, RewardOptions& c) {
   options.add("reward.sources", c.sources,
@@ -21,4 +21,4 @@ RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
   return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", model}}});
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -5,15 +5,15 @@
 #include "skein/train/run_weights.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 namespace {
 
-TrainedModel opened(const std::string& path, Mesh& mesh) {
+train::TrainedModel opened(const std::string& path, Mesh& mesh) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
-  const auto info = find_weights(path, mesh.world());
-  require(info.has_value(), "the reward model: {}", no_checkpoint(path));
-  TrainedModel model = trained_model(*info, mesh.world());
+  const auto info = train::find_weights(path, mesh.world());
+  require(info.has_value(), "the reward model: {}", checkpoint::no_checkpoint(path));
+  train::TrainedModel model = train::trained_model(*info, mesh.world());
   require(reward_head(model.state.notes, info->path) != nullptr,
           "{} is no reward model; `skein reward` makes one of it", info->path);
   require_tokenizer(model);
@@ -26,8 +26,8 @@ RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel
                          int64_t batch, Mesh& mesh)
     : RewardModel(opened(path, mesh), parallel, dtype, batch, mesh) {}
 
-RewardModel::RewardModel(const TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
-                         int64_t batch, Mesh& mesh)
+RewardModel::RewardModel(const train::TrainedModel& trained, const ParallelConfig& parallel,
+                         DType dtype, int64_t batch, Mesh& mesh)
     : origin_(trained.info.path),
       head_(*reward_head(trained.state.notes, origin_)),
       tokenizer_(trained.state.tokenizer),
@@ -47,21 +47,21 @@ PipelineModel RewardModel::pieces() {
   return local_.pipeline_model();
 }
 
-PreferenceScores RewardModel::judged(const PreferenceSamples& samples) {
+PreferenceScores RewardModel::judged(const data::PreferenceSamples& samples) {
   return preference_scores({pipeline_, local_.pass(), mesh_, batch_, meeting_}, samples);
 }
 
-std::vector<double> RewardModel::scores(std::vector<FormedSample> sequences) {
+std::vector<double> RewardModel::scores(std::vector<data::FormedSample> sequences) {
   if (sequences.empty()) return {};
-  std::vector<PreferenceSample> samples;
-  for (FormedSample& sequence : sequences)
-    samples.push_back({PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
+  std::vector<data::PreferenceSample> samples;
+  for (data::FormedSample& sequence : sequences)
+    samples.push_back({data::PreferenceKind::none, {std::move(sequence)}, {0}, {0}});
   const auto answers = source(std::move(samples));
-  const Tensor raw = all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_}, *answers,
-                                 answers->samples_per_epoch(), 1, 1);
+  const Tensor raw = train::all_answers({pipeline_, local_.pass(), mesh_, batch_, meeting_},
+                                        *answers, answers->samples_per_epoch(), 1, 1);
   std::vector<double> made;
   for (float score : raw.span<float>()) made.push_back((score - head_.mean) / head_.deviation);
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

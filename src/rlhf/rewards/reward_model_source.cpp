@@ -3,12 +3,12 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 // Why the model cannot be fed the policy's tokens; "" where it can.
 std::string why_texts(const RewardModel& model, const PolicyText& policy) {
-  const StoredTemplate& chat_template = model.head().chat_template;
+  const text::StoredTemplate& chat_template = model.head().chat_template;
   if (chat_template.empty()) return "it is an encoder";
   if (!same_tokenizer(policy.tokenizer, model.tokenizer()))
     return "its tokenizer is not the policy's";
@@ -31,7 +31,7 @@ RewardModelSource::RewardModelSource(const std::string& path, const PolicyText& 
               : "texts, the turns of each prompt and the answer: " + reason);
 }
 
-std::vector<FormedSample> RewardModelSource::sampled(const Answer& answer) const {
+std::vector<data::FormedSample> RewardModelSource::sampled(const Answer& answer) const {
   const size_t answered = answer.tokens.size() + (answer.ended ? 0 : 1),
                all = answer.prompt.tokens.size() + answered;
   const size_t most = model_.head().length;
@@ -41,8 +41,8 @@ std::vector<FormedSample> RewardModelSource::sampled(const Answer& answer) const
   return {model_.form().sequence(std::move(tokens))};
 }
 
-FormedSample RewardModelSource::formed(const Answer& answer) const {
-  std::vector<FormedSample> one =
+data::FormedSample RewardModelSource::formed(const Answer& answer) const {
+  std::vector<data::FormedSample> one =
       tokens_ ? sampled(answer)
               : model_.form().sequences(answer.prompt.messages, std::span(&answer.text, 1));
   require(!one.empty(),
@@ -64,9 +64,9 @@ void RewardModelSource::check_prompt(const Prompt& prompt) const {
 }
 
 std::vector<double> RewardModelSource::scores(std::span<const Answer> answers) {
-  std::vector<FormedSample> sequences;
+  std::vector<data::FormedSample> sequences;
   for (const Answer& answer : answers) sequences.push_back(formed(answer));
   return model_.scores(std::move(sequences));
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

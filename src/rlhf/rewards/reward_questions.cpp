@@ -10,7 +10,7 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::json;
@@ -112,4 +112,4 @@ std::string RewardQuestions::what_is_missing() const {
                      scores_.size());
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

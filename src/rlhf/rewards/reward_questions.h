@@ -10,7 +10,7 @@
 
 #include "skein/rlhf/rewards/rewards.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // One batch of answers: what is asked, and the replies that have come. `who` and answers outlive
 // it.
@@ -46,4 +46,4 @@ class RewardQuestions {
 // Whether there is nothing in it but white space.
 bool is_blank_reply(std::string_view text);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

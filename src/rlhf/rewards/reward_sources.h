@@ -9,7 +9,7 @@
 
 #include "skein/rlhf/rewards/rewards.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 std::unique_ptr<RewardSource> regex_reward(const RewardSpec& spec, bool whole);
 std::unique_ptr<RewardSource> length_reward(const RewardSpec& spec);
@@ -39,4 +39,4 @@ std::unique_ptr<RewardSource> rule(const RewardSpec& spec,
                                    std::function<double(const Answer&)> score,
                                    std::function<void(const Prompt&)> check = {});
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

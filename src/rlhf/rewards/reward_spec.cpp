@@ -9,7 +9,7 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 constexpr size_t kMostShown = 200;
@@ -75,7 +75,8 @@ std::vector<RewardSpec> parse_rewards(const std::string& list) {
 }
 
 std::string shown(std::string_view text) {
-  const std::string kept(text.substr(0, character_cut(text, std::min(text.size(), kMostShown))));
+  const std::string kept(
+      text.substr(0, text::character_cut(text, std::min(text.size(), kMostShown))));
   return nlohmann::json(kept).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
          (kept.size() < text.size() ? "..." : "");
 }
@@ -106,4 +107,4 @@ double read_number(const RewardSpec& spec, const std::string& what, std::string_
   return number;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

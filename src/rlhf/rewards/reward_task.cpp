@@ -14,7 +14,7 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/vocabulary.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 std::vector<float> floats(const std::vector<double>& numbers) {
@@ -35,9 +35,9 @@ void check(const RewardTaskConfig& c) {
           fmt::join(c.reference, ","));
 }
 
-void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>& records) {
-  const auto graded = [](const PreferenceRecord& record) {
-    return record.kind == PreferenceKind::ranked &&
+void check_grades(const RewardTaskConfig& c, const std::vector<data::PreferenceRecord>& records) {
+  const auto graded = [](const data::PreferenceRecord& record) {
+    return record.kind == data::PreferenceKind::ranked &&
            std::any_of(record.grades.begin(), record.grades.end(),
                        [&](double grade) { return grade != record.grades.front(); });
   };
@@ -48,8 +48,10 @@ void check_grades(const RewardTaskConfig& c, const std::vector<PreferenceRecord>
           c.loss.margin);
 }
 
-std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceRecord& record) {
-  require(form.ends_answers() || std::none_of(record.answers.begin(), record.answers.end(), blank),
+std::vector<data::FormedSample> sequences_of(const RewardForm& form,
+                                             const data::PreferenceRecord& record) {
+  require(form.ends_answers() ||
+              std::none_of(record.answers.begin(), record.answers.end(), data::blank),
           "an answer is empty, and the tokenizer's template for pairs (post_processor) has no "
           "token behind the second text that would stand for it; leave such records out, or take a "
           "model whose tokenizer ends pairs with a token such as [SEP]");
@@ -57,18 +59,18 @@ std::vector<FormedSample> sequences_of(const RewardForm& form, const PreferenceR
 }
 
 // files: what the records were read of, with what is left of bad_records.
-std::vector<PreferenceSample> formed(const RewardForm& form,
-                                     const std::vector<PreferenceRecord>& records,
-                                     const PreferencesConfig& files, LongPrompts long_prompts,
-                                     const char* what) {
-  std::vector<PreferenceSample> samples;
+std::vector<data::PreferenceSample> formed(const RewardForm& form,
+                                           const std::vector<data::PreferenceRecord>& records,
+                                           const data::PreferencesConfig& files,
+                                           LongPrompts long_prompts, const char* what) {
+  std::vector<data::PreferenceSample> samples;
   FormedCounts counts;
-  for (const PreferenceRecord& record : records) {
-    PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
+  for (const data::PreferenceRecord& record : records) {
+    data::PreferenceSample sample{record.kind, {}, floats(record.values), floats(record.grades)};
     if (!usable(record, files, counts.bad, [&] { sample.sequences = sequences_of(form, record); }))
       continue;
     const bool cut = std::any_of(sample.sequences.begin(), sample.sequences.end(),
-                                 [](const FormedSample& sequence) { return sequence.cut; });
+                                 [](const data::FormedSample& sequence) { return sequence.cut; });
     const bool out = sample.sequences.empty() || (cut && long_prompts == LongPrompts::drop);
     counts.left_out += out;
     counts.cut += cut && !out;
@@ -83,62 +85,64 @@ std::vector<PreferenceSample> formed(const RewardForm& form,
 }
 
 // Of the data in which they are named, else of what is learnt.
-std::vector<PreferenceSample> reference_samples(const RewardTaskConfig& c, const RewardForm& form,
-                                                const std::vector<PreferenceSample>& learnt) {
-  std::vector<PreferenceSample> read;
+std::vector<data::PreferenceSample> reference_samples(
+    const RewardTaskConfig& c, const RewardForm& form,
+    const std::vector<data::PreferenceSample>& learnt) {
+  std::vector<data::PreferenceSample> read;
   if (!c.reference.empty()) {
-    PreferencesConfig files = files_of(c, c.reference);
-    const Preferences good = read_demonstrations(files);
+    data::PreferencesConfig files = files_of(c, c.reference);
+    const data::Preferences good = read_demonstrations(files);
     files.bad_records -= good.bad;
     read = formed(form, good.records, files, c.long_prompts, "reference");
   }
-  const std::vector<PreferenceSample>& from = c.reference.empty() ? learnt : read;
+  const std::vector<data::PreferenceSample>& from = c.reference.empty() ? learnt : read;
   const size_t count = std::min<size_t>(from.size(), c.reference_samples);
-  std::vector<PreferenceSample> made;
+  std::vector<data::PreferenceSample> made;
   for (size_t i = 0; i < count; ++i) {
-    const PreferenceSample& sample = from[i * from.size() / count];
+    const data::PreferenceSample& sample = from[i * from.size() / count];
     const size_t best =
         std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin();
-    made.push_back({PreferenceKind::none, {sample.sequences[best]}, {0}, {0}});
+    made.push_back({data::PreferenceKind::none, {sample.sequences[best]}, {0}, {0}});
   }
   return made;
 }
 
 }  // namespace
 
-std::vector<PreferenceSample> read_formed(const RewardForm& form, PreferencesConfig files,
-                                          LongPrompts long_prompts, const char* what) {
-  const Preferences read = read_told(files, what);
+std::vector<data::PreferenceSample> read_formed(const RewardForm& form,
+                                                data::PreferencesConfig files,
+                                                LongPrompts long_prompts, const char* what) {
+  const data::Preferences read = read_told(files, what);
   return formed(form, read.records, files, long_prompts, what);
 }
 
-RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const Tokenizer> tokenizer,
-                       const TaskNotes& notes)
+RewardTask::RewardTask(RewardConfig& c, std::shared_ptr<const text::Tokenizer> tokenizer,
+                       const train::TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)) {
-  check_vocabulary(c.run.model, *tokenizer_);
+  train::check_vocabulary(c.run.model, *tokenizer_);
   require(!c.run.data.train.empty(), "data.train names no file of preferences");
   check(c.task);
   read(c, notes);
-  files_ = record_files({{"data.train", c.run.data.train},
-                         {"data.validation", c.run.data.validation},
-                         {"data.reference", c.task.reference}});
+  files_ = data::record_files({{"data.train", c.run.data.train},
+                               {"data.validation", c.run.data.validation},
+                               {"data.reference", c.task.reference}});
   complete(c.run, c.task.epochs);
 }
 
-void RewardTask::read(const RewardConfig& c, const TaskNotes& notes) {
-  PreferencesConfig files = files_of(c.task, c.run.data.train);
-  const Preferences learnt = read_told(files, "training");
+void RewardTask::read(const RewardConfig& c, const train::TaskNotes& notes) {
+  data::PreferencesConfig files = files_of(c.task, c.run.data.train);
+  const data::Preferences learnt = read_told(files, "training");
   head_.length = sequence_length(c.task, "reward", c.run.model.context);
   head_.loss = c.task.loss;
   if (!c.run.model.architecture->sees_ahead())
     head_.chat_template =
         preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);
   const RewardForm form(*tokenizer_, c.run.model, head_);
-  const auto source = [&](std::vector<PreferenceSample> samples, bool shuffle) {
+  const auto source = [&](std::vector<data::PreferenceSample> samples, bool shuffle) {
     return form.source(std::move(samples), row_multiple(c.run.parallel), c.run.train.seed, shuffle);
   };
   check_grades(c.task, learnt.records);
-  std::vector<PreferenceSample> samples =
+  std::vector<data::PreferenceSample> samples =
       formed(form, learnt.records, files, c.task.long_prompts, "training");
   if (c.task.reference_samples > 0)
     reference_ = source(reference_samples(c.task, form, samples), false);
@@ -154,16 +158,16 @@ std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const 
                         : nullptr;
 }
 
-Scores RewardTask::validate(const EvaluatedModel& model) const {
+train::Scores RewardTask::validate(const train::EvaluatedModel& model) const {
   const PreferenceScores found = preference_scores(model, *validation_);
   report_ = report_of(validation_->all(), found.scores, found.loss);
-  Scores scores{report_.text(), {}, -found.loss};
+  train::Scores scores{report_.text(), {}, -found.loss};
   for (const auto& [name, value] : report_.values())
     scores.values.emplace_back("validation_" + name, value);
   return scores;
 }
 
-TaskNotes RewardTask::measured_notes(const EvaluatedModel& model) const {
+train::TaskNotes RewardTask::measured_notes(const train::EvaluatedModel& model) const {
   if (!reference_) return notes();
   const Tensor scores = all_answers(model, *reference_, reference_->samples_per_epoch(), 1, 1);
   const double count = scores.size();
@@ -182,27 +186,28 @@ TaskNotes RewardTask::measured_notes(const EvaluatedModel& model) const {
   return to_notes(head, training_->checksum());
 }
 
-void RewardTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+void RewardTask::check_notes(const train::TaskNotes& notes, const std::string& origin) const {
   const auto stored = reward_head(notes, origin);
-  require_run_of("a reward model", stored != nullptr, origin);
-  require_unchanged(stored->chat_template, head_.chat_template, origin);
-  require_unchanged("reward.length", stored->length, head_.length, origin);
+  train::require_run_of("a reward model", stored != nullptr, origin);
+  train::require_unchanged(stored->chat_template, head_.chat_template, origin);
+  train::require_unchanged("reward.length", stored->length, head_.length, origin);
   if (stored->loss.margin != head_.loss.margin || stored->loss.centring != head_.loss.centring)
     log::warn(
         "{} learnt by reward.margin={} and reward.centring={}, now they are {} and {}; the run "
         "goes on with these",
         origin, stored->loss.margin, stored->loss.centring, head_.loss.margin, head_.loss.centring);
-  if (reward_checksum(notes) != training_->checksum()) warn_of_other_samples(origin);
+  if (reward_checksum(notes) != training_->checksum()) train::warn_of_other_samples(origin);
 }
 
 // A reward model's head is kept.
-bool RewardTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
+bool RewardTask::begins_anew(const Part& part, bool in_checkpoint,
+                             const train::TaskNotes& notes) const {
   return part.kind == Part::label_head &&
          (!in_checkpoint || !reward_head(notes, "checkpoint.load"));
 }
 
 // An encoder's head of tokens reads wherever a sequence begins, a pooler only where the row does.
-void RewardTask::complete(PretrainConfig& c, double epochs) const {
+void RewardTask::complete(train::PretrainConfig& c, double epochs) const {
   const Architecture& architecture = *c.model.architecture;
   architecture.begin_labels(c.model, architecture.sees_ahead() ? Head::token : Head::sequence, 1);
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(c.model.d_model + 1);
@@ -210,4 +215,4 @@ void RewardTask::complete(PretrainConfig& c, double epochs) const {
   if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -10,7 +10,7 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 class Rule : public RewardSource {
@@ -129,4 +129,4 @@ RewardMixture make_rewards(const std::string& list, const RewardContext& context
   return RewardMixture(std::move(parts));
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

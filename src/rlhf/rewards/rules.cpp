@@ -10,11 +10,11 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 int64_t characters(const std::string& text) {
-  const std::string valid = with_valid_utf8(text);
+  const std::string valid = text::with_valid_utf8(text);
   return std::count_if(valid.begin(), valid.end(), std::not_fn(continues_character));
 }
 
@@ -24,19 +24,19 @@ int64_t characters(const std::string& text) {
 std::unique_ptr<RewardSource> regex_reward(const RewardSpec& spec, bool whole) {
   require(!spec.argument.empty(), "the reward {} needs a regular expression behind a colon",
           spec.kind);
-  const auto pattern = std::make_shared<const Pattern>(
-      spec.argument, whole ? Pattern::Extent::whole : Pattern::Extent::anywhere);
+  const auto pattern = std::make_shared<const text::Pattern>(
+      spec.argument, whole ? text::Pattern::Extent::whole : text::Pattern::Extent::anywhere);
   return rule(spec, [pattern, name = shown(spec.text()),
                      warned = false](const Answer& answer) mutable {
-    const Pattern::Outcome found = pattern->find(answer.text);
-    if (found == Pattern::Outcome::too_much_work && !warned) {
+    const text::Pattern::Outcome found = pattern->find(answer.text);
+    if (found == text::Pattern::Outcome::too_much_work && !warned) {
       warned = true;
       log::warn(
           "the reward {} takes too much backtracking to match an answer to prompt {}; such answers "
           "count as no match",
           name, answer.prompt.number);
     }
-    return found == Pattern::Outcome::yes;
+    return found == text::Pattern::Outcome::yes;
   });
 }
 
@@ -64,4 +64,4 @@ std::unique_ptr<RewardSource> ended_reward(const RewardSpec& spec) {
   return rule(spec, [](const Answer& answer) { return answer.ended; });
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -12,7 +12,7 @@
 
 #include "reward_sources.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 constexpr int64_t kLargestFile = int64_t{64} << 20;
@@ -43,8 +43,8 @@ void add_line(const RewardSpec& spec, const std::string& path, int64_t number,
   std::istringstream columns(line);
   std::string word, weight, more;
   columns >> word >> weight >> more;
-  const std::vector<std::string> words = folded_words(word);
-  require(more.empty() && words.size() == 1 && words[0] == folded(word),
+  const std::vector<std::string> words = text::folded_words(word);
+  require(more.empty() && words.size() == 1 && words[0] == text::folded(word),
           "{}:{}: {} is not a word and perhaps its weight", path, number, shown(line));
   const double value =
       weight.empty()
@@ -56,13 +56,13 @@ void add_line(const RewardSpec& spec, const std::string& path, int64_t number,
 }
 
 Weights read_weights(const RewardSpec& spec, const std::string& path, const std::string& text) {
-  require(valid_utf8(text), "{} is not valid UTF-8", path);
+  require(text::valid_utf8(text), "{} is not valid UTF-8", path);
   Weights weights;
   std::istringstream lines(text);
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (!folded(line).empty()) add_line(spec, path, number, line, weights);
+    if (!text::folded(line).empty()) add_line(spec, path, number, line, weights);
   }
   require(!weights.empty(), "{}: no word is listed there for the reward {}", path,
           shown(spec.text()));
@@ -91,15 +91,15 @@ std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world)
   const bool per_token = per != fields.end();
   require(!per_token || per->second == "token", "the reward {} has per={}; there is per=token",
           name, per_token ? per->second : "");
-  Weights weights =
-      read_weights(spec, path, from_root(world, [&, &path = path] { return read_list(path); }));
+  Weights weights = read_weights(
+      spec, path, checkpoint::from_root(world, [&, &path = path] { return read_list(path); }));
   return rule(spec, [weights = std::move(weights), most, per_token](const Answer& answer) {
     double sum = 0;
-    for (const std::string& word : folded_words(answer.text))
+    for (const std::string& word : text::folded_words(answer.text))
       if (const auto found = weights.find(word); found != weights.end()) sum += found->second;
     if (per_token) sum /= std::max<int64_t>(1, answer_length(answer));
     return most > 0 ? std::clamp(sum, -most, most) : sum;
   });
 }
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -15,7 +15,7 @@
 
 #include "intervals.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr int64_t kMostResamples = 1'000'000;
@@ -137,4 +137,4 @@ Interval interval_of(double value, std::vector<double> draws) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -8,7 +8,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // Which rows there are, in an order that depends on what they hold alone, equal rows once; and
 // which of them are resampled together.
@@ -42,4 +42,4 @@ std::vector<Unknowns> bootstrap(const PowerSum& sum, const OrderedRows& rows,
 // Quantiles by linear interpolation between order statistics; unknown from fewer than two draws.
 Interval interval_of(double value, std::vector<double> draws);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -2,7 +2,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> points,
                                              double tolerance) {
@@ -32,4 +32,4 @@ std::vector<XY> lowest_of_budgets(std::span<const ScalingPoint> points, double t
   return pairs;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -7,7 +7,7 @@
 
 #include "skein/scaling/fit/fit.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // Indices of points, which are sorted by C: those whose C is within `tolerance` (relative) of the
 // least of them are of one budget.
@@ -17,4 +17,4 @@ std::vector<std::vector<int64_t>> budgets_of(std::span<const ScalingPoint> point
 // Over C the lowest loss of each budget, each a cluster of its own.
 std::vector<XY> lowest_of_budgets(std::span<const ScalingPoint> points, double tolerance);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

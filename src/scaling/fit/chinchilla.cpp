@@ -5,7 +5,7 @@
 #include "forms.h"
 #include "intervals.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 // All 4,500 of Hoffmann et al. (2022), approach 3.
@@ -65,4 +65,4 @@ ParametricFit fit_chinchilla(std::span<const ScalingPoint> points,
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

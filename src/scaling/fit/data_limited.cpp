@@ -8,7 +8,7 @@
 #include "intervals.h"
 #include "repeats.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kLeastRepeated = 3;
@@ -110,4 +110,4 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

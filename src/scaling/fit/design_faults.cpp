@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kLeastRuns = 6;
@@ -133,4 +133,4 @@ void require_determined(std::span<const ScalingPoint> points, size_t clusters) {
   require_no_line(points, kWhat);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

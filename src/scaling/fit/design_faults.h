@@ -5,7 +5,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // A usage error for a point that is not positive and finite.
 void require_positive(std::span<const ScalingPoint> points);
@@ -24,4 +24,4 @@ void require_ratios_and_budgets(std::span<const ScalingPoint> points);
 // A usage error where all losses are one.
 void require_varied_loss(std::span<const ScalingPoint> points);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -10,7 +10,7 @@
 #include "intervals.h"
 #include "last_point_envelope.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kBudgets = 1500;
@@ -180,4 +180,4 @@ EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -5,7 +5,7 @@
 #include "design_faults.h"
 #include "intervals.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 std::vector<double> minus_ln_n(std::span<const ScalingPoint> points) {
@@ -110,4 +110,4 @@ Runs runs_of(std::span<const ScalingPoint> points, const ParametricOptions& opti
   return runs;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

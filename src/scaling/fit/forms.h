@@ -8,7 +8,7 @@
 
 #include "bootstrap.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 PowerSum chinchilla_sum(std::span<const ScalingPoint> points);
 ChinchillaLaw chinchilla_law(const PowerSum& sum, const Unknowns& at);
@@ -49,4 +49,4 @@ std::vector<Law> solved(LawFit<Law>& fit, const PowerSum& sum, const Solution& s
   return draws;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

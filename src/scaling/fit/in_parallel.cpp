@@ -9,7 +9,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>& body) {
   std::atomic<int64_t> next{0};
@@ -34,4 +34,4 @@ void in_parallel(int64_t count, int threads, const std::function<void(int64_t)>&
   if (thrown) std::rethrow_exception(thrown);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -9,7 +9,7 @@
 
 #include "bootstrap.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 // E + k x^-p with draws from resampled pairs; for pairs that have no such law, its convergence says
@@ -94,4 +94,4 @@ void fit_laws(LawsOfC& fit, const BestOfC& best,
       offset_through(evenly(best.loss, most_for_offset), losses, options.threads);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -9,7 +9,7 @@
 
 #include "skein/scaling/fit/isoflop.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // What `of`, a function or a member, says of each item.
 template <class Items, class Of>
@@ -53,4 +53,4 @@ Interval at(const Fit& fit, double x, int64_t asked) {
   return interval_over(fit.law, fit.draws, y, asked);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

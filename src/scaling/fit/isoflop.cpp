@@ -10,7 +10,7 @@
 #include "intervals.h"
 #include "parabola.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kFewestBudgets = 3;
@@ -199,4 +199,4 @@ void find_bias(IsoflopFit& fit, std::span<const ScalingPoint> points, const Chin
   }
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

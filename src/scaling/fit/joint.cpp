@@ -6,7 +6,7 @@
 #include "forms.h"
 #include "intervals.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kLeastRuns = 6;
@@ -56,4 +56,4 @@ OverTrainingFit fit_over_training(std::span<const ScalingPoint> points,
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -9,7 +9,7 @@
 
 #include "budgets.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 class LastPointEnvelope : public Envelope {
@@ -89,4 +89,4 @@ std::unique_ptr<Envelope> envelope_of_last_points(std::vector<ScalingPoint> poin
   return std::make_unique<LastPointEnvelope>(std::move(points), tolerance);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -9,7 +9,7 @@
 
 #include "skein/scaling/fit/isoflop.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 class Envelope {
  public:
@@ -30,4 +30,4 @@ int64_t sizes_of(const std::vector<EnvelopePoint>& envelope);
 std::unique_ptr<Envelope> envelope_of_last_points(std::vector<ScalingPoint> points,
                                                   double tolerance);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -8,7 +8,7 @@
 
 #include "unknowns.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kHistory = 10;
@@ -113,4 +113,4 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

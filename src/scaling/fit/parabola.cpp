@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 using Row = std::array<double, 4>;
@@ -73,4 +73,4 @@ Parabola fit_parabola(std::span<const Dot> dots) {
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

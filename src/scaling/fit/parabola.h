@@ -6,7 +6,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 struct Dot {
   double x = 0, y = 0;
@@ -22,4 +22,4 @@ struct Parabola {
 };
 Parabola fit_parabola(std::span<const Dot> dots);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -5,7 +5,7 @@
 
 #include "unknowns.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr double kSettled = 1e-10, kConverged = 1e-6;  // of what adds up to the gradient
@@ -113,4 +113,4 @@ Minimum polish(const PowerSum& sum, const Criterion& criterion, const Unknowns& 
   return Polisher(sum, criterion, start).run(most_iterations);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -8,7 +8,7 @@
 #include "forms.h"
 #include "intervals.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr size_t kLeastForOffset = 4;
@@ -153,4 +153,4 @@ OffsetPowerFit fit_offset_power(std::span<const XY> pairs,
                     std::ssize(resampled));
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

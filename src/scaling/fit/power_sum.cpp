@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 // Of a logarithm of order 1 that went through exp and log.
@@ -181,4 +181,4 @@ SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const 
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

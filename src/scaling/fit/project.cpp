@@ -6,7 +6,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -177,4 +177,4 @@ Unknowns project(const PowerSum& sum, const Criterion& criterion) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

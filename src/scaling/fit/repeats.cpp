@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -195,4 +195,4 @@ std::optional<DataLimitedLaw> Repeats::from(const DataLimitedLaw& near) const {
   return law_at(law_, found.at, unknowns);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

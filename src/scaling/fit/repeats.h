@@ -8,7 +8,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 class Repeats {
  public:
@@ -40,4 +40,4 @@ class Repeats {
   double total_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -4,7 +4,7 @@
 
 #include "skein/scaling/fit/minimise.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 struct Corner {
@@ -94,4 +94,4 @@ Minimum minimise_by_simplex(const std::function<double(const Unknowns&)>& functi
   return Simplex(function, start, n, step).run(tolerance);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -3,7 +3,7 @@
 
 #include "skein/scaling/fit/minimise.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 // Turns entry (p, q) to zero.
@@ -67,4 +67,4 @@ std::vector<double> eigenvalues(UnknownsSquared matrix, int unknowns) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -7,7 +7,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr double kFirstDelta = 1e-3, kLastDelta = 1e-10;  // of least absolutes
@@ -215,4 +215,4 @@ std::string rank_problem(const PowerSum& sum, const Unknowns& at) {
       values.front() / values.back(), n, sum.size());
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

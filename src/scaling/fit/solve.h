@@ -7,7 +7,7 @@
 
 #include "skein/scaling/fit/minimise.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 struct Solution {
   Unknowns at{};
@@ -68,4 +68,4 @@ auto found_in_parallel(int64_t count, int threads, const Find& find) {
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -4,7 +4,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr std::array kSlopes{0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6, 0.8, 1.1, 1.6};
@@ -105,4 +105,4 @@ std::vector<Unknowns> scored_starts(const PowerSum& sum, const Criterion& criter
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

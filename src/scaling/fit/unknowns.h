@@ -5,7 +5,7 @@
 
 #include "skein/scaling/fit/minimise.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 inline double dot(const Unknowns& left, const Unknowns& right) {
   double sum = 0;
@@ -21,4 +21,4 @@ inline Unknowns along(const Unknowns& from, double step, const Unknowns& directi
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

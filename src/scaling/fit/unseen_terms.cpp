@@ -7,7 +7,7 @@
 
 #include "solve.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 constexpr double kChance = 0.01, kFewest = 3;
@@ -72,4 +72,4 @@ std::string unseen_term(const PowerSum& sum, const ParametricOptions& options, c
   return "";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -8,7 +8,7 @@
 
 #include "text_table.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 const std::map<ParameterCount, const char*>& parameter_counts() {
@@ -156,4 +156,4 @@ std::vector<ScalingPoint> points_of(const ScalingTable& table, const Convention&
   return points;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

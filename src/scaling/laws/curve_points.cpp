@@ -4,7 +4,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 // Indices of the points that lie nearest to evenly spaced ln tokens, from the first to before `end`
@@ -48,4 +48,4 @@ std::vector<ScalingPoint> curve_points_of(const ScalingTable& table,
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -9,7 +9,7 @@
 #include "skein/core/error.h"
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 using Key = std::vector<double>;
@@ -118,4 +118,4 @@ void exclude(ScalingTable& table, const ExclusionRules& rules) {
   if (rules.highest_losses > 0) exclude_highest(table, rules.highest_losses);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

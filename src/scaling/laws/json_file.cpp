@@ -6,7 +6,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling {
 
 std::string json_file_text(const std::string& path, const std::string& wanted) {
   constexpr std::streamsize kMostBytes = 256 << 20;
@@ -21,4 +21,4 @@ std::string json_file_text(const std::string& path, const std::string& wanted) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace skein {
+namespace skein::scaling {
 
 // All of it. Usage errors where it cannot be read, is a folder or has more than 256 MiB; wanted:
 // what to give instead.
 std::string json_file_text(const std::string& path, const std::string& wanted);
 
-}  // namespace skein
+}  // namespace skein::scaling

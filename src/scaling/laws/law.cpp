@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 double balance(const ChinchillaLaw& law) {
@@ -102,4 +102,4 @@ const std::vector<PublishedLaw>& published_laws() {
   return laws;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -5,7 +5,7 @@
 
 #include "text_table.h"
 
-namespace skein {
+namespace skein::scaling {
 
 std::string left_out_text(const ScalingTable& table, size_t most_lines) {
   std::map<std::string, std::vector<std::string>> reasons;
@@ -24,4 +24,4 @@ std::string left_out_text(const ScalingTable& table, size_t most_lines) {
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

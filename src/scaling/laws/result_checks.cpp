@@ -14,7 +14,7 @@
 #include "result_columns.h"
 #include "text_table.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 constexpr double kFlopsOff = 0.2;
@@ -166,7 +166,7 @@ struct CurveColumns {
   size_t count = 0;
 };
 
-CurveColumns curve_columns(const TableRow& header, const std::string& path) {
+CurveColumns curve_columns(const data::TableRow& header, const std::string& path) {
   const auto find = [&](std::initializer_list<const char*> names) {
     for (size_t i = 0; i < header.fields.size(); ++i)
       for (const char* name : names)
@@ -191,8 +191,8 @@ double tokens_a_step(const ScalingRun& run) {
 }
 
 // A point of a row, its run found.
-CurvePoint curve_point(const TableRow& row, const CurveColumns& columns, const ScalingRun& run,
-                       const std::string& path, const std::string& table) {
+CurvePoint curve_point(const data::TableRow& row, const CurveColumns& columns,
+                       const ScalingRun& run, const std::string& path, const std::string& table) {
   const auto number = [&](int column, const char* name) {
     return number_of(row.fields[column], path, row.line, name);
   };
@@ -229,8 +229,8 @@ void check_runs(ScalingTable& table, const TableOptions& options) {
 
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options,
                  size_t most_points) {
-  TableReader reader(path, TableKind::csv, 1 << 20);
-  TableRow row;
+  data::TableReader reader(path, data::TableKind::csv, 1 << 20);
+  data::TableRow row;
   require(reader.next_names(row),
           "{} is empty; curves are CSV with the columns run, tokens, loss, or run, step, loss",
           path);
@@ -263,4 +263,4 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
                                          path, text_of(unusable)));
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

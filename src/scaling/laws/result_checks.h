@@ -6,7 +6,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling {
 
 // Whether any run has that number.
 bool has(const ScalingTable& table, double ScalingRun::*field);
@@ -16,4 +16,4 @@ void check_runs(ScalingTable& table, const TableOptions& options);
 void read_curves(ScalingTable& table, const std::string& path, const TableOptions& options,
                  size_t most_points);
 
-}  // namespace skein
+}  // namespace skein::scaling

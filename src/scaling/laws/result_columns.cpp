@@ -8,7 +8,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::scaling {
 
 double number_of(const std::string& text, const std::string& path, int64_t line,
                  const std::string& column) {
@@ -23,14 +23,15 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
   return value;
 }
 
-bool next_row(TableReader& reader, TableRow& row, size_t fields, const std::string& path) {
+bool next_row(data::TableReader& reader, data::TableRow& row, size_t fields,
+              const std::string& path) {
   if (!reader.next(row)) return false;
   require(row.fields.size() == fields, "{}:{}: the row has {} fields where the header has {}", path,
           row.line, row.fields.size(), fields);
   return true;
 }
 
-ResultColumns::ResultColumns(const TableRow& header, const std::string& path,
+ResultColumns::ResultColumns(const data::TableRow& header, const std::string& path,
                              const TableOptions& options)
     : path_(path) {
   for (const std::string& field : header.fields) header_.push_back(trimmed(field));
@@ -95,17 +96,17 @@ void ResultColumns::find_conditions(const std::vector<std::string>& where) {
   }
 }
 
-bool ResultColumns::wanted(const TableRow& row) const {
+bool ResultColumns::wanted(const data::TableRow& row) const {
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
     return trimmed(row.fields[condition.index]) == condition.value;
   });
 }
 
-double ResultColumns::number(const TableRow& row, int index) const {
+double ResultColumns::number(const data::TableRow& row, int index) const {
   return number_of(row.fields[index], path_, row.line, header_[index]);
 }
 
-void ResultColumns::read_number(const TableRow& row, const FoundColumn& found,
+void ResultColumns::read_number(const data::TableRow& row, const FoundColumn& found,
                                 ScalingRun& run) const {
   const RunColumn& column = found.column;
   const double value = number(row, found.index);
@@ -122,7 +123,7 @@ void ResultColumns::read_number(const TableRow& row, const FoundColumn& found,
   run.*std::get<double ScalingRun::*>(column.member) = value;
 }
 
-ScalingRun ResultColumns::run_of(const TableRow& row) const {
+ScalingRun ResultColumns::run_of(const data::TableRow& row) const {
   ScalingRun run;
   run.line = row.line;
   run.loss = number(row, loss_);
@@ -145,4 +146,4 @@ ScalingRun ResultColumns::run_of(const TableRow& row) const {
   return run;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -9,7 +9,7 @@
 
 #include "run_columns.h"
 
-namespace skein {
+namespace skein::scaling {
 
 // A number that a field of a row spells, blanks around it aside; kUnknown for an empty one. Usage
 // errors name file, line and column.
@@ -17,18 +17,19 @@ double number_of(const std::string& text, const std::string& path, int64_t line,
                  const std::string& column);
 
 // The next row, which has so many fields; false at the end.
-bool next_row(TableReader& reader, TableRow& row, size_t fields, const std::string& path);
+bool next_row(data::TableReader& reader, data::TableRow& row, size_t fields,
+              const std::string& path);
 
 class ResultColumns {
  public:
   // A usage error that names all columns that are needed and missing, and one where two columns say
   // the same.
-  ResultColumns(const TableRow& header, const std::string& path, const TableOptions& options);
+  ResultColumns(const data::TableRow& header, const std::string& path, const TableOptions& options);
 
   // Whether the row is asked for by TableOptions::where.
-  bool wanted(const TableRow& row) const;
+  bool wanted(const data::TableRow& row) const;
   // Of a row as long as the header; the loss as it stands in the file.
-  ScalingRun run_of(const TableRow& row) const;
+  ScalingRun run_of(const data::TableRow& row) const;
 
   bool has_name() const { return found(&ScalingRun::name); }
 
@@ -50,8 +51,8 @@ class ResultColumns {
   void find_columns();
   bool found(const decltype(RunColumn::member)& member) const;
   void find_conditions(const std::vector<std::string>& where);
-  double number(const TableRow& row, int index) const;
-  void read_number(const TableRow& row, const FoundColumn& found, ScalingRun& run) const;
+  double number(const data::TableRow& row, int index) const;
+  void read_number(const data::TableRow& row, const FoundColumn& found, ScalingRun& run) const;
 
   // A column that is not there, and what it would say.
   struct MissingColumn {
@@ -66,4 +67,4 @@ class ResultColumns {
   int loss_ = -1;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -8,7 +8,7 @@
 #include "result_checks.h"
 #include "result_columns.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 constexpr int64_t kMostRowBytes = 1 << 20;
@@ -26,7 +26,7 @@ void settle_loss(ScalingRun& run, const std::string& path, const TableOptions& o
   if (options.loss_unit == "bits") run.loss *= std::numbers::ln2;
 }
 
-void add_row(ScalingTable& table, const TableRow& row, const ResultColumns& columns,
+void add_row(ScalingTable& table, const data::TableRow& row, const ResultColumns& columns,
              const TableOptions& options) {
   require(table.runs.size() < kMostRuns,
           "{}: more than {} runs; is this the table of runs, or their curves?", table.path,
@@ -59,8 +59,8 @@ ScalingTable read_table(const std::string& path, const TableOptions& options,
           "data.loss_unit={} is neither nats nor bits", options.loss_unit);
   ScalingTable table;
   table.path = path;
-  TableReader reader(path, TableKind::csv, kMostRowBytes);
-  TableRow row;
+  data::TableReader reader(path, data::TableKind::csv, kMostRowBytes);
+  data::TableRow row;
   require(reader.next_names(row),
           "{} is empty; a table of runs begins with the names of its columns", path);
   const size_t fields = row.fields.size();
@@ -85,4 +85,4 @@ ScalingTable read_table(const std::string& path, const TableOptions& options,
   return table;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

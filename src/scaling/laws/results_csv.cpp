@@ -3,7 +3,7 @@
 
 #include "run_columns.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 std::string field(const std::string& text) {
@@ -59,4 +59,4 @@ std::string curves_csv(const std::vector<ScalingRun>& runs) {
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

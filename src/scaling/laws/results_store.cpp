@@ -9,7 +9,7 @@
 
 #include "run_columns.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 constexpr const char* kFormat = "skein-sweep-results";
@@ -29,10 +29,10 @@ class StoreWriter {
   }
   void attribute(const char* name, int64_t value) { attribute(name, H5T_STD_I64LE, &value); }
   void group(const char* name) {
-    const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+    const data::Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    const Hdf5Id made(H5Gcreate2(file_.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                      H5Gclose);
+    const data::Hdf5Id made(
+        H5Gcreate2(file_.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
     check(made.valid());
   }
   void dataset(const std::string& name, const std::vector<double>& values) {
@@ -59,41 +59,41 @@ class StoreWriter {
   }
 
  private:
-  Hdf5Id begin() const {
-    const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  data::Hdf5Id begin() const {
+    const data::Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_fapl_core(access.get(), kGrowth, false);
     return {H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose};
   }
   void check(bool good) const {
-    if (!good) fail("{} cannot be made: {}", path_, hdf5_reason());
+    if (!good) fail("{} cannot be made: {}", path_, data::hdf5_reason());
   }
-  static Hdf5Id text_type(size_t bytes) {
-    Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose);
+  static data::Hdf5Id text_type(size_t bytes) {
+    data::Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(type.get(), std::max<size_t>(1, bytes));
     H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
     H5Tset_cset(type.get(), H5T_CSET_UTF8);
     return type;
   }
   void attribute(const char* name, hid_t type, const void* value) {
-    const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
-    const Hdf5Id made(H5Acreate2(file_.get(), name, type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                      H5Aclose);
+    const data::Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
+    const data::Hdf5Id made(
+        H5Acreate2(file_.get(), name, type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     check(made.valid() && H5Awrite(made.get(), type, value) >= 0);
   }
   void dataset(const std::string& name, hid_t type, const void* values, size_t count) {
     const hsize_t extent = count;
-    const Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose),
+    const data::Hdf5Id space(H5Screate_simple(1, &extent, nullptr), H5Sclose),
         properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    const Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
-                                 properties.get(), H5P_DEFAULT),
-                      H5Dclose);
+    const data::Hdf5Id made(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
+                                       properties.get(), H5P_DEFAULT),
+                            H5Dclose);
     check(made.valid());
     if (count > 0) check(H5Dwrite(made.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   }
 
   const std::string& path_;
-  Hdf5Id file_;
+  data::Hdf5Id file_;
 };
 
 void write_runs(StoreWriter& store, const std::vector<ScalingRun>& runs) {
@@ -133,7 +133,7 @@ class StoreReader {
     require(attribute_text() == kFormat, "{} is an HDF5 file but no results of `skein sweep`",
             path_);
     int64_t version = 0;
-    const Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
+    const data::Hdf5Id named(H5Aopen(file_.get(), "version", H5P_DEFAULT), H5Aclose);
     if (!named.valid() || H5Aread(named.get(), H5T_NATIVE_INT64, &version) < 0) damaged("version");
     require(version == kVersion,
             "{} has version {} of the results' format; this program reads {}: fit the CSV file "
@@ -145,7 +145,7 @@ class StoreReader {
   template <class T>
   std::vector<T> values(const std::string& name) const {
     constexpr bool kReal = std::is_same_v<T, double>;
-    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
+    const data::Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
     if (H5Tget_class(type.get()) != (kReal ? H5T_FLOAT : H5T_INTEGER) ||
         H5Tget_size(type.get()) != sizeof(T))
       damaged(name);
@@ -154,7 +154,7 @@ class StoreReader {
     return made;
   }
   std::vector<std::string> texts(const std::string& name) const {
-    const Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
+    const data::Hdf5Id set = dataset(name), type(H5Dget_type(set.get()), H5Tclose);
     if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) damaged(name);
     const size_t width = H5Tget_size(type.get()), count = length(set, name, width);
     std::string padded(width * count, '\0');
@@ -171,16 +171,16 @@ class StoreReader {
   }
 
  private:
-  Hdf5Id open() const {
-    const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  data::Hdf5Id open() const {
+    const data::Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_file_locking(access.get(), false, true);
-    Hdf5Id file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-    require(file.valid(), "{} is no HDF5 file: {}", path_, hdf5_reason());
+    data::Hdf5Id file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    require(file.valid(), "{} is no HDF5 file: {}", path_, data::hdf5_reason());
     return file;
   }
   std::string attribute_text() const {
     if (H5Aexists(file_.get(), "format") <= 0) return "";
-    const Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose),
+    const data::Hdf5Id named(H5Aopen(file_.get(), "format", H5P_DEFAULT), H5Aclose),
         type(H5Aget_type(named.get()), H5Tclose);
     if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
         H5Tget_size(type.get()) > 256)
@@ -188,15 +188,15 @@ class StoreReader {
     std::string value(256, '\0');
     return H5Aread(named.get(), type.get(), value.data()) < 0 ? "" : value.c_str();
   }
-  Hdf5Id dataset(const std::string& name) const {
-    if (!is_hard_linked(file_.get(), name)) damaged(name);
-    Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!set.valid() || !is_in_one_run(set.get())) damaged(name);
+  data::Hdf5Id dataset(const std::string& name) const {
+    if (!data::is_hard_linked(file_.get(), name)) damaged(name);
+    data::Hdf5Id set(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!set.valid() || !data::is_in_one_run(set.get())) damaged(name);
     return set;
   }
   // What it claims must lie within the file, so that no more memory is taken than that.
-  size_t length(const Hdf5Id& set, const std::string& name, size_t width) const {
-    const Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
+  size_t length(const data::Hdf5Id& set, const std::string& name, size_t width) const {
+    const data::Hdf5Id space(H5Dget_space(set.get()), H5Sclose);
     if (H5Sget_simple_extent_ndims(space.get()) != 1) damaged(name);
     hsize_t count = 0;
     H5Sget_simple_extent_dims(space.get(), &count, nullptr);
@@ -204,7 +204,8 @@ class StoreReader {
     return count;
   }
   template <class Items>
-  void read(const Hdf5Id& set, hid_t memory_type, Items& items, const std::string& name) const {
+  void read(const data::Hdf5Id& set, hid_t memory_type, Items& items,
+            const std::string& name) const {
     if (!items.empty() &&
         H5Dread(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items.data()) < 0)
       damaged(name);
@@ -212,7 +213,7 @@ class StoreReader {
 
   const std::string& path_;
   int64_t file_bytes_;
-  Hdf5Id file_;
+  data::Hdf5Id file_;
 };
 
 template <class Value>
@@ -257,7 +258,7 @@ void read_curves(const StoreReader& store, std::vector<ScalingRun>& runs) {
 void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
                  const std::vector<Settings>& settings) {
   SKEIN_CHECK_EQ(runs.size(), settings.size());
-  const Hdf5Lock lock;
+  const data::Hdf5Lock lock;
   StoreWriter store(path);
   store.attribute("format", kFormat);
   store.attribute("version", kVersion);
@@ -272,7 +273,7 @@ void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
 }
 
 ScalingTable read_store(const std::string& path) {
-  const Hdf5Lock lock;
+  const data::Hdf5Lock lock;
   const StoreReader store(path);
   ScalingTable table;
   table.path = path;
@@ -287,7 +288,7 @@ ScalingTable read_store(const std::string& path) {
 }
 
 std::vector<Settings> read_store_settings(const std::string& path) {
-  const Hdf5Lock lock;
+  const data::Hdf5Lock lock;
   return settings_in(StoreReader(path));
 }
 
@@ -302,4 +303,4 @@ Settings common_settings(const std::vector<Settings>& all) {
   return common;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

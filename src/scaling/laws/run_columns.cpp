@@ -1,6 +1,6 @@
 #include "run_columns.h"
 
-namespace skein {
+namespace skein::scaling {
 
 const std::vector<RunColumn>& run_columns() {
   static const std::vector<RunColumn> columns{
@@ -33,4 +33,4 @@ const std::vector<RunColumn>& run_columns() {
   return columns;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

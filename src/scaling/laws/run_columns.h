@@ -8,7 +8,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling {
 
 struct RunColumn {
   std::vector<std::string> names;  // the first is written, all of them are read
@@ -22,4 +22,4 @@ struct RunColumn {
 // In the order in which they are written.
 const std::vector<RunColumn>& run_columns();
 
-}  // namespace skein
+}  // namespace skein::scaling

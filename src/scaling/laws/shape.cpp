@@ -11,7 +11,7 @@
 #include "skein/models/flops.h"
 #include "skein/nn/cost.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 constexpr double kAspectWeight = 0.1, kMostOff = 1.5;
@@ -158,4 +158,4 @@ Hyperparameters hyperparameters(const std::string& rule, const ModelCounts& coun
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace skein {
+namespace skein::scaling {
 
 std::string TextTable::text() const {
   std::vector<size_t> widths;
@@ -26,4 +26,4 @@ std::string shown(double value, int digits) {
   return std::isnan(value) ? "-" : fmt::format("{:.{}g}", value, digits);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::scaling {
 
 class TextTable {
  public:
@@ -30,4 +30,4 @@ std::string first_of(const std::vector<Item>& items, size_t most) {
 // Significant digits; "-" for what is unknown.
 std::string shown(double value, int digits = 4);
 
-}  // namespace skein
+}  // namespace skein::scaling

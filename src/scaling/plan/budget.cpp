@@ -10,7 +10,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 // Lower case, without the device that is meant, blanks, hyphens and the s of a plural.
@@ -81,4 +81,4 @@ double flops_of_budget(const PlanOptions& o) {
   return flops;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

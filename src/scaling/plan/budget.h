@@ -3,7 +3,7 @@
 
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 // budget_text as one of the two numbers. A usage error unless there is one budget above 0.
 PlanOptions with_budget(PlanOptions options);
@@ -11,4 +11,4 @@ PlanOptions with_budget(PlanOptions options);
 // plan is made of.
 double flops_of_budget(const PlanOptions& options);
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

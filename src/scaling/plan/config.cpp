@@ -3,11 +3,11 @@
 #include "skein/core/error.h"
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
-PretrainConfig run_of(const Plan& plan) {
-  PretrainConfig run;
+train::PretrainConfig run_of(const Plan& plan) {
+  train::PretrainConfig run;
   run.model = plan.proposal.model;
   run.parallel = plan.layout.parallel;
   run.train.steps = plan.steps;
@@ -17,13 +17,13 @@ PretrainConfig run_of(const Plan& plan) {
   run.lr.min_lr = plan.settings.lr / 10;
   const double batch_tokens = plan.layout.global_batch * plan.proposal.model.context;
   run.lr.warmup = std::max<int64_t>(1, static_cast<int64_t>(plan.warmup_tokens / batch_tokens));
-  run.lr.decay = LrConfig::Decay::cosine;
+  run.lr.decay = train::LrConfig::Decay::cosine;
   run.validation.every = std::max<int64_t>(1, plan.steps / 50);
   run.checkpoint.every = std::max<int64_t>(1, plan.steps / 50);
   return run;
 }
 
-std::vector<std::pair<std::string, std::string>> values_of(PretrainConfig run) {
+std::vector<std::pair<std::string, std::string>> values_of(train::PretrainConfig run) {
   Options options("skein pretrain", "");
   bind(options, run);
   return options.values();
@@ -50,4 +50,4 @@ std::string plan_config(const Plan& plan) {
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

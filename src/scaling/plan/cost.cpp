@@ -1,13 +1,13 @@
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
-Interval over(double amount, const Machine& m) {
+fit::Interval over(double amount, const Machine& m) {
   return {amount / m.share, amount / m.high(), amount / m.low(), kUnknown};
 }
 
-Interval times(const Interval& x, double factor) {
+fit::Interval times(const fit::Interval& x, double factor) {
   return {x.value * factor, x.low * factor, x.high * factor, kUnknown};
 }
 
@@ -25,4 +25,4 @@ Cost cost_of(double flops, const Machine& m) {
   return cost;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

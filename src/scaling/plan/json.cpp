@@ -6,20 +6,22 @@
 #include "scaling/study/names.h"
 #include "search.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using Json = nlohmann::ordered_json;  // which writes null for what is not finite
 
 Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
-Json json_of(const Interval& x) { return {{"value", x.value}, {"low", x.low}, {"high", x.high}}; }
+Json json_of(const fit::Interval& x) {
+  return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
+}
 
 Json json_of(const PlanLaw& law) {
   return {{"name", law.name},
           {"source", law.source},
-          {"parameters", name_of(law.convention.parameters)},
-          {"flops", name_of(law.convention.flops)},
+          {"parameters", study::name_of(law.convention.parameters)},
+          {"flops", study::name_of(law.convention.flops)},
           {"flops_per_token",
            {{"coefficient", law.flops_per_token.coefficient},
             {"exponent", law.flops_per_token.exponent}}},
@@ -84,7 +86,7 @@ Json json_of(const RuleSettings& one) {
 
 Json json_of(const LawOptimum& one) {
   return {{"law", one.law},
-          {"parameters", name_of(one.counts)},
+          {"parameters", study::name_of(one.counts)},
           {"n", one.best.n},
           {"d", one.best.d},
           {"loss", one.best.loss}};
@@ -145,4 +147,4 @@ std::string plan_json(const Plan& plan) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

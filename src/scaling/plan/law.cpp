@@ -11,7 +11,7 @@
 #include "scaling/study/names.h"
 #include "scaling/study/trained_with_json.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using Json = nlohmann::json;
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 template <class E>
 E named(const std::string& word, std::initializer_list<E> all, const std::string& path) {
   for (const E one : all)
-    if (name_of(one) == word) return one;
+    if (study::name_of(one) == word) return one;
   fail_usage("{}: there is no way of counting called '{}'", path, word);
 }
 
@@ -69,7 +69,7 @@ void read_repeats(const Json& json, PlanLaw& law) {
 }
 
 void check_optimum(const PlanLaw& law) {
-  const Convergence& proof = law.fit.convergence;
+  const fit::Convergence& proof = law.fit.convergence;
   require(proof.converged,
           "{}: approach 3 has not converged ({}), so there is nothing to plan by; fit more runs, "
           "or give plan.law",
@@ -80,7 +80,7 @@ void check_optimum(const PlanLaw& law) {
           law.name);
 }
 
-std::string draws_text(const ParametricFit& fit) {
+std::string draws_text(const fit::ParametricFit& fit) {
   if (fit.draws.empty()) return "none: the fit was made without resamples (fit.resamples=0)";
   return fmt::format("95% of {} bootstrap fits over its runs", fit.draws.size());
 }
@@ -91,7 +91,7 @@ PlanLaw fitted_plan_law(const std::string& path) {
   PlanLaw law;
   law.name = path;
   law.source = "approach 3 of `skein fit`";
-  law.fit = read_fit(path);
+  law.fit = study::read_fit(path);
   law.n_exponent = law.fit.n_exponent;
   check_optimum(law);
   try {
@@ -99,7 +99,7 @@ PlanLaw fitted_plan_law(const std::string& path) {
         Json::parse(json_file_text(path, "the JSON file that `skein fit --output.path` wrote"));
     read_context(json, law);
     if (const auto found = json.find("trained_with"); found != json.end())
-      law.trained_with = trained_with_of(*found, law.name);
+      law.trained_with = study::trained_with_of(*found, law.name);
     read_repeats(json, law);
   } catch (const Json::exception& error) {
     fail_usage("{} is no fit that `skein fit --output.path` wrote: {}", path,
@@ -127,4 +127,4 @@ double kaplan_loss(double blocks, double flops) {
   return (low + high) / 2;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

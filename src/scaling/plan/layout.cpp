@@ -8,7 +8,7 @@
 
 #include "search.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024, kUsable = 0.9;
@@ -33,7 +33,7 @@ double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
 double state_bytes(double parameters, const Machine& machine, const ParallelConfig& p) {
   const DType dtype = precision_of(machine);
   const int64_t whole = size_of(dtype) + size_of(gradient_dtype(dtype)),
-                divided = make_optimizer({})->bytes_per_parameter(dtype);
+                divided = train::make_optimizer({})->bytes_per_parameter(dtype);
   return parameters * (number(whole) + number(divided) / (p.zero ? p.data : 1));
 }
 
@@ -152,4 +152,4 @@ Layout lay_out(const ModelConfig& model, const Machine& machine, double batch_to
   return search.best;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -3,7 +3,7 @@
 
 #include "search.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 const std::vector<MachineKind>& machine_kinds() {
   static const std::vector<MachineKind> kinds{
@@ -91,4 +91,4 @@ void bind(Options& options, Machine& m) {
                      "what it is to `skein pretrain`");
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

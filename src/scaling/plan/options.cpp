@@ -2,7 +2,7 @@
 
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 void bind(Options& options, PlanOptions& plan) {
   const auto rules = [&](const std::string& key, std::string& field, const std::string& help) {
@@ -30,4 +30,4 @@ void bind(Options& options, PlanOptions& plan) {
   bind(options, plan.model);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -11,7 +11,7 @@
 #include "settings.h"
 #include "warnings.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 constexpr double kOtherSizes[] = {0.25, 0.5, 2, 4};
@@ -54,12 +54,12 @@ Optimum kaplan_optimum(double flops) {
 
 // By one of the law's draws; Kaplan's has none.
 Optimum optimum_of(const PlanLaw& law, const ChinchillaLaw& draw, double flops) {
-  return law.kaplan ? kaplan_optimum(flops) : efficient(draw, flops, law.flops_per_token);
+  return law.kaplan ? kaplan_optimum(flops) : fit::efficient(draw, flops, law.flops_per_token);
 }
 
 void find_best(Plan& plan) {
   const auto of = [&](double (*part)(const Optimum&)) {
-    return band(plan.law.fit.law, plan.law.fit.draws, [&](const ChinchillaLaw& draw) {
+    return fit::band(plan.law.fit.law, plan.law.fit.draws, [&](const ChinchillaLaw& draw) {
       return part(optimum_of(plan.law, draw, plan.flops));
     });
   };
@@ -172,4 +172,4 @@ Plan make_plan(const PlanOptions& options) {
   return plan;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -7,7 +7,7 @@
 
 #include "search.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 constexpr int64_t kDraws = 2000;
@@ -44,8 +44,8 @@ PlanLaw plan_law_of(const PublishedLaw& given) {
   law.fit.law = given.law;
   law.fit.convergence.converged = true;
   if (given.name == "chinchilla-replication") law.fit.draws = replication_draws(kDraws);
-  law.n_exponent =
-      law.kaplan ? Interval{0.73} : band(law.fit.law, law.fit.draws, &ChinchillaLaw::n_exponent);
+  law.n_exponent = law.kaplan ? fit::Interval{0.73}
+                              : fit::band(law.fit.law, law.fit.draws, &ChinchillaLaw::n_exponent);
   law.intervals = given.intervals;
   law.repeats = fmt::format("R_D {}, R_N {}", law.r_d, law.r_n);
   law.largest_flops = given.largest_flops;
@@ -74,4 +74,4 @@ PlanLaw published_plan_law(const std::string& name) {
              name, names_of(published_laws()));
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

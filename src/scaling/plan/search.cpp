@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 // Of the optimum's size: tables are most of a small model, and repeated data move the optimum.
@@ -66,8 +66,9 @@ Proposal PlanSearch::trained(const ModelConfig& model, double tokens) const {
   made.tokens = tokens;
   made.flops = tokens * made.counts.flops_per_token;
   made.epochs = options_.tokens > 0 ? std::max(1.0, tokens / options_.tokens) : 1;
-  made.loss = band(law_.fit.law, law_.fit.draws,
-                   [&](const ChinchillaLaw& draw) { return predict(draw, made.n, made.tokens); });
+  made.loss = fit::band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
+    return predict(draw, made.n, made.tokens);
+  });
   made.cost = cost_of(made.flops, machine_);
   return made;
 }
@@ -81,7 +82,7 @@ Proposal PlanSearch::spent(const ModelConfig& model) const {
 Proposal PlanSearch::trained(const ModelConfig& model, double tokens,
                              const Proposal& proposal) const {
   Proposal made = trained(model, tokens);
-  made.penalty = band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
+  made.penalty = fit::band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
     return predict(draw, made.n, made.tokens) - predict(draw, proposal.n, proposal.tokens);
   });
   return made;
@@ -120,7 +121,7 @@ double PlanSearch::tokens_for(const ChinchillaLaw& draw, double n, double loss, 
 
 Proposal PlanSearch::matching(const ModelConfig& model, const Proposal& proposal) const {
   const double n = untrained(model).n, most = kMostTimes * proposal.tokens;
-  Interval tokens = band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
+  fit::Interval tokens = fit::band(law_.fit.law, law_.fit.draws, [&](const ChinchillaLaw& draw) {
     return tokens_for(draw, n, predict(draw, proposal.n, proposal.tokens), most);
   });
   for (double* one : {&tokens.value, &tokens.low, &tokens.high})
@@ -131,4 +132,4 @@ Proposal PlanSearch::matching(const ModelConfig& model, const Proposal& proposal
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

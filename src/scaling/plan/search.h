@@ -8,7 +8,7 @@
 
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 // Of laws or of kinds of machines, between commas.
 template <class Named>
@@ -56,4 +56,4 @@ class PlanSearch {
   ShapeRule rule_;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -7,7 +7,7 @@
 #include "scaling/laws/text_table.h"
 #include "warnings.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 constexpr const char* kRuleOfNone = "step_law";
@@ -17,12 +17,14 @@ constexpr double kMuchWider = 2;
 struct FittedSetting {
   const char* option;
   const char* what;
-  const SettingRule& rule;
-  const BestSetting& best;
+  const study::SettingRule& rule;
+  const study::BestSetting& best;
   bool known() const { return best.valid() || rule.known(); }
 };
 
-RunSettings known_of(const PlanLaw& law) { return law.trained_with.value_or(RunSettings{}); }
+study::RunSettings known_of(const PlanLaw& law) {
+  return law.trained_with.value_or(study::RunSettings{});
+}
 
 void settle_rule(Plan& plan, const FittedSetting& of, std::string& rule) {
   const bool fitted = !plan.options.fit.empty();
@@ -40,7 +42,7 @@ void settle_rule(Plan& plan, const FittedSetting& of, std::string& rule) {
 }
 
 // A table that is no sweep's does not say whether its runs were scaled by muP; then the user does.
-void take_over_mup(Plan& plan, const RunSettings& runs) {
+void take_over_mup(Plan& plan, const study::RunSettings& runs) {
   if (!runs.lr.known() && runs.mup_base_width == 0) return;
   ModelConfig& model = plan.options.model;
   const bool same = model.mup_base_width == runs.mup_base_width &&
@@ -56,13 +58,13 @@ void take_over_mup(Plan& plan, const RunSettings& runs) {
 }
 
 // "; 0.005 to 0.02 in its runs".
-std::string range_of(const SettingRule& rule) {
+std::string range_of(const study::SettingRule& rule) {
   return rule.high > rule.low * 1.001
              ? fmt::format(", {} to {} in its runs", shown(rule.low, 3), shown(rule.high, 3))
              : "";
 }
 
-std::string origin_of(const BestSetting& best) {
+std::string origin_of(const study::BestSetting& best) {
   std::string powers;
   if (best.n_exponent != 0) powers += fmt::format(" N^{:.3g}", best.n_exponent);
   if (best.d_exponent != 0) powers += fmt::format(" D^{:.3g}", best.d_exponent);
@@ -78,9 +80,9 @@ bool goes_by_best(const FittedSetting& of) {
   return of.best.valid() && (moves || constant_rule);
 }
 
-std::string origin_of(const FittedSetting& of, const RunSettings& runs) {
+std::string origin_of(const FittedSetting& of, const study::RunSettings& runs) {
   if (goes_by_best(of)) return origin_of(of.best);
-  const SettingRule& rule = of.rule;
+  const study::SettingRule& rule = of.rule;
   if (rule.rule == "fixed") return fmt::format("the fit's runs: fixed{}", range_of(rule));
   if (rule.rule == "mup")
     return fmt::format("the fit's runs: muP from a base of width {}{}", runs.mup_base_width,
@@ -92,16 +94,16 @@ std::string origin_of(const FittedSetting& of, const RunSettings& runs) {
                      rule.value == 1 ? "" : fmt::format(" times {}", shown(rule.value, 3)));
 }
 
-double value_of(const FittedSetting& of, const RunSettings& runs, const Proposal& p,
+double value_of(const FittedSetting& of, const study::RunSettings& runs, const Proposal& p,
                 double Hyperparameters::*field) {
   if (goes_by_best(of)) return of.best.at(p.n, p.tokens);
-  const SettingRule& rule = of.rule;
+  const study::SettingRule& rule = of.rule;
   if (rule.rule == "fixed" || rule.rule == "mup") return rule.value;
   if (rule.rule == "width") return rule.value * runs.base_width / p.model.d_model;
   return rule.value * hyperparameters(rule.rule, p.counts, p.tokens).*field;
 }
 
-double settled_value(const FittedSetting& of, const RunSettings& runs, const Plan& plan,
+double settled_value(const FittedSetting& of, const study::RunSettings& runs, const Plan& plan,
                      const std::string& rule, double Hyperparameters::*field) {
   const Proposal& p = plan.proposal;
   const double value = rule == kRuleOfFit ? value_of(of, runs, p, field)
@@ -113,7 +115,7 @@ double settled_value(const FittedSetting& of, const RunSettings& runs, const Pla
   return value;
 }
 
-void warn_of_width(Plan& plan, const RunSettings& runs) {
+void warn_of_width(Plan& plan, const study::RunSettings& runs) {
   const int64_t width = plan.proposal.model.d_model;
   const bool moves = runs.best_lr.valid() && runs.best_lr.n_exponent != 0;
   const bool one_rate = runs.lr.rule == "fixed" || (!runs.lr.known() && runs.best_lr.valid());
@@ -129,7 +131,7 @@ void warn_of_width(Plan& plan, const RunSettings& runs) {
 
 void settle_rules(Plan& plan) {
   PlanOptions& o = plan.options;
-  const RunSettings runs = known_of(plan.law);
+  const study::RunSettings runs = known_of(plan.law);
   settle_rule(plan, {"plan.lr_rule", "learning rate", runs.lr, runs.best_lr}, o.lr_rule);
   settle_rule(plan, {"plan.batch_rule", "batch", runs.batch, runs.best_batch}, o.batch_rule);
   if (o.lr_rule == kRuleOfFit) take_over_mup(plan, runs);
@@ -137,7 +139,7 @@ void settle_rules(Plan& plan) {
 
 void settle_settings(Plan& plan) {
   const PlanOptions& o = plan.options;
-  const RunSettings runs = known_of(plan.law);
+  const study::RunSettings runs = known_of(plan.law);
   const FittedSetting lr{"plan.lr_rule", "learning rate", runs.lr, runs.best_lr},
       batch{"plan.batch_rule", "batch", runs.batch, runs.best_batch};
   plan.settings.lr = settled_value(lr, runs, plan, o.lr_rule, &Hyperparameters::lr);
@@ -148,4 +150,4 @@ void settle_settings(Plan& plan) {
   if (o.lr_rule == kRuleOfFit) warn_of_width(plan, runs);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -4,7 +4,7 @@
 
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 // plan.lr_rule and plan.batch_rule for "of the runs behind plan.fit".
 constexpr const char* kRuleOfFit = "fit";
@@ -17,4 +17,4 @@ void settle_rules(Plan& plan);
 // Rate and batch of the plan's proposal, and where they are from; the rules are settled.
 void settle_settings(Plan& plan);
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

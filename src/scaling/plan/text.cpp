@@ -8,10 +8,10 @@
 #include "scaling/laws/text_table.h"
 #include "search.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
-std::string spread(const Interval& x, int digits = 3) {
+std::string spread(const fit::Interval& x, int digits = 3) {
   if (std::isnan(x.low)) return shown(x.value, digits);
   return fmt::format("{} ({} to {})", shown(x.value, digits), shown(x.low, digits),
                      shown(x.high, digits));
@@ -30,7 +30,7 @@ std::string time_of(double seconds) {
   return seconds < 10 * kYear ? readable_seconds(seconds) : amount(seconds / kYear) + " years";
 }
 
-std::string ranged(const Interval& x, std::string (*word)(double)) {
+std::string ranged(const fit::Interval& x, std::string (*word)(double)) {
   return fmt::format("{} ({} to {})", word(x.value), word(x.low), word(x.high));
 }
 
@@ -152,10 +152,11 @@ using Columns = std::vector<Column>;
 
 // What is known of costs: at the machine's share, without their ranges.
 Columns cost_columns(const Plan& p) {
-  const std::pair<const char*, Interval Cost::*> all[] = {{"device hours", &Cost::device_hours},
-                                                          {"price", &Cost::price},
-                                                          {"kWh", &Cost::kwh},
-                                                          {"kg CO2", &Cost::co2_kg}};
+  const std::pair<const char*, fit::Interval Cost::*> all[] = {
+      {"device hours", &Cost::device_hours},
+      {"price", &Cost::price},
+      {"kWh", &Cost::kwh},
+      {"kg CO2", &Cost::co2_kg}};
   Columns columns{{"FLOPs", [](const Proposal& one) { return shown(one.flops); }}};
   if (std::isnan(p.proposal.cost.seconds.value)) return columns;
   columns.push_back(
@@ -190,7 +191,7 @@ std::string sizes_table(const Plan& p, const std::vector<Proposal>& others,
 }
 
 std::string needed(const Proposal& one) {
-  const Interval& x = one.tokens_needed;
+  const fit::Interval& x = one.tokens_needed;
   if (std::isnan(x.value)) return shown(one.tokens);
   if (std::isnan(x.low) && std::isnan(x.high)) return shown(x.value);
   return fmt::format("{} ({} to {})", shown(x.value), shown(x.low, 3),
@@ -234,4 +235,4 @@ std::string plan_text(const Plan& plan) {
   return text + (plan.warnings.empty() ? "" : "\n");
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -5,7 +5,7 @@
 
 #include "settings.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 constexpr double kFarBeyond = 10, kFewPasses = 4, kSmallModel = 1e7;
@@ -96,4 +96,4 @@ void warn_of_plan(Plan& plan) {
   warn_of_machine(plan);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

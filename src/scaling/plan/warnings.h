@@ -6,7 +6,7 @@
 
 #include "skein/scaling/plan/plan.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 template <class... Args>
 void plan_warning(Plan& plan, fmt::format_string<Args...> text, Args&&... args) {
@@ -16,4 +16,4 @@ void plan_warning(Plan& plan, fmt::format_string<Args...> text, Args&&... args) 
 // Of its law, its data and its run, once all else is settled.
 void warn_of_plan(Plan& plan);
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

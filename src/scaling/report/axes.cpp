@@ -6,7 +6,7 @@
 #include "skein/core/numbers.h"
 #include "skein/scaling/report/text.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr double kRoom = 0.05;  // of the range, on either side
@@ -111,4 +111,4 @@ AxisScale y_scale(const ScalingFigure& figure, const Panel& panel) {
   return marked(around(values, panel.y.logarithmic), panel.y, size.height / size.rows);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -6,7 +6,7 @@
 
 #include "skein/scaling/report/figure.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 // In pixels, without a legend; panels stand in rows.
 struct FigureSize {
@@ -25,4 +25,4 @@ struct AxisScale {
 AxisScale x_scale(const ScalingFigure& figure, const Panel& panel);
 AxisScale y_scale(const ScalingFigure& figure, const Panel& panel);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -10,7 +10,7 @@
 
 #include "scaling/fit/intervals.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 // The approaches: blue, orange and green of Okabe and Ito ("Color universal design", 2008), darker
@@ -73,7 +73,9 @@ Series straight(const std::string& title, Ink ink, Mark mark, double weight, con
   return {title, ink, mark, weight, {from, to}};
 }
 
-const std::string& run_name(const Study& study, int64_t run) { return study.table.runs[run].name; }
+const std::string& run_name(const study::Study& study, int64_t run) {
+  return study.table.runs[run].name;
+}
 
 std::vector<double> log_grid(double low, double high, int count) {
   std::vector<double> made;
@@ -82,11 +84,11 @@ std::vector<double> log_grid(double low, double high, int count) {
 }
 
 Sample band_sample(double x, std::vector<double> values) {
-  const Interval band = interval_over(kUnknown, std::move(values), 0);
+  const fit::Interval band = fit::interval_over(kUnknown, std::move(values), 0);
   return {.x = x, .low = band.low, .high = band.high};
 }
 
-ComputeRange compute_range(const Study& study) {
+ComputeRange compute_range(const study::Study& study) {
   const auto [least, most] = std::ranges::minmax(study.main.points, {}, &ScalingPoint::c);
   return {least.c, most.c, study.target ? std::max(study.target->flops, most.c) : most.c};
 }
@@ -123,10 +125,10 @@ SizeClasses size_classes(const std::vector<ScalingPoint>& points) {
   return made;
 }
 
-std::vector<ScalingFigure> figures_of(const Study& study) {
+std::vector<ScalingFigure> figures_of(const study::Study& study) {
   struct Kind {
     const char *name, *title;
-    std::string (*fill)(const Study&, ScalingFigure&);
+    std::string (*fill)(const study::Study&, ScalingFigure&);
   };
   std::vector<ScalingFigure> made;
   for (const auto& [name, title, fill] :
@@ -141,7 +143,7 @@ std::vector<ScalingFigure> figures_of(const Study& study) {
         {"learning-rate", "Learning rates by size", fill_rate}}) {
     made.push_back({name, title});
     made.back().problem = fill(study, made.back());
-    made.back().convention = "counted: " + skein::name(study.main.convention);
+    made.back().convention = "counted: " + scaling::name(study.main.convention);
   }
   made.push_back(coordinate_figure(study.coordinates));
   return made;
@@ -162,4 +164,4 @@ std::string figure_csv(const ScalingFigure& figure) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -6,22 +6,22 @@
 
 #include "skein/scaling/report/figure.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 // Each fills a figure with panels and its caption, or says why it is left out; "": it is not.
-std::string fill_loss(const Study& study, ScalingFigure& figure);
-std::string fill_isoflop(const Study& study, ScalingFigure& figure);
-std::string fill_allocation(const Study& study, ScalingFigure& figure);
-std::string fill_contour(const Study& study, ScalingFigure& figure);
-std::string fill_residual(const Study& study, ScalingFigure& figure);
-std::string fill_extrapolation(const Study& study, ScalingFigure& figure);
-std::string fill_single_law(const Study& study, ScalingFigure& figure);
-std::string fill_bootstrap(const Study& study, ScalingFigure& figure);
-std::string fill_rate(const Study& study, ScalingFigure& figure);
+std::string fill_loss(const study::Study& study, ScalingFigure& figure);
+std::string fill_isoflop(const study::Study& study, ScalingFigure& figure);
+std::string fill_allocation(const study::Study& study, ScalingFigure& figure);
+std::string fill_contour(const study::Study& study, ScalingFigure& figure);
+std::string fill_residual(const study::Study& study, ScalingFigure& figure);
+std::string fill_extrapolation(const study::Study& study, ScalingFigure& figure);
+std::string fill_single_law(const study::Study& study, ScalingFigure& figure);
+std::string fill_bootstrap(const study::Study& study, ScalingFigure& figure);
+std::string fill_rate(const study::Study& study, ScalingFigure& figure);
 
 Series straight(const std::string& title, Ink ink, Mark mark, double weight, const Sample& from,
                 const Sample& to);
-const std::string& run_name(const Study& study, int64_t run);
+const std::string& run_name(const study::Study& study, int64_t run);
 // So many numbers with equal ratios.
 std::vector<double> log_grid(double low, double high, int count);
 // The 2.5% and 97.5% quantiles of values at x; unknown for fewer than two.
@@ -31,7 +31,7 @@ Sample band_sample(double x, std::vector<double> values);
 struct ComputeRange {
   double low = 0, high = 0, target = 0;
 };
-ComputeRange compute_range(const Study& study);
+ComputeRange compute_range(const study::Study& study);
 std::string compute_label(const Convention& convention);
 
 // Runs by size: each its own class where there are few sizes, else ranges of equal ratio.
@@ -42,4 +42,4 @@ struct SizeClasses {
 };
 SizeClasses size_classes(const std::vector<ScalingPoint>& points);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

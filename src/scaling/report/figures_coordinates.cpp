@@ -4,21 +4,21 @@
 
 #include "figures.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr size_t kFewLayers = 12;
 constexpr double kFlat = 0.2;  // as `skein bench` judges
 
 // Of many layers the ends and the middle stand in the legend.
-std::string title_of(const CoordinateCheck& check, size_t layer) {
+std::string title_of(const study::CoordinateCheck& check, size_t layer) {
   const size_t count = check.layers.size();
   return count <= kFewLayers || layer < 2 || layer == count / 2 || layer + 2 >= count
              ? check.layers[layer].name
              : "";
 }
 
-Panel sizes_panel(const CoordinateCheck& check) {
+Panel sizes_panel(const study::CoordinateCheck& check) {
   Panel panel{fmt::format("{}: after {} steps", check.name, check.steps),
               {"width", true},
               {"mean |activation|", true}};
@@ -33,7 +33,7 @@ Panel sizes_panel(const CoordinateCheck& check) {
   return panel;
 }
 
-Panel growth_panel(const CoordinateCheck& check) {
+Panel growth_panel(const study::CoordinateCheck& check) {
   Panel panel{check.name + ": growth while it learns", {"step"}, {"exponent of the width"}};
   const double end = check.steps;
   for (size_t layer = 0; layer < check.layers.size(); ++layer) {
@@ -48,9 +48,9 @@ Panel growth_panel(const CoordinateCheck& check) {
   return panel;
 }
 
-std::string verdict_of(const CoordinateCheck& check) {
+std::string verdict_of(const study::CoordinateCheck& check) {
   std::vector<std::string> growing;
-  for (const CoordinateLayer& layer : check.layers)
+  for (const study::CoordinateLayer& layer : check.layers)
     if (layer.grows) growing.push_back(layer.name);
   if (growing.empty()) return fmt::format("{}: no layer grows with the width.", check.name);
   const size_t count = growing.size();
@@ -62,7 +62,7 @@ std::string verdict_of(const CoordinateCheck& check) {
 
 }  // namespace
 
-ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks) {
+ScalingFigure coordinate_figure(const std::vector<study::CoordinateCheck>& checks) {
   ScalingFigure made{"coordinates", "Activations as the width grows"};
   if (checks.empty()) {
     made.problem =
@@ -75,11 +75,11 @@ ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks) {
   made.caption =
       "A learning rate holds at every width where no layer's activations grow with the width in "
       "the first steps; what shrinks is no fault.";
-  for (const CoordinateCheck& check : checks) {
+  for (const study::CoordinateCheck& check : checks) {
     made.panels.insert(made.panels.end(), {sizes_panel(check), growth_panel(check)});
     made.caption += fmt::format(" {}", verdict_of(check));
   }
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

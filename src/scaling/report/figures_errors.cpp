@@ -9,7 +9,7 @@
 
 #include "figures.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr size_t kMostNames = 4;
@@ -37,7 +37,7 @@ struct Residuals {
   std::vector<size_t> outliers;
 };
 
-void add_residuals(ScalingFigure& figure, const Study& study, const Residuals& residuals,
+void add_residuals(ScalingFigure& figure, const study::Study& study, const Residuals& residuals,
                    const char* title, const Axis& axis, double ScalingPoint::*over) {
   Panel panel{title, axis, {"ln L - ln fit"}};
   Series usual{"runs", Ink::isoflop, Mark::dots, 1.6},
@@ -73,7 +73,7 @@ void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) 
                            {line, dots}});
 }
 
-std::string outlier_text(const Study& study, const Residuals& residuals) {
+std::string outlier_text(const study::Study& study, const Residuals& residuals) {
   if (residuals.outliers.empty())
     return "No run lies further than four robust standard deviations from the rest.";
   std::string made = fmt::format(
@@ -90,7 +90,7 @@ std::string outlier_text(const Study& study, const Residuals& residuals) {
 
 // A sum of normal distributions, one a draw, as wide as Silverman's rule says ("Density
 // estimation", 1986, 3.31).
-void add_density(ScalingFigure& figure, const std::string& title, const Interval& interval,
+void add_density(ScalingFigure& figure, const std::string& title, const fit::Interval& interval,
                  std::vector<double> draws) {
   std::erase_if(draws, [](double value) { return !std::isfinite(value); });
   if (draws.size() < 20) return;
@@ -120,7 +120,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const Interval
 
 }  // namespace
 
-std::string fill_residual(const Study& study, ScalingFigure& figure) {
+std::string fill_residual(const study::Study& study, ScalingFigure& figure) {
   const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
   if (residuals.values.empty()) {
     return "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
@@ -141,10 +141,10 @@ std::string fill_residual(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_bootstrap(const Study& study, ScalingFigure& figure) {
+std::string fill_bootstrap(const study::Study& study, ScalingFigure& figure) {
   if (study.main.parametric) {
-    const ParametricFit& fit = *study.main.parametric;
-    const auto add = [&](const char* title, const Interval& interval, auto of) {
+    const fit::ParametricFit& fit = *study.main.parametric;
+    const auto add = [&](const char* title, const fit::Interval& interval, auto of) {
       std::vector<double> values;
       for (const ChinchillaLaw& law : fit.draws) values.push_back(std::invoke(of, law));
       add_density(figure, title, interval, values);
@@ -166,4 +166,4 @@ std::string fill_bootstrap(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -10,7 +10,7 @@
 #include "scaling/fit/budgets.h"
 #include "scaling/study/numbers.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr int kGrid = 41;
@@ -41,25 +41,25 @@ void add_curve(Panel& panel, const Curve& curve) {
   panel.series.push_back(curve.line);
 }
 
-void add_power(Panel& panel, const PowerFit& fit, const std::string& title, Ink ink,
+void add_power(Panel& panel, const fit::PowerFit& fit, const std::string& title, Ink ink,
                const ComputeRange& range) {
   add_curve(panel, curve_of(fit, {title, ink, Mark::dashes, 2}, range,
                             [](const PowerLaw& law, double c) { return law.at(c); }));
 }
 
-void add_optimum(Panel& panel, const Study& study, OfOptimum of, const ComputeRange& range) {
+void add_optimum(Panel& panel, const study::Study& study, OfOptimum of, const ComputeRange& range) {
   if (!names_optimum(study.main)) return;
   add_curve(panel, curve_of(*study.main.parametric,
                             {"approach 3: parametric", Ink::parametric, Mark::line, 2.5}, range,
                             [&](const ChinchillaLaw& law, double c) {
-                              return of(efficient(law, c, study.main.flops_per_token));
+                              return of(fit::efficient(law, c, study.main.flops_per_token));
                             }));
 }
 
-void add_vertices(Panel& panel, const IsoflopFit& fit, OfOptimum of) {
+void add_vertices(Panel& panel, const fit::IsoflopFit& fit, OfOptimum of) {
   Series vertices{"minima of the parabolas", Ink::isoflop, Mark::diamonds,
                   fit.budgets.size() > 12 ? 1.1 : 1.8};
-  for (const IsoflopBudget& budget : fit.budgets)
+  for (const fit::IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty())
       vertices.samples.push_back({budget.flops, of({budget.n, budget.d, budget.loss})});
   panel.series.push_back(vertices);
@@ -127,13 +127,13 @@ void add_budget_lines(Panel& panel, const Box& box, const PowerLaw& per_token) {
   panel.series.push_back(lines);
 }
 
-void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
+void add_efficient_path(Panel& panel, const study::Study& study, const Box& box) {
   if (!names_optimum(study.main)) return;
   const PowerLaw& per_token = study.main.flops_per_token;
   Series path{"efficient path", Ink::alert, Mark::line, 3};
   for (const double c :
        log_grid(per_token.at(box.n_low) * box.d_low, per_token.at(box.n_high) * box.d_high, 80)) {
-    const Optimum best = efficient(study.main.parametric->law, c, per_token);
+    const Optimum best = fit::efficient(study.main.parametric->law, c, per_token);
     if (best.n >= box.n_low && best.n <= box.n_high && best.d >= box.d_low && best.d <= box.d_high)
       path.samples.push_back({best.n, best.d});
   }
@@ -141,33 +141,33 @@ void add_efficient_path(Panel& panel, const Study& study, const Box& box) {
 }
 
 // The fit of the runs below `budget`, where it names a best size.
-std::optional<ParametricFit> fit_below(double budget, const Study& study) {
+std::optional<fit::ParametricFit> fit_below(double budget, const study::Study& study) {
   if (!std::isfinite(budget)) return std::nullopt;
   std::vector<ScalingPoint> kept = study.main.points;
   std::erase_if(kept, [&](const ScalingPoint& point) { return !(point.c < budget); });
-  ParametricOptions options = study.options.parametric;
+  fit::ParametricOptions options = study.options.parametric;
   options.show_progress = false;
   options.resamples = std::min(options.resamples, kHeldOutResamples);
-  std::optional<ParametricFit> made;
+  std::optional<fit::ParametricFit> made;
   refusal_of([&] { made = fit_chinchilla(kept, options); });
   return made && has_optimum(*made) ? made : std::nullopt;
 }
 
-void add_forecast(Panel& panel, const ParametricFit& fit, const PowerLaw& per_token,
+void add_forecast(Panel& panel, const fit::ParametricFit& fit, const PowerLaw& per_token,
                   const ComputeRange& range, const std::string& title) {
   Curve curve = curve_of(
       fit, {title, Ink::parametric, Mark::line, 2.5}, range,
-      [&](const ChinchillaLaw& law, double c) { return efficient(law, c, per_token).loss; });
+      [&](const ChinchillaLaw& law, double c) { return fit::efficient(law, c, per_token).loss; });
   curve.band.title = title + ", 95%";
   panel.series.insert(panel.series.end(), {curve.band, curve.line});
 }
 
 // What L(N), L(D) or L(C) was fitted to.
-std::vector<XY> fitted_runs(const Study& study, const NamedSingleLaw& law) {
+std::vector<fit::XY> fitted_runs(const study::Study& study, const study::NamedSingleLaw& law) {
   const std::vector<ScalingPoint>& points = study.main.points;
-  if (!law.held) return lowest_of_budgets(points, study.options.isoflop.tolerance);
+  if (!law.held) return fit::lowest_of_budgets(points, study.options.isoflop.tolerance);
   const double largest = std::ranges::max(points, {}, law.held).*law.held;
-  std::vector<XY> made;
+  std::vector<fit::XY> made;
   for (const ScalingPoint& point : points)
     if (point.*law.held * kNearLargest >= largest) made.push_back({point.*law.over, point.loss});
   return made;
@@ -177,12 +177,12 @@ struct SingleLawWords {
   const char *title, *label, *runs;
 };
 
-void add_single_law(ScalingFigure& figure, const Study& study, const NamedSingleLaw& law,
-                    const SingleLawWords& words) {
+void add_single_law(ScalingFigure& figure, const study::Study& study,
+                    const study::NamedSingleLaw& law, const SingleLawWords& words) {
   if (!(study.*law.fits).offset) return;
-  const OffsetPowerFit& fit = *(study.*law.fits).offset;
+  const fit::OffsetPowerFit& fit = *(study.*law.fits).offset;
   Series left{words.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
-  for (const XY& one : fitted_runs(study, law))
+  for (const fit::XY& one : fitted_runs(study, law))
     if (one.y > fit.law.e) left.samples.push_back({one.x, one.y - fit.law.e});
   std::ranges::sort(left.samples, {}, &Sample::x);
   if (left.samples.size() > 1)
@@ -197,8 +197,8 @@ void add_single_law(ScalingFigure& figure, const Study& study, const NamedSingle
 
 }  // namespace
 
-std::string fill_allocation(const Study& study, ScalingFigure& figure) {
-  const ConventionStudy& main = study.main;
+std::string fill_allocation(const study::Study& study, ScalingFigure& figure) {
+  const study::ConventionStudy& main = study.main;
   if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
     return "No approach names a best size for a budget, so there is no law of N* and D*.";
   }
@@ -207,7 +207,7 @@ std::string fill_allocation(const Study& study, ScalingFigure& figure) {
   struct Part {
     const char *title, *y;
     OfOptimum of;
-    PowerFit envelope, isoflop;
+    fit::PowerFit envelope, isoflop;
   };
   const Part parts[] = {
       {"parameters", "N*", [](const Optimum& one) { return one.n; }, main.envelope.n_of_c,
@@ -241,11 +241,11 @@ std::string fill_allocation(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_contour(const Study& study, ScalingFigure& figure) {
+std::string fill_contour(const study::Study& study, ScalingFigure& figure) {
   if (!study.main.parametric) {
     return "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
   }
-  const ParametricFit& fit = *study.main.parametric;
+  const fit::ParametricFit& fit = *study.main.parametric;
   const Box box = box_of(study.main.points);
   Panel panel{"", {"parameters N", true}, {"training tokens D", true}};
   add_budget_lines(panel, box, study.main.flops_per_token);
@@ -264,7 +264,7 @@ std::string fill_contour(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
+std::string fill_extrapolation(const study::Study& study, ScalingFigure& figure) {
   if (!study.main.parametric) {
     return "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
   }
@@ -274,9 +274,9 @@ std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
   }
   const ComputeRange range = compute_range(study);
   double budget = kUnknown;
-  for (const HeldOutFit& one : study.comparison)
+  for (const study::HeldOutFit& one : study.comparison)
     if (std::isfinite(one.budget)) budget = one.budget;
-  const std::optional<ParametricFit> below = fit_below(budget, study);
+  const std::optional<fit::ParametricFit> below = fit_below(budget, study);
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_forecast(panel, below ? *below : *study.main.parametric, study.main.flops_per_token, range,
                below ? "forecast without the held-out runs" : "forecast");
@@ -307,12 +307,12 @@ std::string fill_extrapolation(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_single_law(const Study& study, ScalingFigure& figure) {
+std::string fill_single_law(const study::Study& study, ScalingFigure& figure) {
   const SingleLawWords words[] = {{"over parameters", "parameters N", "runs with much data"},
                                   {"over tokens", "training tokens D", "large models"},
                                   {"over compute", "compute C, FLOPs", "lowest of each budget"}};
   for (size_t i = 0; i < std::size(words); ++i)
-    add_single_law(figure, study, kSingleLaws[i], words[i]);
+    add_single_law(figure, study, study::kSingleLaws[i], words[i]);
   if (figure.panels.empty())
     return "There are too few sizes with much data, data with large models, and budgets to fit "
            "L(N), L(D) or L(C) alone.";
@@ -324,4 +324,4 @@ std::string fill_single_law(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -9,7 +9,7 @@
 
 #include "figures.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr size_t kMostCurvePoints = 160, kMostPointsOfCurves = 20000;
@@ -29,7 +29,7 @@ void add_curve(std::vector<Sample>& samples, const ScalingRun& run, const Conven
   samples.push_back({});
 }
 
-void add_runs(Panel& panel, const Study& study) {
+void add_runs(Panel& panel, const study::Study& study) {
   const SizeClasses classes = size_classes(study.main.points);
   std::vector<Series> curves, ends;
   for (const std::string& title : classes.titles) {
@@ -55,15 +55,15 @@ void add_runs(Panel& panel, const Study& study) {
   panel.series.push_back(lost);
 }
 
-void add_frontiers(Panel& panel, const Study& study) {
+void add_frontiers(Panel& panel, const study::Study& study) {
   const ComputeRange range = compute_range(study);
   const PowerLaw& per_token = study.main.flops_per_token;
   Series power{"frontier's power law", Ink::envelope, Mark::dashes, 2},
       frontier{"frontier", Ink::envelope, Mark::diamonds, 1.2};
   Series best{"approach 3: least loss for C", Ink::parametric, Mark::line, 2.5};
-  const std::vector<EnvelopePoint>& lowest = study.main.envelope.envelope;
+  const std::vector<fit::EnvelopePoint>& lowest = study.main.envelope.envelope;
   for (size_t i = 0; i < lowest.size(); i += lowest.size() / kMostCurvePoints + 1) {
-    const EnvelopePoint& point = lowest[i];
+    const fit::EnvelopePoint& point = lowest[i];
     frontier.samples.push_back({point.c, point.loss, run_name(study, point.run)});
   }
   if (frontier.samples.size() > 60) frontier.mark = Mark::line, frontier.weight = 3;
@@ -71,12 +71,12 @@ void add_frontiers(Panel& panel, const Study& study) {
     if (study.main.envelope.valid())
       power.samples.push_back({c, study.main.envelope.loss_of_c.law.at(c)});
     if (names_optimum(study.main))
-      best.samples.push_back({c, efficient(study.main.parametric->law, c, per_token).loss});
+      best.samples.push_back({c, fit::efficient(study.main.parametric->law, c, per_token).loss});
   }
   panel.series.insert(panel.series.end(), {frontier, power, best});
 }
 
-std::string vertex_text(const IsoflopBudget& budget) {
+std::string vertex_text(const fit::IsoflopBudget& budget) {
   return fmt::format("{} FLOPs: N {}, loss {}", power_text(budget.flops), count_text(budget.n),
                      number_text(budget.loss, 4));
 }
@@ -88,13 +88,15 @@ struct BudgetLook {
   double size = 1;  // of its marks
 };
 
-BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
-  const IsoflopBudget& budget = budgets[index];
+BudgetLook look_of(const std::vector<fit::IsoflopBudget>& budgets, size_t index) {
+  const fit::IsoflopBudget& budget = budgets[index];
   const bool counts = budget.problem.empty();
   if (budgets.size() <= kFewBudgets)
     return {power_text(budget.flops, 2) + (counts ? "" : ": " + budget.problem),
             size_ink(index, budgets.size()), 1};
-  const auto decade = [](const IsoflopBudget& one) { return std::floor(std::log10(one.flops)); };
+  const auto decade = [](const fit::IsoflopBudget& one) {
+    return std::floor(std::log10(one.flops));
+  };
   const int64_t first = decade(budgets.front()), at = decade(budget);
   const Ink ink = size_ink(at - first, decade(budgets.back()) - first + 1);
   const std::string from = power_text(std::pow(10, at), 1);
@@ -103,7 +105,7 @@ BudgetLook look_of(const std::vector<IsoflopBudget>& budgets, size_t index) {
           ink, 0.6};
 }
 
-void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
+void add_budget(Panel& panel, const study::Study& study, const fit::IsoflopBudget& budget,
                 const BudgetLook& look) {
   const bool counts = budget.problem.empty();
   Series runs{look.title, look.ink, counts ? Mark::dots : Mark::rings, 2 * look.size};
@@ -124,13 +126,13 @@ void add_budget(Panel& panel, const Study& study, const IsoflopBudget& budget,
   panel.series.insert(panel.series.end(), {bowl, runs, vertex});
 }
 
-std::string isoflop_caption(const IsoflopFit& fit) {
-  const auto counts = std::ranges::count(fit.budgets, std::string(), &IsoflopBudget::problem);
+std::string isoflop_caption(const fit::IsoflopFit& fit) {
+  const auto counts = std::ranges::count(fit.budgets, std::string(), &fit::IsoflopBudget::problem);
   std::string made = fmt::format(
       "Loss of runs with equal compute over their size; a diamond is where a parabola in ln N is "
       "lowest. {} of {} budgets have their minimum inside of the sizes tried",
       counts, fit.budgets.size());
-  for (const IsoflopBudget& budget : fit.budgets)
+  for (const fit::IsoflopBudget& budget : fit.budgets)
     if (budget.problem.empty() &&
         (&budget == &fit.budgets.front() || &budget == &fit.budgets.back()))
       made += "; " + vertex_text(budget);
@@ -146,7 +148,7 @@ using Cell = std::tuple<double, int64_t, int64_t, double>;  // parameters, width
 // Of each cell by learning rate: the lowest loss and its run.
 using RateCells = std::map<Cell, std::map<double, std::pair<double, std::string>>>;
 
-RateCells rate_cells(const Study& study) {
+RateCells rate_cells(const study::Study& study) {
   RateCells made;
   for (const ScalingRun& run : study.table.runs) {
     const double n = parameters_of(run, study.main.convention.parameters);
@@ -163,7 +165,7 @@ RateCells rate_cells(const Study& study) {
 
 }  // namespace
 
-std::string fill_loss(const Study& study, ScalingFigure& figure) {
+std::string fill_loss(const study::Study& study, ScalingFigure& figure) {
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_runs(panel, study);
   add_frontiers(panel, study);
@@ -183,8 +185,8 @@ std::string fill_loss(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_isoflop(const Study& study, ScalingFigure& figure) {
-  const std::vector<IsoflopBudget>& budgets = study.main.isoflop.budgets;
+std::string fill_isoflop(const study::Study& study, ScalingFigure& figure) {
+  const std::vector<fit::IsoflopBudget>& budgets = study.main.isoflop.budgets;
   Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}};
   for (size_t i = 0; i < budgets.size(); ++i)
     if (budgets[i].points.size() > 1) add_budget(panel, study, budgets[i], look_of(budgets, i));
@@ -197,7 +199,7 @@ std::string fill_isoflop(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_rate(const Study& study, ScalingFigure& figure) {
+std::string fill_rate(const study::Study& study, ScalingFigure& figure) {
   const RateCells cells = rate_cells(study);
   if (cells.empty()) {
     return "No size was trained with three learning rates or more on the same number of tokens, so "
@@ -233,4 +235,4 @@ std::string fill_rate(const Study& study, ScalingFigure& figure) {
   return "";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

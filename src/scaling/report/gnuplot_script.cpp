@@ -11,7 +11,7 @@
 
 #include "axes.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 // In double quotes, all but what is plain as octal escapes; a digit that follows one too, for
@@ -30,7 +30,7 @@ std::string escaped(const std::string& text, bool (*plain)(unsigned char)) {
 // Escapes whatever could end the string, begin a command or stand for something else: quotes
 // doubled within single quotes are not read back at the string's beginning.
 std::string quoted(const std::string& text) {
-  std::string shown = with_valid_utf8(text);
+  std::string shown = text::with_valid_utf8(text);
   std::replace_if(
       shown.begin(), shown.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; },
       ' ');
@@ -201,4 +201,4 @@ std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std
   return Script(figure, canvas).make(output);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -9,7 +9,7 @@
 #include "axes.h"
 #include "scaling/study/json.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 std::string_view page_template();  // page.html, of which CMake makes a source
 
@@ -80,7 +80,7 @@ Json inks() {
   return made;
 }
 
-Json runs_of(const Study& study) {
+Json runs_of(const study::Study& study) {
   const Convention& convention = study.main.convention;
   Json made = Json::array();
   for (const ScalingRun& run : study.table.runs) {
@@ -99,19 +99,19 @@ Json runs_of(const Study& study) {
   return made;
 }
 
-std::vector<std::string> caveats(const Study& study) {
+std::vector<std::string> caveats(const study::Study& study) {
   std::vector<std::string> all = study.warnings;
   for (const std::string& warning : study.table.warnings)
     if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
   return all;
 }
 
-Json json_of(const Study& study, const std::vector<ScalingFigure>& figures) {
+Json json_of(const study::Study& study, const std::vector<ScalingFigure>& figures) {
   const auto& fit = study.main.parametric;
   const auto figure = [](const ScalingFigure& one) { return json_of(one); };
-  return {{"study", skein::json_of(study)},
+  return {{"study", study::json_of(study)},
           {"fitted", study.problem.empty() ? study.main.points.size() : 0},
-          {"n_exponent", fit ? skein::json_of(fit->n_exponent) : Json(nullptr)},
+          {"n_exponent", fit ? study::json_of(fit->n_exponent) : Json(nullptr)},
           {"conclusions", conclusions(study)},
           {"caveats", caveats(study)},
           {"runs", runs_of(study)},
@@ -129,11 +129,11 @@ std::string script_text(const Json& json) {
 
 }  // namespace
 
-std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures) {
+std::string report_html(const study::Study& study, const std::vector<ScalingFigure>& figures) {
   std::string page(page_template());
   const size_t at = page.find(kPlaceholder);
   SKEIN_CHECK(at != std::string::npos && page.find(kPlaceholder, at + 1) == std::string::npos);
   return page.replace(at + 1, kPlaceholder.size() - 2, script_text(json_of(study, figures)));
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -7,7 +7,7 @@
 #include "skein/core/files/files.h"
 #include "skein/scaling/report/gnuplot.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 void write_file(const std::string& path, const std::string& text) {
@@ -44,7 +44,7 @@ std::vector<std::string> write_figure(const ScalingFigure& figure, const std::st
   return {path + ".png", path + ".svg", path + ".csv"};
 }
 
-ReportFiles write_report(const Study& study, const std::string& folder) {
+ReportFiles write_report(const study::Study& study, const std::string& folder) {
   SKEIN_CHECK(!study.main.points.empty());
   make_folder(folder);
   const std::vector<ScalingFigure> figures = figures_of(study);
@@ -61,4 +61,4 @@ ReportFiles write_report(const Study& study, const std::string& folder) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr double kOutlier = 4;  // robust standard deviations
@@ -93,17 +93,17 @@ std::string tick_text(double value, bool power, bool count) {
   return with_minus(fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value));
 }
 
-std::string interval_text(const Interval& interval, NumberText text, int digits) {
+std::string interval_text(const fit::Interval& interval, NumberText text, int digits) {
   if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
     return text(interval.value, digits);
   return fmt::format("{} ({} to {})", text(interval.value, digits), text(interval.low, digits),
                      text(interval.high, digits));
 }
 
-std::vector<std::string> exponents_of(const ConventionStudy& study,
+std::vector<std::string> exponents_of(const study::ConventionStudy& study,
                                       const std::array<const char*, 3>& approaches) {
   std::vector<std::string> made;
-  const auto add = [&](const Interval& exponent, const char* approach) {
+  const auto add = [&](const fit::Interval& exponent, const char* approach) {
     made.push_back(interval_text(exponent) + " by " + approach);
   };
   if (knows_exponent(study.envelope)) add(study.envelope.n_of_c.exponent, approaches[0]);
@@ -122,7 +122,7 @@ std::string shortened(const std::string& name) {
   return name;
 }
 
-std::vector<double> residuals_of(const ConventionStudy& study) {
+std::vector<double> residuals_of(const study::ConventionStudy& study) {
   std::vector<double> made;
   if (!study.parametric) return made;
   for (const ScalingPoint& point : study.points)
@@ -142,4 +142,4 @@ std::vector<size_t> outliers_of(const std::vector<double>& residuals) {
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

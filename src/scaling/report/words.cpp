@@ -8,12 +8,12 @@
 
 #include "scaling/study/numbers.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 constexpr double kOrdinary = 10, kFar = 1000;  // times the largest budget
 
-std::string forecast_text(const TargetPrediction& target) {
+std::string forecast_text(const study::TargetPrediction& target) {
   return fmt::format(
       "For {} FLOPs the parametric law proposes {} parameters on {} tokens, {} tokens per "
       "parameter, and forecasts a loss of {} nats a token.",
@@ -22,23 +22,23 @@ std::string forecast_text(const TargetPrediction& target) {
       interval_text(target.parametric.loss, number_text, 4));
 }
 
-std::string parabola_text(const TargetPrediction& target) {
+std::string parabola_text(const study::TargetPrediction& target) {
   std::string made = fmt::format(
       "The parabolas through runs of equal compute say {} parameters on {} tokens",
       interval_text(target.isoflop.n, count_text), interval_text(target.isoflop.d, count_text));
   if (std::isfinite(target.isoflop.loss.value))
     made += " and a loss of " + interval_text(target.isoflop.loss, number_text, 4);
-  const Interval &two = target.isoflop.n, &three = target.parametric.n;
+  const fit::Interval &two = target.isoflop.n, &three = target.parametric.n;
   if (!std::isfinite(three.value))
     return made + fmt::format(", for {} FLOPs.", power_text(target.flops));
   for (const double end : {two.low, two.high, three.low, three.high})
     if (!std::isfinite(end)) return made + ".";
-  return made + (apart(two, three)
+  return made + (study::apart(two, three)
                      ? ": the intervals of N* do not meet, so at least one approach is biased here."
                      : "; the intervals of N* overlap.");
 }
 
-std::string beyond_text(const TargetPrediction& target) {
+std::string beyond_text(const study::TargetPrediction& target) {
   if (target.beyond <= 1) return "The target lies within the budgets that were fitted.";
   const char* judged = target.beyond <= kOrdinary * 1.0001
                            ? "as far as such laws are commonly trusted"
@@ -50,7 +50,7 @@ std::string beyond_text(const TargetPrediction& target) {
       number_text(target.beyond), judged);
 }
 
-std::string exponents(const ConventionStudy& main) {
+std::string exponents(const study::ConventionStudy& main) {
   // Approach 1 by what it goes by: of last losses its sizes are no closer than those tried.
   std::vector<std::string> parts = exponents_of(
       main, {main.envelope.from_curves ? "the frontier"
@@ -64,14 +64,14 @@ std::string exponents(const ConventionStudy& main) {
                      name(main.convention));
 }
 
-double exponent_of(const ConventionStudy& one) {
+double exponent_of(const study::ConventionStudy& one) {
   if (std::isfinite(one.n_exponent.value)) return one.n_exponent.value;
   return one.isoflop.valid() ? one.isoflop.n_of_c.exponent.value : kUnknown;
 }
 
-std::string convention_spread(const Study& study) {
-  const ConventionStudy *least = &study.main, *most = &study.main;
-  for (const ConventionStudy& other : study.others) {
+std::string convention_spread(const study::Study& study) {
+  const study::ConventionStudy *least = &study.main, *most = &study.main;
+  for (const study::ConventionStudy& other : study.others) {
     if (exponent_of(other) < exponent_of(*least)) least = &other;
     if (exponent_of(other) > exponent_of(*most)) most = &other;
   }
@@ -82,11 +82,11 @@ std::string convention_spread(const Study& study) {
       name(most->convention));
 }
 
-std::string law_text(const ConventionStudy& main) {
+std::string law_text(const study::ConventionStudy& main) {
   if (!main.parametric)
     return "No parametric law was fitted: " + main.parametric_problem +
            (main.parametric_problem.ends_with('.') ? "" : ".");
-  const ParametricFit& fit = *main.parametric;
+  const fit::ParametricFit& fit = *main.parametric;
   const std::string verdict = fit.convergence.converged
                                   ? "The fit has converged"
                                   : "The fit has not converged (" + fit.convergence.problem +
@@ -96,9 +96,9 @@ std::string law_text(const ConventionStudy& main) {
                      runs_text(main.points.size()));
 }
 
-std::string held_out_text(const Study& study) {
-  const HeldOutFit* best = nullptr;
-  for (const HeldOutFit& one : study.comparison)
+std::string held_out_text(const study::Study& study) {
+  const study::HeldOutFit* best = nullptr;
+  for (const study::HeldOutFit& one : study.comparison)
     if (one.converged && std::isfinite(one.mean_error) &&
         (!best || std::abs(one.mean_error) < std::abs(best->mean_error)))
       best = &one;
@@ -111,9 +111,9 @@ std::string held_out_text(const Study& study) {
 }
 
 // What is fitted where no approach is.
-void add_laws_alone(const Study& study, std::vector<std::string>& made) {
-  const auto add = [&](const std::string& law, const auto& fit, const NamedNumber& one,
-                       const NamedNumber& other, const std::string& over = "") {
+void add_laws_alone(const study::Study& study, std::vector<std::string>& made) {
+  const auto add = [&](const std::string& law, const auto& fit, const study::NamedNumber& one,
+                       const study::NamedNumber& other, const std::string& over = "") {
     made.push_back(fmt::format(
         "{}{} = {}, {} = {}{}{}.", law, one.name, interval_text(one.interval), other.name,
         interval_text(other.interval),
@@ -131,8 +131,8 @@ void add_laws_alone(const Study& study, std::vector<std::string>& made) {
       "runs within a factor of two of the largest N",
       "the lowest loss of each budget, for how these runs divide C between N and D"};
   for (size_t i = 0; i < std::size(over); ++i)
-    if (const auto& fit = (study.*kSingleLaws[i].fits).offset)
-      add(fmt::format("L({0}) = E + k {0}^-p: ", kSingleLaws[i].x), fit, {"E", fit->e},
+    if (const auto& fit = (study.*study::kSingleLaws[i].fits).offset)
+      add(fmt::format("L({0}) = E + k {0}^-p: ", study::kSingleLaws[i].x), fit, {"E", fit->e},
           {"p", fit->p}, std::string(", over ") + over[i]);
 }
 
@@ -148,9 +148,9 @@ std::vector<std::string> problem_lines(const std::string& problem) {
 
 }  // namespace
 
-std::vector<std::string> conclusions(const Study& study) {
+std::vector<std::string> conclusions(const study::Study& study) {
   std::vector<std::string> made = problem_lines(study.problem);
-  if (study.options.law != Law::all || !made.empty()) {
+  if (study.options.law != study::Law::all || !made.empty()) {
     add_laws_alone(study, made);
     return made;
   }
@@ -169,4 +169,4 @@ std::vector<std::string> conclusions(const Study& study) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::report

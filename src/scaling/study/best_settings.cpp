@@ -11,7 +11,7 @@
 #include "parts.h"
 #include "scaling/fit/parabola.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr double kSameTokens = 1.02, kLeastRange = 2, kTogether = 0.9;
@@ -66,16 +66,16 @@ double mean(const std::set<double>& losses) {
 
 // Its logarithm; none where the best lies at an end of what was tried.
 std::optional<double> best_of(const Cell& cell) {
-  std::vector<Dot> dots;
+  std::vector<fit::Dot> dots;
   for (const auto& [value, others] : cell.losses) {
     double least = HUGE_VAL;
     for (const auto& [other, losses] : others) least = std::min(least, mean(losses));
     dots.push_back({std::log(value), least});
   }
   if (dots.size() < kFewestValues) return std::nullopt;
-  const auto at = std::ranges::min_element(dots, {}, &Dot::y);
+  const auto at = std::ranges::min_element(dots, {}, &fit::Dot::y);
   if (at == dots.begin() || at == dots.end() - 1) return std::nullopt;
-  const Parabola through = fit_parabola(std::array{*(at - 1), *at, *(at + 1)});
+  const fit::Parabola through = fit_parabola(std::array{*(at - 1), *at, *(at + 1)});
   return through.problem.empty() ? std::optional(through.x) : std::nullopt;
 }
 
@@ -154,4 +154,4 @@ BestSetting best_setting(const ScalingTable& table, ParameterCount count, double
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

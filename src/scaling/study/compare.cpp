@@ -7,7 +7,7 @@
 #include "scaling/fit/design_faults.h"
 #include "scaling/fit/forms.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr double kOneBudget = 1.1;  // C of one budget lie within this factor
@@ -48,7 +48,7 @@ HeldOutFit begun(const Split& split, const char* law) {
 template <class Fit>
 HeldOutFit tried(const Split& split, const char* law, const Fit& fit) {
   HeldOutFit held = begun(split, law);
-  Convergence proof;
+  fit::Convergence proof;
   Predict predict;
   held.problem = refusal_of([&] { predict = fit(proof); });
   if (!predict) return held;
@@ -66,9 +66,9 @@ const ScalingPoint& lowest(std::span<const ScalingPoint> points) {
 }
 
 // The lowest loss of every budget.
-std::vector<XY> frontier(std::vector<ScalingPoint> points) {
+std::vector<fit::XY> frontier(std::vector<ScalingPoint> points) {
   std::ranges::stable_sort(points, {}, &ScalingPoint::c);
-  std::vector<XY> made;
+  std::vector<fit::XY> made;
   for (size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && points[last].c <= kOneBudget * points[first].c) ++last;
     const ScalingPoint& best = lowest(std::span(points).subspan(first, last - first));
@@ -79,7 +79,7 @@ std::vector<XY> frontier(std::vector<ScalingPoint> points) {
 
 HeldOutFit try_frontier(const Split& split) {
   HeldOutFit held = begun(split, "(c/C)^p, lowest loss of a budget");
-  const std::vector<XY> best = frontier(split.fitted);
+  const std::vector<fit::XY> best = frontier(split.fitted);
   held.fitted = std::ssize(best);
   held.held_out = 1;
   if (best.size() < 3) {
@@ -97,8 +97,8 @@ HeldOutFit try_frontier(const Split& split) {
 }  // namespace
 
 std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
-                                     const ParametricOptions& options) {
-  ParametricOptions plain = options;
+                                     const fit::ParametricOptions& options) {
+  fit::ParametricOptions plain = options;
   plain.resamples = 0;
   const std::vector<ScalingPoint> kept = runs_of(points, plain).points;
   for (const ScalingPoint& point : kept)
@@ -108,23 +108,24 @@ std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
             point.run + 1, point.c);
   const Split parts = split(kept);
   const auto by = [&](const auto& fit_law) {
-    return [&](Convergence& proof) {
+    return [&](fit::Convergence& proof) {
       const auto fit = fit_law(parts.fitted, plain);
       proof = fit.convergence;
       return loss_by(fit.law);
     };
   };
-  const auto equal_slopes = [&](Convergence& proof) {
-    require_determined(parts.fitted, parts.fitted.size());
-    const PowerSum sum = equal_slopes_sum(parts.fitted);
-    const Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
+  const auto equal_slopes = [&](fit::Convergence& proof) {
+    fit::require_determined(parts.fitted, parts.fitted.size());
+    const fit::PowerSum sum = fit::equal_slopes_sum(parts.fitted);
+    const fit::Solution solution = solve(sum, plain, scored_starts(sum, criterion_of(plain)));
     proof = solution.convergence;
     return loss_by(equal_slopes_law(sum, solution.at));
   };
-  return {tried(parts, "E + A/N^alpha + B/D^beta", by(fit_chinchilla)),
+  return {tried(parts, "E + A/N^alpha + B/D^beta", by(fit::fit_chinchilla)),
           tried(parts, "E + A/N^alpha + B/D^alpha", equal_slopes),
-          tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD", by(fit_kaplan)),
-          tried(parts, "E + (a M^h + b M^-h) C^-h", by(fit_over_training)), try_frontier(parts)};
+          tried(parts, "[(Nc/N)^(aN/aD) + Dc/D]^aD", by(fit::fit_kaplan)),
+          tried(parts, "E + (a M^h + b M^-h) C^-h", by(fit::fit_over_training)),
+          try_frontier(parts)};
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -10,7 +10,7 @@
 
 #include "scaling/laws/json_file.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Json = nlohmann::json;
@@ -79,4 +79,4 @@ std::vector<CoordinateCheck> read_coordinate_checks(const std::string& path) {
       json_file_text(path, "the JSON file that `skein bench --bench.output` wrote"), path);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -9,7 +9,7 @@
 
 #include "scaling/fit/intervals.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -90,7 +90,7 @@ CriticalBatchPoint point_at(const std::map<double, Runs>& batches, double n, dou
 CriticalBatchFit fit_critical_batch(const ScalingTable& table) {
   CriticalBatchFit fit;
   const auto models = models_of(table);
-  std::vector<XY> pairs;
+  std::vector<fit::XY> pairs;
   for (const auto& [n, batches] : models) {
     const Range range = losses_of(batches);
     for (int i = 0; range.high > range.low && i < kLosses; ++i) {
@@ -112,4 +112,4 @@ CriticalBatchFit fit_critical_batch(const ScalingTable& table) {
   return fit;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

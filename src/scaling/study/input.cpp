@@ -6,7 +6,7 @@
 
 #include "names.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 bool is_store(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
@@ -114,4 +114,4 @@ void bind(Options& options, StudyOptions& study) {
               "FLOPs");
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -8,20 +8,21 @@
 #include "numbers.h"
 #include "trained_with_json.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Json = nlohmann::ordered_json;  // which writes null for what is not finite
+using study::json_of;                 // of an interval, beside those below
 
 Json json_of(const PowerLaw& law) {
   return {{"coefficient", law.coefficient}, {"exponent", law.exponent}};
 }
 
-Json json_of(const PowerFit& fit) {
+Json json_of(const fit::PowerFit& fit) {
   return {{"coefficient", json_of(fit.coefficient)}, {"exponent", json_of(fit.exponent)}};
 }
 
-Json json_of(const Convergence& c) {
+Json json_of(const fit::Convergence& c) {
   return {{"converged", c.converged},         {"problem", c.problem},
           {"gradient_norm", c.gradient_norm}, {"starts", c.starts},
           {"best_share", c.best_share},       {"condition", c.condition},
@@ -39,9 +40,9 @@ Json law_json(const Fit& fit) {
   return made;
 }
 
-Json json_of(const OffsetPowerFit& fit) { return law_json(fit); }
-Json json_of(const KaplanFit& fit) { return law_json(fit); }
-Json json_of(const OverTrainingFit& fit) { return law_json(fit); }
+Json json_of(const fit::OffsetPowerFit& fit) { return law_json(fit); }
+Json json_of(const fit::KaplanFit& fit) { return law_json(fit); }
+Json json_of(const fit::OverTrainingFit& fit) { return law_json(fit); }
 
 Json json_of(const ChinchillaLaw& law) {
   Json made;
@@ -49,7 +50,7 @@ Json json_of(const ChinchillaLaw& law) {
   return made;
 }
 
-Json json_of(const DataLimitedFit& fit) {
+Json json_of(const fit::DataLimitedFit& fit) {
   Json made = json_of(fit.law.law);
   made.update({{"fresh_convergence", json_of(fit.fresh.convergence)},
                {"RD", json_of(fit.r_d)},
@@ -62,7 +63,7 @@ Json json_of(const DataLimitedFit& fit) {
   return made;
 }
 
-Json json_of(const ParametricFit& fit) {
+Json json_of(const fit::ParametricFit& fit) {
   Json made = json_of(fit.law), intervals;
   for (const LawNumber& number : kLawNumbers)
     intervals[number.name] = json_of(fit.*number.interval);
@@ -73,7 +74,7 @@ Json json_of(const ParametricFit& fit) {
   return made;
 }
 
-Json json_of(const IsoflopBudget& budget) {
+Json json_of(const fit::IsoflopBudget& budget) {
   return {{"flops", budget.flops},
           {"runs", budget.points.size()},
           {"n", budget.n},
@@ -111,11 +112,11 @@ Json with_powers(Json own, const Fit& fit) {
   return own;
 }
 
-Json json_of(const IsoflopFit& fit) {
+Json json_of(const fit::IsoflopFit& fit) {
   return with_powers({{"problem", fit.problem}, {"budgets", each(fit.budgets)}}, fit);
 }
 
-Json json_of(const EnvelopeFit& fit) {
+Json json_of(const fit::EnvelopeFit& fit) {
   return with_powers({{"problem", fit.problem},
                       {"from_curves", fit.from_curves},
                       {"budgets", fit.budgets},
@@ -210,7 +211,7 @@ Json json_of(const StudyOptions& options) {
           {"budget_runs", options.isoflop.fewest_runs}};
 }
 
-Json draws_of(const ParametricFit& fit) {
+Json draws_of(const fit::ParametricFit& fit) {
   Json draws = Json::array();
   for (const ChinchillaLaw& law : fit.draws)
     draws.push_back({law.e, law.a, law.b, law.alpha, law.beta});
@@ -228,7 +229,7 @@ constexpr const char* kDrawsHere = "\"draws go here\"";
 
 }  // namespace
 
-Json json_of(const Interval& interval) {
+Json json_of(const fit::Interval& interval) {
   return {{"value", interval.value},
           {"low", interval.low},
           {"high", interval.high},
@@ -269,4 +270,4 @@ std::string study_json(const Study& study) {
   return text.replace(text.rfind(kDrawsHere), std::string(kDrawsHere).size(), draws) + "\n";
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

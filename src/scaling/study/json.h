@@ -4,10 +4,10 @@
 #include "skein/core/json.h"
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
-nlohmann::ordered_json json_of(const Interval& interval);
+nlohmann::ordered_json json_of(const fit::Interval& interval);
 // All that study_json() says but for the draws.
 nlohmann::ordered_json json_of(const Study& study);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

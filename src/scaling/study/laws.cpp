@@ -6,15 +6,15 @@
 #include "parts.h"
 #include "scaling/fit/budgets.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr int64_t kResamplesBeside = 1000;
 constexpr size_t kFewestForSlice = 5;
 
 // Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
-std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
-                      double ScalingPoint::*moving) {
+std::vector<fit::XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoint::*held,
+                           double ScalingPoint::*moving) {
   const double largest = std::ranges::max(points, {}, held).*held;
   std::map<double, double> least;
   for (const ScalingPoint& point : points) {
@@ -22,14 +22,14 @@ std::vector<XY> slice(const std::vector<ScalingPoint>& points, double ScalingPoi
     double& loss = least.emplace(point.*moving, point.loss).first->second;
     loss = std::min(loss, point.loss);
   }
-  std::vector<XY> pairs;
+  std::vector<fit::XY> pairs;
   for (const auto& [x, y] : least) pairs.push_back({x, y, 1, std::ssize(pairs)});
   return pairs;
 }
 
-void fit_single(Study& study, const NamedSingleLaw& named, const ParametricOptions& options) {
+void fit_single(Study& study, const NamedSingleLaw& named, const fit::ParametricOptions& options) {
   SingleLaw& law = study.*named.fits;
-  const std::vector<XY> pairs = pairs_of_law(study, named);
+  const std::vector<fit::XY> pairs = pairs_of_law(study, named);
   if (pairs.size() < kFewestForSlice) {
     law.problem = fmt::format("it needs at least {} different {}, and there are {}",
                               kFewestForSlice, named.different, pairs.size());
@@ -41,13 +41,13 @@ void fit_single(Study& study, const NamedSingleLaw& named, const ParametricOptio
 
 }  // namespace
 
-std::vector<XY> pairs_of_law(const Study& study, const NamedSingleLaw& law) {
+std::vector<fit::XY> pairs_of_law(const Study& study, const NamedSingleLaw& law) {
   return law.held ? slice(study.main.points, law.held, law.over)
-                  : lowest_of_budgets(study.main.points, study.options.isoflop.tolerance);
+                  : fit::lowest_of_budgets(study.main.points, study.options.isoflop.tolerance);
 }
 
 void fit_laws_beside(Study& study) {
-  ParametricOptions options = study.options.parametric;
+  fit::ParametricOptions options = study.options.parametric;
   options.resamples = std::min(options.resamples, kResamplesBeside);
   options.show_progress = false;
   for (const NamedSingleLaw& law : kSingleLaws)
@@ -61,9 +61,9 @@ void fit_laws_beside(Study& study) {
                          ? refusal_of([&] { beside.fit = fit(study.main.points, options); })
                          : not_asked(study.options);
   };
-  attempt(Law::kaplan, study.kaplan, fit_kaplan);
-  attempt(Law::over_training, study.over_training, fit_over_training);
-  attempt(Law::data_limited, study.data_limited, fit_data_limited);
+  attempt(Law::kaplan, study.kaplan, fit::fit_kaplan);
+  attempt(Law::over_training, study.over_training, fit::fit_over_training);
+  attempt(Law::data_limited, study.data_limited, fit::fit_data_limited);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

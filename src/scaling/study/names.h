@@ -8,7 +8,7 @@
 
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 template <class Value>
 using Names = std::vector<std::pair<std::string, Value>>;
@@ -20,8 +20,9 @@ inline const Names<Law> kLaws{{"all", Law::all},
                               {"kaplan", Law::kaplan},
                               {"over_training", Law::over_training},
                               {"data_limited", Law::data_limited}};
-inline const Names<LossKind> kLossKinds{
-    {"huber", LossKind::huber}, {"absolute", LossKind::absolute}, {"squared", LossKind::squared}};
+inline const Names<fit::LossKind> kLossKinds{{"huber", fit::LossKind::huber},
+                                             {"absolute", fit::LossKind::absolute},
+                                             {"squared", fit::LossKind::squared}};
 inline const Names<ParameterCount> kParameterCounts{{"given", ParameterCount::given},
                                                     {"blocks", ParameterCount::blocks},
                                                     {"blocks_head", ParameterCount::blocks_head},
@@ -36,8 +37,8 @@ const std::string& name_of(const Names<Value>& names, Value value) {
   return std::ranges::find(names, value, &std::pair<std::string, Value>::second)->first;
 }
 inline const std::string& name_of(Law law) { return name_of(kLaws, law); }
-inline const std::string& name_of(LossKind kind) { return name_of(kLossKinds, kind); }
+inline const std::string& name_of(fit::LossKind kind) { return name_of(kLossKinds, kind); }
 inline const std::string& name_of(ParameterCount count) { return name_of(kParameterCounts, count); }
 inline const std::string& name_of(FlopCount count) { return name_of(kFlopCounts, count); }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

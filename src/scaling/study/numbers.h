@@ -5,10 +5,10 @@
 
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 // Whether two intervals do not meet; not where an end is unknown.
-inline bool apart(const Interval& one, const Interval& other) {
+inline bool apart(const fit::Interval& one, const fit::Interval& other) {
   return one.low > other.high || other.low > one.high;
 }
 
@@ -16,28 +16,29 @@ inline bool apart(const Interval& one, const Interval& other) {
 struct LawNumber {
   const char* name;
   double ChinchillaLaw::*value;
-  Interval ParametricFit::*interval;
+  fit::Interval fit::ParametricFit::*interval;
 };
-inline constexpr LawNumber kLawNumbers[] = {{"E", &ChinchillaLaw::e, &ParametricFit::e},
-                                            {"A", &ChinchillaLaw::a, &ParametricFit::a},
-                                            {"B", &ChinchillaLaw::b, &ParametricFit::b},
-                                            {"alpha", &ChinchillaLaw::alpha, &ParametricFit::alpha},
-                                            {"beta", &ChinchillaLaw::beta, &ParametricFit::beta}};
+inline constexpr LawNumber kLawNumbers[] = {
+    {"E", &ChinchillaLaw::e, &fit::ParametricFit::e},
+    {"A", &ChinchillaLaw::a, &fit::ParametricFit::a},
+    {"B", &ChinchillaLaw::b, &fit::ParametricFit::b},
+    {"alpha", &ChinchillaLaw::alpha, &fit::ParametricFit::alpha},
+    {"beta", &ChinchillaLaw::beta, &fit::ParametricFit::beta}};
 
 struct NamedNumber {
   const char* name;
-  Interval interval;
+  fit::Interval interval;
 };
-inline std::vector<NamedNumber> numbers_of(const OffsetPowerFit& fit) {
+inline std::vector<NamedNumber> numbers_of(const fit::OffsetPowerFit& fit) {
   return {{"E", fit.e}, {"k", fit.k}, {"p", fit.p}};
 }
-inline std::vector<NamedNumber> numbers_of(const KaplanFit& fit) {
+inline std::vector<NamedNumber> numbers_of(const fit::KaplanFit& fit) {
   return {{"aN", fit.a_n}, {"aD", fit.a_d}, {"Nc", fit.n_c}, {"Dc", fit.d_c}};
 }
-inline std::vector<NamedNumber> numbers_of(const OverTrainingFit& fit) {
+inline std::vector<NamedNumber> numbers_of(const fit::OverTrainingFit& fit) {
   return {{"E", fit.e}, {"a", fit.a}, {"b", fit.b}, {"h", fit.h}};
 }
-inline std::vector<NamedNumber> numbers_of(const DataLimitedFit& fit) {
+inline std::vector<NamedNumber> numbers_of(const fit::DataLimitedFit& fit) {
   return {{"RD", fit.r_d}, {"RN", fit.r_n}};
 }
 
@@ -63,7 +64,7 @@ inline constexpr NamedSingleLaw kSingleLaws[] = {
 // What each approach says of the target.
 struct TargetNumber {
   const char *key, *text;
-  Interval Prediction::*value;
+  fit::Interval Prediction::*value;
   int digits = 3;
 };
 inline constexpr TargetNumber kTargetNumbers[] = {{"n", "N*", &Prediction::n},
@@ -71,4 +72,4 @@ inline constexpr TargetNumber kTargetNumbers[] = {{"n", "N*", &Prediction::n},
                                                   {"ratio", "D*/N*", &Prediction::ratio},
                                                   {"loss", "L*", &Prediction::loss, 4}};
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr double kFarOff = 0.2;
@@ -15,7 +15,7 @@ Predict single_law(const Study& study, const NamedSingleLaw& named) {
   const SingleLaw& law = study.*named.fits;
   if (!law.power) return {};
   std::map<double, double> fitted;
-  for (const XY& pair : pairs_of_law(study, named)) fitted.emplace(pair.x, pair.y);
+  for (const fit::XY& pair : pairs_of_law(study, named)) fitted.emplace(pair.x, pair.y);
   const bool with_offset = law.offset && law.offset->convergence.converged;
   return [=, &law, over = named.over](const ScalingPoint& point) {
     const auto at = fitted.find(point.*over);
@@ -69,4 +69,4 @@ std::vector<Outlier> outliers_of(const Study& study) {
   return found;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -9,7 +9,7 @@
 
 #include "numbers.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 bool asks(const StudyOptions& options, Approach approach);
 bool asks(const StudyOptions& options, Law law);
@@ -22,7 +22,7 @@ TargetPrediction predict_target(const ConventionStudy& study, double flops);
 
 // What L(N), L(D) or L(C) is fitted to, (N, D or C, loss): of the runs within a factor of 2 of the
 // largest D or N the least loss at each N or D; of each budget the least loss.
-std::vector<XY> pairs_of_law(const Study& study, const NamedSingleLaw& law);
+std::vector<fit::XY> pairs_of_law(const Study& study, const NamedSingleLaw& law);
 
 // The loss of a point by a law.
 using Predict = std::function<double(const ScalingPoint&)>;
@@ -56,4 +56,4 @@ BestSetting best_setting(const ScalingTable& table, ParameterCount count, double
 // What a reader of a study must know before believing it.
 std::vector<std::string> warnings_of(const Study& study);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

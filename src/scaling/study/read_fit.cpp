@@ -10,7 +10,7 @@
 #include "numbers.h"
 #include "scaling/laws/json_file.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Json = nlohmann::json;
@@ -22,13 +22,13 @@ double number_of(const Json& json, const char* key) {
   return value.is_null() ? kUnknown : value.get<double>();
 }
 
-Interval interval_of(const Json& json) {
+fit::Interval interval_of(const Json& json) {
   return {number_of(json, "value"), number_of(json, "low"), number_of(json, "high"),
           number_of(json, "error")};
 }
 
-Convergence convergence_of(const Json& json, const std::string& path) {
-  Convergence read;
+fit::Convergence convergence_of(const Json& json, const std::string& path) {
+  fit::Convergence read;
   read.converged = json.at("converged").get<bool>();
   read.problem = json.at("problem").get<std::string>();
   read.gradient_norm = number_of(json, "gradient_norm");
@@ -62,13 +62,13 @@ void check_version(const Json& version, const std::string& path) {
           path, version.dump(), kFitVersion);
 }
 
-ParametricFit fit_of(const Json& json, const std::string& path) {
+fit::ParametricFit fit_of(const Json& json, const std::string& path) {
   const Json& main = json.at("main");
   require(!main.at("parametric").is_null(), "{} has no fit of approach 3: {}", path,
           main.at("parametric_problem").get<std::string>());
   const Json& read = main.at("parametric");
   const Json& intervals = read.at("intervals");
-  ParametricFit fit;
+  fit::ParametricFit fit;
   for (const LawNumber& one : kLawNumbers) fit.law.*one.value = number_of(read, one.name);
   fit.objective = number_of(read, "objective");
   fit.convergence = convergence_of(read.at("convergence"), path);
@@ -87,7 +87,7 @@ ParametricFit fit_of(const Json& json, const std::string& path) {
 
 }  // namespace
 
-ParametricFit read_fit(const std::string& json_path) {
+fit::ParametricFit read_fit(const std::string& json_path) {
   const std::string bytes =
       json_file_text(json_path, "the JSON file that `skein fit --output.path` wrote");
   try {
@@ -102,4 +102,4 @@ ParametricFit read_fit(const std::string& json_path) {
   }
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -9,7 +9,7 @@
 #include "parts.h"
 #include "scaling/laws/left_out.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 constexpr int64_t kResamplesBeside = 200;
@@ -37,12 +37,13 @@ void fit_parametric(ConventionStudy& study, const StudyOptions& options) {
       refusal_of([&] { study.parametric = fit_chinchilla(points, options.parametric); });
   if (!names_optimum(study)) return;
   const auto over = [&](const auto& quantity) {
-    return band(study.parametric->law, study.parametric->draws, quantity);
+    return fit::band(study.parametric->law, study.parametric->draws, quantity);
   };
-  study.n_exponent = over(
-      [&](const ChinchillaLaw& law) { return efficient_exponent(law, study.flops_per_token); });
+  study.n_exponent = over([&](const ChinchillaLaw& law) {
+    return fit::efficient_exponent(law, study.flops_per_token);
+  });
   study.d_exponent = over([&](const ChinchillaLaw& law) {
-    return 1 - study.flops_per_token.exponent * efficient_exponent(law, study.flops_per_token);
+    return 1 - study.flops_per_token.exponent * fit::efficient_exponent(law, study.flops_per_token);
   });
 }
 
@@ -54,7 +55,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
   require(!study.points.empty(), "{}: none of {} runs is done; there is nothing to fit{}",
           table.path, table.runs.size(), left_out_text(table, kMostReasons));
   study.isoflop.problem = study.envelope.problem = not_asked(options);
-  study.flops_per_token = flops_per_token(study.points);
+  study.flops_per_token = fit::flops_per_token(study.points);
   study.curve_points = curve_points_of(table, study.points, options.curve_points);
   require(options.curve_points == 0 || !study.curve_points.empty(),
           "fit.curves={} asks for points of learning curves, and no run that is done has any; give "
@@ -126,7 +127,7 @@ std::optional<ConventionStudy> with_excluded(const ScalingTable& table,
 
 void compare(Study& study, const StudyOptions& options) {
   if (!asks(options, Approach::parametric)) return;
-  ParametricOptions quiet = options.parametric;
+  fit::ParametricOptions quiet = options.parametric;
   quiet.show_progress = false;
   const std::string refusal =
       refusal_of([&] { study.comparison = compare_laws(study.main.points, quiet); });
@@ -222,4 +223,4 @@ Study make_study(const ScalingTable& table, const StudyOptions& given) {
   return study;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

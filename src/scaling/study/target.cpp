@@ -3,14 +3,14 @@
 #include "parts.h"
 #include "scaling/fit/intervals.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 Prediction by_parametric(const ConventionStudy& study, double flops) {
   if (!names_optimum(study)) return {};
   const auto over = [&](auto part) {
-    return band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) {
-      return std::invoke(part, efficient(law, flops, study.flops_per_token));
+    return fit::band(study.parametric->law, study.parametric->draws, [&](const ChinchillaLaw& law) {
+      return std::invoke(part, fit::efficient(law, flops, study.flops_per_token));
     });
   };
   return {over(&Optimum::n), over(&Optimum::d), over(&Optimum::ratio), over(&Optimum::loss)};
@@ -20,9 +20,10 @@ Prediction by_parametric(const ConventionStudy& study, double flops) {
 template <class Fit>
 Prediction by_powers(const Fit& fit, double flops) {
   if (!fit.valid()) return {};
-  const auto over = [&](const auto& power) { return at(power, flops, fit.resamples); };
-  return {over(fit.n_of_c), over(fit.d_of_c), over(quotient(fit.d_of_c, fit.n_of_c)),
-          fit.offset_loss_of_c.convergence.converged ? over(fit.offset_loss_of_c) : Interval{}};
+  const auto over = [&](const auto& power) { return fit::at(power, flops, fit.resamples); };
+  return {
+      over(fit.n_of_c), over(fit.d_of_c), over(fit::quotient(fit.d_of_c, fit.n_of_c)),
+      fit.offset_loss_of_c.convergence.converged ? over(fit.offset_loss_of_c) : fit::Interval{}};
 }
 
 }  // namespace
@@ -33,4 +34,4 @@ TargetPrediction predict_target(const ConventionStudy& study, double flops) {
           by_powers(study.envelope, target)};
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

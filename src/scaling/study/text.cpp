@@ -8,15 +8,15 @@
 #include "scaling/laws/left_out.h"
 #include "scaling/laws/text_table.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
-std::string range(const Interval& interval, int digits = 4) {
+std::string range(const fit::Interval& interval, int digits = 4) {
   if (std::isnan(interval.low)) return "-";
   return fmt::format("{} to {}", shown(interval.low, digits), shown(interval.high, digits));
 }
 
-std::string exponent(const Interval& interval) {
+std::string exponent(const fit::Interval& interval) {
   if (std::isnan(interval.value)) return "-";
   if (std::isnan(interval.low)) return fmt::format("{:.3f}", interval.value);
   return fmt::format("{:.3f} ({:.3f}..{:.3f})", interval.value, interval.low, interval.high);
@@ -43,7 +43,7 @@ std::string head_text(const Study& study) {
                      span(points, &ScalingPoint::c), span(points, &ScalingPoint::loss));
 }
 
-std::string offset_text(const OffsetPowerFit& fit) {
+std::string offset_text(const fit::OffsetPowerFit& fit) {
   if (!fit.convergence.converged)
     return fmt::format("  L* = E + k C^-p is not fitted: {}\n", fit.convergence.problem);
   return fmt::format("  L* = {} + {} C^-{}; E {}, p {}\n", shown(fit.law.e), shown(fit.law.k),
@@ -54,7 +54,7 @@ std::string offset_text(const OffsetPowerFit& fit) {
 template <class Fit>
 std::string powers_text(const Fit& fit) {
   TextTable rows({"", "coefficient", "exponent of C (95% interval)", "standard error"});
-  const auto add = [&](const char* what, const PowerFit& power) {
+  const auto add = [&](const char* what, const fit::PowerFit& power) {
     rows.add({what, shown(power.law.coefficient), exponent(power.exponent),
               shown(power.exponent.error, 2)});
   };
@@ -64,7 +64,7 @@ std::string powers_text(const Fit& fit) {
   return rows.text() + offset_text(fit.offset_loss_of_c);
 }
 
-std::string envelope_text(const EnvelopeFit& fit) {
+std::string envelope_text(const fit::EnvelopeFit& fit) {
   std::string text = "\nApproach 1, envelope: ";
   if (!fit.valid()) return text + "not fitted: " + fit.problem + "\n";
   text += fmt::format("the lowest {} at {} of {} budgets, between a smaller and a larger size\n",
@@ -72,11 +72,11 @@ std::string envelope_text(const EnvelopeFit& fit) {
   return text + powers_text(fit);
 }
 
-std::string budget_table(const IsoflopFit& fit) {
+std::string budget_table(const fit::IsoflopFit& fit) {
   TextTable rows({"FLOPs", "runs", "N*", "D*", "D*/N*", "L*", "curvature", "half-width", "centre",
                   "bias N", "bias D", "vertex"});
   size_t small = 0;
-  for (const IsoflopBudget& budget : fit.budgets) {
+  for (const fit::IsoflopBudget& budget : fit.budgets) {
     if (budget.points.size() < 3) {
       ++small;
       continue;
@@ -92,7 +92,7 @@ std::string budget_table(const IsoflopFit& fit) {
 }
 
 std::string isoflop_text(const ConventionStudy& study) {
-  const IsoflopFit& fit = study.isoflop;
+  const fit::IsoflopFit& fit = study.isoflop;
   std::string text = "\nApproach 2, isoFLOP parabolas of the loss over ln N and over ln D: ";
   text += fit.valid() ? "\n" : "not fitted: " + fit.problem + "\n";
   if (!fit.budgets.empty() && fit.budgets.size() < study.points.size()) text += budget_table(fit);
@@ -108,11 +108,11 @@ std::string isoflop_text(const ConventionStudy& study) {
 }
 
 void add_parameter(TextTable& rows, const std::string& what, double value,
-                   const Interval& interval) {
+                   const fit::Interval& interval) {
   rows.add({what, shown(value, 7), range(interval), shown(interval.error)});
 }
 
-std::string convergence_text(const Convergence& c, double objective) {
+std::string convergence_text(const fit::Convergence& c, double objective) {
   return fmt::format(
       "  {}: objective {}, gradient {}, {}% of {} starts within 0.1% of it, condition {}, second "
       "solver {}\n",
@@ -121,19 +121,19 @@ std::string convergence_text(const Convergence& c, double objective) {
       shown(c.second_solver, 11));
 }
 
-const Names<LossKind> kLossWords{{"Huber loss", LossKind::huber},
-                                 {"least absolute", LossKind::absolute},
-                                 {"least squares", LossKind::squared}};
+const Names<fit::LossKind> kLossWords{{"Huber loss", fit::LossKind::huber},
+                                      {"least absolute", fit::LossKind::absolute},
+                                      {"least squares", fit::LossKind::squared}};
 
 std::string parametric_text(const Study& study) {
   const ConventionStudy& main = study.main;
-  const ParametricOptions& options = study.options.parametric;
+  const fit::ParametricOptions& options = study.options.parametric;
   std::string text = "\nApproach 3, L = E + A/N^alpha + B/D^beta: ";
   if (!main.parametric) return text + "not fitted: " + main.parametric_problem + "\n";
-  const ParametricFit& fit = *main.parametric;
-  text +=
-      fmt::format("{}{} of ln L\n", name_of(kLossWords, options.kind),
-                  options.kind == LossKind::huber ? fmt::format(" (delta {})", options.delta) : "");
+  const fit::ParametricFit& fit = *main.parametric;
+  text += fmt::format(
+      "{}{} of ln L\n", name_of(kLossWords, options.kind),
+      options.kind == fit::LossKind::huber ? fmt::format(" (delta {})", options.delta) : "");
   TextTable rows({"", "estimate", "95% interval", "standard error"});
   add_parameter(rows, "A", fit.law.a, fit.a);
   add_parameter(rows, "B", fit.law.b, fit.b);
@@ -226,13 +226,13 @@ std::string law_text(const char* law, const OtherLaw<Fit>& beside) {
          convergence_text(fit.convergence, fit.objective);
 }
 
-std::string data_limited_text(const OtherLaw<DataLimitedFit>& beside) {
+std::string data_limited_text(const OtherLaw<fit::DataLimitedFit>& beside) {
   std::string text = law_text(
       "E + A/N'^alpha + B/D'^beta, D' = U + U RD (1 - exp(-(D/U - 1)/RD)) of U unique tokens, N' "
       "likewise (data-limited, Muennighoff et al.)",
       beside);
   if (!beside.fit) return text;
-  const DataLimitedFit& fit = *beside.fit;
+  const fit::DataLimitedFit& fit = *beside.fit;
   if (!fit.r_n_problem.empty()) text += fmt::format("  RN is not fitted: {}\n", fit.r_n_problem);
   const ChinchillaLaw& law = fit.law.law;
   return text + fmt::format(
@@ -242,11 +242,11 @@ std::string data_limited_text(const OtherLaw<DataLimitedFit>& beside) {
                     shown(law.beta));
 }
 
-std::string kaplan_text(const OtherLaw<KaplanFit>& beside) {
+std::string kaplan_text(const OtherLaw<fit::KaplanFit>& beside) {
   return law_text("[(Nc/N)^(aN/aD) + Dc/D]^aD (Kaplan et al.)", beside);
 }
 
-std::string over_training_text(const OtherLaw<OverTrainingFit>& beside) {
+std::string over_training_text(const OtherLaw<fit::OverTrainingFit>& beside) {
   return law_text("E + (a M^h + b M^-h) C^-h, M = D/N (over-training, Gadre et al.)", beside);
 }
 
@@ -312,4 +312,4 @@ std::string study_text(const Study& study) {
   return text;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -10,7 +10,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Runs = std::vector<const ScalingRun*>;
@@ -93,7 +93,7 @@ SettingRule rule_of(const ScalingTable& table, const std::string& key, std::vect
   if (std::ranges::count(hyperparameter_rules(), made.rule) > 0) {
     const std::string factor = key == "sweep.lr_rule" ? said(table, "sweep.lr_factor") : "";
     made.value = made.low = made.high =
-        factor.empty() ? 1 : number_of(factor, table.path + ": sweep.lr_factor");
+        factor.empty() ? 1 : sweep::number_of(factor, table.path + ": sweep.lr_factor");
     return made;
   }
   if (values.empty() || table.settings.empty()) return {};
@@ -138,4 +138,4 @@ RunSettings trained_with(const ScalingTable& table, const Convention& convention
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -7,7 +7,7 @@
 #include "skein/core/strict_json.h"
 #include "skein/scaling/laws/shape.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Json = nlohmann::ordered_json;  // which writes null for what is not finite
@@ -107,4 +107,4 @@ RunSettings trained_with_of(const Read& json, const std::string& path) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 struct Warnings {
@@ -26,7 +26,7 @@ void warn_of_parametric(const Study& study, Warnings& warnings) {
       warnings.add("approach 3 is not fitted: {}", main.parametric_problem);
     return;
   }
-  const ParametricFit& fit = *main.parametric;
+  const fit::ParametricFit& fit = *main.parametric;
   if (!main.curve_points.empty())
     warnings.add(
         "approach 3 is fitted to points of learning curves: while the learning rate has yet to "
@@ -78,7 +78,7 @@ void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
   if (!names_optimum(main)) return;
   const auto [least, most] = std::ranges::minmax(main.points, {}, &ScalingPoint::n);
   for (const double flops : {main.points.front().c, main.points.back().c}) {
-    const double best = efficient(main.parametric->law, flops, main.flops_per_token).n;
+    const double best = fit::efficient(main.parametric->law, flops, main.flops_per_token).n;
     if (best < least.n || best > most.n)
       warnings.add(
           "approach 3 puts the best size for {:.3g} FLOPs at N* = {:.3g}; the runs' are {:.3g} to "
@@ -88,9 +88,9 @@ void warn_of_unsampled_optima(const ConventionStudy& main, Warnings& warnings) {
 }
 
 // How the grid's centre moves against the minimum from budget to budget, in ln n per ln c.
-double centre_drift(const std::vector<IsoflopBudget>& budgets) {
+double centre_drift(const std::vector<fit::IsoflopBudget>& budgets) {
   double count = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (const IsoflopBudget& budget : budgets) {
+  for (const fit::IsoflopBudget& budget : budgets) {
     if (!budget.problem.empty()) continue;
     const double c = std::log(budget.flops / budgets.front().flops);
     count += 1;
@@ -103,11 +103,11 @@ double centre_drift(const std::vector<IsoflopBudget>& budgets) {
 }
 
 // One warning for all budgets of which `fault` says something.
-void warn_of_some(const IsoflopFit& fit, const std::string& what,
-                  const std::function<std::string(const IsoflopBudget&)>& fault,
+void warn_of_some(const fit::IsoflopFit& fit, const std::string& what,
+                  const std::function<std::string(const fit::IsoflopBudget&)>& fault,
                   Warnings& warnings) {
   std::vector<std::string> found;
-  for (const IsoflopBudget& budget : fit.budgets)
+  for (const fit::IsoflopBudget& budget : fit.budgets)
     if (const std::string said = fault(budget); !said.empty())
       found.push_back(fmt::format("{:.3g} FLOPs{}", budget.flops, said));
   if (!found.empty())
@@ -115,16 +115,16 @@ void warn_of_some(const IsoflopFit& fit, const std::string& what,
                  fmt::join(found, "; "));
 }
 
-void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
+void warn_of_budgets(const fit::IsoflopFit& fit, Warnings& warnings) {
   warn_of_some(
       fit, "no minimum that counts",
-      [](const IsoflopBudget& budget) {
+      [](const fit::IsoflopBudget& budget) {
         return !budget.problem.empty() && budget.points.size() >= 3 ? ", " + budget.problem : "";
       },
       warnings);
   warn_of_some(
       fit, "a minimum that rests on 3 or 4 runs alone",
-      [](const IsoflopBudget& budget) {
+      [](const fit::IsoflopBudget& budget) {
         return budget.problem.empty() && budget.points.size() < 5
                    ? fmt::format(", {} runs", budget.points.size())
                    : "";
@@ -132,7 +132,7 @@ void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
       warnings);
   warn_of_some(
       fit, "sizes that lie to one side of the minimum",
-      [](const IsoflopBudget& budget) {
+      [](const fit::IsoflopBudget& budget) {
         const bool off =
             budget.problem.empty() && std::abs(budget.centre_offset) > budget.half_width / 2;
         return off ? fmt::format(", centre off by {:+.2g} of a half-width of {:.2g} in ln N",
@@ -143,7 +143,7 @@ void warn_of_budgets(const IsoflopFit& fit, Warnings& warnings) {
 }
 
 void warn_of_isoflop(const Study& study, Warnings& warnings) {
-  const IsoflopFit& fit = study.main.isoflop;
+  const fit::IsoflopFit& fit = study.main.isoflop;
   if (!asks(study.options, Approach::isoflop)) return;
   if (!fit.valid()) {
     warnings.add("approach 2 is not fitted: {}", fit.problem);
@@ -160,7 +160,7 @@ void warn_of_isoflop(const Study& study, Warnings& warnings) {
                  fit.failed_draws, fit.resamples);
 }
 
-void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnings) {
+void warn_of_last_points(const fit::EnvelopeFit& fit, size_t points, Warnings& warnings) {
   const std::string of = fit.without_curves > 0
                              ? fmt::format(" of {} of {} runs", fit.without_curves, points)
                              : std::string();
@@ -176,7 +176,7 @@ void warn_of_last_points(const EnvelopeFit& fit, size_t points, Warnings& warnin
 }
 
 void warn_of_envelope(const Study& study, Warnings& warnings) {
-  const EnvelopeFit& fit = study.main.envelope;
+  const fit::EnvelopeFit& fit = study.main.envelope;
   if (!asks(study.options, Approach::envelope)) return;
   if (!fit.valid()) {
     warnings.add("approach 1 is not fitted: {}", fit.problem);
@@ -223,8 +223,8 @@ void warn_of_outliers(const Study& study, Warnings& warnings) {
 }
 
 void warn_of_disagreement(const Study& study, Warnings& warnings) {
-  const Interval& two = study.main.isoflop.n_of_c.exponent;
-  const Interval& three = study.main.n_exponent;
+  const fit::Interval& two = study.main.isoflop.n_of_c.exponent;
+  const fit::Interval& three = study.main.n_exponent;
   if (apart(two, three))
     warnings.add(
         "approaches 2 and 3 disagree on the exponent of N*: {:.3f} ({:.3f} to {:.3f}) against "
@@ -253,4 +253,4 @@ std::vector<std::string> warnings_of(const Study& study) {
   return warnings.all;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::study

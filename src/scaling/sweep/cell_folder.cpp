@@ -14,7 +14,7 @@
 #include "skein/core/json.h"
 #include "skein/train/run_state.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 using Json = nlohmann::json;
@@ -148,7 +148,7 @@ bool CellFolder::failed_before() const {
 }
 
 int64_t CellFolder::checkpoint_step() const {
-  const auto kept = list_checkpoints(checkpoints());
+  const auto kept = checkpoint::list_checkpoints(checkpoints());
   return kept.empty() ? -1 : kept.front().step;
 }
 
@@ -231,7 +231,7 @@ void CellFolder::remove_checkpoints() const {
   remove_tree(at(kSetAside));
 }
 
-Settings settings_of(const PretrainConfig& run) {
+Settings settings_of(const train::PretrainConfig& run) {
   Settings made = config_values(run);
   std::erase_if(made, [](const auto& entry) {
     const std::string& key = entry.first;
@@ -242,4 +242,4 @@ Settings settings_of(const PretrainConfig& run) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

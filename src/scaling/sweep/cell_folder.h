@@ -10,7 +10,7 @@
 #include "skein/scaling/laws/results_store.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 // An exclusive lock of a file, held while it lives; it goes with the process, and works between
 // hosts where the file system has flock.
@@ -74,6 +74,6 @@ class CellFolder {
 };
 
 // All options of a run that its result may depend on.
-Settings settings_of(const PretrainConfig& run);
+Settings settings_of(const train::PretrainConfig& run);
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

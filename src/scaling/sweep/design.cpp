@@ -8,7 +8,7 @@
 
 #include "design_specs.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 constexpr double kMostBudgetError = 0.02;
@@ -58,14 +58,14 @@ void check_rules(const SweepConfig& c) {
 
 // What every cell has its own of, so that a common value would be silently ignored.
 void check_common(const SweepConfig& c) {
-  const PretrainConfig defaults;
-  const PretrainConfig& run = c.run;
+  const train::PretrainConfig defaults;
+  const train::PretrainConfig& run = c.run;
   require(
       run.train.steps == defaults.train.steps,
       "train.steps={} says nothing to a sweep: a cell's steps follow from its tokens; leave it out",
       run.train.steps);
   require(run.lr.warmup == defaults.lr.warmup && run.lr.decay_end == 0 && run.lr.cooldown == 0 &&
-              run.lr.unit == LrConfig::Unit::steps,
+              run.lr.unit == train::LrConfig::Unit::steps,
           "lr.warmup, lr.decay_end, lr.cooldown and lr.unit follow from each cell's length; use "
           "sweep.warmup and sweep.cooldown");
   require(run.checkpoint.load.empty(),
@@ -97,7 +97,7 @@ int64_t sequences_of(const SweepConfig& c, const CellSpec& spec, const ModelCoun
                         : c.run.train.global_batch;
 }
 
-void set_batch(PretrainConfig& run, int64_t sequences) {
+void set_batch(train::PretrainConfig& run, int64_t sequences) {
   run.train.global_batch = sequences;
   int64_t& groups = run.parallel.reduction_groups;
   if (groups == 0)
@@ -108,14 +108,15 @@ void set_batch(PretrainConfig& run, int64_t sequences) {
   while (share % micro != 0) --micro;
 }
 
-void set_schedule(const SweepConfig& c, PretrainConfig& run, double lr, const ModelCounts& counts) {
+void set_schedule(const SweepConfig& c, train::PretrainConfig& run, double lr,
+                  const ModelCounts& counts) {
   run.lr.min_lr = rounded(lr * (c.run.lr.min_lr / c.run.lr.lr));
   run.lr.start_lr = rounded(lr * (c.run.lr.start_lr / c.run.lr.lr));
   run.lr.lr = lr;
   const double steps = run.train.steps, batch = run.train.global_batch * run.model.context;
   const double warmup = std::min(counts.all / batch, c.warmup * steps);
   run.lr.warmup = c.warmup > 0 ? std::max<int64_t>(1, std::llround(warmup)) : 0;
-  if (run.lr.decay == LrConfig::Decay::wsd)
+  if (run.lr.decay == train::LrConfig::Decay::wsd)
     run.lr.cooldown = std::max<int64_t>(1, std::llround(c.cooldown * steps));
 }
 
@@ -196,4 +197,4 @@ SweepDesign make_design(const SweepConfig& config) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

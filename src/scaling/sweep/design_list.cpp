@@ -8,7 +8,7 @@
 
 #include "design_specs.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 constexpr int64_t kMostRowBytes = int64_t{1} << 16;
@@ -18,10 +18,10 @@ const std::vector<std::string> kColumns{"size", "shape", "tokens", "tokens_per_p
 class ListedCells {
  public:
   explicit ListedCells(const SweepConfig& config)
-      : config_(config), reader_(config.list, TableKind::csv, kMostRowBytes) {}
+      : config_(config), reader_(config.list, data::TableKind::csv, kMostRowBytes) {}
 
   std::vector<CellSpec> read() {
-    TableRow header;
+    data::TableRow header;
     require(reader_.next(header), "sweep.list={} is empty; its first line names the columns: {}",
             config_.list, fmt::join(kColumns, ","));
     for (const std::string& name : header.fields) check_column(name);
@@ -88,9 +88,9 @@ class ListedCells {
   }
 
   const SweepConfig& config_;
-  TableReader reader_;
+  data::TableReader reader_;
   std::vector<std::string> columns_;
-  TableRow row_;
+  data::TableRow row_;
 };
 
 }  // namespace
@@ -111,4 +111,4 @@ std::vector<CellSpec> listed_specs(const SweepConfig& c) {
   return ListedCells(c).read();
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -4,7 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/scaling/sweep/design.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 void bind_design(Options& options, SweepConfig& c) {
@@ -115,4 +115,4 @@ double number_of(const std::string& text, const std::string& origin) {
   return value;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -7,7 +7,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 std::vector<double> numbers_of(const std::vector<std::string>& texts, const char* key) {
@@ -189,4 +189,4 @@ std::vector<CellSpec> cell_specs(const SweepConfig& c) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

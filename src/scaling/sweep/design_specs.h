@@ -5,7 +5,7 @@
 
 #include "skein/scaling/sweep/design.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 struct CellSpec {
   ModelConfig model;
@@ -23,4 +23,4 @@ double flops_per_token(const ModelCounts& counts, FlopCount count);
 ModelConfig model_of_shape(const std::string& text, const SweepConfig& config,
                            const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

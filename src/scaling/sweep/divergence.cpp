@@ -5,13 +5,13 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 constexpr double kRise = 0.1;
 constexpr int64_t kPart = int64_t{1} << 16;
 
-void count_tokens(const TokenStore& store, std::vector<int64_t>& counts) {
+void count_tokens(const data::TokenStore& store, std::vector<int64_t>& counts) {
   std::vector<int32_t> part;
   for (int64_t begin = 0; begin < store.info().tokens; begin += kPart) {
     part.resize(std::min(kPart, store.info().tokens - begin));
@@ -24,7 +24,7 @@ void count_tokens(const TokenStore& store, std::vector<int64_t>& counts) {
 }
 
 // Nats a token of the held-out stores, by the frequencies of their own tokens.
-double unigram_loss(const DataConfig& data) {
+double unigram_loss(const data::DataConfig& data) {
   std::vector<int64_t> counts;
   for (const auto& store : open_blend(data.validation, data).stores) count_tokens(*store, counts);
   double total = 0, nats = 0;
@@ -36,7 +36,8 @@ double unigram_loss(const DataConfig& data) {
 
 }  // namespace
 
-std::string divergence(const CellOutcome& outcome, int64_t vocab_size, const DataConfig& data) {
+std::string divergence(const CellOutcome& outcome, int64_t vocab_size,
+                       const data::DataConfig& data) {
   if (!std::isfinite(outcome.loss)) return "its loss is not finite";
   const double uniform = std::log(vocab_size);
   if (outcome.loss > uniform)
@@ -52,4 +53,4 @@ std::string divergence(const CellOutcome& outcome, int64_t vocab_size, const Dat
       outcome.loss, frequencies);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

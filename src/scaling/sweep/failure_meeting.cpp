@@ -10,7 +10,7 @@
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 // Calls `late` then, unless the thread has gone before.
@@ -57,4 +57,4 @@ std::string FailureMeeting::outcome(const std::string& own, std::chrono::millise
   fail("{}", last_words);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

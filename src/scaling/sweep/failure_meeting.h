@@ -8,7 +8,7 @@
 
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 // They meet in a group of their own, so that nothing here is taken for an exchange of the training,
 // in which the others may still wait.
@@ -32,4 +32,4 @@ class FailureMeeting {
   std::unique_ptr<Group> group_;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -8,12 +8,12 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 // A path says nothing of the tokens behind it, which may have been made anew between two starts.
 void add_data(Settings& settings, const std::string& option,
-              const std::vector<std::string>& entries, const DataConfig& config) {
+              const std::vector<std::string>& entries, const data::DataConfig& config) {
   std::vector<int64_t> tokens;
   std::vector<uint64_t> sums;
   for (const auto& store : open_blend(entries, config).stores) {
@@ -30,7 +30,7 @@ void add_data(Settings& settings, const std::string& option,
 SweepFolder::SweepFolder(std::string path, const std::vector<SweepCell>& cells)
     : path_(std::move(path)), cells_(cells) {
   for (const SweepCell& cell : cells) folders_.emplace_back(path_ + "/cells/" + cell.name);
-  const DataConfig& data = cells.front().run.data;
+  const data::DataConfig& data = cells.front().run.data;
   add_data(data_, "data.train", data.train, data);
   add_data(data_, "data.validation", data.validation, data);
 }
@@ -89,4 +89,4 @@ bool SweepFolder::leave() {
   return attempt_lock(path_ + "/jobs.lock") != nullptr;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -8,7 +8,7 @@
 
 #include "cell_folder.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 class SweepFolder {
  public:
@@ -45,4 +45,4 @@ class SweepFolder {
   FileLock present_;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

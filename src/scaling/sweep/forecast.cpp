@@ -12,17 +12,17 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 constexpr double kLeastSeconds = 0.5;
 constexpr int64_t kMostSteps = 4096;
 constexpr double kMostJudging = 0.5;  // of the time
 
-double seconds_of(PretrainConfig run, int64_t steps, Group& trainer) {
+double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
   run.train.steps = steps;
   run.lr.warmup = run.lr.decay_end = run.lr.cooldown = 0;
-  run.lr.decay = LrConfig::Decay::constant;
+  run.lr.decay = train::LrConfig::Decay::constant;
   run.data.validation.clear();
   run.validation.points = run.validation.every = 0;
   const auto begin = std::chrono::steady_clock::now();
@@ -135,4 +135,4 @@ std::string forecast_text(const SweepConfig& config, Group& world) {
   return text + sum_of(times, cells.size(), trainers, tokens, rates);
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -12,7 +12,7 @@
 #include "skein/train/optim/lr.h"
 #include "skein/train/progress.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 // Muennighoff et al. (2023).
@@ -29,7 +29,7 @@ void check_cell(const SweepCell& cell, int ranks) {
 
 // An encoder sees each sentence once a pass.
 void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
-  const PretrainConfig& run = cells.front().run;
+  const train::PretrainConfig& run = cells.front().run;
   double held = 0;
   for (const auto& store : open_blend(run.data.train, run.data).stores)
     held += store->info().tokens;
@@ -37,9 +37,9 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
 }
 
 void count_unique_tokens(std::vector<SweepCell>& cells) {
-  const PretrainConfig& run = cells.front().run;
+  const train::PretrainConfig& run = cells.front().run;
   if (run.model.architecture->fills_masks(run.model)) return count_tokens_of_encoders(cells);
-  const Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
+  const data::Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)
     cell.unique_tokens = cell.tokens - loader.samples_seen_again(cell.run.train.steps *
                                                                  cell.run.train.global_batch) *
@@ -116,7 +116,7 @@ ScalingRun row_of(const SweepCell& cell, CellOutcome outcome, int64_t line) {
   return run;
 }
 
-double held_out_tokens(const PretrainConfig& run) {
+double held_out_tokens(const train::PretrainConfig& run) {
   const int64_t context = run.model.context, most = run.validation.eval.windows,
                 stride = run.validation.eval.stride ? run.validation.eval.stride : context;
   int64_t windows = 0;
@@ -129,7 +129,7 @@ double held_out_tokens(const PretrainConfig& run) {
 
 int64_t evaluations_of(const SweepCell& cell) {
   const int64_t steps = cell.run.train.steps, every = cell.run.validation.every;
-  const std::vector<int64_t> points = evaluation_steps(cell.run.validation.points, steps);
+  const std::vector<int64_t> points = train::evaluation_steps(cell.run.validation.points, steps);
   int64_t count = every > 0 ? steps / every : 0;
   for (int64_t step : points) count += every == 0 || step % every != 0 ? 1 : 0;
   const bool last =
@@ -141,4 +141,4 @@ double evaluation_work(const SweepCell& cell, double held_out_tokens) {
   return evaluations_of(cell) * held_out_tokens * cell.counts.flops_per_token / 3;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -5,7 +5,7 @@
 
 #include "parts.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 SweepProgress::SweepProgress(const std::vector<SweepCell>& cells,
                              const std::vector<CellFolder>& folders, double held_out)
@@ -43,4 +43,4 @@ std::string SweepProgress::line(const SweepCell& cell, const CellOutcome& outcom
       100 * now.flops_left / now.flops, readable_seconds(now.left / now.made * seconds));
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -10,7 +10,7 @@
 
 #include "cell_folder.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 class SweepProgress {
  public:
@@ -37,4 +37,4 @@ class SweepProgress {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

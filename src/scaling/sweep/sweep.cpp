@@ -20,7 +20,7 @@
 #include "progress.h"
 #include "trainer_queue.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 // Ranks that meet the same failure are at most a step apart.
@@ -31,26 +31,26 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
-double held_out_loss(const Scores& scores) {
+double held_out_loss(const train::Scores& scores) {
   for (const auto& [name, value] : scores.values)
     if (name == "validation_loss") return value;
   return kUnknown;
 }
 
-std::string options_text(PretrainConfig run) {
+std::string options_text(train::PretrainConfig run) {
   Options options("skein pretrain", "");
   bind(options, run);
   return options.resolved();
 }
 
-void require_held_out_data(const PretrainConfig& run) {
+void require_held_out_data(const train::PretrainConfig& run) {
   require(!run.data.validation.empty(),
           "data.validation is empty, but a sweep is judged by held-out loss; name a token store");
 }
 
 // Collective. `step` on rank 0; its failure is one of all ranks.
 void on_root(Group& group, const std::function<void()>& step) {
-  agree(group, [&] {
+  checkpoint::agree(group, [&] {
     if (group.rank() == 0) step();
   });
 }
@@ -84,7 +84,7 @@ class Sweep {
   }
 
   SweepResult run() {
-    stop_ = std::make_unique<StopRequest>(folder_.path());
+    stop_ = std::make_unique<train::StopRequest>(folder_.path());
     train_cells();
     SweepResult result;
     result.stopped = world_.any(stopped_);
@@ -100,11 +100,13 @@ class Sweep {
  private:
   // Once for all cells, and before the first: a wrong sum is no fault of a cell.
   void compare_data() const {
-    const DataConfig& data = cells_.front().run.data;
-    std::vector<DataFile> files = store_files("data.train", open_blend(data.train, data).stores);
-    for (DataFile& file : store_files("data.validation", open_blend(data.validation, data).stores))
+    const data::DataConfig& data = cells_.front().run.data;
+    std::vector<data::DataFile> files =
+        store_files("data.train", open_blend(data.train, data).stores);
+    for (data::DataFile& file :
+         store_files("data.validation", open_blend(data.validation, data).stores))
       files.push_back(std::move(file));
-    RunData stores(std::move(files), world_);
+    train::RunData stores(std::move(files), world_);
     stores.begin();
     stores.finish();
   }
@@ -156,7 +158,8 @@ class Sweep {
   // ones it passes over.
   std::string why_no_start(const CellFolder& folder) const {
     const LogLevelScope quiet(log::Level::error);
-    const std::string text = refusal_of([&] { find_checkpoint(folder.checkpoints(), *trainer_); });
+    const std::string text =
+        refusal_of([&] { checkpoint::find_checkpoint(folder.checkpoints(), *trainer_); });
     return in_one_line(text.substr(0, text.rfind('\n')));  // without the advice to name another one
   }
 
@@ -181,17 +184,17 @@ class Sweep {
   }
 
   Attempt trained(size_t index) const {
-    PretrainConfig run = cells_[index].run;
+    train::PretrainConfig run = cells_[index].run;
     run.run.dir = folder_.cell(index).path();
     run.run.takeover = 0;  // nobody else is at work there: this trainer holds the cell's lock
     run.run.data_compared = true;
     const std::string text = options_text(run);
-    std::unique_ptr<Task> task;
-    const std::string own = failure_of([&] { task = language_task(run); });
+    std::unique_ptr<train::Task> task;
+    const std::string own = checkpoint::failure_of([&] { task = language_task(run); });
     if (const std::string failure = meeting_->gathered(own); !failure.empty())
       return {in_one_line(failure)};
     if (stop_->agreed(*trainer_)) return {"", true};
-    const TrainResult result = train(run, *task, *trainer_, text);
+    const train::TrainResult result = train::train(run, *task, *trainer_, text);
     return {"", result.stopped, held_out_loss(result.validation)};
   }
 
@@ -201,7 +204,7 @@ class Sweep {
     CellOutcome outcome;
     outcome.status = "failed";
     outcome.reason = text;
-    const std::string unmarked = failure_of([&] {
+    const std::string unmarked = checkpoint::failure_of([&] {
       folder_.cell(index).finish(outcome);
       folder_.publish();
     });
@@ -261,7 +264,7 @@ class Sweep {
   std::unique_ptr<SweepProgress> progress_;
   std::unique_ptr<Group> trainer_;
   std::unique_ptr<FailureMeeting> meeting_;
-  std::unique_ptr<StopRequest> stop_;  // of run()
+  std::unique_ptr<train::StopRequest> stop_;  // of run()
   int64_t trained_ = 0;
   bool stopped_ = false;
 };
@@ -286,4 +289,4 @@ SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string
   return Sweep(config, world, resolved).run();
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

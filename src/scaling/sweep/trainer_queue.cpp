@@ -5,7 +5,7 @@
 
 #include "skein/checkpoint/agree.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 TrainerQueue::TrainerQueue(const std::vector<SweepCell>& cells,
                            const std::vector<CellFolder>& folders)
@@ -18,7 +18,7 @@ TrainerQueue::TrainerQueue(const std::vector<SweepCell>& cells,
 }
 
 int64_t TrainerQueue::next(Group& trainer) {
-  return std::stoll(from_root(trainer, [&] { return std::to_string(take()); }));
+  return std::stoll(checkpoint::from_root(trainer, [&] { return std::to_string(take()); }));
 }
 
 int64_t TrainerQueue::take() {
@@ -32,4 +32,4 @@ int64_t TrainerQueue::take() {
   return -1;
 }
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

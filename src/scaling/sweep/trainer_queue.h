@@ -8,7 +8,7 @@
 
 #include "cell_folder.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 class TrainerQueue {
  public:
@@ -27,4 +27,4 @@ class TrainerQueue {
   FileLock claim_;
 };
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

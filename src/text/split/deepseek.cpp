@@ -2,7 +2,7 @@
 
 #include "kinds.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 enum class Group : uint8_t { word, sign, other };
@@ -59,4 +59,4 @@ size_t deepseek_match_end(std::string_view text, size_t begin) {
   return kind_at(text, begin).kind == Kind::space ? space_with_breaks_end(text, begin) : begin;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -9,7 +9,7 @@
 
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 
 enum class Kind : uint8_t { letter, number, space, other };
 
@@ -66,4 +66,4 @@ size_t any_case_contraction(std::string_view text);
 // follows.
 size_t space_with_breaks_end(std::string_view text, size_t begin);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -2,7 +2,7 @@
 
 #include "kinds.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 char lower(char byte) { return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte; }
@@ -54,4 +54,4 @@ size_t llama3_piece_end(std::string_view text, size_t begin, size_t digits) {
   return space_with_breaks_end(text, begin);
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 using Kind = NormalizerStep::Kind;
@@ -179,4 +179,4 @@ bool surely_normal(std::string_view text, const std::vector<NormalizerStep>& ste
   return std::all_of(text.begin(), text.end(), ascii);
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skein {
+namespace skein::text {
 
 struct NormalizerStep {
   enum class Kind { nfc, nfd, nfkc, nfkd, lowercase, strip_accents, bert };
@@ -28,4 +28,4 @@ std::string normalized(std::string_view text, const std::vector<NormalizerStep>&
 // tell.
 bool surely_normal(std::string_view text, const std::vector<NormalizerStep>& steps);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr size_t kMostDigits = 3;
@@ -87,4 +87,4 @@ size_t o200k_piece_end(std::string_view text, size_t begin) {
   return signs ? signs_end(text, begin + 1) : space_with_breaks_end(text, begin);
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -10,7 +10,7 @@
 
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr uint32_t kMostHeapKilobytes = 1 << 16;
@@ -111,4 +111,4 @@ Pattern::Outcome Pattern::find(std::string_view text) const {
   return count == PCRE2_ERROR_NOMATCH ? Outcome::no : Outcome::too_much_work;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -4,7 +4,7 @@
 
 #include "kinds.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 size_t contraction_bytes(std::string_view text) {
@@ -65,4 +65,4 @@ size_t character_cut(std::string_view text, size_t limit) {
   return continues_character(text[cut]) || cut == 0 ? limit : cut;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr size_t kLongestExpression = 1 << 16;
@@ -170,4 +170,4 @@ void SplitPattern::divide_valid(std::string_view text, const Part& part) const {
   pass_on(done, text.size(), false);
 }
 
-}  // namespace skein
+}  // namespace skein::text

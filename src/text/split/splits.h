@@ -12,7 +12,7 @@
 #include "kinds.h"
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 
 struct SplitStep {
   enum class Kind {
@@ -112,4 +112,4 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
   }
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int32_t kCapitalIWithDot = 0x130;
@@ -106,4 +106,4 @@ void append_lower(int32_t point, std::string& text) {
   append_utf8(utf8proc_tolower(point), text);
 }
 
-}  // namespace skein
+}  // namespace skein::text

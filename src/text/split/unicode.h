@@ -10,7 +10,7 @@
 
 #include "skein/text/split/utf8.h"
 
-namespace skein {
+namespace skein::text {
 
 struct Character {
   int32_t point;  // -1 for a byte that is not part of valid UTF-8
@@ -52,4 +52,4 @@ bool word_character(int32_t point);     // \w: Alphabetic, M, Nd, Pc or a join c
 // Simple lower case, and the one character whose lower case is two.
 void append_lower(int32_t point, std::string& text);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 #include "normalize.h"
 #include "unicode.h"
 
-namespace skein {
+namespace skein::text {
 namespace {
 
 constexpr int32_t kReplacement = 0xFFFD;
@@ -74,4 +74,4 @@ std::string with_valid_utf8(std::string_view text) {
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -3,7 +3,7 @@
 #include "skein/kernels/adamw.h"
 #include "skein/train/optim/optimizer.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class AdamW : public Optimizer {
@@ -39,4 +39,4 @@ std::unique_ptr<Optimizer> make_adamw(const AdamWConfig& config) {
   return std::make_unique<AdamW>(config);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace skein {
+namespace skein::train {
 
 void bind(Options& options, LossScaleConfig& c) {
   options.add("train.loss_scale", c.fixed, "factor of the loss in f16; 0: found while training");
@@ -44,4 +44,4 @@ void LossScale::restore(double value, int64_t good_steps) {
   good_steps_ = good_steps;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 
 void bind(Options& options, LrConfig& c) {
   using Decay = LrConfig::Decay;
@@ -99,4 +99,4 @@ double learning_rate(const LrConfig& c, const LrPosition& at) {
   return c.min_lr + share * (c.lr - c.min_lr);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -1,6 +1,6 @@
 #include "skein/train/optim/optimizer.h"
 
-namespace skein {
+namespace skein::train {
 
 void bind(Options& options, OptimizerConfig& c) {
   bind(options, c.adamw);
@@ -25,4 +25,4 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
   return make_adamw(config.adamw);
 }
 
-}  // namespace skein
+}  // namespace skein::train

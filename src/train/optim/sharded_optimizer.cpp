@@ -9,7 +9,7 @@
 #include "skein/kernels/adamw.h"
 #include "skein/kernels/elementwise.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Calls use(member, begin, count) for the elements of each member that lie in [first, last) of the
@@ -144,8 +144,9 @@ void ShardedOptimizer::round(size_t b, int64_t step, const Tensor& square_sum) c
       });
 }
 
-Piece ShardedOptimizer::HeldPart::piece(const std::string& kind, const Tensor& of_state) const {
-  return piece_of(kind, parameter, inside, of_state.flat(at, count));
+checkpoint::Piece ShardedOptimizer::HeldPart::piece(const std::string& kind,
+                                                    const Tensor& of_state) const {
+  return checkpoint::piece_of(kind, parameter, inside, of_state.flat(at, count));
 }
 
 void ShardedOptimizer::each_part(bool own, const std::function<void(const HeldPart&)>& use) const {
@@ -164,9 +165,9 @@ void ShardedOptimizer::each_part(bool own, const std::function<void(const HeldPa
   }
 }
 
-std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
+std::vector<checkpoint::Piece> ShardedOptimizer::pieces(bool own) const {
   const std::vector<std::string> names = optimizer_->state_names();
-  std::vector<Piece> all;
+  std::vector<checkpoint::Piece> all;
   each_part(own, [&](const HeldPart& held) {
     const State& state = held.state;
     all.push_back(held.piece("param", state.master));
@@ -177,17 +178,17 @@ std::vector<Piece> ShardedOptimizer::pieces(bool own) const {
   return all;
 }
 
-std::vector<Piece> ShardedOptimizer::weights(
+std::vector<checkpoint::Piece> ShardedOptimizer::weights(
     bool own, const std::function<bool(const Parameter&)>& wanted) const {
-  std::vector<Piece> all;
+  std::vector<checkpoint::Piece> all;
   each_part(own, [&](const HeldPart& held) {
     if (!wanted || wanted(held.parameter)) all.push_back(held.piece("param", held.state.master));
   });
   return all;
 }
 
-std::vector<Piece> ShardedOptimizer::mean_pieces() const {
-  std::vector<Piece> all;
+std::vector<checkpoint::Piece> ShardedOptimizer::mean_pieces() const {
+  std::vector<checkpoint::Piece> all;
   each_part(true, [&](const HeldPart& held) {
     SKEIN_CHECK(held.state.mean.defined());
     all.push_back(held.piece("param", held.state.mean));
@@ -223,4 +224,4 @@ void ShardedOptimizer::loaded(int64_t steps) {
   buckets_.values_changed();
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -5,7 +5,7 @@
 
 #include "skein/core/log.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 constexpr double kMostSteps = 1e12;
@@ -36,7 +36,7 @@ void require_run_of(const std::string& kind, bool is_one, const std::string& ori
   require(is_one, "{} is no run of {}; give another run.dir", origin, kind);
 }
 
-void require_unchanged(const StoredTemplate& before, const StoredTemplate& now,
+void require_unchanged(const text::StoredTemplate& before, const text::StoredTemplate& now,
                        const std::string& origin) {
   require(same_template(before, now),
           "{} was trained with another chat template; give the same chat.template, or another "
@@ -50,4 +50,4 @@ void warn_of_other_samples(const std::string& origin, const std::string& called)
       called, origin);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -4,17 +4,17 @@
 #include "skein/core/log.h"
 #include "skein/data/files/line_reader.h"
 
-namespace skein {
+namespace skein::train {
 
 using Json = nlohmann::ordered_json;
 
 void bind_records(Options& options, ChatDataConfig& c) {
   options.add_choice("chat.kind", c.records.kind,
-                     {{"auto", ConversationKind::automatic},
-                      {"prompt", ConversationKind::prompt},
-                      {"instruction", ConversationKind::instruction},
-                      {"messages", ConversationKind::messages},
-                      {"sharegpt", ConversationKind::sharegpt}},
+                     {{"auto", data::ConversationKind::automatic},
+                      {"prompt", data::ConversationKind::prompt},
+                      {"instruction", data::ConversationKind::instruction},
+                      {"messages", data::ConversationKind::messages},
+                      {"sharegpt", data::ConversationKind::sharegpt}},
                      "of the records; auto: by the first one of each file");
   options.add("chat.prompt", c.records.prompt, "key of prompts");
   options.add("chat.answer", c.records.answer,
@@ -22,8 +22,8 @@ void bind_records(Options& options, ChatDataConfig& c) {
   options.add_choice(
       "chat.instructions", c.instructions,
       {{"auto", std::nullopt},
-       {"turn", InstructionForm::turn},
-       {"alpaca", InstructionForm::alpaca}},
+       {"turn", data::InstructionForm::turn},
+       {"alpaca", data::InstructionForm::alpaca}},
       "an instruction and its input are the user's turn, or stand under Alpaca's headings; auto: "
       "as the checkpoint learnt them, else alpaca for chat.template=none");
 }
@@ -37,11 +37,12 @@ void bind(Options& options, ChatDataConfig& c) {
               "records that cannot be used and are left out, before one is an error");
 }
 
-ChatTemplate chat_template(const ChatDataConfig& c, const Tokenizer& tokenizer,
-                           const TaskNotes& notes) {
-  if (!c.form.empty()) return ChatTemplate(c.form, tokenizer);
-  const StoredTemplate stored = chat_template_in(notes);
-  return stored.empty() ? ChatTemplate("plain", tokenizer) : ChatTemplate(stored, tokenizer);
+text::ChatTemplate chat_template(const ChatDataConfig& c, const text::Tokenizer& tokenizer,
+                                 const TaskNotes& notes) {
+  if (!c.form.empty()) return text::ChatTemplate(c.form, tokenizer);
+  const text::StoredTemplate stored = chat_template_in(notes);
+  return stored.empty() ? text::ChatTemplate("plain", tokenizer)
+                        : text::ChatTemplate(stored, tokenizer);
 }
 
 namespace {
@@ -49,36 +50,37 @@ namespace {
 constexpr const char* kTurn = "turn";
 constexpr const char* kAlpaca = "alpaca";
 
-InstructionForm instruction_form(const ChatDataConfig& c, const ChatTemplate& form,
-                                 const TaskNotes& notes) {
+data::InstructionForm instruction_form(const ChatDataConfig& c, const text::ChatTemplate& form,
+                                       const TaskNotes& notes) {
   if (c.instructions) return *c.instructions;
   if (const InstructionNotes stored = instruction_notes(notes); stored.form && c.form.empty())
     return *stored.form;
-  return form.name() == "none" ? InstructionForm::alpaca : InstructionForm::turn;
+  return form.name() == "none" ? data::InstructionForm::alpaca : data::InstructionForm::turn;
 }
 
 }  // namespace
 
-ConversationsConfig conversations_config(const ChatDataConfig& c, const ChatTemplate& form,
-                                         const std::vector<std::string>& files,
-                                         const TaskNotes& notes) {
-  ConversationsConfig made = c.records;
+data::ConversationsConfig conversations_config(const ChatDataConfig& c,
+                                               const text::ChatTemplate& form,
+                                               const std::vector<std::string>& files,
+                                               const TaskNotes& notes) {
+  data::ConversationsConfig made = c.records;
   made.files = files;
   made.instructions = instruction_form(c, form, notes);
   return made;
 }
 
-Chats read_chats(const ChatDataConfig& c, const ChatTemplate& form,
+Chats read_chats(const ChatDataConfig& c, const text::ChatTemplate& form,
                  const std::vector<std::string>& files, const TaskNotes& notes) {
-  const ConversationsConfig config = conversations_config(c, form, files, notes);
+  const data::ConversationsConfig config = conversations_config(c, form, files, notes);
   Chats made{{}, {config.instructions, true}};
   int64_t empty = 0;
-  read_conversations(config, [&](const Conversation& conversation) {
+  read_conversations(config, [&](const data::Conversation& conversation) {
     made.chats.push_back(form.conversation(conversation.messages));
     for (const auto& [role, content] : conversation.messages)
-      empty += role == "assistant" && blank(content);
+      empty += role == "assistant" && data::blank(content);
     made.instructions.alone =
-        made.instructions.alone && conversation.kind == ConversationKind::instruction;
+        made.instructions.alone && conversation.kind == data::ConversationKind::instruction;
   });
   if (empty > 0)
     log::info("answers of {} that are empty or white space: {}; how they end is what is learnt",
@@ -92,23 +94,24 @@ InstructionNotes instruction_notes(const TaskNotes& notes) {
   const Json& stored = json->at("instructions");
   const Json form = stored.value("form", Json());
   if (form != kTurn && form != kAlpaca) return {};
-  return {form == kAlpaca ? InstructionForm::alpaca : InstructionForm::turn,
+  return {form == kAlpaca ? data::InstructionForm::alpaca : data::InstructionForm::turn,
           stored.value("alone", Json()) == true};
 }
 
 TaskNotes with_instructions(const TaskNotes& notes, const InstructionNotes& instructions) {
   if (!instructions.form) return notes;
   Json json = *notes;
-  json["instructions"] = {{"form", *instructions.form == InstructionForm::alpaca ? kAlpaca : kTurn},
-                          {"alone", instructions.alone}};
+  json["instructions"] = {
+      {"form", *instructions.form == data::InstructionForm::alpaca ? kAlpaca : kTurn},
+      {"alone", instructions.alone}};
   return TaskNotes(json.dump());
 }
 
-StoredTemplate chat_template_in(const TaskNotes& notes) {
+text::StoredTemplate chat_template_in(const TaskNotes& notes) {
   const Json* json = notes.object();
   return json && json->contains("template") && json->at("template").is_object()
-             ? StoredTemplate(json->at("template").dump())
-             : StoredTemplate();
+             ? text::StoredTemplate(json->at("template").dump())
+             : text::StoredTemplate();
 }
 
-}  // namespace skein
+}  // namespace skein::train

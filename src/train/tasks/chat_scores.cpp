@@ -9,7 +9,7 @@
 #include "skein/core/strings.h"
 #include "skein/train/judge.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Of the logits of an evaluation's forward pass.
@@ -17,14 +17,15 @@ constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
 
 }  // namespace
 
-Scores answer_scores(const EvaluatedModel& model, const ChatSamples& samples, int64_t vocabulary) {
+Scores answer_scores(const EvaluatedModel& model, const data::ChatSamples& samples,
+                     int64_t vocabulary) {
   const int64_t row_bytes = samples.places() * vocabulary * sizeof(float);
   const EvaluatedModel few{model.pipeline, model.pass, model.mesh,
                            std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch),
                            model.meeting};
   const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
   const auto nats = judge(few, samples, samples.samples_per_epoch(), 1, true,
-                          [&](const Batch& batch, const std::vector<Tensor>& answers) {
+                          [&](const data::Batch& batch, const std::vector<Tensor>& answers) {
                             for (int64_t i = 0; i < batch.weights.size(); ++i) {
                               if (batch.weights.data<float>()[i] == 0) continue;
                               counts.data<int64_t>()[0] +=
@@ -45,9 +46,9 @@ Scores answer_scores(const EvaluatedModel& model, const ChatSamples& samples, in
           -loss};
 }
 
-void tell_samples(const ChatSamples& samples, const std::string& what,
+void tell_samples(const data::ChatSamples& samples, const std::string& what,
                   const std::string& chat_template) {
-  const ChatCounts& counts = samples.counts();
+  const data::ChatCounts& counts = samples.counts();
   log::info(
       "{} {} conversations in {} rows of {} tokens, {:.1f}% filled, {} tokens of answers, by the "
       "template \"{}\"",
@@ -62,4 +63,4 @@ void tell_samples(const ChatSamples& samples, const std::string& what,
               counts.shortened, counts.chats, what, samples.length());
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -8,7 +8,7 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 struct Tag {
@@ -115,4 +115,4 @@ EntityScores entity_scores(const TagSequences& truth, const TagSequences& predic
   return scores;
 }
 
-}  // namespace skein
+}  // namespace skein::train

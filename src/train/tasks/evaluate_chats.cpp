@@ -8,20 +8,21 @@
 #include "skein/train/tasks/chat_scores.h"
 #include "skein/train/vocabulary.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
-std::unique_ptr<ChatSamples> read_samples(const ChatEvaluation& asked) {
+std::unique_ptr<data::ChatSamples> read_samples(const ChatEvaluation& asked) {
   const TrainedModel& source = asked.source;
   const auto& [chat, rows] = asked.config;
-  const StoredTokenizer& tokenizer = source.state.tokenizer;
+  const text::StoredTokenizer& tokenizer = source.state.tokenizer;
   check_vocabulary(source.model, *tokenizer, kConvertAgain);
-  const ChatTemplate form = chat_template(chat, *tokenizer, source.state.notes);
+  const text::ChatTemplate form = chat_template(chat, *tokenizer, source.state.notes);
   auto chats = read_chats(chat, form, asked.files, source.state.notes).chats;
-  ChatSamplesConfig how = rows_of(rows, chats, source.model.context, row_multiple(asked.parallel));
+  data::ChatSamplesConfig how =
+      rows_of(rows, chats, source.model.context, row_multiple(asked.parallel));
   how.pad = std::max(0, tokenizer->roles().pad);
   how.shuffle = false;
-  auto made = std::make_unique<ChatSamples>(std::move(chats), how);
+  auto made = std::make_unique<data::ChatSamples>(std::move(chats), how);
   require(made->samples_per_epoch() > 0,
           "none of the {} conversations of data.test has an answer that fits into {} tokens "
           "(sft.length={}, model.context={})",
@@ -57,4 +58,4 @@ NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
   return values;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -3,7 +3,7 @@
 #include "skein/core/log.h"
 #include "skein/train/tasks/label_model.h"
 
-namespace skein {
+namespace skein::train {
 
 void bind(Options& options, LabelEvalConfig& c) {
   options.add("data.test", c.files,
@@ -30,4 +30,4 @@ NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
   return values;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -1,6 +1,6 @@
 #include "skein/train/tasks/finetune.h"
 
-namespace skein {
+namespace skein::train {
 
 FinetuneConfig finetune_defaults() {
   FinetuneConfig c;
@@ -41,4 +41,4 @@ void bind(Options& options, FinetuneConfig& c) {
   bind_adapting(options, c.run);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -4,15 +4,15 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
-void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
+void measure(LabelHead& head, const std::vector<data::LabelledExample>& examples) {
   const double count = examples.size();
   double sum = 0, squares = 0;
-  for (const LabelledExample& example : examples) sum += example.value;
+  for (const data::LabelledExample& example : examples) sum += example.value;
   head.mean = sum / count;
-  for (const LabelledExample& example : examples)
+  for (const data::LabelledExample& example : examples)
     squares += (example.value - head.mean) * (example.value - head.mean);
   head.deviation = squares > 0 ? std::sqrt(squares / count) : 1;
   require(std::isfinite(squares),
@@ -20,8 +20,8 @@ void measure(LabelHead& head, const std::vector<LabelledExample>& examples) {
           "give them in a larger unit");
 }
 
-void add_values(const LabelHead& head, const std::vector<LabelledExample>& examples,
-                const ExamplesConfig& config, LabelData& data) {
+void add_values(const LabelHead& head, const std::vector<data::LabelledExample>& examples,
+                const data::ExamplesConfig& config, LabelData& data) {
   for (size_t i = 0; i < examples.size(); ++i) {
     data.values.push_back(examples[i].value);
     data.samples[i].value = static_cast<float>((examples[i].value - head.mean) / head.deviation);
@@ -32,14 +32,15 @@ void add_values(const LabelHead& head, const std::vector<LabelledExample>& examp
   }
 }
 
-void add_classes(const LabelHead& head, const std::vector<LabelledExample>& examples,
-                 const ExamplesConfig& config, LabelData& data) {
-  data.classes = label_ids(LabelSet(head.labels), examples, config);
+void add_classes(const LabelHead& head, const std::vector<data::LabelledExample>& examples,
+                 const data::ExamplesConfig& config, LabelData& data) {
+  data.classes = label_ids(data::LabelSet(head.labels), examples, config);
   for (size_t i = 0; i < data.samples.size(); ++i) data.samples[i].labels = {data.classes[i]};
 }
 
-LabelData labelled(const LabelHead& head, const LabelForm& form,
-                   const std::vector<LabelledExample>& examples, const ExamplesConfig& config) {
+LabelData labelled(const LabelHead& head, const data::LabelForm& form,
+                   const std::vector<data::LabelledExample>& examples,
+                   const data::ExamplesConfig& config) {
   LabelData data = formed(head, form, examples);
   if (head.kind == LabelKind::regress)
     add_values(head, examples, config, data);
@@ -48,12 +49,13 @@ LabelData labelled(const LabelHead& head, const LabelForm& form,
   return data;
 }
 
-LabelData labelled(const LabelHead& head, const LabelForm& form,
-                   const std::vector<TaggedSentence>& sentences, const ConllConfig& config) {
-  const LabelSet labels(head.labels);
+LabelData labelled(const LabelHead& head, const data::LabelForm& form,
+                   const std::vector<data::TaggedSentence>& sentences,
+                   const data::ConllConfig& config) {
+  const data::LabelSet labels(head.labels);
   LabelData data = formed(form, sentences);
   std::vector<std::vector<int32_t>> ids;
-  for (const TaggedSentence& sentence : sentences) {
+  for (const data::TaggedSentence& sentence : sentences) {
     data.tags.push_back(sentence.tags);
     ids.push_back(tag_ids(labels, sentence, config));
   }
@@ -66,21 +68,22 @@ LabelData labelled(const LabelHead& head, const LabelForm& form,
 
 }  // namespace
 
-std::unique_ptr<LabelSamples> LabelData::source(const LabelForm& form, int64_t length, bool shuffle,
-                                                uint64_t seed, LabelKind kind, bool types) const {
-  const PaddedShape padded{.length = length,
-                           .places = most_places(samples),
-                           .pad = form.pad(),
-                           .segments = form.encoder(),
-                           .types = types};
-  const LabelBatchShape shape{padded, kind == LabelKind::regress};
-  return std::make_unique<LabelSamples>(samples, shape, seed, shuffle);
+std::unique_ptr<data::LabelSamples> LabelData::source(const data::LabelForm& form, int64_t length,
+                                                      bool shuffle, uint64_t seed, LabelKind kind,
+                                                      bool types) const {
+  const data::PaddedShape padded{.length = length,
+                                 .places = most_places(samples),
+                                 .pad = form.pad(),
+                                 .segments = form.encoder(),
+                                 .types = types};
+  const data::LabelBatchShape shape{padded, kind == LabelKind::regress};
+  return std::make_unique<data::LabelSamples>(samples, shape, seed, shuffle);
 }
 
-LabelData formed(const LabelHead& head, const LabelForm& form,
-                 const std::vector<LabelledExample>& examples) {
+LabelData formed(const LabelHead& head, const data::LabelForm& form,
+                 const std::vector<data::LabelledExample>& examples) {
   LabelData data;
-  for (const LabelledExample& example : examples) {
+  for (const data::LabelledExample& example : examples) {
     data.samples.push_back(
         {head.pairs ? form.pair(example.text, example.pair) : form.text(example.text)});
     data.cut += data.samples.back().form.cut;
@@ -88,12 +91,12 @@ LabelData formed(const LabelHead& head, const LabelForm& form,
   return data;
 }
 
-LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sentences) {
+LabelData formed(const data::LabelForm& form, const std::vector<data::TaggedSentence>& sentences) {
   LabelData data;
-  for (const TaggedSentence& sentence : sentences) {
+  for (const data::TaggedSentence& sentence : sentences) {
     const auto number = std::ssize(data.words);
     data.words.push_back(std::ssize(sentence.words));
-    for (FormedWords& window : form.words(sentence.words)) {
+    for (data::FormedWords& window : form.words(sentence.words)) {
       data.cut += window.sample.cut;
       data.windows.push_back({number, window.first});
       data.samples.push_back({std::move(window.sample)});
@@ -102,25 +105,25 @@ LabelData formed(const LabelForm& form, const std::vector<TaggedSentence>& sente
   return data;
 }
 
-LabelData read_labelled(const LabelHead& head, const LabelForm& form, const LabelColumns& columns,
-                        const std::vector<std::string>& files) {
+LabelData read_labelled(const LabelHead& head, const data::LabelForm& form,
+                        const LabelColumns& columns, const std::vector<std::string>& files) {
   if (head.kind == LabelKind::tag) {
-    const ConllConfig config = conll_config(columns, files, true);
+    const data::ConllConfig config = conll_config(columns, files, true);
     return labelled(head, form, read_conll(config), config);
   }
-  const ExamplesConfig config = examples_config(columns, files, head.kind, true);
+  const data::ExamplesConfig config = examples_config(columns, files, head.kind, true);
   return labelled(head, form, read_examples(config), config);
 }
 
-LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColumns& columns,
+LabelData read_training(LabelHead& head, const data::LabelForm& form, const LabelColumns& columns,
                         const std::vector<std::string>& files) {
   if (head.kind == LabelKind::tag) {
-    const ConllConfig config = conll_config(columns, files, true);
+    const data::ConllConfig config = conll_config(columns, files, true);
     const auto sentences = read_conll(config);
     if (head.labels.empty()) head.labels = labels_of(sentences).names();
     return labelled(head, form, sentences, config);
   }
-  const ExamplesConfig config = examples_config(columns, files, head.kind, true);
+  const data::ExamplesConfig config = examples_config(columns, files, head.kind, true);
   const auto examples = read_examples(config);
   if (head.kind == LabelKind::regress)
     measure(head, examples);
@@ -129,4 +132,4 @@ LabelData read_training(LabelHead& head, const LabelForm& form, const LabelColum
   return labelled(head, form, examples, config);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -8,7 +8,7 @@
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // The first is the one that is taken by itself.
@@ -62,21 +62,22 @@ void bind(Options& options, LabelColumns& c) {
   options.add("task.pair", c.pair, "column of the second text; empty: single texts");
   options.add("task.label", c.label, "column of the label");
   options.add_choice("task.format", c.format,
-                     {{"auto", ExamplesFormat::automatic},
-                      {"csv", ExamplesFormat::csv},
-                      {"tsv", ExamplesFormat::tsv},
-                      {"jsonl", ExamplesFormat::jsonl}},
+                     {{"auto", data::ExamplesFormat::automatic},
+                      {"csv", data::ExamplesFormat::csv},
+                      {"tsv", data::ExamplesFormat::tsv},
+                      {"jsonl", data::ExamplesFormat::jsonl}},
                      "of the examples; auto: by the files' names");
-  options.add_choice("task.header", c.header,
-                     {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
-                     "whether the first row names the columns; auto: when one is given by name");
+  options.add_choice(
+      "task.header", c.header,
+      {{"auto", data::Header::automatic}, {"yes", data::Header::yes}, {"no", data::Header::no}},
+      "whether the first row names the columns; auto: when one is given by name");
   options.add("task.word_column", c.word,
               "tag: column of the word in CoNLL files, from 1, or from -1 at the end");
   options.add("task.tag_column", c.tag, "tag: column of the tag");
 }
 
-ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::string>& files,
-                               LabelKind kind, bool labelled) {
+data::ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::string>& files,
+                                     LabelKind kind, bool labelled) {
   return {.files = files,
           .format = c.format,
           .text = c.text,
@@ -86,14 +87,15 @@ ExamplesConfig examples_config(const LabelColumns& c, const std::vector<std::str
           .header = c.header};
 }
 
-ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& files,
-                         bool labelled) {
+data::ConllConfig conll_config(const LabelColumns& c, const std::vector<std::string>& files,
+                               bool labelled) {
   require(c.tag != 0, "task.tag_column is 0; columns count from 1, or from -1 at the end");
   return {.files = files, .word = c.word, .tag = labelled ? c.tag : 0};
 }
 
-LabelForm LabelHead::form(const ModelConfig& model, const Tokenizer& tokenizer) const {
-  return LabelForm(tokenizer, {model.architecture->sees_ahead(), length, separator, true, framed});
+data::LabelForm LabelHead::form(const ModelConfig& model, const text::Tokenizer& tokenizer) const {
+  return data::LabelForm(tokenizer,
+                         {model.architecture->sees_ahead(), length, separator, true, framed});
 }
 
 LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
@@ -141,4 +143,4 @@ std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string&
 
 uint32_t checksum_in(const TaskNotes& notes) { return notes->at("training_checksum"); }
 
-}  // namespace skein
+}  // namespace skein::train

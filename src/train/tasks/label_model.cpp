@@ -4,7 +4,7 @@
 #include "skein/core/error.h"
 #include "skein/train/vocabulary.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 LabelHead head_in(const TrainedModel& source) {
@@ -40,11 +40,11 @@ void LabelModel::settle_columns(Options& options, const LabelColumns& columns,
 }
 
 LabelAnswers LabelModel::answers(const LabelData& data) {
-  for (const LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model_);
+  for (const data::LabelledSample& sample : data.samples) check_ids(sample.form.tokens, model_);
   const bool types = form_.encoder() && head_.pairs && model_.token_types >= 2;
   const int64_t length = padded_length(data.samples, multiple_, model_.context);
   const auto source = data.source(form_, length, false, 0, head_.kind, types);
   return label_answers({pipeline_, local_.pass(), mesh_, batch_}, *source, head_.outputs());
 }
 
-}  // namespace skein
+}  // namespace skein::train

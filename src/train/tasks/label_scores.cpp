@@ -11,7 +11,7 @@
 #include "skein/train/judge.h"
 #include "skein/train/scores.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 Scores score_classes(const LabelHead& head, const LabelData& data, const LabelAnswers& answers) {
@@ -85,16 +85,18 @@ int32_t LabelAnswers::best(int64_t sample, int64_t place) const {
   return narrow<int32_t>(std::max_element(from, from + scores.dim(2)) - from);
 }
 
-LabelAnswers label_answers(const EvaluatedModel& model, const LabelSamples& samples,
+LabelAnswers label_answers(const EvaluatedModel& model, const data::LabelSamples& samples,
                            int64_t outputs) {
   const int64_t count = samples.samples_per_epoch(), places = samples.shape().places;
   LabelAnswers made{Tensor::zeros({count, places, outputs}, DType::f32)};
   const Tensor weight = Tensor::zeros({1}, DType::f64);
-  const auto sums = judge(
-      model, samples, count, 1, true, [&](const Batch& batch, const std::vector<Tensor>& answers) {
-        put_answers(answers[0], made.scores, batch.sample_ids.data<int64_t>()[0], batch.size());
-        for (float counts : batch.weights.span<float>()) *weight.data<double>() += counts;
-      });
+  const auto sums = judge(model, samples, count, 1, true,
+                          [&](const data::Batch& batch, const std::vector<Tensor>& answers) {
+                            put_answers(answers[0], made.scores,
+                                        batch.sample_ids.data<int64_t>()[0], batch.size());
+                            for (float counts : batch.weights.span<float>())
+                              *weight.data<double>() += counts;
+                          });
   for (const Tensor& shared : {made.scores, weight}) model.mesh.share_results(shared);
   made.loss =
       std::accumulate(sums[0].begin(), sums[0].end(), 0.0) / std::max(1.0, *weight.data<double>());
@@ -138,4 +140,4 @@ Scores score(const LabelHead& head, const LabelData& data, const LabelAnswers& a
   return made;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,19 +6,19 @@
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/vocabulary.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 constexpr int64_t kUsualLength = 128;
 
 class LabelTask : public Task {
  public:
-  LabelTask(const FinetuneConfig& c, StoredTokenizer tokenizer);
+  LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer);
 
-  const LabelSamples& samples() const override { return *training_; }
+  const data::LabelSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
-  StoredTokenizer tokenizer() const override { return tokenizer_; }
-  std::vector<DataFile> data_files() const override { return files_; }
+  text::StoredTokenizer tokenizer() const override { return tokenizer_; }
+  std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
@@ -31,11 +31,11 @@ class LabelTask : public Task {
  private:
   void check(const LabelData& data, const char* what) const;
 
-  StoredTokenizer tokenizer_;
+  text::StoredTokenizer tokenizer_;
   LabelHead head_;
-  std::unique_ptr<LabelSamples> training_, validation_;
+  std::unique_ptr<data::LabelSamples> training_, validation_;
   LabelData known_;  // of the validation data
-  std::vector<DataFile> files_;
+  std::vector<data::DataFile> files_;
 };
 
 int64_t sample_length(const FinetuneConfig& c) {
@@ -66,16 +66,16 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
     return column.find_first_not_of("0123456789") != std::string::npos;
   };
   if (is_name(columns.text) || is_name(columns.pair) || is_name(columns.label))
-    copy.header = Header::yes;
+    copy.header = data::Header::yes;
   Options options("", "");
   bind(options, copy);
   const auto values = options.values();
   return {values.begin(), values.end()};
 }
 
-LabelTask::LabelTask(const FinetuneConfig& c, StoredTokenizer tokenizer)
+LabelTask::LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
-  const LabelForm form = head_.form(c.run.model, *tokenizer_);
+  const data::LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
   const int64_t multiple = row_multiple(c.run.parallel);
   const auto source = [&](const LabelData& data, bool shuffle) {
@@ -86,8 +86,8 @@ LabelTask::LabelTask(const FinetuneConfig& c, StoredTokenizer tokenizer)
   check(learnt, "training");
   training_ = source(learnt, true);
   head_.columns = column_values(c.task.columns);
-  files_ =
-      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ = data::record_files(
+      {{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   if (c.run.data.validation.empty()) return;
   known_ = read_labelled(head_, form, c.task.columns, c.run.data.validation);
   check(known_, "validation");
@@ -148,11 +148,11 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
 }  // namespace
 
 std::unique_ptr<Task> label_task(FinetuneConfig& config,
-                                 std::shared_ptr<const Tokenizer> tokenizer) {
+                                 std::shared_ptr<const text::Tokenizer> tokenizer) {
   check_vocabulary(config.run.model, *tokenizer);
-  auto task = std::make_unique<LabelTask>(config, StoredTokenizer(std::move(tokenizer)));
+  auto task = std::make_unique<LabelTask>(config, text::StoredTokenizer(std::move(tokenizer)));
   task->complete(config.run, config.task.epochs);
   return task;
 }
 
-}  // namespace skein
+}  // namespace skein::train

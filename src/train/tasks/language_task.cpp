@@ -7,7 +7,7 @@
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // Samples of token stores, to learn and to be judged by.
@@ -16,11 +16,11 @@ class StoreTask : public Task {
  public:
   const Samples& samples() const override { return training_; }
   int64_t length() const override { return context_; }
-  StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
-  std::vector<DataFile> data_files() const override {
-    std::vector<DataFile> files = store_files("data.train", training_.all_stores());
+  text::StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
+  std::vector<data::DataFile> data_files() const override {
+    std::vector<data::DataFile> files = data::store_files("data.train", training_.all_stores());
     if (!validation_) return files;
-    for (DataFile& file : store_files("data.validation", validation_->all_stores()))
+    for (data::DataFile& file : data::store_files("data.validation", validation_->all_stores()))
       files.push_back(std::move(file));
     return files;
   }
@@ -34,7 +34,7 @@ class StoreTask : public Task {
         training_(c.data.train, c.model.context, c.train.seed, c.data, rest...) {}
   void hold_out(std::unique_ptr<Samples> validation) {
     validation_ = std::move(validation);
-    const TokenStore &judges = validation_->store(0), &teaches = training_.store(0);
+    const data::TokenStore &judges = validation_->store(0), &teaches = training_.store(0);
     require(judges.info().tokenizer == teaches.info().tokenizer,
             "{} was made with another tokenizer than {}, or only one of them names it "
             "(data.tokenizer does for both)",
@@ -46,13 +46,13 @@ class StoreTask : public Task {
   std::unique_ptr<Samples> validation_;
 };
 
-class NextTokenTask : public StoreTask<Loader> {
+class NextTokenTask : public StoreTask<data::Loader> {
  public:
   explicit NextTokenTask(const PretrainConfig& c)
       : StoreTask(c), data_(c.data), eval_(c.validation.eval) {
     if (c.data.validation.empty()) return;
     data_.vocab_size = training_.vocab_size();
-    hold_out(std::make_unique<Loader>(c.data.validation, 1, c.train.seed, data_));
+    hold_out(std::make_unique<data::Loader>(c.data.validation, 1, c.train.seed, data_));
   }
 
   Scores validate(const EvaluatedModel& model) const override {
@@ -66,22 +66,22 @@ class NextTokenTask : public StoreTask<Loader> {
   }
 
  private:
-  DataConfig data_;
+  data::DataConfig data_;
   EvalConfig eval_;
 };
 
-class MaskedTask : public StoreTask<MaskedLoader> {
+class MaskedTask : public StoreTask<data::MaskedLoader> {
  public:
   explicit MaskedTask(const PretrainConfig& c)
       : StoreTask(c, c.mlm),
         samples_(c.validation.eval.windows),
-        pairs_(c.mlm.pairs != PairTask::none) {
+        pairs_(c.mlm.pairs != data::PairTask::none) {
     require(!pairs_ || c.model.architecture->judges_pairs(c.model),
             "mlm.pairs needs model.pooler, the layer that judges them");
     require(!pairs_ || c.model.token_types >= 2,
             "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
     if (c.data.validation.empty()) return;
-    DataConfig data = c.data;
+    data::DataConfig data = c.data;
     data.vocab_size = training_.vocab_size();
     hold_out(validation_samples(c.data.validation, c.model.context, data, c.mlm));
   }
@@ -132,4 +132,4 @@ TrainResult pretrain(PretrainConfig config, Group& world, const std::string& res
   return train(config, *task, world, resolved);
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -2,7 +2,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 
 void bind(Options& options, PromptFormConfig& c) {
   options.add("generate.chat", c.chat,
@@ -27,26 +27,26 @@ PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& sourc
           "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
           "that, generate.template names one",
           source.info.path);
-  form_ = skein::chat_template(config.records, tokenizer(), notes);
+  form_ = train::chat_template(config.records, tokenizer(), notes);
   const bool alone = config.records.instructions ? true : instruction_notes(notes).alone;
-  headings_ = alone && conversations({}).instructions == InstructionForm::alpaca;
+  headings_ = alone && conversations({}).instructions == data::InstructionForm::alpaca;
 }
 
-ConversationsConfig PromptForm::conversations(const std::vector<std::string>& files) const {
+data::ConversationsConfig PromptForm::conversations(const std::vector<std::string>& files) const {
   return conversations_config(config_.records, *form_, files, source_.state.notes);
 }
 
-std::vector<Message> PromptForm::given(const std::vector<Message>& turns) const {
-  std::vector<Message> all = turns;
+std::vector<text::Message> PromptForm::given(const std::vector<text::Message>& turns) const {
+  std::vector<text::Message> all = turns;
   if (!form_) return all;
-  if (headings_ && all.size() == 1 && !has_headings(all.front().content))
-    all.front().content = instruction_turn(all.front().content, "", InstructionForm::alpaca);
+  if (headings_ && all.size() == 1 && !data::has_headings(all.front().content))
+    all.front().content = instruction_turn(all.front().content, "", data::InstructionForm::alpaca);
   if (!config_.system.empty() && all.front().role != "system")
     all.insert(all.begin(), {"system", config_.system});
   return all;
 }
 
-std::vector<int32_t> PromptForm::prompt(const std::vector<Message>& given) const {
+std::vector<int32_t> PromptForm::prompt(const std::vector<text::Message>& given) const {
   return form_ ? form_->prompt(given) : tokenizer().encode(given.front().content);
 }
 
@@ -56,8 +56,8 @@ std::string PromptForm::text(const std::vector<int32_t>& tokens) const {
 
 int32_t PromptForm::end() const { return form_ ? form_->end() : tokenizer().end_of_text(); }
 
-StoredTemplate PromptForm::chat_template() const {
-  return form_ ? form_->stored() : ChatTemplate("none", tokenizer()).stored();
+text::StoredTemplate PromptForm::chat_template() const {
+  return form_ ? form_->stored() : text::ChatTemplate("none", tokenizer()).stored();
 }
 
-}  // namespace skein
+}  // namespace skein::train

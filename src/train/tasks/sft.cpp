@@ -4,7 +4,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strings.h"
 
-namespace skein {
+namespace skein::train {
 
 SftConfig sft_defaults() {
   SftConfig c;
@@ -16,7 +16,8 @@ SftConfig sft_defaults() {
 
 void bind_rows(Options& options, SftTaskConfig& c) {
   options.add("sft.length", c.length, "tokens of a row; 0: model.context", "tokens");
-  options.add_choice("sft.longer", c.longer, {{"whole", LongChats::whole}, {"cut", LongChats::cut}},
+  options.add_choice("sft.longer", c.longer,
+                     {{"whole", data::LongChats::whole}, {"cut", data::LongChats::cut}},
                      "of a conversation longer than that: whole: answers that do not end within it "
                      "are left out; cut: they lose their ends");
   options.add("sft.pack", c.pack, "several conversations a row, blind to each other");
@@ -29,11 +30,12 @@ void check_rows(const SftTaskConfig& c, int64_t context) {
           c.length, context);
 }
 
-ChatSamplesConfig rows_of(const SftTaskConfig& c, const std::vector<TemplatedChat>& chats,
-                          int64_t context, int64_t multiple) {
+data::ChatSamplesConfig rows_of(const SftTaskConfig& c,
+                                const std::vector<text::TemplatedChat>& chats, int64_t context,
+                                int64_t multiple) {
   check_rows(c, context);
   const int64_t length = c.length > 0 ? c.length : context;
-  return {.length = c.pack ? length : padded_length(chats, multiple, length),
+  return {.length = c.pack ? length : data::padded_length(chats, multiple, length),
           .pack = c.pack,
           .longer = c.longer};
 }
@@ -59,4 +61,4 @@ void bind(Options& options, SftConfig& c) {
   bind_adapting(options, c.run);
 }
 
-}  // namespace skein
+}  // namespace skein::train

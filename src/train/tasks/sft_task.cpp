@@ -8,19 +8,19 @@
 #include "skein/train/tasks/sft.h"
 #include "skein/train/vocabulary.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 class SftTask : public Task {
  public:
-  SftTask(const SftConfig& c, StoredTokenizer tokenizer, const TaskNotes& notes);
+  SftTask(const SftConfig& c, text::StoredTokenizer tokenizer, const TaskNotes& notes);
 
-  const ChatSamples& samples() const override { return *training_; }
+  const data::ChatSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->length(); }
-  StoredTokenizer tokenizer() const override { return tokenizer_; }
-  std::vector<DataFile> data_files() const override { return files_; }
+  text::StoredTokenizer tokenizer() const override { return tokenizer_; }
+  std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override {
     return answer_scores(model, *validation_, vocabulary_);
@@ -32,16 +32,16 @@ class SftTask : public Task {
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
-  std::unique_ptr<ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files,
-                                    const TaskNotes& notes, bool training);
+  std::unique_ptr<data::ChatSamples> read(const SftConfig& c, const std::vector<std::string>& files,
+                                          const TaskNotes& notes, bool training);
 
-  StoredTokenizer tokenizer_;
-  ChatTemplate form_;
+  text::StoredTokenizer tokenizer_;
+  text::ChatTemplate form_;
   InstructionNotes instructions_;            // of the training data
   std::map<std::string, std::string> rows_;  // of both, by option
-  std::unique_ptr<ChatSamples> training_, validation_;
+  std::unique_ptr<data::ChatSamples> training_, validation_;
   int64_t vocabulary_;
-  std::vector<DataFile> files_;
+  std::vector<data::DataFile> files_;
 };
 
 std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
@@ -52,7 +52,7 @@ std::map<std::string, std::string> row_values(const SftTaskConfig& task) {
   return {values.begin(), values.end()};
 }
 
-SftTask::SftTask(const SftConfig& c, StoredTokenizer tokenizer, const TaskNotes& notes)
+SftTask::SftTask(const SftConfig& c, text::StoredTokenizer tokenizer, const TaskNotes& notes)
     : tokenizer_(std::move(tokenizer)),
       form_(chat_template(c.chat, *tokenizer_, notes)),
       training_(read(c, c.run.data.train, notes, true)),
@@ -60,23 +60,23 @@ SftTask::SftTask(const SftConfig& c, StoredTokenizer tokenizer, const TaskNotes&
                                                 : read(c, c.run.data.validation, notes, false)),
       vocabulary_(c.run.model.vocab_size) {
   rows_ = row_values(c.task);
-  files_ =
-      record_files({{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
+  files_ = data::record_files(
+      {{"data.train", c.run.data.train}, {"data.validation", c.run.data.validation}});
   tell_samples(*training_, "training", form_.name());
   if (validation_) tell_samples(*validation_, "validation", form_.name());
 }
 
-std::unique_ptr<ChatSamples> SftTask::read(const SftConfig& c,
-                                           const std::vector<std::string>& files,
-                                           const TaskNotes& notes, bool training) {
+std::unique_ptr<data::ChatSamples> SftTask::read(const SftConfig& c,
+                                                 const std::vector<std::string>& files,
+                                                 const TaskNotes& notes, bool training) {
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
-  ChatSamplesConfig config = rows_of(c.task, chats, context, row_multiple(c.run.parallel));
+  data::ChatSamplesConfig config = rows_of(c.task, chats, context, row_multiple(c.run.parallel));
   config.pad = std::max(0, tokenizer_->roles().pad);
   config.seed = c.run.train.seed;
   config.shuffle = training;
-  auto made = std::make_unique<ChatSamples>(std::move(chats), config);
+  auto made = std::make_unique<data::ChatSamples>(std::move(chats), config);
   require(made->samples_per_epoch() > 0,
           "none of the {} conversations of {} has an answer that fits into {} tokens; give a "
           "longer sft.length (at most model.context={}), or sft.longer=cut",
@@ -94,9 +94,9 @@ TaskNotes SftTask::notes() const {
 }
 
 void SftTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
-  const StoredTemplate stored = chat_template_in(notes);
+  const text::StoredTemplate stored = chat_template_in(notes);
   require_run_of("instruction tuning", notes.text_of("task") == "sft" && !stored.empty(), origin);
-  const ChatTemplate before = ChatTemplate(stored, *tokenizer_);
+  const text::ChatTemplate before = text::ChatTemplate(stored, *tokenizer_);
   require(before.to_json() == form_.to_json(),
           "{} learns conversations by the chat template \"{}\", but chat.template is \"{}\"{}; "
           "give another run.dir to begin anew",
@@ -112,7 +112,7 @@ void SftTask::complete(PretrainConfig& c, double epochs) const {
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::cosine;
 }
 
-void check(const SftConfig& c, const Tokenizer& tokenizer) {
+void check(const SftConfig& c, const text::Tokenizer& tokenizer) {
   const ModelConfig& model = c.run.model;
   require(
       model.architecture->continues_text(model),
@@ -127,12 +127,12 @@ void check(const SftConfig& c, const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const text::Tokenizer> tokenizer,
                                const TaskNotes& notes) {
   check(config, *tokenizer);
-  auto task = std::make_unique<SftTask>(config, StoredTokenizer(std::move(tokenizer)), notes);
+  auto task = std::make_unique<SftTask>(config, text::StoredTokenizer(std::move(tokenizer)), notes);
   task->complete(config.run, config.task.epochs);
   return task;
 }
 
-}  // namespace skein
+}  // namespace skein::train

@@ -5,7 +5,7 @@
 #include "skein/core/json.h"
 #include "skein/data/files/suffix.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -17,10 +17,10 @@ std::string packed(const Value& value) {
   return {bytes.begin(), bytes.end()};
 }
 
-ExamplesFormat format_of(const std::string& path, ExamplesFormat format) {
-  const bool lines =
-      format == ExamplesFormat::automatic && format_in_name(path) == NamedFormat::other;
-  return lines ? ExamplesFormat::lines : format;
+data::ExamplesFormat format_of(const std::string& path, data::ExamplesFormat format) {
+  const bool lines = format == data::ExamplesFormat::automatic &&
+                     data::format_in_name(path) == data::NamedFormat::other;
+  return lines ? data::ExamplesFormat::lines : format;
 }
 
 }  // namespace
@@ -29,38 +29,38 @@ void TextInput::open() {
   LabelColumns columns = columns_;
   columns.format = format_of(path_, columns_.format);
   if (!pairs_) columns.pair.clear();
-  require(!pairs_ || columns.format != ExamplesFormat::lines,
+  require(!pairs_ || columns.format != data::ExamplesFormat::lines,
           "data.input={}: the model judges pairs, which a text a line does not hold; give CSV, TSV "
           "or JSONL",
           path_);
-  reader_ = std::make_unique<ExampleReader>(
+  reader_ = std::make_unique<data::ExampleReader>(
       examples_config(columns, {path_}, LabelKind::classify, false));
 }
 
-std::vector<LabelledExample> TextInput::next(size_t most, Group& world) {
-  const std::string shared = from_root(world, [&] {
+std::vector<data::LabelledExample> TextInput::next(size_t most, Group& world) {
+  const std::string shared = checkpoint::from_root(world, [&] {
     if (!reader_) open();
     std::vector<Texts> texts;
-    for (LabelledExample example; texts.size() < most && reader_->next(example); example = {})
+    for (data::LabelledExample example; texts.size() < most && reader_->next(example); example = {})
       texts.push_back({example.text, example.pair});
     return packed(texts);
   });
-  std::vector<LabelledExample> examples;
+  std::vector<data::LabelledExample> examples;
   for (auto& [text, pair] :
        nlohmann::json::from_cbor(shared).get<std::vector<std::pair<std::string, std::string>>>()) {
-    LabelledExample& example = examples.emplace_back();
+    data::LabelledExample& example = examples.emplace_back();
     example.text = std::move(text);
     example.pair = std::move(pair);
   }
   return examples;
 }
 
-std::vector<TaggedSentence> SentenceInput::next(size_t most, Group& world) {
-  std::vector<TaggedSentence> sentences;
-  const std::string shared = from_root(world, [&] {
-    if (!reader_) reader_ = std::make_unique<ConllReader>(config_);
+std::vector<data::TaggedSentence> SentenceInput::next(size_t most, Group& world) {
+  std::vector<data::TaggedSentence> sentences;
+  const std::string shared = checkpoint::from_root(world, [&] {
+    if (!reader_) reader_ = std::make_unique<data::ConllReader>(config_);
     std::vector<Texts> words;
-    for (TaggedSentence sentence; sentences.size() < most && reader_->next(sentence);) {
+    for (data::TaggedSentence sentence; sentences.size() < most && reader_->next(sentence);) {
       words.push_back(sentence.words);
       sentences.push_back(std::move(sentence));
     }
@@ -72,4 +72,4 @@ std::vector<TaggedSentence> SentenceInput::next(size_t most, Group& world) {
   return sentences;
 }
 
-}  // namespace skein
+}  // namespace skein::train

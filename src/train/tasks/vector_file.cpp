@@ -4,7 +4,7 @@
 #include "skein/core/json.h"
 #include "skein/formats/npy.h"
 
-namespace skein {
+namespace skein::train {
 
 VectorFile::VectorFile(const std::string& option, const std::string& path, int64_t width)
     : file_(option, path), npy_(path.ends_with(".npy")), width_(width) {
@@ -12,10 +12,10 @@ VectorFile::VectorFile(const std::string& option, const std::string& path, int64
           "{}={} is no file, but a .npy says at its beginning how many rows it has; give a .jsonl, "
           "or a file",
           option, path);
-  if (npy_) file_.write(npy_header(0, width));
+  if (npy_) file_.write(formats::npy_header(0, width));
 }
 
-void VectorFile::add(const std::vector<LabelledExample>& texts, const Tensor& vectors) {
+void VectorFile::add(const std::vector<data::LabelledExample>& texts, const Tensor& vectors) {
   if (npy_)
     file_.write({reinterpret_cast<const char*>(vectors.bytes_data()),
                  static_cast<size_t>(vectors.bytes())});
@@ -29,8 +29,8 @@ void VectorFile::add(const std::vector<LabelledExample>& texts, const Tensor& ve
 }
 
 void VectorFile::finish() {
-  if (npy_) file_.rewrite_begin(npy_header(rows_, width_));
+  if (npy_) file_.rewrite_begin(formats::npy_header(rows_, width_));
   file_.finish();
 }
 
-}  // namespace skein
+}  // namespace skein::train

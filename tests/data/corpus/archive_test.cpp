@@ -9,7 +9,7 @@
 #include "data/archives.h"
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -240,7 +240,7 @@ TEST(Archives, NoFlippedBitOfALz4FrameGivesOtherText) {
 
 TEST(Archives, AnEmptyOneHoldsNoText) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   EncodeConfig config;
   config.output = scratch.file("out.h5");
   write_file(scratch.file("x.zip"), archived("zip", "none", {}));
@@ -251,7 +251,7 @@ TEST(Archives, AnEmptyOneHoldsNoText) {
 
 TEST(Archives, DocumentsOfThemAreHeldOut) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   std::vector<ArchiveMember> members;
   for (int i = 0; i < 200; ++i)
     members.push_back({fmt::format("{}.txt", i), fmt::format("text {}", i)});
@@ -289,7 +289,7 @@ TEST(Archives, MuchOfNothingIsStreamed) {
 
 TEST(ForeignContent, IsRefusedByNameAndByContent) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   EncodeConfig encode;
   encode.output = scratch.file("out.h5");
   const auto refused = [&](const std::string& bytes, const std::string& what) {
@@ -370,4 +370,4 @@ TEST(ForeignContent, TextsWithSlipsStayTexts) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

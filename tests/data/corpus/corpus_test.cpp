@@ -8,7 +8,7 @@
 #include "data/archives.h"
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -88,9 +88,9 @@ TEST(CorpusText, LongDocumentsComeInPiecesWithTheSameWords) {
     const auto note = [&](std::string_view word) { words.emplace_back(word); };
     for (CorpusPiece piece; reader.next(piece);) {
       EXPECT_LE(piece.text.size(), static_cast<size_t>(piece_bytes));
-      split_gpt2(piece.text, note);
+      text::split_gpt2(piece.text, note);
     }
-    split_gpt2(text, [&](std::string_view word) { whole.emplace_back(word); });
+    text::split_gpt2(text, [&](std::string_view word) { whole.emplace_back(word); });
     EXPECT_TRUE(words == whole) << piece_bytes;
   }
 }
@@ -329,4 +329,4 @@ TEST(CorpusInputs, OutputsMustDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

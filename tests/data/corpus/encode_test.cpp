@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -26,11 +26,11 @@ EncodeConfig config_for(const Scratch& scratch, int threads = 2) {
   return config;
 }
 
-std::string decoded(const std::string& path, const Tokenizer& tokenizer) {
+std::string decoded(const std::string& path, const text::Tokenizer& tokenizer) {
   return tokenizer.decode(all_tokens(TokenStore(path, true)));
 }
 
-std::unique_ptr<Tokenizer> small_tokenizer(const Scratch& scratch) {
+std::unique_ptr<text::Tokenizer> small_tokenizer(const Scratch& scratch) {
   write_file(scratch.file("learn.jsonl"), jsonl(50));
   LearnConfig config;
   config.trainer.vocab_size = 280;
@@ -75,7 +75,7 @@ TEST(Encode, ALongDocumentIsOneDocument) {
   EXPECT_EQ(all_tokens(TokenStore(config.output, true)), expected);
 }
 
-std::vector<std::string> sentences_in(const std::string& path, const Tokenizer& tokenizer) {
+std::vector<std::string> sentences_in(const std::string& path, const text::Tokenizer& tokenizer) {
   const TokenStore store(path, true);
   const std::span<const uint64_t> starts = store.sentences();
   std::vector<std::string> sentences;
@@ -93,12 +93,12 @@ TEST(Encode, SentencesAreKnownWhereWanted) {
   write_file(scratch.file("in.jsonl"),
              "{\"text\":\"It came. Mr. X left.\\nAll is well\"}\n{\"text\":\"End.\"}\n");
   EncodeConfig config = config_for(scratch);
-  config.corpus.sentences = SentenceRule::automatic;
+  config.corpus.sentences = text::SentenceRule::automatic;
   const EncodeSummary summary = encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
   EXPECT_EQ(summary.training.sentences, 4);
   EXPECT_EQ(sentences_in(config.output, *tokenizer),
             (std::vector<std::string>{"It came.", " Mr. X left.", "\nAll is well|", "End.|"}));
-  config.corpus.sentences = SentenceRule::lines;
+  config.corpus.sentences = text::SentenceRule::lines;
   encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
   EXPECT_EQ(sentences_in(config.output, *tokenizer),
             (std::vector<std::string>{"It came. Mr. X left.", "\nAll is well|", "End.|"}));
@@ -111,7 +111,7 @@ TEST(Encode, SentencesDependNeitherOnPiecesNorOnThreads) {
   for (int i = 0; i < 20000; ++i) text += fmt::format("Sentence {} came. ", i);
   write_file(scratch.file("in.txt"), text);
   EncodeConfig config = config_for(scratch);
-  config.corpus.sentences = SentenceRule::automatic;
+  config.corpus.sentences = text::SentenceRule::automatic;
   encode_corpus({scratch.file("in.txt")}, *tokenizer, config);
   const auto whole = sentences_in(config.output, *tokenizer);
   EXPECT_EQ(whole.size(), 20000u);
@@ -130,7 +130,7 @@ TEST(Encode, SentencesDependNeitherOnPiecesNorOnThreads) {
 
 TEST(Encode, HeldOutDocumentsAreChosenBySeed) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_file(scratch.file("in.jsonl"), jsonl(4000));
   EncodeConfig config = config_for(scratch);
   config.validation = scratch.file("valid.h5");
@@ -150,7 +150,7 @@ TEST(Encode, HeldOutDocumentsAreChosenBySeed) {
 
 TEST(Encode, OfOneTextTheEndIsHeldOut) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   std::string text;
   for (int i = 0; i < 1000; ++i) text += fmt::format("paragraph {}\n\n", i);
   write_file(scratch.file("in.txt"), text);
@@ -167,7 +167,7 @@ TEST(Encode, OfOneTextTheEndIsHeldOut) {
 
 TEST(Encode, EmptyPartsAreUsageErrorsAndLeaveNothing) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_file(scratch.file("one.jsonl"), "{\"text\":\"a\"}");
   write_file(scratch.file("line.txt"), "only one line");
   write_file(scratch.file("empty.txt"), "");
@@ -186,7 +186,7 @@ TEST(Encode, EmptyPartsAreUsageErrorsAndLeaveNothing) {
 
 TEST(Encode, OutputsAreCheckedFirst) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_file(scratch.file("in.txt"), "a\nb\n");
   EncodeConfig config = config_for(scratch);
   config.output = scratch.file("in.txt");
@@ -209,7 +209,7 @@ TEST(Encode, OutputsAreCheckedFirst) {
 
 TEST(Encode, StoresAreReplacedOnlyWhereAskedFor) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_file(scratch.file("in.jsonl"), jsonl(100));
   write_file(scratch.file("out.h5"), "old");
   EncodeConfig config = config_for(scratch);
@@ -239,7 +239,7 @@ TEST(Encode, StoresAreReplacedOnlyWhereAskedFor) {
 
 TEST(Encode, ABadLineFarInLeavesTheOldStore) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_file(scratch.file("in.jsonl"), jsonl(10));
   const EncodeConfig config = config_for(scratch);
   encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
@@ -255,7 +255,7 @@ TEST(Encode, ProgressRisesToTheEnd) {
   const Scratch scratch;
   write_file(scratch.file("in.jsonl"), jsonl(100000));
   CorpusProgress last;
-  encode_corpus({scratch.file("in.jsonl")}, *byte_tokenizer(), config_for(scratch),
+  encode_corpus({scratch.file("in.jsonl")}, *text::byte_tokenizer(), config_for(scratch),
                 [&](const CorpusProgress& now) {
                   EXPECT_GE(now.bytes_read, last.bytes_read);
                   EXPECT_GT(now.documents, last.documents);
@@ -284,9 +284,9 @@ TEST(Learn, DoesNotDependOnTheThreads) {
 TEST(Learn, IsSavedAndLoaded) {
   const Scratch scratch;
   const auto tokenizer = small_tokenizer(scratch);
-  save_tokenizer(*byte_tokenizer(), scratch.file("t.json"));
+  save_tokenizer(*text::byte_tokenizer(), scratch.file("t.json"));
   save_tokenizer(*tokenizer, scratch.file("t.json"));
-  EXPECT_EQ(load_tokenizer(scratch.file("t.json"))->to_json(), tokenizer->to_json());
+  EXPECT_EQ(text::load_tokenizer(scratch.file("t.json"))->to_json(), tokenizer->to_json());
   EXPECT_EQ(scratch.entries(), 2);
   expect_error(ExitCode::failure, {"no/t.json"},
                [&] { save_tokenizer(*tokenizer, scratch.file("no/t.json")); });
@@ -307,4 +307,4 @@ TEST(Progress, LinesSayWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 double binary_entropy(double p) { return -p * std::log(p) - (1 - p) * std::log(1 - p); }
@@ -205,4 +205,4 @@ TEST(Markov, StoresAreReplacedOnlyWhereAskedFor) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -4,7 +4,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -124,4 +124,4 @@ TEST(Conll, SeveralFilesAndLines) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

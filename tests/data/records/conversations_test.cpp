@@ -4,7 +4,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -299,4 +299,4 @@ TEST(Conversations, PromptsToAnswer) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -273,4 +273,4 @@ TEST(Examples, FormatsAndConfigurationsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -2,7 +2,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -57,4 +57,4 @@ TEST(Labels, UnknownTagsNameTheirLine) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

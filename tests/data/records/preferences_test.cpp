@@ -4,7 +4,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -20,7 +20,7 @@ Preferences read(const std::string& bytes, PreferencesConfig config = {}) {
 // "role: text / role: text => answer [value, grade] | answer [value, grade]"
 std::string told(const PreferenceRecord& record) {
   std::string text;
-  for (const Message& turn : record.prompt)
+  for (const text::Message& turn : record.prompt)
     text += (text.empty() ? "" : " / ") + turn.role + ": " + turn.content;
   for (size_t k = 0; k < record.answers.size(); ++k)
     text += fmt::format("{}{} [{}, {}]", k == 0 ? " => " : " | ", record.answers[k],
@@ -360,4 +360,4 @@ TEST(PreferenceSamples, LayOutSequencesApart) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

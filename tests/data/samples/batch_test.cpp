@@ -5,7 +5,7 @@
 
 #include "skein/data/samples/batch_fields.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 std::vector<int32_t> numbers_of(const Tensor& tensor) {
@@ -193,4 +193,4 @@ TEST(RoundedLength, LosesAnEighthAndHasFewValues) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

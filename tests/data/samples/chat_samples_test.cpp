@@ -5,15 +5,15 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using Ids = std::vector<int32_t>;
 using Rows = std::vector<std::vector<int64_t>>;
 
 // From a text: capitals are answers, digits their ends.
-TemplatedChat chat(const std::string& text) {
-  TemplatedChat made;
+text::TemplatedChat chat(const std::string& text) {
+  text::TemplatedChat made;
   for (char c : text) {
     made.tokens.push_back(c);
     made.answer.push_back(c < 'a');
@@ -87,10 +87,10 @@ TEST(ChatSamples, FeedSeveralARowAndLearnAnswersOnly) {
 
 // What is learnt of them is how they end, right after what asks for them.
 TEST(ChatSamples, LearnTheEndsOfEmptyAnswers) {
-  const auto bytes = byte_tokenizer();
-  const std::vector<Message> silent{{"user", "hi"}, {"assistant", ""}},
+  const auto bytes = text::byte_tokenizer();
+  const std::vector<text::Message> silent{{"user", "hi"}, {"assistant", ""}},
       talk{{"user", "a"}, {"assistant", ""}, {"user", "b"}, {"assistant", "c"}};
-  const ChatTemplate none("none", *bytes), shown("plain", *bytes);
+  const text::ChatTemplate none("none", *bytes), shown("plain", *bytes);
   const ChatSamples samples({none.conversation(silent), none.conversation(talk)}, plain(6));
   EXPECT_EQ(samples.counts().left_out, 0);
   EXPECT_EQ(samples.counts().answers, 4);
@@ -118,8 +118,8 @@ TEST(ChatSamples, OneARowNeedsNoSegments) {
 }
 
 TEST(ChatSamples, KeepWholeAnswersOfWhatIsTooLong) {
-  const std::vector<TemplatedChat> chats{chat("abA1cB2"), chat("abcABCD1"), chat("abcdefA1"),
-                                         chat("aA1b")};
+  const std::vector<text::TemplatedChat> chats{chat("abA1cB2"), chat("abcABCD1"), chat("abcdefA1"),
+                                               chat("aA1b")};
   const ChatSamples whole(chats, plain(5));
   EXPECT_EQ(whole.counts().chats, 4);
   EXPECT_EQ(whole.counts().left_out, 2) << "whose first answer does not end within the row";
@@ -147,7 +147,7 @@ TEST(ChatSamples, OfLengthsThatJustFit) {
 }
 
 TEST(ChatSamples, AreShuffledByEpochAndPure) {
-  std::vector<TemplatedChat> chats;
+  std::vector<text::TemplatedChat> chats;
   for (char c = 'a'; c < 'u'; ++c) chats.push_back(chat(std::string(4, c) + "A1"));
   ChatSamplesConfig config = plain(5);
   config.shuffle = true;
@@ -170,7 +170,7 @@ TEST(ChatSamples, AreShuffledByEpochAndPure) {
 }
 
 TEST(ChatSamples, ChecksumsTellSamplesApart) {
-  const auto sum = [](const std::vector<TemplatedChat>& chats, int64_t length) {
+  const auto sum = [](const std::vector<text::TemplatedChat>& chats, int64_t length) {
     return ChatSamples(chats, plain(length)).checksum();
   };
   const uint32_t one = sum({chat("abA1"), chat("cB2")}, 6);
@@ -180,4 +180,4 @@ TEST(ChatSamples, ChecksumsTellSamplesApart) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -15,9 +15,9 @@ using Ids = std::vector<int32_t>;
 using Words = std::vector<std::string>;
 
 // Letters are their own ids, white space is dropped.
-class Letters : public Tokenizer {
+class Letters : public text::Tokenizer {
  public:
-  explicit Letters(TokenRoles roles) : roles_(roles) {}
+  explicit Letters(text::TokenRoles roles) : roles_(roles) {}
   int64_t vocab_size() const override { return 128; }
   int32_t end_of_text() const override { return roles_.eos; }
   Ids encode(std::string_view text) const override {
@@ -26,12 +26,12 @@ class Letters : public Tokenizer {
                  [](char c) { return c != ' '; });
     return ids;
   }
-  TokenRoles roles() const override { return roles_; }
+  text::TokenRoles roles() const override { return roles_; }
   std::string_view bytes_of(int32_t) const override { return ""; }
   std::string to_json() const override { return ""; }
 
  private:
-  TokenRoles roles_;
+  text::TokenRoles roles_;
 };
 
 const Letters& framed() {
@@ -69,8 +69,8 @@ TEST(LabelForm, DecodersAreReadAtTheLastPlace) {
 class Begun : public Letters {
  public:
   Begun() : Letters({.eos = 3}) {}
-  TemplatedIds with_template(const Ids& first, const Ids* second) const override {
-    TemplatedIds made{{7}, {}};
+  text::TemplatedIds with_template(const Ids& first, const Ids* second) const override {
+    text::TemplatedIds made{{7}, {}};
     made.ids.insert(made.ids.end(), first.begin(), first.end());
     if (second) {
       made.ids.push_back(7);
@@ -132,7 +132,7 @@ TEST(LabelForm, PutsEachWordInOneWindow) {
 class LongLead final : public Letters {
  public:
   LongLead() : Letters({.pad = 9, .cls = 1, .sep = 2}) {}
-  TemplatedIds with_template(const Ids& first, const Ids*) const override {
+  text::TemplatedIds with_template(const Ids& first, const Ids*) const override {
     Ids ids{1, 5};
     ids.insert(ids.end(), first.begin(), first.end());
     ids.push_back(2);
@@ -153,7 +153,9 @@ TEST(LabelForm, TagsFollowTheTemplate) {
 class Textless final : public Letters {
  public:
   Textless() : Letters({.pad = 9, .cls = 1, .sep = 2}) {}
-  TemplatedIds with_template(const Ids&, const Ids*) const override { return {{1, 2}, {0, 0}}; }
+  text::TemplatedIds with_template(const Ids&, const Ids*) const override {
+    return {{1, 2}, {0, 0}};
+  }
 };
 
 TEST(LabelForm, DecodersReadTagsAtTheLastSubword) {
@@ -205,4 +207,4 @@ TEST(LabelSamples, MakeBatchesByTheSamplesAlone) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

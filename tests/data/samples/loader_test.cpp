@@ -4,7 +4,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -237,4 +237,4 @@ TEST(Prefetcher, ErrorsOfItsThreadSurfaceInTake) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

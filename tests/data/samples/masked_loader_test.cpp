@@ -6,7 +6,7 @@
 #include "data/data_fixtures.h"
 #include "data/masked_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using test::expect_error;
@@ -186,4 +186,4 @@ TEST_F(MaskedSamples, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

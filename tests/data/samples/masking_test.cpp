@@ -6,16 +6,18 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 // Ids 0 to 4 are special; of the others the odd ones go on with a word.
-class Words : public Tokenizer {
+class Words : public text::Tokenizer {
  public:
   int64_t vocab_size() const override { return 100; }
   int32_t end_of_text() const override { return 2; }
   std::vector<int32_t> encode(std::string_view) const override { return {}; }
-  TokenRoles roles() const override { return {.pad = 0, .unk = 4, .cls = 1, .sep = 2, .mask = 3}; }
+  text::TokenRoles roles() const override {
+    return {.pad = 0, .unk = 4, .cls = 1, .sep = 2, .mask = 3};
+  }
   std::string_view bytes_of(int32_t id) const override {
     return id < 5 ? "" : id % 2 == 0 ? " a" : "b";
   }
@@ -154,8 +156,8 @@ TEST(Masking, RefusesWhatCannotBe) {
   config.random = 0.3;
   test::expect_error(ExitCode::usage, {"mlm.random=0.3"}, [&] { check(config); });
   test::expect_error(ExitCode::usage, {"books.h5 has no CLS, SEP, MASK, PAD"},
-                     [] { MaskVocabulary(*byte_tokenizer(), "books.h5"); });
+                     [] { MaskVocabulary(*text::byte_tokenizer(), "books.h5"); });
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 std::vector<int64_t> whole_epoch(uint64_t seed, int64_t epoch, int64_t size) {
@@ -138,4 +138,4 @@ TEST(SampleOrder, WeightsOnlyCountInProportion) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using test::expect_error;
@@ -129,4 +129,4 @@ TEST(PairSamples, WhatCannotBeIsSaid) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

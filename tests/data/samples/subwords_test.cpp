@@ -4,14 +4,14 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
 
 // White space is dropped, letters up to 'm' are their own ids, all others unknown to it.
-class Letters final : public Tokenizer {
+class Letters final : public text::Tokenizer {
  public:
   explicit Letters(int32_t unknown) : unknown_(unknown) {}
   int64_t vocab_size() const override { return 128; }
@@ -22,7 +22,7 @@ class Letters final : public Tokenizer {
                  [](char c) { return c >= 'a' && c <= 'm'; });
     return ids;
   }
-  TokenRoles roles() const override { return {.unk = unknown_}; }
+  text::TokenRoles roles() const override { return {.unk = unknown_}; }
   std::string_view bytes_of(int32_t) const override { return ""; }
   std::string to_json() const override { return ""; }
 
@@ -40,7 +40,7 @@ TEST(Subwords, BeginWhereTheirWordsDo) {
 
 TEST(Subwords, ByteLevelWordsFollowASpace) {
   // " a" is one token of this BPE: the space's id is 220 in GPT-2's order of bytes, a's 64.
-  const auto tokenizer = bpe_tokenizer({{220, 64}});
+  const auto tokenizer = text::bpe_tokenizer({{220, 64}});
   const std::vector<std::string> words{"a", "ba", "\xFF"};
   const Subwords subwords = encode_words(*tokenizer, words, 100);
   EXPECT_EQ(subwords.begin, (std::vector<int64_t>{0, 1, 4, 6}));
@@ -70,4 +70,4 @@ TEST(Subwords, AWordWithoutTokensNeedsAnUnknownToken) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

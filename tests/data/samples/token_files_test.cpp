@@ -9,7 +9,7 @@
 #include "data/data_fixtures.h"
 #include "data/golden_token_files.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -76,7 +76,7 @@ TEST(TokenFiles, TokensMayBeBytes) {
   const Scratch scratch;
   const int32_t length = 3;
   const int64_t rest[] = {0, 0, 1};  // offset, documents
-  for (const TokenType type : {TokenType::u8, TokenType::i8}) {
+  for (const formats::TokenType type : {formats::TokenType::u8, formats::TokenType::i8}) {
     write_file(scratch.file("a.idx"),
                index_header(type, 1, 2) + std::string(reinterpret_cast<const char*>(&length), 4) +
                    std::string(reinterpret_cast<const char*>(rest), sizeof rest));
@@ -85,7 +85,7 @@ TEST(TokenFiles, TokensMayBeBytes) {
     std::vector<int32_t> ids(2);
     store.read(0, ids);
     EXPECT_EQ(ids, (std::vector<int32_t>{5, 127}));
-    if (type == TokenType::u8)
+    if (type == formats::TokenType::u8)
       EXPECT_EQ(all_tokens(store).back(), 255);
     else
       expect_error(ExitCode::usage, {"token 2", "is -1"}, [&] { all_tokens(store); });
@@ -124,7 +124,7 @@ TEST(TokenFiles, WithoutAnEndOfTextBareTokensAreOneDocument) {
   EXPECT_EQ(TokenStore(kGolden + "nanogpt.bin").info().vocab_size, 0);
 }
 
-void write_sentences(const std::string& path, const Tokenizer& tokenizer) {
+void write_sentences(const std::string& path, const text::Tokenizer& tokenizer) {
   TokenStoreWriter writer(path, 257, 256, tokenizer.to_json(), true);
   writer.append(ascending(0, 200), 150);
   writer.end_sentence();
@@ -135,7 +135,7 @@ void write_sentences(const std::string& path, const Tokenizer& tokenizer) {
 
 TEST(TokenFiles, EveryFormatGoesToEveryFormatAndBack) {
   const Scratch scratch;
-  const auto tokenizer = byte_tokenizer();
+  const auto tokenizer = text::byte_tokenizer();
   write_sentences(scratch.file("a.h5"), *tokenizer);
   const TokenStore source(scratch.file("a.h5"));
   for (const auto format :
@@ -270,4 +270,4 @@ TEST(TokenFiles, BatchesAreThoseOfNativeStores) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 // 0, 1, 2, ... as tokens, in documents of `document` tokens.
@@ -72,4 +72,4 @@ TEST(BatchRows, AreViews) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

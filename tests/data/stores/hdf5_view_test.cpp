@@ -7,7 +7,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -275,4 +275,4 @@ TEST(Hdf5View, TakesTheChecksumsOfTheLibrary) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

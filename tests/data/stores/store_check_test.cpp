@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -135,4 +135,4 @@ TEST(DataFile, OfRecordsIsKnownByItsBytes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -5,7 +5,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -144,4 +144,4 @@ TEST(ForeignStore, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -363,4 +363,4 @@ TEST(TokenStoreWriter, FailuresOfTheDiskNameThePathAndTheCause) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 #include "data/data_fixtures.h"
 #include "data/golden_token_files.h"
 
-namespace skein {
+namespace skein::data {
 namespace {
 
 using namespace test;
@@ -27,7 +27,7 @@ TEST(TokenNotes, StandBesideTheFile) {
   write_file(scratch.file("train.meta.json"),
              R"({"vocab_size": 300, "end_of_text": 299, "end_of_text_at": "begin"})");
   EXPECT_EQ(list(TokenStore(path).documents()), (std::vector<uint64_t>{0, 5, 7, 48, 66, 67}));
-  const auto tokenizer = bpe_tokenizer({{0, 1}});
+  const auto tokenizer = text::bpe_tokenizer({{0, 1}});
   write_file(scratch.file("tok.json"), tokenizer->to_json());
   write_file(scratch.file("train.meta.json"), R"({"tokenizer": "tok.json"})");
   EXPECT_EQ(TokenStore(path).info().tokenizer.text(), tokenizer->to_json());
@@ -58,7 +58,7 @@ TEST(TokenNotes, FaultsAreNamed) {
   refused(R"({"end_of_text_at": "middle"})", {"begin"});
   write_file(scratch.file("train.meta.json"), R"({"tokenizer": "bytes"})");
   expect_error(ExitCode::usage, {"train.meta.json", "257", "300"}, [&] {
-    TokenStore store(path, {.tokenizer = StoredTokenizer("{}"),
+    TokenStore store(path, {.tokenizer = text::StoredTokenizer("{}"),
                             .vocab_size = 300,
                             .end_of_text = -1,
                             .text_bytes = 0,
@@ -133,7 +133,7 @@ TEST(TokenNotes, GiveNativeStoresTheTokenizerTheyLack) {
   write_store(scratch.file("a.h5"), 257, 256, {ascending(0, 9)}, "");
   const TokenNotes notes = notes_of_tokenizer("bytes");
   EXPECT_EQ(TokenStore(scratch.file("a.h5"), notes).info().tokenizer.text(),
-            byte_tokenizer()->to_json());
+            text::byte_tokenizer()->to_json());
   EXPECT_TRUE(TokenStore(scratch.file("a.h5")).info().tokenizer.empty());
   write_store(scratch.file("b.h5"), 300, 256, {ascending(0, 9)}, "");
   expect_error(ExitCode::usage, {"b.h5", "300", "257"},
@@ -148,7 +148,7 @@ TEST(TokenNotes, LargeTokenizersTakeNoAge) {
   std::string vocabulary;
   for (int32_t id = 0; id < kPieces; ++id)
     vocabulary += fmt::format("{}\"{:06}\":{}", id > 0 ? "," : "", id, id);
-  const auto tokenizer = tokenizer_from_json(fmt::format(
+  const auto tokenizer = text::tokenizer_from_json(fmt::format(
       R"({{"pre_tokenizer":{{"type":"BertPreTokenizer"}},"model":{{"type":"WordPiece","unk_token":"000000","vocab":{{{}}}}}}})",
       vocabulary));
   const Scratch scratch;
@@ -161,4 +161,4 @@ TEST(TokenNotes, LargeTokenizersTakeNoAge) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::data

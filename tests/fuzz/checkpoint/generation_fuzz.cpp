@@ -32,11 +32,12 @@ void fuzz(std::string_view input) {
   const skein::test::FuzzFile named{std::string(name)};
   if (std::filesystem::exists(named.path())) return;
   named.write(text);
-  const auto committed = skein::committed_checkpoints(folder);
-  const int64_t latest = skein::latest_generation(folder);
-  for (const int64_t number : skein::generation_numbers(folder))
-    if (const auto read = skein::read_generation(folder, number)) skein::named(*read);
-  skein::run_id_in(folder);
+  const auto committed = skein::checkpoint::committed_checkpoints(folder);
+  const int64_t latest = skein::checkpoint::latest_generation(folder);
+  for (const int64_t number : skein::checkpoint::generation_numbers(folder))
+    if (const auto read = skein::checkpoint::read_generation(folder, number))
+      skein::checkpoint::named(*read);
+  skein::checkpoint::run_id_in(folder);
   named.remove();
   if (latest < 4 || latest == std::numeric_limits<int64_t>::max()) std::abort();
   for (size_t i = 1; i < committed.size(); ++i)

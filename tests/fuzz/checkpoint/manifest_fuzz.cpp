@@ -6,7 +6,7 @@
 #include "../fuzz.h"
 
 void fuzz(std::string_view input) {
-  const uint32_t sum = skein::crc32c(std::as_bytes(std::span(input.data(), input.size())));
-  skein::parse_manifest(std::string(input) + fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum),
-                        "fuzz");
+  const uint32_t sum = skein::formats::crc32c(std::as_bytes(std::span(input.data(), input.size())));
+  skein::checkpoint::parse_manifest(
+      std::string(input) + fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum), "fuzz");
 }

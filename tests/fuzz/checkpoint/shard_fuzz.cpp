@@ -9,12 +9,12 @@
 
 namespace {
 
-const skein::ShardHeader kHeader{3, 2, 0, 1, ""};
+const skein::checkpoint::ShardHeader kHeader{3, 2, 0, 1, ""};
 
-void read(const skein::ShardReader& reader, const std::string& name, skein::DType dtype,
+void read(const skein::checkpoint::ShardReader& reader, const std::string& name, skein::DType dtype,
           std::vector<int64_t> shape) {
-  const skein::Region whole{std::vector<int64_t>(shape.size(), 0), shape, 0,
-                            skein::element_count(shape)};
+  const skein::checkpoint::Region whole{std::vector<int64_t>(shape.size(), 0), shape, 0,
+                                        skein::checkpoint::element_count(shape)};
   try {
     const std::byte* elements = reader.elements(name, dtype, shape, whole);
     const std::vector<std::byte> copy(elements, elements + whole.size() * skein::size_of(dtype));
@@ -30,7 +30,7 @@ void fuzz(std::string_view input) {
   const std::string file = skein::test::Hdf5Sums(input).repaired();
   skein::Bytes image(static_cast<int64_t>(file.size()));
   if (!file.empty()) std::memcpy(image.data(), file.data(), file.size());
-  const skein::ShardReader reader(std::move(image), kHeader, "fuzz");
+  const skein::checkpoint::ShardReader reader(std::move(image), kHeader, "fuzz");
   read(reader, "param/block.0.weight", skein::DType::f32, {2, 3});
   read(reader, "param/block.0.bias#1", skein::DType::bf16, {4});
   read(reader, "param/scalar", skein::DType::f64, {});

@@ -7,16 +7,17 @@
 
 void fuzz(std::string_view input) {
   constexpr int ranks = 3;
-  skein::TcpHead head;
+  skein::tcp::TcpHead head;
   for (; input.size() >= sizeof(head); input.remove_prefix(sizeof(head))) {
     std::memcpy(&head, input.data(), sizeof(head));
-    if (!skein::fault_of(head, ranks).empty()) continue;
-    const bool message = head.kind == skein::TcpKind::message;
+    if (!skein::tcp::fault_of(head, ranks).empty()) continue;
+    const bool message = head.kind == skein::tcp::TcpKind::message;
     if (head.bytes < 0 || (!message && head.bytes != 0)) std::abort();
     // What the reader does with them: an index, and an exit code.
-    if (head.kind == skein::TcpKind::loss && (head.code < 0 || head.code >= ranks)) std::abort();
-    if (head.kind == skein::TcpKind::abort && ((head.code & 0xFF) == 0 || head.code > 255))
+    if (head.kind == skein::tcp::TcpKind::loss && (head.code < 0 || head.code >= ranks))
       std::abort();
-    if (static_cast<int32_t>(head.kind) < 0 || head.kind > skein::TcpKind::abort) std::abort();
+    if (head.kind == skein::tcp::TcpKind::abort && ((head.code & 0xFF) == 0 || head.code > 255))
+      std::abort();
+    if (static_cast<int32_t>(head.kind) < 0 || head.kind > skein::tcp::TcpKind::abort) std::abort();
   }
 }

@@ -8,8 +8,8 @@
 void fuzz(std::string_view input) {
   static const skein::test::FuzzFile file("model.bin");
   file.write(input);
-  if (!skein::is_llmc_file(file.path())) return;
-  const skein::WeightFiles files = skein::open_llmc(file.path());
+  if (!skein::convert::is_llmc_file(file.path())) return;
+  const skein::convert::WeightFiles files = skein::convert::open_llmc(file.path());
   for (size_t i = 0; i < files.weights.size(); ++i) {
     std::vector<std::byte> last(1);
     int64_t size = 1;

@@ -11,7 +11,7 @@ namespace {
 void read(std::string_view input, bool verify) {
   static const skein::test::FuzzFile file("x.h5");
   file.write(input);
-  const skein::TokenStore store(file.path(), verify);
+  const skein::data::TokenStore store(file.path(), verify);
   store.documents();
   store.sentences();
   std::vector<int32_t> ids(static_cast<size_t>(store.info().tokens));

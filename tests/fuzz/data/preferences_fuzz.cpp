@@ -12,18 +12,19 @@ void fuzz(std::string_view input) {
   input.remove_prefix(1);
   static const skein::test::FuzzFile file("x.jsonl");
   file.write(input);
-  skein::PreferencesConfig config;
+  skein::data::PreferencesConfig config;
   config.files = {file.path()};
-  config.layout = choice & 64 ? skein::PreferenceLayout::labelled
-                              : static_cast<skein::PreferenceLayout>(choice & 7);
-  config.diverging = choice & 8 ? skein::DivergingDialogues::keep : skein::DivergingDialogues::drop;
+  config.layout = choice & 64 ? skein::data::PreferenceLayout::labelled
+                              : static_cast<skein::data::PreferenceLayout>(choice & 7);
+  config.diverging =
+      choice & 8 ? skein::data::DivergingDialogues::keep : skein::data::DivergingDialogues::drop;
   config.bad_records = choice & 16 ? 3 : 0;
   config.most_record_bytes = 4096;
-  const skein::Preferences data =
-      choice & 32 ? skein::read_demonstrations(config) : skein::read_preferences(config);
-  for (const skein::PreferenceRecord& record : data.records) {
+  const skein::data::Preferences data = choice & 32 ? skein::data::read_demonstrations(config)
+                                                    : skein::data::read_preferences(config);
+  for (const skein::data::PreferenceRecord& record : data.records) {
     if (record.prompt.empty() || record.answers.empty() ||
-        record.answers.size() > skein::kMostAnswers)
+        record.answers.size() > skein::data::kMostAnswers)
       std::abort();
     if (record.grades.size() != record.answers.size()) std::abort();
     for (const double value : record.values)

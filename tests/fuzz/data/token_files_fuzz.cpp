@@ -15,7 +15,7 @@ void fuzz(std::string_view input) {
   put(notes);
   put(index);
   tokens.write(input);
-  const skein::TokenStore store(tokens.path());
+  const skein::data::TokenStore store(tokens.path());
   uint64_t last = 0;
   for (const uint64_t start : store.documents()) {
     if (start < last) std::abort();

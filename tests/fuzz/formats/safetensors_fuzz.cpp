@@ -8,8 +8,8 @@
 void fuzz(std::string_view input) {
   static const skein::test::FuzzFile file("x.safetensors");
   file.write(input);
-  const skein::SafetensorsFile tensors(file.path());
-  for (const skein::SafeTensor& tensor : tensors.tensors()) {
+  const skein::formats::SafetensorsFile tensors(file.path());
+  for (const skein::formats::SafeTensor& tensor : tensors.tensors()) {
     if (tensor.bytes() < 0 || static_cast<size_t>(tensor.bytes()) > input.size()) std::abort();
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
     tensors.read(tensor, 0, bytes);

@@ -6,16 +6,16 @@
 
 void fuzz(std::string_view input) {
   constexpr size_t kAnswers = 5;
-  static const std::vector<skein::Answer> answers(kAnswers);
+  static const std::vector<skein::rlhf::rewards::Answer> answers(kAnswers);
   static const std::string who = "process";
-  skein::RewardQuestions questions(who, answers, 7);
+  skein::rlhf::rewards::RewardQuestions questions(who, answers, 7);
   bool done = false;
   size_t taken = 0;
   while (!done && !input.empty()) {
     const size_t end = input.find('\n');
     const std::string_view line = input.substr(0, end);
     input.remove_prefix(end == input.npos ? input.size() : end + 1);
-    taken += !skein::is_blank_reply(line);
+    taken += !skein::rlhf::rewards::is_blank_reply(line);
     done = questions.take(line);
   }
   if (done != (taken == kAnswers)) std::abort();

@@ -4,9 +4,9 @@
 #include "../fuzz.h"
 
 void fuzz(std::string_view input) {
-  for (const skein::CoordinateCheck& check :
-       skein::coordinate_checks_of(std::string(input), "bench.json"))
-    for (const skein::CoordinateLayer& layer : check.layers)
+  for (const skein::scaling::study::CoordinateCheck& check :
+       skein::scaling::study::coordinate_checks_of(std::string(input), "bench.json"))
+    for (const skein::scaling::study::CoordinateLayer& layer : check.layers)
       if (layer.sizes.size() != layer.exponents.size() ||
           layer.sizes.back().size() != check.widths.size())
         std::abort();

@@ -9,9 +9,9 @@
 void fuzz(std::string_view input) {
   static const skein::test::FuzzFile file("fit.json");
   file.write(input);
-  const skein::ParametricFit fit = skein::read_fit(file.path());
+  const skein::scaling::fit::ParametricFit fit = skein::scaling::study::read_fit(file.path());
   if (!std::isfinite(fit.law.loss(1e9, 1e10))) std::abort();
-  const skein::PlanLaw law = skein::fitted_plan_law(file.path());
+  const skein::scaling::plan::PlanLaw law = skein::scaling::plan::fitted_plan_law(file.path());
   if (!(law.r_d > 0) || !(law.r_n > 0)) std::abort();
   if (law.trained_with && law.trained_with->lr.known() && !(law.trained_with->lr.value > 0))
     std::abort();

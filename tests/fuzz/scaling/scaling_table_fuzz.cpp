@@ -10,20 +10,20 @@ void fuzz(std::string_view input) {
   static const skein::test::FuzzFile table("results.csv"), curves("curves.csv"), again("again.csv");
   table.write(skein::test::take_part(input));
   curves.write(input);
-  const skein::ScalingTable read =
-      skein::read_table(table.path(), {}, input.empty() ? "" : curves.path());
-  for (const skein::ScalingRun& run : read.runs)
+  const skein::scaling::ScalingTable read =
+      skein::scaling::read_table(table.path(), {}, input.empty() ? "" : curves.path());
+  for (const skein::scaling::ScalingRun& run : read.runs)
     if (run.status == "done" && !(std::isfinite(run.loss) && run.loss > 0)) std::abort();
-  for (const skein::ScalingRun& run : read.runs)
+  for (const skein::scaling::ScalingRun& run : read.runs)
     for (size_t i = 0; i < run.curve.size(); ++i) {
-      const skein::CurvePoint& point = run.curve[i];
+      const skein::scaling::CurvePoint& point = run.curve[i];
       if (!std::isfinite(point.tokens) || !(point.tokens > 0) || !std::isfinite(point.loss) ||
           !(point.loss > 0))
         std::abort();
       if (i > 0 && point.tokens < run.curve[i - 1].tokens) std::abort();
     }
-  for (const skein::Convention& convention : skein::conventions_of(read))
-    skein::points_of(read, convention);
-  again.write(skein::table_csv(read.runs));
-  if (skein::read_table(again.path()).runs.size() != read.runs.size()) std::abort();
+  for (const skein::scaling::Convention& convention : skein::scaling::conventions_of(read))
+    skein::scaling::points_of(read, convention);
+  again.write(skein::scaling::table_csv(read.runs));
+  if (skein::scaling::read_table(again.path()).runs.size() != read.runs.size()) std::abort();
 }

@@ -7,7 +7,7 @@
 void fuzz(std::string_view input) {
   const size_t line = input.find('\n');
   if (line == std::string_view::npos) return;
-  const skein::SplitPattern pattern{std::string(input.substr(0, line))};
+  const skein::text::SplitPattern pattern{std::string(input.substr(0, line))};
   const std::string_view text = input.substr(line + 1, 200);
   std::string joined;
   pattern.divide(text, [&](std::string_view piece, bool) {

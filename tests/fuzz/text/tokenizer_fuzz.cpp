@@ -4,9 +4,9 @@
 #include "../fuzz.h"
 
 void fuzz(std::string_view input) {
-  const auto tokenizer = skein::tokenizer_from_json(std::string(input));
+  const auto tokenizer = skein::text::tokenizer_from_json(std::string(input));
   const std::string json = tokenizer->to_json();
-  if (skein::tokenizer_from_json(json)->to_json() != json) std::abort();
+  if (skein::text::tokenizer_from_json(json)->to_json() != json) std::abort();
   const std::string text("The cat, it's 42\n\xff \xe3\x80\x82");
   for (const int32_t id : tokenizer->encode(text))
     if (id < 0 || id >= tokenizer->vocab_size()) std::abort();

@@ -16,8 +16,8 @@ void fuzz(std::string_view input) {
     vocab.remove();
     merges.remove();
   }
-  const auto tokenizer = skein::load_tokenizer(pieces ? vocab.path() : words.path());
-  if (skein::tokenizer_from_json(tokenizer->to_json())->to_json() != tokenizer->to_json())
+  const auto tokenizer = skein::text::load_tokenizer(pieces ? vocab.path() : words.path());
+  if (skein::text::tokenizer_from_json(tokenizer->to_json())->to_json() != tokenizer->to_json())
     std::abort();
   for (const int32_t id : tokenizer->encode("The cat, it's 42\n\xff \xe3\x80\x82"))
     if (id < 0 || id >= tokenizer->vocab_size()) std::abort();

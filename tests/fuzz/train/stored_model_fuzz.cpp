@@ -24,13 +24,14 @@ void check_shapes(const skein::TensorShapes& shapes) {
 
 void fuzz(std::string_view input) {
   try {
-    skein::RunState state;
+    skein::train::RunState state;
     state.config = part<std::map<std::string, std::string>>(input);
-    const skein::ModelConfig model = skein::stored_model(state, "fuzz");
+    const skein::ModelConfig model = skein::train::stored_model(state, "fuzz");
     check_shapes(skein::tensor_shapes(model, {0, 1, true, true, 0}));
     if (model.parameters() < 0) std::abort();
-    skein::check_held(model, part<skein::TensorShapes>(input), "fuzz");
-    skein::label_head(skein::TaskNotes(std::string(skein::test::take_part(input))), "fuzz");
+    skein::train::check_held(model, part<skein::TensorShapes>(input), "fuzz");
+    skein::train::label_head(skein::train::TaskNotes(std::string(skein::test::take_part(input))),
+                             "fuzz");
   } catch (const nlohmann::json::exception&) {
     // Values of other kinds.
   }

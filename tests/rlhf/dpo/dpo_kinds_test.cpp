@@ -2,7 +2,7 @@
 #include "rlhf/dpo_fixture.h"
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 using Json = nlohmann::json;
@@ -59,7 +59,7 @@ class DpoKinds : public testing::Test {
     return c;
   }
 
-  Workspace folder_;
+  train::Workspace folder_;
   std::string start_ = write_policy(folder_);
 };
 
@@ -145,7 +145,7 @@ TEST_F(DpoKinds, GiveEqualBitsAtEveryLayout) {
 TEST_F(DpoKinds, GoOnWithEqualBits) {
   for (const DpoKind kind : {DpoKind::simpo, DpoKind::kto}) {
     DpoTuneConfig c = of(kind);
-    c.run.lr.decay = LrConfig::Decay::constant;
+    c.run.lr.decay = train::LrConfig::Decay::constant;
     c.run.lr.warmup = 0;
     c.run.train.steps = 6;
     const std::string name = name_of(kind);
@@ -157,7 +157,7 @@ TEST_F(DpoKinds, GoOnWithEqualBits) {
     const TunedByPairs found = tune_by_pairs(c, folder_, 2, name);
     EXPECT_EQ(found.losses,
               std::vector<double>(expected.losses.begin() + 3, expected.losses.end()));
-    EXPECT_EQ(first_difference(found.state, expected.state), "") << name;
+    EXPECT_EQ(train::first_difference(found.state, expected.state), "") << name;
     EXPECT_EQ(found.validation.values, expected.validation.values) << name;
     c.run.train.steps = 7;
     c.run.parallel.pipeline = 1;
@@ -203,4 +203,4 @@ TEST_F(DpoKinds, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

@@ -5,7 +5,7 @@
 
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 using test::expect_error;
@@ -177,4 +177,4 @@ TEST(DpoOptions, HangOnTheLoss) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

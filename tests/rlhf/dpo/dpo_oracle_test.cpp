@@ -8,33 +8,35 @@
 #include "rlhf/dpo_fixture.h"
 #include "rlhf/small_language.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
-class OracleTask : public Task {
+class OracleTask : public train::Task {
  public:
-  OracleTask(const OracleLanguage& language, const SampleSource& samples, int64_t length)
+  OracleTask(const oracle::OracleLanguage& language, const data::SampleSource& samples,
+             int64_t length)
       : tokenizer_(oracle_tokenizer(language)), samples_(samples), length_(length) {}
-  const SampleSource& samples() const override { return samples_; }
+  const data::SampleSource& samples() const override { return samples_; }
   int64_t length() const override { return length_; }
-  StoredTokenizer tokenizer() const override { return tokenizer_; }
+  text::StoredTokenizer tokenizer() const override { return tokenizer_; }
   bool validates() const override { return false; }
-  Scores validate(const EvaluatedModel&) const override { return {}; }
+  train::Scores validate(const train::EvaluatedModel&) const override { return {}; }
 
  private:
-  StoredTokenizer tokenizer_;
-  const SampleSource& samples_;
+  text::StoredTokenizer tokenizer_;
+  const data::SampleSource& samples_;
   int64_t length_;
 };
 
 class OracleDpo : public OracleTask {
  public:
-  OracleDpo(const OracleLanguage& language, const DpoSamples& samples, const DpoRules& rules)
+  OracleDpo(const oracle::OracleLanguage& language, const DpoSamples& samples,
+            const DpoRules& rules)
       : OracleTask(language, samples, samples.length()), rules_(rules) {}
   std::unique_ptr<Objective> objective(const LocalModel& model) const override {
     return std::make_unique<DpoObjective>(*model.predictor(), rules_);
   }
-  std::vector<Term> terms() const override { return DpoObjective::terms(rules_); }
+  std::vector<train::Term> terms() const override { return DpoObjective::terms(rules_); }
   bool adapts() const override { return true; }
 
  private:
@@ -58,21 +60,21 @@ class DpoOracle : public testing::Test {
     config_.run.tensorboard = false;
   }
 
-  CheckpointInfo trained(const std::string& name, const Task& task, int64_t steps, double lr,
-                         const std::string& from = "") {
-    PretrainConfig c = config_;
+  checkpoint::CheckpointInfo trained(const std::string& name, const train::Task& task,
+                                     int64_t steps, double lr, const std::string& from = "") {
+    train::PretrainConfig c = config_;
     c.run.dir = folder_.at(name);
     c.train.steps = steps;
     c.lr.lr = lr;
     c.lr.warmup = steps / 10;
     c.checkpoint.load = from;
-    run_ranks(1, [&](Group& world) { train(c, task, world); });
+    run_ranks(1, [&](Group& world) { train::train(c, task, world); });
     const auto alone = single_rank();
-    return *find_checkpoint(folder_.at(name), *alone);
+    return *checkpoint::find_checkpoint(folder_.at(name), *alone);
   }
 
-  AnswerSequence sequence(size_t prompt, int64_t response) const {
-    AnswerSequence made{language_.prompt_tokens(language_.prompts[prompt])};
+  rewards::AnswerSequence sequence(size_t prompt, int64_t response) const {
+    rewards::AnswerSequence made{language_.prompt_tokens(language_.prompts[prompt])};
     made.begin = made.size();
     const std::vector<int32_t> answer = language_.response_tokens(response);
     made.tokens.insert(made.tokens.end(), answer.begin(), answer.end());
@@ -80,7 +82,7 @@ class DpoOracle : public testing::Test {
   }
 
   // Of all responses, among which alone pairs choose: each prompt's sum to 1.
-  ResponseLogs logs_of(const CheckpointInfo& policy) {
+  oracle::ResponseLogs logs_of(const checkpoint::CheckpointInfo& policy) {
     const int64_t responses = language_.responses.size();
     AnswerPairs all;
     for (size_t x = 0; x < language_.prompts.size(); ++x)
@@ -90,11 +92,11 @@ class DpoOracle : public testing::Test {
       }
     DpoSamples samples(std::move(all), 1, language_.pad_id(), 1, false);
     run_ranks(1, [&](Group& world) { ask_reference(config_, policy, world, {&samples}); });
-    ResponseLogs logs(language_.prompts.size());
+    oracle::ResponseLogs logs(language_.prompts.size());
     for (int64_t i = 0; i < samples.samples_per_epoch(); ++i)
       logs[static_cast<size_t>(i / responses)].push_back(samples.reference(i).ref_chosen);
     for (std::vector<double>& row : logs) {
-      const double sum = log_sum(row);
+      const double sum = oracle::log_sum(row);
       for (double& log : row) log -= sum;
     }
     return logs;
@@ -102,16 +104,16 @@ class DpoOracle : public testing::Test {
 
   // Two different responses of the reference each, the better one by a draw of sigmoid(sharpness
   // times the difference of their rewards).
-  AnswerPairs judged_pairs(const ResponseLogs& reference, int64_t count,
+  AnswerPairs judged_pairs(const oracle::ResponseLogs& reference, int64_t count,
                            double sharpness = 1) const {
     Chance chance(5);
-    std::vector<WeightedDraw> draws;
+    std::vector<oracle::WeightedDraw> draws;
     for (const std::vector<double>& row : reference) {
       std::vector<double> weights;
       for (double log : row) weights.push_back(std::exp(log));
       draws.emplace_back(weights);
     }
-    const OracleDraws prompts(language_, 3);
+    const oracle::OracleDraws prompts(language_, 3);
     const std::vector<double>& rewards = language_.rewards[0].rewards;
     AnswerPairs made;
     for (int64_t k = 0; made.pairs.size() < static_cast<size_t>(count); ++k) {
@@ -142,12 +144,12 @@ class DpoOracle : public testing::Test {
 
   // Which share of the way from the reference to the optimum of IPO the policy has gone, as a gain
   // in E[preferred] - beta KL: 1 - KL(policy, best) / KL(reference, best), over all prompts.
-  double closed_by_ipo(const ResponseLogs& reference, const ResponseLogs& policy, double beta,
-                       double sharpness) const {
+  double closed_by_ipo(const oracle::ResponseLogs& reference, const oracle::ResponseLogs& policy,
+                       double beta, double sharpness) const {
     double left = 0, whole = 0;
     for (size_t x = 0; x < reference.size(); ++x) {
       const std::vector<double> best =
-          best_logs(preferred(reference[x], sharpness), beta, reference[x]);
+          oracle::best_logs(preferred(reference[x], sharpness), beta, reference[x]);
       for (size_t y = 0; y < best.size(); ++y) {
         left += std::exp(policy[x][y]) * (policy[x][y] - best[y]);
         whole += std::exp(reference[x][y]) * (reference[x][y] - best[y]);
@@ -157,25 +159,27 @@ class DpoOracle : public testing::Test {
     return 1 - left / whole;
   }
 
-  ResponseLogs tuned_by(const DpoRules& rules, AnswerPairs pairs, const CheckpointInfo& start) {
+  oracle::ResponseLogs tuned_by(const DpoRules& rules, AnswerPairs pairs,
+                                const checkpoint::CheckpointInfo& start) {
     DpoSamples samples(std::move(pairs), 8, language_.pad_id(), 1, true);
     run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
     return logs_of(trained(DpoObjective::loss_term(rules), OracleDpo(language_, samples, rules),
                            300, 2e-3, folder_.at("start")));
   }
 
-  Workspace folder_;
-  OracleLanguage language_ = parse_oracle_language(kSmallLanguage + "beta 0.5\n", "the test");
-  PretrainConfig config_;
+  train::Workspace folder_;
+  oracle::OracleLanguage language_ =
+      oracle::parse_oracle_language(kSmallLanguage + "beta 0.5\n", "the test");
+  train::PretrainConfig config_;
 };
 
 TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
-  const OracleSamples texts(language_, 1, 64);
+  const oracle::OracleSamples texts(language_, 1, 64);
   const OracleTask pretraining(language_, texts, texts.context());
-  const CheckpointInfo start = trained("start", pretraining, 300, 3e-3);
-  const ResponseLogs reference = logs_of(start);
+  const checkpoint::CheckpointInfo start = trained("start", pretraining, 300, 3e-3);
+  const oracle::ResponseLogs reference = logs_of(start);
   const DpoRules rules{{0.5, 0}, 0};
-  const OracleNumbers numbers =
+  const oracle::OracleNumbers numbers =
       oracle_numbers(language_, language_.rewards[0], rules.loss.beta, reference,
                      tuned_by(rules, judged_pairs(reference, 6000), start));
   RecordProperty("closed", fmt::format("{:.4f}", numbers.closed()));
@@ -187,11 +191,11 @@ TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
 
   const double sharpness = 4;
   const DpoRules ipo{{.beta = 0.5, .kind = DpoKind::ipo}, 0};
-  const ResponseLogs tuned = tuned_by(ipo, judged_pairs(reference, 6000, sharpness), start);
+  const oracle::ResponseLogs tuned = tuned_by(ipo, judged_pairs(reference, 6000, sharpness), start);
   const double closed = closed_by_ipo(reference, tuned, ipo.loss.beta, sharpness);
   RecordProperty("closed_by_ipo", fmt::format("{:.4f}", closed));
   EXPECT_GT(closed, 0.95);
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

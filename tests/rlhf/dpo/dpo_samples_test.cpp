@@ -7,7 +7,7 @@
 #include "data/data_fixtures.h"
 #include "support/gradient_check.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 std::vector<int32_t> row_of(const Tensor& of, int64_t row) {
@@ -28,7 +28,7 @@ TEST(DpoSamples, PutsBothAnswersInOneRow) {
   DpoSamples samples(two_pairs(), 4, 0, 1, false);
   EXPECT_EQ(samples.length(), 8);
   EXPECT_EQ(samples.places(), 5);
-  const Batch batch = samples.batch(0, 2);
+  const data::Batch batch = samples.batch(0, 2);
   EXPECT_EQ(row_of(batch.tokens, 0), (std::vector<int32_t>{1, 2, 3, 4, 1, 2, 6, 0}));
   EXPECT_EQ(row_of(batch.positions, 0), (std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2, 0}));
   EXPECT_EQ(row_of(batch.segments, 0), (std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, -1}));
@@ -47,11 +47,11 @@ TEST(DpoSamples, RemembersTheReferenceInAnyOrder) {
   AnswerPairs pairs = two_pairs();
   for (int i = 0; i < 6; ++i) pairs.pairs.push_back(pairs.pairs[static_cast<size_t>(i % 2)]);
   DpoSamples samples(pairs, 1, 0, 3, true);
-  const Batch before = samples.batch(0, 8);
+  const data::Batch before = samples.batch(0, 8);
   const Tensor logps = Tensor::zeros({8, 5, 2}, DType::f32);
   for (int64_t i = 0; i < 40; ++i) logps.data<float>()[2 * i] = static_cast<float>(-i - 1);
   samples.remember(logps);
-  const Batch after = samples.batch(0, 8), next = samples.batch(8, 8);
+  const data::Batch after = samples.batch(0, 8), next = samples.batch(8, 8);
   double sum = 0;
   for (int64_t i = 0; i < 40; ++i) {
     EXPECT_EQ(before.known.data<float>()[2 * i + 1], 0);
@@ -69,9 +69,9 @@ TEST(DpoSamples, RemembersTheReferenceInAnyOrder) {
   EXPECT_NE(samples.checksum(), DpoSamples(two_pairs(), 1, 0, 3, true).checksum());
 }
 
-PreferenceRecord record_of(PreferenceKind kind, std::vector<std::string> answers,
-                           std::vector<double> values) {
-  PreferenceRecord made;
+data::PreferenceRecord record_of(data::PreferenceKind kind, std::vector<std::string> answers,
+                                 std::vector<double> values) {
+  data::PreferenceRecord made;
   made.kind = kind;
   made.prompt = {{"user", "ask"}};
   made.grades.resize(answers.size());
@@ -90,81 +90,84 @@ Indices indices(const PairData& data) {
 }
 
 TEST(DpoPairs, ComeWithLabelledAnswersWhereTheseAreAskedFor) {
-  const auto tokenizer = byte_tokenizer();
-  const ChatTemplate form("none", *tokenizer);
-  const PreferencesConfig files{.files = {"x.jsonl"}};
-  std::vector<PreferenceRecord> records{record_of(PreferenceKind::ranked, {"a", "b"}, {0, 1}),
-                                        record_of(PreferenceKind::scored, {"c"}, {1}),
-                                        record_of(PreferenceKind::scored, {"d"}, {0}),
-                                        record_of(PreferenceKind::scored, {"e"}, {1})};
+  const auto tokenizer = text::byte_tokenizer();
+  const text::ChatTemplate form("none", *tokenizer);
+  const data::PreferencesConfig files{.files = {"x.jsonl"}};
+  std::vector<data::PreferenceRecord> records{
+      record_of(data::PreferenceKind::ranked, {"a", "b"}, {0, 1}),
+      record_of(data::PreferenceKind::scored, {"c"}, {1}),
+      record_of(data::PreferenceKind::scored, {"d"}, {0}),
+      record_of(data::PreferenceKind::scored, {"e"}, {1})};
   records[1].labelled = records[2].labelled = true;
-  const PairData all = paired(form, records, files, 20, LongPrompts::cut, true);
+  const PairData all = paired(form, records, files, 20, rewards::LongPrompts::cut, true);
   EXPECT_EQ(indices(all), (Indices{{1, 0}, {2, AnswerPairs::none}, {AnswerPairs::none, 3}}));
   EXPECT_EQ(all.without, 1) << "a score is no label";
-  const PairData pairs = paired(form, records, files, 20, LongPrompts::cut);
+  const PairData pairs = paired(form, records, files, 20, rewards::LongPrompts::cut);
   EXPECT_EQ(indices(pairs), (Indices{{1, 0}}));
   EXPECT_EQ(pairs.without, 3);
 }
 
 TEST(DpoPairs, AreAllOfWhichOneIsBetter) {
-  const auto tokenizer = byte_tokenizer();
-  const ChatTemplate form("none", *tokenizer);
-  const PreferencesConfig files{.files = {"x.jsonl"}};
-  const auto of = [&](const std::vector<PreferenceRecord>& records, int64_t length = 20,
-                      LongPrompts longer = LongPrompts::cut) {
+  const auto tokenizer = text::byte_tokenizer();
+  const text::ChatTemplate form("none", *tokenizer);
+  const data::PreferencesConfig files{.files = {"x.jsonl"}};
+  const auto of = [&](const std::vector<data::PreferenceRecord>& records, int64_t length = 20,
+                      rewards::LongPrompts longer = rewards::LongPrompts::cut) {
     return paired(form, records, files, length, longer);
   };
-  const PairData ranked = of({record_of(PreferenceKind::ranked, {"a", "b", "c", "d"}, {3, 1, 1, 2}),
-                              record_of(PreferenceKind::scored, {"e", "f"}, {0.5, 0.75})});
+  const PairData ranked =
+      of({record_of(data::PreferenceKind::ranked, {"a", "b", "c", "d"}, {3, 1, 1, 2}),
+          record_of(data::PreferenceKind::scored, {"e", "f"}, {0.5, 0.75})});
   EXPECT_EQ(indices(ranked), (Indices{{0, 1}, {0, 2}, {0, 3}, {3, 1}, {3, 2}, {5, 4}}));
-  EXPECT_EQ(indices(of({record_of(PreferenceKind::best, {"a", "b", "c"}, {0, 1, 0})})),
+  EXPECT_EQ(indices(of({record_of(data::PreferenceKind::best, {"a", "b", "c"}, {0, 1, 0})})),
             (Indices{{1, 0}, {1, 2}}));
-  const PairData without = of({record_of(PreferenceKind::scored, {"a"}, {1}),
-                               record_of(PreferenceKind::scored, {"a", "b"}, {1, 1})});
+  const PairData without = of({record_of(data::PreferenceKind::scored, {"a"}, {1}),
+                               record_of(data::PreferenceKind::scored, {"a", "b"}, {1, 1})});
   EXPECT_EQ(without.without, 2);
   EXPECT_TRUE(without.pairs.pairs.empty());
   const std::string text = "ask";
-  const AnswerSequence& first = ranked.pairs.answers.front();
+  const rewards::AnswerSequence& first = ranked.pairs.answers.front();
   EXPECT_EQ(first.tokens, (std::vector<int32_t>{'a', 's', 'k', 'a', 256}));
   EXPECT_EQ(first.begin, 3);
-  const std::vector<PreferenceRecord> longer{
-      record_of(PreferenceKind::ranked, {"aaaa", "b"}, {1, 0}),
-      record_of(PreferenceKind::ranked, {"aaaaaaa", "b"}, {1, 0})};
+  const std::vector<data::PreferenceRecord> longer{
+      record_of(data::PreferenceKind::ranked, {"aaaa", "b"}, {1, 0}),
+      record_of(data::PreferenceKind::ranked, {"aaaaaaa", "b"}, {1, 0})};
   const PairData cut = of(longer, 6);
   EXPECT_EQ(std::pair(cut.cut, cut.left_out), std::pair(int64_t{1}, int64_t{1}));
   EXPECT_EQ(cut.pairs.answers.at(0).tokens, (std::vector<int32_t>{'k', 'a', 'a', 'a', 'a', 256}));
   EXPECT_EQ(cut.pairs.answers.at(1).tokens, (std::vector<int32_t>{'k', 'b', 256}))
       << "both lose the same of the prompt";
   EXPECT_EQ(cut.pairs.answers.at(1).begin, 1);
-  EXPECT_EQ(of(longer, 6, LongPrompts::drop).left_out, 2);
-  PreferenceRecord system = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
+  EXPECT_EQ(of(longer, 6, rewards::LongPrompts::drop).left_out, 2);
+  data::PreferenceRecord system = record_of(data::PreferenceKind::ranked, {"a", "b"}, {1, 0});
   system.prompt.insert(system.prompt.begin(), {"system", "be good"});
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "system"}, [&] { of({system}); });
   testing::internal::CaptureStderr();
   const PairData most =
-      paired(form, {system, record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0})},
-             {.files = {"x.jsonl"}, .bad_records = 1}, 20, LongPrompts::cut);
+      paired(form, {system, record_of(data::PreferenceKind::ranked, {"a", "b"}, {1, 0})},
+             {.files = {"x.jsonl"}, .bad_records = 1}, 20, rewards::LongPrompts::cut);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: x.jsonl:7"), std::string::npos);
   EXPECT_EQ(std::pair(most.bad, most.pairs.pairs.size()), std::pair(int64_t{1}, size_t{1}));
-  PreferenceRecord silent = record_of(PreferenceKind::ranked, {"a", "b"}, {1, 0});
+  data::PreferenceRecord silent = record_of(data::PreferenceKind::ranked, {"a", "b"}, {1, 0});
   silent.prompt.front().content = "";
   test::expect_error(ExitCode::usage, {"x.jsonl:7", "no token", "none"}, [&] { of({silent}); });
 }
 
 TEST(DpoPairs, OfAnEmptyAnswerLearnItsEnd) {
-  const auto tokenizer = byte_tokenizer();
-  const ChatTemplate none("none", *tokenizer), trimming("plain", *tokenizer);
-  const PairData data = paired(none, {record_of(PreferenceKind::ranked, {"", "b"}, {1, 0})},
-                               {.files = {"x.jsonl"}}, 20, LongPrompts::cut);
+  const auto tokenizer = text::byte_tokenizer();
+  const text::ChatTemplate none("none", *tokenizer), trimming("plain", *tokenizer);
+  const PairData data = paired(none, {record_of(data::PreferenceKind::ranked, {"", "b"}, {1, 0})},
+                               {.files = {"x.jsonl"}}, 20, rewards::LongPrompts::cut);
   EXPECT_EQ(data.pairs.answers.at(0).tokens, (std::vector<int32_t>{'a', 's', 'k', 256}));
   EXPECT_EQ(data.pairs.answers.at(0).answer_tokens(), 1);
   const DpoSamples samples(data.pairs, 1, 0, 1, false);
-  const Batch batch = samples.batch(0, 1);
+  const data::Batch batch = samples.batch(0, 1);
   EXPECT_EQ(row_of(batch.tokens, 0), (std::vector<int32_t>{'a', 's', 'k', 'a', 's', 'k', 'b'}));
   EXPECT_EQ(row_of(batch.places, 0), (std::vector<int32_t>{2, 5, 6}));
   EXPECT_EQ(row_of(batch.targets, 0), (std::vector<int32_t>{256, 'b', 256}));
-  const PairData white = paired(trimming, {record_of(PreferenceKind::ranked, {" \n", "b"}, {1, 0})},
-                                {.files = {"x.jsonl"}}, 60, LongPrompts::cut);
+  const PairData white =
+      paired(trimming, {record_of(data::PreferenceKind::ranked, {" \n", "b"}, {1, 0})},
+             {.files = {"x.jsonl"}}, 60, rewards::LongPrompts::cut);
   EXPECT_EQ(white.pairs.answers.at(0).answer_tokens(), 1)
       << "white space is nothing to a template that trims";
   EXPECT_EQ(white.pairs.answers.at(0).tokens.back(), 256);
@@ -183,7 +186,7 @@ ModelConfig tiny() {
 }
 
 // Two samples of up to 5 answer tokens, of which the reference holds something.
-Batch known_batch(AnswerPairs pairs) {
+data::Batch known_batch(AnswerPairs pairs) {
   DpoSamples samples(std::move(pairs), 1, 0, 1, false);
   const Tensor reference = Tensor::zeros({2, samples.places(), 1}, DType::f32);
   for (int64_t i = 0; i < reference.size(); ++i)
@@ -194,7 +197,7 @@ Batch known_batch(AnswerPairs pairs) {
 
 // A whole model in f64.
 struct TinyPolicy {
-  explicit TinyPolicy(const Batch& batch) {
+  explicit TinyPolicy(const data::Batch& batch) {
     parameters.allocate(true);
     parameters.initialize(3);
     pass.tp = alone.get();
@@ -234,7 +237,7 @@ struct TinyPolicy {
 };
 
 TEST(DpoObjective, HasTheGradientOfItsLoss) {
-  const Batch batch = known_batch(two_pairs());
+  const data::Batch batch = known_batch(two_pairs());
   for (const DpoRules& rules :
        {DpoRules{}, DpoRules{{0.7, 0.2}, 0.4}, DpoRules{{.beta = 0.4, .kind = DpoKind::ipo}, 0},
         DpoRules{{.beta = 0.4, .kind = DpoKind::ipo, .token_mean = true}, 0.3},
@@ -257,7 +260,7 @@ TEST(DpoObjective, HasTheGradientOfItsLoss) {
 
 // The reference plays no part, and answers count by their mean token.
 TEST(DpoObjective, OfSimpoIsOfMeansAlone) {
-  const Batch batch = known_batch(two_pairs());
+  const data::Batch batch = known_batch(two_pairs());
   TinyPolicy policy(batch);
   const DpoRules rules{{.beta = 2, .kind = DpoKind::simpo, .gamma = 0.5}, 0};
   const Losses losses = policy.expect_gradients(DpoObjective(policy.model, rules));
@@ -275,12 +278,12 @@ AnswerPairs two_alone() {
 }
 
 TEST(DpoObjective, OfKtoIsOfSingleAnswers) {
-  const Batch batch = known_batch(two_alone());
+  const data::Batch batch = known_batch(two_alone());
   const DpoRules rules{{.beta = 0.4, .kind = DpoKind::kto, .desirable_weight = 1.5}, 0};
   const KtoPoint point{0.3, 0.5};
   TinyPolicy policy(batch);
   const Losses losses = policy.expect_gradients(DpoObjective(policy.model, rules, &point));
-  const std::vector<Term> terms = DpoObjective::terms(rules);
+  const std::vector<train::Term> terms = DpoObjective::terms(rules);
   ASSERT_EQ(losses.weights.size(), terms.size());
   std::map<std::string, std::pair<double, double>> found;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -305,7 +308,7 @@ TEST(DpoObjective, OfKtoIsOfSingleAnswers) {
 TEST(KtoSamples, HoldOneAnswerEach) {
   DpoSamples samples(two_alone(), 1, 0, 1, false);
   EXPECT_EQ(samples.places(), 3);
-  const Batch batch = samples.batch(0, 2);
+  const data::Batch batch = samples.batch(0, 2);
   EXPECT_EQ(row_of(batch.tokens, 1), (std::vector<int32_t>{8, 3, 0, 0}));
   EXPECT_EQ(row_of(batch.targets, 1), (std::vector<int32_t>{3, 10, 0}));
   EXPECT_EQ(batch.known.data<float>()[0], 0);
@@ -342,7 +345,7 @@ TEST(KtoSamples, AreMismatchedWithOtherPrompts) {
     const AnswerPairs others = mismatched(alone, 8, seed);
     ASSERT_EQ(others.pairs.size(), 4u);
     for (size_t i = 0; i < 4; ++i) {
-      const AnswerSequence& made = others.answers[others.pairs[i].chosen];
+      const rewards::AnswerSequence& made = others.answers[others.pairs[i].chosen];
       const bool first = i < 2;
       const std::vector<int32_t> asked(made.tokens.begin(), made.tokens.begin() + made.begin),
           answer(made.tokens.begin() + made.begin, made.tokens.end());
@@ -367,4 +370,4 @@ TEST(KtoSamples, AreMismatchedWithOtherPrompts) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

@@ -3,7 +3,7 @@
 #include "rlhf/dpo_fixture.h"
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 namespace {
 
 using Json = nlohmann::json;
@@ -44,7 +44,7 @@ class DpoTasks : public testing::Test {
  protected:
   DpoTasks() { c_.run.data.train = {write_pairs(folder_.at("train.jsonl"), 96, 1)}; }
 
-  Workspace folder_;
+  train::Workspace folder_;
   std::string start_ = write_policy(folder_);
   DpoTuneConfig c_ = small_dpo(start_);
 };
@@ -128,7 +128,7 @@ TEST_F(DpoTasks, TensorParallelRanksAgree) {
 TEST_F(DpoTasks, GoOnWithEqualBits) {
   c_.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
   c_.run.train.steps = 8;
-  c_.run.lr.decay = LrConfig::Decay::constant;
+  c_.run.lr.decay = train::LrConfig::Decay::constant;
   c_.run.lr.warmup = 0;
   const TunedByPairs expected = tune_by_pairs(c_, folder_, 1, "expected");
   c_.run.train.steps = 4;
@@ -137,7 +137,7 @@ TEST_F(DpoTasks, GoOnWithEqualBits) {
   c_.run.parallel.pipeline = 2;
   const TunedByPairs found = tune_by_pairs(c_, folder_, 2, "run");
   EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 4, expected.losses.end()));
-  EXPECT_EQ(first_difference(found.state, expected.state), "");
+  EXPECT_EQ(train::first_difference(found.state, expected.state), "");
   EXPECT_EQ(found.validation.values, expected.validation.values);
   c_.run.train.steps = 9;
   c_.run.parallel.pipeline = 1;
@@ -207,4 +207,4 @@ TEST_F(DpoTasks, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

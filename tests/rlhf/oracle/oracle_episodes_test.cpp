@@ -2,7 +2,7 @@
 
 #include "rlhf/oracle_policies.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -14,7 +14,7 @@ TEST(OracleEpisodes, PromptsAreDrawnWithTheirSeparator) {
   const OracleDraws draws(language, 5);
   int64_t second = 0;
   for (int64_t i = 0; i < 1000; ++i) {
-    const Prompt prompt = prompts.at(i);
+    const rewards::Prompt prompt = prompts.at(i);
     const bool is_second = draws.prompt(i) == 1;
     second += is_second;
     EXPECT_EQ(prompt.tokens, is_second ? (Ids{0, 1, 3}) : (Ids{0, 3}));
@@ -25,7 +25,7 @@ TEST(OracleEpisodes, PromptsAreDrawnWithTheirSeparator) {
 
 TEST(OracleEpisodes, EveryAnswerToEveryPrompt) {
   const OracleLanguage language = parsed(kSmallLanguage);
-  const std::vector<Episode> episodes = oracle_episodes(language);
+  const std::vector<policy::Episode> episodes = oracle_episodes(language);
   ASSERT_EQ(episodes.size(), 30u);
   EXPECT_EQ(episodes[15].prompt.tokens, (Ids{0, 1, 3}));
   EXPECT_EQ(episodes[15].tokens, Ids{2});
@@ -38,8 +38,8 @@ TEST(OracleEpisodes, EveryAnswerToEveryPrompt) {
 // A policy that is asked for its tokens gives the chain again.
 TEST(OracleEpisodes, LogsOfTokensAreSummed) {
   const OracleLanguage language = parsed(kSmallLanguage);
-  std::vector<Episode> episodes = oracle_episodes(language);
-  for (Episode& episode : episodes) {
+  std::vector<policy::Episode> episodes = oracle_episodes(language);
+  for (policy::Episode& episode : episodes) {
     int32_t last = episode.prompt.tokens[episode.prompt.tokens.size() - 2];
     for (const int32_t token : episode.tokens) {
       episode.path.logp.push_back(
@@ -47,7 +47,7 @@ TEST(OracleEpisodes, LogsOfTokensAreSummed) {
       last = token;
     }
   }
-  const ResponseLogs logs = oracle_logs(language, episodes, &Trajectory::logp),
+  const ResponseLogs logs = oracle_logs(language, episodes, &policy::Trajectory::logp),
                      chain = chain_logs(language);
   for (size_t x = 0; x < logs.size(); ++x)
     for (size_t y = 0; y < logs[x].size(); ++y) EXPECT_NEAR(logs[x][y], chain[x][y], 1e-14);
@@ -61,9 +61,9 @@ TEST(OracleEpisodes, ShapedScoresAreTheRewards) {
     const OracleLanguage language =
         parsed(text.replace(text.find("unended replace -1\n"), 19, unended));
     const OracleReward& reward = language.rewards[0];
-    ShapingConfig shaping{.estimator = KlEstimator::k3};
+    policy::ShapingConfig shaping{.estimator = policy::KlEstimator::k3};
     charge_unended(language, shaping);
-    EXPECT_EQ(shaping.estimator, KlEstimator::k3);
+    EXPECT_EQ(shaping.estimator, policy::KlEstimator::k3);
     for (int64_t y = 0; y < language.responses.size(); ++y)
       EXPECT_EQ(
           shaped_score(shaping, reward.scores[static_cast<size_t>(y)], language.responses.ended(y)),
@@ -76,4 +76,4 @@ TEST(OracleEpisodes, SpecialTokensAreBanned) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -2,7 +2,7 @@
 
 #include "rlhf/oracle_fixtures.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -230,7 +230,7 @@ TEST(OracleLanguage, TokenizerIsReadFromItsJson) {
   EXPECT_EQ(tokenizer->decode({0, 1, 3, 1, 2}, false), "A Bc <sep> Bc </s>");
   EXPECT_EQ(tokenizer->decode({0, 1, 3, 1, 2, 4}), "A Bc Bc");
   EXPECT_EQ(tokenizer->id_of("<sep>"), 3);
-  EXPECT_EQ(tokenizer_from_json(tokenizer->to_json())->to_json(), tokenizer->to_json());
+  EXPECT_EQ(text::tokenizer_from_json(tokenizer->to_json())->to_json(), tokenizer->to_json());
 }
 
 TEST(OracleLanguage, TokenizersOfManyAndOddSymbols) {
@@ -251,4 +251,4 @@ TEST(OracleLanguage, TokenizersOfManyAndOddSymbols) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

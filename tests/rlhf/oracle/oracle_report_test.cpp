@@ -5,7 +5,7 @@
 
 #include "rlhf/oracle_policies.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -113,4 +113,4 @@ TEST(OracleReport, DumpHoldsEveryResponse) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

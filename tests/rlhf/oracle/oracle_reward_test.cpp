@@ -2,7 +2,7 @@
 
 #include "rlhf/oracle_fixtures.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -149,4 +149,4 @@ TEST(OracleReward, BetasAndThresholdsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

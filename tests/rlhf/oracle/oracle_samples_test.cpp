@@ -5,7 +5,7 @@
 
 #include "rlhf/oracle_policies.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -92,7 +92,7 @@ TEST(OracleSamples, RowsArePaddedAndShifted) {
   const OracleDraws draws(language, 3);
   EXPECT_EQ(samples.context(), 5);
   EXPECT_EQ(samples.samples_per_epoch(), 100);
-  const Batch batch = samples.batch(10, 40);
+  const data::Batch batch = samples.batch(10, 40);
   EXPECT_EQ(batch.tokens.shape(), (Shape{40, 5}));
   std::set<size_t> lengths;
   for (int64_t row = 0; row < 40; ++row) {
@@ -134,4 +134,4 @@ TEST(OracleSamples, LeastLossOfTheFileThatComesWithTheProgram) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -7,7 +7,7 @@
 
 #include "rlhf/oracle_policies.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using namespace test;
@@ -339,4 +339,4 @@ TEST(Oracle, TheBuiltInLanguageIsThatOfTheFiles) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace skein {
+namespace skein::rlhf::oracle {
 namespace {
 
 using Symbols = std::vector<int32_t>;
@@ -58,4 +58,4 @@ TEST(ResponseTree, CountsNeverOverflow) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

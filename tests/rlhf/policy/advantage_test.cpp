@@ -6,7 +6,7 @@
 
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using test::expect_error;
@@ -235,4 +235,4 @@ TEST(GroupBaselines, AreSpreadOverTheTokens) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

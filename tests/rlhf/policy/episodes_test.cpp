@@ -5,7 +5,7 @@
 
 #include "skein/rlhf/policy/objective.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 Episode episode(std::vector<int32_t> prompt, std::vector<int32_t> answer, bool counted = true) {
@@ -30,7 +30,7 @@ std::vector<T> row(const Tensor& tensor, int64_t at) {
   return {tensor.data<T>() + at * size, tensor.data<T>() + (at + 1) * size};
 }
 
-std::vector<float> column(const Batch& batch, int64_t at, known::Column column) {
+std::vector<float> column(const data::Batch& batch, int64_t at, known::Column column) {
   const std::vector<float> all = row<float>(batch.known, at);
   std::vector<float> made;
   for (size_t i = column; i < all.size(); i += known::columns) made.push_back(all[i]);
@@ -42,7 +42,7 @@ using Numbers = std::vector<float>;
 
 TEST(EpisodeSamples, PredictEachTokenWhereTheOneBeforeItStands) {
   const std::vector<Episode> episodes{episode({7, 8, 9}, {4, 5}), episode({6}, {3, 2, 1})};
-  const Batch batch = EpisodeSamples(episodes, 6, 3).batch(0, 2);
+  const data::Batch batch = EpisodeSamples(episodes, 6, 3).batch(0, 2);
   EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{7, 8, 9, 4, 0, 0}))
       << "the last token of an answer is not fed";
   EXPECT_EQ(row<int32_t>(batch.tokens, 1), (Ids{6, 3, 2, 0, 0, 0}));
@@ -63,7 +63,7 @@ TEST(EpisodeSamples, PredictEachTokenWhereTheOneBeforeItStands) {
 // Rows are filled up by length, not by an id: an answer may hold the id they are filled with.
 TEST(EpisodeSamples, CountTokensWhateverTheirIdsAre) {
   const std::vector<Episode> episodes{episode({0}, {0, 0})};
-  const Batch batch = EpisodeSamples(episodes, 4, 3).batch(0, 1);
+  const data::Batch batch = EpisodeSamples(episodes, 4, 3).batch(0, 1);
   EXPECT_EQ(row<float>(batch.weights, 0), (Numbers{1, 1, 0}));
 }
 
@@ -71,14 +71,14 @@ TEST(EpisodeSamples, ComeInTheirOrder) {
   const std::vector<Episode> episodes{episode({1}, {1}), episode({2}, {2}), episode({3}, {3})};
   EpisodeSamples samples(episodes, 2, 1);
   samples.set_order({2, 0, 1});
-  const Batch batch = samples.batch(1, 2);
+  const data::Batch batch = samples.batch(1, 2);
   EXPECT_EQ(row<int32_t>(batch.targets, 0), Ids{1});
   EXPECT_EQ(row<int32_t>(batch.targets, 1), Ids{2});
   EXPECT_EQ(samples.samples_per_epoch(), 3);
 }
 
 // What the step makes of it: the sum over the tokens that count, divided by their number.
-double share_of(const Batch& batch, int64_t at) {
+double share_of(const data::Batch& batch, int64_t at) {
   double sum = 0, counted = 0;
   for (float weight : batch.weights.span<float>()) counted += weight;
   const std::vector<float> weights = row<float>(batch.weights, at),
@@ -90,7 +90,7 @@ double share_of(const Batch& batch, int64_t at) {
 // Minibatches of two answers: of 1 and 3 tokens, and of 2 tokens and one that does not count.
 class Aggregations : public ::testing::Test {
  protected:
-  Batch minibatch(Aggregation aggregation, int64_t number) {
+  data::Batch minibatch(Aggregation aggregation, int64_t number) {
     EpisodeSamples samples(episodes_, 8, 4);
     samples.set_aggregation(aggregation, 2, 5);
     return samples.batch(number * 2, 2);
@@ -101,14 +101,14 @@ class Aggregations : public ::testing::Test {
 };
 
 TEST_F(Aggregations, CountTokensAlike) {
-  const Batch batch = minibatch(Aggregation::token_mean, 0);
+  const data::Batch batch = minibatch(Aggregation::token_mean, 0);
   EXPECT_DOUBLE_EQ(share_of(batch, 0), 0.25);
   EXPECT_DOUBLE_EQ(share_of(batch, 1), 0.75);
 }
 
 TEST_F(Aggregations, CountAnswersAlike) {
-  const Batch batch = minibatch(Aggregation::sequence_mean, 0),
-              masked = minibatch(Aggregation::sequence_mean, 1);
+  const data::Batch batch = minibatch(Aggregation::sequence_mean, 0),
+                    masked = minibatch(Aggregation::sequence_mean, 1);
   EXPECT_NEAR(share_of(batch, 0), 0.5, 1e-7);
   EXPECT_NEAR(share_of(batch, 1), 0.5, 1e-7);
   EXPECT_NEAR(share_of(masked, 0), 1, 1e-7) << "the only one that counts";
@@ -116,8 +116,8 @@ TEST_F(Aggregations, CountAnswersAlike) {
 }
 
 TEST_F(Aggregations, DivideByAConstantLength) {
-  const Batch batch = minibatch(Aggregation::constant, 0),
-              masked = minibatch(Aggregation::constant, 1);
+  const data::Batch batch = minibatch(Aggregation::constant, 0),
+                    masked = minibatch(Aggregation::constant, 1);
   EXPECT_NEAR(share_of(batch, 0), 1.0 / 10, 1e-7);
   EXPECT_NEAR(share_of(batch, 1), 3.0 / 10, 1e-7);
   EXPECT_NEAR(share_of(masked, 0), 2.0 / 5, 1e-7);
@@ -138,4 +138,4 @@ TEST(EpisodeRows, AreAsLongAsTheLongestWithinTheContext) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

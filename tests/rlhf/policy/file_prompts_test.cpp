@@ -8,7 +8,7 @@
 #include "rlhf/expect_error.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 class FilesOfPrompts : public testing::Test {
@@ -27,9 +27,9 @@ class FilesOfPrompts : public testing::Test {
                        form_, room, seed);
   }
 
-  Workspace folder_;
-  std::unique_ptr<Tokenizer> tokenizer_ = byte_tokenizer();
-  ChatTemplate form_{"none", *tokenizer_};
+  train::Workspace folder_;
+  std::unique_ptr<text::Tokenizer> tokenizer_ = text::byte_tokenizer();
+  text::ChatTemplate form_{"none", *tokenizer_};
 };
 
 TEST_F(FilesOfPrompts, AreTheTurnsBeforeTheLastAnswers) {
@@ -75,13 +75,13 @@ TEST_F(FilesOfPrompts, AreMetOnceAnEpochInAnOrderOfTheSeed) {
 }
 
 // Only prompts that ask for something, by their numbers.
-class Asking : public RewardSource {
+class Asking : public rewards::RewardSource {
  public:
   std::string name() const override { return "asking"; }
-  std::vector<double> scores(std::span<const Answer> answers) override {
+  std::vector<double> scores(std::span<const rewards::Answer> answers) override {
     return std::vector<double>(answers.size(), 0);
   }
-  void check_prompt(const Prompt& prompt) const override {
+  void check_prompt(const rewards::Prompt& prompt) const override {
     require(prompt.text() != refused, "prompt {} asks for {}", prompt.number, refused);
   }
   std::string refused;
@@ -96,4 +96,4 @@ TEST_F(FilesOfPrompts, CanAllBeScored) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

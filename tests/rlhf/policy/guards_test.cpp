@@ -7,7 +7,7 @@
 
 #include "rlhf/expect_error.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using test::expect_error;
@@ -246,4 +246,4 @@ TEST_F(TuneConfigs, RefuseNumbersOutOfTheirRange) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -8,7 +8,7 @@
 #include "rlhf/expect_error.h"
 #include "rlhf/token_losses.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using test::expect_error;
@@ -118,4 +118,4 @@ TEST(Sigmoid, IsExactAtExtremes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,7 +6,7 @@
 
 #include "rlhf/token_losses.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 using kernels::PolicyOuts;
@@ -156,4 +156,4 @@ TEST_P(PolicyKernel, OfACriticHoldsToTheLossWrittenOut) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -8,7 +8,7 @@
 #include "rlhf/token_losses.h"
 #include "support/gradient_check.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 constexpr double kScale = 0.37;
@@ -115,12 +115,12 @@ struct Problem {
   Parameters parameters;
   Gpt model;
   std::vector<Episode> episodes = three_answers();
-  Batch batch;
+  data::Batch batch;
   LossPass pass;
 };
 
 // Weighted sums over places of each term.
-std::map<std::string, double> sums(const Losses& losses, const std::vector<Term>& terms) {
+std::map<std::string, double> sums(const Losses& losses, const std::vector<train::Term>& terms) {
   std::map<std::string, double> made;
   const double* row = losses.rows.value().data<double>();
   EXPECT_EQ(losses.weights.size(), terms.size());
@@ -310,4 +310,4 @@ TEST(ValueObjective, LearnsReturnsOnAnotherScaleThanItsModels) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

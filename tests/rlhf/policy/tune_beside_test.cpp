@@ -10,16 +10,16 @@
 #include "rlhf/expect_error.h"
 #include "rlhf/tune_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 // Likes answers with many symbols of the lowest id.
-class ManyFirst : public RewardSource {
+class ManyFirst : public rewards::RewardSource {
  public:
   std::string name() const override { return "many"; }
-  std::vector<double> scores(std::span<const Answer> answers) override {
+  std::vector<double> scores(std::span<const rewards::Answer> answers) override {
     std::vector<double> made;
-    for (const Answer& one : answers)
+    for (const rewards::Answer& one : answers)
       made.push_back(static_cast<double>(std::count(one.tokens.begin(), one.tokens.end(), 0)));
     return made;
   }
@@ -28,33 +28,33 @@ class ManyFirst : public RewardSource {
 class TunedBeside : public TunedPolicy {
  protected:
   TunedBeside()
-      : language_(oracle_language(folder_.at("language.txt"))),
+      : language_(oracle::oracle_language(folder_.at("language.txt"))),
         tokenizer_(oracle_tokenizer(language_)) {}
 
   // Texts of the language, each as a document.
   std::string texts(const std::string& name = "texts.h5", uint64_t seed = 5) {
-    const OracleDraws draws(language_, seed);
-    TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(),
-                            tokenizer_->to_json());
+    const oracle::OracleDraws draws(language_, seed);
+    data::TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(),
+                                  tokenizer_->to_json());
     for (int64_t i = 0; i < 100; ++i) writer.add_document(draws.text(i), 8);
     writer.finish();
     return folder_.at(name);
   }
 
   // A policy to begin from, below run NAME.
-  CheckpointInfo pretrained(const std::string& name) {
+  checkpoint::CheckpointInfo pretrained(const std::string& name) {
     run(1, {{"ppo.iterations", "1"}}, name);
-    return *find_checkpoint(folder_.at(name) + "/pretrained", *single_rank());
+    return *checkpoint::find_checkpoint(folder_.at(name) + "/pretrained", *single_rank());
   }
 
   // As run(), but begun from `start`, with that reward, and with settings that run() decides
   // itself.
-  Tuned tune_from(const CheckpointInfo& start, int ranks, const Settings& settings,
+  Tuned tune_from(const checkpoint::CheckpointInfo& start, int ranks, const Settings& settings,
                   const std::string& name) {
     TuneConfig config = tune_defaults();
     Options options("test", "");
     bind(options, config);
-    for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
+    for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
     for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
                                              {"ppo.iterations", "4"},
                                              {"ppo.rollout_batch", "32"},
@@ -71,51 +71,53 @@ class TunedBeside : public TunedPolicy {
                                              {"checkpoint.keep", "10"}})
       options.set(key, value, "test");
     for (const auto& [key, value] : settings) options.set(key, value, "test");
-    config.run.model = stored_model(run_state(start.metadata, start.path), start.path);
+    config.run.model = stored_model(train::run_state(start.metadata, start.path), start.path);
     settle(config);
     run_ranks(ranks, [&](Group& world) {
-      std::vector<RewardMixture::Part> parts;
+      std::vector<rewards::RewardMixture::Part> parts;
       parts.push_back({1, "many", std::make_unique<ManyFirst>()});
-      RewardMixture rewards(std::move(parts));
-      const OraclePrompts prompts(language_, 1);
+      rewards::RewardMixture rewards(std::move(parts));
+      const oracle::OraclePrompts prompts(language_, 1);
       tune(config,
            {prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)},
            world);
     });
     Tuned tuned;
     tuned.metrics = metrics_in(folder_.at(name) + "/metrics.jsonl");
-    tuned.state = state_of(folder_.at(name));
+    tuned.state = train::state_of(folder_.at(name));
     return tuned;
   }
 
   static void expect_same(const Tuned& found, const Tuned& expected) {
     EXPECT_EQ(found.metrics, expected.metrics);
-    EXPECT_EQ(first_difference(found.state, expected.state), "");
+    EXPECT_EQ(train::first_difference(found.state, expected.state), "");
   }
 
   // A critic of random weights, saved as a reward model is; head: size of its last ones.
-  CheckpointInfo some_critic(const ModelConfig& policy, const std::string& name = "critic",
-                             float head = 0, const TaskNotes& notes = {}) {
+  checkpoint::CheckpointInfo some_critic(const ModelConfig& policy,
+                                         const std::string& name = "critic", float head = 0,
+                                         const train::TaskNotes& notes = {}) {
     const auto alone = single_rank();
     Mesh mesh(*alone, {1, 1, 1});
     LocalModel critic(critic_model(policy), {}, mesh, DType::f32);
     critic.parameters().allocate(false);
     critic.parameters().initialize(77);
-    RunState state;
-    state.tokenizer = StoredTokenizer(tokenizer_->to_json());
+    train::RunState state;
+    state.tokenizer = text::StoredTokenizer(tokenizer_->to_json());
     state.notes = notes;
-    const std::vector<Piece> pieces = parameter_pieces(critic.parameters());
-    for (const Piece& piece : pieces)
+    const std::vector<checkpoint::Piece> pieces = checkpoint::parameter_pieces(critic.parameters());
+    for (const checkpoint::Piece& piece : pieces)
       if (piece.name == "param/classifier.weight")
         for (float& weight : std::span(reinterpret_cast<float*>(piece.data),
                                        static_cast<size_t>(piece.end - piece.begin)))
           weight = head = -head;
-    CheckpointStore(folder_.at(name), 1, *alone).save(1, pieces, to_json(state, {1, 1, 1}));
-    return *find_checkpoint(folder_.at(name), *alone);
+    checkpoint::CheckpointStore(folder_.at(name), 1, *alone)
+        .save(1, pieces, to_json(state, {1, 1, 1}));
+    return *checkpoint::find_checkpoint(folder_.at(name), *alone);
   }
 
-  OracleLanguage language_;
-  std::unique_ptr<Tokenizer> tokenizer_;
+  oracle::OracleLanguage language_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
 };
 
 std::vector<double> told(const Tuned& tuned, const char* name) {
@@ -198,16 +200,16 @@ TEST_F(TunedBeside, TextsMustFit) {
   refused({{"ptx.data", texts()}, {"ptx.batch", "6"}}, {"ptx.batch=6", "4 groups", "nearest", "8"});
   refused({{"ptx.data", texts()}, {"ptx.length", "1000"}}, {"ptx.length=1000", "context"});
   refused({{"ptx.data", texts()}, {"ptx.coefficient", "0"}}, {"ptx.coefficient=0"});
-  write_small_store(folder_.at("other.h5"));
+  train::write_small_store(folder_.at("other.h5"));
   refused({{"ptx.data", folder_.at("other.h5")}}, {"other.h5", "ptx.data", "another tokenizer"});
   refused({{"ppo.ema", "1"}}, {"ppo.ema=1"});
 }
 
 TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
-  const CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo start = pretrained("base");
   const Settings settings{{"ppo.ema", "0.9"}};
   const Tuned tuned = tune_from(start, 1, settings, "mean");
-  const State mean = state_of(folder_.at("mean/ema"));
+  const train::State mean = train::state_of(folder_.at("mean/ema"));
   ASSERT_FALSE(mean.empty());
   for (const auto& [name, bytes] : mean) {
     ASSERT_TRUE(name.starts_with("param/")) << name;
@@ -215,14 +217,15 @@ TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
     EXPECT_EQ(bytes, tuned.state.at("ema_" + name)) << name;
     EXPECT_NE(bytes, tuned.state.at(name)) << name;
   }
-  const CheckpointInfo found = *find_checkpoint(folder_.at("mean/ema"), *single_rank());
+  const checkpoint::CheckpointInfo found =
+      *checkpoint::find_checkpoint(folder_.at("mean/ema"), *single_rank());
   const Tuned again = tune_from(found, 1, {{"ppo.iterations", "1"}}, "from-mean");
   EXPECT_EQ(told(again, "kl"), std::vector<double>{0})
       << "it begins as the mean, which is its reference too";
 }
 
 TEST_F(TunedBeside, AMeanIsOfAllStepsOrOfNone) {
-  const CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo start = pretrained("base");
   tune_from(start, 1, {{"ppo.iterations", "1"}}, "run2");
   test::expect_error(ExitCode::usage, {"ppo.ema=0", "0.9", "another run.dir"}, [&] {
     tune_from(start, 1, {{"ppo.ema", "0.9"}}, "run2");
@@ -230,7 +233,7 @@ TEST_F(TunedBeside, AMeanIsOfAllStepsOrOfNone) {
 }
 
 TEST_F(TunedBeside, AnAdaptiveCoefficientGivesEqualBitsAndGoesOn) {
-  const CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo start = pretrained("base");
   const Settings settings{{"kl.control", "adaptive"},
                           {"kl.target", "0.001"},
                           {"kl.horizon", "500"},
@@ -249,7 +252,7 @@ TEST_F(TunedBeside, AnAdaptiveCoefficientGivesEqualBitsAndGoesOn) {
 }
 
 TEST_F(TunedBeside, ACriticLearnsFirst) {
-  const CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo start = pretrained("base");
   const Settings settings{{"critic.warmup", "2"}};
   const Tuned tuned = tune_from(start, 1, settings, "warm");
   const std::vector<double> kl = told(tuned, "kl"), explained = told(tuned, "explained_variance");
@@ -266,16 +269,16 @@ TEST_F(TunedBeside, ACriticLearnsFirst) {
 }
 
 TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
-  const CheckpointInfo start = pretrained("base");
-  const CheckpointInfo critic =
-      some_critic(stored_model(run_state(start.metadata, start.path), start.path));
+  const checkpoint::CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo critic =
+      some_critic(stored_model(train::run_state(start.metadata, start.path), start.path));
   const Tuned tuned = tune_from(
       start, 1, {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}},
       "loaded");
   const std::string name = "param/embedding.tokens.weight";
-  EXPECT_EQ(tuned.state.at("critic_" + name), state_of(critic.path).at(name))
+  EXPECT_EQ(tuned.state.at("critic_" + name), train::state_of(critic.path).at(name))
       << "a learning rate that moves nothing";
-  EXPECT_NE(tuned.state.at("critic_" + name), state_of(start.path).at(name));
+  EXPECT_NE(tuned.state.at("critic_" + name), train::state_of(start.path).at(name));
   test::expect_error(ExitCode::usage, {"critic.load=" + folder_.at("nothing"), "no checkpoint"},
                      [&] {
                        tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused");
@@ -283,12 +286,13 @@ TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
 }
 
 TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
-  const CheckpointInfo start = pretrained("base");
-  const ModelConfig policy = stored_model(run_state(start.metadata, start.path), start.path);
+  const checkpoint::CheckpointInfo start = pretrained("base");
+  const ModelConfig policy = stored_model(train::run_state(start.metadata, start.path), start.path);
   const auto notes = [](double mean) {
-    return to_notes(RewardHead{.chat_template = {}, .length = 8, .mean = mean, .deviation = 4}, 1);
+    return to_notes(
+        rewards::RewardHead{.chat_template = {}, .length = 8, .mean = mean, .deviation = 4}, 1);
   };
-  const auto value_loss = [&](const CheckpointInfo& critic, const std::string& name) {
+  const auto value_loss = [&](const checkpoint::CheckpointInfo& critic, const std::string& name) {
     return told(tune_from(
                     start, 1,
                     {{"critic.load", critic.path}, {"ppo.iterations", "1"}, {"critic.lr", "1e-30"}},
@@ -299,7 +303,7 @@ TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
   const double divided = value_loss(some_critic(policy, "divided", 0.25f), "one");
   EXPECT_EQ(value_loss(some_critic(policy, "scored", 1, notes(0)), "two"), divided);
   EXPECT_NE(value_loss(some_critic(policy, "raw", 1), "three"), divided);
-  const CheckpointInfo moved = some_critic(policy, "moved", 1, notes(3));
+  const checkpoint::CheckpointInfo moved = some_critic(policy, "moved", 1, notes(3));
   EXPECT_NE(value_loss(moved, "four"), divided);
   const Settings settings{{"critic.load", moved.path}, {"ppo.iterations", "3"}};
   const Tuned whole = tune_from(start, 1, settings, "whole");
@@ -308,12 +312,13 @@ TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
 }
 
 TEST_F(TunedBeside, TheReferenceIsKnownByItsBytes) {
-  const CheckpointInfo start = pretrained("base");
+  const checkpoint::CheckpointInfo start = pretrained("base");
   tune_from(start, 1, {{"ppo.iterations", "1"}}, "run");
   std::filesystem::copy(start.path, folder_.at("copy"), std::filesystem::copy_options::recursive);
   const auto alone = single_rank();
-  tune_from(*find_checkpoint(folder_.at("copy"), *alone), 1, {{"ppo.iterations", "2"}}, "run");
-  CheckpointInfo other = start;
+  tune_from(*checkpoint::find_checkpoint(folder_.at("copy"), *alone), 1, {{"ppo.iterations", "2"}},
+            "run");
+  checkpoint::CheckpointInfo other = start;
   ++other.sum;
   test::expect_error(ExitCode::usage, {"was tuned from " + start.path, "others"}, [&] {
     tune_from(other, 1, {{"ppo.iterations", "3"}}, "run");
@@ -321,4 +326,4 @@ TEST_F(TunedBeside, TheReferenceIsKnownByItsBytes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

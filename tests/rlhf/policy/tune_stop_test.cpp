@@ -9,18 +9,19 @@
 
 #include "rlhf/tune_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 // Likes long answers; meets a signal where it scores for the time number `at`.
-class LongAnswers : public RewardSource {
+class LongAnswers : public rewards::RewardSource {
  public:
   LongAnswers(int at, bool speaks) : at_(at), speaks_(speaks) {}
   std::string name() const override { return "long"; }
-  std::vector<double> scores(std::span<const Answer> answers) override {
+  std::vector<double> scores(std::span<const rewards::Answer> answers) override {
     if (++calls_ == at_ && speaks_) raise(SIGUSR2);
     std::vector<double> made;
-    for (const Answer& one : answers) made.push_back(static_cast<double>(one.tokens.size()));
+    for (const rewards::Answer& one : answers)
+      made.push_back(static_cast<double>(one.tokens.size()));
     return made;
   }
 
@@ -32,17 +33,17 @@ class LongAnswers : public RewardSource {
 class StoppedTuning : public TunedPolicy {
  protected:
   StoppedTuning()
-      : language_(oracle_language(folder_.at("language.txt"))),
+      : language_(oracle::oracle_language(folder_.at("language.txt"))),
         tokenizer_(oracle_tokenizer(language_)) {
     run(1, {{"ppo.iterations", "1"}}, "start");
-    start_ = *find_checkpoint(folder_.at("start") + "/pretrained", *single_rank());
+    start_ = *checkpoint::find_checkpoint(folder_.at("start") + "/pretrained", *single_rank());
   }
 
   TuneConfig config(const std::string& name) const {
     TuneConfig made = tune_defaults();
     Options options("test", "");
     bind(options, made);
-    for (const auto& [key, value] : oracle_defaults()) options.set(key, value, "test");
+    for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
     for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
                                              {"ppo.iterations", "3"},
                                              {"ppo.rollout_batch", "32"},
@@ -58,7 +59,7 @@ class StoppedTuning : public TunedPolicy {
                                              {"checkpoint.every", "10"},
                                              {"validation.every", "1"}})
       options.set(key, value, "test");
-    made.run.model = stored_model(run_state(start_.metadata, start_.path), start_.path);
+    made.run.model = stored_model(train::run_state(start_.metadata, start_.path), start_.path);
     settle(made);
     return made;
   }
@@ -69,12 +70,12 @@ class StoppedTuning : public TunedPolicy {
     const TuneConfig c = config(name);
     TuneResult found;
     run_ranks(ranks, [&](Group& world) {
-      std::vector<RewardMixture::Part> parts;
+      std::vector<rewards::RewardMixture::Part> parts;
       parts.push_back(
           {1, "long", std::make_unique<LongAnswers>(stop_at, world.rank() == ranks - 1)});
-      RewardMixture rewards(std::move(parts));
-      const OraclePrompts prompts(language_, 1);
-      std::vector<Prompt> held_out;
+      rewards::RewardMixture rewards(std::move(parts));
+      const oracle::OraclePrompts prompts(language_, 1);
+      std::vector<rewards::Prompt> held_out;
       for (int64_t i = 0; i < 8; ++i) held_out.push_back(prompts.at(i));
       Tuning tuning{
           prompts, rewards, start_, *tokenizer_, language_.end_id(), oracle_banned(language_)};
@@ -85,9 +86,9 @@ class StoppedTuning : public TunedPolicy {
     return found;
   }
 
-  OracleLanguage language_;
-  std::unique_ptr<Tokenizer> tokenizer_;
-  CheckpointInfo start_;
+  oracle::OracleLanguage language_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  checkpoint::CheckpointInfo start_;
 };
 
 TEST_F(StoppedTuning, GoesOnWithEqualBits) {
@@ -106,22 +107,24 @@ TEST_F(StoppedTuning, GoesOnWithEqualBits) {
     EXPECT_TRUE(stopped.stopped) << name;
     EXPECT_TRUE(stopped.committed) << name;
     EXPECT_EQ(stopped.done, one.done) << name;
-    const auto left = find_checkpoint(folder_.at(name), *single_rank());
+    const auto left = checkpoint::find_checkpoint(folder_.at(name), *single_rank());
     ASSERT_TRUE(left.has_value()) << name;
     EXPECT_EQ(left->step, one.done) << name;
-    EXPECT_EQ(run_state(left->metadata, left->path).validation_owed, one.owed) << name;
+    EXPECT_EQ(train::run_state(left->metadata, left->path).validation_owed, one.owed) << name;
     EXPECT_FALSE(tuned(name, one.ranks, 0).stopped) << name;
     EXPECT_EQ(metrics_in(folder_.at(name) + "/metrics.jsonl"),
               metrics_in(folder_.at("whole") + "/metrics.jsonl"))
         << name;
-    EXPECT_EQ(first_difference(state_of(folder_.at(name)), state_of(folder_.at("whole"))), "")
+    EXPECT_EQ(train::first_difference(train::state_of(folder_.at(name)),
+                                      train::state_of(folder_.at("whole"))),
+              "")
         << name;
-    EXPECT_EQ(first_difference(state_of(folder_.at(name) + "/best"),
-                               state_of(folder_.at("whole") + "/best")),
+    EXPECT_EQ(train::first_difference(train::state_of(folder_.at(name) + "/best"),
+                                      train::state_of(folder_.at("whole") + "/best")),
               "")
         << name;
   }
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

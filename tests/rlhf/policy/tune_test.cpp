@@ -13,7 +13,7 @@
 #include "rlhf/tune_fixture.h"
 #include "support/retry_waits.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 namespace {
 
 TEST_F(TunedPolicy, GivesEqualBitsAtAnyLayout) { expect_equal_at_layouts({}); }
@@ -43,8 +43,8 @@ TEST_F(TunedPolicy, InHalfPrecisionScalesItsLossAndGoesOn) {
   const Tuned whole = run(1, settings);
   ASSERT_EQ(whole.metrics.size(), 5u);
   const double scale = whole.metrics.back().at("loss_scale");
-  EXPECT_GT(scale, LossScale::kSmallest);
-  EXPECT_LT(scale, LossScale::kLargest) << "twenty updates, of which none overflowed";
+  EXPECT_GT(scale, train::LossScale::kSmallest);
+  EXPECT_LT(scale, train::LossScale::kLargest) << "twenty updates, of which none overflowed";
   forget_from(tuned_at("run"), 3);
   expect_equal(run(2, settings), whole);
 }
@@ -57,8 +57,9 @@ TEST_F(TunedPolicy, CountsTheOperationsOfItsModels) {
           {"parallel.reduction_groups", "1"},
           {"train.global_batch", "32"},
           {"train.micro_batch", "32"}});
-  const auto saved = find_checkpoint(tuned_at("run"), *single_rank());
-  const ModelConfig policy = stored_model(run_state(saved->metadata, saved->path), saved->path),
+  const auto saved = checkpoint::find_checkpoint(tuned_at("run"), *single_rank());
+  const ModelConfig policy =
+                        stored_model(train::run_state(saved->metadata, saved->path), saved->path),
                     critic = critic_model(policy);
   const auto forward = [](const ModelConfig& model, int64_t length) {
     return static_cast<double>(length) * model_flops_per_token(model, length) / 3;
@@ -298,4 +299,4 @@ TEST_F(TunedPolicy, OfTwoTablesIsTuned) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::policy

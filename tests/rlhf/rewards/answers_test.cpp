@@ -5,7 +5,7 @@
 
 #include "rlhf/reward_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 AnswersConfig asked(int64_t each, KeptAnswers kept, const std::string& sources = "") {
@@ -16,13 +16,14 @@ AnswersConfig asked(int64_t each, KeptAnswers kept, const std::string& sources =
   return c;
 }
 
-KeptAnswers settled(AnswersConfig c, bool jsonl = true, const SamplingConfig& sampling = {}) {
+KeptAnswers settled(AnswersConfig c, bool jsonl = true,
+                    const generate::SamplingConfig& sampling = {}) {
   settle(c, jsonl, sampling);
   return c.kept;
 }
 
 void refused(const AnswersConfig& c, std::initializer_list<std::string> words, bool jsonl = true,
-             const SamplingConfig& sampling = {}) {
+             const generate::SamplingConfig& sampling = {}) {
   test::expect_error(ExitCode::usage, words, [&] { settled(c, jsonl, sampling); });
 }
 
@@ -46,11 +47,11 @@ TEST(Answers, ThatCannotBeAreRefused) {
 }
 
 TEST(Answers, ThatWouldBeTheSameAreRefused) {
-  SamplingConfig greedy;
+  generate::SamplingConfig greedy;
   greedy.temperature = 0;
   refused(asked(3, KeptAnswers::all),
           {"the same answer 3 times", "sample.temperature=0 draws nothing"}, true, greedy);
-  SamplingConfig first;
+  generate::SamplingConfig first;
   first.top_k = 1;
   refused(asked(3, KeptAnswers::all), {"sample.top_k=1 leaves one token to draw"}, true, first);
   EXPECT_EQ(settled(asked(1, KeptAnswers::all), true, greedy), KeptAnswers::all);
@@ -85,4 +86,4 @@ TEST(Answers, AreScoredInSumAndBySource) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

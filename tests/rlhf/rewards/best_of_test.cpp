@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 TEST(BestOf, DrawsDoNotDependOnHowManyAreAskedFor) {
@@ -43,4 +43,4 @@ TEST(BestOf, RanksAnswersThatReadTheSameOnce) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -5,7 +5,7 @@
 
 #include "skein/core/json.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -14,9 +14,12 @@ using Json = nlohmann::ordered_json;
 Completions completions(bool scored) {
   Completions all;
   all.questions = {
-      Question{Turns{Message{"user", "one?"}}, "{\"prompt\":\"one?\"}"},
-      Question{Turns{Message{"user", "u"}, Message{"assistant", "a"}, Message{"user", "two?"}}}};
-  all.given = {Turns{Message{"system", "s"}, Message{"user", "one?"}}, all.questions[1].turns};
+      generate::Question{generate::Turns{text::Message{"user", "one?"}}, "{\"prompt\":\"one?\"}"},
+      generate::Question{generate::Turns{text::Message{"user", "u"},
+                                         text::Message{"assistant", "a"},
+                                         text::Message{"user", "two?"}}}};
+  all.given = {generate::Turns{text::Message{"system", "s"}, text::Message{"user", "one?"}},
+               all.questions[1].turns};
   all.each = 2;
   all.answers = {{{1, 2}, true}, {{3}, false}, {{4}, true}, {{5, 6, 7}, true}};
   all.texts = {" A", " B", "same", " same\n"};
@@ -31,7 +34,7 @@ std::vector<Json> records(const std::string& text) {
   return made;
 }
 
-std::string kept(const Completions& all, KeptAnswers kept, PromptFormat format,
+std::string kept(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
                  bool chats = false) {
   testing::internal::CaptureStderr();
   const std::string text = kept_text(all, kept, format, chats);
@@ -40,15 +43,16 @@ std::string kept(const Completions& all, KeptAnswers kept, PromptFormat format,
 }
 
 TEST(Completions, AsTextStandBehindTheirPrompts) {
-  EXPECT_EQ(kept(completions(false), KeptAnswers::all, PromptFormat::text),
+  EXPECT_EQ(kept(completions(false), KeptAnswers::all, generate::PromptFormat::text),
             "one? A\n---\none? B\n---\nusame\n---\nu same\n\n---\n");
-  EXPECT_EQ(kept(completions(false), KeptAnswers::all, PromptFormat::text, true),
+  EXPECT_EQ(kept(completions(false), KeptAnswers::all, generate::PromptFormat::text, true),
             " A\n---\n B\n---\nsame\n---\n same\n\n---\n")
       << "of conversations the answers alone";
 }
 
 TEST(Completions, AsRecordsSayWhatWasAsked) {
-  const auto found = records(kept(completions(false), KeptAnswers::all, PromptFormat::jsonl));
+  const auto found =
+      records(kept(completions(false), KeptAnswers::all, generate::PromptFormat::jsonl));
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2]})");
   EXPECT_EQ(found[3]["messages"].size(), 3u);
@@ -56,21 +60,22 @@ TEST(Completions, AsRecordsSayWhatWasAsked) {
 }
 
 TEST(Completions, AsRecordsSayTheirScoresAndWhatWasGiven) {
-  const auto found = records(kept(completions(true), KeptAnswers::all, PromptFormat::jsonl));
+  const auto found =
+      records(kept(completions(true), KeptAnswers::all, generate::PromptFormat::jsonl));
   EXPECT_EQ(
       found[1].dump(),
       R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"score":2.0,"scores":{"ended":0.0,"length":2.0}})");
 }
 
 TEST(Completions, WithTheHighestScoresAreKept) {
-  EXPECT_EQ(kept(completions(true), KeptAnswers::best, PromptFormat::text, true),
+  EXPECT_EQ(kept(completions(true), KeptAnswers::best, generate::PromptFormat::text, true),
             " B\n---\nsame\n---\n");
 }
 
 TEST(Completions, AreRankedWhereTheyDiffer) {
   testing::internal::CaptureStderr();
-  const auto found =
-      records(kept_text(completions(true), KeptAnswers::ranked, PromptFormat::jsonl, true));
+  const auto found = records(
+      kept_text(completions(true), KeptAnswers::ranked, generate::PromptFormat::jsonl, true));
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["answers"].dump(), R"([" B"," A"])");
@@ -85,24 +90,24 @@ TEST(Completions, AreRankedWhereTheyDiffer) {
 TEST(Completions, MayStopInsideOfACharacter) {
   Completions all = completions(false);
   all.texts[0] = "caf\xc3";
-  const auto found = records(kept(all, KeptAnswers::all, PromptFormat::jsonl));
+  const auto found = records(kept(all, KeptAnswers::all, generate::PromptFormat::jsonl));
   EXPECT_EQ(found[0]["completion"], "caf\xef\xbf\xbd");
 }
 
 TEST(Completions, AreScoredWithTheirPromptsAndEnds) {
   const Completions all = completions(false);
-  const std::vector<Tokens> prompts{{10}, {10}, {11, 12}, {11, 12}};
+  const std::vector<generate::Tokens> prompts{{10}, {10}, {11, 12}, {11, 12}};
   const std::vector<Answer> answers = answers_to_score(all, prompts, 99);
   ASSERT_EQ(answers.size(), 4u);
   EXPECT_EQ(answers[0].prompt.number, 0);
   EXPECT_EQ(answers[0].prompt.messages.size(), 2u);
   EXPECT_EQ(answers[0].prompt.record, "{\"prompt\":\"one?\"}");
-  EXPECT_EQ(answers[0].tokens, (Tokens{1, 2, 99}));
-  EXPECT_EQ(answers[1].tokens, (Tokens{3})) << "it has not ended";
+  EXPECT_EQ(answers[0].tokens, (generate::Tokens{1, 2, 99}));
+  EXPECT_EQ(answers[1].tokens, (generate::Tokens{3})) << "it has not ended";
   EXPECT_EQ(answers[3].prompt.number, 1);
-  EXPECT_EQ(answers[3].prompt.tokens, (Tokens{11, 12}));
+  EXPECT_EQ(answers[3].prompt.tokens, (generate::Tokens{11, 12}));
   EXPECT_EQ(answers[3].text, " same\n");
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

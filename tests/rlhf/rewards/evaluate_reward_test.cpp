@@ -8,10 +8,10 @@
 #include "rlhf/expect_error.h"
 #include "rlhf/reward_model_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
-std::string write_pairs(const Workspace& folder) {
+std::string write_pairs(const train::Workspace& folder) {
   std::ofstream file(folder.at("pairs.jsonl"));
   for (const char* better : {"a", "b", "a b", "c d e"})
     for (const char* worse : {"f", "e f"})
@@ -21,7 +21,7 @@ std::string write_pairs(const Workspace& folder) {
 }
 
 TEST(EvaluateReward, GivesTheReportOfTheFiles) {
-  const Workspace folder;
+  const train::Workspace folder;
   RewardConfig c = small_reward();
   c.run.data.train = c.run.data.validation = {write_pairs(folder)};
   c.run.train.steps = 3;
@@ -41,11 +41,11 @@ TEST(EvaluateReward, GivesTheReportOfTheFiles) {
 }
 
 TEST(EvaluateReward, IsOfRewardModels) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const train::Workspace folder;
+  train::write_small_store(folder.at("train.h5"));
+  train::PretrainConfig c = train::small_config(folder.at("train.h5"));
   c.train.steps = 1;
-  train(c, 1, folder, "run");
+  train::train(c, 1, folder, "run");
   run_ranks(1, [&](Group& world) {
     test::expect_error(
         ExitCode::usage, {"is no reward model; `skein reward` makes one of it"},
@@ -54,4 +54,4 @@ TEST(EvaluateReward, IsOfRewardModels) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -7,7 +7,7 @@
 #include "skein/core/json.h"
 #include "skein/core/philox.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 // Samples whose answers are told apart by their first token and have so many tokens.
@@ -15,15 +15,15 @@ class JudgedSamples {
  public:
   void pair(double better, double worse, int32_t better_id, int32_t worse_id,
             size_t better_length = 2, size_t worse_length = 2) {
-    samples_.push_back({PreferenceKind::ranked,
+    samples_.push_back({data::PreferenceKind::ranked,
                         {answer(better_id, better_length), answer(worse_id, worse_length)},
                         {1, 0},
                         {0, 0}});
     scores_.insert(scores_.end(), {static_cast<float>(better), static_cast<float>(worse), 0});
   }
-  void add(PreferenceKind kind, const std::vector<float>& values,
+  void add(data::PreferenceKind kind, const std::vector<float>& values,
            const std::vector<float>& scores) {
-    PreferenceSample sample{kind, {}, values, std::vector<float>(values.size())};
+    data::PreferenceSample sample{kind, {}, values, std::vector<float>(values.size())};
     for (size_t k = 0; k < values.size(); ++k)
       sample.sequences.push_back(answer(static_cast<int32_t>(k), 2));
     samples_.push_back(sample);
@@ -35,10 +35,10 @@ class JudgedSamples {
   }
 
  private:
-  static FormedSample answer(int32_t id, size_t length) {
+  static data::FormedSample answer(int32_t id, size_t length) {
     return {std::vector<int32_t>(length, id), {}, {0}};
   }
-  std::vector<PreferenceSample> samples_;
+  std::vector<data::PreferenceSample> samples_;
   std::vector<float> scores_;
 };
 
@@ -129,9 +129,9 @@ TEST(PreferenceReport, HasNoSlopeWhereNothingErrs) {
 
 TEST(PreferenceReport, KnowsChoicesAndScores) {
   JudgedSamples judged;
-  judged.add(PreferenceKind::best, {0, 1, 0}, {0, 3, 1});
-  judged.add(PreferenceKind::best, {1, 0}, {2, 2});
-  judged.add(PreferenceKind::scored, {1, 2, 3}, {1, 2, 5});
+  judged.add(data::PreferenceKind::best, {0, 1, 0}, {0, 3, 1});
+  judged.add(data::PreferenceKind::best, {1, 0}, {2, 2});
+  judged.add(data::PreferenceKind::scored, {1, 2, 3}, {1, 2, 5});
   const PreferenceReport report = judged.report();
   EXPECT_EQ(report.choices, 2);
   EXPECT_EQ(report.choice_accuracy, 0.5);
@@ -146,4 +146,4 @@ TEST(PreferenceReport, KnowsChoicesAndScores) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -10,7 +10,7 @@
 #include "rlhf/reward_fixture.h"
 #include "text/golden_files.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using test::answer;
@@ -318,4 +318,4 @@ TEST_F(ProcessRewards, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

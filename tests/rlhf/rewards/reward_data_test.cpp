@@ -4,7 +4,7 @@
 #include "rlhf/expect_error.h"
 #include "rlhf/reward_pairs.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::json;
@@ -18,7 +18,7 @@ TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
   c.run.data.train = {folder_.at("long.jsonl")};
   const auto samples = [&] {
     RewardConfig own = c;
-    return RewardTask(own, byte_tokenizer(), {}).samples().all();
+    return RewardTask(own, text::byte_tokenizer(), {}).samples().all();
   };
   auto all = samples();
   ASSERT_EQ(all.size(), 2u) << "an answer is never cut";
@@ -57,23 +57,23 @@ std::string pair_tokenizer(bool closed) {
 TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
   std::ofstream(folder_.at("empty.jsonl"))
       << R"({"prompt":"ask","chosen":"a","rejected":""})" << '\n';
-  const auto rejected = [&](RewardConfig c, std::unique_ptr<Tokenizer> tokenizer) {
+  const auto rejected = [&](RewardConfig c, std::unique_ptr<text::Tokenizer> tokenizer) {
     c.run.data.train = {folder_.at("empty.jsonl")};
     return RewardTask(c, std::move(tokenizer), {}).samples().all().at(0).sequences.at(1);
   };
   testing::internal::CaptureStderr();
-  const FormedSample decoder = rejected(small_reward(), byte_tokenizer());
+  const data::FormedSample decoder = rejected(small_reward(), text::byte_tokenizer());
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(decoder.tokens, (std::vector<int32_t>{'a', 's', 'k', 256}));
   EXPECT_EQ(decoder.places, std::vector<int32_t>{3});
   EXPECT_NE(said.find("training answers that are empty or white space: 1;"), std::string::npos)
       << said;
-  const FormedSample encoder =
-      rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(true)));
+  const data::FormedSample encoder =
+      rejected(small_reward(true), text::tokenizer_from_json(pair_tokenizer(true)));
   EXPECT_EQ(encoder.tokens, (std::vector<int32_t>{1, 3, 2, 2}));
   EXPECT_EQ(encoder.places, std::vector<int32_t>{0});
   const auto refuse = [&] {
-    rejected(small_reward(true), tokenizer_from_json(pair_tokenizer(false)));
+    rejected(small_reward(true), text::tokenizer_from_json(pair_tokenizer(false)));
   };
   test::expect_error(
       ExitCode::usage,
@@ -88,21 +88,22 @@ TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
 }
 
 TEST(RewardNotes, KeepAllOfThem) {
-  const RewardHead head{StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25}};
-  const TaskNotes notes = to_notes(head, 4'000'000'000u);
+  const RewardHead head{text::StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25}};
+  const train::TaskNotes notes = to_notes(head, 4'000'000'000u);
   const auto back = reward_head(notes, "here");
   ASSERT_NE(back, nullptr);
   EXPECT_EQ(to_notes(*back, reward_checksum(notes)).text(), notes.text());
   EXPECT_EQ(reward_head({}, "here"), nullptr);
-  EXPECT_EQ(reward_head(TaskNotes(R"({"task":"labels"})"), "here"), nullptr);
+  EXPECT_EQ(reward_head(train::TaskNotes(R"({"task":"labels"})"), "here"), nullptr);
   test::expect_error(ExitCode::usage, {"here are damaged"},
-                     [] { reward_head(TaskNotes(R"({"task":"reward"})"), "here"); });
+                     [] { reward_head(train::TaskNotes(R"({"task":"reward"})"), "here"); });
   test::expect_error(ExitCode::usage, {"here are damaged"}, [] {
     reward_head(
-        TaskNotes(R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})"),
+        train::TaskNotes(
+            R"({"task":"reward","length":4,"mean":0,"deviation":0,"margin":0,"centring":0})"),
         "here");
   });
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -6,7 +6,7 @@
 #include "rlhf/reward_fixture.h"
 #include "rlhf/reward_model_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 RewardMixture made(const std::string& sources, Mesh& mesh) {
@@ -24,7 +24,7 @@ TEST(RewardLists, AreNamedByOptions) {
 }
 
 TEST(RewardLists, HoldRulesAndModels) {
-  const Workspace folder;
+  const train::Workspace folder;
   RewardConfig c = small_reward();
   c.run.data.train = {folder.at("pairs.jsonl")};
   std::ofstream file(folder.at("pairs.jsonl"));
@@ -51,7 +51,7 @@ TEST(RewardLists, HoldRulesAndModels) {
 }
 
 TEST(RewardLists, ThatNameNoModelAreRefused) {
-  const Workspace folder;
+  const train::Workspace folder;
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     test::expect_error(ExitCode::usage, {"no reward model is named"},
@@ -64,4 +64,4 @@ TEST(RewardLists, ThatNameNoModelAreRefused) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -7,7 +7,7 @@
 #include "rlhf/expect_error.h"
 #include "rlhf/reward_pairs.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Json = nlohmann::json;
@@ -24,7 +24,7 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
     const Trained trained = train_reward(c, folder_, 1, encoder ? "encoder" : "decoder");
     const PreferenceReport& report = trained.report;
     double floor = 0, bayes = 0;
-    for (const auto& record : read_preferences({.files = c.run.data.validation}).records) {
+    for (const auto& record : data::read_preferences({.files = c.run.data.validation}).records) {
       const double gap = worth(record.answers[0]) - worth(record.answers[1]);
       floor -= log_sigmoid(gap) / 600;
       bayes += (gap > 0 ? 1 : gap == 0 ? 0.5 : 0) / 600.0;
@@ -43,11 +43,11 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
       std::vector<double> truth;
       for (int i = 0; i < 200; ++i)
         truth.push_back(worth(answers.emplace_back(drawn_answer(chance))));
-      const std::vector<Message> prompt{{"user", "ask"}};
+      const std::vector<text::Message> prompt{{"user", "ask"}};
       std::vector<double> found = model.scores(model.form().sequences(prompt, answers));
       RecordProperty(encoder ? "pearson_of_encoder" : "pearson_of_decoder",
-                     fmt::format("{:.4f}", pearson(truth, found)));
-      EXPECT_GT(pearson(truth, found), 0.98);
+                     fmt::format("{:.4f}", train::pearson(truth, found)));
+      EXPECT_GT(train::pearson(truth, found), 0.98);
       for (double& score : found) score *= model.head().deviation;
       double covariance = 0, variance = 0, mean = 0, mean_found = 0;
       for (size_t i = 0; i < truth.size(); ++i)
@@ -70,7 +70,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   c.task.reference = {folder_.at("good.jsonl")};
   c.run.train.steps = 8;
   train_reward(c, folder_, 1, "run");
-  const std::vector<Message> prompt{{"user", "ask"}};
+  const std::vector<text::Message> prompt{{"user", "ask"}};
   const std::vector<std::string> answers{"a c", "d", "a", "b b"};
   std::vector<double> alone;
   for (const auto& [data, pipeline] : {std::pair{1, 1}, {2, 1}, {1, 2}})
@@ -83,27 +83,29 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       if (alone.empty()) alone = scores;
       EXPECT_EQ(scores, alone) << "rank " << world.rank() << " of " << data << " x " << pipeline;
       // The same as tokens, whose end is appended where it is missing.
-      std::vector<FormedSample> sequences = model.form().sequences(prompt, answers);
+      std::vector<data::FormedSample> sequences = model.form().sequences(prompt, answers);
       sequences[1].tokens.pop_back();
-      for (FormedSample& sequence : sequences)
+      for (data::FormedSample& sequence : sequences)
         sequence = model.form().sequence(std::move(sequence.tokens));
       EXPECT_EQ(model.scores(std::move(sequences)), alone);
-      EXPECT_TRUE(model.scores(std::vector<FormedSample>()).empty());
+      EXPECT_TRUE(model.scores(std::vector<data::FormedSample>()).empty());
     });
   run_ranks(2, [&](Group& world) {
     Mesh mesh(world, {1, 2, 1});
-    const StoredTemplate own_template = ChatTemplate("none", *byte_tokenizer()).stored();
-    RewardModelSource reward(folder_.at("run"), {StoredTokenizer(byte_tokenizer()), own_template},
-                             {}, DType::f32, 2, mesh);
+    const text::StoredTemplate own_template =
+        text::ChatTemplate("none", *text::byte_tokenizer()).stored();
+    RewardModelSource reward(folder_.at("run"),
+                             {text::StoredTokenizer(text::byte_tokenizer()), own_template}, {},
+                             DType::f32, 2, mesh);
     RewardModelSource by_text(folder_.at("run"),
-                              {StoredTokenizer(bpe_tokenizer({{1, 2}})), own_template}, {},
-                              DType::f32, 2, mesh);
+                              {text::StoredTokenizer(text::bpe_tokenizer({{1, 2}})), own_template},
+                              {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
     for (size_t i = 0; i < 4; ++i) {
       asked[i].prompt.messages = {{"user", "ask"}};
       asked[i].text = answers[i];
-      asked[i].prompt.tokens = byte_tokenizer()->encode("ask");
-      asked[i].tokens = byte_tokenizer()->encode(answers[i]);
+      asked[i].prompt.tokens = text::byte_tokenizer()->encode("ask");
+      asked[i].tokens = text::byte_tokenizer()->encode(answers[i]);
       asked[i].ended = i % 2;
       if (asked[i].ended) asked[i].tokens.push_back(256);
     }
@@ -112,7 +114,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     EXPECT_EQ(by_text.scores(asked), alone);
     EXPECT_NE(reward.name().find("model:"), std::string::npos);
     // The whole dialogue is judged, not its last turn.
-    const std::vector<Message> talk{{"user", "a"}, {"assistant", "d"}, {"user", "ask"}};
+    const std::vector<text::Message> talk{{"user", "a"}, {"assistant", "d"}, {"user", "ask"}};
     std::vector<Answer> heard{asked[2], asked[2]};
     heard[0].prompt.messages = talk;
     const std::vector<double> judged = by_text.scores(heard);
@@ -128,7 +130,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
 
 // An answer "ab" that was sampled as "a" and "b", which no encoding of a text with a merge of both
 // gives.
-Answer sampled_answer(const Tokenizer& tokenizer, const ChatTemplate& form) {
+Answer sampled_answer(const text::Tokenizer& tokenizer, const text::ChatTemplate& form) {
   Answer answer;
   answer.prompt.messages = {{"user", "ask"}};
   answer.text = "ab";
@@ -140,8 +142,8 @@ Answer sampled_answer(const Tokenizer& tokenizer, const ChatTemplate& form) {
 }
 
 TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
-  const auto tokenizer = bpe_tokenizer({{64, 65}});
-  const ChatTemplate form("plain", *tokenizer), other("none", *tokenizer);
+  const auto tokenizer = text::bpe_tokenizer({{64, 65}});
+  const text::ChatTemplate form("plain", *tokenizer), other("none", *tokenizer);
   Answer answer = sampled_answer(*tokenizer, form);
   ASSERT_EQ(tokenizer->encode(" ab").size(), 2u) << "a space, and both letters as one token";
   RewardConfig c = small_reward();
@@ -179,19 +181,20 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
     EXPECT_EQ(judged(policy, &said), score) << words;
     EXPECT_NE(said.find(words), std::string::npos) << said;
   };
-  const StoredTokenizer own(tokenizer->to_json());
-  const StoredTemplate sorted(Json::parse(form.to_json()).dump());
+  const text::StoredTokenizer own(tokenizer->to_json());
+  const text::StoredTemplate sorted(Json::parse(form.to_json()).dump());
   ASSERT_FALSE(sorted == form.stored()) << "keys in another order";
   expect({own, form.stored()}, of_tokens, "is fed the tokens as they were sampled");
   expect({own, sorted}, of_tokens, "is fed the tokens as they were sampled");
   expect({own, other.stored()}, of_text,
          "is fed texts, the turns of each prompt and the answer: its chat template is not the "
          "policy's");
-  expect({StoredTokenizer(bpe_tokenizer({{65, 64}})), form.stored()}, of_text,
+  expect({text::StoredTokenizer(text::bpe_tokenizer({{65, 64}})), form.stored()}, of_text,
          "its tokenizer is not the policy's");
   Json untrimmed = Json::parse(form.to_json());
   untrimmed["trim"] = false;
-  expect({own, StoredTemplate(untrimmed.dump())}, of_text, "its chat template is not the policy's");
+  expect({own, text::StoredTemplate(untrimmed.dump())}, of_text,
+         "its chat template is not the policy's");
   answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
   test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] {
     judged({own, form.stored()});
@@ -230,7 +233,7 @@ TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
       const Trained found = train_reward(c, folder_, data * pipeline, other);
       EXPECT_EQ(found.losses, expected.losses) << other;
       EXPECT_EQ(found.grad_norms, expected.grad_norms) << other;
-      EXPECT_EQ(first_difference(found.state, expected.state), "") << other;
+      EXPECT_EQ(train::first_difference(found.state, expected.state), "") << other;
       EXPECT_EQ(found.validation.values, expected.validation.values) << other;
       EXPECT_EQ(found.notes, expected.notes) << other;
     }
@@ -259,7 +262,7 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
   c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 96, 1)};
   c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
   c.run.train.steps = 8;
-  c.run.lr.decay = LrConfig::Decay::constant;
+  c.run.lr.decay = train::LrConfig::Decay::constant;
   const Trained expected = train_reward(c, folder_, 1, "expected");
   c.run.train.steps = 4;
   train_reward(c, folder_, 1, "run");
@@ -267,7 +270,7 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
   c.run.parallel.pipeline = 2;
   const Trained found = train_reward(c, folder_, 2, "run");
   EXPECT_EQ(found.losses, std::vector<double>(expected.losses.begin() + 4, expected.losses.end()));
-  EXPECT_EQ(first_difference(found.state, expected.state), "");
+  EXPECT_EQ(train::first_difference(found.state, expected.state), "");
   EXPECT_EQ(found.validation.values, expected.validation.values);
   EXPECT_EQ(found.notes, expected.notes);
   c.run.train.steps = 9;
@@ -293,7 +296,7 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
     RewardConfig c = small_reward();
     c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1)};
     change(c);
-    test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, byte_tokenizer(), {}); });
+    test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, text::byte_tokenizer(), {}); });
   };
   error_of([](RewardConfig& c) { c.run.data.train.clear(); }, {"data.train names no file"});
   error_of([](RewardConfig& c) { c.task.length = 25; }, {"reward.length=25", "model.context=24"});
@@ -323,7 +326,7 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   some.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1), folder_.at("system.jsonl")};
   some.task.chat_template = folder_.at("form.json");
   some.task.bad_records = 1;
-  EXPECT_EQ(RewardTask(some, byte_tokenizer(), {}).samples().all().size(), 8u);
+  EXPECT_EQ(RewardTask(some, text::byte_tokenizer(), {}).samples().all().size(), 8u);
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
@@ -333,4 +336,4 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

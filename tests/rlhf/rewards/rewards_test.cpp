@@ -7,7 +7,7 @@
 #include "rlhf/reward_fixture.h"
 #include "text/golden_files.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using test::answer;
@@ -227,4 +227,4 @@ TEST(Mixtures, GiveTheSameOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

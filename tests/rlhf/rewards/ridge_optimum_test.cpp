@@ -6,7 +6,7 @@
 
 #include "rlhf/reward_model_fixture.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 namespace {
 
 using Vector = std::vector<double>;
@@ -83,24 +83,25 @@ void write_contradictions(const std::string& path) {
 
 // What the frozen trunk of a run makes of the better answers less what it makes of the worse ones.
 std::vector<Vector> differences_in(const std::string& run, const ModelConfig& model,
-                                   const std::vector<PreferenceSample>& samples) {
+                                   const std::vector<data::PreferenceSample>& samples) {
   std::vector<Vector> differences;
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     LocalModel local(model, {}, mesh, DType::f32);
-    load_weights(*find_checkpoint(run, world), local.parameters(), world);
+    load_weights(*checkpoint::find_checkpoint(run, world), local.parameters(), world);
     const PoolingObjective last(Pool::last);
     PipelineModel pieces = local.pipeline_model();
     pieces.objective = &last;
     Pipeline pipeline(mesh, pieces, ScheduleKind::gpipe);
-    std::vector<PreferenceSample> single;
-    for (const PreferenceSample& sample : samples)
-      for (const FormedSample& sequence : sample.sequences)
-        single.push_back({PreferenceKind::none, {sequence}, {0}, {0}});
+    std::vector<data::PreferenceSample> single;
+    for (const data::PreferenceSample& sample : samples)
+      for (const data::FormedSample& sequence : sample.sequences)
+        single.push_back({data::PreferenceKind::none, {sequence}, {0}, {0}});
     const auto count = static_cast<int64_t>(single.size()), width = model.d_model;
-    const PreferenceBatchShape shape = shape_of(single, 8, 0, false);
-    const PreferenceSamples source(std::move(single), shape, 0, false);
-    const Tensor features = all_answers({pipeline, local.pass(), mesh, 4}, source, count, 1, width);
+    const data::PreferenceBatchShape shape = shape_of(single, 8, 0, false);
+    const data::PreferenceSamples source(std::move(single), shape, 0, false);
+    const Tensor features =
+        train::all_answers({pipeline, local.pass(), mesh, 4}, source, count, 1, width);
     for (int64_t i = 0; i < count; i += 2) {
       Vector& difference = differences.emplace_back();
       for (int64_t k = 0; k < width; ++k)
@@ -112,7 +113,7 @@ std::vector<Vector> differences_in(const std::string& run, const ModelConfig& mo
 }
 
 TEST(RidgeOptimum, IsWhereTheHeadLands) {
-  const Workspace folder;
+  const train::Workspace folder;
   write_contradictions(folder.at("train.jsonl"));
   RewardConfig c = small_reward();
   c.run.model.d_model = 8;
@@ -131,7 +132,7 @@ TEST(RidgeOptimum, IsWhereTheHeadLands) {
     const std::string name = fmt::format("ridge{}", ridge);
     const Trained trained = train_reward(c, folder, 1, name);
     RewardConfig own = c;
-    const RewardTask task(own, byte_tokenizer(), {});
+    const RewardTask task(own, text::byte_tokenizer(), {});
     const std::vector<Vector> differences =
         differences_in(folder.at(name), own.run.model, task.samples().all());
     ASSERT_EQ(differences.size(), 24u);
@@ -146,4 +147,4 @@ TEST(RidgeOptimum, IsWhereTheHeadLands) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -10,7 +10,7 @@
 #include "scaling/chinchilla_points.h"
 #include "scaling/published_law.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 using test::chinchilla_points;
@@ -287,4 +287,4 @@ TEST(FitChinchilla, BelievesWhatNoisyRunsShow) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::fit

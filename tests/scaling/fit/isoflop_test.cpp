@@ -7,7 +7,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 using test::isoflop_table;
@@ -317,4 +317,4 @@ TEST(Efficient, SizesOfOtherFlopsPerTokenAreLeast) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -6,7 +6,7 @@
 
 #include "scaling/chinchilla_points.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 double rosenbrock(const Unknowns& at, Unknowns& gradient) {
@@ -148,4 +148,4 @@ TEST(SmallMatrix, SolvesAndHasItsEigenvalues) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::fit

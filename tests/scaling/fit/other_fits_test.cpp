@@ -6,7 +6,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 namespace {
 
 using test::drawn_points;
@@ -190,4 +190,4 @@ TEST(JointFits, RefuseDesignsThatCannotSayTheirUnknowns) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::fit

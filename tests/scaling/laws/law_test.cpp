@@ -6,7 +6,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/published_law.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 using test::expect_error;
@@ -109,4 +109,4 @@ TEST(PublishedLaws, SayWhereTheyAreFrom) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling

@@ -7,7 +7,7 @@
 
 #include "scaling/sweep_fixture.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 std::vector<ScalingRun> two_runs() {
@@ -28,7 +28,7 @@ std::vector<ScalingRun> two_runs() {
 }
 
 TEST(ResultsStore, GivesBackWhatWasWritten) {
-  Workspace folder;
+  train::Workspace folder;
   const std::string path = folder.at("results.h5");
   write_store(path, two_runs(), {{{"lr.lr", "0.1"}, {"data.train", "a,b"}}, {}});
   const ScalingTable table = read_store(path);
@@ -49,7 +49,7 @@ TEST(ResultsStore, GivesBackWhatWasWritten) {
 }
 
 TEST(ResultsStore, EqualResultsAreEqualBytes) {
-  Workspace folder;
+  train::Workspace folder;
   write_store(folder.at("a.h5"), two_runs(), {{}, {}});
   write_store(folder.at("b.h5"), two_runs(), {{}, {}});
   EXPECT_EQ(file_text(folder.at("a.h5")), file_text(folder.at("b.h5")));
@@ -58,17 +58,17 @@ TEST(ResultsStore, EqualResultsAreEqualBytes) {
 }
 
 TEST(ResultsStore, OtherFilesAreRefusedByName) {
-  Workspace folder;
+  train::Workspace folder;
   const std::string path = folder.at("results.h5");
   std::ofstream(path) << "run,loss\n";
   expect_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
-  write_small_store(path);
+  train::write_small_store(path);
   expect_error([&] { read_store(path); }, "no results of `skein sweep`");
 }
 
 // What leads out of the file, to a good column of another.
 TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
-  Workspace folder;
+  train::Workspace folder;
   const std::string path = folder.at("results.h5"), other = folder.at("other.h5");
   write_store(other, two_runs(), {{}, {}});
   using Change = std::function<void(hid_t file)>;
@@ -82,18 +82,18 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
       },
       [&](hid_t file) {
         const hsize_t two = 2;
-        const Hdf5Id space(H5Screate_simple(1, &two, nullptr), H5Sclose),
+        const data::Hdf5Id space(H5Screate_simple(1, &two, nullptr), H5Sclose),
             plan(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
         H5Pset_external(plan.get(), other.c_str(), 0, 16);
-        const Hdf5Id made(H5Dcreate2(file, "/runs/loss", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
-                                     plan.get(), H5P_DEFAULT),
-                          H5Dclose);
+        const data::Hdf5Id made(H5Dcreate2(file, "/runs/loss", H5T_IEEE_F64LE, space.get(),
+                                           H5P_DEFAULT, plan.get(), H5P_DEFAULT),
+                                H5Dclose);
       }};
   for (const Change& change : changes) {
     write_store(path, two_runs(), {{}, {}});
     {
-      const Hdf5Lock lock;
-      const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+      const data::Hdf5Lock lock;
+      const data::Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
       ASSERT_TRUE(file.valid() && H5Ldelete(file.get(), "/runs/loss", H5P_DEFAULT) >= 0);
       change(file.get());
     }
@@ -103,7 +103,7 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
 
 // Whatever byte is broken, it is read or refused, never worse.
 TEST(ResultsStore, DamageIsReadOrRefused) {
-  Workspace folder;
+  train::Workspace folder;
   const std::string path = folder.at("results.h5");
   write_store(path, two_runs(), {{{"lr.lr", "0.1"}}, {}});
   const std::string whole = file_text(path);
@@ -127,4 +127,4 @@ TEST(ResultsStore, DamageIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling

@@ -7,7 +7,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 using test::expect_error;
@@ -355,4 +355,4 @@ TEST(Exclusions, TheReplicationFits240OfThe245) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling

@@ -10,7 +10,7 @@
 #include "skein/models/flops.h"
 #include "skein/models/gpt/gpt.h"
 
-namespace skein {
+namespace skein::scaling {
 namespace {
 
 ModelConfig base_model() {
@@ -175,4 +175,4 @@ TEST(Shape, FormulasGiveWhatTheyDid) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling

@@ -9,7 +9,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,15 +25,15 @@ int run_skein(const std::string& words, const std::string& output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-StudyInput points_input() {
-  StudyInput input;
+study::StudyInput points_input() {
+  study::StudyInput input;
   input.path = kPoints;
   input.exclusions.highest_losses = 5;
   return input;
 }
 
-StudyOptions few_resamples() {
-  StudyOptions options;
+study::StudyOptions few_resamples() {
+  study::StudyOptions options;
   options.parametric.resamples = 20;
   options.target = 5.88e23;
   return options;
@@ -97,10 +97,10 @@ TEST(CommandLine, ReportsAsTheLibraryDoes) {
   const std::string folder = scratch.file("program"), text = scratch.file("report.txt");
   ASSERT_EQ(run_skein("report " + kFlags + " --output.path=" + folder, text), 0)
       << bytes_of_file(text + ".log");
-  const Study study = make_study(read_input(points_input()), few_resamples());
-  const ReportFiles made = write_report(study, scratch.file("library"));
+  const study::Study study = make_study(read_input(points_input()), few_resamples());
+  const report::ReportFiles made = report::write_report(study, scratch.file("library"));
   std::string said;
-  for (const std::string& sentence : conclusions(study)) said += "- " + sentence + "\n";
+  for (const std::string& sentence : report::conclusions(study)) said += "- " + sentence + "\n";
   EXPECT_EQ(bytes_of_file(text), said);
   EXPECT_EQ(bytes_of_file(folder + "/report.html"), bytes_of_file(made.page));
   EXPECT_GE(made.others.size(), 24u);
@@ -111,4 +111,4 @@ TEST(CommandLine, ReportsAsTheLibraryDoes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::plan

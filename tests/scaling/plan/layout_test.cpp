@@ -7,7 +7,7 @@
 #include "models/formulas.h"
 #include "scaling/plan_fixture.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using test::has_warning;
@@ -152,4 +152,4 @@ TEST(Layout, KeepsTheBatchOfTheRuleWhereThatTakesLessTime) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -5,7 +5,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using test::expect_error;
@@ -47,4 +47,4 @@ TEST(PlanBudget, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -12,7 +12,7 @@
 #include "scaling/fit_fixture.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using Json = nlohmann::json;
@@ -151,7 +151,7 @@ TEST_F(PlanSettings, TakeMupWithItsRates) {
   trained["mup_base_head"] = 32;
   const Plan made = plan(trained);
   EXPECT_EQ(made.settings.lr, 2e-3);
-  PretrainConfig run;
+  train::PretrainConfig run;
   Options read("skein pretrain", "");
   bind(read, run);
   read.read_ini(plan_config(made), "plan.ini");
@@ -240,7 +240,7 @@ TEST_F(PlanSettings, ComeFromTheRowsOfTheSweep) {
     run.vocab_size = 50'257;
     run.d_model = 1024;
   }
-  StudyOptions study;
+  study::StudyOptions study;
   study.parametric.resamples = 0;
   study.all_conventions = false;
   PlanOptions o = options(nullptr);
@@ -252,4 +252,4 @@ TEST_F(PlanSettings, ComeFromTheRowsOfTheSweep) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::plan

@@ -12,7 +12,7 @@
 #include "scaling/fit_fixture.h"
 #include "scaling/plan_fixture.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 namespace {
 
 using test::converged;
@@ -22,7 +22,7 @@ using test::large_plan;
 
 TEST(PlanLaw, HasItsOptimumInClosedForm) {
   const ChinchillaLaw law = converged();
-  const Optimum best = efficient(law, 5.88e23, {6, 1});
+  const Optimum best = fit::efficient(law, 5.88e23, {6, 1});
   EXPECT_NEAR(best.n / 7.397e10, 1, 1e-3);
   EXPECT_NEAR(best.d / 1.3249e12, 1, 1e-3);
   EXPECT_NEAR(best.loss, 1.97334, 2e-5);
@@ -198,7 +198,7 @@ TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
 
 TEST(PlanConfig, IsReadBackAsItWasMeant) {
   const Plan plan = make_plan(large_plan());
-  PretrainConfig run;
+  train::PretrainConfig run;
   Options options("skein pretrain", "");
   bind(options, run);
   options.read_ini(plan_config(plan), "plan.ini");
@@ -245,7 +245,7 @@ TEST(Plan, GoesByAFitWithItsIntervals) {
   EXPECT_EQ(plan.law.convention, (Convention{ParameterCount::blocks_head, FlopCount::exact}));
   EXPECT_NEAR(plan.beyond, 10, 1e-9);
   EXPECT_NEAR(plan.proposal.n, plan.proposal.counts.blocks + plan.proposal.counts.head, 1);
-  EXPECT_NEAR(plan.best_n.value, efficient(converged(), 1e22, {9, 0.99}).n, 1);
+  EXPECT_NEAR(plan.best_n.value, fit::efficient(converged(), 1e22, {9, 0.99}).n, 1);
   EXPECT_LT(plan.best_n.low, plan.best_n.value);
   EXPECT_GT(plan.best_n.high, plan.best_n.value);
   EXPECT_LT(plan.proposal.loss.low, plan.proposal.loss.high);
@@ -351,4 +351,4 @@ TEST(Plan, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::plan

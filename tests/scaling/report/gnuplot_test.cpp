@@ -8,7 +8,7 @@
 #include "data/data_fixtures.h"
 #include "scaling/report_checks.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 using test::bytes_of_file;
@@ -120,4 +120,4 @@ TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -13,7 +13,7 @@
 #include "scaling/report_checks.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 using Json = nlohmann::json;
@@ -23,8 +23,8 @@ using test::named;
 using test::Scratch;
 using test::TrueLaw;
 
-StudyOptions quick(Law law = Law::all) {
-  StudyOptions options;
+study::StudyOptions quick(study::Law law = study::Law::all) {
+  study::StudyOptions options;
   options.law = law;
   options.parametric.resamples = 0;
   options.parametric.threads = 1;
@@ -68,7 +68,7 @@ std::string lines_of(const std::vector<std::string>& sentences) {
 TEST(LawAlone, OfTokensNeedsNoSecondSize) {
   expect_error(ExitCode::usage, {"none of the three approaches", "fit.law=loss_of_n, loss_of_d"},
                [] { make_study(one_size(), quick()); });
-  const Study study = make_study(one_size(), quick(Law::loss_of_d));
+  const study::Study study = make_study(one_size(), quick(study::Law::loss_of_d));
   ASSERT_TRUE(study.loss_of_d.offset);
   EXPECT_NEAR(study.loss_of_d.offset->law.p, TrueLaw().beta, 1e-3);
   EXPECT_FALSE(study.loss_of_n.offset || study.loss_of_c.offset || study.target);
@@ -88,26 +88,26 @@ TEST(LawAlone, IsRefusedByItsOwnNeeds) {
                {"fit.law=loss_of_n cannot be fitted",
                 "it needs at least 5 different N of runs within a factor of 2 of the largest D",
                 "there are 1"},
-               [] { make_study(one_size(), quick(Law::loss_of_n)); });
+               [] { make_study(one_size(), quick(study::Law::loss_of_n)); });
   expect_error(ExitCode::usage,
                {"fit.law=loss_of_d cannot be fitted", "at least 5 different D", "there are 2"},
-               [] { make_study(one_ratio(), quick(Law::loss_of_d)); });
+               [] { make_study(one_ratio(), quick(study::Law::loss_of_d)); });
   ScalingTable few = one_ratio();
   few.runs.resize(4);
   expect_error(
       ExitCode::usage,
       {"fit.law=loss_of_c cannot be fitted", "at least 5 different budgets", "there are 4"},
-      [&] { make_study(few, quick(Law::loss_of_c)); });
+      [&] { make_study(few, quick(study::Law::loss_of_c)); });
   expect_error(ExitCode::usage, {"fit.law=data_limited cannot be fitted", "unique_tokens"},
-               [] { make_study(one_ratio(), quick(Law::data_limited)); });
+               [] { make_study(one_ratio(), quick(study::Law::data_limited)); });
   expect_error(ExitCode::usage, {"fit.law=kaplan cannot be fitted", "one size only", "N = 1e+08"},
-               [] { make_study(one_size(), quick(Law::kaplan)); });
+               [] { make_study(one_size(), quick(study::Law::kaplan)); });
   expect_error(ExitCode::usage, {"fit.law=kaplan cannot be fitted", "D is a power of N"},
-               [] { make_study(one_ratio(), quick(Law::kaplan)); });
+               [] { make_study(one_ratio(), quick(study::Law::kaplan)); });
   expect_error(ExitCode::usage, {"fit.law=over_training cannot be fitted", "one ratio only"},
-               [] { make_study(one_ratio(), quick(Law::over_training)); });
-  StudyOptions both = quick(Law::loss_of_c);
-  both.approach = Approach::isoflop;
+               [] { make_study(one_ratio(), quick(study::Law::over_training)); });
+  study::StudyOptions both = quick(study::Law::loss_of_c);
+  both.approach = study::Approach::isoflop;
   expect_error(ExitCode::usage, {"fit.law=loss_of_c", "fit.approach", "one of the two"},
                [&] { make_study(one_ratio(), both); });
 }
@@ -117,7 +117,7 @@ TEST(LawAlone, OfComputeFollowsTheLowestLossHoweverTheRunsDivideIt) {
   expect_error(ExitCode::usage,
                {"approach 1: by last losses, 0 of 8 budgets", "approach 3: one ratio only"},
                [] { make_study(one_ratio(), quick()); });
-  const Study study = make_study(one_ratio(), quick(Law::loss_of_c));
+  const study::Study study = make_study(one_ratio(), quick(study::Law::loss_of_c));
   ASSERT_TRUE(study.loss_of_c.power && study.loss_of_c.offset);
   EXPECT_NEAR(study.loss_of_c.offset->law.at(6 * 1e8 * 2e9), TrueLaw().loss(1e8, 2e9), 0.01);
   EXPECT_TRUE(holds(study_text(study), "L(C) holds for how these runs divide C between N and D"));
@@ -128,11 +128,11 @@ TEST(LawAlone, OfBothGoesWithoutApproachThree) {
   std::vector<std::pair<double, double>> runs;
   for (int i = 0; i < 24; ++i)
     runs.emplace_back(1e7 * std::pow(2, i % 6), 1e9 * std::pow(3, i / 6));
-  for (const Law law : {Law::kaplan, Law::over_training}) {
-    const Study study = make_study(table_of(runs), quick(law));
+  for (const study::Law law : {study::Law::kaplan, study::Law::over_training}) {
+    const study::Study study = make_study(table_of(runs), quick(law));
     EXPECT_FALSE(study.main.parametric);
-    EXPECT_EQ(study.kaplan.fit.has_value(), law == Law::kaplan);
-    EXPECT_EQ(study.over_training.fit.has_value(), law == Law::over_training);
+    EXPECT_EQ(study.kaplan.fit.has_value(), law == study::Law::kaplan);
+    EXPECT_EQ(study.over_training.fit.has_value(), law == study::Law::over_training);
     EXPECT_FALSE(conclusions(study).empty());
     EXPECT_FALSE(holds(lines_of(study.warnings), "is not fitted")) << lines_of(study.warnings);
   }
@@ -140,7 +140,7 @@ TEST(LawAlone, OfBothGoesWithoutApproachThree) {
 
 // One size: a M^h C^-h is a constant beside E.
 TEST(LawAlone, ThatHasNotConvergedIsNoAnswer) {
-  StudyOptions options = quick(Law::over_training);
+  study::StudyOptions options = quick(study::Law::over_training);
   ScalingTable table = one_size();
   for (ScalingRun& run : table.runs)
     run.loss *= 1 + 0.003 * std::sin(5 * static_cast<double>(run.line));
@@ -148,7 +148,7 @@ TEST(LawAlone, ThatHasNotConvergedIsNoAnswer) {
                {"fit.law=over_training cannot be fitted", "it has not converged: "},
                [&] { make_study(table, options); });
   options.must_fit = false;
-  const Study study = make_study(table, options);
+  const study::Study study = make_study(table, options);
   ASSERT_TRUE(study.over_training.fit);
   EXPECT_TRUE(holds(study.problem, "it has not converged: ")) << study.problem;
   const std::string warnings = lines_of(study.warnings), said = lines_of(conclusions(study));
@@ -158,13 +158,13 @@ TEST(LawAlone, ThatHasNotConvergedIsNoAnswer) {
 }
 
 TEST(Unfitted, TablesAreDrawnAndSayWhy) {
-  StudyOptions options = quick();
+  study::StudyOptions options = quick();
   options.must_fit = false;
   ScalingTable table = one_ratio();
   table.runs.resize(3);
   for (ScalingRun& run : table.runs)
     run.curve = {{run.tokens / 2, run.loss + 0.2}, {run.tokens, run.loss}};
-  const Study study = make_study(table, options);
+  const study::Study study = make_study(table, options);
   EXPECT_TRUE(holds(study.problem, "none of the three approaches")) << study.problem;
   EXPECT_FALSE(study.target);
   const std::string said = lines_of(conclusions(study));
@@ -191,7 +191,7 @@ TEST(Outliers, AreNamedWithWhatWasFoundAndPredicted) {
   ScalingTable table = test::isoflop_table(TrueLaw(), 5, 7, 1.5, 0.002);
   table.runs[12].loss *= 1.5;
   table.runs[20].loss *= 1.15;
-  const Study study = make_study(table, quick());
+  const study::Study study = make_study(table, quick());
   ASSERT_EQ(study.outliers.size(), 1u);
   EXPECT_EQ(study.outliers[0].run, 12);
   EXPECT_EQ(study.outliers[0].found, table.runs[12].loss);
@@ -217,7 +217,7 @@ TEST(Outliers, OfALawAloneAreAmongTheRunsItIsFittedTo) {
   worse.line = 10;
   worse.loss *= 2;
   table.runs.push_back(worse);
-  const Study study = make_study(table, quick(Law::loss_of_d));
+  const study::Study study = make_study(table, quick(study::Law::loss_of_d));
   ASSERT_EQ(study.outliers.size(), 1u) << study_text(study);
   EXPECT_EQ(study.outliers[0].run, 4);
   EXPECT_EQ(study.outliers[0].found, table.runs[4].loss);
@@ -228,11 +228,11 @@ TEST(Outliers, OfALawAloneAreAmongTheRunsItIsFittedTo) {
 TEST(PointsOfCurves, AreFittedBesideTheEndsOfRuns) {
   // All runs end at one number of tokens: their ends alone say nothing of D.
   const ScalingTable table = test::curves_table(8, 2);
-  StudyOptions options = quick();
+  study::StudyOptions options = quick();
   options.all_conventions = false;
   EXPECT_TRUE(holds(make_study(table, options).main.parametric_problem, "one D only"));
   options.curve_points = 6;
-  const Study study = make_study(table, options);
+  const study::Study study = make_study(table, options);
   EXPECT_EQ(study.main.points.size(), 8u);
   EXPECT_EQ(study.main.curve_points.size(), 48u);
   ASSERT_TRUE(study.main.parametric) << study.main.parametric_problem;
@@ -248,7 +248,7 @@ TEST(PointsOfCurves, AreFittedBesideTheEndsOfRuns) {
 }
 
 TEST(PointsOfCurves, NeedCurvesAndAreResampledWithTheirRuns) {
-  StudyOptions options = quick();
+  study::StudyOptions options = quick();
   options.curve_points = 3;
   expect_error(ExitCode::usage, {"fit.curves=3", "data.curves"},
                [&] { make_study(test::isoflop_table(TrueLaw(), 5, 7, 1.5), options); });
@@ -263,4 +263,4 @@ TEST(PointsOfCurves, NeedCurvesAndAreResampledWithTheirRuns) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::report

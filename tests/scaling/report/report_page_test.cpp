@@ -11,7 +11,7 @@
 #include "scaling/report_checks.h"
 #include "scaling/report_study.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 using test::bytes_of_file;
@@ -25,7 +25,7 @@ using test::report_of;
 using test::Scratch;
 
 TEST(Report, LeavesOutWhatNeedsAFitWhereThereIsNone) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.main.parametric.reset();
   study.main.parametric_problem = "all runs have one ratio D/N";
   study.main.isoflop = {};
@@ -47,7 +47,7 @@ TEST(Report, LeavesOutWhatNeedsAFitWhereThereIsNone) {
 }
 
 TEST(Report, HoldsWhatFilesSayAsTextAlone) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.table.runs[16].name = "a</script><script>b()<!--";
   study.table.runs[15].name =
       "a\x01"
@@ -68,7 +68,7 @@ TEST(Report, HoldsWhatFilesSayAsTextAlone) {
 }
 
 TEST(Report, SaysEachCaveatOnce) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.warnings = {"short: a", "of <few> runs"};
   study.table.warnings = {"of <few> runs", "of the table"};
   EXPECT_EQ(report_of(study)["caveats"],
@@ -76,7 +76,7 @@ TEST(Report, SaysEachCaveatOnce) {
 }
 
 TEST(Report, HoldsTheNumbersOfTheStudy) {
-  Study study = report_study();
+  study::Study study = report_study();
   const auto report = report_of(study);
   auto fit = nlohmann::json::parse(study_json(study));
   fit.erase("draws");
@@ -168,7 +168,7 @@ TEST(Report, NumbersReadWell) {
 
 TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   const Scratch scratch;
-  const Study study = report_study();
+  const study::Study study = report_study();
   const ReportFiles made = write_report(study, scratch.file("a/b"));
   EXPECT_EQ(made.page, scratch.file("a/b/report.html"));
   EXPECT_EQ(made.others.size(), 21);
@@ -185,4 +185,4 @@ TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -12,7 +12,7 @@
 #include "scaling/report_page.h"
 #include "scaling/report_study.h"
 
-namespace skein {
+namespace skein::scaling::report {
 namespace {
 
 using test::holds;
@@ -39,7 +39,7 @@ TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
 }
 
 TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.main.parametric->convergence.converged = false;
   study.main.parametric->convergence.problem = "A/N^alpha is not seen in these runs";
   study.main.n_exponent = study.main.d_exponent = {};
@@ -53,7 +53,7 @@ TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
 }
 
 TEST(Report, SaysOfTheFrontierWhatItGoesBy) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.main.envelope.from_curves = false;
   const std::string page = page_of(study);
   EXPECT_TRUE(holds(
@@ -94,11 +94,11 @@ TEST(Report, ParabolasAreLowestAtTheirVertices) {
 }
 
 TEST(Report, AllocationFollowsTheLawToTheTarget) {
-  const Study study = report_study();
+  const study::Study study = report_study();
   const auto figures = figures_of(study);
   const ScalingFigure& figure = named(figures, "allocation");
   ASSERT_EQ(figure.panels.size(), 3);
-  const Optimum best = efficient(kTruth, study.target->flops, study.main.flops_per_token);
+  const Optimum best = fit::efficient(kTruth, study.target->flops, study.main.flops_per_token);
   const double expected[] = {best.n, best.d, best.ratio()};
   for (size_t i = 0; i < 3; ++i) {
     const Sample& last = titled(figure.panels[i], "approach 3: parametric").samples.back();
@@ -139,7 +139,7 @@ TEST(Report, ContoursAreOfEqualLossAndThePathIsEfficient) {
 }
 
 TEST(Report, NamesTheOutlierAlone) {
-  const Study study = report_study();
+  const study::Study study = report_study();
   const auto outliers = outliers_of(residuals_of(study.main));
   ASSERT_EQ(outliers.size(), 1);
   EXPECT_EQ(study.main.points[outliers.front()].run, 17);
@@ -156,7 +156,7 @@ TEST(Report, NamesTheOutlierAlone) {
 }
 
 TEST(Report, ShowsBowlsOfLearningRatesAndThoseAtTheEdge) {
-  Study study = report_study();
+  study::Study study = report_study();
   for (int i = 0; i < 6; ++i) {
     ScalingRun run = report_run(i < 3 ? 1e8 : 2e8, i < 3 ? 1e18 : 2e18, 100 + i);
     run.lr = 1e-3 * std::pow(2, i % 3);
@@ -202,7 +202,7 @@ TEST(Report, DensitiesAreOfOneAndFilledWithin95Percent) {
 }
 
 TEST(Report, WritesEveryNumberThatItDraws) {
-  const Study study = report_study();
+  const study::Study study = report_study();
   const auto figures = figures_of(study);
   const std::string csv = figure_csv(named(figures, "loss"));
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "panel,series,x,y,low,high,run");
@@ -229,7 +229,7 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
         "FLOPs)",
         "The fit has converged", "came closest on average: off by +0.31% of the loss"})
     EXPECT_TRUE(holds(all, part)) << part << "\nin\n" << all;
-  Study doubtful = report_study();
+  study::Study doubtful = report_study();
   doubtful.main.parametric->convergence.converged = false;
   doubtful.main.parametric->convergence.problem = "the gradient is 0.3";
   doubtful.target->beyond = 5000;
@@ -241,9 +241,9 @@ TEST(Report, SaysItsConclusionsWithTheirUncertainty) {
 }
 
 TEST(Report, ClaimsNothingOfIntervalsThatAreNotThere) {
-  Study study = report_study();
-  for (Interval* one : {&study.target->parametric.n, &study.target->parametric.d,
-                        &study.target->isoflop.n, &study.target->isoflop.d})
+  study::Study study = report_study();
+  for (fit::Interval* one : {&study.target->parametric.n, &study.target->parametric.d,
+                             &study.target->isoflop.n, &study.target->isoflop.d})
     *one = {one->value};
   std::string all;
   for (const std::string& sentence : conclusions(study)) all += sentence + "\n";
@@ -252,7 +252,7 @@ TEST(Report, ClaimsNothingOfIntervalsThatAreNotThere) {
 }
 
 TEST(Report, NamesNoOptimumWhereTheLawHasNone) {
-  Study study = report_study();
+  study::Study study = report_study();
   study.main.parametric->convergence.converged = false;
   study.main.n_exponent = study.main.d_exponent = {};
   study.main.isoflop = {}, study.main.envelope = {};
@@ -264,4 +264,4 @@ TEST(Report, NamesNoOptimumWhereTheLawHasNone) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -4,7 +4,7 @@
 
 #include "scaling/chinchilla_points.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using test::drawn_points;
@@ -39,4 +39,4 @@ TEST(CompareLaws, SaysWhatCouldNotBeFitted) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

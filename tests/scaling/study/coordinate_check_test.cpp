@@ -10,7 +10,7 @@
 #include "scaling/report_checks.h"
 #include "scaling/report_study.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using test::expect_error;
@@ -31,10 +31,10 @@ TEST(CoordinateCheck, ShowsWhatGrowsWithTheWidth) {
   study.coordinates = {small_check(), small_check()};
   study.coordinates[1].name = "without muP";
   study.coordinates[1].layers[1].grows = false;
-  const auto figures = figures_of(study);
-  const ScalingFigure& figure = named(figures, "coordinates");
+  const auto figures = report::figures_of(study);
+  const report::ScalingFigure& figure = named(figures, "coordinates");
   ASSERT_EQ(figure.panels.size(), 4);
-  const Series& logits = titled(figure.panels[0], "logits");
+  const report::Series& logits = titled(figure.panels[0], "logits");
   EXPECT_EQ(logits.samples[1].x, 128);
   EXPECT_EQ(logits.samples[1].y, 2);
   EXPECT_TRUE(std::isnan(logits.samples[2].y));
@@ -81,4 +81,4 @@ TEST(CoordinateCheck, IsReadFromWhatTheBenchWrote) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 // Runs of one model whose loss falls as the tokens that a batch of nothing would have needed.
@@ -50,4 +50,4 @@ TEST(CriticalBatch, NeedsThreeBatchSizesThatMatter) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -10,7 +10,7 @@
 #include "scaling/chinchilla_points.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using test::expect_error;
@@ -44,7 +44,7 @@ std::vector<ScalingPoint> repeated_points(const DataLimitedLaw& law, double nois
 }
 
 TEST(FitDataLimited, RecoversALawWithoutNoise) {
-  const DataLimitedFit fit = fit_data_limited(repeated_points(kTruth), point_estimate());
+  const fit::DataLimitedFit fit = fit_data_limited(repeated_points(kTruth), point_estimate());
   EXPECT_TRUE(fit.fresh.convergence.converged) << fit.fresh.convergence.problem;
   EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
   EXPECT_NEAR(fit.law.law.alpha, 0.353, 1e-6);
@@ -62,10 +62,11 @@ TEST(FitDataLimited, HasIntervalsThatCoverTheTruth) {
   int d = 0, n = 0;
   constexpr int kSets = 40;
   for (uint64_t set = 0; set < kSets; ++set) {
-    ParametricOptions options;
+    fit::ParametricOptions options;
     options.resamples = 100;
     options.seed = set;
-    const DataLimitedFit fit = fit_data_limited(repeated_points(kTruth, 0.004, 50 + set), options);
+    const fit::DataLimitedFit fit =
+        fit_data_limited(repeated_points(kTruth, 0.004, 50 + set), options);
     EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
     EXPECT_LE(fit.failed_draws, 5);
     d += fit.r_d.low <= kTruth.r_d && kTruth.r_d <= fit.r_d.high;
@@ -78,13 +79,13 @@ TEST(FitDataLimited, HasIntervalsThatCoverTheTruth) {
 
 TEST(FitDataLimited, DependsOnNeitherOrderNorThreads) {
   auto points = repeated_points(kTruth, 0.005);
-  ParametricOptions options;
+  fit::ParametricOptions options;
   options.resamples = 20;
   options.threads = 1;
-  const DataLimitedFit one = fit_data_limited(points, options);
+  const fit::DataLimitedFit one = fit_data_limited(points, options);
   std::reverse(points.begin(), points.end());
   options.threads = 3;
-  const DataLimitedFit other = fit_data_limited(points, options);
+  const fit::DataLimitedFit other = fit_data_limited(points, options);
   EXPECT_EQ(one.law.r_d, other.law.r_d);
   EXPECT_EQ(one.r_n.low, other.r_n.low);
   EXPECT_EQ(one.r_d.error, other.r_d.error);
@@ -93,7 +94,8 @@ TEST(FitDataLimited, DependsOnNeitherOrderNorThreads) {
 TEST(FitDataLimited, SaysWhatTheRunsDoNotShow) {
   DataLimitedLaw as_good = kTruth;
   as_good.r_d = as_good.r_n = std::numeric_limits<double>::infinity();
-  const DataLimitedFit fit = fit_data_limited(repeated_points(as_good, 0.003), point_estimate());
+  const fit::DataLimitedFit fit =
+      fit_data_limited(repeated_points(as_good, 0.003), point_estimate());
   EXPECT_FALSE(fit.convergence.converged);
   EXPECT_NE(fit.convergence.problem.find("R_D"), std::string::npos) << fit.convergence.problem;
   EXPECT_FALSE(fit.r_n_problem.empty());
@@ -101,7 +103,7 @@ TEST(FitDataLimited, SaysWhatTheRunsDoNotShow) {
 
   DataLimitedLaw tokens_alone = kTruth;
   tokens_alone.r_n = std::numeric_limits<double>::infinity();
-  const DataLimitedFit one =
+  const fit::DataLimitedFit one =
       fit_data_limited(repeated_points(tokens_alone, 0.003), point_estimate());
   EXPECT_TRUE(one.convergence.converged) << one.convergence.problem;
   EXPECT_NEAR(one.law.r_d / 15.39, 1, 0.2);
@@ -151,4 +153,4 @@ TEST(Study, FitsTheDataLimitedLawWhereAColumnTellsOfRepeats) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -6,12 +6,12 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 TEST(EntropyRate, IsWhereASmallModelComesToRest) {
-  const Workspace folder;
-  MarkovStoreConfig text;
+  const train::Workspace folder;
+  data::MarkovStoreConfig text;
   text.chain.order = 1;
   text.chain.symbols = 16;
   text.tokens = 200'000;
@@ -19,8 +19,8 @@ TEST(EntropyRate, IsWhereASmallModelComesToRest) {
   text.context = 16;
   text.output = folder.at("train.h5");
   text.validation = folder.at("valid.h5");
-  const MarkovSummary summary = make_markov_stores(text);
-  PretrainConfig c = small_config(text.output);
+  const data::MarkovSummary summary = make_markov_stores(text);
+  train::PretrainConfig c = train::small_config(text.output);
   c.data.validation = {text.validation};
   c.model.n_layers = 1;
   c.model.dropout = 0;
@@ -41,4 +41,4 @@ TEST(EntropyRate, IsWhereASmallModelComesToRest) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -11,7 +11,7 @@
 
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,7 +88,7 @@ TEST(FitCommand, SaysWhatTheLibrarySaysOfASweep) {
   input.curves = points.path();
   StudyOptions options;
   options.parametric.resamples = 12;
-  options.parametric.kind = LossKind::squared;
+  options.parametric.kind = fit::LossKind::squared;
   options.convention = {ParameterCount::all, FlopCount::exact};
   expect_same(input.path,
               "--fit.resamples=12 --fit.loss=squared --fit.parameters=all --fit.flops=exact "
@@ -98,4 +98,4 @@ TEST(FitCommand, SaysWhatTheLibrarySaysOfASweep) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -10,7 +10,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using Json = nlohmann::json;
@@ -41,7 +41,7 @@ const Study& chinchilla_study() {
 TEST(Study, LandsOnTheConvergedMinimumOfThePublicPoints) {
   const Study& study = chinchilla_study();
   ASSERT_TRUE(study.main.parametric);
-  const ParametricFit& fit = *study.main.parametric;
+  const fit::ParametricFit& fit = *study.main.parametric;
   EXPECT_TRUE(fit.convergence.converged) << fit.convergence.problem;
   EXPECT_NEAR(fit.law.a, 477.826, 0.02);
   EXPECT_NEAR(fit.law.b, 2143.42, 0.2);
@@ -261,7 +261,7 @@ TEST(StudyJson, IsReadBackAsTheSameLaw) {
   options.all_conventions = false;
   const Study study = make_study(isoflop_table(TrueLaw(), 5, 7, 1.5, 0.002), options);
   const TableFile file(study_json(study));
-  const ParametricFit fit = read_fit(file.path());
+  const fit::ParametricFit fit = read_fit(file.path());
   EXPECT_EQ(fit.law.a, study.main.parametric->law.a);
   EXPECT_EQ(fit.law.beta, study.main.parametric->law.beta);
   EXPECT_EQ(fit.alpha.low, study.main.parametric->alpha.low);
@@ -325,4 +325,4 @@ TEST(StudyInputs, FoldersHoldResultsAndCurves) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -7,7 +7,7 @@
 
 #include "scaling/table_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 using test::isoflop_table;
@@ -45,7 +45,7 @@ double percentile(std::vector<double> values, double which) {
                              (values[std::min(below + 1, values.size() - 1)] - values[below]);
 }
 
-void expect_percentiles(const Interval& interval, const std::vector<double>& values) {
+void expect_percentiles(const fit::Interval& interval, const std::vector<double>& values) {
   EXPECT_NEAR(interval.low / percentile(values, 2.5), 1, 1e-12);
   EXPECT_NEAR(interval.high / percentile(values, 97.5), 1, 1e-12);
   EXPECT_LT(interval.low, interval.high);
@@ -55,7 +55,7 @@ TEST(Target, ParabolasGiveFourBandsOfOneBootstrap) {
   const Study study =
       study_of(isoflop_table(ParabolicLaw(), 5, 9, 1.5, 0.002), Approach::isoflop, 100);
   const TargetPrediction& target = *study.target;
-  const IsoflopFit& fit = study.main.isoflop;
+  const fit::IsoflopFit& fit = study.main.isoflop;
   ASSERT_EQ(fit.n_of_c.draws.size(), 100u);
   ASSERT_EQ(
       fit.offset_loss_of_c.draws.size() + static_cast<size_t>(fit.offset_loss_of_c.failed_draws),
@@ -91,7 +91,7 @@ TEST(Target, BandsOfParabolasCoverTheTruth) {
       table.runs[i].loss *= std::exp(0.003 * normal_at(900 + static_cast<uint64_t>(set), 0, i));
     const TargetPrediction target =
         *study_of(table, Approach::isoflop, 200, static_cast<uint64_t>(set)).target;
-    const auto inside = [](const Interval& interval, double truth) {
+    const auto inside = [](const fit::Interval& interval, double truth) {
       return interval.low <= truth && truth <= interval.high;
     };
     n += inside(target.isoflop.n, 1e10);
@@ -105,7 +105,7 @@ TEST(Target, BandsOfParabolasCoverTheTruth) {
 TEST(Target, TheEnvelopeGivesFourBands) {
   const Study study = study_of(test::curves_table(14, 1.4), Approach::envelope, 60);
   const TargetPrediction& target = *study.target;
-  const EnvelopeFit& fit = study.main.envelope;
+  const fit::EnvelopeFit& fit = study.main.envelope;
   EXPECT_EQ(target.envelope.n.value, fit.n_of_c.law.at(kTarget));
   EXPECT_NEAR(target.envelope.ratio.value, target.envelope.d.value / target.envelope.n.value, 1e-9);
   std::vector<double> ratios;
@@ -136,4 +136,4 @@ TEST(Target, IsPrintedForAllThreeApproaches) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -10,7 +10,7 @@
 
 #include "scaling/sweep_fixture.h"
 
-namespace skein {
+namespace skein::scaling::study {
 namespace {
 
 struct BestLaw {
@@ -192,10 +192,10 @@ TEST(RunSettings, TakesTheRuleThatTheSweepSays) {
 }
 
 TEST(RunSettings, AFolderOfASweepSaysItsRule) {
-  const Workspace folder;
+  const train::Workspace folder;
   const std::string store = folder.at("store.h5");
-  write_small_store(store);
-  SweepConfig c = tiny_sweep(store, folder.at("sweep"));
+  train::write_small_store(store);
+  sweep::SweepConfig c = tiny_sweep(store, folder.at("sweep"));
   c.tokens = {"1024"};
   c.lr_rule = "width";
   c.base_width = 16;
@@ -217,4 +217,4 @@ TEST(RunSettings, AFolderOfASweepSaysItsRule) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::study

@@ -5,7 +5,7 @@
 #include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 using test::drawn_points;
@@ -28,7 +28,7 @@ std::vector<ScalingPoint> runs_at(const std::vector<std::pair<double, double>>& 
 
 void expect_refused(const std::vector<ScalingPoint>& points,
                     std::initializer_list<std::string> words, int64_t resamples = 0) {
-  ParametricOptions options;
+  fit::ParametricOptions options;
   options.resamples = resamples;
   expect_error(ExitCode::usage, words, [&] { fit_chinchilla(points, options); });
 }
@@ -92,7 +92,7 @@ TEST(DesignFaults, RefusesBadOptions) {
   const auto points = drawn_points(kLaw, 3, 4, 0, 1);
   expect_refused(points, {"fit.resamples is -1", "between 0"}, -1);
   expect_refused(points, {"fit.resamples is 1000000000000"}, 1000000000000);
-  ParametricOptions options = point_estimate();
+  fit::ParametricOptions options = point_estimate();
   options.delta = 0;
   expect_error(ExitCode::usage, {"fit.delta is 0"}, [&] { fit_chinchilla(points, options); });
 }
@@ -103,7 +103,7 @@ TEST(DesignFaults, DoesNotBelieveALossThatIgnoresTokens) {
       drawn_points([](const ScalingPoint& point) { return 1.7 + 400 * std::pow(point.n, -0.34); },
                    5, 6, 0.002, 1);
   try {
-    const ParametricFit fit = fit_chinchilla(points, point_estimate());
+    const fit::ParametricFit fit = fit_chinchilla(points, point_estimate());
     EXPECT_FALSE(fit.convergence.converged && fit.convergence.condition < 1e6)
         << fit.law.b << " " << fit.law.beta << " " << fit.convergence.condition;
   } catch (const Error& error) {
@@ -112,4 +112,4 @@ TEST(DesignFaults, DoesNotBelieveALossThatIgnoresTokens) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -5,7 +5,7 @@
 
 #include "scaling/sweep_fixture.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 SweepConfig config() { return tiny_sweep("none", ""); }
@@ -228,12 +228,12 @@ TEST(Design, BatchesAreSummedAlikeWhateverTheRanks) {
 
 TEST(Design, FallsOfWsdFitTheRun) {
   SweepConfig c = config();
-  c.run.lr.decay = LrConfig::Decay::wsd;
+  c.run.lr.decay = train::LrConfig::Decay::wsd;
   EXPECT_EQ(make_design(c).cells[1].run.lr.cooldown, 6);
 }
 
 TEST(Design, ListsAreReadByTheirColumns) {
-  Workspace folder;
+  train::Workspace folder;
   const std::string path = folder.at("cells.csv");
   std::ofstream(path) << "shape,tokens,lr,seed\n1x8,2048,0.02,0\n2x16,1e4,,7\n";
   SweepConfig c = config();
@@ -306,4 +306,4 @@ TEST(Design, ContradictionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::sweep

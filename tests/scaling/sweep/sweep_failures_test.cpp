@@ -9,7 +9,7 @@
 #include "scaling/sweep_fixture.h"
 #include "support/retry_waits.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 constexpr const char* kLargest = "1x16-32x128-lr0.01-s1";
@@ -17,7 +17,7 @@ constexpr const char* kLargest = "1x16-32x128-lr0.01-s1";
 class SweepFailures : public testing::Test {
  protected:
   SweepFailures() {
-    write_small_store(store_);
+    train::write_small_store(store_);
     std::filesystem::copy_file(store_, training_);
   }
   SweepConfig config(const std::string& dir) const {
@@ -38,7 +38,7 @@ class SweepFailures : public testing::Test {
   // not have.
   void damage_training() const {
     std::vector<int32_t> tokens(64);
-    TokenStore(training_).read(1990, tokens);
+    data::TokenStore(training_).read(1990, tokens);
     std::string whole = file_text(training_);
     const size_t begin = whole.find(std::string(tokens.begin(), tokens.end()));
     ASSERT_NE(begin, std::string::npos);
@@ -74,7 +74,8 @@ class SweepFailures : public testing::Test {
   // file.
   void damage(const std::string& dir, const std::string& file, bool each) const {
     std::filesystem::remove(cell(dir, "result.json"));
-    const std::vector<CheckpointInfo> kept = list_checkpoints(cell(dir, "checkpoints"));
+    const std::vector<checkpoint::CheckpointInfo> kept =
+        checkpoint::list_checkpoints(cell(dir, "checkpoints"));
     ASSERT_GE(kept.size(), each ? 1u : 2u);
     for (size_t i = 0; i < (each ? kept.size() : 1); ++i) {
       const std::string path = kept[i].path + "/" + file;
@@ -84,7 +85,7 @@ class SweepFailures : public testing::Test {
     }
   }
 
-  Workspace folder_;
+  train::Workspace folder_;
   std::string store_ = folder_.at("store.h5"), training_ = folder_.at("training.h5");
 };
 
@@ -249,7 +250,7 @@ TEST_F(SweepFailures, OfTheOnlyCheckpointBeginTheCellAnew) {
                  {std::string("cell ") + kLargest + " begins anew", "refused-checkpoints", file});
     expect_whole("cut");
     EXPECT_TRUE(std::filesystem::exists(cell("cut", "refused-checkpoints")));
-    EXPECT_FALSE(list_checkpoints(cell("cut", "checkpoints")).empty());
+    EXPECT_FALSE(checkpoint::list_checkpoints(cell("cut", "checkpoints")).empty());
   }
   c.keep_weights = false;
   damage("cut", "rank-00000.h5", true);
@@ -264,7 +265,7 @@ TEST_F(SweepFailures, OfReadingACheckpointEndTheJobAndSetNothingAside) {
   sweep_by(1, c);
   std::filesystem::remove(cell("unread", "result.json"));
   const std::string manifest =
-      list_checkpoints(cell("unread", "checkpoints")).front().path + "/manifest.json";
+      checkpoint::list_checkpoints(cell("unread", "checkpoints")).front().path + "/manifest.json";
   std::filesystem::rename(manifest, manifest + ".away");
   std::filesystem::create_symlink("manifest.json", manifest);
   {
@@ -300,7 +301,7 @@ TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {
   c.tokens = {"2048"};
   sweep_by(1, c);
   const auto replace = [&](size_t tokens) {
-    TokenStoreWriter writer(training_, 64, -1, R"({"type":"bytes","version":1})");
+    data::TokenStoreWriter writer(training_, 64, -1, R"({"type":"bytes","version":1})");
     writer.add_document(std::vector<int32_t>(tokens, 1), static_cast<int64_t>(tokens));
     writer.finish();
   };
@@ -343,4 +344,4 @@ TEST_F(SweepFailures, TheLastJobTakesTheStopFileAway) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -4,7 +4,7 @@
 
 #include "scaling/sweep_fixture.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 // The program that was built beside this one; its log is OUTPUT.log.
@@ -17,9 +17,9 @@ int run_program(const std::string& arguments, const std::string& output) {
 }
 
 TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
-  const Workspace folder;
+  const train::Workspace folder;
   const std::string store = folder.at("store.h5");
-  write_small_store(store);
+  train::write_small_store(store);
   SweepConfig c = tiny_sweep(store, folder.at("library"));
   c.run.model.vocab_size = 0;
   c.repeat_seeds = {2};
@@ -52,4 +52,4 @@ TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -13,17 +13,17 @@
 #include "data/masked_fixtures.h"
 #include "scaling/sweep_fixture.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 namespace {
 
 class Sweeps : public testing::Test {
  protected:
-  Sweeps() { write_small_store(store_); }
+  Sweeps() { train::write_small_store(store_); }
   SweepConfig config(const std::string& dir) const { return tiny_sweep(store_, folder_.at(dir)); }
   std::string at(const std::string& name) const { return folder_.at(name); }
   std::string table(const std::string& dir) const { return table_without_seconds(at(dir)); }
 
-  Workspace folder_;
+  train::Workspace folder_;
   std::string store_ = folder_.at("store.h5");
 };
 
@@ -160,9 +160,9 @@ TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
   const std::string store = at("sentences.h5");
   test::write_sentence_store(store);
   SweepConfig c = tiny_sweep(store, at("encoders"));
-  c.run.model = encoder_config(store).model;
-  c.run.model.vocab_size = TokenStore(store).info().vocab_size;
-  c.run.mlm.pairs = PairTask::none;
+  c.run.model = train::encoder_config(store).model;
+  c.run.model.vocab_size = data::TokenStore(store).info().vocab_size;
+  c.run.mlm.pairs = data::PairTask::none;
   bert_options(c.run.model).pooler = false;
   c.shapes = {"1x8"};
   c.batch = {"192"};
@@ -170,7 +170,7 @@ TEST_F(Sweeps, OfEncodersTellRepeatedDataToo) {
   testing::internal::CaptureStderr();
   forecast_text(c, *single_rank());
   const std::string told = testing::internal::GetCapturedStderr();
-  const double held = static_cast<double>(TokenStore(store).info().tokens);
+  const double held = static_cast<double>(data::TokenStore(store).info().tokens);
   EXPECT_NE(
       told.find(fmt::format("({:.3g} passes over {})", 2134 * 192 / held, readable_count(held))),
       std::string::npos)
@@ -227,4 +227,4 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::scaling::sweep

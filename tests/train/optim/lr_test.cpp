@@ -5,7 +5,7 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using Decay = LrConfig::Decay;
@@ -125,4 +125,4 @@ TEST(LearningRate, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -11,7 +11,7 @@
 
 #include "support/gradient_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 // One optimizer over two parameters on each rank of a data-parallel group.
@@ -68,10 +68,10 @@ TEST(LossScale, HalvesOnOverflowAndDoublesAfterItsWindow) {
 }
 
 // The parts of a tensor that a rank has, by where they begin.
-std::map<int64_t, std::vector<float>> parts_of(const std::vector<Piece>& pieces,
+std::map<int64_t, std::vector<float>> parts_of(const std::vector<checkpoint::Piece>& pieces,
                                                const std::string& name) {
   std::map<int64_t, std::vector<float>> parts;
-  for (const Piece& piece : pieces) {
+  for (const checkpoint::Piece& piece : pieces) {
     const auto* data = reinterpret_cast<const float*>(piece.data);
     if (piece.name == name) parts[piece.begin] = {data, data + (piece.end - piece.begin)};
   }
@@ -145,9 +145,9 @@ TEST(Optimizer, DecaysMatricesOnlyAndClipsByTheGlobalNorm) {
     setting.parameters.all()[1].gradient.data<float>()[1] = 40;
     EXPECT_DOUBLE_EQ(setting.step(lr), 50.0);
     const auto pieces = setting.optimizer.pieces(true);
-    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) {
-      return piece.name == "adam_m/vector";
-    });
+    const auto moment =
+        std::find_if(pieces.begin(), pieces.end(),
+                     [](const checkpoint::Piece& piece) { return piece.name == "adam_m/vector"; });
     ASSERT_NE(moment, pieces.end());
     EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[1], 0.1 * 40 / 50, 1e-6);
   });
@@ -210,7 +210,7 @@ TEST(Optimizer, PiecesToSaveHoldEachElementOnce) {
     run_ranks(3, [&](Group& world) {
       Setting setting(world, zero, DType::bf16);
       const std::lock_guard hold(one);
-      for (const Piece& piece : setting.optimizer.pieces(true)) {
+      for (const checkpoint::Piece& piece : setting.optimizer.pieces(true)) {
         EXPECT_EQ(piece.dtype, DType::f32);
         counts[piece.name.starts_with("param/")    ? 0
                : piece.name.starts_with("adam_m/") ? 1
@@ -222,4 +222,4 @@ TEST(Optimizer, PiecesToSaveHoldEachElementOnce) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

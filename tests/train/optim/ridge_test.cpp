@@ -8,7 +8,7 @@
 
 #include "train/layout_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 double square_sum(const Parameters& parameters) {
@@ -40,9 +40,9 @@ TEST(Ridge, IsTheGradientAndTheLossOfAllThatLearns) {
     EXPECT_NEAR(optimizer.ridge_loss(), 0.25 * squares, 1e-6 * squares);
     EXPECT_NEAR(norm * norm, 0.25 * squares + 0.5 * 0.5 + 2 * 0.5 * 0.5 * before, 1e-4 * squares);
     const auto pieces = optimizer.pieces(true);
-    const auto moment = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) {
-      return piece.name == "adam_m/matrix";
-    });
+    const auto moment =
+        std::find_if(pieces.begin(), pieces.end(),
+                     [](const checkpoint::Piece& piece) { return piece.name == "adam_m/matrix"; });
     ASSERT_NE(moment, pieces.end());
     EXPECT_NEAR(reinterpret_cast<const float*>(moment->data)[5], 0.1 * (0.5 + 0.5 * before) / norm,
                 1e-5)
@@ -104,4 +104,4 @@ TEST(Ridge, TensorParallelRanksAgree) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

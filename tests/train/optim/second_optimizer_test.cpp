@@ -8,7 +8,7 @@
 
 #include "support/gradient_check.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::bytes_of;
@@ -125,4 +125,4 @@ TEST(SecondOptimizer, SaysWhatItTakes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

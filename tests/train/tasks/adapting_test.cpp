@@ -4,7 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 std::string refused(const std::function<void()>& act) {
@@ -73,7 +73,7 @@ TEST(Adapting, GoesOnOnlyBehindItsOwnCheckpoints) {
 }
 
 TEST(Adapting, GoesOnWithTheSameTemplateHoweverItIsWritten) {
-  const StoredTemplate mine(
+  const text::StoredTemplate mine(
       R"({"user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})"),
       otherwise(
           R"({"assistant": {"close": "{eos}", "open": "A"}, "end": "{eos}", "user": {"open": "U"}})"),
@@ -98,4 +98,4 @@ TEST(Adapting, WarnsOfOtherSamples) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class ChatEvaluations : public testing::Test {
@@ -38,7 +38,7 @@ class ChatEvaluations : public testing::Test {
     c.run.run.dir = folder_.at("run");
     Scores validation;
     run_ranks(1, [&](Group& world) {
-      const auto task = sft_task(c, byte_tokenizer(), {});
+      const auto task = sft_task(c, text::byte_tokenizer(), {});
       validation = train(c.run, *task, world).validation;
     });
     return validation;
@@ -94,4 +94,4 @@ TEST_F(ChatEvaluations, NeedAnAnswerThatFits) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

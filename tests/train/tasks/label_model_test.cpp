@@ -11,7 +11,7 @@
 
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 class LabelModels : public testing::Test {
@@ -53,14 +53,14 @@ class LabelModels : public testing::Test {
     c.run.run.dir = folder_.at("run");
     Scores validation;
     run_ranks(1, [&](Group& world) {
-      const auto task = label_task(c, load_tokenizer(folder_.at("vocab.txt")));
+      const auto task = label_task(c, text::load_tokenizer(folder_.at("vocab.txt")));
       validation = train(c.run, *task, world).validation;
     });
     return validation;
   }
 
-  static std::vector<LabelledExample> texts(const std::vector<std::string>& all) {
-    std::vector<LabelledExample> made;
+  static std::vector<data::LabelledExample> texts(const std::vector<std::string>& all) {
+    std::vector<data::LabelledExample> made;
     for (const std::string& text : all) made.emplace_back().text = text;
     return made;
   }
@@ -159,4 +159,4 @@ TEST_F(LabelModels, AreFineTuned) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -12,7 +12,7 @@
 #include "train/label_fixture.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::LabelTasks;
@@ -75,7 +75,7 @@ TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
     first.data.validation.clear();
     first.model.vocab_size = 64;
     bert_options(first.model).pooler = pretrained;
-    if (!pretrained) first.mlm.pairs = PairTask::none;
+    if (!pretrained) first.mlm.pairs = data::PairTask::none;
     first.train.steps = 2;
     first.run.dir = folder_.at(from);
     pretrain(first, *single_rank());
@@ -179,4 +179,4 @@ TEST(LabelHeads, KeepAllInTheirNotes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

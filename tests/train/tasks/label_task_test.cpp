@@ -11,7 +11,7 @@
 #include "train/label_fixture.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::LabelTasks;
@@ -138,4 +138,4 @@ TEST_F(LabelTasks, GoOnWithEqualBitsAndWithWhatPatienceIsLeft) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -5,10 +5,10 @@
 
 #include "skein/core/error.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
-using Turns = std::vector<Message>;
+using Turns = std::vector<text::Message>;
 
 constexpr const char* kShort =
     R"({"name": "short", "system": {"open": "S"}, "user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
@@ -16,7 +16,7 @@ constexpr const char* kShort =
 TrainedModel trained(const std::string& notes = "") {
   TrainedModel made;
   made.info.path = "runs/a";
-  made.state.tokenizer = StoredTokenizer(byte_tokenizer());
+  made.state.tokenizer = text::StoredTokenizer(text::byte_tokenizer());
   made.state.notes = TaskNotes(notes);
   return made;
 }
@@ -35,7 +35,7 @@ PromptFormConfig chats(const std::string& form = "", const std::string& system =
 }
 
 std::string asked(const PromptForm& form, const Turns& turns) {
-  return byte_tokenizer()->decode(form.prompt(form.given(turns)), false);
+  return text::byte_tokenizer()->decode(form.prompt(form.given(turns)), false);
 }
 
 std::string refused(const PromptFormConfig& config, const TrainedModel& source) {
@@ -57,8 +57,8 @@ TEST(PromptForms, OfTextsAreThoseTexts) {
   EXPECT_EQ(asked(form, {{"user", " once "}}), " once ");
   EXPECT_EQ(form.text({'a', ' ', 256}), "a ");
   EXPECT_EQ(form.end(), 256);
-  EXPECT_TRUE(
-      same_template(form.chat_template(), ChatTemplate("none", *byte_tokenizer()).stored()));
+  EXPECT_TRUE(same_template(form.chat_template(),
+                            text::ChatTemplate("none", *text::byte_tokenizer()).stored()));
 }
 
 TEST(PromptForms, OfConversationsAreTheCheckpointsTemplate) {
@@ -71,7 +71,7 @@ TEST(PromptForms, OfConversationsAreTheCheckpointsTemplate) {
             "UhiAyes<|endoftext|>UokA");
   EXPECT_EQ(asked(kind, {{"user", "hi"}}), "Sbe kindUhiA");
   EXPECT_EQ(asked(kind, {{"system", "be short"}, {"user", "hi"}}), "Sbe shortUhiA");
-  EXPECT_TRUE(same_template(form.chat_template(), StoredTemplate(kShort)));
+  EXPECT_TRUE(same_template(form.chat_template(), text::StoredTemplate(kShort)));
 }
 
 TEST(PromptForms, MayBeNamed) {
@@ -85,16 +85,16 @@ TEST(PromptForms, OfInstructionsAreWordedAsTheyWereLearnt) {
   const TrainedModel alone = tuned(R"({"form":"alpaca","alone":true})"),
                      mixed = tuned(R"({"form":"alpaca","alone":false})"),
                      turns = tuned(R"({"form":"turn","alone":true})");
-  const std::string worded = "U" + instruction_turn("do", "", InstructionForm::alpaca) + "A";
+  const std::string worded = "U" + instruction_turn("do", "", data::InstructionForm::alpaca) + "A";
   EXPECT_EQ(asked(PromptForm(config, alone), {{"user", "do"}}), worded);
   EXPECT_EQ(asked(PromptForm(config, alone),
-                  {{"user", instruction_turn("do", "", InstructionForm::alpaca)}}),
+                  {{"user", instruction_turn("do", "", data::InstructionForm::alpaca)}}),
             worded)
       << "it stands under the headings already";
   EXPECT_EQ(asked(PromptForm(config, mixed), {{"user", "do"}}), "UdoA");
   EXPECT_EQ(asked(PromptForm(config, turns), {{"user", "do"}}), "UdoA");
   EXPECT_EQ(PromptForm(config, mixed).conversations({"x.jsonl"}).instructions,
-            InstructionForm::alpaca);
+            data::InstructionForm::alpaca);
 }
 
 TEST(PromptForms, AreRefusedWhereTheModelKnowsNone) {
@@ -106,4 +106,4 @@ TEST(PromptForms, AreRefusedWhereTheModelKnowsNone) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 #include "train/sft_fixture.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::SftTasks;
@@ -90,7 +90,7 @@ TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
   EXPECT_NE(error_of(c).find("chats.jsonl:65"), std::string::npos) << error_of(c);
   c.chat.records.bad_records = 1;
   testing::internal::CaptureStderr();
-  sft_task(c, byte_tokenizer(), {});
+  sft_task(c, text::byte_tokenizer(), {});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out: " + file_ + ":65"),
             std::string::npos);
 }
@@ -130,19 +130,19 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
     c.run.data.train = std::move(files);
     c.run.data.validation.clear();
     c.run.model.context = 512;
-    return sft_task(c, byte_tokenizer(), before)->notes();
+    return sft_task(c, text::byte_tokenizer(), before)->notes();
   };
   const TaskNotes alpaca = noted("none", {folder_.at("tasks.jsonl")});
-  EXPECT_EQ(instruction_notes(alpaca).form, InstructionForm::alpaca);
+  EXPECT_EQ(instruction_notes(alpaca).form, data::InstructionForm::alpaca);
   EXPECT_TRUE(instruction_notes(alpaca).alone);
   EXPECT_FALSE(
       instruction_notes(noted("none", {folder_.at("tasks.jsonl"), folder_.at("pairs.jsonl")}))
           .alone);
   EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form,
-            InstructionForm::turn);
-  const TaskNotes turns = with_instructions(alpaca, {InstructionForm::turn, false});
+            data::InstructionForm::turn);
+  const TaskNotes turns = with_instructions(alpaca, {data::InstructionForm::turn, false});
   EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form,
-            InstructionForm::turn)
+            data::InstructionForm::turn)
       << "as the checkpoint learnt them";
   EXPECT_FALSE(instruction_notes(TaskNotes("{}")).form.has_value());
   EXPECT_FALSE(
@@ -156,7 +156,7 @@ TEST_F(SftTasks, FillInWhatTheDataSays) {
   c.run.validation.every = -1;
   c.run.train.global_batch = 8;
   c.task.pack = false;
-  sft_task(c, byte_tokenizer(), {});
+  sft_task(c, text::byte_tokenizer(), {});
   EXPECT_EQ(c.run.train.steps, 24);
   EXPECT_EQ(c.run.validation.every, 8);
   EXPECT_EQ(c.run.lr.warmup, 1);
@@ -206,4 +206,4 @@ TEST_F(SftTasks, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -8,7 +8,7 @@
 #include "train/sft_fixture.h"
 #include "train/train_fixture.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using test::SftTasks;
@@ -120,19 +120,20 @@ TEST_F(SftTasks, BeginWithAPretrainedModelAndKeepItsTemplate) {
   c.run.train.steps = 2;
   const State before = run(c, 1, "first").finished.state;
   const auto alone = single_rank();
-  const auto info = find_checkpoint(folder_.at("first"), *alone);
+  const auto info = checkpoint::find_checkpoint(folder_.at("first"), *alone);
   const TaskNotes notes = run_state(info->metadata, info->path).notes;
-  EXPECT_EQ(chat_template_in(notes).text(), ChatTemplate(form_, *byte_tokenizer()).to_json());
+  EXPECT_EQ(chat_template_in(notes).text(),
+            text::ChatTemplate(form_, *text::byte_tokenizer()).to_json());
   c.chat.form.clear();
   c.run.checkpoint.load = folder_.at("first");
   c.run.lr.lr = 1e-30;
   const State after = run(c, 1, "second", notes).finished.state;
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
-  const auto next = find_checkpoint(folder_.at("second"), *alone);
+  const auto next = checkpoint::find_checkpoint(folder_.at("second"), *alone);
   EXPECT_EQ(chat_template_in(run_state(next->metadata, next->path).notes), chat_template_in(notes));
   for (const char* without : {"", "{}", "{\"template\": 3}", "[]", "{"})
     EXPECT_TRUE(chat_template_in(TaskNotes(without)).empty()) << without;
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using namespace test;
@@ -15,7 +15,7 @@ using namespace test;
 // On each of two ranks, part by part.
 std::vector<std::vector<size_t>> parts_of(const std::string& path, const LabelColumns& columns,
                                           bool pairs,
-                                          std::vector<std::vector<LabelledExample>>& all) {
+                                          std::vector<std::vector<data::LabelledExample>>& all) {
   std::vector<std::vector<size_t>> sizes(2);
   all.assign(2, {});
   run_ranks(2, [&](Group& world) {
@@ -23,7 +23,7 @@ std::vector<std::vector<size_t>> parts_of(const std::string& path, const LabelCo
     TextInput input(path, columns, pairs);
     for (auto part = input.next(2, world); !part.empty(); part = input.next(2, world)) {
       sizes[rank].push_back(part.size());
-      for (LabelledExample& example : part) all[rank].push_back(std::move(example));
+      for (data::LabelledExample& example : part) all[rank].push_back(std::move(example));
     }
   });
   return sizes;
@@ -32,12 +32,12 @@ std::vector<std::vector<size_t>> parts_of(const std::string& path, const LabelCo
 TEST(TextInput, TellsEveryRankTheLinesOfAText) {
   const Scratch scratch;
   write_file(scratch.file("a.txt"), "one\n\nthree\r\n\xff four\nfive");
-  std::vector<std::vector<LabelledExample>> all;
+  std::vector<std::vector<data::LabelledExample>> all;
   const auto sizes = parts_of(scratch.file("a.txt"), {}, false, all);
   for (size_t rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(sizes[rank], (std::vector<size_t>{2, 2, 1})) << rank;
     std::vector<std::string> texts;
-    for (const LabelledExample& example : all[rank]) texts.push_back(example.text);
+    for (const data::LabelledExample& example : all[rank]) texts.push_back(example.text);
     EXPECT_EQ(texts, (std::vector<std::string>{"one", "", "three", "\xff four", "five"})) << rank;
   }
 }
@@ -48,7 +48,7 @@ TEST(TextInput, TakesColumnsOfTables) {
   LabelColumns columns;
   columns.text = "2";
   columns.pair = "1";
-  std::vector<std::vector<LabelledExample>> all;
+  std::vector<std::vector<data::LabelledExample>> all;
   parts_of(scratch.file("a.tsv"), columns, true, all);
   for (const auto& found : all) {
     ASSERT_EQ(found.size(), 2u);
@@ -63,7 +63,7 @@ TEST(TextInput, TakesColumnsOfTables) {
 TEST(TextInput, RefusesPairsThatAreNoneOnEveryRank) {
   const Scratch scratch;
   write_file(scratch.file("a.txt"), "one\n");
-  std::vector<std::vector<LabelledExample>> all;
+  std::vector<std::vector<data::LabelledExample>> all;
   expect_error(ExitCode::usage,
                {"data.input=" + scratch.file("a.txt") +
                 ": the model judges pairs, which a text a line does not hold"},
@@ -73,7 +73,7 @@ TEST(TextInput, RefusesPairsThatAreNoneOnEveryRank) {
 TEST(SentenceInput, TellsEveryRankTheWords) {
   const Scratch scratch;
   write_file(scratch.file("a.conll"), "Anna B-PER\nruns O\n\nRome B-LOC\n");
-  std::vector<std::vector<TaggedSentence>> all(2);
+  std::vector<std::vector<data::TaggedSentence>> all(2);
   run_ranks(2, [&](Group& world) {
     SentenceInput input(scratch.file("a.conll"), {});
     auto& found = all[static_cast<size_t>(world.rank())];
@@ -90,4 +90,4 @@ TEST(SentenceInput, TellsEveryRankTheWords) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

@@ -12,13 +12,13 @@
 
 #include "data/data_fixtures.h"
 
-namespace skein {
+namespace skein::train {
 namespace {
 
 using namespace test;
 
-std::vector<LabelledExample> examples(const std::vector<std::string>& texts) {
-  std::vector<LabelledExample> made;
+std::vector<data::LabelledExample> examples(const std::vector<std::string>& texts) {
+  std::vector<data::LabelledExample> made;
   for (const std::string& text : texts) made.emplace_back().text = text;
   return made;
 }
@@ -32,7 +32,7 @@ TEST(VectorFiles, AreArraysOfAllRows) {
   file.finish();
   const std::string bytes = bytes_of_file(scratch.file("a.npy"));
   ASSERT_EQ(bytes.size(), 128u + 6 * sizeof(float));
-  EXPECT_EQ(bytes.substr(0, 128), npy_header(3, 2));
+  EXPECT_EQ(bytes.substr(0, 128), formats::npy_header(3, 2));
   std::vector<float> values(6);
   std::memcpy(values.data(), bytes.data() + 128, 6 * sizeof(float));
   EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -60,4 +60,4 @@ TEST(VectorFiles, OfArraysAreNoPipes) {
 }
 
 }  // namespace
-}  // namespace skein
+}  // namespace skein::train

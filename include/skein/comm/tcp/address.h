@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <string>
 
-namespace skein {
+namespace skein::tcp {
 
 struct Address {
   std::string host;
@@ -17,4 +17,4 @@ struct Address {
   }
 };
 
-}  // namespace skein
+}  // namespace skein::tcp

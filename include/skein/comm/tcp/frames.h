@@ -10,7 +10,7 @@
 
 #include "skein/comm/tcp/address.h"
 
-namespace skein {
+namespace skein::tcp {
 
 struct FrameHead {
   uint64_t magic = 0x5043546e69656b53;  // "SkeinTCP" where the least byte comes first
@@ -69,4 +69,4 @@ struct RendezvousRecord {
 std::string text_of(const RendezvousRecord& record);
 RendezvousRecord record_in(std::string_view text);
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -17,7 +17,7 @@
 
 #include "skein/comm/tcp/secret.h"
 
-namespace skein {
+namespace skein::tcp {
 
 // How many bytes the other side may send before it is believed.
 constexpr size_t kGreetingBytes = sizeof(Bits256);
@@ -53,4 +53,4 @@ class HandshakeConnector {
   Bits256 own_ = fresh_number(), other_{};
 };
 
-}  // namespace skein
+}  // namespace skein::tcp

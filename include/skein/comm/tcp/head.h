@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace skein {
+namespace skein::tcp {
 
 // A goodbye says that no more will come; the farewell it is answered by, that all has been read. A
 // loss names the rank that is gone.
@@ -27,4 +27,4 @@ bool may_end_a_job(int code);
 // "" for a head that one rank of a job of `ranks` may send to another, else what is wrong with it.
 std::string fault_of(const TcpHead& head, int ranks);
 
-}  // namespace skein
+}  // namespace skein::tcp

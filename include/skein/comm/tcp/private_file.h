@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace skein {
+namespace skein::tcp {
 
 // What the file holds. Error that names it: usage where there is none, it is no file of this user's
 // own, others may read or write it, it is longer than 1 MiB; failure where it cannot be read.
@@ -14,4 +14,4 @@ std::string read_private(const std::string& path);
 // well; Error(failure) where storage fails.
 void write_private(const std::string& path, const std::string& text);
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace skein {
+namespace skein::tcp {
 
 // The fewest bytes of a secret: a shorter one could be found by trying.
 constexpr size_t kShortestSecret = 16;
@@ -46,4 +46,4 @@ class Secret {
 // Takes the same time wherever they differ, so that time tells nothing.
 bool equal_in_constant_time(const Bits256& a, const Bits256& b);
 
-}  // namespace skein
+}  // namespace skein::tcp

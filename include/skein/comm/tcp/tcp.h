@@ -11,7 +11,7 @@
 
 #include "skein/comm/group.h"
 
-namespace skein {
+namespace skein::tcp {
 
 struct TcpJob {
   int rank = 0;
@@ -56,4 +56,4 @@ struct TcpJob {
 // process of the job, ranks that are threads of one process included.
 std::unique_ptr<Group> start_tcp(const TcpJob& job);
 
-}  // namespace skein
+}  // namespace skein::tcp

@@ -18,7 +18,7 @@
 #include "skein/core/files/output_target.h"
 #include "skein/text/sentences.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class CorpusFormat { automatic, text, jsonl };
 
@@ -36,7 +36,7 @@ struct CorpusOptions {
   int64_t divide_at = -1;
   // How a document is divided into sentences: other than `none`, pieces end where sentences do, if
   // there is an end in the last 64 KiB before piece_bytes.
-  SentenceRule sentences = SentenceRule::none;
+  text::SentenceRule sentences = text::SentenceRule::none;
 };
 
 struct CorpusPiece {
@@ -89,4 +89,4 @@ class CorpusReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -12,7 +12,7 @@
 #include "skein/data/stores/store.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 struct EncodeConfig {
   CorpusOptions corpus;
@@ -35,8 +35,9 @@ struct EncodeSummary {
 // next blank line on (or any line, see CorpusOptions::divide_at), else every document that
 // held_out() chooses. A usage error when a part would be empty, when an output is one of the inputs
 // or as check_output says, and as CorpusReader; no output is then left behind or changed.
-EncodeSummary encode_corpus(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
-                            const EncodeConfig& config, const ProgressCall& progress = {});
+EncodeSummary encode_corpus(const std::vector<std::string>& inputs,
+                            const text::Tokenizer& tokenizer, const EncodeConfig& config,
+                            const ProgressCall& progress = {});
 
 // Whether a document is held out: independent draws that depend on seed and number only.
 bool held_out(uint64_t seed, int64_t document, double fraction);
@@ -44,4 +45,4 @@ bool held_out(uint64_t seed, int64_t document, double fraction);
 // Threads to use where `wanted` is what the user asked for, 0 standing for all processors.
 int worker_threads(int wanted);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -11,16 +11,16 @@
 #include "skein/text/tokenizer.h"
 #include "skein/text/train_tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 struct LearnConfig {
   CorpusOptions corpus;
-  TrainerSettings trainer;
+  text::TrainerSettings trainer;
   int threads = 0;  // 0: one for each processor
 };
 
 struct LearntTokenizer {
-  std::unique_ptr<Tokenizer> tokenizer;  // of fewer ids than asked for when pairs ran out
+  std::unique_ptr<text::Tokenizer> tokenizer;  // of fewer ids than asked for when pairs ran out
   int64_t documents = 0;
   int64_t bytes = 0;  // of text
   int64_t words = 0;
@@ -36,12 +36,13 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
 
 // Writes to_json() to `path`, in one step instead of a file that is there, or into a pipe or a
 // device.
-void save_tokenizer(const Tokenizer& tokenizer, const std::string& path,
+void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path,
                     ExistingFile existing = ExistingFile::replace);
 
 // Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A
 // usage error, before any is written, as check_output.
-std::vector<std::string> export_tokenizer(const Tokenizer& tokenizer, const std::string& folder,
+std::vector<std::string> export_tokenizer(const text::Tokenizer& tokenizer,
+                                          const std::string& folder,
                                           ExistingFile existing = ExistingFile::replace);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -12,7 +12,7 @@
 #include "skein/core/options/options.h"
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 struct MarkovConfig {
   int64_t order = 2;
@@ -111,4 +111,4 @@ std::string markov_text(const MarkovStoreConfig& config, const MarkovSummary& su
 // ...}, 17 digits. A usage error for numbers that cannot be.
 MarkovSummary make_markov_stores(const MarkovStoreConfig& config);
 
-}  // namespace skein
+}  // namespace skein::data

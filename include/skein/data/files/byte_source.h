@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace skein {
+namespace skein::data {
 
 class ByteSource {
  public:
@@ -33,4 +33,4 @@ std::string input_name(const std::string& path);
 // have.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
-}  // namespace skein
+}  // namespace skein::data

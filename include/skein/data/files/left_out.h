@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace skein {
+namespace skein::data {
 
 // For the record that makes them `count`; says nothing after the tenth.
 void tell_left_out(int64_t count, const std::string& reason);
@@ -18,4 +18,4 @@ void tell_more_left_out(int64_t count);
 // thrown. Returns that error's text; "" for a record that is used.
 std::string use_or_leave_out(int64_t most, int64_t& left_out, const std::function<void()>& use);
 
-}  // namespace skein
+}  // namespace skein::data

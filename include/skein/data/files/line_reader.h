@@ -8,7 +8,7 @@
 
 #include "skein/data/files/byte_source.h"
 
-namespace skein {
+namespace skein::data {
 
 // A line without its line break, LF or CRLF.
 std::string_view without_break(std::string_view line);
@@ -46,4 +46,4 @@ class LineReader {
   bool begins_line_ = true, ends_line_ = true;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace skein {
+namespace skein::data {
 
 struct CorpusProgress {
   int64_t bytes_read = 0;    // of the inputs, before decompression
@@ -24,4 +24,4 @@ std::string progress_line(const CorpusProgress& progress);
 // 1536 as "1.5 kB": decimal units.
 std::string readable_bytes(int64_t bytes);
 
-}  // namespace skein
+}  // namespace skein::data

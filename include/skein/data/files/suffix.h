@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace skein {
+namespace skein::data {
 
 enum class NamedFormat { other, csv, tsv, jsonl };
 
@@ -13,4 +13,4 @@ NamedFormat format_in_name(std::string_view path);
 // Whether the name ends in one of these five, and as which; "" where it does not.
 std::string_view compression_in_name(std::string_view path);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::data {
 
 enum class ColumnSeparator {
   automatic,  // a tab if the first word's line of the file holds one, else spaces
@@ -77,4 +77,4 @@ std::vector<TaggedSentence> read_conll(const ConllConfig& config);
 void write_conll(std::ostream& out, const TaggedSentence& sentence,
                  const std::vector<std::string>& predicted);
 
-}  // namespace skein
+}  // namespace skein::data

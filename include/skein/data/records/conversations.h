@@ -24,7 +24,7 @@
 
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class ConversationKind { automatic, prompt, instruction, messages, sharegpt };
 
@@ -53,7 +53,7 @@ struct ConversationsConfig {
 };
 
 struct Conversation {
-  std::vector<Message> messages{};
+  std::vector<text::Message> messages{};
   std::string record{};                                 // the whole JSON line
   ConversationKind kind = ConversationKind::automatic;  // as which it was read
   int64_t file = 0;                                     // index into ConversationsConfig::files
@@ -81,4 +81,4 @@ std::vector<Conversation> read_conversations(const ConversationsConfig& config,
 std::vector<PromptRecord> read_prompts(const ConversationsConfig& config, bool drop_answers = true,
                                        const UseConversation& use = {});
 
-}  // namespace skein
+}  // namespace skein::data

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::data {
 
 enum class ExamplesFormat { automatic, csv, tsv, jsonl, lines };
 enum class Header { automatic, yes, no };
@@ -74,4 +74,4 @@ class ExampleReader {
 // All examples in order. A usage error as ExampleReader, and for a file without any.
 std::vector<LabelledExample> read_examples(const ExamplesConfig& config);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -13,7 +13,7 @@
 #include "skein/data/records/conll.h"
 #include "skein/data/records/examples.h"
 
-namespace skein {
+namespace skein::data {
 
 class LabelSet {
  public:
@@ -46,4 +46,4 @@ std::vector<int32_t> label_ids(const LabelSet& labels, const std::vector<Labelle
 std::vector<int32_t> tag_ids(const LabelSet& labels, const TaggedSentence& sentence,
                              const ConllConfig& config);
 
-}  // namespace skein
+}  // namespace skein::data

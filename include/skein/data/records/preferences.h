@@ -33,7 +33,7 @@
 #include "skein/data/samples/preference_samples.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class PreferenceLayout {
   automatic,
@@ -61,13 +61,13 @@ struct PreferencesConfig {
 
 struct PreferenceRecord {
   PreferenceKind kind = PreferenceKind::ranked;
-  std::vector<Message> prompt;       // ends in a user's turn
-  std::vector<std::string> answers;  // at least 2, of scored 1; may be empty
-  std::vector<double> values;        // as KnownColumn has them
-  std::vector<double> grades;        // of each answer, 0 where nothing is known
-  bool dialogue = false;             // the prompt came as turns, not as one text
-  bool labelled = false;             // of one answer, whose value is its label: 1 or 0
-  int64_t file = 0, line = 0;        // index into PreferencesConfig::files, and line from 1
+  std::vector<text::Message> prompt;  // ends in a user's turn
+  std::vector<std::string> answers;   // at least 2, of scored 1; may be empty
+  std::vector<double> values;         // as KnownColumn has them
+  std::vector<double> grades;         // of each answer, 0 where nothing is known
+  bool dialogue = false;              // the prompt came as turns, not as one text
+  bool labelled = false;              // of one answer, whose value is its label: 1 or 0
+  int64_t file = 0, line = 0;         // index into PreferencesConfig::files, and line from 1
 };
 
 struct Preferences {
@@ -94,6 +94,6 @@ Preferences read_demonstrations(const PreferencesConfig& config);
 
 // Turns of "\n\nHuman:" and "\n\nAssistant:"; those that follow one of the same speaker are joined
 // to it by an empty line. Empty where text does not begin with one of them.
-std::vector<Message> dialogue_turns(const std::string& text);
+std::vector<text::Message> dialogue_turns(const std::string& text);
 
-}  // namespace skein
+}  // namespace skein::data

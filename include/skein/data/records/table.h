@@ -8,7 +8,7 @@
 
 #include "skein/data/files/line_reader.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class TableKind {
   csv,  // RFC 4180: commas; fields in double quotes may hold commas, line breaks and doubled quotes
@@ -48,4 +48,4 @@ class TableReader {
   int64_t row_bytes_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 
 #include "skein/tensor/tensor.h"
 
-namespace skein {
+namespace skein::data {
 
 // One side of each sample, such as the text to translate or its translation: T tokens a row.
 struct Sequence {
@@ -82,4 +82,4 @@ bool same_shapes(const Batch& left, const Batch& right);
 // Overwrites what `to` has on the device by what `from` has there; their shapes must be the same.
 void copy_bytes(const Batch& from, const Batch& to);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -6,7 +6,7 @@
 
 #include "skein/data/samples/batch.h"
 
-namespace skein {
+namespace skein::data {
 
 // What a dim of a field counts. `none`: there is no such dim, or it counts nothing of a sample.
 enum class FieldDim { none, sample, token, place };
@@ -59,4 +59,4 @@ void for_each_field(const F& f, Batches&... batches) {
   for (const auto& field : kBatchFields) f(field.kind, (batches.*field.tensor)...);
 }
 
-}  // namespace skein
+}  // namespace skein::data

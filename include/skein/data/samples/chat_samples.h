@@ -13,7 +13,7 @@
 #include "skein/data/samples/source.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::data {
 
 // What becomes of a conversation that is longer than a row. whole: answers that do not end within
 // it are left out, so every answer that is learnt has its end; with none left, the conversation is.
@@ -45,7 +45,7 @@ std::vector<std::vector<int64_t>> packed_rows(const std::vector<int64_t>& length
 class ChatSamples : public RowSource {
  public:
   // length >= 1. There may be no rows; batch() then must not be called.
-  ChatSamples(std::vector<TemplatedChat> chats, const ChatSamplesConfig& config);
+  ChatSamples(std::vector<text::TemplatedChat> chats, const ChatSamplesConfig& config);
 
   int64_t samples_per_epoch() const override { return std::ssize(rows_); }
   int64_t length() const { return config_.length; }
@@ -55,12 +55,12 @@ class ChatSamples : public RowSource {
   uint32_t checksum() const;
 
  private:
-  void keep_what_fits(TemplatedChat& chat);
+  void keep_what_fits(text::TemplatedChat& chat);
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
   // each up to its last answer's end; the last token is only predicted
-  std::vector<TemplatedChat> chats_;
+  std::vector<text::TemplatedChat> chats_;
   ChatSamplesConfig config_;
   ChatCounts counts_;
   std::vector<std::vector<int64_t>> rows_;  // indices into chats_
@@ -69,6 +69,7 @@ class ChatSamples : public RowSource {
 };
 
 // Rows of the longest conversation's length, at a multiple of `multiple` where `most` allows it.
-int64_t padded_length(const std::vector<TemplatedChat>& chats, int64_t multiple, int64_t most);
+int64_t padded_length(const std::vector<text::TemplatedChat>& chats, int64_t multiple,
+                      int64_t most);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 
 #include "skein/core/philox.h"
 
-namespace skein {
+namespace skein::data {
 
 class Draws {
  public:
@@ -22,4 +22,4 @@ class Draws {
   uint64_t key_, stream_, next_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -15,7 +15,7 @@
 #include "skein/data/samples/subwords.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 struct LabelFormConfig {
   bool encoder = false;
@@ -44,7 +44,7 @@ class LabelForm {
   // tokenizer outlives the form. A usage error for a length that leaves no room for a token, and
   // for encoders without the special tokens or with a template that has no form for a text; for a
   // separator that is no UTF-8.
-  LabelForm(const Tokenizer& tokenizer, const LabelFormConfig& config);
+  LabelForm(const text::Tokenizer& tokenizer, const LabelFormConfig& config);
 
   // The longer text loses its end first where both do not fit.
   FormedSample text(const std::string& text) const;
@@ -72,11 +72,11 @@ class LabelForm {
   int64_t room(bool pair) const;
   bool closing() const { return config_.closed && roles_.eos >= 0; }
 
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   LabelFormConfig config_;
-  TokenRoles roles_;
+  text::TokenRoles roles_;
   std::vector<int32_t> separator_;
   int64_t lead_ = 0;  // tokens of the encoder's template before the text
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -9,7 +9,7 @@
 #include "skein/data/samples/order.h"
 #include "skein/data/samples/source.h"
 
-namespace skein {
+namespace skein::data {
 
 struct LabelledSample {
   FormedSample form;
@@ -47,4 +47,4 @@ class LabelSamples : public RowSource {
 int64_t padded_length(const std::vector<LabelledSample>& samples, int64_t multiple, int64_t most);
 int64_t most_places(const std::vector<LabelledSample>& samples);
 
-}  // namespace skein
+}  // namespace skein::data

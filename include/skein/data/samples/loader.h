@@ -14,7 +14,7 @@
 #include "skein/data/samples/source.h"
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 struct DataConfig {
   std::vector<std::string> train;       // "path" or "weight:path", each a token store
@@ -93,4 +93,4 @@ class Prefetcher {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 #include "skein/data/samples/masking.h"
 #include "skein/data/samples/pairs.h"
 
-namespace skein {
+namespace skein::data {
 
 // Targets and weights of batches are [B,P], P = most_places of the length.
 class MaskedLoader : public BlendedSource {
@@ -40,4 +40,4 @@ class MaskedLoader : public BlendedSource {
   MaskConfig mask_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 #include "skein/data/samples/draws.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class MaskUnit { token, word, span };
 // What the model says of a sample's two parts: nothing (there are none), whether the second follows
@@ -38,8 +38,8 @@ class MaskVocabulary {
  public:
   // A usage error naming what is missing when the tokenizer has no [CLS], [SEP], [MASK] or [PAD].
   // `origin` is named in it.
-  MaskVocabulary(const Tokenizer& tokenizer, const std::string& origin);
-  const TokenRoles& roles() const { return roles_; }
+  MaskVocabulary(const text::Tokenizer& tokenizer, const std::string& origin);
+  const text::TokenRoles& roles() const { return roles_; }
   bool special(int32_t id) const { return kinds_[id] == Kind::special; }
   bool begins_word(int32_t id) const { return kinds_[id] != Kind::goes_on; }
   // Any id that stands for text.
@@ -48,7 +48,7 @@ class MaskVocabulary {
  private:
   enum class Kind : uint8_t { special, begins, goes_on };
 
-  TokenRoles roles_;
+  text::TokenRoles roles_;
   std::vector<Kind> kinds_;
   std::vector<int32_t> ordinary_;
 };
@@ -67,4 +67,4 @@ int64_t most_places(const MaskConfig& config, int64_t length);
 MaskedTokens mask_tokens(std::span<int32_t> tokens, const MaskVocabulary& vocabulary,
                          const MaskConfig& config, int64_t most, Draws draws);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace skein {
+namespace skein::data {
 
 // A bijection on [0, size) chosen by (seed, epoch): a six-round Feistel network on the next even
 // power of two, walked until it falls inside. index in [0, size).
@@ -52,4 +52,4 @@ class SampleOrder {
   mutable std::vector<int64_t> counts_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -9,7 +9,7 @@
 #include "skein/data/samples/masking.h"
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 // Sentences [first, end) of one document, to be cut to `most` tokens.
 struct SentenceRun {
@@ -39,4 +39,4 @@ struct PairSample {
 PairSample make_pair_sample(const TokenStore& store, const SentenceRun& run, PairTask task,
                             Draws draws);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -14,7 +14,7 @@
 #include "skein/data/samples/order.h"
 #include "skein/data/samples/source.h"
 
-namespace skein {
+namespace skein::data {
 
 // What the values of a prompt's answers say. none: nothing, or that there is no such answer.
 enum class PreferenceKind { none, ranked, best, scored };
@@ -64,4 +64,4 @@ class PreferenceSamples : public RowSource {
   SampleOrder order_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -3,7 +3,7 @@
 
 #include "skein/data/samples/batch.h"
 
-namespace skein {
+namespace skein::data {
 
 class SampleSource {
  public:
@@ -27,4 +27,4 @@ class RowSource : public SampleSource {
   virtual void fill(const Batch& batch, int64_t row, int64_t index) const = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::data

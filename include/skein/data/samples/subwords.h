@@ -8,7 +8,7 @@
 
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 struct Subwords {
   std::vector<int32_t> ids;
@@ -23,6 +23,7 @@ struct Subwords {
 // nothing gets the tokenizer's unknown token, a usage error when there is none. At most `most` ids,
 // most >= 1: the last word that begins within them may lose its end, those after it are left out,
 // so words() says which words of the input were cut off.
-Subwords encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t most);
+Subwords encode_words(const text::Tokenizer& tokenizer, std::span<const std::string> words,
+                      int64_t most);
 
-}  // namespace skein
+}  // namespace skein::data

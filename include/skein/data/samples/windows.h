@@ -7,7 +7,7 @@
 #include "skein/data/samples/loader.h"
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 // A batch of [count, length] with memory; segments only where attention stays inside documents.
 Batch empty_batch(int64_t count, int64_t length, const DataConfig& config);
@@ -35,4 +35,4 @@ class EvalWindows {
   DataConfig config_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

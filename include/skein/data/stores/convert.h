@@ -7,7 +7,7 @@
 
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 // The files that convert_tokens writes. A usage error when `output` cannot be the name of such a
 // file.
@@ -25,4 +25,4 @@ std::vector<std::string> converted_files(const std::string& output, TokenFormat 
 StoreInfo convert_tokens(const TokenStore& from, const std::string& output, TokenFormat format,
                          ExistingFile existing = ExistingFile::replace);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -10,7 +10,7 @@
 
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 struct DataFile {
   std::string option;  // that names it: "data.train"
@@ -35,4 +35,4 @@ std::vector<DataFile> store_files(const std::string& option,
 std::vector<DataFile> record_files(
     const std::vector<std::pair<std::string, std::vector<std::string>>>& named);
 
-}  // namespace skein
+}  // namespace skein::data

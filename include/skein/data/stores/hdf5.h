@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace skein {
+namespace skein::data {
 
 // The library is not thread-safe: every call into it, by any part of the process, is made while
 // holding one. Silences the library's printing; failures are told by hdf5_reason(). A thread may
@@ -49,4 +49,4 @@ bool is_hard_linked(hid_t file, const std::string& path);
 // Whether a dataset's elements lie in one run in its own file. Nothing else is opened to find out.
 bool is_in_one_run(hid_t dataset);
 
-}  // namespace skein
+}  // namespace skein::data

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::data {
 
 struct Hdf5Type {
   enum class Kind {
@@ -103,4 +103,4 @@ class Hdf5Object {
 // (H5_checksum_lookup3).
 uint32_t hdf5_sum(std::span<const std::byte> bytes);
 
-}  // namespace skein
+}  // namespace skein::data

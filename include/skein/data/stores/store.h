@@ -26,7 +26,7 @@
 #include "skein/core/files/output_target.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::data {
 
 enum class TokenFormat { native, megatron, nanogpt, llmc };
 
@@ -37,15 +37,15 @@ struct StoreInfo {
   int64_t sentences = 0;   // 0 where the store does not know them
   int64_t vocab_size = 0;  // 0 if unknown
   int64_t end_of_text = -1;
-  int64_t text_bytes = 0;     // 0 if unknown
-  StoredTokenizer tokenizer;  // none if unknown
+  int64_t text_bytes = 0;           // 0 if unknown
+  text::StoredTokenizer tokenizer;  // none if unknown
 };
 
 // What token files of other programs do not say of themselves. Found in NAME.meta.json beside
 // NAME.bin, a JSON object with any of: tokenizer (a path from that folder, "bytes", or the
 // tokenizer's own JSON), vocab_size, end_of_text, text_bytes, end_of_text_at ("begin" or "end").
 struct TokenNotes {
-  StoredTokenizer tokenizer{};
+  text::StoredTokenizer tokenizer{};
   int64_t vocab_size = 0;    // the tokenizer's where there is one
   int64_t end_of_text = -1;  // likewise
   int64_t text_bytes = 0;
@@ -142,4 +142,4 @@ class TokenStoreWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

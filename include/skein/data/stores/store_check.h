@@ -9,7 +9,7 @@
 
 #include "skein/data/stores/store.h"
 
-namespace skein {
+namespace skein::data {
 
 class StoreCheck {
  public:
@@ -30,4 +30,4 @@ class StoreCheck {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace skein
+}  // namespace skein::data

@@ -13,7 +13,7 @@
 #include "skein/rlhf/dpo/samples.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
 // Each answer of pairs with two answers becomes a sample of its own, and answers alone stay.
 AnswerPairs taken_apart(AnswerPairs judged);
@@ -26,7 +26,7 @@ AnswerPairs mismatched(const AnswerPairs& judged, int64_t length, uint64_t seed)
 // Collective. Of samples [first, first + count), under the policy as it is: the same bits on every
 // rank and at every data- and pipeline-parallel layout. others: of the mismatched answers, in the
 // same order; they remember the reference. The model's objective is a DpoObjective.
-KtoPoint kto_point(const EvaluatedModel& model, const DpoSamples& judged, const DpoSamples& others,
-                   int64_t first, int64_t count);
+KtoPoint kto_point(const train::EvaluatedModel& model, const DpoSamples& judged,
+                   const DpoSamples& others, int64_t first, int64_t count);
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

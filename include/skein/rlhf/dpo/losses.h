@@ -10,7 +10,7 @@
 #include "skein/core/options/options.h"
 #include "skein/core/values.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
 enum class DpoKind { dpo, ipo, simpo, kto };
 
@@ -91,4 +91,4 @@ struct KtoLoss {
 // goes. Half the weight where the policy is the reference.
 KtoLoss kto_loss(double log_ratio, bool desirable, double reference_point, const DpoConfig& config);
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

@@ -10,7 +10,7 @@
 #include "skein/rlhf/dpo/samples.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
 struct DpoRules {
   DpoConfig loss;
@@ -40,7 +40,7 @@ class DpoObjective : public Objective {
   // both rewards, and both log-probabilities. kto: whether a reward lies on its answer's side of
   // the reference point, rewards and log-probabilities as means over the answers of either kind, 0
   // where there is none; and the reference point, in nats.
-  static std::vector<Term> terms(const DpoRules& rules);
+  static std::vector<train::Term> terms(const DpoRules& rules);
   // "ipo_loss".
   static std::string loss_term(const DpoRules& rules);
 
@@ -52,7 +52,7 @@ class DpoObjective : public Objective {
   // Without gradients.
   Tensor token_losses(const Var& x, const Pass& pass) const;
   Judgement judged(const Tensor& losses, const Pass& pass) const;
-  void judge_sample(int64_t sample, const Tensor& losses, const Batch& batch,
+  void judge_sample(int64_t sample, const Tensor& losses, const data::Batch& batch,
                     const Judgement& made) const;
   // Of the chosen and the rejected answer of a sample.
   Verdict pair_verdict(const Answer* answers) const;
@@ -63,4 +63,4 @@ class DpoObjective : public Objective {
   const KtoPoint* point_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

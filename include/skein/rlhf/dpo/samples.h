@@ -15,7 +15,7 @@
 #include "skein/rlhf/dpo/losses.h"
 #include "skein/rlhf/rewards/answer_form.h"
 
-namespace skein {
+namespace skein::rlhf::dpo {
 
 // Columns of Batch::known.
 namespace known_pair {
@@ -31,11 +31,11 @@ struct AnswerPairs {
   struct Pair {
     size_t chosen = 0, rejected = 0;  // indices into answers; of an answer alone the other is none
   };
-  std::vector<AnswerSequence> answers;
+  std::vector<rewards::AnswerSequence> answers;
   std::vector<Pair> pairs;
 };
 
-class DpoSamples : public RowSource {
+class DpoSamples : public data::RowSource {
  public:
   // multiple: the rows' length is one of it. shuffle: each epoch in another order of `seed`; else
   // sample i is pair i. At least one pair. A usage error for more pairs than their reference can be
@@ -66,24 +66,28 @@ class DpoSamples : public RowSource {
   struct RowFill {
     int64_t tokens = 0, places = 0;
   };
-  Batch empty_batch(int64_t count) const override;
-  void fill(const Batch& batch, int64_t row, int64_t index) const override;
-  void fill_answer(const Batch& batch, int64_t row, const AnswerSequence& answer, int64_t side,
-                   RowFill& filled) const;
+  data::Batch empty_batch(int64_t count) const override;
+  void fill(const data::Batch& batch, int64_t row, int64_t index) const override;
+  void fill_answer(const data::Batch& batch, int64_t row, const rewards::AnswerSequence& answer,
+                   int64_t side, RowFill& filled) const;
   int64_t pair_of(int64_t sample) const { return order_.at(sample).sample; }
   // Null where there is no such answer.
-  const AnswerSequence* answer(size_t index) const {
+  const rewards::AnswerSequence* answer(size_t index) const {
     return index == AnswerPairs::none ? nullptr : &pairs_.answers[index];
   }
-  const AnswerSequence* chosen(int64_t pair) const { return answer(pairs_.pairs[pair].chosen); }
-  const AnswerSequence* rejected(int64_t pair) const { return answer(pairs_.pairs[pair].rejected); }
+  const rewards::AnswerSequence* chosen(int64_t pair) const {
+    return answer(pairs_.pairs[pair].chosen);
+  }
+  const rewards::AnswerSequence* rejected(int64_t pair) const {
+    return answer(pairs_.pairs[pair].rejected);
+  }
   const float* reference_of(int64_t pair) const { return reference_.data() + pair * places_; }
 
   AnswerPairs pairs_;
   int64_t length_ = 0, places_ = 0;
   int32_t pad_;
-  SampleOrder order_;
+  data::SampleOrder order_;
   std::vector<float> reference_;  // [pairs, places]
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::dpo

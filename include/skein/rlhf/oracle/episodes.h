@@ -10,16 +10,16 @@
 #include "skein/rlhf/policy/advantage.h"
 #include "skein/rlhf/policy/episodes.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // Prompts as often as the language says; their tokens end in the separator, their texts do not.
-class OraclePrompts : public Prompts {
+class OraclePrompts : public policy::Prompts {
  public:
   OraclePrompts(const OracleLanguage& language, uint64_t seed);
-  Prompt at(int64_t index) const override;
+  rewards::Prompt at(int64_t index) const override;
 
  private:
-  std::vector<Prompt> prompts_;
+  std::vector<rewards::Prompt> prompts_;
   OracleDraws draws_;
 };
 
@@ -27,13 +27,14 @@ class OraclePrompts : public Prompts {
 std::vector<int64_t> oracle_banned(const OracleLanguage& language);
 // Makes tuning charge answers that have not ended as the language says, so that
 // OracleReward::scores become OracleReward::rewards.
-void charge_unended(const OracleLanguage& language, ShapingConfig& shaping);
+void charge_unended(const OracleLanguage& language, policy::ShapingConfig& shaping);
 
 // All responses to all prompts: those of the first prompt in the order of ResponseTree, then those
 // of the next.
-std::vector<Episode> oracle_episodes(const OracleLanguage& language);
+std::vector<policy::Episode> oracle_episodes(const OracleLanguage& language);
 // The log-probabilities of these episodes from those of their tokens, logp or ref_logp.
-ResponseLogs oracle_logs(const OracleLanguage& language, const std::vector<Episode>& episodes,
-                         std::vector<double> Trajectory::*token_logs);
+ResponseLogs oracle_logs(const OracleLanguage& language,
+                         const std::vector<policy::Episode>& episodes,
+                         std::vector<double> policy::Trajectory::*token_logs);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -44,7 +44,7 @@
 #include "skein/rlhf/oracle/response_tree.h"
 #include "skein/text/tokenizer.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // Pairs of a prompt and a response; more are refused.
 constexpr int64_t kMostOraclePairs = 200'000;
@@ -110,6 +110,6 @@ OracleLanguage read_oracle_language(const std::string& path);
 // Symbols between spaces, one token each; anything else is a pad. Ids are the language's, end,
 // separator and pad are special tokens, and tokenizer_from_json() reads its JSON. As everywhere,
 // end_of_text() is told by the token's name, such as </s>; else it is -1.
-std::unique_ptr<Tokenizer> oracle_tokenizer(const OracleLanguage& language);
+std::unique_ptr<text::Tokenizer> oracle_tokenizer(const OracleLanguage& language);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -22,7 +22,7 @@
 
 #include "skein/rlhf/oracle/language.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // [prompts][responses]. -infinity: never.
 using ResponseLogs = std::vector<std::vector<double>>;
@@ -83,4 +83,4 @@ OracleNumbers oracle_numbers(const OracleLanguage& language, const OracleReward&
 // numbers in f32. deviation: of one return.
 bool sampled_above_best(double mean, double deviation, int64_t n, double best);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -8,7 +8,7 @@
 
 #include "skein/rlhf/oracle/oracle.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // A policy tuned for one reward under one beta.
 struct OracleOutcome {
@@ -37,4 +37,4 @@ void write_oracle_dump(std::ostream& out, const OracleLanguage& language,
                        const OracleReward& reward, double beta, const ResponseLogs& reference,
                        const ResponseLogs& policy);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

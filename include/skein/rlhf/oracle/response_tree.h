@@ -18,7 +18,7 @@
 
 #include "skein/core/numbers.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 class ResponseTree {
  public:
@@ -53,4 +53,4 @@ class ResponseTree {
   std::vector<int64_t> levels_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 struct RewardArguments {
   std::map<std::string, double> numbers;  // such as shortest
@@ -49,4 +49,4 @@ struct NamedReward {
 // All of the above.
 const std::vector<NamedReward>& named_rewards();
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -10,7 +10,7 @@
 #include "skein/rlhf/oracle/report.h"
 #include "skein/rlhf/policy/ppo_config.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 struct OracleRunConfig {
   std::string language;        // path of its file; "built-in"; "": no such run
@@ -35,7 +35,7 @@ struct OracleResult {
   bool stopped = false;
   bool committed = false;  // its folder holds a checkpoint to go on from
 };
-OracleResult run_oracle(const OracleRunConfig& oracle, const TuneConfig& config, Group& world,
-                        const std::string& resolved = "");
+OracleResult run_oracle(const OracleRunConfig& oracle, const policy::TuneConfig& config,
+                        Group& world, const std::string& resolved = "");
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

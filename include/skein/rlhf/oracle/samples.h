@@ -8,7 +8,7 @@
 #include "skein/data/samples/source.h"
 #include "skein/rlhf/oracle/language.h"
 
-namespace skein {
+namespace skein::rlhf::oracle {
 
 // An index below weights.size(), as often as its weight says; what has weight 0 is never drawn.
 class WeightedDraw {
@@ -43,7 +43,7 @@ class OracleDraws {
 // A text a sample, for pretraining: token t predicts token t + 1, from the text's first token on,
 // and all that is predicted counts alike.
 // Batches are [count, context]. Behind its text a row is pad and does not count.
-class OracleSamples : public RowSource {
+class OracleSamples : public data::RowSource {
  public:
   // per_epoch: what counts as one pass, at least 1; the stream itself never repeats.
   OracleSamples(const OracleLanguage& language, uint64_t seed, int64_t per_epoch);
@@ -53,8 +53,8 @@ class OracleSamples : public RowSource {
   int64_t context() const { return context_; }
 
  private:
-  Batch empty_batch(int64_t count) const override;
-  void fill(const Batch& batch, int64_t row, int64_t index) const override;
+  data::Batch empty_batch(int64_t count) const override;
+  void fill(const data::Batch& batch, int64_t row, int64_t index) const override;
 
   OracleDraws draws_;
   int64_t context_, per_epoch_;
@@ -66,4 +66,4 @@ class OracleSamples : public RowSource {
 // responses by the chain.
 double least_text_loss(const OracleLanguage& language);
 
-}  // namespace skein
+}  // namespace skein::rlhf::oracle

@@ -14,7 +14,7 @@
 #include "skein/core/options/options.h"
 #include "skein/rlhf/policy/kl.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // One response; each vector has a number for each of its n tokens.
 struct Trajectory {
@@ -94,4 +94,4 @@ GroupAdvantages group_advantages(GroupBaseline baseline, std::span<const double>
 // Gives all tokens of a response its advantage.
 void spread(std::span<Trajectory> trajectories, std::span<const double> advantages);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

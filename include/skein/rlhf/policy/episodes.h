@@ -10,18 +10,18 @@
 #include "skein/rlhf/policy/losses.h"
 #include "skein/rlhf/rewards/rewards.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 class Prompts {
  public:
   virtual ~Prompts() = default;
   // The index-th prompt of a run, a pure function of the index.
-  virtual Prompt at(int64_t index) const = 0;
+  virtual rewards::Prompt at(int64_t index) const = 0;
 };
 
 struct Episode {
   int64_t number = 0;  // of the run
-  Prompt prompt;
+  rewards::Prompt prompt;
   std::vector<int32_t> tokens;  // of the answer, with its end token where it has ended
   Trajectory path;
   double entropy = 0;  // mean of its tokens' distributions
@@ -30,7 +30,7 @@ struct Episode {
 // Rows are prompt and answer, places the answer's tokens: weights 1 where they count, known as in
 // rlhf/policy/objective.h. How long both are is never read off the tokens, so what rows are filled
 // up with may be any id, the end token too.
-class EpisodeSamples : public RowSource {
+class EpisodeSamples : public data::RowSource {
  public:
   // episodes outlive it and may learn more until batch() is asked. length and places of a row: at
   // least those of the longest.
@@ -45,8 +45,8 @@ class EpisodeSamples : public RowSource {
   int64_t places() const { return places_; }
 
  private:
-  Batch empty_batch(int64_t count) const override;
-  void fill(const Batch& batch, int64_t row, int64_t sample) const override;
+  data::Batch empty_batch(int64_t count) const override;
+  void fill(const data::Batch& batch, int64_t row, int64_t sample) const override;
   double factor(int64_t sample) const;
   const Episode& episode(int64_t sample) const { return episodes_[order_[sample]]; }
 
@@ -62,4 +62,4 @@ class EpisodeSamples : public RowSource {
 int64_t longest_row(const std::vector<Episode>& episodes, int64_t context, int64_t multiple);
 int64_t longest_answer(const std::vector<Episode>& episodes);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

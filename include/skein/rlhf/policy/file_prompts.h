@@ -10,7 +10,7 @@
 #include "skein/rlhf/rewards/rewards.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 class FilePrompts : public Prompts {
  public:
@@ -18,18 +18,18 @@ class FilePrompts : public Prompts {
   // template; how many are longer is told. option: that named the files, for messages. seed: of the
   // order in which a run meets them, each epoch in another. Usage errors as read_prompts, and where
   // none is short enough.
-  FilePrompts(const ConversationsConfig& files, const std::string& option, const ChatTemplate& form,
-              int64_t room, uint64_t seed);
+  FilePrompts(const data::ConversationsConfig& files, const std::string& option,
+              const text::ChatTemplate& form, int64_t room, uint64_t seed);
 
-  Prompt at(int64_t index) const override;
+  rewards::Prompt at(int64_t index) const override;
   // In the order of the files.
-  const std::vector<Prompt>& all() const { return prompts_; }
+  const std::vector<rewards::Prompt>& all() const { return prompts_; }
   // A usage error unless answers to all of them can be scored.
-  void check(const RewardSource& rewards) const;
+  void check(const rewards::RewardSource& rewards) const;
 
  private:
   uint64_t seed_;
-  std::vector<Prompt> prompts_;
+  std::vector<rewards::Prompt> prompts_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

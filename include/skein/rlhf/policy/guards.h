@@ -7,7 +7,7 @@
 #include "skein/core/repeated_warnings.h"
 #include "skein/rlhf/policy/episodes.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct KlFinding {
   double mean = 0;
@@ -36,4 +36,4 @@ void guard_ratio(double share_off, int64_t iteration);
 void guard_scores(const std::vector<Episode>& episodes, int64_t flat, int64_t groups,
                   int64_t most_tokens, RepeatedWarnings& warnings);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

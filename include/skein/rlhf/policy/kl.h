@@ -21,7 +21,7 @@
 
 #include "skein/core/options/options.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 enum class KlEstimator { k1, k2, k3, abs };
 
@@ -53,4 +53,4 @@ double next_beta(const KlConfig& config, double beta, double kl, int64_t episode
 // A usage error for one that cannot be.
 double resumed_beta(const KlConfig& config, double stored);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -6,7 +6,7 @@
 #include "skein/core/options/options.h"
 #include "skein/rlhf/policy/advantage.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct PolicyClip {
   double low = 0.2, high = 0.2;  // the ratio counts within [1 - low, 1 + high]
@@ -26,4 +26,4 @@ enum class Aggregation {
             // the longest allowed, for each n
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -10,7 +10,7 @@
 #include "skein/rlhf/policy/losses.h"
 #include "skein/train/task.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // Columns of Batch::known for each token of an answer. factor: the token's weight over that of the
 // mean over tokens, see Aggregation.
@@ -52,7 +52,7 @@ class PolicyObjective : public Objective {
   // [B,P,2] or with a value head [B,P,3] f32: log-probability, entropy of its distribution, value.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
-  static std::vector<Term> terms(const PolicyRules& rules);
+  static std::vector<train::Term> terms(const PolicyRules& rules);
   static int64_t numbers(const PolicyRules& rules) { return rules.shared ? 3 : 2; }
 
  private:
@@ -72,8 +72,8 @@ class ValueObjective : public Objective {
   // The values, [B,P,1] f32.
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
-  static std::vector<Term> terms() {
-    return {{"value_loss"}, {"value_clipped", Term::Over::places, false}};
+  static std::vector<train::Term> terms() {
+    return {{"value_loss"}, {"value_clipped", train::Term::Over::places, false}};
   }
 
  private:
@@ -81,4 +81,4 @@ class ValueObjective : public Objective {
   ValueRules rules_;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -24,27 +24,27 @@
 #include "skein/rlhf/rewards/rewards.h"
 #include "skein/train/tasks/chat_data.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 // What a policy is tuned with, beside the options.
 struct Tuning {
   const Prompts& prompts;
-  RewardMixture& rewards;
-  CheckpointInfo start;  // the policy to begin from; always the reference
-  const Tokenizer& tokenizer;
+  rewards::RewardMixture& rewards;
+  checkpoint::CheckpointInfo start;  // the policy to begin from; always the reference
+  const text::Tokenizer& tokenizer;
   int32_t end = -1;  // the token that ends an answer
   // ids that are never sampled, and that neither policy nor reference gives any probability
   std::vector<int64_t> banned{};
-  StoredTemplate chat{};            // for the checkpoint's notes
-  InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
+  text::StoredTemplate chat{};             // for the checkpoint's notes
+  train::InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
   // what an answer's tokens say; null: all they decode to
   std::function<std::string(const std::vector<int32_t>&)> answer_text{};
   // what else learning hangs on, by name, for the checkpoint to remember beside the options
   std::map<std::string, std::string> settings{};
   // refuses to go on with settings other than it began with, instead of telling them
   bool settings_stay = false;
-  const std::vector<Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
-  std::vector<DataFile> files{};                  // that the prompts were read of
+  const std::vector<rewards::Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
+  std::vector<data::DataFile> files{};                     // that the prompts were read of
 
   std::string text_of(const std::vector<int32_t>& tokens) const {
     return answer_text ? answer_text(tokens) : tokenizer.decode(tokens);
@@ -68,4 +68,4 @@ TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
 // ModelConfig of the critic that a policy's config implies.
 ModelConfig critic_model(const ModelConfig& policy);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

@@ -10,7 +10,7 @@
 #include "skein/rlhf/policy/objective.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::rlhf::policy {
 
 struct PpoConfig {
   enum class Algorithm { ppo, rloo, grpo };
@@ -64,13 +64,13 @@ struct PtxConfig {
 struct TuneConfig {
   // its checkpoint.load is the policy to begin from, and the reference; train.global_batch a
   // minibatch
-  PretrainConfig run;
+  train::PretrainConfig run;
   PpoConfig ppo;
   PtxConfig ptx;
   CriticConfig critic;
   KlConfig kl;
   ShapingConfig shaping;
-  GenerateConfig generate;
+  generate::GenerateConfig generate;
 
   // The rewards that are learnt from have kl.beta times the KL taken from them; else the KL is a
   // loss alone.
@@ -99,4 +99,4 @@ void settle(TuneConfig& config);
 // what to give instead, as sentences for people.
 std::vector<std::string> optimum_caveats(const TuneConfig& config);
 
-}  // namespace skein
+}  // namespace skein::rlhf::policy

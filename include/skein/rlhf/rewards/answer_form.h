@@ -9,7 +9,7 @@
 
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 struct AnswerSequence {
   std::vector<int32_t> tokens;
@@ -30,8 +30,8 @@ struct AnswerSequence {
 // One sequence an answer, none above `length` tokens: what is too long loses the beginning of the
 // prompt, the same of it before each answer. Empty where an answer leaves no room for any of the
 // prompt. A usage error for turns that the template has no form for.
-std::vector<AnswerSequence> answer_sequences(const ChatTemplate& form,
-                                             std::span<const Message> prompt,
+std::vector<AnswerSequence> answer_sequences(const text::ChatTemplate& form,
+                                             std::span<const text::Message> prompt,
                                              std::span<const std::string> answers, int64_t length);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -11,7 +11,7 @@
 #include "skein/generate/generator.h"
 #include "skein/rlhf/rewards/reward_list.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // automatic: the best where something scores them, else all.
 enum class KeptAnswers { automatic, best, all, ranked };
@@ -28,7 +28,7 @@ struct AnswersConfig {
 void bind(Options& options, AnswersConfig& config);
 // Usage errors for what cannot be together; no KeptAnswers::automatic stays. jsonl: the form of the
 // result.
-void settle(AnswersConfig& config, bool jsonl, const SamplingConfig& sampling);
+void settle(AnswersConfig& config, bool jsonl, const generate::SamplingConfig& sampling);
 
 struct AnswerScores {
   std::vector<double> sums;  // one an answer; none where nothing scores them
@@ -42,4 +42,4 @@ struct AnswerScores {
 // Collective.
 AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answers);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

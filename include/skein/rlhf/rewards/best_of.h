@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // A draw for each of `each` answers to each of `prompts` prompts, those of a prompt together. An
 // answer is the same whatever number of answers and prompts is asked for beside it, and the first
@@ -25,4 +25,4 @@ struct RankedAnswers {
 // compares them would contradict itself.
 RankedAnswers ranked_answers(std::span<const std::string> answers, std::span<const double> scores);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -8,13 +8,13 @@
 #include "skein/generate/prompts.h"
 #include "skein/rlhf/rewards/answers.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 struct Completions {
-  std::vector<Question> questions;
-  std::vector<Turns> given;  // for each question the turns that the model was given
-  size_t each = 1;           // answers to a question, which follow each other
-  std::vector<Continuation> answers;
+  std::vector<generate::Question> questions;
+  std::vector<generate::Turns> given;  // for each question the turns that the model was given
+  size_t each = 1;                     // answers to a question, which follow each other
+  std::vector<generate::Continuation> answers;
   std::vector<std::string> texts;  // that the answers say
   AnswerScores scores{};           // none where nothing scores them
 
@@ -23,14 +23,15 @@ struct Completions {
 
 // The answers as rewards are given them. prompts: the tokens before each answer; end: the token
 // that ends one.
-std::vector<Answer> answers_to_score(const Completions& all, const std::vector<Tokens>& prompts,
-                                     int32_t end);
+std::vector<Answer> answers_to_score(const Completions& all,
+                                     const std::vector<generate::Tokens>& prompts, int32_t end);
 
 // The answers that are kept (ranked: all in one record of preferences, docs/reward.md), in the
 // order of their questions. text: each followed by a line of "---", and behind its prompt where it
 // continues a text; jsonl: a record each, in which bytes that are no UTF-8 are U+FFFD, as a model
 // may stop inside of a character. chats: the model has answered turns of conversations. The log
 // says how many questions got one answer only, and the mean scores.
-std::string kept_text(const Completions& all, KeptAnswers kept, PromptFormat format, bool chats);
+std::string kept_text(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
+                      bool chats);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

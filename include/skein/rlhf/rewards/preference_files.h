@@ -10,7 +10,7 @@
 #include "skein/text/template.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // What becomes of a prompt with answers that are too long: the prompt loses its beginning, or all
 // of it is left out.
@@ -19,8 +19,8 @@ enum class LongPrompts { cut, drop };
 // What tasks that learn from preferences are told of them.
 struct PreferenceTaskConfig {
   std::string chat_template;  // as preference_template
-  PreferenceLayout layout = PreferenceLayout::automatic;
-  DivergingDialogues diverging = DivergingDialogues::drop;
+  data::PreferenceLayout layout = data::PreferenceLayout::automatic;
+  data::DivergingDialogues diverging = data::DivergingDialogues::drop;
   LongPrompts long_prompts = LongPrompts::cut;
   int64_t bad_records = 0;
   int64_t length = 0;  // tokens of the longest prompt with an answer; 0: model.context
@@ -33,22 +33,22 @@ void bind(Options& options, PreferenceTaskConfig& config, const std::string& sec
 int64_t sequence_length(const PreferenceTaskConfig& config, const std::string& section,
                         int64_t context);
 
-PreferencesConfig files_of(const PreferenceTaskConfig& config,
-                           const std::vector<std::string>& files);
+data::PreferencesConfig files_of(const PreferenceTaskConfig& config,
+                                 const std::vector<std::string>& files);
 // What the files hold, with what is left out told in the log; files.bad_records loses as many as
 // reading has left out.
-Preferences read_told(PreferencesConfig& files, const char* what);
+data::Preferences read_told(data::PreferencesConfig& files, const char* what);
 
 // The chat template `spec`; "": the one in the notes of a checkpoint, else plain for dialogues and
 // none for single texts. Usage errors as ChatTemplate.
-StoredTemplate preference_template(const std::string& spec, const Tokenizer& tokenizer,
-                                   const TaskNotes& notes,
-                                   const std::vector<PreferenceRecord>& records);
+text::StoredTemplate preference_template(const std::string& spec, const text::Tokenizer& tokenizer,
+                                         const train::TaskNotes& notes,
+                                         const std::vector<data::PreferenceRecord>& records);
 
 // Whether `use` takes the record; its usage errors are those of a record that cannot be used: they
 // count in `bad`, and beyond files.bad_records they are errors with the record's file and line.
-bool usable(const PreferenceRecord& record, const PreferencesConfig& files, int64_t& bad,
-            const std::function<void()>& use);
+bool usable(const data::PreferenceRecord& record, const data::PreferencesConfig& files,
+            int64_t& bad, const std::function<void()>& use);
 
 // Prompts with their answers that are not learnt from as they are.
 struct FormedCounts {
@@ -58,4 +58,4 @@ struct FormedCounts {
 // Tells in the log of them. all: prompts.
 void tell(const FormedCounts& counts, size_t all, const char* what);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -7,7 +7,7 @@
 #include "skein/ops/preference.h"
 #include "skein/train/judge.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // For batches of PreferenceSamples.
 class PreferenceObjective : public Objective {
@@ -30,6 +30,7 @@ struct PreferenceScores {
 
 // Collective; the same bits on every rank and at every data- and pipeline-parallel layout. The
 // model's objective is the above; samples: not shuffled.
-PreferenceScores preference_scores(const EvaluatedModel& model, const PreferenceSamples& samples);
+PreferenceScores preference_scores(const train::EvaluatedModel& model,
+                                   const data::PreferenceSamples& samples);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -9,7 +9,7 @@
 #include "skein/core/values.h"
 #include "skein/data/samples/preference_samples.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // Some of the pairs. p = σ(gap of the raw scores) is what the model says of each; its confidence is
 // max(p, 1 - p).
@@ -58,7 +58,7 @@ struct PreferenceReport {
 };
 
 // scores [samples,K] f32, raw; loss: mean over the samples.
-PreferenceReport report_of(const std::vector<PreferenceSample>& samples, const Tensor& scores,
+PreferenceReport report_of(const std::vector<data::PreferenceSample>& samples, const Tensor& scores,
                            double loss);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

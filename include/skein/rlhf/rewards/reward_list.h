@@ -7,7 +7,7 @@
 #include "skein/parallel/precision.h"
 #include "skein/rlhf/rewards/reward_model_source.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 struct RewardOptions {
   std::string sources;
@@ -22,4 +22,4 @@ RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy
                            const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

@@ -14,7 +14,7 @@
 #include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 class RewardModel {
  public:
@@ -27,7 +27,7 @@ class RewardModel {
   const std::string& origin() const { return origin_; }
   const RewardHead& head() const { return head_; }
   const RewardForm& form() const { return *form_; }
-  const StoredTokenizer& tokenizer() const { return tokenizer_; }
+  const text::StoredTokenizer& tokenizer() const { return tokenizer_; }
 
   // From now on what follows may be interrupted at that meeting, which outlives its use; null: no
   // more.
@@ -35,22 +35,23 @@ class RewardModel {
   // Collective; the same on every rank, and the same bits at every data- and pipeline-parallel
   // layout. The score of each sequence in units of the reference answers' deviation from their
   // mean. All ranks give the same sequences.
-  std::vector<double> scores(std::vector<FormedSample> sequences);
+  std::vector<double> scores(std::vector<data::FormedSample> sequences);
   // The raw scores of preference data, and its loss.
-  PreferenceScores judged(const PreferenceSamples& samples);
+  PreferenceScores judged(const data::PreferenceSamples& samples);
   // Samples for the above.
-  std::unique_ptr<PreferenceSamples> source(std::vector<PreferenceSample> samples) const {
+  std::unique_ptr<data::PreferenceSamples> source(
+      std::vector<data::PreferenceSample> samples) const {
     return form_->source(std::move(samples), multiple_, 0, false);
   }
 
  private:
-  RewardModel(const TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
+  RewardModel(const train::TrainedModel& trained, const ParallelConfig& parallel, DType dtype,
               int64_t batch, Mesh& mesh);
   PipelineModel pieces();
 
   std::string origin_;
   RewardHead head_;
-  StoredTokenizer tokenizer_;
+  text::StoredTokenizer tokenizer_;
   std::unique_ptr<RewardForm> form_;
   Mesh& mesh_;
   LocalModel local_;
@@ -59,4 +60,4 @@ class RewardModel {
   Meeting* meeting_ = nullptr;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

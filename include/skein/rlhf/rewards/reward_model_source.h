@@ -7,12 +7,12 @@
 #include "skein/rlhf/rewards/reward_model.h"
 #include "skein/rlhf/rewards/rewards.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // How a policy's answers are made of tokens.
 struct PolicyText {
-  StoredTokenizer tokenizer;
-  StoredTemplate chat_template;
+  text::StoredTokenizer tokenizer;
+  text::StoredTemplate chat_template;
 };
 
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference
@@ -35,12 +35,12 @@ class RewardModelSource : public RewardSource {
   void check_prompt(const Prompt& prompt) const override;
 
  private:
-  FormedSample formed(const Answer& answer) const;
+  data::FormedSample formed(const Answer& answer) const;
   // Nothing where the answer leaves no room for any of its prompt.
-  std::vector<FormedSample> sampled(const Answer& answer) const;
+  std::vector<data::FormedSample> sampled(const Answer& answer) const;
 
   RewardModel model_;
   bool tokens_ = false;
 };
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

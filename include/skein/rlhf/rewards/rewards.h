@@ -47,12 +47,12 @@
 #include "skein/comm/meeting.h"
 #include "skein/text/template.h"
 
-namespace skein {
+namespace skein::rlhf::rewards {
 
 // What is asked of a policy.
 struct Prompt {
   std::vector<int32_t> tokens;
-  std::vector<Message> messages;  // the turns before the answer, the last one the user's
+  std::vector<text::Message> messages;  // the turns before the answer, the last one the user's
   // the whole JSON line it came from, for rewards that need more of it; "" for none
   std::string record = {};
   int64_t number = 0;  // in the data
@@ -132,4 +132,4 @@ struct RewardContext {
 // cannot be read.
 RewardMixture make_rewards(const std::string& list, const RewardContext& context);
 
-}  // namespace skein
+}  // namespace skein::rlhf::rewards

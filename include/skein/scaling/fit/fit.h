@@ -16,7 +16,7 @@
 #include "skein/scaling/laws/law.h"
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 struct Interval {
   double value = kUnknown, low = kUnknown, high = kUnknown,
@@ -153,4 +153,4 @@ struct DataLimitedFit : LawFit<DataLimitedLaw> {
 DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
                                 const ParametricOptions& options);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

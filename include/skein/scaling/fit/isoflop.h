@@ -4,7 +4,7 @@
 
 #include "skein/scaling/fit/fit.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // The parabola loss = curvature (ln n - ln n_best)^2 / 2 + loss_best of one budget, and another one
 // over ln d: n d is c / 6 only where FLOPs are 6 n d. Of a law with alpha != beta, a parabola's
@@ -96,4 +96,4 @@ bool knows_exponent(const EnvelopeFit& fit);
 EnvelopeFit fit_envelope(const ScalingTable& table, const Convention& convention,
                          const IsoflopOptions& options);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -7,7 +7,7 @@
 
 #include "skein/scaling/fit/power_sum.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 // The value at a point, and its gradient there.
 using Slope = std::function<double(const Unknowns& at, Unknowns& gradient)>;
@@ -45,4 +45,4 @@ bool solve_positive(const UnknownsSquared& matrix, const Unknowns& right, int n,
 // Of a symmetric matrix, rising (Jacobi's rotations).
 std::vector<double> eigenvalues(UnknownsSquared matrix, int n);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -15,7 +15,7 @@
 #include "skein/core/numbers.h"
 #include "skein/scaling/fit/fit.h"
 
-namespace skein {
+namespace skein::scaling::fit {
 
 constexpr int kMostUnknowns = 5;
 using Unknowns = std::array<double, kMostUnknowns>;  // levels, then slopes; the rest 0
@@ -79,4 +79,4 @@ struct SecondOrder {
 };
 SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const Unknowns& at);
 
-}  // namespace skein
+}  // namespace skein::scaling::fit

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::scaling {
 
 // L = E + A / N^alpha + B / D^beta (Hoffmann et al., "Training compute-optimal large language
 // models", 2022, approach 3).
@@ -75,4 +75,4 @@ struct PublishedLaw {
 };
 const std::vector<PublishedLaw>& published_laws();
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::scaling {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -138,4 +138,4 @@ void exclude(ScalingTable& table, const ExclusionRules& rules);
 std::string table_csv(const std::vector<ScalingRun>& runs);
 std::string curves_csv(const std::vector<ScalingRun>& runs);
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -12,7 +12,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling {
 
 // Written whole or not at all, instead of what was there. settings: one a run.
 void write_store(const std::string& path, const std::vector<ScalingRun>& runs,
@@ -24,4 +24,4 @@ std::vector<Settings> read_store_settings(const std::string& path);
 // Those that are the same in all.
 Settings common_settings(const std::vector<Settings>& all);
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -7,7 +7,7 @@
 
 #include "skein/models/config.h"
 
-namespace skein {
+namespace skein::scaling {
 
 struct ShapeRule {
   int64_t d_head = 64;  // widths are its multiples
@@ -55,4 +55,4 @@ struct Hyperparameters {
 Hyperparameters hyperparameters(const std::string& rule, const ModelCounts& counts, double tokens);
 const std::vector<std::string>& hyperparameter_rules();
 
-}  // namespace skein
+}  // namespace skein::scaling

@@ -12,7 +12,7 @@
 #include "skein/scaling/study/trained_with.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::scaling::plan {
 
 // What the run is to be made on. Numbers are those of one device; 0: unknown.
 struct Machine {
@@ -52,13 +52,13 @@ struct PlanLaw {
   std::string name, source;         // "chinchilla", the paper; or the fit's file
   Convention convention;            // what its N and C count
   PowerLaw flops_per_token{6, 1};   // C / D as a power of N, in its counts
-  ParametricFit fit;                // draws: empty where there are no intervals
-  Interval n_exponent;              // of N* over C
+  fit::ParametricFit fit;           // draws: empty where there are no intervals
+  fit::Interval n_exponent;         // of N* over C
   std::string intervals;            // where they are from, or why there are none
   double largest_flops = kUnknown;  // of the runs it was fitted to
   double r_d = DataLimitedLaw{}.r_d, r_n = DataLimitedLaw{}.r_n;  // of data seen again
   std::string repeats;                                            // where these two are from
-  std::optional<RunSettings> trained_with;  // of the runs of a fit; none: it does not say
+  std::optional<study::RunSettings> trained_with;  // of the runs of a fit; none: it does not say
   // Kaplan et al. (2020): N* = 1.3e9 (C / PF-day)^.73 of the blocks, and kaplan_loss
   bool kaplan = false;
 };
@@ -107,7 +107,7 @@ void bind(Options& options, PlanOptions& plan);
 // What so many FLOPs take. Low and high: at the ends of the machine's share; unknown where a number
 // is missing.
 struct Cost {
-  Interval seconds, device_hours, price, kwh, co2_kg;
+  fit::Interval seconds, device_hours, price, kwh, co2_kg;
 };
 Cost cost_of(double flops, const Machine& machine);
 
@@ -119,10 +119,10 @@ struct Proposal {
   double tokens = kUnknown, flops = kUnknown;  // unknown: no number of tokens will do
   // over the law's draws, where the tokens follow from a loss; low or high unknown: not in a
   // thousand times the tokens
-  Interval tokens_needed;
+  fit::Interval tokens_needed;
   double epochs = 1;  // passes over the unique tokens
-  Interval loss;
-  Interval penalty;  // its loss less that of the proposal
+  fit::Interval loss;
+  fit::Interval penalty;  // its loss less that of the proposal
   Cost cost;
 };
 
@@ -154,7 +154,7 @@ struct Plan {
   double flops = 0;          // the budget
   double beyond = kUnknown;  // over the largest run that was fitted
   // of the law in its own counts, without a look at shapes or at how many tokens there are
-  Interval best_n, best_d, best_ratio, best_loss;
+  fit::Interval best_n, best_d, best_ratio, best_loss;
   Proposal proposal;
   // 1/4, 1/2, 2 and 4 times the parameters: for the same FLOPs; trained until the loss is the
   // proposal's (the predicted one, and in each draw of the law that draw's); on the same tokens.
@@ -193,4 +193,4 @@ std::string plan_json(const Plan& plan);
 // user. A usage error where no layout fits.
 std::string plan_config(const Plan& plan);
 
-}  // namespace skein
+}  // namespace skein::scaling::plan

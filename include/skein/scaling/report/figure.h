@@ -6,7 +6,7 @@
 
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 // What a colour stands for; its value depends on where it is seen. From `size` on kSizeInks of
 // them, dark to bright, by rising size.
@@ -61,13 +61,13 @@ struct ScalingFigure {
 };
 
 // Those of the report, in its order.
-std::vector<ScalingFigure> figures_of(const Study& study);
+std::vector<ScalingFigure> figures_of(const study::Study& study);
 
 // Mean |activation| over the width after the last step, and its exponents of growth step by step;
 // two panels a check.
-ScalingFigure coordinate_figure(const std::vector<CoordinateCheck>& checks);
+ScalingFigure coordinate_figure(const std::vector<study::CoordinateCheck>& checks);
 
 // panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.
 std::string figure_csv(const ScalingFigure& figure);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

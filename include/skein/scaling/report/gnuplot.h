@@ -6,7 +6,7 @@
 
 #include "skein/scaling/report/figure.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 enum class Canvas { png, svg };
 
@@ -22,4 +22,4 @@ void run_gnuplot(const std::string& script, double seconds = 120);
 // paths.
 std::vector<std::string> write_figure(const ScalingFigure& figure, const std::string& folder);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -7,7 +7,7 @@
 
 #include "skein/scaling/report/figure.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 struct ReportFiles {
   std::string page;                   // FOLDER/report.html
@@ -17,7 +17,7 @@ struct ReportFiles {
 
 // Makes `folder`. The same study gives the same bytes. Error(failure) where gnuplot is missing or
 // fails; the page is replaced at the end, when all else is written.
-ReportFiles write_report(const Study& study, const std::string& folder);
+ReportFiles write_report(const study::Study& study, const std::string& folder);
 
 // The page alone: src/scaling/report/page.html with JSON for its script, in which nothing can end
 // the element that holds it:
@@ -29,9 +29,9 @@ ReportFiles write_report(const Study& study, const std::string& folder);
 //                 "x": AXIS, "y": AXIS, "series": [{"title", "ink", "mark", "weight",
 //                 "points": [[x, y] | [x, y, NAME to show] | [x, low, high] of a band]}]}]}]}
 //   AXIS: {"label", "logarithmic", "low", "high", "ticks": [[at, text]]}
-std::string report_html(const Study& study, const std::vector<ScalingFigure>& figures);
+std::string report_html(const study::Study& study, const std::vector<ScalingFigure>& figures);
 
 // What the study says, most important first, as plain sentences.
-std::vector<std::string> conclusions(const Study& study);
+std::vector<std::string> conclusions(const study::Study& study);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -7,7 +7,7 @@
 
 #include "skein/scaling/study/study.h"
 
-namespace skein {
+namespace skein::scaling::report {
 
 // Three digits: "0.514", "12.3", "1.8×10¹⁹"; "unknown" for NaN.
 std::string number_text(double value, int digits = 3);
@@ -22,10 +22,11 @@ std::string power_text(double value, int digits = 3);
 
 using NumberText = std::string (*)(double, int);
 // "0.514 (0.480 to 0.556)"; the value alone where it has no interval.
-std::string interval_text(const Interval& interval, NumberText text = number_text, int digits = 3);
+std::string interval_text(const fit::Interval& interval, NumberText text = number_text,
+                          int digits = 3);
 
 // Of N* over C: "0.514 (0.480 to 0.556) by approach 1", of each approach that knows one.
-std::vector<std::string> exponents_of(const ConventionStudy& study,
+std::vector<std::string> exponents_of(const study::ConventionStudy& study,
                                       const std::array<const char*, 3>& approaches);
 
 // For axes: without digits that say nothing, "10¹⁷", "3 B".
@@ -34,9 +35,9 @@ std::string tick_text(double value, bool power, bool count);
 std::string shortened(const std::string& name);
 
 // Residuals ln L - ln law of the main fit, in the order of its points; empty where there is no fit.
-std::vector<double> residuals_of(const ConventionStudy& study);
+std::vector<double> residuals_of(const study::ConventionStudy& study);
 // Of residuals further than four robust standard deviations (1.4826 times the median distance) from
 // their median, worst first.
 std::vector<size_t> outliers_of(const std::vector<double>& residuals);
 
-}  // namespace skein
+}  // namespace skein::scaling::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace skein {
+namespace skein::scaling::study {
 
 struct CoordinateLayer {
   std::string name;    // "embedding", "block.0", "logits"
@@ -33,4 +33,4 @@ std::vector<CoordinateCheck> read_coordinate_checks(const std::string& path);
 std::vector<CoordinateCheck> coordinate_checks_of(const std::string& json,
                                                   const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

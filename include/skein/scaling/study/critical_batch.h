@@ -8,7 +8,7 @@
 
 #include "skein/scaling/fit/fit.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 struct CriticalBatchPoint {
   double n_all = kUnknown;  // of the model; n_params where that is unknown
@@ -30,4 +30,4 @@ struct CriticalBatchFit {
 // that are not done do not.
 CriticalBatchFit fit_critical_batch(const ScalingTable& table);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

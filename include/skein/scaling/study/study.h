@@ -13,7 +13,7 @@
 #include "skein/scaling/study/critical_batch.h"
 #include "skein/scaling/study/trained_with.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 // Where the runs come from.
 struct StudyInput {
@@ -36,8 +36,8 @@ struct StudyOptions {
   bool must_fit = true;   // false: where nothing can be fitted, Study::problem says why
   Convention convention;  // of the main fit; settled() by the table
   bool all_conventions = true;
-  ParametricOptions parametric;
-  IsoflopOptions isoflop;
+  fit::ParametricOptions parametric;
+  fit::IsoflopOptions isoflop;
   int64_t curve_points = 0;  // of each curve, fitted by approach 3 beside the runs' ends
   double target = 0;         // FLOPs to predict for; 0: ten times the largest budget
 };
@@ -46,7 +46,7 @@ void bind(Options& options, StudyOptions& study);
 
 // What the fits say of a budget; unknown: the approach is not fitted.
 struct Prediction {
-  Interval n, d, ratio,
+  fit::Interval n, d, ratio,
       loss;  // ratio: tokens per parameter; loss of approaches 1, 2: by offset law
 };
 struct TargetPrediction {
@@ -58,13 +58,13 @@ struct TargetPrediction {
 struct ConventionStudy {
   Convention convention;
   std::vector<ScalingPoint> points;
-  std::vector<ScalingPoint> curve_points;   // that approach 3 is fitted to as well
-  PowerLaw flops_per_token{6, 1};           // of N: C / D
-  Interval n_exponent, d_exponent;          // approach 3: of N* and D* over C
-  std::optional<ParametricFit> parametric;  // none: refused, see problem
+  std::vector<ScalingPoint> curve_points;        // that approach 3 is fitted to as well
+  PowerLaw flops_per_token{6, 1};                // of N: C / D
+  fit::Interval n_exponent, d_exponent;          // approach 3: of N* and D* over C
+  std::optional<fit::ParametricFit> parametric;  // none: refused, see problem
   std::string parametric_problem;
-  IsoflopFit isoflop;
-  EnvelopeFit envelope;
+  fit::IsoflopFit isoflop;
+  fit::EnvelopeFit envelope;
 };
 
 // Whether approach 3 says of a budget how it is spent best: a law that has an optimum, and C / D a
@@ -80,8 +80,8 @@ struct OtherLaw {
 
 // L(N), L(D) or L(C), with an offset and without; none: see problem.
 struct SingleLaw {
-  std::optional<OffsetPowerFit> offset;
-  std::optional<PowerFit> power;  // as Kaplan et al. (2020) have it: L = (x_c / x)^p
+  std::optional<fit::OffsetPowerFit> offset;
+  std::optional<fit::PowerFit> power;  // as Kaplan et al. (2020) have it: L = (x_c / x)^p
   std::string problem;
 };
 
@@ -104,7 +104,7 @@ struct HeldOutFit {
   std::string problem;
 };
 std::vector<HeldOutFit> compare_laws(std::span<const ScalingPoint> points,
-                                     const ParametricOptions& options);
+                                     const fit::ParametricOptions& options);
 
 struct Study {
   StudyOptions options;
@@ -120,9 +120,9 @@ struct Study {
   // which these runs divide C between N and D, good or bad.
   SingleLaw loss_of_n, loss_of_d, loss_of_c;
   // Of all runs of the main fit, by its loss of residuals; up to 1,000 resamples.
-  OtherLaw<KaplanFit> kaplan;
-  OtherLaw<OverTrainingFit> over_training;
-  OtherLaw<DataLimitedFit> data_limited;
+  OtherLaw<fit::KaplanFit> kaplan;
+  OtherLaw<fit::OverTrainingFit> over_training;
+  OtherLaw<fit::DataLimitedFit> data_limited;
   CriticalBatchFit critical_batch;
   // Of approach 3's law, or of the law of N and D that is asked for alone; furthest off first.
   std::vector<Outlier> outliers;
@@ -140,6 +140,6 @@ std::string study_json(const Study& study);
 // For the terminal.
 std::string study_text(const Study& study);
 // What `skein plan --fit` reads back: the law and its draws. A usage error for anything else.
-ParametricFit read_fit(const std::string& json_path);
+fit::ParametricFit read_fit(const std::string& json_path);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

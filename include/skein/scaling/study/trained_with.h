@@ -7,7 +7,7 @@
 
 #include "skein/scaling/laws/results.h"
 
-namespace skein {
+namespace skein::scaling::study {
 
 // How the runs got a setting.
 struct SettingRule {
@@ -53,4 +53,4 @@ struct RunSettings {
 // known.
 RunSettings trained_with(const ScalingTable& table, const Convention& convention);
 
-}  // namespace skein
+}  // namespace skein::scaling::study

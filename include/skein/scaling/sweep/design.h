@@ -10,7 +10,7 @@
 #include "skein/scaling/laws/shape.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 struct SweepConfig {
   enum class Kind { grid, list, isoflop };
@@ -53,7 +53,7 @@ struct SweepConfig {
   bool verbose = false;
   double flops_per_second = 0;  // of a trainer, for forecasts; 0: measured
 
-  PretrainConfig run;  // of all cells
+  train::PretrainConfig run;  // of all cells
 };
 
 // A pretraining run's, but one checkpoint kept, evaluations at 24 points on all held-out data, no
@@ -63,8 +63,8 @@ SweepConfig sweep_defaults();
 void bind(Options& options, SweepConfig& config);
 
 struct SweepCell {
-  std::string name;    // of its folder, unique: LAYERSxWIDTH-STEPSxBATCH-lrLR-sSEED
-  PretrainConfig run;  // without run.dir
+  std::string name;           // of its folder, unique: LAYERSxWIDTH-STEPSxBATCH-lrLR-sSEED
+  train::PretrainConfig run;  // without run.dir
   ModelCounts counts;
   double budget = 0;                // FLOPs asked for; 0: none were
   double tokens = 0;                // whole steps
@@ -90,4 +90,4 @@ SweepDesign make_design(const SweepConfig& config);
 // "2.5M" as 2.5e6; a usage error naming `origin` unless it is a finite number above 0.
 double number_of(const std::string& text, const std::string& origin);
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

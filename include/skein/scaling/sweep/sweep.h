@@ -28,7 +28,7 @@
 #include "skein/comm/group.h"
 #include "skein/scaling/sweep/design.h"
 
-namespace skein {
+namespace skein::scaling::sweep {
 
 struct SweepResult {
   std::vector<ScalingRun> runs;  // of the design, in its order, as the folder tells them
@@ -57,4 +57,4 @@ SweepResult run_sweep(const SweepConfig& config, Group& world, const std::string
 // each trainer, or as measured here on the smallest and the largest model.
 std::string forecast_text(const SweepConfig& config, Group& world);
 
-}  // namespace skein
+}  // namespace skein::scaling::sweep

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace skein {
+namespace skein::text {
 
 class Pattern {
  public:
@@ -38,4 +38,4 @@ class Pattern {
   std::unique_ptr<Code> code_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace skein {
+namespace skein::text {
 
 // Where the piece that begins at `begin` ends. begin < text.size().
 size_t gpt2_piece_end(std::string_view text, size_t begin);
@@ -92,4 +92,4 @@ size_t last_safe_cut(std::string_view text);
 // The largest index not above `limit` that does not fall into a UTF-8 character.
 size_t character_cut(std::string_view text, size_t limit);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace skein {
+namespace skein::text {
 
 class SplitPattern {
  public:
@@ -33,4 +33,4 @@ class SplitPattern {
   std::unique_ptr<Compiled> compiled_;
 };
 
-}  // namespace skein
+}  // namespace skein::text

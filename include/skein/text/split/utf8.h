@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace skein {
+namespace skein::text {
 
 // How many bytes at the start of `text` are valid UTF-8.
 size_t valid_bytes(std::string_view text);
@@ -26,4 +26,4 @@ void by_validity(std::string_view text, Valid&& valid, Broken&& broken) {
 
 inline bool valid_utf8(std::string_view text) { return valid_bytes(text) == text.size(); }
 
-}  // namespace skein
+}  // namespace skein::text

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skein {
+namespace skein::text {
 
 // In composed form (NFC) and lower case, each run of white space as one blank, none at the ends.
 std::string folded(std::string_view text);
@@ -17,4 +17,4 @@ std::vector<std::string> folded_words(std::string_view text);
 // With U+FFFD for each byte that is not part of valid UTF-8.
 std::string with_valid_utf8(std::string_view text);
 
-}  // namespace skein
+}  // namespace skein::text

@@ -6,7 +6,7 @@
 
 #include "skein/core/options/options.h"
 
-namespace skein {
+namespace skein::train {
 
 class Optimizer;
 
@@ -19,4 +19,4 @@ void bind(Options& options, AdamWConfig& config);
 
 std::unique_ptr<Optimizer> make_adamw(const AdamWConfig& config);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -7,7 +7,7 @@
 #include "skein/core/options/options.h"
 #include "skein/tensor/dtype.h"
 
-namespace skein {
+namespace skein::train {
 
 struct LossScaleConfig {
   double fixed = 0;       // of every step; 0: found while training
@@ -40,4 +40,4 @@ class LossScale {
   int64_t good_steps_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::train

@@ -5,7 +5,7 @@
 
 #include "skein/core/options/options.h"
 
-namespace skein {
+namespace skein::train {
 
 struct LrConfig {
   enum class Decay { automatic, constant, linear, cosine, inverse_sqrt, wsd };
@@ -51,4 +51,4 @@ struct LrPosition {
 // (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
 double learning_rate(const LrConfig& config, const LrPosition& position);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -13,7 +13,7 @@
 #include "skein/tensor/tensor.h"
 #include "skein/train/optim/adamw.h"
 
-namespace skein {
+namespace skein::train {
 
 struct OptimizerConfig {
   AdamWConfig adamw = {};
@@ -66,4 +66,4 @@ class Optimizer {
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
 
-}  // namespace skein
+}  // namespace skein::train

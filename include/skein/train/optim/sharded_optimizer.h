@@ -10,7 +10,7 @@
 #include "skein/parallel/buckets.h"
 #include "skein/train/optim/optimizer.h"
 
-namespace skein {
+namespace skein::train {
 
 class ShardedOptimizer {
  public:
@@ -34,12 +34,12 @@ class ShardedOptimizer {
   // Values (f32 whatever the parameters' type), the optimizer's state and the running mean
   // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
   // rank, to save; else all that is held here, to load into.
-  std::vector<Piece> pieces(bool own) const;
+  std::vector<checkpoint::Piece> pieces(bool own) const;
   // The values among them, of the parameters that are wanted; empty: of all.
-  std::vector<Piece> weights(bool own,
-                             const std::function<bool(const Parameter&)>& wanted = {}) const;
+  std::vector<checkpoint::Piece> weights(
+      bool own, const std::function<bool(const Parameter&)>& wanted = {}) const;
   // The running mean instead of the values, to save: a model of its own.
-  std::vector<Piece> mean_pieces() const;
+  std::vector<checkpoint::Piece> mean_pieces() const;
   // The running mean begins with the values as they are.
   void begin_mean();
   // Collective. After the pieces, or only the values among them, were loaded: brings the parameters
@@ -67,7 +67,7 @@ class ShardedOptimizer {
     int64_t at, inside, count;
 
     // Of one of the state's tensors.
-    Piece piece(const std::string& kind, const Tensor& of_state) const;
+    checkpoint::Piece piece(const std::string& kind, const Tensor& of_state) const;
   };
   // Those that are held here, or with own = true owned.
   void each_part(bool own, const std::function<void(const HeldPart&)>& use) const;
@@ -83,4 +83,4 @@ class ShardedOptimizer {
   std::vector<State> states_;  // by bucket
 };
 
-}  // namespace skein
+}  // namespace skein::train

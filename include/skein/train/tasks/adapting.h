@@ -9,7 +9,7 @@
 #include "skein/text/template.h"
 #include "skein/train/config.h"
 
-namespace skein {
+namespace skein::train {
 
 // Passes over the training data.
 struct Passes {
@@ -35,9 +35,9 @@ void require_unchanged(const std::string& option, const Value& before, const Val
           origin, option, before, now);
 }
 // ... and by this chat template.
-void require_unchanged(const StoredTemplate& before, const StoredTemplate& now,
+void require_unchanged(const text::StoredTemplate& before, const text::StoredTemplate& now,
                        const std::string& origin);
 // Warns that the training samples, or what else they are `called`, are others now.
 void warn_of_other_samples(const std::string& origin, const std::string& called = "samples");
 
-}  // namespace skein
+}  // namespace skein::train

@@ -10,14 +10,14 @@
 #include "skein/text/template.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::train {
 
 struct ChatDataConfig {
-  std::string form{};             // as ChatTemplate's spec; "": the checkpoint's, else plain
-  ConversationsConfig records{};  // how they are read, but for files and instructions
+  std::string form{};                   // as ChatTemplate's spec; "": the checkpoint's, else plain
+  data::ConversationsConfig records{};  // how they are read, but for files and instructions
   // none: the checkpoint's, else under Alpaca's headings where the template is "none", else as a
   // turn
-  std::optional<InstructionForm> instructions{};
+  std::optional<data::InstructionForm> instructions{};
 };
 
 // Binds the fields under section "chat", and data.bad_records.
@@ -28,7 +28,7 @@ void bind_records(Options& options, ChatDataConfig& config);
 // How a model was taught instructions, as the notes of its checkpoint say.
 struct InstructionNotes {
   // of records that are instructions; none where nothing is said
-  std::optional<InstructionForm> form{};
+  std::optional<data::InstructionForm> form{};
   // all that it learnt were such records, so a text that stands for itself is one, too
   bool alone = false;
 };
@@ -38,24 +38,25 @@ TaskNotes with_instructions(const TaskNotes& notes, const InstructionNotes& inst
 
 // The template that config asks for, or that of the checkpoint with these notes (see
 // chat_template_in). tokenizer outlives it. Usage errors as ChatTemplate.
-ChatTemplate chat_template(const ChatDataConfig& config, const Tokenizer& tokenizer,
-                           const TaskNotes& notes);
+text::ChatTemplate chat_template(const ChatDataConfig& config, const text::Tokenizer& tokenizer,
+                                 const TaskNotes& notes);
 // How the files are read. notes: as above; what they say of instructions counts only where the
 // template is the checkpoint's as well.
-ConversationsConfig conversations_config(const ChatDataConfig& config, const ChatTemplate& form,
-                                         const std::vector<std::string>& files,
-                                         const TaskNotes& notes);
+data::ConversationsConfig conversations_config(const ChatDataConfig& config,
+                                               const text::ChatTemplate& form,
+                                               const std::vector<std::string>& files,
+                                               const TaskNotes& notes);
 
 struct Chats {
-  std::vector<TemplatedChat> chats;
+  std::vector<text::TemplatedChat> chats;
   InstructionNotes instructions;
 };
 // The conversations of files, encoded. Usage errors as read_conversations, and for a turn that the
 // template has no form for, with its file and line; config.bad_records counts both.
-Chats read_chats(const ChatDataConfig& config, const ChatTemplate& form,
+Chats read_chats(const ChatDataConfig& config, const text::ChatTemplate& form,
                  const std::vector<std::string>& files, const TaskNotes& notes);
 
 // The template that the notes of a checkpoint hold as "template".
-StoredTemplate chat_template_in(const TaskNotes& notes);
+text::StoredTemplate chat_template_in(const TaskNotes& notes);
 
-}  // namespace skein
+}  // namespace skein::train

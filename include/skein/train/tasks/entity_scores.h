@@ -16,7 +16,7 @@
 
 #include "skein/train/scores.h"
 
-namespace skein {
+namespace skein::train {
 
 using TagSequences = std::vector<std::vector<std::string>>;  // a sentence each, no tag empty
 
@@ -31,4 +31,4 @@ struct EntityScores {
 // Both sides hold the same sentences, tag for tag.
 EntityScores entity_scores(const TagSequences& truth, const TagSequences& predicted);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -9,7 +9,7 @@
 #include "skein/train/tasks/sft.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 struct ChatEvalConfig {
   ChatDataConfig chat;
@@ -33,4 +33,4 @@ struct ChatEvaluation {
 // these are of.
 NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world);
 
-}  // namespace skein
+}  // namespace skein::train

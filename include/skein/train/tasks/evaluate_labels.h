@@ -9,7 +9,7 @@
 #include "skein/train/tasks/label_head.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 struct LabelEvalConfig {
   std::vector<std::string> files;
@@ -24,4 +24,4 @@ NamedValues evaluate_labels(const LabelEvalConfig& config, Options& options,
                             const TrainedModel& source, const ParallelConfig& parallel,
                             int64_t batch, Group& world);
 
-}  // namespace skein
+}  // namespace skein::train

@@ -10,7 +10,7 @@
 #include "skein/train/task.h"
 #include "skein/train/tasks/label_head.h"
 
-namespace skein {
+namespace skein::train {
 
 struct LabelTaskConfig {
   LabelKind kind = LabelKind::classify;
@@ -38,6 +38,6 @@ void bind(Options& options, FinetuneConfig& config);
 // gives config.run.model the head and fills in what was left open. Usage errors for data that does
 // not fit.
 std::unique_ptr<Task> label_task(FinetuneConfig& config,
-                                 std::shared_ptr<const Tokenizer> tokenizer);
+                                 std::shared_ptr<const text::Tokenizer> tokenizer);
 
-}  // namespace skein
+}  // namespace skein::train

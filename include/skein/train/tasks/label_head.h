@@ -15,7 +15,7 @@
 #include "skein/models/config.h"
 #include "skein/train/task_notes.h"
 
-namespace skein {
+namespace skein::train {
 
 enum class LabelKind { classify, regress, tag };
 enum class LabelMetric { automatic, accuracy, macro_f1, matthews, spearman, pearson, mse, f1 };
@@ -23,17 +23,18 @@ enum class LabelMetric { automatic, accuracy, macro_f1, matthews, spearman, pear
 // Where examples have their parts.
 struct LabelColumns {
   std::string text = "text", pair, label = "label";  // by name, or number from 1
-  ExamplesFormat format = ExamplesFormat::automatic;
-  Header header = Header::automatic;
+  data::ExamplesFormat format = data::ExamplesFormat::automatic;
+  data::Header header = data::Header::automatic;
   int64_t word = 1, tag = -1;  // of CoNLL files, from 1, or from -1 at the end
 };
 
 // Binds the columns under section "task".
 void bind(Options& options, LabelColumns& columns);
-ExamplesConfig examples_config(const LabelColumns& columns, const std::vector<std::string>& files,
-                               LabelKind kind, bool labelled);
-ConllConfig conll_config(const LabelColumns& columns, const std::vector<std::string>& files,
-                         bool labelled);
+data::ExamplesConfig examples_config(const LabelColumns& columns,
+                                     const std::vector<std::string>& files, LabelKind kind,
+                                     bool labelled);
+data::ConllConfig conll_config(const LabelColumns& columns, const std::vector<std::string>& files,
+                               bool labelled);
 
 struct LabelHead {
   LabelKind kind = LabelKind::classify;
@@ -51,7 +52,7 @@ struct LabelHead {
   // pairs.
   bool imported() const { return columns.empty(); }
   int64_t outputs() const { return kind == LabelKind::regress ? 1 : std::ssize(labels); }
-  LabelForm form(const ModelConfig& model, const Tokenizer& tokenizer) const;
+  data::LabelForm form(const ModelConfig& model, const text::Tokenizer& tokenizer) const;
 };
 
 // With their names, as options and notes give them.
@@ -70,4 +71,4 @@ TaskNotes to_notes(const LabelHead& head, uint32_t checksum);
 std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string& origin);
 uint32_t checksum_in(const TaskNotes& notes);
 
-}  // namespace skein
+}  // namespace skein::train

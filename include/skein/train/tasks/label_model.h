@@ -8,7 +8,7 @@
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 class LabelModel {
  public:
@@ -17,7 +17,7 @@ class LabelModel {
              Group& world);
 
   const LabelHead& head() const { return head_; }
-  const LabelForm& form() const { return form_; }
+  const data::LabelForm& form() const { return form_; }
   // Options of `columns` that were not given take the values that they had in training. An imported
   // model judges pairs where the columns name a second text.
   void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
@@ -27,12 +27,12 @@ class LabelModel {
  private:
   LabelHead head_;
   ModelConfig model_;
-  StoredTokenizer tokenizer_;
-  LabelForm form_;
+  text::StoredTokenizer tokenizer_;
+  data::LabelForm form_;
   Mesh mesh_;
   LocalModel local_;
   Pipeline pipeline_;
   int64_t batch_, multiple_;
 };
 
-}  // namespace skein
+}  // namespace skein::train

@@ -6,7 +6,7 @@
 #include "skein/train/task.h"
 #include "skein/train/tasks/label_data.h"
 
-namespace skein {
+namespace skein::train {
 
 // The model's numbers for every place of every sample.
 struct LabelAnswers {
@@ -22,7 +22,7 @@ struct LabelAnswers {
 
 // Collective; the answers are the same bits on every rank and at every data- and pipeline-parallel
 // layout. samples: not shuffled.
-LabelAnswers label_answers(const EvaluatedModel& model, const LabelSamples& samples,
+LabelAnswers label_answers(const EvaluatedModel& model, const data::LabelSamples& samples,
                            int64_t outputs);
 
 // The probabilities of the classes at a place: the softmax of its scores.
@@ -36,4 +36,4 @@ std::vector<std::vector<int32_t>> tags_of(const LabelData& data, const LabelAnsw
 // is the head's metric.
 Scores score(const LabelHead& head, const LabelData& data, const LabelAnswers& answers);
 
-}  // namespace skein
+}  // namespace skein::train

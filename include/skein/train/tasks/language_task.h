@@ -8,7 +8,7 @@
 #include "skein/train/task.h"
 #include "skein/train/trainer.h"
 
-namespace skein {
+namespace skein::train {
 
 // Makes the task that config.model.architecture can learn. Fills in what follows from the data:
 // config.model.vocab_size where it is 0. Usage errors when the model's vocabulary is too small, or
@@ -18,4 +18,4 @@ std::unique_ptr<Task> language_task(PretrainConfig& config);
 // Collective over world: train() (train/trainer.h) with that task.
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved = "");
 
-}  // namespace skein
+}  // namespace skein::train

@@ -12,7 +12,7 @@
 #include "skein/train/tasks/chat_data.h"
 #include "skein/train/trained_model.h"
 
-namespace skein {
+namespace skein::train {
 
 struct PromptFormConfig {
   bool chat = false;       // prompts are turns of conversations
@@ -30,25 +30,25 @@ class PromptForm {
   PromptForm(const PromptFormConfig& config, const TrainedModel& source);
 
   // How files of conversations are read for this model.
-  ConversationsConfig conversations(const std::vector<std::string>& files) const;
+  data::ConversationsConfig conversations(const std::vector<std::string>& files) const;
   // The turns that the model is given for these: with the system's turn, and a text that stands for
   // itself as an instruction where the model has learnt such ones alone, under Alpaca's headings.
-  std::vector<Message> given(const std::vector<Message>& turns) const;
-  std::vector<int32_t> prompt(const std::vector<Message>& given) const;
+  std::vector<text::Message> given(const std::vector<text::Message>& turns) const;
+  std::vector<int32_t> prompt(const std::vector<text::Message>& given) const;
   // What an answer's tokens say.
   std::string text(const std::vector<int32_t>& tokens) const;
   // The token that ends an answer; -1: none.
   int32_t end() const;
   bool chats() const { return form_.has_value(); }
-  const Tokenizer& tokenizer() const { return *source_.state.tokenizer; }
+  const text::Tokenizer& tokenizer() const { return *source_.state.tokenizer; }
   // A text that is continued is a prompt of no template.
-  StoredTemplate chat_template() const;
+  text::StoredTemplate chat_template() const;
 
  private:
   const PromptFormConfig& config_;
   const TrainedModel& source_;
-  std::optional<ChatTemplate> form_;
+  std::optional<text::ChatTemplate> form_;
   bool headings_ = false;  // a prompt that stands for itself is an instruction
 };
 
-}  // namespace skein
+}  // namespace skein::train

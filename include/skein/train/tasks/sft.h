@@ -11,11 +11,11 @@
 #include "skein/train/task.h"
 #include "skein/train/tasks/chat_data.h"
 
-namespace skein {
+namespace skein::train {
 
 struct SftTaskConfig {
   int64_t length = 0;  // tokens of a row; 0: model.context
-  LongChats longer = LongChats::whole;
+  data::LongChats longer = data::LongChats::whole;
   bool pack = true;
   double epochs = 3;
 };
@@ -38,8 +38,9 @@ void bind_rows(Options& options, SftTaskConfig& config);
 void check_rows(const SftTaskConfig& config, int64_t context);
 // How rows are made of these chats; without packing their lengths are multiples of `multiple`.
 // Usage errors as check_rows. Padding, order and seed are left open.
-ChatSamplesConfig rows_of(const SftTaskConfig& config, const std::vector<TemplatedChat>& chats,
-                          int64_t context, int64_t multiple);
+data::ChatSamplesConfig rows_of(const SftTaskConfig& config,
+                                const std::vector<text::TemplatedChat>& chats, int64_t context,
+                                int64_t multiple);
 // The options of bind_rows with which the run was made whose checkpoint has these notes; none where
 // they say nothing. A usage error naming `origin` for damaged notes.
 std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std::string& origin);
@@ -48,7 +49,7 @@ std::map<std::string, std::string> stored_rows(const TaskNotes& notes, const std
 // checkpoint. Reads the data and fills in what was left open. Usage errors for a model that is no
 // language model, and for data that does not fit. The notes of the task hold the template (see
 // chat_template_in).
-std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const Tokenizer> tokenizer,
+std::unique_ptr<Task> sft_task(SftConfig& config, std::shared_ptr<const text::Tokenizer> tokenizer,
                                const TaskNotes& notes);
 
-}  // namespace skein
+}  // namespace skein::train

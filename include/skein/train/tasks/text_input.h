@@ -9,7 +9,7 @@
 #include "skein/core/log.h"
 #include "skein/train/tasks/label_head.h"
 
-namespace skein {
+namespace skein::train {
 
 class TextInput {
  public:
@@ -19,7 +19,7 @@ class TextInput {
       : path_(std::move(path)), columns_(columns), pairs_(pairs) {}
   // Collective. The next texts, at most so many; none at the end. Usage errors of rank 0 are those
   // of every rank.
-  std::vector<LabelledExample> next(size_t most, Group& world);
+  std::vector<data::LabelledExample> next(size_t most, Group& world);
 
  private:
   void open();
@@ -27,7 +27,7 @@ class TextInput {
   std::string path_;
   LabelColumns columns_;
   bool pairs_;
-  std::unique_ptr<ExampleReader> reader_;
+  std::unique_ptr<data::ExampleReader> reader_;
 };
 
 // The same for sentences in CoNLL columns. Rank 0 gets them as they were read, the other ranks get
@@ -36,11 +36,11 @@ class SentenceInput {
  public:
   SentenceInput(const std::string& path, const LabelColumns& columns)
       : config_(conll_config(columns, {path}, false)) {}
-  std::vector<TaggedSentence> next(size_t most, Group& world);
+  std::vector<data::TaggedSentence> next(size_t most, Group& world);
 
  private:
-  ConllConfig config_;
-  std::unique_ptr<ConllReader> reader_;
+  data::ConllConfig config_;
+  std::unique_ptr<data::ConllReader> reader_;
 };
 
 // Collective. Calls use(part) for every part of an input, and tells how many of `what` are done.
@@ -57,4 +57,4 @@ int64_t each_part(Input& input, const char* what, Group& world, const Use& use) 
   return done;
 }
 
-}  // namespace skein
+}  // namespace skein::train

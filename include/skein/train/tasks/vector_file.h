@@ -8,7 +8,7 @@
 #include "skein/data/records/examples.h"
 #include "skein/tensor/tensor.h"
 
-namespace skein {
+namespace skein::train {
 
 class VectorFile {
  public:
@@ -17,7 +17,7 @@ class VectorFile {
   VectorFile(const std::string& option, const std::string& path, int64_t width);
 
   // vectors: f32, a row a text.
-  void add(const std::vector<LabelledExample>& texts, const Tensor& vectors);
+  void add(const std::vector<data::LabelledExample>& texts, const Tensor& vectors);
   // From here on the file is there.
   void finish();
 
@@ -27,4 +27,4 @@ class VectorFile {
   int64_t width_, rows_ = 0;
 };
 
-}  // namespace skein
+}  // namespace skein::train
