@@ -63,19 +63,27 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
   add_costs(parameters, spec);
 }
 
-kernels::Mask Attention::mask(const Pass& pass) const {
+kernels::Pattern Attention::pattern(const Pass& pass) const {
   const data::Sequence &own = pass.sequence(), &source = pass.batch->source;
-  if (!looks_elsewhere()) return {spec_.causal, spec_.window, own.segments, own.segments};
-  const bool segmented = own.segments.defined() || source.segments.defined();
-  if (!segmented) return {false};
-  return {false, 0, segments_of(own), segments_of(source)};
+  kernels::Pattern made = kernels::Pattern::full();
+  if (!looks_elsewhere()) {
+    if (spec_.window)
+      made = kernels::Pattern::window(spec_.window, spec_.causal);
+    else if (spec_.causal)
+      made = kernels::Pattern::causal();
+    made.query_segments = made.key_segments = own.segments;
+  } else if (own.segments.defined() || source.segments.defined()) {
+    made.query_segments = segments_of(own);
+    made.key_segments = segments_of(source);
+  }
+  return made;
 }
 
 Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
   ops::AttentionArguments arguments;
   arguments.scale =
       spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
-  arguments.mask = mask(pass);
+  arguments.pattern = pattern(pass);
   if (pass.train && spec_.dropout > 0) {
     arguments.dropout = spec_.dropout;
     arguments.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
@@ -85,8 +93,8 @@ Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass
   if (!pass.cache || looks_elsewhere()) return ops::attention(q, k, v, arguments);
   pass.cache->append(spec_.block, k.value(), v.value());
   const auto& layer = pass.cache->layers[spec_.block];
-  arguments.mask.first_query = pass.cache->length;
-  arguments.mask.first_key = pass.cache->first_key;
+  arguments.pattern.first_query = pass.cache->length;
+  arguments.pattern.first_key = pass.cache->first_key;
   return ops::attention(q, Var(layer.keys), Var(layer.values), arguments);
 }
 

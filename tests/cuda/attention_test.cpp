@@ -4,6 +4,7 @@
 #include "skein/kernels/rotary.h"
 
 #include "cuda/on_devices.h"
+#include "support/drawn_attention.h"
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -34,15 +35,15 @@ Tensor segments_of(int64_t batch, int64_t length) {
 kernels::AttentionArguments arguments_of(const AttentionCase& c) {
   kernels::AttentionArguments made;
   made.scale = 1 / std::sqrt(static_cast<double>(c.width));
-  made.mask = {c.causal, c.window};
-  made.mask.first_query = c.first_query;
+  made.pattern = test::band(c.causal, c.window);
+  made.pattern.first_query = c.first_query;
   made.dropout = c.dropout;
   made.dropout_key = 9;
   made.sample_ids = Tensor::from(std::vector<int64_t>{3, 8}, {2});
   made.first_head = 3;
   if (!c.segments) return made;
-  made.mask.query_segments = segments_of(c.batch, c.queries);
-  made.mask.key_segments = segments_of(c.batch, c.keys);
+  made.pattern.query_segments = segments_of(c.batch, c.queries);
+  made.pattern.key_segments = segments_of(c.batch, c.keys);
   return made;
 }
 
@@ -57,12 +58,12 @@ void compare_attention(const AttentionCase& c, DType dtype, double tolerance) {
   EXPECT_EQUAL_ON_DEVICES(
       (Tensors{zeros_like(q), sums}), 2 * tolerance,
       kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
-  const Tensor out_cpu = zeros_like(q), logsumexp = sums.clone();
-  kernels::attention(Cpu{}, q, k, v, arguments, Out(out_cpu), Out(logsumexp));
-  EXPECT_EQUAL_ON_DEVICES(
-      (Tensors{zeros_like(q), zeros_like(k), zeros_like(v)}), 4 * tolerance,
-      kernels::attention_backward(device, {at(q), at(k), at(v), at(out_cpu), at(logsumexp)},
-                                  at(arguments), at(dout), Out(out[0]), Out(out[1]), Out(out[2])));
+  const Tensor out_cpu = zeros_like(q), level = sums.clone();
+  kernels::attention(Cpu{}, q, k, v, arguments, Out(out_cpu), Out(level));
+  EXPECT_EQUAL_ON_DEVICES((Tensors{zeros_like(q), zeros_like(k), zeros_like(v)}), 4 * tolerance,
+                          kernels::attention_backward(
+                              device, {at(q), at(k), at(v), at(out_cpu), at(level)}, at(arguments),
+                              {at(dout)}, {Out(out[0]), Out(out[1]), Out(out[2])}));
 }
 
 TEST_P(OnCuda, Attention) {
@@ -97,11 +98,43 @@ TEST_P(OnCuda, AttentionOverAnotherSequence) {
     compare_attention(c, dtype(), tolerance());
 }
 
+// Of rows whose level is a real number: -inf has no gradient.
+TEST_P(OnCuda, AttentionOverPatterns) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const test::DrawnAttention d = test::drawn_attention(seed);
+    const test::AttentionSizes& s = d.sizes;
+    const Tensor q = d.in[0].to(dtype()), k = d.in[1].to(dtype()), v = d.in[2].to(dtype()),
+                 dout = random_tensor(q.shape(), seed + 9, dtype()),
+                 level = Tensor::zeros({s.samples, s.heads, s.queries}, DType::f32),
+                 dlevel = random_tensor(level.shape(), seed + 10, DType::f32), made = zeros_like(q);
+    kernels::AttentionArguments arguments = d.arguments;
+    if (arguments.bias.defined()) arguments.bias = arguments.bias.to(DType::f32);
+    if (seed % 2) {
+      arguments.dropout = 0.3;
+      arguments.dropout_key = 5;
+      arguments.sample_ids = Tensor::from(std::vector<int64_t>{4, 1}, {2}).rows(0, s.samples);
+    }
+    EXPECT_EQUAL_ON_DEVICES(
+        (Tensors{made, level}), tolerance(),
+        kernels::attention(device, at(q), at(k), at(v), at(arguments), Out(out[0]), Out(out[1])));
+    kernels::attention(Cpu{}, q, k, v, arguments, Out(made), Out(level));
+    Tensors slopes{zeros_like(q), zeros_like(k), zeros_like(v)};
+    if (arguments.bias.defined()) slopes.push_back(zeros_like(arguments.bias));
+    EXPECT_EQUAL_ON_DEVICES(
+        slopes, 3 * tolerance(),
+        kernels::attention_backward(
+            device, {at(q), at(k), at(v), at(made), at(level)}, at(arguments),
+            {at(dout), at(dlevel)},
+            {Out(out[0]), Out(out[1]), Out(out[2]), out.size() > 3 ? Out(out[3]) : Out()}));
+  }
+}
+
 TEST_P(OnCuda, AttentionToACache) {
   kernels::AttentionArguments arguments;
   arguments.scale = 0.25;
-  arguments.mask.first_query = 40;
-  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
+  arguments.pattern.first_query = 40;
+  arguments.pattern.first_key = Tensor::from(std::vector<int32_t>{0, 33}, {2});
   const Tensor q = random_tensor({2, 3, 4, 16}, 1, dtype()),
                k = random_tensor({2, 50, 2, 16}, 2, dtype()),
                v = random_tensor({2, 50, 2, 16}, 3, dtype());
@@ -128,9 +161,6 @@ TEST_P(OnCuda, Rotary) {
           kernels::rotary(device, at(x), at(positions), waves, inverse, Out(out[0])));
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
 }  // namespace skein

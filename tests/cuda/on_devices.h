@@ -27,9 +27,10 @@ struct Here {
 struct There {
   Tensor operator()(const Tensor& x) const { return x.defined() ? x.to(kHome) : x; }
   kernels::AttentionArguments operator()(kernels::AttentionArguments x) const {
-    x.mask.query_segments = (*this)(x.mask.query_segments);
-    x.mask.key_segments = (*this)(x.mask.key_segments);
-    x.mask.first_key = (*this)(x.mask.first_key);
+    kernels::Pattern& p = x.pattern;
+    for (Tensor* part : {&p.query_segments, &p.key_segments, &p.first_key, &p.prefix, &p.marked,
+                         &p.query_places, &p.key_places, &p.lists.starts, &p.lists.blocks, &x.bias})
+      *part = (*this)(*part);
     x.sample_ids = (*this)(x.sample_ids);
     return x;
   }

@@ -13,22 +13,22 @@ using test::like;
 using test::Tensors;
 
 struct Forward {
-  Tensor out, logsumexp;
+  Tensor out, level;
 };
 
 // in: q, k, v.
 Forward run(const AttentionArguments& arguments, const Tensors& in) {
   const Forward made{like(in[0]), Tensor::zeros({in[0].dim(0), in[0].dim(2), in[0].dim(1)},
                                                 gradient_dtype(in[0].dtype()))};
-  kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(made.out), Out(made.logsumexp));
+  kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(made.out), Out(made.level));
   return made;
 }
 
 Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const Tensor& dy) {
   const Forward made = run(arguments, in);
   const Tensors found{like(in[0]), like(in[1]), like(in[2])};
-  kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], made.out, made.logsumexp}, arguments, dy,
-                              Out(found[0]), Out(found[1]), Out(found[2]));
+  kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], made.out, made.level}, arguments, {dy},
+                              {Out(found[0]), Out(found[1]), Out(found[2])});
   return found;
 }
 
@@ -43,8 +43,8 @@ Tensor runs_of(int64_t run, int64_t length) {
 AttentionArguments every_option(int64_t length) {
   AttentionArguments arguments;
   arguments.scale = 0.6;
-  arguments.mask.query_segments = arguments.mask.key_segments = runs_of(29, length);
-  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
+  arguments.pattern.query_segments = arguments.pattern.key_segments = runs_of(29, length);
+  arguments.pattern.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
   arguments.dropout = 0.3;
   arguments.dropout_key = 5;
   arguments.sample_ids = Tensor::from(std::vector<int64_t>{4, 1}, {2});
@@ -80,8 +80,7 @@ TEST(AttentionBackward, IsTheSlopeInWindowsAndWithoutCausality) {
   arguments.scale = 0.6;
   for (int64_t window : {0, 3, 100})
     for (bool causal : {true, false}) {
-      arguments.mask.window = window;
-      arguments.mask.causal = causal;
+      arguments.pattern = test::band(causal, window);
       for (int64_t length : {5, 200}) check(arguments, length, 2);
     }
 }
@@ -94,11 +93,11 @@ TEST(AttentionBackward, IsTheSlopeOverAnotherSequence) {
         for (bool segmented : {false, true}) {
           SCOPED_TRACE(fmt::format("causal {}, window {}, segments {}", causal, window, segmented));
           AttentionArguments arguments = every_option(1);
-          arguments.mask = {causal, window};
-          arguments.mask.first_query = segmented ? 2 : 0;
+          arguments.pattern = test::band(causal, window);
+          arguments.pattern.first_query = segmented ? 2 : 0;
           if (segmented) {
-            arguments.mask.query_segments = runs_of(4, queries);
-            arguments.mask.key_segments = runs_of(7, keys);
+            arguments.pattern.query_segments = runs_of(4, queries);
+            arguments.pattern.key_segments = runs_of(7, keys);
           }
           check(arguments, queries, keys, 2);
         }
@@ -113,7 +112,7 @@ TEST(AttentionBackward, OfKeysThatNobodySeesAndQueriesFarAwayIsZero) {
     EXPECT_EQ(test::values_of(found[i].flat(6, 12)), std::vector<double>(12, 0.0));
     EXPECT_NE(test::values_of(found[i].flat(0, 6)), std::vector<double>(6, 0.0));
   }
-  arguments.mask = {false, 2};
+  arguments.pattern = test::band(false, 2);
   const Tensors far = test::random_tensors({{1, 9, 1, 2}, {1, 3, 1, 2}, {1, 3, 1, 2}}, DType::f32);
   EXPECT_EQ(test::values_of(run(arguments, far).out.flat(8, 10)), std::vector<double>(10, 0.0));
   const Tensor dq =
@@ -123,7 +122,7 @@ TEST(AttentionBackward, OfKeysThatNobodySeesAndQueriesFarAwayIsZero) {
 
 TEST(AttentionBackward, OfQueriesThatSeeNothingIsZero) {
   AttentionArguments arguments;
-  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{3}, {1});
+  arguments.pattern.first_key = Tensor::from(std::vector<int32_t>{3}, {1});
   const Tensors in = test::random_tensors({{1, 5, 1, 2}, {1, 5, 1, 2}, {1, 5, 1, 2}}, DType::f32);
   const Tensor dy = test::random_tensor({1, 5, 1, 2}, 9, DType::f32);
   const Tensor hidden = Tensor::zeros({6}, DType::f32);
@@ -144,8 +143,8 @@ TEST(AttentionBackward, OfASampleDoesNotKnowItsBatch) {
     const Tensors all = gradients(arguments, in, dy);
     for (int64_t sample : {0, 1}) {
       AttentionArguments own = arguments;
-      for (Tensor* part :
-           {&own.mask.query_segments, &own.mask.key_segments, &own.mask.first_key, &own.sample_ids})
+      for (Tensor* part : {&own.pattern.query_segments, &own.pattern.key_segments,
+                           &own.pattern.first_key, &own.sample_ids})
         *part = part->rows(sample, sample + 1);
       const auto alone = [&](const Tensor& x) { return x.rows(sample, sample + 1); };
       const Tensors found = gradients(own, {alone(in[0]), alone(in[1]), alone(in[2])}, alone(dy));

@@ -7,7 +7,7 @@
 
 #include "skein/kernels/rotary.h"
 
-#include "support/gradient_check.h"
+#include "support/kernel_check.h"
 
 namespace skein {
 namespace {
@@ -22,19 +22,15 @@ struct Sizes {
 
 double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
              const AttentionArguments& a, int64_t b, int64_t t, int64_t h, int64_t d) {
-  const kernels::Mask& mask = a.mask;
-  const int64_t g = h / (s.heads / s.kv_heads), position = mask.first_query + t;
+  const kernels::PatternView seen(a.pattern, b, h, s.queries, s.keys);
+  const int64_t g = h / (s.heads / s.kv_heads);
   std::vector<double> scores;
   for (int64_t j = 0; j < s.keys; ++j) {
     double dot = 0;
     for (int64_t e = 0; e < s.width; ++e)
       dot += q.data<double>()[((b * s.queries + t) * s.heads + h) * s.width + e] *
              k.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + e];
-    const bool hidden =
-        (mask.first_key.defined() && j < mask.first_key.data<int32_t>()[b]) ||
-        (mask.causal && j > position) || (mask.window && std::abs(j - position) >= mask.window) ||
-        (mask.key_segments.defined() && mask.key_segments.data<int32_t>()[b * s.keys + j] !=
-                                            mask.query_segments.data<int32_t>()[b * s.queries + t]);
+    const bool hidden = seen.times(t, j) == 0;
     scores.push_back(hidden ? -std::numeric_limits<double>::infinity() : a.scale * dot);
   }
   double sum = 0, y = 0;
@@ -86,8 +82,7 @@ TEST(Attention, IsItsDefinitionInWindowsAndWithoutCausality) {
       for (int64_t length : {5, 130, 400}) {
         AttentionArguments arguments;
         arguments.scale = 0.3;
-        arguments.mask.window = window;
-        arguments.mask.causal = causal;
+        arguments.pattern = test::band(causal, window);
         compare({1, length, length, 2, 1, 4}, arguments);
       }
 }
@@ -97,7 +92,7 @@ TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
     AttentionArguments arguments;
     arguments.scale = 0.3;
     compare({2, length, length, 4, 2, 8}, arguments);
-    arguments.mask.query_segments = arguments.mask.key_segments = runs_of(29, length);
+    arguments.pattern.query_segments = arguments.pattern.key_segments = runs_of(29, length);
     compare({2, length, length, 4, 4, 3}, arguments);
   }
 }
@@ -112,11 +107,11 @@ TEST(Attention, IsItsDefinitionOverAnotherSequence) {
                                    first_query, keys, causal, window));
           AttentionArguments arguments;
           arguments.scale = 0.3;
-          arguments.mask = {causal, window};
-          arguments.mask.first_query = first_query;
+          arguments.pattern = test::band(causal, window);
+          arguments.pattern.first_query = first_query;
           compare({2, queries, keys, 2, 1, 3}, arguments);
-          arguments.mask.query_segments = runs_of(11, queries);
-          arguments.mask.key_segments = runs_of(29, keys);
+          arguments.pattern.query_segments = runs_of(11, queries);
+          arguments.pattern.key_segments = runs_of(29, keys);
           compare({2, queries, keys, 2, 1, 3}, arguments);
         }
 }
@@ -124,9 +119,9 @@ TEST(Attention, IsItsDefinitionOverAnotherSequence) {
 TEST(Attention, IsItsDefinitionWithACacheAndLeftPadding) {
   AttentionArguments arguments;
   arguments.scale = 0.3;
-  arguments.mask.first_key = Tensor::from(std::vector<int32_t>{5, 0, 70}, {3});
+  arguments.pattern.first_key = Tensor::from(std::vector<int32_t>{5, 0, 70}, {3});
   compare({3, 90, 90, 2, 1, 8}, arguments);
-  arguments.mask.first_query = 80;
+  arguments.pattern.first_query = 80;
   compare({3, 1, 128, 2, 1, 8}, arguments);
   compare({3, 7, 128, 2, 2, 8}, arguments);
 }
@@ -145,7 +140,7 @@ TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
     return made;
   };
   AttentionArguments padded = plain;
-  padded.mask.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
+  padded.pattern.first_key = Tensor::from(std::vector<int32_t>{pad}, {1});
   const Tensor alone = attended(shifted(q), shifted(k), shifted(v), padded);
   EXPECT_EQ(bytes_of(alone.flat(pad * 16, length * 16)),
             bytes_of(together.flat(length * 16, length * 16)));

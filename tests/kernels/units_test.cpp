@@ -195,11 +195,11 @@ TEST_P(Units, AttentionAndItsBackward) {
     };
     const auto backward = [&](const test::Tensors& in, const Tensor& dy) {
       const Tensor out = test::like(in[0]),
-                   logsumexp = Tensor::zeros(sums, gradient_dtype(in[0].dtype()));
-      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(out), Out(logsumexp));
+                   level = Tensor::zeros(sums, gradient_dtype(in[0].dtype()));
+      kernels::attention(Cpu{}, in[0], in[1], in[2], arguments, Out(out), Out(level));
       const test::Tensors found{test::like(in[0]), test::like(in[1]), test::like(in[2])};
-      kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], out, logsumexp}, arguments, dy,
-                                  Out(found[0]), Out(found[1]), Out(found[2]));
+      kernels::attention_backward(Cpu{}, {in[0], in[1], in[2], out, level}, arguments, {dy},
+                                  {Out(found[0]), Out(found[1]), Out(found[2])});
       return found;
     };
     // Each weight and slope is rounded to 8 bits, and up to 450 of them are summed.

@@ -169,34 +169,41 @@ Var attended(const ops::AttentionArguments& arguments, const Shape& q, const Sha
 }
 
 TEST(OpChecks, TextsOfAttention) {
-  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped;
-  of_queries.mask.query_segments = of_both.mask.query_segments = i32({1, 3});
-  of_keys.mask.key_segments = i32({1, 5});
-  of_both.mask.key_segments = i32({1, 3});
+  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped, placed, alone, listed,
+      emptied;
+  of_queries.pattern.query_segments = of_both.pattern.query_segments = i32({1, 3});
+  of_keys.pattern.key_segments = i32({1, 5});
+  of_both.pattern.key_segments = i32({1, 3});
+  placed.pattern.query_places = i32({1, 3});
+  alone.pattern.self_last = true;
+  listed.pattern.lists = {2, i32({2, 3}), i32({4})};
+  emptied.pattern.lists.size = -1;
   dropped.dropout = 1;
   dropped.sample_ids = Tensor::zeros({1}, DType::i64);
+  const Shape q{1, 3, 4, 2}, k{1, 5, 4, 2};
+  const auto refused = [&](const ops::AttentionArguments& arguments, const Shape& keys,
+                           const char* text) {
+    expect_texts({{[&] { attended(arguments, q, keys); }, text}});
+  };
+  refused(plain, {1, 3, 3, 2},
+          "attention: the 4 heads of q must be a multiple of the 3 of k: q [1,3,4,2], k [1,3,3,2]");
+  refused(of_queries, k, "attention: query_segments need key_segments, which are undefined");
+  refused(of_keys, k, "attention: key_segments need query_segments, which are undefined");
+  refused(of_both, k,
+          "attention: key_segments [B,S] must have S = 5 as k [B,S,G,D], not 3: q f32 [1,3,4,2], k "
+          "f32 [1,5,4,2], v f32 [1,5,4,2], query_segments i32 [1,3], key_segments i32 [1,3]");
+  refused(dropped, q, "attention: dropout must be below 1, not 1");
+  refused(placed, k, "attention: query_places need key_places, which are undefined");
+  refused(alone, k, "attention: self_last needs query_places and key_places, which are undefined");
+  refused(listed, k,
+          "attention: lists.starts must be [1,3] or [4,3] for blocks of 2, not [2,3]: q [1,3,4,2]");
+  refused(emptied, k, "attention: blocks of lists must have places, not -1");
   expect_texts({
       {[&] {
-         attended(plain, {1, 3, 4, 2}, {1, 3, 3, 2});
+         ops::attention(Var(f32(q)), Var(f32(k)), Var(f32(k)), plain, Var(f32({2, 4, 7})));
        },
-       "attention: the 4 heads of q must be a multiple of the 3 of k: q [1,3,4,2], k [1,3,3,2]"},
-      {[&] {
-         attended(of_queries, {1, 3, 4, 2}, {1, 5, 4, 2});
-       },
-       "attention: query_segments need key_segments, which are undefined"},
-      {[&] {
-         attended(of_keys, {1, 3, 4, 2}, {1, 5, 4, 2});
-       },
-       "attention: key_segments need query_segments, which are undefined"},
-      {[&] {
-         attended(of_both, {1, 3, 4, 2}, {1, 5, 4, 2});
-       },
-       "attention: key_segments [B,S] must have S = 5 as k [B,S,G,D], not 3: q f32 [1,3,4,2], k "
-       "f32 [1,5,4,2], v f32 [1,5,4,2], query_segments i32 [1,3], key_segments i32 [1,3]"},
-      {[&] {
-         attended(dropped, {1, 3, 4, 2}, {1, 3, 4, 2});
-       },
-       "attention: dropout must be below 1, not 1"},
+       "attention: bias must be [P,H,T+S-1] or [P,H,T,S] with the 1 samples a multiple of P: bias "
+       "[2,4,7], q [1,3,4,2], k [1,5,4,2]"},
       {[&] {
          ops::rotary(Var(f32({1, 2, 1, 5})), i32({1, 2}), {});
        },

@@ -103,13 +103,13 @@ TEST(Gradient, Attention) {
   const Shape q{2, 6, 4, 3};
   ops::AttentionArguments plain, segments, dropout, padded;
   plain.scale = segments.scale = dropout.scale = padded.scale = 0.7;
-  segments.mask.query_segments = segments.mask.key_segments =
+  segments.pattern.query_segments = segments.pattern.key_segments =
       ids({0, 0, 1, 1, 1, 2, 0, 0, 0, 0, 1, 1}, {2, 6});
   dropout.dropout = 0.3;
   dropout.dropout_key = 5;
   dropout.sample_ids = sample_ids({4, 1});
   dropout.first_head = 2;
-  padded.mask.first_key = ids({2, 0}, {2});
+  padded.pattern.first_key = ids({2, 0}, {2});
   for (const auto& arguments : {plain, segments, dropout, padded})
     for (int64_t kv_heads : {4, 2, 1})
       check_gradients(
@@ -121,12 +121,12 @@ TEST(Gradient, Attention) {
 
 TEST(Gradient, AttentionOverAnotherSequence) {
   ops::AttentionArguments all, segments, causal;
-  all.mask.causal = segments.mask.causal = false;
-  segments.mask.query_segments = ids({0, 0, 1, 1, 2, 0, 1, 1}, {2, 4});
+  all.pattern = segments.pattern = kernels::Pattern::full();
+  segments.pattern.query_segments = ids({0, 0, 1, 1, 2, 0, 1, 1}, {2, 4});
   for (int64_t keys : {3, 6}) {
     const Tensor own = Tensor::zeros({2, keys}, DType::i32);
     for (int64_t i = 0; i < own.size(); ++i) own.data<int32_t>()[i] = i % keys > 1;
-    segments.mask.key_segments = own;
+    segments.pattern.key_segments = own;
     for (const auto& arguments : {all, segments, causal})
       check_gradients(
           [&](const Checked& at) {
@@ -134,6 +134,25 @@ TEST(Gradient, AttentionOverAnotherSequence) {
           },
           {{2, 4, 2, 3}, {2, keys, 1, 3}, {2, keys, 1, 3}});
   }
+}
+
+// Two queries see keys before and after them, one key is seen by all, and what softmax divided by
+// is used too.
+TEST(Gradient, AttentionWithABiasAndItsLevel) {
+  ops::AttentionArguments arguments;
+  arguments.scale = 0.7;
+  arguments.pattern = kernels::Pattern::window(2, true);
+  arguments.pattern.prefix = ids({2, 0}, {2});
+  arguments.pattern.marked = ids({0, 0, 0, 1, 0, 0, 0, 0, 0, 1}, {2, 5});
+  for (const Shape& bias : {Shape{2, 2, 8}, {1, 2, 8}, {2, 2, 4, 5}, {1, 2, 4, 5}})
+    check_gradients(
+        [&](const Checked& at) {
+          Var level;
+          const Var out = ops::attention(at.inputs[0], at.inputs[1], at.inputs[2], arguments,
+                                         at.inputs[3], &level);
+          return ops::end_to_end({ops::reshape(out, {48}), ops::reshape(level, {16})});
+        },
+        {{2, 4, 2, 3}, {2, 5, 1, 3}, {2, 5, 1, 3}, bias});
 }
 
 TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {

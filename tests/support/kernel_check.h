@@ -2,6 +2,8 @@
 // against f64.
 #pragma once
 
+#include "skein/kernels/pattern.h"
+
 #include "support/gradient_check.h"
 
 namespace skein::test {
@@ -10,6 +12,12 @@ using Tensors = std::vector<Tensor>;
 using ForwardKernel = std::function<Tensor(const Tensors& inputs)>;
 // The gradient of every input, in order.
 using BackwardKernel = std::function<Tensors(const Tensors& inputs, const Tensor& dy)>;
+
+// `window` 0: as far as there are keys.
+inline kernels::Pattern band(bool causal, int64_t window) {
+  if (window) return kernels::Pattern::window(window, causal);
+  return causal ? kernels::Pattern::causal() : kernels::Pattern::full();
+}
 
 inline Tensor like(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype()); }
 

@@ -156,11 +156,15 @@ inline std::vector<OpCase> product_cases() {
        {numbers("q", "BTHD", {2, 3, 4, 2}), numbers("k", "BSGD", {2, 5, 2, 2}),
         numbers("v", "BSGD", {2, 5, 2, 2}), ids("query_segments", "BT", {2, 3}),
         ids("key_segments", "BS", {2, 5}), optional(ids("first_key", "B", {2})),
+        optional(ids("prefix", "B", {2})), optional(ids("marked", "BS", {2, 5})),
+        ids("query_places", "BT", {2, 3}), ids("key_places", "BS", {2, 5}),
         ids("sample_ids", "B", {2}, DType::i64)},
        [](const auto& in) {
          ops::AttentionArguments arguments;
-         arguments.mask.query_segments = in[3], arguments.mask.key_segments = in[4];
-         arguments.mask.first_key = in[5], arguments.sample_ids = in[6];
+         ops::Pattern& p = arguments.pattern;
+         p.query_segments = in[3], p.key_segments = in[4], p.first_key = in[5], p.prefix = in[6];
+         p.marked = in[7], p.query_places = in[8], p.key_places = in[9];
+         arguments.sample_ids = in[10];
          arguments.dropout = 0.5;
          ops::attention(Var(in[0]), Var(in[1]), Var(in[2]), arguments);
        }},

@@ -1,24 +1,17 @@
 // Scaled dot-product attention with grouped queries, in tiles: no T×S matrix in memory.
 #pragma once
 
-#include "skein/tensor/tensor.h"
+#include "skein/kernels/pattern.h"
 
 namespace skein::kernels {
 
-// Which keys a query sees. Query t of T is at position first_query + t among the S keys; it may lie
-// beyond the last of them.
-struct Mask {
-  bool causal = true;  // keys after a query are masked, and the work on them skipped
-  int64_t window = 0;  // keys `window` or more positions away are masked; 0: none are
-  // [B,T] and [B,S] i32, both or neither: a query sees the keys of its own segment only
-  Tensor query_segments = {}, key_segments = {};
-  int64_t first_query = 0;  // above 0 when decoding with a cache
-  Tensor first_key = {};  // [B] i32: keys before it are masked (left padding); undefined: none are
-};
-
 struct AttentionArguments {
-  double scale = 1;  // of the scores, usually 1/sqrt(D)
-  Mask mask;
+  double scale = 1;  // of the products, usually 1/sqrt(D)
+  Pattern pattern;
+  // What is added to the scaled products, in their accumulator type: by distance [P,H,T+S-1], where
+  // element j - i + T - 1 is that of query i and key j, or dense [P,H,T,S]. Sample b of B takes row
+  // b · P / B; B is a multiple of P. Undefined: nothing.
+  Tensor bias;
   double dropout = 0;        // probability that a weight is dropped
   uint64_t dropout_key = 0;  // of seed, step and site
   Tensor sample_ids;         // [B] i64, keys of the dropout stream; needed when dropout > 0
@@ -30,24 +23,35 @@ struct AttentionArguments {
 constexpr int kDropoutHead = 44, kDropoutQuery = 22;
 
 // q, out [B,T,H,D]; k, v [B,S,G,D] with H a multiple of G. A query of head h attends to the keys of
-// head h / (H/G) that the mask leaves it; where it leaves none it gives 0. logsumexp [B,H,T]
-// (accumulator type) is kept for backward. Dao and others, "FlashAttention" (2022).
+// head h / (H/G) that it sees; where it sees none it gives 0. level [B,H,T] (accumulator type) is
+// log Σ exp(score) over them, -inf where there are none; backward needs it. Dao and others,
+// "FlashAttention" (2022). Memory grows with T and S, time with the pairs that are seen.
 void attention(Cpu, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, Out out, Out logsumexp);
+               const AttentionArguments& arguments, Out out, Out level);
 void attention(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, Out out, Out logsumexp);
+               const AttentionArguments& arguments, Out out, Out level);
 
 // What forward was given and made.
 struct AttentionRecord {
-  Tensor q, k, v;         // [B,T,H,D], [B,S,G,D], [B,S,G,D]
-  Tensor out, logsumexp;  // [B,T,H,D], [B,H,T]
+  Tensor q, k, v;     // [B,T,H,D], [B,S,G,D], [B,S,G,D]
+  Tensor out, level;  // [B,T,H,D], [B,H,T]
 };
 
-// dq, dk, dv, shaped as q, k, v, of dout [B,T,H,D]: 0 for queries that see nothing and keys that
-// none sees.
+// Of what forward made; that of the level undefined where nobody used it.
+struct AttentionGradient {
+  Tensor out, level;  // [B,T,H,D], [B,H,T]
+};
+
+// Shaped as q, k, v and the bias, whose is undefined where it is not asked for: 0 for queries that
+// see nothing and keys that none sees. That of the bias is summed over the samples that share it,
+// in their order.
+struct AttentionOuts {
+  Out q, k, v, bias = {};
+};
+
 void attention_backward(Cpu, const AttentionRecord& forward, const AttentionArguments& arguments,
-                        const Tensor& dout, Out dq, Out dk, Out dv);
+                        const AttentionGradient& gradient, const AttentionOuts& to);
 void attention_backward(Cuda, const AttentionRecord& forward, const AttentionArguments& arguments,
-                        const Tensor& dout, Out dq, Out dk, Out dv);
+                        const AttentionGradient& gradient, const AttentionOuts& to);
 
 }  // namespace skein::kernels

@@ -39,7 +39,7 @@ class Attention {
 
  private:
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
-  kernels::Mask mask(const Pass& pass) const;
+  kernels::Pattern pattern(const Pass& pass) const;
   Var attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const;
 
   AttentionSpec spec_;

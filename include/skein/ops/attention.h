@@ -8,11 +8,15 @@
 namespace skein::ops {
 
 using kernels::AttentionArguments;
-using kernels::Mask;
+using kernels::Pattern;
 using kernels::RotaryWaves;
 
-// q [B,T,H,D]; k, v [B,S,G,D] -> [B,T,H,D]; see kernels/attention.h.
-Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments);
+// q [B,T,H,D]; k, v [B,S,G,D] -> [B,T,H,D]; see kernels/attention.h. The bias is given as a Var of
+// [P,H,T+S-1] or [P,H,T,S] in the accumulator type or left out, and `arguments` hold none. `level`
+// becomes the [B,H,T] logarithms of what the softmax divided by: results over parts of the keys are
+// put together by it.
+Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments,
+              const Var& bias = {}, Var* level = nullptr);
 // x [B,T,H,D]; positions [B,T] i32.
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves);
 // The same values under another shape.

@@ -1,7 +1,6 @@
 #include "skein/core/profile.h"
 
 #include "attention_head.h"
-#include "parallel.h"
 
 namespace skein::kernels {
 namespace {
@@ -14,16 +13,24 @@ void store_rows(const Accumulator<T>* from, int64_t rows, int64_t width, T* to, 
     for (int64_t d = 0; d < width; ++d) store(to + r * stride + d, from[r * width + d]);
 }
 
-// One key block against the query blocks that see it.
+// Queries query .. query + rows against the block of `count` keys that begins at `from`.
+struct BlockPair {
+  int64_t query, rows, from, count;
+  const Granules* seen;  // of the block, by panel of queries
+};
+
+// One key block against the query blocks that see it. Key blocks rise, and what is added up over
+// them (dq, the bias's gradient) is in the order of keys; within one, of queries.
 template <class Unit, class T>
 struct Backward {
   using A = Accumulator<T>;
   using Size = Tile<Unit>;
   static constexpr int64_t kBlock = kKeyBlock<Unit, T>, kRows = Size::kRows;
   static constexpr int kDepth = Lanes<Unit>::kDepth;
-  static constexpr int64_t kGranule = kDepth * Lanes<Unit>::kStep;
+  static constexpr int64_t kDepthGranule = kDepth * Lanes<Unit>::kStep;
   const Head<T>& head;
-  const A* logsumexp;
+  Sight<T>& sight;
+  const A *level, *dlevel;  // [queries]; dlevel may be null
   Strided<T> out, dout;
   A *dq, *dk, *dv;                      // [queries, width], [keys, width]
   Panels<Unit> keys, values, key_rows;  // of the key block: kᵀ, vᵀ, k
@@ -32,84 +39,127 @@ struct Backward {
   A *weights, *slopes, *dropped;  // [kQueryBlock, kBlock]; dropped is weights without dropout
   Unit* left;                     // one of them as left operand
 
-  // weights = exp(scale * q kᵀ - logsumexp) where visible, else 0.
-  void weights_of(int64_t query, int64_t r, int64_t from, int64_t count) const {
-    A* row = weights + r * kBlock;
-    const A level = logsumexp[query + r];
-    const bool dead = level == -std::numeric_limits<A>::infinity();
-    const int64_t first = std::clamp<int64_t>(head.first(query + r) - from, 0, count);
-    const int64_t last =
-        dead ? first : std::clamp<int64_t>(head.last(query + r) - from, first, count);
-    std::fill(row, row + first, A(0));
-    exponential_row(row + first, last - first, head.scale, level);
-    std::fill(row + last, row + count, A(0));
-    if (head.segmented())
-      for (int64_t j = first; j < last; ++j)
-        if (!head.same_segment(query + r, from + j)) row[j] = 0;
+  // weights = exp(score - level) where seen, slopes = weights · (dweights - row's sum of
+  // dout · out + dlevel) · scale; both 0 elsewhere in [0, count).
+  void rows_of(int64_t query, int64_t r, int64_t from, int64_t count) const {
+    A *weight = weights + r * kBlock, *slope = slopes + r * kBlock, *drop = dropped + r * kBlock;
+    int64_t done = 0;
+    const auto clear_until = [&](int64_t end) {
+      for (A* row : {weight, slope, drop}) std::fill(row + done, row + end, A(0));
+    };
+    if (level[query] != -std::numeric_limits<A>::infinity()) {
+      const A less = less_of(query);
+      sight.visit(query, from, count, [&](int64_t first, int64_t last, const KeyRun& run) {
+        clear_until(first);
+        weights_of(query, from, first, last, run, weight);
+        slopes_of(query, r, from, first, last, less);
+        done = last;
+      });
+    }
+    clear_until(count);
   }
 
-  // slopes = weights * (dweights - row's sum of dout * out) * scale
-  void slopes_of(int64_t query, int64_t r, int64_t from, int64_t count) const {
-    const T *y = out.at(query + r, 0), *dy = dout.at(query + r, 0);
-    const A level = lane_sum<A>(head.width, [=](int64_t d) { return load(y + d) * load(dy + d); });
+  // Of products in `weight`.
+  void weights_of(int64_t query, int64_t from, int64_t first, int64_t last, const KeyRun& run,
+                  A* weight) const {
+    // A lone query's keys count alike, and its level is too far from 0 to say how many they are.
+    if (head.runs && head.runs->alone(query)) {
+      int64_t keys_seen = 0;
+      for (const KeyRun& own : head.runs->of(query)) keys_seen += own.end - own.begin;
+      return std::fill(weight + first, weight + last, A(1) / A(keys_seen));
+    }
+    add_to_scores(head, query, from, first, last, run, weight);
+    exponential_row(weight + first, last - first, head.additive() ? A(1) : head.scale,
+                    level[query]);
+  }
+
+  A less_of(int64_t query) const {
+    const T *y = out.at(query, 0), *dy = dout.at(query, 0);
+    const A sum = lane_sum<A>(head.width, [=](int64_t d) { return load(y + d) * load(dy + d); });
+    return dlevel ? sum - dlevel[query] : sum;
+  }
+
+  void slopes_of(int64_t query, int64_t r, int64_t from, int64_t first, int64_t last,
+                 A less) const {
     const A* weight = weights + r * kBlock;
     A* slope = slopes + r * kBlock;
     if (head.dropout_threshold) {
-      drop_row(head, query + r, from, count, slope, slope);
-      drop_row(head, query + r, from, count, weight, dropped + r * kBlock);
+      drop_row(head, query, from + first, last - first, slope + first, slope + first);
+      drop_row(head, query, from + first, last - first, weight + first,
+               dropped + r * kBlock + first);
     }
-    for (int64_t j = 0; j < count; ++j) slope[j] = weight[j] * (slope[j] - level) * head.scale;
+    if (head.runs && head.runs->alone(query))  // its score is no function of q and k
+      return std::fill(slope + first, slope + last, A(0));
+    if (head.bias.gradient) {
+      A* to = head.bias.gradient + query * head.bias.row + head.bias.first + from;
+      for (int64_t j = first; j < last; ++j) to[j] += weight[j] * (slope[j] - less);
+    }
+    const A scale = head.scale;
+    for (int64_t j = first; j < last; ++j) slope[j] = weight[j] * (slope[j] - less) * scale;
   }
 
-  // Columns of the block that rows query .. query + rows need.
-  int64_t needed(int64_t query, int64_t rows, int64_t from, int64_t count) const {
-    return std::clamp<int64_t>(head.last(query + rows - 1) - from, 0, count);
+  // Rows [first, last) of the pair's that may see keys [key, key + keys_here) of the block.
+  std::pair<int64_t, int64_t> rows_seeing(const BlockPair& at, int64_t key,
+                                          int64_t keys_here) const {
+    if (!head.runs) {
+      const int64_t apart = at.from + key - head.place - at.query;
+      return {std::clamp<int64_t>(apart - head.after, 0, at.rows),
+              std::clamp<int64_t>(apart + keys_here + head.before, 0, at.rows)};
+    }
+    const Granules asked = granules_of<Unit>(key, key + keys_here);
+    int64_t first = at.rows, last = 0;
+    for (int64_t r = 0; r < at.rows; r += kRows)
+      if (at.seen[r / kRows] & asked) {
+        first = std::min(first, r);
+        last = std::min(at.rows, r + kRows);
+      }
+    return {first, last};
   }
 
-  // target [count, width] += xᵀ [count, rows] · packed [rows, width], from each panel's first row
-  // that sees it.
-  void add_transposed(const A* x, int64_t query, int64_t rows, int64_t from, int64_t count,
-                      const Panels<Unit>& packed, A* target) const {
-    for (int64_t key = 0; key < count; key += kRows) {
-      const int64_t used = std::min(kRows, count - key);
-      int64_t skip =
-          head.causal ? std::clamp<int64_t>(from + key - head.position(query), 0, rows) : 0;
-      if (skip == rows) continue;
-      skip = skip / kGranule * kGranule;
-      pack_rounded_columns<Unit>(x + skip * kBlock + key, kBlock, rows - skip, used, left);
+  // target [count, width] += xᵀ [count, rows] · packed [rows, width], of the rows that see a panel
+  // of keys.
+  void add_transposed(const BlockPair& at, const A* x, const Panels<Unit>& packed,
+                      A* target) const {
+    for (int64_t key = 0; key < at.count; key += kRows) {
+      const int64_t used = std::min(kRows, at.count - key);
+      auto [first, last] = rows_seeing(at, key, used);
+      if (first >= last) continue;
+      first = first / kDepthGranule * kDepthGranule;
+      pack_rounded_columns<Unit>(x + first * kBlock + key, kBlock, last - first, used, left);
       constexpr Packing kTurned =
           std::is_same_v<Unit, TilePair> ? Packing::by_row : Packing::by_depth;
-      multiply_packed<Unit, kTurned>({used, head.width, units<Unit>(rows - skip)}, left,
-                                     packed.from_depth(skip), target + (from + key) * head.width,
-                                     head.width, true);
+      multiply_packed<Unit, kTurned>({used, head.width, units<Unit>(last - first)}, left,
+                                     packed.from_depth(first),
+                                     target + (at.from + key) * head.width, head.width, true);
     }
   }
 
-  void query_block(int64_t query, int64_t rows, int64_t from, int64_t count) const {
+  void add_pair(const BlockPair& at) const {
+    const int64_t query = at.query, rows = at.rows;
     pack_deep<Unit, T>(from_row(head.q, query), rows, head.width, queries);
     pack_deep<Unit, T>(from_row(dout, query), rows, head.width, douts);
     query_rows.fill(from_row(head.q, query), rows, head.width);
     dout_rows.fill(from_row(dout, query), rows, head.width);
     for (int64_t r = 0; r < rows; r += kRows) {
-      const int64_t used = std::min(kRows, rows - r),
-                    columns = needed(query + r, used, from, count);
-      const Extent size{used, columns, head.width};
-      multiply_deep<Unit>(size, queries, r, keys.from_column(0), weights + r * kBlock, kBlock);
-      multiply_deep<Unit>(size, douts, r, values.from_column(0), slopes + r * kBlock, kBlock);
-      for (int64_t i = r; i < r + used; ++i) {
-        weights_of(query, i, from, columns);
-        slopes_of(query, i, from, columns);
-        std::fill(dropped + i * kBlock + columns, dropped + i * kBlock + count, A(0));
-        std::fill(slopes + i * kBlock + columns, slopes + i * kBlock + count, A(0));
-      }
-      if (columns) add_queries(query + r, used, columns, slopes + r * kBlock);
+      const int64_t used = std::min(kRows, rows - r);
+      for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
+        const Extent size{used, columns, head.width};
+        multiply_deep<Unit>(size, queries, r, keys.from_column(first), weights + r * kBlock + first,
+                            kBlock);
+        multiply_deep<Unit>(size, douts, r, values.from_column(first), slopes + r * kBlock + first,
+                            kBlock);
+      });
+      for (int64_t i = r; i < r + used; ++i) rows_of(query + i, i, at.from, at.count);
+      for_granules<Unit>(at.seen[r / kRows], at.count, [&](int64_t first, int64_t columns) {
+        add_queries(query + r, used, first, columns, slopes + r * kBlock + first);
+      });
     }
-    add_transposed(dropped, query, rows, from, count, dout_rows, dv);
-    add_transposed(slopes, query, rows, from, count, query_rows, dk);
+    add_transposed(at, dropped, dout_rows, dv);
+    add_transposed(at, slopes, query_rows, dk);
   }
 
-  // dq [rows, width] += slopes [rows, columns] · k
-  void add_queries(int64_t query, int64_t rows, int64_t columns, const A* x) const {
+  // dq [rows, width] += slopes [rows, columns] · k, of keys from `first` of the block on
+  void add_queries(int64_t query, int64_t rows, int64_t first, int64_t columns, const A* x) const {
     const Unit* operand;
     if constexpr (std::is_same_v<Unit, A>) {
       operand = x;
@@ -119,7 +169,7 @@ struct Backward {
       operand = left;
     }
     multiply_packed<Unit, Packing::by_row>({rows, head.width, units<Unit>(columns)}, operand,
-                                           key_rows.from_depth(0), dq + query * head.width,
+                                           key_rows.from_depth(first), dq + query * head.width,
                                            head.width, true);
   }
 
@@ -130,28 +180,38 @@ struct Backward {
     key_rows.fill(from_row(head.k, from), count, head.width);
     for (int64_t query = 0; query < head.queries; query += kQueryBlock) {
       const int64_t rows = std::min(kQueryBlock, head.queries - query);
-      if (needed(query, rows, from, count) == 0 || head.first(query) >= from + count) continue;
-      query_block(query, rows, from, count);
+      Granules seen[kQueryBlock / kRows + 1] = {}, any = 0;
+      for (int64_t r = 0; r < rows; r += kRows)
+        any |= seen[r / kRows] =
+            sight.template granules<Unit>(query + r, std::min(kRows, rows - r), from, count);
+      if (any) add_pair({query, rows, from, count, seen});
     }
   }
 };
 
+// Sums over the keys of a head, and over the heads that share its keys.
+template <class A>
+struct GradientSums {
+  A *dq, *dk, *dv;
+};
+
 template <class Unit, class T>
-Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsumexp,
-                                const Strided<T>& out, const Strided<T>& dout, Accumulator<T>* dq,
-                                Accumulator<T>* dk, Accumulator<T>* dv) {
+Backward<Unit, T> make_backward(const Head<T>& head, Sight<T>& sight, const Strided<T>& out,
+                                const Strided<T>& dout, const GradientSums<Accumulator<T>>& sums) {
   using A = Accumulator<T>;
   using B = Backward<Unit, T>;
   const int64_t width = head.width, block = std::min(B::kBlock, head.keys),
                 rows = std::min(kQueryBlock, head.queries);
   A* weights = scratch<A>(Scratch::scores, kQueryBlock * B::kBlock);
   return {head,
-          logsumexp,
+          sight,
+          nullptr,
+          nullptr,
           out,
           dout,
-          dq,
-          dk,
-          dv,
+          sums.dq,
+          sums.dk + head.begin * width,
+          sums.dv + head.begin * width,
           Panels<Unit>::make(Scratch::keys, width, block),
           Panels<Unit>::make(Scratch::values, width, block),
           Panels<Unit>::make(Scratch::key_rows, block, width),
@@ -165,54 +225,69 @@ Backward<Unit, T> make_backward(const Head<T>& head, const Accumulator<T>* logsu
           scratch<Unit>(Scratch::packed_left, Tile<Unit>::kRows * Tile<Unit>::kDepthBlock)};
 }
 
-struct Gradients {
-  const Tensor &dout, &dq, &dk, &dv;
-};
-
-// All query heads of one key head, in order, so that dk and dv have one order of summation.
+// Backward of one layer's attention.
 template <class Unit, class T>
-void backward_group(const AttentionRecord& forward, const AttentionArguments& arguments,
-                    const Gradients& g, int64_t sample, int64_t group) {
+struct LayerBackward {
   using A = Accumulator<T>;
-  const Tensor &q = forward.q, &k = forward.k;
-  const Attention given{q, k, forward.v, arguments};
-  const int64_t heads = q.dim(2), shared = heads / k.dim(2), keys = k.dim(1), queries = q.dim(1),
-                width = k.dim(3);
-  A* sums = scratch<A>(Scratch::gradients, (2 * keys + queries) * width);
-  A *dk_sum = sums, *dv_sum = sums + keys * width, *dq_sum = sums + 2 * keys * width;
-  std::fill(sums, dq_sum, A(0));
-  int64_t begin = 0;
-  for (int64_t h = group * shared; h < (group + 1) * shared; ++h) {
-    std::fill(dq_sum, dq_sum + queries * width, A(0));
-    const Head<T> head = make_head<T>(given, sample, h);
-    begin = head.begin;
-    const auto backward = make_backward<Unit, T>(
-        head, forward.logsumexp.data<A>() + (sample * heads + h) * queries,
-        head_view<T>(forward.out, sample, h), head_view<T>(g.dout, sample, h), dq_sum,
-        dk_sum + begin * width, dv_sum + begin * width);
-    for (int64_t from = 0; from < head.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
-    store_rows<T>(dq_sum, queries, width, const_cast<T*>(head_view<T>(g.dq, sample, h).data),
-                  head.q.row);
+  const AttentionRecord& forward;
+  const AttentionArguments& arguments;
+  const AttentionGradient& gradient;
+  const AttentionOuts& to;
+  const SharedRuns& shared_with;
+
+  // All query heads of one key head, in order, so that dk and dv have one order of summation.
+  void group(int64_t sample, int64_t group) const {
+    const Tensor &q = forward.q, &k = forward.k;
+    const int64_t shared = q.dim(2) / k.dim(2), keys = k.dim(1), queries = q.dim(1),
+                  width = k.dim(3);
+    A* memory = scratch<A>(Scratch::gradients, (2 * keys + queries) * width);
+    const GradientSums<A> sums{memory + 2 * keys * width, memory, memory + keys * width};
+    std::fill(memory, sums.dq, A(0));
+    HeadRuns runs({q, k, forward.v, arguments}, shared_with, sample);
+    for (int64_t h = group * shared; h < (group + 1) * shared; ++h) {
+      std::fill(sums.dq, sums.dq + queries * width, A(0));
+      head(sample, h, runs, sums);
+      store_rows<T>(sums.dq, queries, width, const_cast<T*>(head_view<T>(*to.q, sample, h).data),
+                    q.dim(2) * width);
+    }
+    const auto dk = head_view<T>(*to.k, sample, group), dv = head_view<T>(*to.v, sample, group);
+    store_rows<T>(sums.dk, keys, width, const_cast<T*>(dk.data), dk.row);
+    store_rows<T>(sums.dv, keys, width, const_cast<T*>(dv.data), dv.row);
   }
-  const auto dk_view = head_view<T>(g.dk, sample, group),
-             dv_view = head_view<T>(g.dv, sample, group);
-  store_rows<T>(dk_sum, keys, width, const_cast<T*>(dk_view.data), dk_view.row);
-  store_rows<T>(dv_sum, keys, width, const_cast<T*>(dv_view.data), dv_view.row);
-}
+
+  void head(int64_t sample, int64_t number, HeadRuns& runs, const GradientSums<A>& sums) const {
+    Head<T> own = make_head<T>({forward.q, forward.k, forward.v, arguments}, sample, number);
+    runs.give(number, own);
+    if (to.bias->defined())
+      own.bias.gradient = to.bias->data<A>() + (own.bias.values - arguments.bias.data<A>());
+    Sight<T> sight(own);
+    auto backward = make_backward<Unit, T>(own, sight, head_view<T>(forward.out, sample, number),
+                                           head_view<T>(gradient.out, sample, number), sums);
+    const int64_t first = (sample * forward.q.dim(2) + number) * own.queries;
+    backward.level = forward.level.data<A>() + first;
+    if (gradient.level.defined()) backward.dlevel = gradient.level.data<A>() + first;
+    for (int64_t from = 0; from < own.keys; from += kKeyBlock<Unit, T>) backward.key_block(from);
+  }
+};
 
 }  // namespace
 
+// One task is a sample's key head; of the samples that share a bias whose gradient is asked for,
+// all.
 void attention_backward(Cpu, const AttentionRecord& forward, const AttentionArguments& arguments,
-                        const Tensor& dout, Out dq, Out dk, Out dv) {
+                        const AttentionGradient& gradient, const AttentionOuts& to) {
   const Tensor &q = forward.q, &k = forward.k;
-  const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.mask));
-  const Gradients gradients{dout, *dq, *dk, *dv};
-  const int64_t groups = k.dim(2);
+  const Span span("attention backward", 2.5 * attention_flops(q, k, arguments.pattern));
+  const SharedRuns runs = shared_runs({q, k, forward.v, arguments});
+  const bool shares = to.bias->defined();
+  if (shares) to.bias->fill_zero();
+  const int64_t groups = k.dim(2), together = shares ? q.dim(0) / to.bias->dim(0) : 1;
   visit_float(q.dtype(), [&]<class T>(TypeTag<T>) {
     visit_unit<T>([&]<class Unit>(TypeTag<Unit>) {
-      parallel_ranges(q.dim(0) * groups, 1, [&](int64_t begin, int64_t end) {
+      const LayerBackward<Unit, T> layer{forward, arguments, gradient, to, runs};
+      parallel_ranges(q.dim(0) / together * groups, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          backward_group<Unit, T>(forward, arguments, gradients, i / groups, i % groups);
+          for (int64_t s = 0; s < together; ++s) layer.group(i / groups * together + s, i % groups);
       });
     });
   });

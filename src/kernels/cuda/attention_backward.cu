@@ -1,14 +1,8 @@
+#include "attention_bias.cuh"
 #include "attention_mma.cuh"
 
 namespace skein::kernels {
 namespace {
-
-template <class T>
-struct Slopes {
-  const T *out, *dout;
-  const float* logsumexp;
-  T *dq, *dk, *dv;
-};
 
 // The tiles both backward kernels hold, in dynamic shared memory.
 struct Tiles {
@@ -45,7 +39,11 @@ __device__ void load_keys(const AttentionHead<T>& head, int64_t from, int pitch,
   load_rows<kKeyTile>(head.a.v, from, head.a.keys, head.a.width, pitch, tiles.v, at);
 }
 
-// along[r] = dout[r] · out[r], the part of a row's slopes that is common to its keys.
+// The part of a query's slopes that is common to its keys: dout · out, less the level's gradient.
+__device__ inline float common_part(float product, const float* dlevel, int64_t line) {
+  return dlevel ? product - dlevel[line] : product;
+}
+
 template <class T>
 __device__ void load_along(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
                            float* along) {
@@ -56,7 +54,8 @@ __device__ void load_along(const AttentionHead<T>& head, const Slopes<T>& s, int
       for (int64_t d = lane; d < head.a.width; d += kWarp)
         sum += load(s.dout + head.q_at(query + r) + d) * load(s.out + head.q_at(query + r) + d);
     sum = warp_sum(sum);
-    if (lane == 0) along[r] = sum;
+    if (lane == 0 && query + r < head.a.queries)
+      along[r] = common_part(sum, s.dlevel, head.line_at(query + r));
   }
 }
 
@@ -68,17 +67,13 @@ __device__ void fill_slopes(const AttentionHead<T>& head, const Slopes<T>& s, in
   for (int r = warp; r < kQueryTile; r += warps) {
     float weight = 0, slope = 0;
     if (head.sees(query + r, from + lane)) {
-      const float kept = head.kept(query + r, from + lane);
-      const float score =
-          dot(tiles.q + r * pitch, tiles.k + lane * pitch, head.a.width) * head.a.scale;
-      const float plain =
-          expf(score -
-               s.logsumexp[(head.sample * head.a.heads + head.head) * head.a.queries + query + r]);
-      weight = plain * kept;
-      slope =
-          plain *
-          (dot(tiles.dout + r * pitch, tiles.v + lane * pitch, head.a.width) * kept - along[r]) *
-          head.a.scale;
+      const PairSlopes made =
+          slopes_of(head, query + r, from + lane,
+                    dot(tiles.q + r * pitch, tiles.k + lane * pitch, head.a.width),
+                    dot(tiles.dout + r * pitch, tiles.v + lane * pitch, head.a.width),
+                    s.level[head.line_at(query + r)], along[r]);
+      weight = made.weight;
+      slope = made.slope * head.a.scale;
     }
     tiles.weights[r * kKeyTile + lane] = weight;
     tiles.slopes[r * kKeyTile + lane] = slope;
@@ -97,8 +92,9 @@ __global__ void query_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) 
   load_queries(head, s, query, pitch, tiles);
   load_along(head, s, query, along);
   for (int64_t i = threadIdx.x; i < kQueryTile * pitch; i += blockDim.x) sums[i] = 0;
-  const int64_t end = head.last(query + rows - 1);
-  for (int64_t from = head.first(query) / kKeyTile * kKeyTile; from < end; from += kKeyTile) {
+  const TileWalk walk = keys_for(head, query, rows, kKeyTile);
+  for (int64_t i = 0; i < walk.count; ++i) {
+    const int64_t from = walk.at(i);
     __syncthreads();
     load_keys(head, from, pitch, tiles);
     __syncthreads();
@@ -130,13 +126,11 @@ __global__ void key_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
   const AttentionHead<T> keys{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y) * shared};
   load_keys(keys, from, pitch, tiles);
-  const int64_t first = keys.first_seeing(from) / kQueryTile * kQueryTile;
   for (int64_t h = 0; h < shared; ++h) {
     const AttentionHead<T> head{a, keys.sample, keys.head + h};
-    for (int64_t query = first; query < a.queries; query += kQueryTile) {
-      if (head.first(query) >= from + kKeyTile) break;
-      const int64_t rows = a.queries - query < kQueryTile ? a.queries - query : kQueryTile;
-      if (head.last(query + rows - 1) <= from) continue;
+    const TileWalk walk = queries_for(head, from, kKeyTile, kQueryTile);
+    for (int64_t i = 0; i < walk.count; ++i) {
+      const int64_t query = walk.at(i);
       __syncthreads();
       load_queries(head, s, query, pitch, tiles);
       load_along(head, s, query, along);
@@ -166,24 +160,24 @@ __global__ void key_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
 
 // along [B,H,T]: the part of a query's slopes that is common to its keys. A warp a query.
 template <class T>
-__global__ void common_slopes(AttentionPointers<T> a, const T* out, const T* dout, float* along) {
+__global__ void common_slopes(AttentionPointers<T> a, Slopes<T> s, float* along) {
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
   const int64_t query =
       static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
   if (query >= a.queries) return;
-  const T *given = dout + head.q_at(query), *made = out + head.q_at(query);
+  const T *given = s.dout + head.q_at(query), *made = s.out + head.q_at(query);
   float sum = 0;
   for (int64_t d = threadIdx.x % kWarp; d < a.width; d += kWarp)
     sum += load(given + d) * load(made + d);
   sum = warp_sum(sum);
   if (threadIdx.x % kWarp == 0)
-    along[(head.sample * a.heads + head.head) * a.queries + query] = sum;
+    along[head.line_at(query)] = common_part(sum, s.dlevel, head.line_at(query));
 }
 
 // What is kept of the queries of a head.
 struct QueryLines {
-  const float *logsumexp, *along;
+  const float *level, *along;
 };
 
 // Of one pair of a query and a key that see each other, from their score and the slope of their
@@ -195,10 +189,10 @@ __device__ void pair_slopes(const AttentionHead<T>& head, const QueryLines& line
     score = slope = 0;
     return;
   }
-  const float weight = exp2f((score * head.a.scale - lines.logsumexp[query]) * kLog2E),
-              kept = head.kept(query, key);
-  score = weight * kept;
-  slope = weight * (slope * kept - lines.along[query]) * head.a.scale;
+  const PairSlopes made =
+      slopes_of(head, query, key, score, slope, lines.level[query], lines.along[query]);
+  score = made.weight;
+  slope = made.slope * head.a.scale;
 }
 
 // A block: 64 queries against tiles of keys.
@@ -208,9 +202,8 @@ __global__ void __launch_bounds__(kMmaThreads)
   constexpr int kPitch = kTilePitch<kWidth>;
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
-  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows,
-                first_line = (head.sample * a.heads + head.head) * a.queries;
-  const QueryLines lines{s.logsumexp + first_line, along + first_line};
+  const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows;
+  const QueryLines lines{s.level + head.line_at(0), along + head.line_at(0)};
   const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
   T* q = dynamic_shared<T>();
   T *dout = q + kMmaRows * kPitch, *k = dout + kMmaRows * kPitch, *v = k + 2 * kKeys * kPitch;
@@ -223,13 +216,17 @@ __global__ void __launch_bounds__(kMmaThreads)
     end_of_copies();
   };
   float sums[kWidth / 8][4] = {};
-  const int64_t begin = head.first(query) / kKeys * kKeys, end = head.last(query + rows - 1);
+  const TileWalk walk = keys_for(head, query, rows, kKeys);
   fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
   fetch_tile<kMmaRows, kWidth>(s.dout, query, a.queries, a.width, dout, q_at);
-  fetch_keys(begin, 0);
+  if (walk.count > 0)
+    fetch_keys(walk.at(0), 0);
+  else
+    end_of_copies();
   int buffer = 0;
-  for (int64_t from = begin; from < end; from += kKeys, buffer ^= 1) {
-    wait_for_tile(from + kKeys < end, [&] { fetch_keys(from + kKeys, buffer ^ 1); });
+  for (int64_t i = 0; i < walk.count; ++i, buffer ^= 1) {
+    const int64_t from = walk.at(i);
+    wait_for_tile(i + 1 < walk.count, [&] { fetch_keys(walk.at(i + 1), buffer ^ 1); });
     float scores[kKeys / 8][4] = {}, slopes[kKeys / 8][4] = {};
     multiply_rows<kKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kKeys * kPitch);
     multiply_rows<kKeys, kWidth>(slopes, dout + first_row * kPitch, v + buffer * kKeys * kPitch);
@@ -263,32 +260,39 @@ __global__ void __launch_bounds__(kMmaThreads)
   const int first_row = threadIdx.x / kWarp * 16;
   fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, kv_at);
   fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, kv_at);
-  const int64_t begin = keys.first_seeing(from) / kQueries * kQueries,
-                end = keys.last_seeing(from + kMmaRows - 1);
-  const int64_t tiles = end > begin ? (end - begin + kQueries - 1) / kQueries : 0;
-  const auto fetch_queries = [&](int64_t number) {
-    const AttentionHead<T> head{a, keys.sample, keys.head + number / tiles};
+  const auto walk_of = [&](int64_t h) {
+    return queries_for(AttentionHead<T>{a, keys.sample, keys.head + h}, from, kMmaRows, kQueries);
+  };
+  // The tile `at.tile` of queries of the head keys.head + at.head; past the last head at the end.
+  struct Turn {
+    int64_t head, tile;
+  };
+  const auto from_turn = [&](Turn at) {
+    while (at.head < shared && at.tile >= walk_of(at.head).count) at = {at.head + 1, 0};
+    return at;
+  };
+  const auto fetch_queries = [&](const Turn& turn, int buffer) {
+    const AttentionHead<T> head{a, keys.sample, keys.head + turn.head};
     const auto at = [&](int64_t row) { return head.q_at(row); };
-    const int64_t query = begin + number % tiles * kQueries,
-                  buffer = number % 2 * kQueries * kPitch;
-    fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + buffer, at);
-    fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + buffer, at);
+    const int64_t query = walk_of(turn.head).at(turn.tile), place = buffer * kQueries * kPitch;
+    fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + place, at);
+    fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + place, at);
     end_of_copies();
   };
   float key_sums[kWidth / 8][4] = {}, value_sums[kWidth / 8][4] = {};
+  Turn turn = from_turn({0, 0});
   // Keys that nobody sees have been fetched in vain, but a block must not end before its copies.
-  if (tiles > 0)
-    fetch_queries(0);
+  if (turn.head < shared)
+    fetch_queries(turn, 0);
   else
     end_of_copies();
-  for (int64_t number = 0; number < tiles * shared; ++number) {
-    wait_for_tile(number + 1 < tiles * shared, [&] { fetch_queries(number + 1); });
-    const AttentionHead<T> head{a, keys.sample, keys.head + number / tiles};
-    const int64_t query = begin + number % tiles * kQueries,
-                  first_line = (head.sample * a.heads + head.head) * a.queries;
-    const QueryLines lines{s.logsumexp + first_line, along + first_line};
-    const T *queries = q + number % 2 * kQueries * kPitch,
-            *given = dout + number % 2 * kQueries * kPitch;
+  for (int buffer = 0; turn.head < shared; buffer ^= 1) {
+    const Turn next = from_turn({turn.head, turn.tile + 1});
+    wait_for_tile(next.head < shared, [&] { fetch_queries(next, buffer ^ 1); });
+    const AttentionHead<T> head{a, keys.sample, keys.head + turn.head};
+    const int64_t query = walk_of(turn.head).at(turn.tile);
+    const QueryLines lines{s.level + head.line_at(0), along + head.line_at(0)};
+    const T *queries = q + buffer * kQueries * kPitch, *given = dout + buffer * kQueries * kPitch;
     float scores[kQueries / 8][4] = {}, slopes[kQueries / 8][4] = {};
     multiply_rows<kQueries, kWidth>(scores, k + first_row * kPitch, queries);
     multiply_rows<kQueries, kWidth>(slopes, v + first_row * kPitch, given);
@@ -302,6 +306,7 @@ __global__ void __launch_bounds__(kMmaThreads)
     multiply_weights<kQueries, kWidth>(value_sums, scores, given);
     multiply_weights<kQueries, kWidth>(key_sums, slopes, queries);
     __syncthreads();
+    turn = next;
   }
   wait_for_copies<0>();
   const float whole_rows[2] = {1, 1};
@@ -327,17 +332,20 @@ void backward_mma(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slope
 template <class T>
 void backward(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes, int64_t samples,
               Device device) {
+  Tensor along;
+  if (fits_mma(a) || slopes.dbias) {
+    along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
+    constexpr int kThreads = 256;
+    const dim3 grid = grid_of(pieces_of(a.queries, kThreads / kWarp), a.heads, samples);
+    launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a, slopes,
+           along.data<float>());
+  }
+  if (slopes.dbias) bias_backward(on, a, slopes, samples, along.data<float>());
   if constexpr (sizeof(T) == 2) {
-    if (fits_mma(a)) {
-      const Tensor along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
-      constexpr int kThreads = 256;
-      const dim3 grid = grid_of(pieces_of(a.queries, kThreads / kWarp), a.heads, samples);
-      launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a,
-             slopes.out, slopes.dout, along.data<float>());
+    if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {
         backward_mma<T, width>(on, a, slopes, samples, along.data<float>());
       });
-    }
   }
   const int pitch = pitch_of(a.width);
   launch("attention_backward of queries", on, query_gradients<T>,
@@ -351,13 +359,16 @@ void backward(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes, i
 }  // namespace
 
 void attention_backward(Cuda on, const AttentionRecord& forward,
-                        const AttentionArguments& arguments, const Tensor& dout, Out dq, Out dk,
-                        Out dv) {
-  const Tensor &q = forward.q, &k = forward.k;
+                        const AttentionArguments& arguments, const AttentionGradient& gradient,
+                        const AttentionOuts& to) {
+  const Tensor& q = forward.q;
   visit_attended(q.dtype(), [&]<class T>(TypeTag<T>) {
-    backward<T>(on, make_attend<T>(q, k, forward.v, arguments),
-                {forward.out.data<T>(), dout.data<T>(), forward.logsumexp.data<float>(),
-                 dq->data<T>(), dk->data<T>(), dv->data<T>()},
+    AttentionPointers<T> a = make_attend<T>(q, forward.k, forward.v, arguments);
+    const AttentionSight sight = list_sight(on, q, arguments.pattern, true, a);
+    backward<T>(on, a,
+                {forward.out.data<T>(), gradient.out.data<T>(), forward.level.data<float>(),
+                 gradient.level.data_or_null<float>(), to.q->data<T>(), to.k->data<T>(),
+                 to.v->data<T>(), to.bias->data_or_null<float>()},
                 q.dim(0), q.device());
   });
 }

@@ -6,7 +6,7 @@ namespace {
 // A block: kQueryTile queries of a head against tiles of keys, the softmax online (Dao and others,
 // 2022).
 template <class T>
-__global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* logsumexp) {
+__global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* level) {
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(blockIdx.x) * kQueryTile,
@@ -23,8 +23,10 @@ __global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* l
     total[threadIdx.x] = 0;
   }
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-  const int64_t end = head.last(query + rows - 1);
-  for (int64_t from = head.first(query) / kKeyTile * kKeyTile; from < end; from += kKeyTile) {
+  const int64_t end = head.end_of_keys(query, rows);
+  const TileWalk walk = keys_for(head, query, rows, kKeyTile);
+  for (int64_t i = 0; i < walk.count; ++i) {
+    const int64_t from = walk.at(i);
     __syncthreads();
     // What no query sees may be NaN: a cache has memory for keys that do not exist yet.
     load_rows<kKeyTile>(a.k, from, end, a.width, pitch, k,
@@ -34,8 +36,9 @@ __global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* l
     __syncthreads();
     for (int r = warp; r < kQueryTile; r += warps) {
       const bool seen = head.sees(query + r, from + lane);
-      const float score =
-          seen ? dot(q + r * pitch, k + lane * pitch, a.width) * a.scale : -INFINITY;
+      const float score = seen ? head.score(query + r, from + lane,
+                                            dot(q + r * pitch, k + lane * pitch, a.width) * a.scale)
+                               : -INFINITY;
       const float before = largest[r], top = fmaxf(before, warp_max(score));
       const float weight = seen ? expf(score - top) : 0.0f, sum = warp_sum(weight);
       weights[r * kKeyTile + lane] = seen ? weight * head.kept(query + r, from + lane) : 0.0f;
@@ -58,7 +61,7 @@ __global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* l
     store(out + head.q_at(query + r) + d, total[r] > 0 ? sums[r * pitch + d] / total[r] : 0.0f);
   }
   if (threadIdx.x < rows)
-    logsumexp[(head.sample * a.heads + head.head) * a.queries + query + threadIdx.x] =
+    level[head.line_at(query + threadIdx.x)] =
         total[threadIdx.x] > 0 ? largest[threadIdx.x] + logf(total[threadIdx.x]) : -INFINITY;
 }
 
@@ -99,7 +102,7 @@ struct Softmax {
 // is at work.
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kMmaThreads)
-    forward_mma(AttentionPointers<T> a, T* out, float* logsumexp) {
+    forward_mma(AttentionPointers<T> a, T* out, float* level) {
   constexpr int kPitch = kTilePitch<kWidth>;
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
@@ -109,7 +112,8 @@ __global__ void __launch_bounds__(kMmaThreads)
   T* q = dynamic_shared<T>();
   T *k = q + kMmaRows * kPitch, *v = k + 2 * kMmaKeys * kPitch;
   const int warp = threadIdx.x / kWarp, first_row = warp * 16;
-  const int64_t begin = head.first(query) / kMmaKeys * kMmaKeys, end = head.last(query + rows - 1);
+  const int64_t end = head.end_of_keys(query, rows);
+  const TileWalk walk = keys_for(head, query, rows, kMmaKeys);
   const auto q_at = [&](int64_t row) { return head.q_at(row); };
   const auto fetch_keys = [&](int64_t from, int buffer) {
     const auto at = [&](int64_t row) { return head.kv_at(row); };
@@ -120,21 +124,30 @@ __global__ void __launch_bounds__(kMmaThreads)
   float sums[kWidth / 8][4] = {};
   Softmax softmax;
   fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
-  fetch_keys(begin, 0);
+  if (walk.count > 0)
+    fetch_keys(walk.at(0), 0);
+  else
+    end_of_copies();
+  const bool adds = head.adds();
   const float scale = a.scale * kLog2E;
   int buffer = 0;
-  for (int64_t from = begin; from < end; from += kMmaKeys, buffer ^= 1) {
-    wait_for_tile(from + kMmaKeys < end, [&] { fetch_keys(from + kMmaKeys, buffer ^ 1); });
+  for (int64_t i = 0; i < walk.count; ++i, buffer ^= 1) {
+    const int64_t from = walk.at(i);
+    wait_for_tile(i + 1 < walk.count, [&] { fetch_keys(walk.at(i + 1), buffer ^ 1); });
     float scores[kMmaKeys / 8][4] = {};
     multiply_rows<kMmaKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kMmaKeys * kPitch);
     const bool whole = all_see(head, query + first_row, 16, from, kMmaKeys);
 #pragma unroll
     for (int t = 0; t < kMmaKeys / 8; ++t)
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        scores[t][e] = whole || head.sees(query + first_row + row_of(e), from + column_of(t, e))
-                           ? scores[t][e] * scale
-                           : -INFINITY;
+      for (int e = 0; e < 4; ++e) {
+        const int64_t row = query + first_row + row_of(e), key = from + column_of(t, e);
+        if (!whole && !head.sees(row, key))
+          scores[t][e] = -INFINITY;
+        else
+          scores[t][e] =
+              adds ? head.score(row, key, scores[t][e] * a.scale) * kLog2E : scores[t][e] * scale;
+      }
     softmax.take(scores, sums);
     if (a.threshold)
 #pragma unroll
@@ -152,15 +165,14 @@ __global__ void __launch_bounds__(kMmaThreads)
     inverse[half] = total > 0 ? 1 / total : 0;
     const int64_t row = query + first_row + row_of(half * 2);
     if (threadIdx.x % 4 == 0 && row < a.queries)
-      logsumexp[(head.sample * a.heads + head.head) * a.queries + row] =
-          total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
+      level[head.line_at(row)] = total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
   }
   store_rows<kWidth>(sums, inverse, query + first_row, a.queries, a.width, out, q_at);
 }
 
 template <class T>
 void forward(Cuda on, const AttentionPointers<T>& a, int64_t samples, const Out& out,
-             const Out& logsumexp) {
+             const Out& level) {
   if constexpr (sizeof(T) == 2) {
     if (fits_mma(a))
       return by_head_width(a.width, [&](auto width) {
@@ -168,7 +180,7 @@ void forward(Cuda on, const AttentionPointers<T>& a, int64_t samples, const Out&
             static_cast<size_t>(kMmaRows + 4 * kMmaKeys) * kTilePitch<width> * sizeof(T);
         launch("attention", on, forward_mma<T, width>,
                grid_of(pieces_of(a.queries, kMmaRows), a.heads, samples), kMmaThreads, shared, a,
-               out->data<T>(), logsumexp->data<float>());
+               out->data<T>(), level->data<float>());
       });
   }
   const int pitch = pitch_of(a.width);
@@ -177,15 +189,17 @@ void forward(Cuda on, const AttentionPointers<T>& a, int64_t samples, const Out&
       sizeof(float);
   launch("attention", on, forward_tile<T>,
          grid_of(pieces_of(a.queries, kQueryTile), a.heads, samples), kAttentionThreads, shared, a,
-         pitch, out->data<T>(), logsumexp->data<float>());
+         pitch, out->data<T>(), level->data<float>());
 }
 
 }  // namespace
 
 void attention(Cuda on, const Tensor& q, const Tensor& k, const Tensor& v,
-               const AttentionArguments& arguments, Out out, Out logsumexp) {
+               const AttentionArguments& arguments, Out out, Out level) {
   visit_attended(q.dtype(), [&]<class T>(TypeTag<T>) {
-    forward(on, make_attend<T>(q, k, v, arguments), q.dim(0), out, logsumexp);
+    AttentionPointers<T> a = make_attend<T>(q, k, v, arguments);
+    const AttentionSight sight = list_sight(on, q, arguments.pattern, false, a);
+    forward(on, a, q.dim(0), out, level);
   });
 }
 

@@ -1,4 +1,4 @@
-// What a block needs of one head of one sample: where it lies and what masks it. Internal to
+// What a block needs of one head of one sample: where it lies and who sees whom there. Internal to
 // attention.
 #pragma once
 
@@ -11,20 +11,43 @@ namespace skein::kernels {
 
 // Queries and keys that meet at once; a warp has a lane for each key.
 constexpr int kQueryTile = 32, kKeyTile = 32, kAttentionThreads = 256;
+// Of which it is listed what may see what; all other tiles divide it.
+constexpr int kSightTile = 64;
+constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
+
+// Lists of `columns` places each, of the first counts[row] rising numbers of tiles.
+struct TileLists {
+  int32_t *numbers, *counts;
+  int64_t rows, columns;  // of one sample and set of lists
+};
 
 template <class T>
 struct AttentionPointers {
   const T *q, *k, *v;
-  int64_t queries, keys, heads, groups, width, first_query, window;
-  bool causal;
+  int64_t queries, keys, heads, groups, width, first_query, before, after;
   float scale;
   const int32_t *query_segments, *key_segments, *first_key;
   // Dropout; threshold 0: none.
-  uint64_t dropout_key;
-  const int64_t* sample_ids;
-  int64_t first_head;
-  uint32_t threshold;
-  float keep;
+  uint64_t dropout_key = 0;
+  const int64_t* sample_ids = nullptr;
+  int64_t first_head = 0;
+  uint32_t threshold = 0;
+  float keep = 1;
+  // Of patterns that are more than a band.
+  const int32_t *prefix = nullptr, *marked = nullptr, *query_places = nullptr,
+                *key_places = nullptr;
+  const int32_t *starts = nullptr, *blocks = nullptr;  // of lists
+  int64_t block = 0, sets = 1;  // places of a block; sets of lists, 1 or heads
+  bool self_last = false;
+  const int32_t* alone = nullptr;  // [B,sets,T], of self_last
+  // Tiles of keys by tile of queries, and the other way; no numbers: the band says all.
+  TileLists key_tiles = {}, query_tiles = {};
+  // Bias: query i and key j of head h have element (row · heads + h) · bias_size + i · bias_row + j
+  // + bias_first, where bias_samples samples share a row.
+  const float* bias = nullptr;
+  int64_t bias_samples = 1, bias_size = 0, bias_row = 0, bias_first = 0;
+
+  __host__ __device__ bool is_band() const { return !key_tiles.numbers; }
 };
 
 // The types attention is made for on GPUs; f64 is not one of them.
@@ -39,29 +62,53 @@ void visit_attended(DType dtype, const F& f) {
 }
 
 template <class T>
+void set_bias(const Tensor& bias, const Tensor& q, const Tensor& k, AttentionPointers<T>& made) {
+  if (!bias.defined()) return;
+  const bool dense = bias.shape().rank() == 4;
+  made.bias = bias.data<float>();
+  made.bias_samples = q.dim(0) / bias.dim(0);
+  made.bias_size = bias.size() / (bias.dim(0) * q.dim(2));
+  made.bias_row = dense ? k.dim(1) : -1;
+  made.bias_first = dense ? 0 : q.dim(1) - 1;
+}
+
+template <class T>
 AttentionPointers<T> make_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                                  const AttentionArguments& a) {
-  const bool drops = a.dropout > 0;
-  return {q.data<T>(),
-          k.data<T>(),
-          v.data<T>(),
-          q.dim(1),
-          k.dim(1),
-          q.dim(2),
-          k.dim(2),
-          q.dim(3),
-          a.mask.first_query,
-          a.mask.window,
-          a.mask.causal,
-          static_cast<float>(a.scale),
-          a.mask.query_segments.data_or_null<int32_t>(),
-          a.mask.key_segments.data_or_null<int32_t>(),
-          a.mask.first_key.data_or_null<int32_t>(),
-          a.dropout_key,
-          drops ? a.sample_ids.data<int64_t>() : nullptr,
-          a.first_head,
-          drops ? static_cast<uint32_t>(a.dropout * 4294967296.0) : 0,
-          drops ? 1.0f / static_cast<float>(1 - a.dropout) : 1.0f};
+  const Pattern& p = a.pattern;
+  AttentionPointers<T> made{.q = q.data<T>(),
+                            .k = k.data<T>(),
+                            .v = v.data<T>(),
+                            .queries = q.dim(1),
+                            .keys = k.dim(1),
+                            .heads = q.dim(2),
+                            .groups = k.dim(2),
+                            .width = q.dim(3),
+                            .first_query = p.first_query,
+                            .before = p.before,
+                            .after = p.after,
+                            .scale = static_cast<float>(a.scale),
+                            .query_segments = p.query_segments.data_or_null<int32_t>(),
+                            .key_segments = p.key_segments.data_or_null<int32_t>(),
+                            .first_key = p.first_key.data_or_null<int32_t>()};
+  if (a.dropout > 0) {
+    made.dropout_key = a.dropout_key;
+    made.sample_ids = a.sample_ids.data<int64_t>();
+    made.first_head = a.first_head;
+    made.threshold = static_cast<uint32_t>(a.dropout * 4294967296.0);
+    made.keep = 1.0f / static_cast<float>(1 - a.dropout);
+  }
+  made.prefix = p.prefix.data_or_null<int32_t>();
+  made.marked = p.marked.data_or_null<int32_t>();
+  made.query_places = p.query_places.data_or_null<int32_t>();
+  made.key_places = p.key_places.data_or_null<int32_t>();
+  made.block = p.lists.size;
+  made.sets = p.lists.size ? p.lists.starts.dim(0) : 1;
+  made.starts = p.lists.starts.data_or_null<int32_t>();
+  made.blocks = p.lists.blocks.data_or_null<int32_t>();
+  made.self_last = p.self_last;
+  set_bias(a.bias, q, k, made);
+  return made;
 }
 
 template <class T>
@@ -75,44 +122,161 @@ struct AttentionHead {
   __device__ int64_t kv_at(int64_t key) const {
     return ((sample * a.keys + key) * a.groups + head / (a.heads / a.groups)) * a.width;
   }
+  __device__ int64_t set() const { return a.sets > 1 ? head : 0; }
+  __device__ int64_t line_at(int64_t query) const {
+    return (sample * a.heads + head) * a.queries + query;
+  }
 
-  // Keys [first, last) that the query may see by position.
+  // Keys [first, last) that are in the query's band.
   __device__ int64_t first(int64_t query) const {
-    const int64_t near = a.window ? a.first_query + query - a.window + 1 : 0,
+    const int64_t near = a.first_query + query - a.before,
                   begin = a.first_key ? a.first_key[sample] : 0;
     return near > begin ? near : begin;
   }
   __device__ int64_t last(int64_t query) const {
-    const int64_t position = a.first_query + query, far = a.causal   ? position + 1
-                                                          : a.window ? position + a.window
-                                                                     : a.keys;
+    const int64_t far = a.first_query + query + a.after + 1;
     return far < a.keys ? far : a.keys;
   }
-  // Queries [first_seeing, last_seeing) may see the key by position.
+  // Queries [first_seeing, last_seeing) whose band has the key.
   __device__ int64_t first_seeing(int64_t key) const {
-    const int64_t position = a.causal ? key : a.window ? key - a.window + 1 : a.first_query;
-    return position > a.first_query ? position - a.first_query : 0;
+    const int64_t query = key - a.after - a.first_query;
+    return query > 0 ? query : 0;
   }
   __device__ int64_t last_seeing(int64_t key) const {
-    const int64_t end = a.window ? key + a.window - a.first_query : a.queries;
+    const int64_t end = key + a.before + 1 - a.first_query;
     return end < a.queries ? end : a.queries;
   }
-  __device__ bool sees(int64_t query, int64_t key) const {
-    if (query >= a.queries || key < first(query) || key >= last(query)) return false;
-    return !a.key_segments ||
-           a.key_segments[sample * a.keys + key] == a.query_segments[sample * a.queries + query];
+  // Beyond it there is nothing that the queries see, and there may be no numbers.
+  __device__ int64_t end_of_keys(int64_t query, int64_t rows) const {
+    int64_t end = last(query + rows - 1);
+    if (a.prefix && a.prefix[sample] > end) end = a.prefix[sample];
+    return a.marked || a.key_places ? a.keys : end;
   }
+
+  // How often the query counts the key (PatternView::times); a key of its own place once where it
+  // is alone.
+  __device__ int times(int64_t query, int64_t key) const {
+    if (query >= a.queries || key >= a.keys) return 0;
+    if (a.first_key && key < a.first_key[sample]) return 0;
+    if (a.key_segments) {
+      const int32_t segment = a.key_segments[sample * a.keys + key];
+      if (segment < 0 || segment != a.query_segments[sample * a.queries + query]) return 0;
+    }
+    const int64_t apart = a.key_places ? int64_t{a.query_places[sample * a.queries + query]} -
+                                             a.key_places[sample * a.keys + key]
+                                       : a.first_query + query - key;
+    const bool own = a.self_last && apart == 0;
+    if (own && !is_alone(query)) return 0;
+    if (-a.after <= apart && apart <= a.before) {
+      const int listed = a.block ? listed_times(query, key) : 1;
+      if (listed) return own ? 1 : listed;
+    }
+    return (a.prefix && key < a.prefix[sample]) || (a.marked && a.marked[sample * a.keys + key]);
+  }
+  __device__ bool sees(int64_t query, int64_t key) const {
+    if (!a.is_band()) return times(query, key) > 0;
+    return query < a.queries && key >= first(query) && key < last(query);
+  }
+  __device__ bool is_alone(int64_t query) const {
+    return a.alone && a.alone[(sample * a.sets + set()) * a.queries + query];
+  }
+  // First of the blocks from `first` on that are listed for the query's.
+  __device__ const int32_t* listed_from(int64_t query, int64_t first, const int32_t*& end) const {
+    const int64_t rows = (a.queries + a.block - 1) / a.block + 1;
+    const int32_t* starts = a.starts + set() * rows + query / a.block;
+    const int32_t* low = a.blocks + starts[0];
+    end = a.blocks + starts[1];
+    for (int64_t count = end - low; count > 0;) {
+      const int64_t half = count / 2;
+      if (low[half] < first) {
+        low += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return low;
+  }
+  __device__ int listed_times(int64_t query, int64_t key) const {
+    const int32_t* end;
+    int found = 0;
+    for (const int32_t* at = listed_from(query, key / a.block, end);
+         at < end && *at == key / a.block; ++at)
+      ++found;
+    return found;
+  }
+
+  __device__ int64_t bias_at(int64_t query, int64_t key) const {
+    return (sample / a.bias_samples * a.heads + head) * a.bias_size + query * a.bias_row + key +
+           a.bias_first;
+  }
+  // Of a key that the query sees, from their scaled product.
+  __device__ float score(int64_t query, int64_t key, float scaled) const {
+    if (is_alone(query)) return static_cast<float>(kAlone);
+    if (a.bias) scaled += a.bias[bias_at(query, key)];
+    if (a.block) {
+      const int counted = times(query, key);
+      if (counted > 1) scaled += logf(static_cast<float>(counted));
+    }
+    return scaled;
+  }
+  // Whether scores are more than scaled products.
+  __device__ bool adds() const { return a.bias || a.block || a.alone; }
+
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
-    const uint64_t draw = static_cast<uint64_t>(a.first_head + head) << kDropoutHead |
-                          static_cast<uint64_t>(query) << kDropoutQuery |
-                          static_cast<uint64_t>(key);
+    const int64_t from = a.key_places ? a.query_places[sample * a.queries + query] : query,
+                  to = a.key_places ? a.key_places[sample * a.keys + key] : key;
+    const uint64_t draw = (static_cast<uint64_t>(a.first_head + head) << kDropoutHead) +
+                          (static_cast<uint64_t>(from) << kDropoutQuery) +
+                          static_cast<uint64_t>(to);
     const DeviceBlock bits =
         philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), draw / 4);
     return bits.word[draw % 4] < a.threshold ? 0.0f : a.keep;
   }
 };
+
+// Tiles of `step` places that a tile of the other side looks at, rising.
+struct TileWalk {
+  int64_t begin, count, step;
+  const int32_t* listed;  // tiles of kSightTile; null: all from `begin` on
+
+  __device__ int64_t at(int64_t i) const {
+    if (!listed) return begin + i * step;
+    const int64_t parts = kSightTile / step;
+    return listed[i / parts] * int64_t{kSightTile} + i % parts * step;
+  }
+};
+
+__device__ inline TileWalk walk_between(int64_t first, int64_t last, int64_t step) {
+  const int64_t begin = first / step * step;
+  return {begin, last > begin ? (last - begin + step - 1) / step : 0, step, nullptr};
+}
+
+__device__ inline TileWalk walk_listed(const TileLists& lists, int64_t set, int64_t tile,
+                                       int64_t step) {
+  const int64_t row = set * lists.rows + tile;
+  return {0, lists.counts[row] * (kSightTile / step), step, lists.numbers + row * lists.columns};
+}
+
+// Of keys, for queries [query, query + rows) of one tile.
+template <class T>
+__device__ TileWalk keys_for(const AttentionHead<T>& head, int64_t query, int64_t rows,
+                             int64_t step) {
+  if (head.a.is_band()) return walk_between(head.first(query), head.last(query + rows - 1), step);
+  return walk_listed(head.a.key_tiles, head.sample * head.a.sets + head.set(), query / kSightTile,
+                     step);
+}
+// Of queries, for keys [key, key + keys) of one tile.
+template <class T>
+__device__ TileWalk queries_for(const AttentionHead<T>& head, int64_t key, int64_t keys,
+                                int64_t step) {
+  if (head.a.is_band())
+    return walk_between(head.first_seeing(key), head.last_seeing(key + keys - 1), step);
+  return walk_listed(head.a.query_tiles, head.sample * head.a.sets + head.set(), key / kSightTile,
+                     step);
+}
 
 // Rows [first, first + kRows) of a head in shared memory, rows of `pitch` floats; zero where there
 // are none.

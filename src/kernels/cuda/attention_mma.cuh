@@ -2,14 +2,13 @@
 // holds. Internal to attention.
 #pragma once
 
-#include "attention_head.cuh"
+#include "attention_sight.cuh"
 #include "mma.cuh"
 
 namespace skein::kernels {
 
 // Four warps, sixteen rows of the result each.
 constexpr int kMmaThreads = 128, kMmaRows = 64;
-constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 
 // Rows [first, first + kRows) of a head, in flight until the caller waits; zeros beyond `count`
 // rows and `width` columns.
@@ -61,7 +60,7 @@ __device__ inline float row_max(float value) {
 template <class T>
 __device__ bool all_see(const AttentionHead<T>& head, int64_t query, int64_t queries, int64_t key,
                         int64_t keys) {
-  if (head.a.key_segments || query + queries > head.a.queries) return false;
+  if (!head.a.is_band() || query + queries > head.a.queries) return false;
   return key >= head.first(query + queries - 1) && key + keys <= head.last(query);
 }
 

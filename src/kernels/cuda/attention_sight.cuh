@@ -1,0 +1,141 @@
+// Which tiles of queries may see which tiles of keys, listed before the kernels of attention run:
+// so their time grows with what is seen. Internal to attention.
+#pragma once
+
+#include "attention_head.cuh"
+
+namespace skein::kernels {
+
+constexpr int kSightThreads = 128;
+
+// Smallest and largest of values[first, last), negative ones left out where `positive`.
+struct Bounds {
+  int32_t low = INT32_MAX, high = INT32_MIN;
+
+  __device__ Bounds(const int32_t* values, int64_t first, int64_t last, bool positive) {
+    for (int64_t i = first; i < last; ++i) {
+      const int32_t value = values[i];
+      if (positive && value < 0) continue;
+      low = value < low ? value : low;
+      high = value > high ? value : high;
+    }
+  }
+};
+
+// Whether band and lists may show one of the keys [key, keys_end) to one of the queries.
+template <class T>
+__device__ bool may_be_near(const AttentionHead<T>& head, int64_t query, int64_t queries_end,
+                            int64_t key, int64_t keys_end) {
+  const AttentionPointers<T>& a = head.a;
+  int64_t nearest = a.first_query + query - (keys_end - 1),
+          farthest = a.first_query + queries_end - 1 - key;  // of places, from query back to key
+  if (a.key_places) {
+    const Bounds of_queries(a.query_places + head.sample * a.queries, query, queries_end, false),
+        of_keys(a.key_places + head.sample * a.keys, key, keys_end, false);
+    nearest = int64_t{of_queries.low} - of_keys.high;
+    farthest = int64_t{of_queries.high} - of_keys.low;
+  }
+  if (farthest < -a.after || nearest > a.before) return false;
+  if (!a.block) return true;
+  for (int64_t row = query / a.block * a.block; row < queries_end; row += a.block) {
+    const int32_t* end;
+    const int32_t* at = head.listed_from(row, key / a.block, end);
+    if (at < end && *at <= (keys_end - 1) / a.block) return true;
+  }
+  return false;
+}
+
+template <class T>
+__device__ bool may_see(const AttentionHead<T>& head, int64_t query_tile, int64_t key_tile) {
+  const AttentionPointers<T>& a = head.a;
+  const int64_t query = query_tile * kSightTile, key = key_tile * kSightTile,
+                queries_end = query + kSightTile < a.queries ? query + kSightTile : a.queries,
+                keys_end = key + kSightTile < a.keys ? key + kSightTile : a.keys;
+  if (a.first_key && keys_end <= a.first_key[head.sample]) return false;
+  if (a.key_segments) {
+    const Bounds of_queries(a.query_segments + head.sample * a.queries, query, queries_end, true),
+        of_keys(a.key_segments + head.sample * a.keys, key, keys_end, true);
+    if (of_queries.high < of_keys.low || of_keys.high < of_queries.low) return false;
+  }
+  if (may_be_near(head, query, queries_end, key, keys_end)) return true;
+  if (a.prefix && key < a.prefix[head.sample]) return true;
+  for (int64_t j = key; a.marked && j < keys_end; ++j)
+    if (a.marked[head.sample * a.keys + j]) return true;
+  return false;
+}
+
+// A block: one row of the lists, whose numbers rise. Of tiles of keys, or of queries.
+template <class T, bool kOfKeys>
+__global__ void list_tiles(AttentionPointers<T> a, TileLists lists) {
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
+  const int64_t tile = blockIdx.x, row = (head.sample * a.sets + blockIdx.y) * lists.rows + tile;
+  __shared__ int32_t seen[kSightThreads];
+  int32_t count = 0;
+  for (int64_t from = 0; from < lists.columns; from += kSightThreads) {
+    const int64_t other = from + threadIdx.x;
+    seen[threadIdx.x] = other < lists.columns &&
+                        (kOfKeys ? may_see(head, tile, other) : may_see(head, other, tile));
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int i = 0; i < kSightThreads; ++i)
+        if (seen[i]) lists.numbers[row * lists.columns + count++] = static_cast<int32_t>(from + i);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) lists.counts[row] = count;
+}
+
+// alone [B,sets,T]: whether a query sees nothing but keys of its own place, of those that its tile
+// looks at. A warp a query.
+template <class T>
+__global__ void find_alone(AttentionPointers<T> a, int32_t* alone) {
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
+  const int64_t query =
+      static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  if (query >= a.queries) return;
+  const TileWalk walk = keys_for(head, query, 1, kSightTile);
+  float others = 0;
+  for (int64_t i = 0; i < walk.count; ++i)
+    for (int64_t j = threadIdx.x % kWarp; j < kSightTile; j += kWarp)
+      others += head.times(query, walk.at(i) + j) > 0;
+  others = warp_sum(others);
+  if (threadIdx.x % kWarp == 0)
+    alone[(head.sample * a.sets + head.set()) * a.queries + query] = others == 0;
+}
+
+// The memory of the lists that pointers lead to.
+struct AttentionSight {
+  Tensor key_tiles, key_counts, query_tiles, query_counts, alone;
+};
+
+// Makes lists for a pattern that is more than a band, of tiles of queries too where `backward`.
+template <class T>
+AttentionSight list_sight(Cuda on, const Tensor& q, const Pattern& pattern, bool backward,
+                          AttentionPointers<T>& a) {
+  AttentionSight made;
+  if (pattern.is_band()) return made;
+  const int64_t samples = q.dim(0), rows = pieces_of(a.queries, kSightTile),
+                columns = pieces_of(a.keys, kSightTile);
+  const auto list = [&](int64_t own, int64_t others, Tensor& numbers, Tensor& counts, auto kernel) {
+    numbers = Tensor::empty({samples, a.sets, own, others}, DType::i32, q.device());
+    counts = Tensor::empty({samples, a.sets, own}, DType::i32, q.device());
+    const TileLists lists{numbers.data<int32_t>(), counts.data<int32_t>(), own, others};
+    launch("attention's tiles", on, kernel, grid_of(own, a.sets, samples), kSightThreads, 0, a,
+           lists);
+    return lists;
+  };
+  a.key_tiles = list(rows, columns, made.key_tiles, made.key_counts, list_tiles<T, true>);
+  if (backward)
+    a.query_tiles = list(columns, rows, made.query_tiles, made.query_counts, list_tiles<T, false>);
+  if (pattern.self_last) {
+    made.alone = Tensor::empty({samples, a.sets, a.queries}, DType::i32, q.device());
+    launch("attention's lone queries", on, find_alone<T>,
+           grid_of(pieces_of(a.queries, kSightThreads / kWarp), a.sets, samples), kSightThreads, 0,
+           a, made.alone.data<int32_t>());
+    a.alone = made.alone.data<int32_t>();
+  }
+  return made;
+}
+
+}  // namespace skein::kernels
