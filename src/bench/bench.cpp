@@ -26,6 +26,9 @@ void bind(Options& options, BenchConfig& c) {
               "tokens decoded after it; in a rollout most of them, and four times their mean",
               "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
+  options.add("bench.attention", c.structures,
+              "who sees whom, of attention: causal, full, band, documents, blocks");
+  options.add("bench.reach", c.reach, "of a band and of a document", "tokens");
   options.add("bench.peak_size", c.peak_size,
               "rows and columns of the product whose rate counts as a GPU's peak");
   options.add("bench.stream_mib", c.stream_mib,
@@ -135,6 +138,11 @@ std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, 
   require(config.samples > 0 && config.new_tokens > 1 && config.prompt > 0,
           "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
+  require(config.reach > 0, "bench.reach={} must be at least 1 token", config.reach);
+  for (const std::string& name : config.structures)
+    require(std::any_of(std::begin(kStructures), std::end(kStructures),
+                        [&](const auto& known) { return known.first == name; }),
+            "bench.attention has '{}'; it may name causal, full, band, documents and blocks", name);
   Figures figures(world.rank() == 0);
   const Device device = device_of(run.parallel.device);
   figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(),

@@ -18,6 +18,8 @@ struct BenchConfig {
   int64_t prompt = 64;                  // tokens of a prompt before decoding
   int64_t new_tokens = 32;              // decoded tokens; the most of a rollout
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
+  std::vector<std::string> structures{"causal"};  // of attention: who sees whom
+  int64_t reach = 512;                            // tokens of a band, of a document
   int64_t peak_size = 8192;      // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;      // of the tensors that memory speed is measured with
   CoordinateConfig coordinates;  // its seeds are `samples`
