@@ -39,18 +39,31 @@ std::vector<Tensor> SumOfTerms::answers(const Var& output, const Pass& pass) con
   return made;
 }
 
+Var TokenTerm::rows(const Var& output, const LossPass& pass, const Tensor& row_weights,
+                    const ops::RowExtras& extras) const {
+  const Tensor& targets = pass.batch->targets;
+  const ops::VocabHead head{predictor_.head().weight(), predictor_.head_bias(),
+                            predictor_.vocab_shard(), pass.tp};
+  return ops::linear_cross_entropy(predictor_.rows(output, pass), head, targets.reshape({-1}),
+                                   row_weights, targets.dim(1), extras);
+}
+
 Losses TokenTerm::losses(const Var& output, const LossPass& pass) const {
   const WhereScope here = WhereScope::part("head");
-  const Tensor &weights = pass.batch->weights, targets = pass.batch->targets.reshape({-1});
+  const Tensor& weights = pass.batch->weights;
   const Tensor row_weights = pass.row_weights.defined()
                                  ? pass.row_weights
                                  : row_weights_of(weights, pass.loss_scale, output.value());
-  const ops::VocabHead head{predictor_.head().weight(), predictor_.head_bias(),
-                            predictor_.vocab_shard(), pass.tp};
-  return {ops::linear_cross_entropy(predictor_.rows(output, pass), head, targets, row_weights,
-                                    weights.dim(1)),
-          row_weights,
-          {weights}};
+  if (label_smoothing_ == 0 || !pass.train)
+    return {rows(output, pass, row_weights, {}), row_weights, {weights}};
+  const int64_t count = row_weights.size();
+  const Tensor plain = row_weights.like(),
+               all = Tensor::zeros({2 * count}, row_weights.dtype(), row_weights.device());
+  all.flat(0, count).copy_from(row_weights);
+  ops::RowExtras extras;
+  extras.smoothed = ops::SmoothedLoss{{label_smoothing_, predictor_.head().shape[0]}, Out(plain)};
+  const Var smoothed = rows(output, pass, row_weights, extras);
+  return {ops::end_to_end({smoothed, Var(plain)}), all, {weights, weights}};
 }
 
 std::vector<Tensor> TokenTerm::answers(const Var& output, const Pass& pass) const {

@@ -38,6 +38,9 @@ RowExtras part(const RowExtras& of, int64_t begin, int64_t count) {
   if (of.policy)
     made.policy = PolicyLoss{of.policy->terms, part(of.policy->known, begin, count),
                              part(of.policy->outs, begin, count)};
+  if (of.smoothed)
+    made.smoothed =
+        SmoothedLoss{of.smoothed->smoothing, Out(part(*of.smoothed->plain, begin, count))};
   return made;
 }
 
@@ -49,6 +52,7 @@ struct Chunk {
 
 struct Statistics {
   Tensor maximum, sum_exp, target;
+  Tensor sums;  // of all logits, for smoothed targets
 };
 
 class Head {
@@ -72,8 +76,8 @@ class Head {
       kernels::matmul(device, chunk.x, weight_.value(),
                       {.transpose_b = true, .copies_of_b = copies_for(rows)}, Out(logits));
       if (bias_.defined()) kernels::add_bias(device, logits, bias_.value(), Out(logits));
-      const Statistics found = statistics(device, logits, chunk.targets);
-      kernels::row_losses(device, found.sum_exp, found.target, Out(chunk.losses));
+      const Statistics found = statistics(device, logits, chunk);
+      find_losses(device, chunk, found);
       if (chunk.entropies.defined()) find_entropies(device, logits, found, Out(chunk.entropies));
       if (const auto& policy = chunk.extras.policy)
         kernels::policy_losses(device, policy->terms, chunk.losses, chunk.row_weights,
@@ -84,20 +88,40 @@ class Head {
 
  private:
   template <class OnDevice>
-  Statistics statistics(OnDevice device, const Tensor& logits, const Tensor& targets) const {
-    const Statistics made{sums_of_rows(logits), sums_of_rows(logits), sums_of_rows(logits)};
-    if (!group_) {
-      kernels::row_statistics(device, logits, shard_.valid, targets, Out(made.maximum),
+  Statistics statistics(OnDevice device, const Tensor& logits, const Chunk& chunk) const {
+    Statistics made{sums_of_rows(logits), sums_of_rows(logits), sums_of_rows(logits), {}};
+    if (group_) {
+      find_shared(device, logits, chunk.targets, made);
+    } else {
+      kernels::row_statistics(device, logits, shard_.valid, chunk.targets, Out(made.maximum),
                               Out(made.sum_exp), Out(made.target));
-      return made;
     }
-    kernels::row_maximum(device, logits, shard_.valid, Out(made.maximum));
-    group_->all_reduce_max(made.maximum).wait();
-    kernels::row_sum_exp(device, logits, shard_, made.maximum, targets, Out(made.sum_exp),
-                         Out(made.target));
-    group_->all_reduce_sum(made.sum_exp).wait();
-    group_->all_reduce_sum(made.target).wait();
+    if (!chunk.extras.smoothed) return made;
+    made.sums = sums_of_rows(logits);
+    kernels::row_sums(device, logits, shard_.valid, made.maximum, Out(made.sums));
+    if (group_) group_->all_reduce_sum(made.sums).wait();
     return made;
+  }
+
+  template <class OnDevice>
+  void find_shared(OnDevice device, const Tensor& logits, const Tensor& targets,
+                   const Statistics& into) const {
+    kernels::row_maximum(device, logits, shard_.valid, Out(into.maximum));
+    group_->all_reduce_max(into.maximum).wait();
+    kernels::row_sum_exp(device, logits, shard_, into.maximum, targets, Out(into.sum_exp),
+                         Out(into.target));
+    group_->all_reduce_sum(into.sum_exp).wait();
+    group_->all_reduce_sum(into.target).wait();
+  }
+
+  template <class OnDevice>
+  void find_losses(OnDevice device, const Chunk& chunk, const Statistics& found) const {
+    const auto& smoothed = chunk.extras.smoothed;
+    const Tensor& plain = smoothed ? *smoothed->plain : chunk.losses;
+    if (plain.defined()) kernels::row_losses(device, found.sum_exp, found.target, Out(plain));
+    if (smoothed)
+      kernels::smoothed_losses(device, found.sum_exp, found.target, found.sums, smoothed->smoothing,
+                               Out(chunk.losses));
   }
 
   template <class OnDevice>
@@ -125,6 +149,8 @@ class Head {
     if (extras.entropy_weights.defined())
       kernels::entropic_backward(device, rows, slopes, chunk.entropies, extras.entropy_weights,
                                  Out(dlogits));
+    else if (extras.smoothed)
+      kernels::smoothed_backward(device, rows, slopes, extras.smoothed->smoothing, Out(dlogits));
     else
       kernels::cross_entropy_backward(device, rows, slopes, Out(dlogits));
     if (chunk.dx.defined())
@@ -178,6 +204,20 @@ void check_policy(const Tensor& x, const PolicyLoss& policy, const Tensor& entro
         "linear_cross_entropy: a bonus needs entropies, which nobody asks for");
 }
 
+void check_smoothed(const Tensor& x, const SmoothedLoss& smoothed, int64_t valid,
+                    const RowExtras& extras) {
+  const auto [share, ids] = smoothed.smoothing;
+  check_operands(
+      "linear_cross_entropy",
+      {{"x", "MC", x}, optional({"plain", "M", *smoothed.plain, gradient_dtype(x.dtype())})});
+  check(0 <= share && share < 1,
+        "linear_cross_entropy: the share of smoothing must be in [0, 1), not {}", share);
+  check(ids >= valid && ids > 0,
+        "linear_cross_entropy: smoothing is over {} ids, but shard.valid is {}", ids, valid);
+  check(!extras.policy && !extras.entropy_weights.defined(),
+        "linear_cross_entropy: smoothed targets are for rows without policy and entropy_weights");
+}
+
 void check_rows(const Tensor& x, const Tensor& row_weights, bool without_weights,
                 const Tensor& entropies, const RowExtras& extras) {
   const DType sums = gradient_dtype(x.dtype());
@@ -200,6 +240,7 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
   const bool gradients = recording() && (x.needs_gradient() || weight.learns() || bias.learns());
   check_head(x.value(), head, targets);
   check_rows(x.value(), row_weights, !gradients && !extras.policy, *entropies, extras);
+  if (extras.smoothed) check_smoothed(x.value(), *extras.smoothed, head.shard.valid, extras);
   check(sample_rows > 0, "linear_cross_entropy: a sample must have 1 row or more, not {}",
         sample_rows);
   const int64_t rows = x.shape()[0];

@@ -27,6 +27,7 @@ void bind_all(Options& options, PretrainConfig& c, bool of_stores) {
   bind(options, c.lr);
   bind(options, c.optimizer);
   if (of_stores) {
+    bind(options, c.loss);
     bind(options, c.data);
     bind(options, c.mlm);
     bind(options, c.validation);
@@ -79,6 +80,17 @@ void bind(Options& options, TrainConfig& c) {
               "blocks that do not learn, from the first, nor do the embeddings then; "
               "model.n_layers: all but the head; -1: all learns",
               "blocks");
+}
+
+void bind(Options& options, LossConfig& c) {
+  options.add("loss.label_smoothing", c.label_smoothing,
+              "share of each target that training spreads evenly over the vocabulary; the plain "
+              "loss is told beside it");
+}
+
+void check(const LossConfig& c) {
+  require(c.label_smoothing >= 0 && c.label_smoothing < 1,
+          "loss.label_smoothing is {}; it must be in [0, 1)", c.label_smoothing);
 }
 
 void bind(Options& options, ValidationConfig& c) {
@@ -174,6 +186,7 @@ void check_start(const PretrainConfig& c, int ranks) {
 void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   check(c.lr, c.train.steps, c.train.global_batch * length);
+  check(c.loss);
 }
 
 }  // namespace skein::train

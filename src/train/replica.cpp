@@ -65,6 +65,10 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
   require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),
           "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
           "model.head=vocabulary); leave it out");
+  require(!config.parallel.cuda_graph || config.loss.label_smoothing == 0,
+          "parallel.cuda_graph records the plain loss only, but loss.label_smoothing={}; leave one "
+          "of them out",
+          config.loss.label_smoothing);
   require(!config.parallel.cuda_graph || config.model.dropout == 0,
           "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each "
           "time; leave one of them out",

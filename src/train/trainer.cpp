@@ -1,6 +1,7 @@
 #include "skein/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
@@ -206,8 +207,10 @@ void Trainer::record(const StepResult& result, double lr) {
   auto values = progress_->values(result, lr);
   values.emplace_back("tokens", state.samples * task_.length());
   const auto terms = task_.terms();
-  for (size_t i = 0; i < terms.size(); ++i)
+  for (size_t i = 0; i < terms.size(); ++i) {
     if (!terms[i].name.empty()) values.emplace_back(terms[i].name, result.terms[i]);
+    if (terms[i].perplexity) values.emplace_back("perplexity", std::exp(result.terms[i]));
+  }
   if (config_.precision() == DType::f16) values.emplace_back("loss_scale", loss_scale_.value());
   run_.folder().record(state.step, values);
   if (state.step % config_.run.log_every == 0 || run_.done())

@@ -251,6 +251,32 @@ TEST_P(OnCuda, CrossEntropy) {
   }
 }
 
+TEST_P(OnCuda, SmoothedTargets) {
+  for (const auto& [columns, valid] : {std::pair{700, 690}, {704, 704}, {701, 699}}) {
+    const int64_t rows = 9;
+    const Tensor logits = random_tensor({rows, columns}, 1, dtype()),
+                 scales = random_tensor({rows}, 2, DType::f32),
+                 row = Tensor::zeros({rows}, DType::f32), maximum = row.clone(), sums = row.clone(),
+                 picked = row.clone(), all = random_tensor({rows}, 3, DType::f32);
+    const Tensor targets =
+        Tensor::from(std::vector<int32_t>{3, 99, 100, 101, 500, 789, 790, 795, 2000}, {rows});
+    const kernels::Smoothing smoothing{0.1, 3000};
+    kernels::row_maximum(Cpu{}, logits, valid, Out(maximum));
+    kernels::row_sum_exp(Cpu{}, logits, {100, valid}, maximum, targets, Out(sums), Out(picked));
+    EXPECT_EQUAL_ON_DEVICES(Tensors{row}, 1e-5,
+                            kernels::row_sums(device, at(logits), valid, at(maximum), Out(out[0])));
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{row}, 1e-6,
+        kernels::smoothed_losses(device, at(sums), at(picked), at(all), smoothing, Out(out[0])));
+    const auto seen = [&](const auto& at) {
+      return kernels::PredictedRows{at(logits), {100, valid}, at(targets), at(maximum), at(sums)};
+    };
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{zeros_like(logits)}, tolerance(),
+        kernels::smoothed_backward(device, seen(at), at(scales), smoothing, Out(out[0])));
+  }
+}
+
 TEST_P(OnCuda, AdamW) {
   for (int64_t count : {1, 30, 1000}) {
     const Tensor gradient = random_tensor({count}, 1, DType::f32),

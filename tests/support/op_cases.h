@@ -206,6 +206,16 @@ inline std::vector<OpCase> loss_cases() {
                                    Out(in[4]));
        },
        "V"},
+      {"linear_cross_entropy",
+       {numbers("x", "MC", {3, 4}), numbers("weight", "VC", {5, 4}), ids("targets", "M", {3}),
+        row("row_weights"), optional(row("plain")), gradient("weight's gradient", "VC", {5, 4})},
+       [](const auto& in) {
+         const WeightMemory weight = weight_of(in[1], in[5]);
+         ops::RowExtras extras;
+         extras.smoothed = ops::SmoothedLoss{{0.1, 3}, Out(in[4])};
+         ops::linear_cross_entropy(Var(in[0]), {weight, {}, {0, 3}}, in[2], in[3], 3, extras);
+       },
+       "V"},
       {"stand_in",
        {x, numbers("gradient", "=", {3}), any_shape(numbers("value", "...", {1}))},
        [](const auto& in) { ops::stand_in(Var(in[0]), in[2], in[1]); }},

@@ -64,6 +64,31 @@ void entropic_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
 void entropic_backward(Cuda, const PredictedRows& rows, const Tensor& row_scale,
                        const Tensor& entropy, const Tensor& entropy_scale, Out dlogits);
 
+// Label smoothing (Szegedy and others, "Rethinking the inception architecture", 2016): a share of
+// each target's weight is spread evenly over all ids, its own among them.
+struct Smoothing {
+  double share = 0;  // in [0, 1)
+  int64_t ids = 0;   // of the whole vocabulary, without padding
+
+  double spread() const { return share / ids; }  // to each id
+};
+
+// sums [M] = sum over valid columns of logit - maximum
+void row_sums(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, Out sums);
+void row_sums(Cuda, const Tensor& logits, int64_t valid, const Tensor& maximum, Out sums);
+
+// losses [M] = log(sum_exp) - (1 - share) target_logit - spread sums, all of them over all shards.
+void smoothed_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& sums,
+                     const Smoothing& smoothing, Out losses);
+void smoothed_losses(Cuda, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& sums,
+                     const Smoothing& smoothing, Out losses);
+
+// As cross_entropy_backward, of these losses: softmax - (1 - share) onehot - spread.
+void smoothed_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
+                       const Smoothing& smoothing, Out dlogits);
+void smoothed_backward(Cuda, const PredictedRows& rows, const Tensor& row_scale,
+                       const Smoothing& smoothing, Out dlogits);
+
 // losses [M] = (x [M] - values [M] f32)², in f64 before it is stored.
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses);
 void squared_errors(Cuda, const Tensor& x, const Tensor& values, Out losses);

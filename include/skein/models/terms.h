@@ -23,14 +23,22 @@ class SumOfTerms : public Objective {
 
 // Cross entropy of the batch's targets over the vocabulary, at all places whose weight is not 0.
 // Answers: the likeliest ids [B,P].
+// label_smoothing: what training spreads of each target evenly over all ids (kernels::Smoothing).
+// Where it is not 0 there is a second term in training, the loss without smoothing, which is only
+// told: its rows have no weight. Elsewhere the loss is that one alone.
 class TokenTerm : public Objective {
  public:
-  explicit TokenTerm(const Predictor& predictor) : predictor_(predictor) {}
+  explicit TokenTerm(const Predictor& predictor, double label_smoothing = 0)
+      : predictor_(predictor), label_smoothing_(label_smoothing) {}
   Losses losses(const Var& output, const LossPass& pass) const override;
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:
+  Var rows(const Var& output, const LossPass& pass, const Tensor& row_weights,
+           const ops::RowExtras& extras) const;
+
   const Predictor& predictor_;
+  double label_smoothing_;
 };
 
 // Cross entropy of batch.targets, or the squared error from batch.values where the batch has those

@@ -27,11 +27,19 @@ struct PolicyLoss {
   kernels::PolicyOuts outs;  // slopes are the op's own
 };
 
+// Of rows whose targets are smoothed.
+struct SmoothedLoss {
+  kernels::Smoothing smoothing;
+  Out plain = {};  // [M], in the accumulator type: the losses without smoothing; may be undefined
+};
+
 // What rows cost beside their losses, or instead of these.
 struct RowExtras {
   // [M], only together with entropies: their gradient in the total; undefined: 0
   Tensor entropy_weights = {};
   std::optional<PolicyLoss> policy = {};  // a bonus only together with entropies
+  // the losses are of smoothed targets; together with neither of those
+  std::optional<SmoothedLoss> smoothed = {};
 };
 
 // x [M,C], targets [M] i32 -> the loss of each row [M] of the logits x · weightᵀ + bias, in the

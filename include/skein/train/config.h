@@ -66,12 +66,18 @@ struct ValidationConfig {
 // each once. None for 0.
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps);
 
+// Of losses over a vocabulary.
+struct LossConfig {
+  double label_smoothing = 0;  // share of each target that training spreads evenly over all ids
+};
+
 struct PretrainConfig {
   ModelConfig model;
   ParallelConfig parallel;
   TrainConfig train;
   LrConfig lr;
   OptimizerConfig optimizer;
+  LossConfig loss;
   data::DataConfig data;
   data::MaskConfig mlm;
   ValidationConfig validation;
@@ -102,6 +108,9 @@ void check_run(const PretrainConfig& config, int64_t length);
 void bind_adapting(Options& options, PretrainConfig& config);
 
 void bind(Options& options, TrainConfig& config);
+// Section "loss"; a task that learns tokens binds it.
+void bind(Options& options, LossConfig& config);
+void check(const LossConfig& config);
 void bind(Options& options, RunConfig& config);
 void bind(Options& options, CheckpointConfig& config);
 void bind(Options& options, ValidationConfig& config);

@@ -41,6 +41,7 @@ struct Term {
   Over over = Over::places;
   // part of the loss; else told only, its rows having no weight in the gradient
   bool learnt = true;
+  bool perplexity = false;  // recorded beside it: exp of its mean
 };
 
 class Task {

@@ -38,10 +38,10 @@ A target_of(const T* row, int64_t valid, int64_t target, A largest) {
 }
 
 // make(tag)(r) gives the slope of a logit of row r by how far it is below the largest; the target's
-// is row_scale less.
+// is less by its share of row_scale.
 template <class Make>
 void with_gradient_rows(const PredictedRows& rows, const Tensor& row_scale, const Tensor& dlogits,
-                        const Make& make) {
+                        const Make& make, double target_share = 1) {
   const Span span("cross entropy backward");
   const int64_t columns = rows.logits.dim(1), valid = rows.shard.valid,
                 first_id = rows.shard.first_id;
@@ -53,6 +53,7 @@ void with_gradient_rows(const PredictedRows& rows, const Tensor& row_scale, cons
         U* to = dlogits.data<U>();
         const A *largest = rows.maximum.data<A>(), *scales = row_scale.data<A>();
         const auto slope_of = make(tag);
+        const A share = A(target_share);
         parallel_ranges(rows.logits.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
           for (int64_t r = begin; r < end; ++r) {
             const T* row = in + r * columns;
@@ -61,7 +62,7 @@ void with_gradient_rows(const PredictedRows& rows, const Tensor& row_scale, cons
             const auto slope = slope_of(r);
             const int64_t own = target[r] - first_id;
             const bool held = own >= 0 && own < valid;
-            const A hit = held ? slope(load(row + own) - top) - scales[r] : A(0);
+            const A hit = held ? slope(load(row + own) - top) - share * scales[r] : A(0);
             for (int64_t c = 0; c < valid; ++c) store(out + c, slope(load(row + c) - top));
             for (int64_t c = valid; c < columns; ++c) store(out + c, A(0));
             if (held) store(out + own, hit);
@@ -168,6 +169,45 @@ void cross_entropy_backward(Cpu, const PredictedRows& rows, const Tensor& row_sc
       return [=](A below) { return exponential(below) * factor; };
     };
   });
+}
+
+void row_sums(Cpu, const Tensor& logits, int64_t valid, const Tensor& maximum, Out sums) {
+  with_rows(logits, [&]<class T>(TypeTag<T>, auto row_of) {
+    using A = Accumulator<T>;
+    const A* largest = maximum.data<A>();
+    A* to = sums->data<A>();
+    return [=](int64_t r) {
+      const auto* row = row_of(r);
+      const A top = largest[r];
+      to[r] = lane_sum<A>(valid, [=](int64_t c) { return load(row + c) - top; });
+    };
+  });
+}
+
+void smoothed_losses(Cpu, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& sums,
+                     const Smoothing& smoothing, Out losses) {
+  visit_float(losses->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
+    const A kept = A(1 - smoothing.share), spread = A(smoothing.spread());
+    const A *sum = sum_exp.data<A>(), *target = target_logit.data<A>(), *all = sums.data<A>();
+    A* loss = losses->data<A>();
+    for (int64_t i = 0; i < losses->size(); ++i)
+      loss[i] = std::log(sum[i]) - kept * target[i] - spread * all[i];
+  });
+}
+
+void smoothed_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
+                       const Smoothing& smoothing, Out dlogits) {
+  const auto make = [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
+    const A *sums = rows.sum_exp.data<A>(), *scales = row_scale.data<A>();
+    const A spread = A(smoothing.spread());
+    return [=](int64_t r) {
+      const A factor = scales[r] / sums[r], less = spread * scales[r];
+      return [=](A below) { return exponential(below) * factor - less; };
+    };
+  };
+  with_gradient_rows(rows, row_scale, *dlogits, make, 1 - smoothing.share);
 }
 
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses) {

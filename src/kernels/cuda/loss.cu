@@ -74,9 +74,23 @@ __global__ void statistics(LogitRows<T> rows, Accumulator<T>* maximum, Accumulat
   picked[r] = picked_of(row, rows.valid, rows.targets[r], top);
 }
 
-template <class T, class U>
+// What is taken from a slope beside the target's weight, as parts of the row's scale.
+template <class A>
+struct Evenly {
+  A spread, kept;
+  __device__ A from(A slope, A scale) const { return slope - spread * scale; }
+  __device__ A of_target(A scale) const { return kept * scale; }
+};
+template <class A>
+struct NotSpread {
+  __device__ A from(A slope, A) const { return slope; }
+  __device__ A of_target(A scale) const { return scale; }
+};
+
+template <class T, class U, class Spread>
 __global__ void logit_gradients(LogitRows<T> rows, const Accumulator<T>* maximum,
-                                const Accumulator<T>* sums, const Accumulator<T>* scales, U* out) {
+                                const Accumulator<T>* sums, const Accumulator<T>* scales,
+                                Spread smoothed, U* out) {
   using A = Accumulator<T>;
   constexpr int kPack = Pack<T>::kSize;
   const int64_t columns = rows.columns, valid = rows.valid, r = blockIdx.x,
@@ -85,8 +99,8 @@ __global__ void logit_gradients(LogitRows<T> rows, const Accumulator<T>* maximum
   U* to = out + r * columns;
   const A top = maximum[r], scale = scales[r], factor = scale / sums[r];
   const auto slope = [=](int64_t c, A x) {
-    const A made = c < valid ? exp(x - top) * factor : A(0);
-    return c == own && c < valid ? made - scale : made;
+    const A made = c < valid ? smoothed.from(exp(x - top) * factor, scale) : A(0);
+    return c == own && c < valid ? made - smoothed.of_target(scale) : made;
   };
   const int64_t packs = rows.wide ? columns / kPack : 0;
   for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
@@ -100,6 +114,18 @@ __global__ void logit_gradients(LogitRows<T> rows, const Accumulator<T>* maximum
   }
   for (int64_t c = packs * kPack + threadIdx.x; c < columns; c += blockDim.x)
     store(to + c, slope(c, load(row + c)));
+}
+
+template <class T>
+__global__ void sums_below(LogitRows<T> rows, const Accumulator<T>* maximum, Accumulator<T>* out) {
+  using A = Accumulator<T>;
+  __shared__ A parts[kWarp];
+  const A top = maximum[blockIdx.x];
+  A sum = 0;
+  for_row(rows.logits + blockIdx.x * rows.columns, rows.valid, rows.wide,
+          [&](int64_t, A x) { sum += x - top; });
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
 template <class T>
@@ -140,6 +166,14 @@ struct LogDifference {
   }
 };
 
+template <class A>
+struct SmoothedLoss {
+  A kept, spread;
+  __device__ A operator()(A sum, A target, A all) const {
+    return log(sum) - kept * target - spread * all;
+  }
+};
+
 struct RowEntropy {
   template <class A>
   __device__ A operator()(A sum_exp, A moment) const {
@@ -168,6 +202,21 @@ template <class T>
 LogitRows<T> view(const Tensor& logits, const VocabShard& shard, const Tensor& targets) {
   return {logits.data<T>(), logits.dim(1),     shard.valid,
           shard.first_id,   wide_rows(logits), targets.data_or_null<int32_t>()};
+}
+
+// spread(tag of the accumulator type) says what is spread over all ids.
+template <class MakeSpread>
+void launch_gradients(const char* name, Cuda on, const PredictedRows& rows, const Tensor& row_scale,
+                      const MakeSpread& spread, const Tensor& dlogits) {
+  visit_logits(rows.logits.dtype(), dlogits.dtype(), [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
+    using A = Accumulator<T>;
+    LogitRows<T> seen = view<T>(rows.logits, rows.shard, rows.targets);
+    seen.wide = seen.wide && wide_rows(dlogits);
+    const auto smoothed = spread(TypeTag<A>{});
+    launch(name, on, logit_gradients<T, U, decltype(smoothed)>, grid_of(rows.logits.dim(0)),
+           kThreads, 0, seen, rows.maximum.data<A>(), rows.sum_exp.data<A>(), row_scale.data<A>(),
+           smoothed, dlogits.data<U>());
+  });
 }
 
 }  // namespace
@@ -238,15 +287,34 @@ void entropic_backward(Cuda on, const PredictedRows& rows, const Tensor& row_sca
 
 void cross_entropy_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
                             Out dlogits) {
-  visit_logits(rows.logits.dtype(), dlogits->dtype(),
-               [&]<class T, class U>(TypeTag<T>, TypeTag<U>) {
-                 using A = Accumulator<T>;
-                 LogitRows<T> seen = view<T>(rows.logits, rows.shard, rows.targets);
-                 seen.wide = seen.wide && wide_rows(*dlogits);
-                 launch("cross_entropy_backward", on, logit_gradients<T, U>,
-                        grid_of(rows.logits.dim(0)), kThreads, 0, seen, rows.maximum.data<A>(),
-                        rows.sum_exp.data<A>(), row_scale.data<A>(), dlogits->data<U>());
-               });
+  const auto spread = []<class A>(TypeTag<A>) { return NotSpread<A>{}; };
+  launch_gradients("cross_entropy_backward", on, rows, row_scale, spread, *dlogits);
+}
+
+void row_sums(Cuda on, const Tensor& logits, int64_t valid, const Tensor& maximum, Out sums) {
+  visit_float(logits.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("row_sums", on, sums_below<T>, grid_of(logits.dim(0)), kThreads, 0,
+           view<T>(logits, {0, valid}, {}), maximum.data<Accumulator<T>>(),
+           sums->data<Accumulator<T>>());
+  });
+}
+
+void smoothed_losses(Cuda on, const Tensor& sum_exp, const Tensor& target_logit, const Tensor& sums,
+                     const Smoothing& smoothing, Out losses) {
+  visit_float(losses->dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
+    const SmoothedLoss<A> loss{A(1 - smoothing.share), A(smoothing.spread())};
+    map("smoothed_losses", on, losses->size(), loss, losses->data<A>(), sum_exp.data<A>(),
+        target_logit.data<A>(), sums.data<A>());
+  });
+}
+
+void smoothed_backward(Cuda on, const PredictedRows& rows, const Tensor& row_scale,
+                       const Smoothing& smoothing, Out dlogits) {
+  const auto spread = [&]<class A>(TypeTag<A>) {
+    return Evenly<A>{A(smoothing.spread()), A(1 - smoothing.share)};
+  };
+  launch_gradients("smoothed_backward", on, rows, row_scale, spread, *dlogits);
 }
 
 void squared_errors(Cuda on, const Tensor& x, const Tensor& values, Out losses) {

@@ -6,6 +6,7 @@
 #include "skein/train/evaluate.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"
+#include "skein/train/tasks/token_loss.h"
 
 namespace skein::train {
 namespace {
@@ -25,12 +26,17 @@ class StoreTask : public Task {
     return files;
   }
   bool validates() const override { return validation_ != nullptr; }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return token_objective(model, loss_);
+  }
+  std::vector<Term> terms() const override { return token_terms(loss_); }
 
  protected:
   // rest: what else the samples are made by.
   template <class... Rest>
   explicit StoreTask(const PretrainConfig& c, const Rest&... rest)
       : context_(c.model.context),
+        loss_(c.loss),
         training_(c.data.train, c.model.context, c.train.seed, c.data, rest...) {}
   void hold_out(std::unique_ptr<Samples> validation) {
     validation_ = std::move(validation);
@@ -42,6 +48,7 @@ class StoreTask : public Task {
   }
 
   int64_t context_;
+  LossConfig loss_;
   Samples training_;
   std::unique_ptr<Samples> validation_;
 };
@@ -78,6 +85,9 @@ class MaskedTask : public StoreTask<data::MaskedLoader> {
         pairs_(c.mlm.pairs != data::PairTask::none) {
     require(!pairs_ || c.model.architecture->judges_pairs(c.model),
             "mlm.pairs needs model.pooler, the layer that judges them");
+    require(!pairs_ || c.loss.label_smoothing == 0,
+            "loss.label_smoothing={} is for tokens alone; leave it out, or give mlm.pairs=none",
+            c.loss.label_smoothing);
     require(!pairs_ || c.model.token_types >= 2,
             "mlm.pairs marks two parts, but model.token_types is {}; give 2", c.model.token_types);
     if (c.data.validation.empty()) return;
@@ -88,7 +98,7 @@ class MaskedTask : public StoreTask<data::MaskedLoader> {
 
   std::vector<Term> terms() const override {
     return pairs_ ? std::vector<Term>{{"masked_loss"}, {"pair_loss", Term::Over::samples}}
-                  : std::vector<Term>{{}};
+                  : StoreTask::terms();
   }
 
   Scores validate(const EvaluatedModel& model) const override {

@@ -1,0 +1,120 @@
+// Smoothed targets against their definition, the cross entropy of a distribution with the logits'.
+#include <cmath>
+
+#include "skein/comm/local.h"
+#include "skein/ops/collective.h"
+#include "skein/ops/loss.h"
+
+#include "support/gradient_check.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kRows = 5, kWidth = 4, kIds = 7;
+constexpr double kShare = 0.15;
+
+struct Rows {
+  Tensor x = test::random_tensor({kRows, kWidth}, 1),
+         weight = test::random_tensor({kIds, kWidth}, 2),
+         row_weights = test::random_tensor({kRows}, 3),
+         targets = Tensor::from(std::vector<int32_t>{0, 6, 2, 3, 1}, {kRows});
+};
+
+struct Found {
+  Tensor losses, plain, dx, dweight;
+};
+
+Found run(const Rows& in, std::optional<double> share, const ops::VocabShard& shard = {0, kIds},
+          Group* group = nullptr) {
+  Found found;
+  found.dweight = Tensor::zeros(in.weight.shape(), DType::f64);
+  const WeightMemory weight{in.weight, found.dweight};
+  ops::RowExtras extras;
+  if (share) {
+    found.plain = Tensor::empty({kRows}, DType::f64);
+    extras.smoothed = ops::SmoothedLoss{{*share, kIds}, Out(found.plain)};
+  }
+  const Var x = Var::leaf(in.x), entered = group ? ops::copy_to_shards(x, *group) : x;
+  const Var losses = ops::linear_cross_entropy(entered, {weight, {}, shard, group}, in.targets,
+                                               in.row_weights, kRows, extras);
+  found.losses = losses.value();
+  backward(losses, in.row_weights);
+  found.dx = x.gradient();
+  return found;
+}
+
+// The logarithms of row r's softmax.
+std::vector<double> log_softmax(const Rows& in, int64_t r) {
+  std::vector<double> logs(kIds);
+  double sum = 0;
+  for (int64_t id = 0; id < kIds; ++id) {
+    for (int64_t c = 0; c < kWidth; ++c)
+      logs[static_cast<size_t>(id)] +=
+          in.x.data<double>()[r * kWidth + c] * in.weight.data<double>()[id * kWidth + c];
+    sum += std::exp(logs[static_cast<size_t>(id)]);
+  }
+  for (double& log : logs) log -= std::log(sum);
+  return logs;
+}
+
+TEST(LabelSmoothing, IsTheCrossEntropyOfTheSmoothedTarget) {
+  const Rows in;
+  const Found found = run(in, kShare), plain = run(in, {});
+  for (int64_t r = 0; r < kRows; ++r) {
+    const std::vector<double> logs = log_softmax(in, r);
+    double wanted = 0;
+    for (int32_t id = 0; id < kIds; ++id)
+      wanted -= (kShare / kIds + (id == in.targets.data<int32_t>()[r] ? 1 - kShare : 0)) *
+                logs[static_cast<size_t>(id)];
+    EXPECT_NEAR(found.losses.data<double>()[r], wanted, 1e-14);
+  }
+  EXPECT_EQ(test::bytes_of(found.plain), test::bytes_of(plain.losses));
+}
+
+TEST(LabelSmoothing, GradientsAreThoseOfTheSmoothedLoss) {
+  const Rows in;
+  const Found found = run(in, kShare);
+  const auto total = [&] {
+    const Tensor losses = run(in, kShare).losses;
+    double sum = 0;
+    for (int64_t r = 0; r < kRows; ++r)
+      sum += in.row_weights.data<double>()[r] * losses.data<double>()[r];
+    return sum;
+  };
+  test::compare_with_differences(in.x, found.dx, total, 1e-7, "x");
+  test::compare_with_differences(in.weight, found.dweight, total, 1e-7, "weight");
+}
+
+TEST(LabelSmoothing, OfNothingIsThePlainLoss) {
+  const Rows in;
+  const Found none = run(in, 0.0), plain = run(in, {});
+  EXPECT_EQ(test::bytes_of(none.losses), test::bytes_of(plain.losses));
+  EXPECT_EQ(test::bytes_of(none.dx), test::bytes_of(plain.dx));
+  EXPECT_EQ(test::bytes_of(none.dweight), test::bytes_of(plain.dweight));
+}
+
+// The last id is alone on its rank, beside five rows of padding that do not count.
+TEST(LabelSmoothing, ShardsAndPaddingGiveTheSame) {
+  const Rows in;
+  const Found whole = run(in, kShare);
+  run_ranks(2, [&](Group& group) {
+    const int64_t first = group.rank() * 6, valid = group.rank() == 0 ? 6 : 1;
+    Rows own;
+    own.weight = test::random_tensor({6, kWidth}, 77, DType::f64, 1000);
+    own.weight.rows(0, valid).copy_from(in.weight.rows(first, first + valid));
+    const Found found = run(own, kShare, {first, valid}, &group);
+    for (int64_t r = 0; r < kRows; ++r) {
+      EXPECT_NEAR(found.losses.data<double>()[r], whole.losses.data<double>()[r], 1e-13);
+      EXPECT_NEAR(found.plain.data<double>()[r], whole.plain.data<double>()[r], 1e-13);
+    }
+    for (int64_t i = 0; i < in.x.size(); ++i)
+      EXPECT_NEAR(found.dx.data<double>()[i], whole.dx.data<double>()[i], 1e-13);
+    for (int64_t i = 0; i < own.weight.size(); ++i)
+      EXPECT_NEAR(found.dweight.data<double>()[i],
+                  i < valid * kWidth ? whole.dweight.data<double>()[first * kWidth + i] : 0.0,
+                  1e-13);
+  });
+}
+
+}  // namespace
+}  // namespace skein
