@@ -17,11 +17,16 @@ namespace skein::train {
 namespace {
 
 // Before the run is claimed: what is refused then ends no older start.
-const PretrainConfig& checked(const PretrainConfig& config, const Task& task, int ranks) {
-  check_start(config, ranks);
+PretrainConfig checked(const PretrainConfig& given, const Task& task, int ranks) {
+  check_start(given, ranks);
+  PretrainConfig config = given;
+  config.lr = resolved(given.lr, given.model.d_model);
   check_run(config, task.length());
   require(config.validation.patience == 0 || task.validates(),
           "validation.patience={} needs validation data", config.validation.patience);
+  if (given.lr.decay == LrConfig::Decay::noam)
+    log::info("lr.decay=noam: the highest rate is {:.3g}, at step {}; lr.lr is not read",
+              config.lr.lr, config.lr.warmup);
   return config;
 }
 

@@ -209,6 +209,8 @@ void check_numbers(const TuneConfig& c) {
   require(c.generate.sampling.temperature > 0,
           "sample.temperature={}: a policy that learns must sample; give a number above 0",
           c.generate.sampling.temperature);
+  require(c.run.lr.decay != train::LrConfig::Decay::noam,
+          "lr.decay=noam is for models that are trained from the start; use inverse_sqrt");
   require(c.run.lr.lr > 0 && c.run.lr.unit == train::LrConfig::Unit::steps,
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);

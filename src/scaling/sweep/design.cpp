@@ -68,6 +68,8 @@ void check_common(const SweepConfig& c) {
               run.lr.unit == train::LrConfig::Unit::steps,
           "lr.warmup, lr.decay_end, lr.cooldown and lr.unit follow from each cell's length; use "
           "sweep.warmup and sweep.cooldown");
+  require(run.lr.decay != train::LrConfig::Decay::noam,
+          "lr.decay=noam finds its own rates, but a sweep gives each cell one; use inverse_sqrt");
   require(run.checkpoint.load.empty(),
           "checkpoint.load={}: the cells of a sweep begin anew; leave it out", run.checkpoint.load);
   require(run.validation.patience == 0,

@@ -22,8 +22,12 @@ void bind(Options& options, LrConfig& c) {
        {"linear", Decay::linear},
        {"cosine", Decay::cosine},
        {"inverse_sqrt", Decay::inverse_sqrt},
-       {"wsd", Decay::wsd}},
-      "shape after the warm-up; auto: cosine for decoders, linear for encoders and fine-tuning");
+       {"wsd", Decay::wsd},
+       {"noam", Decay::noam}},
+      "shape after the warm-up; auto: cosine for decoders, linear for encoders and fine-tuning; "
+      "noam: the whole curve of the first Transformer, by lr.factor, lr.warmup and model.d_model "
+      "alone");
+  options.add("lr.factor", c.factor, "noam: multiple of that curve");
   options.add("lr.decay_end", c.decay_end, "where the decay ends; 0: with the run", "lr.unit");
   options.add("lr.cooldown", c.cooldown, "wsd: length of the final fall", "lr.unit");
   options.add_choice("lr.cooldown_shape", c.cooldown_shape,
@@ -61,6 +65,18 @@ double cooldown_share(LrConfig::Cooldown shape, double z) {
 
 }  // namespace
 
+LrConfig resolved(const LrConfig& c, int64_t width) {
+  if (c.decay != LrConfig::Decay::noam) return c;
+  require(c.factor > 0, "lr.factor={} must be above 0", c.factor);
+  require(c.warmup > 0, "lr.decay=noam needs lr.warmup above 0, not {}", c.warmup);
+  require(!by_tokens(c), "lr.decay=noam counts steps; leave lr.unit=tokens out");
+  LrConfig made = c;
+  made.lr = c.factor / std::sqrt(static_cast<double>(width) * static_cast<double>(c.warmup));
+  made.min_lr = made.start_lr = 0;
+  made.decay = LrConfig::Decay::inverse_sqrt;
+  return made;
+}
+
 void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
   require(c.lr > 0 && c.min_lr >= 0 && c.start_lr >= 0,
           "lr.lr={} must be above 0, lr.min_lr={} and lr.start_lr={} not below 0", c.lr, c.min_lr,
@@ -82,6 +98,7 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
 }
 
 double learning_rate(const LrConfig& c, const LrPosition& at) {
+  SKEIN_CHECK(c.decay != LrConfig::Decay::noam);
   const double x = by_tokens(c) ? at.tokens + at.tokens_per_step : at.step + 1;
   const double warmup = c.warmup, end = end_of_decay(c, at);
   if (x <= warmup) return c.start_lr + (c.lr - c.start_lr) * x / warmup;

@@ -71,6 +71,29 @@ TEST(LearningRate, WarmupStableDecayFallsInItsCooldownOnly) {
   }
 }
 
+TEST(LearningRate, NoamIsItsFormula) {
+  LrConfig c = made(Decay::noam);
+  c.factor = 1.5;
+  c.start_lr = 0.3;  // is not read, as lr and min_lr
+  constexpr double kWidth = 512, kWarmup = 4000;
+  c.warmup = 4000;
+  const LrConfig curve = resolved(c, 512);
+  const auto formula = [&](double n) {
+    return 1.5 / std::sqrt(kWidth) * std::min(1 / std::sqrt(n), n * std::pow(kWarmup, -1.5));
+  };
+  for (int64_t n : {1, 17, 3999, 4000, 4001, 16000, 1000000}) {
+    const double found = learning_rate(curve, {n - 1, 0, 20000, 7});
+    EXPECT_NEAR(found, formula(static_cast<double>(n)), 1e-15 * 1.5) << n;
+  }
+  const double top = learning_rate(curve, {3999, 0, 20000, 7});
+  EXPECT_DOUBLE_EQ(top, 1.5 / std::sqrt(kWidth * kWarmup));
+  EXPECT_DOUBLE_EQ(learning_rate(curve, {0, 0, 20000, 7}), top / kWarmup);
+  EXPECT_DOUBLE_EQ(learning_rate(curve, {15999, 0, 20000, 7}), top / 2);
+  const LrConfig other = resolved(made(Decay::cosine), 512);
+  EXPECT_EQ(other.lr, 1.0);
+  EXPECT_EQ(other.decay, Decay::cosine);
+}
+
 TEST(LearningRate, TokensAndStepsGiveTheSameCurve) {
   for (Decay decay :
        {Decay::constant, Decay::linear, Decay::cosine, Decay::inverse_sqrt, Decay::wsd}) {
@@ -96,7 +119,7 @@ TEST(LearningRate, InTokensKeepsItsCurveWhenTheBatchChanges) {
 
 void expect_refused(const LrConfig& c, const std::string& words) {
   try {
-    check(c, 110, 7);
+    check(resolved(c, 64), 110, 7);
     ADD_FAILURE() << words;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
@@ -116,6 +139,15 @@ TEST(LearningRate, RefusesWhatCannotBe) {
   c = made(Decay::inverse_sqrt);
   c.warmup = 0;
   expect_refused(c, "needs lr.warmup above 0, not 0");
+  c = made(Decay::noam);
+  c.warmup = 0;
+  expect_refused(c, "lr.decay=noam needs lr.warmup above 0, not 0");
+  c = made(Decay::noam);
+  c.factor = 0;
+  expect_refused(c, "lr.factor=0 must be above 0");
+  c = made(Decay::noam);
+  c.unit = LrConfig::Unit::tokens;
+  expect_refused(c, "lr.decay=noam counts steps; leave lr.unit=tokens out");
   c = made(Decay::cosine);
   c.decay_end = 10;
   expect_refused(c, "lr.decay_end=10 steps must lie after lr.warmup=10");

@@ -8,7 +8,7 @@
 namespace skein::train {
 
 struct LrConfig {
-  enum class Decay { automatic, constant, linear, cosine, inverse_sqrt, wsd };
+  enum class Decay { automatic, constant, linear, cosine, inverse_sqrt, wsd, noam };
   enum class Cooldown { linear, cosine, exponential, one_minus_sqrt };
   enum class Unit { steps, tokens };
   double lr = 1e-3;
@@ -20,6 +20,7 @@ struct LrConfig {
   int64_t cooldown = 0;            // wsd: length of the final fall
   Cooldown cooldown_shape = Cooldown::linear;
   Unit unit = Unit::steps;  // of warmup, decay_end and cooldown
+  double factor = 1;        // noam
 };
 
 // Binds every field under section "lr".
@@ -28,6 +29,13 @@ void bind(Options& options, LrConfig& config);
 // Usage errors, with the numbers, for what cannot be. A warm-up longer than the run is no error:
 // short trials have it.
 void check(const LrConfig& config, int64_t total_steps, int64_t tokens_per_step);
+
+// Where decay is noam the curve that it names for a model of this width (d_model), C, else the same
+// config. The curve of Vaswani et al., "Attention is all you need", 2017, for step n,
+//   factor C^(-1/2) min(n^(-1/2), n W^(-3/2))
+// is inverse_sqrt up to lr = factor (C W)^(-1/2), from 0 and without a floor: lr, min_lr and
+// start_lr are replaced.
+LrConfig resolved(const LrConfig& config, int64_t width);
 
 // Where a run stands: steps and tokens done, and the steps still to come with the tokens each will
 // have.
@@ -48,7 +56,7 @@ struct LrPosition {
 //   constant       lr, whatever D
 //   wsd            lr until D - A, then the same with c = 1 - z, (1 + cos pi z) / 2, 2 * 0.5^z - 1
 //                  or 1 - sqrt(z), by cooldown_shape in its order
-// (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
+// noam is none of them: see `resolved`. (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
 double learning_rate(const LrConfig& config, const LrPosition& position);
 
 }  // namespace skein::train
