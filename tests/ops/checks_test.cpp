@@ -251,12 +251,6 @@ ops::PolicyLoss policy_loss(const Tensor& known) {
   return {{}, known, {row(), row(), row(), row(), row()}};
 }
 
-ops::RowExtras smoothed_loss(double share, int64_t ids) {
-  ops::RowExtras made;
-  made.smoothed = ops::SmoothedLoss{{share, ids}};
-  return made;
-}
-
 TEST(OpChecks, TextsOfLosses) {
   const Var x = Var::leaf(f32({3, 4}));
   const Tensor targets = i32({3}), weights = f32({3});
@@ -285,16 +279,6 @@ TEST(OpChecks, TextsOfLosses) {
          loss(5, 3, {{}, pays});
        },
        "linear_cross_entropy: a bonus needs entropies, which nobody asks for"},
-      {[&] { loss(5, 3, smoothed_loss(1, 5)); },
-       "linear_cross_entropy: the share of smoothing must be in [0, 1), not 1"},
-      {[&] { loss(5, 3, smoothed_loss(0.1, 4)); },
-       "linear_cross_entropy: smoothing is over 4 ids, but shard.valid is 5"},
-      {[&] {
-         ops::RowExtras extras = smoothed_loss(0.1, 5);
-         extras.policy = policy_loss(f32({3, 6}));
-         loss(5, 3, extras);
-       },
-       "linear_cross_entropy: smoothed targets are for rows without policy and entropy_weights"},
       {[] {
          ops::value_losses(Var(f32({3})), {}, f32({3, 7}));
        },

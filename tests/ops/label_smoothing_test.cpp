@@ -6,6 +6,7 @@
 #include "skein/ops/loss.h"
 
 #include "support/gradient_check.h"
+#include "support/op_cases.h"
 
 namespace skein {
 namespace {
@@ -114,6 +115,28 @@ TEST(LabelSmoothing, ShardsAndPaddingGiveTheSame) {
                   i < valid * kWidth ? whole.dweight.data<double>()[first * kWidth + i] : 0.0,
                   1e-13);
   });
+}
+
+TEST(LabelSmoothing, RefusesWhatCannotBe) {
+  const auto refusal = [](const kernels::Smoothing& smoothing, bool entropic) {
+    const Rows in;
+    const Tensor entropies = Tensor::empty({kRows}, DType::f64);
+    ops::RowExtras extras;
+    extras.smoothed = ops::SmoothedLoss{smoothing};
+    if (entropic) extras.entropy_weights = in.row_weights;
+    const WeightMemory weight = test::weight_of(in.weight);
+    return test::refusal_of([&] {
+      ops::linear_cross_entropy(Var(in.x), {weight, {}, {0, kIds}}, in.targets, in.row_weights,
+                                kRows, extras, Out(entropies));
+    });
+  };
+  EXPECT_EQ(refusal({1, 7}, false),
+            "linear_cross_entropy: the share of smoothing must be in [0, 1), not 1");
+  EXPECT_EQ(refusal({0.1, 6}, false),
+            "linear_cross_entropy: smoothing is over 6 ids, but shard.valid is 7");
+  EXPECT_EQ(
+      refusal({0.1, 7}, true),
+      "linear_cross_entropy: smoothed targets are for rows without policy and entropy_weights");
 }
 
 }  // namespace
