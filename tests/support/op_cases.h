@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skein/ops/attention.h"
+#include "skein/ops/distance_bias.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
 #include "skein/ops/loss.h"
@@ -168,6 +169,13 @@ inline std::vector<OpCase> product_cases() {
          arguments.dropout = 0.5;
          ops::attention(Var(in[0]), Var(in[1]), Var(in[2]), arguments);
        }},
+      {"distance_bias",
+       {numbers("table", "HN", {2, 4}), gradient("table's gradient", "HN", {2, 4})},
+       [](const auto& in) {
+         const WeightMemory table = weight_of(in[0], in[1]);
+         ops::distance_bias(table, 2, {3, 5, 0, {4, 8, true}});
+       },
+       "H"},
       {"rotary",
        {numbers("x", "BTHD", {2, 3, 2, 4}), ids("positions", "BT", {2, 3})},
        [](const auto& in) { ops::rotary(Var(in[0]), in[1], {}); },

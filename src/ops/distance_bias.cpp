@@ -1,0 +1,44 @@
+#include "skein/ops/distance_bias.h"
+
+#include "checks.h"
+#include "made.h"
+
+namespace skein::ops {
+namespace {
+
+void check_distances(const Tensor& table, int64_t samples, const Distances& of) {
+  const auto& [count, farthest, both_ways] = of.buckets;
+  check(table.dim(1) == count, "distance_bias: table must have {} columns, one a bucket: table {}",
+        count, table.shape());
+  const int64_t least = both_ways ? 4 : 2, exact = count / least;
+  check(count >= least && count % least == 0,
+        "distance_bias: the number of buckets must be a multiple of {}, not {}", least, count);
+  check(farthest > exact,
+        "distance_bias: the farthest distance must be above {}, the number of exact ones, not {}",
+        exact, farthest);
+  check(samples > 0 && of.queries > 0 && of.keys > 0,
+        "distance_bias: there must be samples, queries and keys, not {}, {} and {}", samples,
+        of.queries, of.keys);
+}
+
+}  // namespace
+
+Var distance_bias(const Weight& table, int64_t samples, const Distances& of) {
+  const Tensor& numbers = table.value();
+  check_operands("distance_bias",
+                 {{"table", "HN", numbers}, gradient_of("table's gradient", "HN", table)});
+  check_distances(numbers, samples, of);
+  const int64_t width = of.queries + of.keys - 1;
+  const kernels::BucketedDistances at = kernels::bucketed_distances(
+      of.buckets, 1 - of.queries - of.first_query, width, numbers.device());
+  const Tensor bias = made_on_device(
+      numbers.like({samples, numbers.dim(0), width}, gradient_dtype(numbers.dtype())),
+      [&](auto device, Out out) { kernels::distance_bias(device, numbers, at, out); });
+  return record(bias, {}, table.learns(), [table, at](const Tensor& dbias) {
+    on_device(dbias.device(), [&](auto device) {
+      kernels::distance_bias_backward(device, dbias, at, Out(table.gradient()));
+    });
+  });
+}
+
+}  // namespace skein::ops
