@@ -63,6 +63,10 @@ void bind_positions(Options& options, ModelConfig& c) {
                       {"linear", RopeScaling::linear},
                       {"llama3", RopeScaling::llama3}},
                      "how rotary frequencies are stretched for longer contexts");
+  options.add_choice("model.sinusoids", c.sinusoids,
+                     {{"halves", kernels::Sinusoid::halves}, {"pairs", kernels::Sinusoid::pairs}},
+                     "sinusoidal positions: all sines before all cosines, or each sine before its "
+                     "cosine");
   options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
   options.add("model.rope_low_frequency", c.rope_low_frequency,
               "llama3: waves longer than model.rope_context over this are stretched");
@@ -103,6 +107,8 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
   options.add("model.window", c.window,
               "places a token attends to, its own included (sliding window); 0: all before it",
               "tokens");
+  options.add("model.scale_embeddings", c.scale_embeddings,
+              "embeddings of tokens are multiplied by sqrt(d_model) before positions are added");
 }
 
 void bind_training(Options& options, ModelConfig& c) {
@@ -234,6 +240,9 @@ void check(const ModelConfig& c, int tp, bool sequence_parallel) {
           "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} "
           "tensor-parallel ranks, or more key heads",
           c.kv_heads(), tp, c.kv_heads());
+  require(c.positions == Positions::sinusoidal || c.sinusoids == kernels::Sinusoid::halves,
+          "model.sinusoids=pairs lays out sinusoidal positions; give model.positions=sinusoidal "
+          "with it");
   require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(),
           tp);
   require(!sequence_parallel || c.context % tp == 0,

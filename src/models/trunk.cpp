@@ -13,6 +13,8 @@ NormSpec norm_spec(const ModelConfig& c, const std::string& name, bool sequence_
 EmbeddingSpec embedding_spec(const ModelConfig& c, bool sequence_parallel) {
   EmbeddingSpec made{c.vocab_size,  c.d_model, c.context,  c.positions, c.position_offset,
                      c.token_types, {},        c.init_std, c.dropout};
+  made.sinusoids = c.sinusoids;
+  if (c.scale_embeddings) made.token_scale = std::sqrt(static_cast<double>(c.d_model));
   if (c.embedding_norm) made.norm = norm_spec(c, "", sequence_parallel);
   return made;
 }

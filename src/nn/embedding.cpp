@@ -1,10 +1,10 @@
 #include "skein/nn/embedding.h"
 
 #include "skein/core/where.h"
-#include "skein/kernels/embedding.h"
 #include "skein/nn/stack.h"
 #include "skein/ops/collective.h"
 #include "skein/ops/embedding.h"
+#include "skein/ops/math.h"
 
 namespace skein {
 
@@ -42,8 +42,9 @@ Var Embedding::added(Var x, const data::Sequence& read) const {
     x = ops::add(x, ops::embedding(read.positions, positions_->weight(), -spec_.position_offset));
   if (spec_.positions == Positions::sinusoidal) {
     Tensor waves = Tensor::empty(x.shape(), x.value().dtype(), x.value().device());
-    on_device(waves.device(),
-              [&](auto device) { kernels::sinusoid(device, read.positions, Out(waves)); });
+    on_device(waves.device(), [&](auto device) {
+      kernels::sinusoid(device, read.positions, spec_.sinusoids, Out(waves));
+    });
     x = ops::add(x, Var(waves));
   }
   if (!types_) return x;
@@ -56,9 +57,11 @@ Var Embedding::added(Var x, const data::Sequence& read) const {
 Var Embedding::operator()(const Pass& pass) const {
   const WhereScope here = WhereScope::part("embedding");
   const data::Sequence& read = pass.sequence();
-  Var x = added(ops::reduce_from_shards(
-                    ops::embedding(read.tokens, tokens_->weight(), tokens_->first), *pass.tp),
-                read);
+  const Var rows = ops::reduce_from_shards(
+                ops::embedding(read.tokens, tokens_->weight(), tokens_->first), *pass.tp),
+            scaled = ops::scale(rows, spec_.token_scale);
+  if (spec_.token_scale != 1) rows.drop_value();
+  Var x = added(scaled, read);
   if (pass.sequence_parallel) x = ops::slice_sequence(x, *pass.tp);
   if (norm_) x = (*norm_)(x);
   return residual_dropout(x, pass, spec_.dropout, -1, spec_.dropout_site);

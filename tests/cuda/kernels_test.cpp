@@ -1,6 +1,7 @@
 // Every CUDA kernel against the CPU's on the same numbers.
 
 #include "skein/kernels/adamw.h"
+#include "skein/kernels/distance_bias.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
 #include "skein/kernels/norm.h"
@@ -127,8 +128,27 @@ TEST_P(OnCuda, Embeddings) {
                           kernels::embedding(device, at(table), at(ids), 5, Out(out[0])));
   EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({20, 36}, 3, DType::f32)}, 0,
                           kernels::embedding_backward(device, at(dy), at(ids), 5, Out(out[0])));
-  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(dy)}, tolerance(),
-                          kernels::sinusoid(device, at(ids), Out(out[0])));
+  for (auto layout : {kernels::Sinusoid::halves, kernels::Sinusoid::pairs})
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(dy)}, tolerance(),
+                            kernels::sinusoid(device, at(ids), layout, Out(out[0])));
+}
+
+TEST_P(OnCuda, DistanceBias) {
+  const kernels::DistanceBuckets buckets{16, 40, true};
+  const Tensor table = random_tensor({3, 16}, 1, dtype());
+  for (int64_t samples : {1, 5, 300}) {
+    const Tensor bias = Tensor::zeros({samples, 3, 90}, DType::f32),
+                 dbias = random_tensor(bias.shape(), 2, DType::f32);
+    const auto here = kernels::bucketed_distances(buckets, -50, 90, {});
+    const auto seen = [&](const auto& at) {
+      return kernels::BucketedDistances{at(here.buckets), at(here.runs)};
+    };
+    EXPECT_EQUAL_ON_DEVICES(Tensors{bias}, 0,
+                            kernels::distance_bias(device, at(table), seen(at), Out(out[0])));
+    EXPECT_EQUAL_ON_DEVICES(
+        Tensors{random_tensor({3, 16}, 3, DType::f32)}, 0,
+        kernels::distance_bias_backward(device, at(dbias), seen(at), Out(out[0])));
+  }
 }
 
 TEST_P(OnCuda, SquaredErrors) {

@@ -16,10 +16,13 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
 void embedding_backward(Cuda, const Tensor& dy, const Tensor& ids, int64_t first_id,
                         Out table_gradient);
 
-// out [N,C]: sine and cosine of positions [N] i32 at geometrically spaced wavelengths, sines in the
-// first half (Vaswani et al., "Attention is all you need", 2017, with halves instead of alternating
-// dims).
-void sinusoid(Cpu, const Tensor& positions, Out out);
-void sinusoid(Cuda, const Tensor& positions, Out out);
+// Where sine and cosine of an angle lie: `pairs` beside each other (Vaswani et al., "Attention is
+// all you need", 2017), `halves` in the two halves of a row (tensor2tensor, Marian).
+enum class Sinusoid { halves, pairs };
+
+// out [N,C]: sine and cosine of positions [N] i32 times w_i = 10000^(-2i/C), i < C/2. The row of
+// position p + k is that of p with each pair turned by k w_i.
+void sinusoid(Cpu, const Tensor& positions, Sinusoid layout, Out out);
+void sinusoid(Cuda, const Tensor& positions, Sinusoid layout, Out out);
 
 }  // namespace skein::kernels

@@ -32,6 +32,8 @@ struct ModelConfig {
   Positions positions = Positions::learned;
   // the first position reads this row of the learned positions: 2 in RoBERTa's layout
   int64_t position_offset = 0;
+  kernels::Sinusoid sinusoids = kernels::Sinusoid::halves;  // how sinusoidal positions lie
+  bool scale_embeddings = false;  // tokens' embeddings are multiplied by sqrt(d_model)
   double rope_theta = 10000;
   RopeScaling rope_scaling = RopeScaling::none;
   double rope_factor = 1;

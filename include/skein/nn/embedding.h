@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "skein/kernels/embedding.h"
 #include "skein/nn/layers.h"
 
 namespace skein {
@@ -20,7 +21,9 @@ struct EmbeddingSpec {
   // The first use of its table of tokens and the number of this one, where it is none of its own.
   std::string tied_to = {};
   int use = 2;
-  int dropout_site = 0;  // outside of the blocks
+  int dropout_site = 0;                                     // outside of the blocks
+  kernels::Sinusoid sinusoids = kernels::Sinusoid::halves;  // of sinusoidal positions
+  double token_scale = 1;  // what rows of the table of tokens are multiplied by
 };
 
 class Embedding {

@@ -46,18 +46,21 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
   });
 }
 
-void sinusoid(Cpu, const Tensor& positions, Out out) {
+void sinusoid(Cpu, const Tensor& positions, Sinusoid layout, Out out) {
   const int64_t columns = out->dim(-1), half = columns / 2;
+  const bool pairs = layout == Sinusoid::pairs;
   const int32_t* position = positions.data<int32_t>();
   visit_float(out->dtype(), [&]<class T>(TypeTag<T>) {
     T* to = out->data<T>();
     parallel_ranges(positions.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
         for (int64_t c = 0; c < columns; ++c) {
-          const double angle = position[n] * std::pow(10000.0, -static_cast<double>(c % half) /
-                                                                   static_cast<double>(half));
+          const int64_t i = pairs ? c / 2 : c % half;
+          const bool sine = pairs ? c % 2 == 0 : c < half;
+          const double angle =
+              position[n] * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
           store(to + n * columns + c,
-                static_cast<Accumulator<T>>(c < half ? std::sin(angle) : std::cos(angle)));
+                static_cast<Accumulator<T>>(sine ? std::sin(angle) : std::cos(angle)));
         }
     });
   });

@@ -129,12 +129,14 @@ __global__ void add_other_pieces(int64_t count, int64_t columns, SortedPositions
 }
 
 template <class T>
-__global__ void waves(int64_t columns, const int32_t* positions, T* out) {
+__global__ void waves(int64_t columns, bool pairs, const int32_t* positions, T* out) {
   const int64_t n = blockIdx.x, half = columns / 2;
   for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) {
+    const int64_t i = pairs ? c / 2 : c % half;
+    const bool sine = pairs ? c % 2 == 0 : c < half;
     const double angle =
-        positions[n] * pow(10000.0, -static_cast<double>(c % half) / static_cast<double>(half));
-    store(out + n * columns + c, static_cast<Accumulator<T>>(c < half ? sin(angle) : cos(angle)));
+        positions[n] * pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
+    store(out + n * columns + c, static_cast<Accumulator<T>>(sine ? sin(angle) : cos(angle)));
   }
 }
 
@@ -178,10 +180,10 @@ void embedding_backward(Cuda on, const Tensor& dy, const Tensor& ids, int64_t fi
   });
 }
 
-void sinusoid(Cuda on, const Tensor& positions, Out out) {
+void sinusoid(Cuda on, const Tensor& positions, Sinusoid layout, Out out) {
   visit_float(out->dtype(), [&]<class T>(TypeTag<T>) {
     launch("sinusoid", on, waves<T>, grid_of(positions.size()), kThreads, 0, out->dim(-1),
-           positions.data<int32_t>(), out->data<T>());
+           layout == Sinusoid::pairs, positions.data<int32_t>(), out->data<T>());
   });
 }
 
