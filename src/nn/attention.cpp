@@ -21,6 +21,12 @@ LinearSpec key_projection(const AttentionSpec& spec, const char* name) {
   return made;
 }
 
+LinearSpec query_projection(const AttentionSpec& spec) {
+  LinearSpec made = projection(spec, ".q", spec.width, spec.heads);
+  if (spec.query_deviation >= 0) made.deviation = spec.query_deviation;
+  return made;
+}
+
 void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   const RowKind keys = spec.memory_width ? RowKind::source_tokens : RowKind::tokens;
   const int64_t width = spec.heads * spec.head_width, key_width = spec.kv_heads * spec.head_width;
@@ -54,7 +60,7 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
 
 Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
     : spec_(spec),
-      q_(parameters, projection(spec, ".q", spec.width, spec.heads)),
+      q_(parameters, query_projection(spec)),
       k_(parameters, key_projection(spec, ".k")),
       v_(parameters, key_projection(spec, ".v")),
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,

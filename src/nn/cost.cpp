@@ -39,7 +39,7 @@ int64_t learned_numbers(const Parameters& parameters,
                         const std::function<bool(const Parameter&)>& counted) {
   int64_t sum = 0;
   for (const Parameter& p : parameters.all())
-    if (!p.tied() && (!counted || counted(p))) sum += p.shape.size();
+    if (!p.tied() && !p.constant && (!counted || counted(p))) sum += p.shape.size();
   return sum;
 }
 

@@ -63,6 +63,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   Parameter& made = all_.emplace_back();
   static_cast<ParameterSpec&>(made) = spec;
   made.local = spec.shape;
+  made.learns = !spec.constant;
   made.decays = spec.shape.rank() > 1;
   made.sum_over_shards = spec.sum_over_shards && shards_ > 1;
   if (!made.tied()) made.use = 1;
@@ -85,7 +86,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
 }
 
 void Parameters::freeze(const std::function<bool(const Parameter&)>& frozen) {
-  for (Parameter& p : all_) p.learns = !frozen(p);
+  for (Parameter& p : all_) p.learns = !p.constant && !frozen(p);
 }
 
 void Parameters::allocate(bool gradients) {

@@ -28,7 +28,7 @@ bool learns_beside(const ModelConfig& config, int64_t layers) {
   Parameters all(DType::f32, 0, 1);
   describe(config, whole_piece(config), all);
   return std::any_of(all.all().begin(), all.all().end(), [&](const Parameter& p) {
-    return !is_frozen(p.part, layers, config.n_layers);
+    return !p.constant && !is_frozen(p.part, layers, config.n_layers);
   });
 }
 

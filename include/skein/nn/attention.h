@@ -26,7 +26,8 @@ struct AttentionSpec {
   // are seen, so there is no window, `causal` plays no part, and nothing is rotary. 0:
   // self-attention.
   int64_t memory_width = 0;
-  int dropout_site = 0;  // in the block
+  int dropout_site = 0;         // in the block
+  double query_deviation = -1;  // of the queries' start weights; below 0: in_deviation
 };
 
 class Attention {

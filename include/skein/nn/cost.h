@@ -44,7 +44,7 @@ struct Costs {
 };
 
 // How many learned numbers the whole tensors have: all, or those for which `counted` is true. A
-// further use of a tensor has none.
+// further use of a tensor has none, nor has a constant one.
 int64_t learned_numbers(const Parameters& parameters,
                         const std::function<bool(const Parameter&)>& counted = {});
 

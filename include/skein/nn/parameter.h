@@ -59,6 +59,8 @@ struct ParameterSpec {
   double rate = 1;           // its learning rate as a multiple of the run's, at every step
   int use = 2;               // of a tied one; the first is 1 in Parameter, whatever this says
   RowKind meets = RowKind::none;
+  // It is kept and never learnt. All of its bucket are so.
+  bool constant = false;
 };
 
 // value and gradient are [local]; packed as Parameters::keep_packed says.
@@ -110,7 +112,8 @@ class Parameters {
   void add_cost(ScoreCost cost);
   void add_cost(KeptCost cost);
 
-  // Freezes the parameters for which `frozen` is true. To be called before they are given memory.
+  // Freezes the parameters for which `frozen` is true, beside the constant ones. To be called
+  // before they are given memory.
   void freeze(const std::function<bool(const Parameter&)>& frozen);
   // Gives every parameter memory of its own (buckets do it in a training run), then start values.
   // Without gradients none learns.
