@@ -33,9 +33,9 @@ AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
 }
 
 void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Values& given) {
-  const double dropout = c.model.dropout;
+  const ModelConfig own = c.model;
   c.model = stored;
-  c.model.dropout = dropout;
+  c.model.take_dropout(own);
   Options options("", "");
   bind(options, c.model);
   std::vector<std::string> keys{"model.init_std", "model.head_std"};

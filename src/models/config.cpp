@@ -24,6 +24,12 @@ ModelConfig ModelConfig::written_out() const {
   return made;
 }
 
+void ModelConfig::take_dropout(const ModelConfig& from) {
+  dropout = from.dropout;
+  attention_dropout = from.attention_dropout;
+  activation_dropout = from.activation_dropout;
+}
+
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
   return {c.rope_theta,         c.rope_scaling,        c.rope_factor,
           c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
@@ -57,16 +63,16 @@ void bind_positions(Options& options, ModelConfig& c) {
                      "how positions enter");
   options.add("model.position_offset", c.position_offset,
               "row of the learned positions that the first place reads; 2 in RoBERTa's layout");
+  options.add_choice("model.sinusoids", c.sinusoids,
+                     {{"halves", kernels::Sinusoid::halves}, {"pairs", kernels::Sinusoid::pairs}},
+                     "sinusoidal positions: all sines before all cosines, or each sine before its "
+                     "cosine");
   options.add("model.rope_theta", c.rope_theta, "base of the rotary wavelengths");
   options.add_choice("model.rope_scaling", c.rope_scaling,
                      {{"none", RopeScaling::none},
                       {"linear", RopeScaling::linear},
                       {"llama3", RopeScaling::llama3}},
                      "how rotary frequencies are stretched for longer contexts");
-  options.add_choice("model.sinusoids", c.sinusoids,
-                     {{"halves", kernels::Sinusoid::halves}, {"pairs", kernels::Sinusoid::pairs}},
-                     "sinusoidal positions: all sines before all cosines, or each sine before its "
-                     "cosine");
   options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
   options.add("model.rope_low_frequency", c.rope_low_frequency,
               "llama3: waves longer than model.rope_context over this are stretched");
@@ -86,8 +92,12 @@ void bind_layers(Options& options, ModelConfig& c) {
                      {{"gelu_tanh", MlpKind::gelu_tanh},
                       {"gelu_erf", MlpKind::gelu_erf},
                       {"relu", MlpKind::relu},
-                      {"swiglu", MlpKind::swiglu}},
-                     "feed-forward nonlinearity");
+                      {"silu", MlpKind::silu},
+                      {"swiglu", MlpKind::swiglu},
+                      {"geglu_tanh", MlpKind::geglu_tanh},
+                      {"geglu_erf", MlpKind::geglu_erf},
+                      {"reglu", MlpKind::reglu}},
+                     "feed-forward nonlinearity; those in glu have a gate, a third product");
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.attention_bias", c.attention_bias,
               "biases in attention's linear layers also where model.bias is off");
@@ -97,6 +107,8 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
   options.add("model.token_types", c.token_types,
               "kinds of tokens with an embedding each, such as BERT's segments A and B; 0: none");
   options.add("model.embedding_norm", c.embedding_norm, "a norm right after the embeddings");
+  options.add("model.scale_embeddings", c.scale_embeddings,
+              "embeddings of tokens are multiplied by sqrt(d_model) before positions are added");
   options.add_choice(
       "model.head", c.head,
       {{"vocabulary", Head::vocabulary}, {"sequence", Head::sequence}, {"token", Head::token}},
@@ -107,12 +119,14 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
   options.add("model.window", c.window,
               "places a token attends to, its own included (sliding window); 0: all before it",
               "tokens");
-  options.add("model.scale_embeddings", c.scale_embeddings,
-              "embeddings of tokens are multiplied by sqrt(d_model) before positions are added");
 }
 
 void bind_training(Options& options, ModelConfig& c) {
   options.add("model.dropout", c.dropout, "on embeddings, attention weights and residual branches");
+  options.add("model.attention_dropout", c.attention_dropout,
+              "on attention weights alone; below 0: model.dropout");
+  options.add("model.activation_dropout", c.activation_dropout,
+              "within feed-forward layers, on what enters their last product");
   options.add("model.head_std", c.head_std,
               "deviation of a label or value head's start weights; below 0: model.init_std");
   options.add("model.mup_base_width", c.mup_base_width,
@@ -209,6 +223,14 @@ void check_mup(const ModelConfig& c) {
           c.mup_base_head);
 }
 
+void check_dropout(const ModelConfig& c) {
+  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
+  require(c.attention_dropout < 1, "model.attention_dropout is {}; it must be below 1",
+          c.attention_dropout);
+  require(c.activation_dropout >= 0 && c.activation_dropout < 1,
+          "model.activation_dropout is {}; it must be in [0, 1)", c.activation_dropout);
+}
+
 void check_sizes(const ModelConfig& c) {
   check_bounds(c);
   require(c.d_head > 0 || c.d_model % c.n_heads == 0,
@@ -218,13 +240,16 @@ void check_sizes(const ModelConfig& c) {
   require(c.n_kv_heads >= 0 && c.n_heads % c.kv_heads() == 0,
           "model.n_heads={} is not a multiple of model.n_kv_heads={}", c.n_heads, c.n_kv_heads);
   check_rotary(c);
+  require(c.positions == Positions::sinusoidal || c.sinusoids == kernels::Sinusoid::halves,
+          "model.sinusoids=pairs lays out sinusoidal positions; give model.positions=sinusoidal "
+          "with it");
   require(c.head == Head::vocabulary || c.labels > 0,
           "model.head gives labels, but model.labels is 0; give their number");
   c.architecture->check(c);
   for (const Architecture* other : architectures())
     if (other != c.architecture) other->check_unused(c);
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
-  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
+  check_dropout(c);
   check_mup(c);
   require(c.init_std >= 0, "model.init_std is {}; it must not be negative", c.init_std);
   check_parameters(c);
@@ -240,9 +265,6 @@ void check(const ModelConfig& c, int tp, bool sequence_parallel) {
           "model.n_kv_heads={} does not divide by parallel.tensor={}; use at most {} "
           "tensor-parallel ranks, or more key heads",
           c.kv_heads(), tp, c.kv_heads());
-  require(c.positions == Positions::sinusoidal || c.sinusoids == kernels::Sinusoid::halves,
-          "model.sinusoids=pairs lays out sinusoidal positions; give model.positions=sinusoidal "
-          "with it");
   require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(),
           tp);
   require(!sequence_parallel || c.context % tp == 0,

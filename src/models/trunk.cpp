@@ -31,7 +31,7 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
                                 c.positions == Positions::rotary,
                                 rotary_waves(c),
                                 c.bias || c.attention_bias,
-                                c.dropout,
+                                c.dropout_of_attention(),
                                 deviation,
                                 out_deviation,
                                 sequence_parallel,
@@ -39,8 +39,9 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
                                 !c.architecture->sees_ahead(),
                                 rate,
                                 c.attention_scale()};
-  const MlpSpec mlp{"",        c.d_model,     c.hidden(),        c.activation, c.bias,
-                    deviation, out_deviation, sequence_parallel, rate};
+  const MlpSpec mlp{"",     c.d_model,           c.hidden(),    c.activation,
+                    c.bias, deviation,           out_deviation, sequence_parallel,
+                    rate,   c.activation_dropout};
   return attention_and_mlp(attention, mlp, norm_spec(c, "", sequence_parallel), c.norm_placement,
                            c.dropout);
 }

@@ -74,35 +74,74 @@ LinearSpec into_hidden(const MlpSpec& spec, const char* name) {
 }
 
 // Besides the result of each product that of the activation, or of the gate.
-int64_t kept_widths(MlpKind kind) { return kind == MlpKind::swiglu ? 3 : 2; }
+int64_t kept_widths(MlpKind kind) { return is_gated(kind) ? 3 : 2; }
 
 }  // namespace
 
+bool is_gated(MlpKind kind) {
+  switch (kind) {
+    case MlpKind::swiglu:
+    case MlpKind::geglu_tanh:
+    case MlpKind::geglu_erf:
+    case MlpKind::reglu: return true;
+    case MlpKind::gelu_tanh:
+    case MlpKind::gelu_erf:
+    case MlpKind::relu:
+    case MlpKind::silu: break;
+  }
+  return false;
+}
+
+ops::Activation activation_of(MlpKind kind) {
+  switch (kind) {
+    case MlpKind::gelu_tanh:
+    case MlpKind::geglu_tanh: return ops::Activation::gelu_tanh;
+    case MlpKind::gelu_erf:
+    case MlpKind::geglu_erf: return ops::Activation::gelu_erf;
+    case MlpKind::relu:
+    case MlpKind::reglu: return ops::Activation::relu;
+    case MlpKind::silu:
+    case MlpKind::swiglu: break;
+  }
+  return ops::Activation::silu;
+}
+
 Mlp::Mlp(Parameters& parameters, const MlpSpec& spec)
-    : kind_(spec.kind),
+    : spec_(spec),
       up_(parameters, into_hidden(spec, ".up")),
       down_(parameters, {spec.name + ".down", spec.hidden, spec.width, Split::rows, spec.bias,
                          spec.out_deviation, spec.sequence_parallel, spec.rate}) {
-  if (spec.kind == MlpKind::swiglu) gate_.emplace_back(parameters, into_hidden(spec, ".gate"));
+  if (is_gated(spec.kind)) gate_.emplace_back(parameters, into_hidden(spec, ".gate"));
   parameters.add_cost(KeptCost{.split = kept_widths(spec.kind) * spec.hidden});
 }
 
-std::optional<ops::Activation> activation_of(MlpKind kind) {
-  switch (kind) {
-    case MlpKind::gelu_tanh: return ops::Activation::gelu_tanh;
-    case MlpKind::gelu_erf: return ops::Activation::gelu_erf;
-    case MlpKind::relu: return ops::Activation::relu;
-    case MlpKind::swiglu: break;
-  }
-  return {};
+// Every rank holds its columns of all positions, and the mask is that of the whole rows.
+Var Mlp::dropped(const Var& hidden, const Pass& pass) const {
+  if (!pass.train || spec_.dropout <= 0) return hidden;
+  const int64_t columns = hidden.shape()[2];
+  const ops::DropoutMask mask{spec_.dropout,
+                              pass.dropout_key(spec_.block, spec_.dropout_site),
+                              pass.batch->sample_ids,
+                              0,
+                              pass.tp->rank() * columns,
+                              spec_.hidden};
+  const Var made = ops::dropout(hidden, mask);
+  hidden.drop_value();
+  return made;
 }
 
 Var Mlp::operator()(const Var& x, const Pass& pass) const {
   const Var entered = enter_shards(x, pass);
-  const Var up = up_(entered, pass, activation_of(kind_));
-  const Var hidden = kind_ == MlpKind::swiglu ? ops::swiglu(gate_[0](entered, pass), up) : up;
+  const ops::Activation f = activation_of(spec_.kind);
+  Var hidden;
+  if (gate_.empty()) {
+    hidden = up_(entered, pass, f);
+  } else {
+    const Var up = up_(entered, pass);
+    hidden = ops::gated(gate_[0](entered, pass), up, f);
+  }
   leave_shards(entered, x, pass);
-  return down_(hidden, pass);
+  return down_(dropped(hidden, pass), pass);
 }
 
 }  // namespace skein

@@ -16,8 +16,10 @@ Spec within_block(Spec spec, int block) {
   return spec;
 }
 
-// Dropout sites of a block: -i is the weights of sublayer i's attention, 1 + i its result.
-AttentionSpec within_block(AttentionSpec spec, int block, int number) {
+// Dropout sites of a block: -i is within sublayer i (the weights of its attention, or what enters
+// its last product), 1 + i its result.
+template <class Branch>
+Branch within_block(Branch spec, int block, int number) {
   spec.block = block;
   spec.dropout_site = -number;
   return within_block(spec, block);
@@ -27,7 +29,7 @@ std::variant<Attention, Mlp> made_branch(Parameters& parameters, const SublayerS
                                          int block, int number) {
   if (const auto* attention = std::get_if<AttentionSpec>(&spec.branch))
     return Attention(parameters, within_block(*attention, block, number));
-  return Mlp(parameters, within_block(std::get<MlpSpec>(spec.branch), block));
+  return Mlp(parameters, within_block(std::get<MlpSpec>(spec.branch), block, number));
 }
 
 }  // namespace

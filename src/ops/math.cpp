@@ -45,15 +45,15 @@ Var activation(const Var& x, Activation kind) {
   });
 }
 
-Var swiglu(const Var& gate, const Var& up) {
-  check_operands("swiglu", {{"gate", "...", gate.value()}, {"up", "=", up.value()}});
+Var gated(const Var& gate, const Var& up, Activation kind) {
+  check_operands("gated", {{"gate", "...", gate.value()}, {"up", "=", up.value()}});
   const Tensor y = made_on_device(gate.value().like(), [&](auto device, Out out) {
-    kernels::swiglu(device, gate.value(), up.value(), out);
+    kernels::gated(device, kind, gate.value(), up.value(), out);
   });
-  return record(y, {gate, up}, false, [gate, up](const Tensor& dy) {
+  return record(y, {gate, up}, false, [gate, up, kind](const Tensor& dy) {
     const Tensor dgate = dy.like(), dup = dy.like();
     on_device(dy.device(), [&](auto device) {
-      kernels::swiglu_backward(device, gate.value(), up.value(), dy, Out(dgate), Out(dup));
+      kernels::gated_backward(device, kind, gate.value(), up.value(), dy, Out(dgate), Out(dup));
     });
     gate.add_gradient(dgate);
     up.add_gradient(dup);
@@ -65,6 +65,9 @@ Var dropout(const Var& x, const DropoutMask& mask) {
   check_operands("dropout",
                  {{"x", "BTC", x.value()}, {"sample_ids", "B", mask.sample_ids, DType::i64}});
   check(mask.probability < 1, "dropout: the probability must be below 1, not {}", mask.probability);
+  check(mask.columns == 0 || mask.first_column + x.shape()[2] <= mask.columns,
+        "dropout: the {} columns of x from {} on must lie in the {} of the mask", x.shape()[2],
+        mask.first_column, mask.columns);
   const auto dropped = [mask](const Tensor& from) {
     return made_on_device(from.like(),
                           [&](auto device, Out out) { kernels::dropout(device, from, mask, out); });

@@ -69,10 +69,11 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
           "parallel.cuda_graph records the plain loss only, but loss.label_smoothing={}; leave one "
           "of them out",
           config.loss.label_smoothing);
-  require(!config.parallel.cuda_graph || config.model.dropout == 0,
-          "parallel.cuda_graph repeats one recording, but model.dropout={} draws other masks each "
-          "time; leave one of them out",
-          config.model.dropout);
+  require(!config.parallel.cuda_graph || !config.model.drops(),
+          "parallel.cuda_graph repeats one recording, but model.dropout={} (attention {}, "
+          "activation {}) draws other masks each time; leave one of them out",
+          config.model.dropout, config.model.dropout_of_attention(),
+          config.model.activation_dropout);
   model_.parameters().keep_packed();
   if (!learning.auxiliary) return;
   SKEIN_CHECK_EQ(auxiliary.groups_per_rank, plan.groups_per_rank);

@@ -204,11 +204,9 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
     // Options that were not known then did what their defaults do.
     const std::string before = found == then.end() ? defaults.at(key) : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
-    // These two are no shapes: they may change from one start to the next.
-    std::string& list = key.starts_with("model.") && key != "model.dropout" &&
-                                key != "model.init_std" && key != "model.head_std"
-                            ? model
-                            : other;
+    const bool shapes = key.starts_with("model.") && !key.ends_with("dropout") &&
+                        key != "model.init_std" && key != "model.head_std";
+    std::string& list = shapes ? model : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }
   require(

@@ -30,20 +30,30 @@ TEST_P(OnCuda, Elementwise) {
                             kernels::scale(device, at(x), 0.3, Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES(Tensors{random_tensor({count}, 4, DType::f32)}, 1e-5,
                             kernels::accumulate(device, at(x), Out(out[0])));
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
-                      kernels::Activation::relu, kernels::Activation::tanh}) {
+    for (auto kind :
+         {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+          kernels::Activation::tanh, kernels::Activation::silu}) {
       EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                               kernels::activation(device, kind, at(x), Out(out[0])));
       EXPECT_EQUAL_ON_DEVICES(
           Tensors{zeros_like(x)}, tolerance(),
           kernels::activation_backward(device, kind, at(x), at(y), Out(out[0])));
     }
-    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
-                            kernels::swiglu(device, at(x), at(y), Out(out[0])));
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{zeros_like(x), zeros_like(x)}), tolerance(),
-        kernels::swiglu_backward(device, at(x), at(y), at(z), Out(out[0]), Out(out[1])));
   }
+}
+
+TEST_P(OnCuda, Gates) {
+  for (int64_t count : {1, 7, 1000, 4096})
+    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
+                      kernels::Activation::relu, kernels::Activation::silu}) {
+      const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()),
+                   z = random_tensor({count}, 3, dtype());
+      EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
+                              kernels::gated(device, kind, at(x), at(y), Out(out[0])));
+      EXPECT_EQUAL_ON_DEVICES(
+          (Tensors{zeros_like(x), zeros_like(x)}), tolerance(),
+          kernels::gated_backward(device, kind, at(x), at(y), at(z), Out(out[0]), Out(out[1])));
+    }
 }
 
 TEST_P(OnCuda, ElementsThatBeginAnywhere) {
@@ -78,6 +88,10 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
                                   7};
   EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                           kernels::dropout(device, at(x), at(mask), Out(out[0])));
+  kernels::DropoutMask part = mask;
+  part.first_column = 33, part.columns = 100;
+  EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
+                          kernels::dropout(device, at(x), at(part), Out(out[0])));
 }
 
 TEST_P(OnCuda, Norms) {

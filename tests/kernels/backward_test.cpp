@@ -21,8 +21,9 @@ using test::sums_like;
 using test::Tensors;
 
 TEST(Backward, Activations) {
-  for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
-                    kernels::Activation::relu, kernels::Activation::tanh}) {
+  for (auto kind :
+       {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+        kernels::Activation::tanh, kernels::Activation::silu}) {
     SCOPED_TRACE(static_cast<int>(kind));
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
@@ -38,18 +39,36 @@ TEST(Backward, Activations) {
   }
 }
 
-TEST(Backward, Swiglu) {
-  const auto forward = [](const Tensors& in) {
-    const Tensor out = like(in[0]);
-    kernels::swiglu(Cpu{}, in[0], in[1], Out(out));
-    return out;
-  };
-  const auto backward = [](const Tensors& in, const Tensor& dy) {
-    const Tensor dgate = like(in[0]), dup = like(in[1]);
-    kernels::swiglu_backward(Cpu{}, in[0], in[1], dy, Out(dgate), Out(dup));
-    return Tensors{dgate, dup};
-  };
-  check_backward(forward, backward, {{4, 9}, {4, 9}});
+TEST(Backward, Gates) {
+  for (auto kind :
+       {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+        kernels::Activation::tanh, kernels::Activation::silu}) {
+    const auto forward = [=](const Tensors& in) {
+      const Tensor out = like(in[0]);
+      kernels::gated(Cpu{}, kind, in[0], in[1], Out(out));
+      return out;
+    };
+    const auto backward = [=](const Tensors& in, const Tensor& dy) {
+      const Tensor dgate = like(in[0]), dup = like(in[1]);
+      kernels::gated_backward(Cpu{}, kind, in[0], in[1], dy, Out(dgate), Out(dup));
+      return Tensors{dgate, dup};
+    };
+    check_backward(forward, backward, {{4, 9}, {4, 9}});
+  }
+}
+
+// A gate is the activation of one and the product with the other, rounded once.
+TEST(Backward, AGateIsItsActivationTimesTheOther) {
+  const Tensor gate = test::random_tensor({33}, 1), up = test::random_tensor({33}, 2),
+               made = like(gate), of_gate = like(gate);
+  for (auto kind :
+       {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+        kernels::Activation::tanh, kernels::Activation::silu}) {
+    kernels::gated(Cpu{}, kind, gate, up, Out(made));
+    kernels::activation(Cpu{}, kind, gate, Out(of_gate));
+    for (int64_t i = 0; i < gate.size(); ++i)
+      EXPECT_EQ(made.data<double>()[i], of_gate.data<double>()[i] * up.data<double>()[i]);
+  }
 }
 
 TEST(Backward, Bias) {

@@ -72,7 +72,7 @@ TEST_P(Types, Activations) {
     const double v = at(x, i);
     return v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) / 2;
   });
-  kernels::swiglu(Cpu{}, gate, x, Out(out));
+  kernels::gated(Cpu{}, kernels::Activation::silu, gate, x, Out(out));
   expect_each(out,
               [&](int64_t i) { return at(gate, i) / (1 + std::exp(-at(gate, i))) * at(x, i); });
 }
@@ -237,8 +237,9 @@ TEST(Activation, ByTheErrorFunctionIsNearItsFormula) {
 TEST(Bits, OfAnElementDoNotDependOnItsPosition) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
-                      kernels::Activation::relu, kernels::Activation::tanh}) {
+    for (auto kind :
+         {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+          kernels::Activation::tanh, kernels::Activation::silu}) {
       kernels::activation(Cpu{}, kind, x, Out(whole));
       for (int64_t first = 0; first < 40; ++first) {
         const Tensor part = Tensor::empty({7}, dtype);

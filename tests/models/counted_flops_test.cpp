@@ -72,6 +72,9 @@ TEST(CountedFlops, AreThoseOfTheFormula) {
   c.activation = MlpKind::swiglu;
   c.d_ff = 96;
   expect_agreement(c, "swiglu");
+  c.activation = MlpKind::geglu_tanh;
+  expect_agreement(c, "geglu");
+  c.activation = MlpKind::swiglu;
   c.positions = Positions::rotary;
   c.norm = ops::Norm::rms;
   c.bias = false;

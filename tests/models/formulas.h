@@ -25,7 +25,7 @@ inline int64_t head_size(const ModelConfig& c, int64_t norm) {
 
 inline int64_t parameters_by_formula(const ModelConfig& c) {
   const int64_t out = c.n_heads * c.head_width(), keys = c.kv_heads() * c.head_width();
-  const int64_t matrices = c.activation == MlpKind::swiglu ? 3 : 2;
+  const int64_t matrices = is_gated(c.activation) ? 3 : 2;
   const int64_t norm = c.norm == ops::Norm::layer && c.bias ? 2 * c.d_model : c.d_model;
   int64_t block = c.d_model * (2 * out + 2 * keys) + matrices * c.d_model * c.hidden() + 2 * norm;
   if (c.bias || c.attention_bias) block += out + 2 * keys + c.d_model;
@@ -38,7 +38,7 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`,
 // recomputation not counted:
-//   6 L (C D (H + 2G) + H D C + k C F)   projections and feed-forward; k = 2, or 3 for swiglu
+//   6 L (C D (H + 2G) + H D C + k C F)   projections and feed-forward; k = 2, or 3 with a gate
 //   + A L H D T                          scores and weighted sums; A = 6 (half) or 12 (full, and of
 //   encoders always)
 //   + 6 C V                              head; of encoders 6 C (V + C) at 15% of the places, those
@@ -49,7 +49,7 @@ inline double block_flops_by_formula(const ModelConfig& m, int64_t length,
                                      AttentionCount count = AttentionCount::half) {
   const double width = number(m.d_model), heads = number(m.n_heads) * number(m.head_width());
   const double keys = number(m.kv_heads()) * number(m.head_width());
-  const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
+  const double matrices = is_gated(m.activation) ? 3 : 2;
   const double products =
       width * (heads + 2 * keys) + heads * width + matrices * width * number(m.hidden());
   const bool half = count == AttentionCount::half && !m.architecture->sees_ahead();
@@ -78,7 +78,7 @@ struct ActivationShape {
 
 // Bytes kept by the blocks, in elements a token and layer, C being d_model, F the feed-forward
 // width, H D and G D the widths of queries and of keys, t the tensor-parallel ranks, k = 2, or 3
-// for swiglu:
+// with a gate:
 //   none       4 C (/ t with sequence parallelism) + (2 H D + 2 G D + k F) / t
 //   selective  2 C (/ t with sequence parallelism)
 //   full       C (/ t with sequence parallelism)
@@ -88,7 +88,7 @@ struct ActivationShape {
 // stored and dropout's masks drawn again.
 inline double activation_bytes_by_formula(const ModelConfig& m, const ActivationShape& shape) {
   const double ranks = shape.tensor, stream = number(m.d_model) / (shape.sequence ? ranks : 1);
-  const double matrices = m.activation == MlpKind::swiglu ? 3 : 2;
+  const double matrices = is_gated(m.activation) ? 3 : 2;
   const double divided =
       2 * number(m.head_width()) * number(m.n_heads + m.kv_heads()) + matrices * number(m.hidden());
   const double whole = 4 * stream + divided / ranks;

@@ -129,6 +129,25 @@ TEST(Gradients, PostNormSinusoidalErf) {
   check_gradients(c);
 }
 
+TEST(Gradients, ScaledEmbeddingsPairsOfSinusoidsAndAGate) {
+  ModelConfig c;
+  c.positions = Positions::sinusoidal;
+  c.sinusoids = kernels::Sinusoid::pairs;
+  c.scale_embeddings = true;
+  c.activation = MlpKind::geglu_tanh;
+  c.attention_dropout = 0.1;
+  c.activation_dropout = 0.3;
+  check_gradients(c);
+}
+
+TEST(Gradients, OtherGatesAndSilu) {
+  for (MlpKind kind : {MlpKind::geglu_erf, MlpKind::reglu, MlpKind::silu}) {
+    ModelConfig c;
+    c.activation = kind;
+    check_gradients(c);
+  }
+}
+
 TEST(Gradients, SlidingWindow) {
   ModelConfig c;
   c.window = 3;

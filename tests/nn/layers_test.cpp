@@ -56,18 +56,26 @@ TEST(MlpLayer, HasTheAskedActivation) {
   const auto alone = single_rank();
   Pass pass;
   pass.tp = alone.get();
-  const double x = 0.8, silu = 2 * x / (1 + std::exp(-2 * x));
-  const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+  const auto silu = [](double v) { return v / (1 + std::exp(-v)); };
+  const auto by_erf = [](double v) { return v * (1 + std::erf(v / std::sqrt(2))) / 2; };
+  const auto by_tanh = [](double v) {
+    return v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v))) / 2;
+  };
+  const double x = 0.8;
   for (const auto& [kind, wanted] : {std::pair{MlpKind::relu, x},
-                                     {MlpKind::gelu_erf, x * (1 + std::erf(x / std::sqrt(2))) / 2},
-                                     {MlpKind::gelu_tanh, x * (1 + std::tanh(inner)) / 2},
-                                     {MlpKind::swiglu, silu * x}}) {
+                                     {MlpKind::gelu_erf, by_erf(x)},
+                                     {MlpKind::gelu_tanh, by_tanh(x)},
+                                     {MlpKind::silu, silu(x)},
+                                     {MlpKind::swiglu, silu(2 * x) * x},
+                                     {MlpKind::geglu_erf, by_erf(2 * x) * x},
+                                     {MlpKind::geglu_tanh, by_tanh(2 * x) * x},
+                                     {MlpKind::reglu, 2 * x * x}}) {
     Parameters parameters(DType::f64, 0, 1);
     const Mlp mlp(parameters, {"mlp", 1, 1, kind, false});
     parameters.allocate(false);
     weight(parameters, "mlp.up.weight") = 1;
     weight(parameters, "mlp.down.weight") = 3;
-    if (kind == MlpKind::swiglu) weight(parameters, "mlp.gate.weight") = 2;
+    if (is_gated(kind)) weight(parameters, "mlp.gate.weight") = 2;
     const Var y = mlp(Var(Tensor::from(std::vector<double>{x}, {1, 1, 1})), pass);
     EXPECT_NEAR(y.value().data<double>()[0], 3 * wanted, 1e-12) << static_cast<int>(kind);
   }

@@ -24,6 +24,7 @@ inline BlockSpec small_block(Family family, bool sequence_parallel = false, doub
   BlockSpec made = attention_and_mlp(
       attention, mlp, norm, family == Family::post_norm ? NormPlacement::post : NormPlacement::pre,
       dropout);
+  std::get<MlpSpec>(made.sublayers.back().branch).dropout = dropout;
   if (family != Family::decoder) return made;
   SublayerSpec second = made.sublayers[0];
   second.norm.name = "norm_memory";

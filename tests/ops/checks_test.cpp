@@ -235,6 +235,10 @@ TEST(OpChecks, TextsOfShapesAndPlaces) {
          ops::dropout(x, {1, 7, Tensor::zeros({2}, DType::i64)});
        },
        "dropout: the probability must be below 1, not 1"},
+      {[&] {
+         ops::dropout(x, {0.5, 7, Tensor::zeros({2}, DType::i64), 0, 6, 9});
+       },
+       "dropout: the 4 columns of x from 6 on must lie in the 9 of the mask"},
       {[&] { ops::take_places(x, batch); },
        "take_places: place_rows must have 4 values as places, and row_places 6 as x has rows, not "
        "5 and 6"},

@@ -36,19 +36,23 @@ TEST(Gradient, UseOfOneVarTwice) {
 
 TEST(Gradient, Activations) {
   for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu,
-                    ops::Activation::tanh})
+                    ops::Activation::tanh, ops::Activation::silu})
     check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); },
                     {{5, 7}});
 }
 
-TEST(Gradient, Swiglu) {
-  check_gradients([](const Checked& at) { return ops::swiglu(at.inputs[0], at.inputs[1]); },
-                  {{4, 9}, {4, 9}});
+TEST(Gradient, Gates) {
+  for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu,
+                    ops::Activation::tanh, ops::Activation::silu})
+    check_gradients([=](const Checked& at) { return ops::gated(at.inputs[0], at.inputs[1], kind); },
+                    {{4, 9}, {4, 9}});
 }
 
 TEST(Gradient, Dropout) {
   const ops::DropoutMask mask{0.4, 77, sample_ids({3, 8}), 5};
   check_gradients([&](const Checked& at) { return ops::dropout(at.inputs[0], mask); }, {{2, 3, 5}});
+  const ops::DropoutMask part{0.4, 77, sample_ids({3, 8}), 0, 5, 15};
+  check_gradients([&](const Checked& at) { return ops::dropout(at.inputs[0], part); }, {{2, 3, 5}});
 }
 
 TEST(Gradient, Norms) {
@@ -269,7 +273,8 @@ TEST(Gradient, RecomputeOfSeveralInputs) {
   check_gradients(
       [&](const Checked& at) {
         return ops::recompute(at.inputs, [weight = at.weights[0]](const std::vector<Var>& x) {
-          return ops::swiglu(ops::linear(x[0], weight, {}), ops::add(ops::add(x[1], x[1]), x[2]));
+          return ops::gated(ops::linear(x[0], weight, {}), ops::add(ops::add(x[1], x[1]), x[2]),
+                            ops::Activation::silu);
         });
       },
       {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, {{4, 4}});
@@ -285,7 +290,7 @@ TEST(Recompute, MakesTheGradientsThatAreWanted) {
     ++runs;
     EXPECT_FALSE(given[1].needs_gradient());
     EXPECT_FALSE(given[2].defined());
-    return ops::swiglu(given[0], given[1]);
+    return ops::gated(given[0], given[1], ops::Activation::silu);
   });
   EXPECT_EQ(runs, 1);
   const Tensor dy = test::random_tensor({2, 3}, 4);
@@ -293,7 +298,7 @@ TEST(Recompute, MakesTheGradientsThatAreWanted) {
   EXPECT_EQ(runs, 2);
   EXPECT_FALSE(unused.gradient().defined());
   const Var plain = Var::leaf(x.value());
-  backward(ops::swiglu(plain, constant), dy.clone());
+  backward(ops::gated(plain, constant, ops::Activation::silu), dy.clone());
   EXPECT_EQ(test::bytes_of(x.gradient()), test::bytes_of(plain.gradient()));
 }
 

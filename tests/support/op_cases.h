@@ -78,9 +78,9 @@ inline std::vector<OpCase> elementwise_cases() {
       {"activation",
        {x},
        [](const auto& in) { ops::activation(Var(in[0]), ops::Activation::relu); }},
-      {"swiglu",
+      {"gated",
        {numbers("gate", "...", {2, 3}), numbers("up", "=", {2, 3})},
-       [](const auto& in) { ops::swiglu(Var(in[0]), Var(in[1])); }},
+       [](const auto& in) { ops::gated(Var(in[0]), Var(in[1]), ops::Activation::relu); }},
       {"dropout",
        {numbers("x", "BTC", {2, 3, 4}), ids("sample_ids", "B", {2}, DType::i64)},
        [](const auto& in) {

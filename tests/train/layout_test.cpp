@@ -242,5 +242,35 @@ TEST_F(Layouts, Bf16GivesEqualBitsForSamplesOfOddLength) {
   }
 }
 
+// What GPT's own models do not have.
+TEST(LayoutsOfOtherParts, GiveEqualBits) {
+  const Workspace folder;
+  write_small_store(folder.at("train.h5"));
+  PretrainConfig c = small_config(folder.at("train.h5"));
+  c.train.steps = 4;
+  c.model.positions = Positions::sinusoidal;
+  c.model.sinusoids = kernels::Sinusoid::pairs;
+  c.model.scale_embeddings = true;
+  c.model.activation = MlpKind::geglu_tanh;
+  c.model.activation_dropout = 0.2;
+  c.model.attention_dropout = 0.05;
+  c.lr.decay = LrConfig::Decay::noam;
+  c.lr.warmup = 2;
+  const Finished expected = train(c, 1, folder, "expected");
+  for (const auto& [data, pipeline, recompute] :
+       {std::tuple{2, 1, Recompute::selective}, {1, 2, Recompute::full}, {2, 2, Recompute::none}}) {
+    PretrainConfig other = c;
+    other.parallel.data = data;
+    other.parallel.pipeline = pipeline;
+    other.parallel.recompute = recompute;
+    other.train.micro_batch = pipeline == 2 ? 2 : 1;
+    expect_equal_run(other, data * pipeline, folder, expected);
+  }
+  c.parallel.tensor = 2;
+  const Finished found = train(c, 2, folder, "tensor");
+  for (size_t i = 0; i < expected.losses.size(); ++i)
+    EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-5);
+}
+
 }  // namespace
 }  // namespace skein::train

@@ -6,7 +6,8 @@
 namespace skein::kernels {
 
 // gelu_tanh and gelu_erf: Hendrycks and Gimpel, "Gaussian error linear units" (2016), both forms.
-enum class Activation { gelu_tanh, gelu_erf, relu, tanh };
+// silu, which others call swish: x / (1 + exp(-x)).
+enum class Activation { gelu_tanh, gelu_erf, relu, tanh, silu };
 
 // out = a + b
 void add(Cpu, const Tensor& a, const Tensor& b, Out out);
@@ -33,13 +34,14 @@ void activation_backward(Cpu, Activation kind, const Tensor& x, const Tensor& dy
 void activation_backward(Cuda, Activation kind, const Tensor& x, const Tensor& dy, Out dx,
                          Out bias_gradient = {});
 
-// out = silu(gate) * up: Shazeer, "GLU variants improve transformer" (2020).
-void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out);
-void swiglu(Cuda, const Tensor& gate, const Tensor& up, Out out);
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
-                     Out dup);
-void swiglu_backward(Cuda, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
-                     Out dup);
+// out = activation(gate) * up: Shazeer, "GLU variants improve transformer" (2020). SwiGLU is that
+// of silu, GEGLU of gelu, ReGLU of relu.
+void gated(Cpu, Activation kind, const Tensor& gate, const Tensor& up, Out out);
+void gated(Cuda, Activation kind, const Tensor& gate, const Tensor& up, Out out);
+void gated_backward(Cpu, Activation kind, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                    Out dgate, Out dup);
+void gated_backward(Cuda, Activation kind, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                    Out dgate, Out dup);
 
 // Which elements of a sample a tensor holds, and the random stream that masks them.
 struct DropoutMask {
@@ -47,9 +49,12 @@ struct DropoutMask {
   uint64_t key = 0;            // of seed, step and site
   Tensor sample_ids;           // [B] i64
   int64_t first_position = 0;  // of the tensor's rows in the whole sequence
+  int64_t first_column = 0;    // of its columns in rows of `columns`
+  int64_t columns = 0;         // 0: as many as the tensor has
 };
 // x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) *
-// C + c) says so, else divided by 1 - probability. Its own gradient: apply it to dy.
+// columns + first_column + c) says so, else divided by 1 - probability. Its own gradient: apply it
+// to dy.
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out);
 void dropout(Cuda, const Tensor& x, const DropoutMask& mask, Out out);
 

@@ -55,6 +55,8 @@ struct ModelConfig {
   int64_t labels = 0;    // of head sequence and token
   double head_std = -1;  // initial deviation of the head's numbers; below 0: init_std
   double dropout = 0;
+  double attention_dropout = -1;  // of attention's weights; below 0: dropout
+  double activation_dropout = 0;  // of what enters the last product of a feed-forward layer
   double init_std = 0.02;
   // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
   int64_t mup_base_width = 0;
@@ -66,6 +68,12 @@ struct ModelConfig {
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
   int64_t hidden() const { return d_ff ? d_ff : 4 * d_model; }
+  double dropout_of_attention() const {
+    return attention_dropout < 0 ? dropout : attention_dropout;
+  }
+  bool drops() const { return dropout > 0 || attention_dropout > 0 || activation_dropout > 0; }
+  // Dropout is a run's, not a model's.
+  void take_dropout(const ModelConfig& from);
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
   // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table
   // 8), with m = d_model / mup_base_width: weights inside the blocks start with init_std / sqrt(m)

@@ -70,9 +70,11 @@ class NormLayer {
   Weight gain_, bias_;
 };
 
-enum class MlpKind { gelu_tanh, gelu_erf, relu, swiglu };
-// None for swiglu, which is no function of one number.
-std::optional<ops::Activation> activation_of(MlpKind kind);
+// down(f(up(x))), or where it is gated down(f(gate(x)) * up(x)).
+enum class MlpKind { gelu_tanh, gelu_erf, relu, swiglu, silu, geglu_tanh, geglu_erf, reglu };
+bool is_gated(MlpKind kind);
+// f
+ops::Activation activation_of(MlpKind kind);
 
 struct MlpSpec {
   std::string name;
@@ -81,7 +83,10 @@ struct MlpSpec {
   bool bias = true;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
-  double rate = 1;  // learning rate of the weights, as a multiple of the run's
+  double rate = 1;     // learning rate of the weights, as a multiple of the run's
+  double dropout = 0;  // of what enters the last product
+  int block = 0;
+  int dropout_site = 0;  // in the block
 };
 
 class Mlp {
@@ -90,9 +95,11 @@ class Mlp {
   Var operator()(const Var& x, const Pass& pass) const;  // [B,T,C] -> [B,T,C]
 
  private:
-  MlpKind kind_;
+  Var dropped(const Var& hidden, const Pass& pass) const;
+
+  MlpSpec spec_;
   Linear up_, down_;
-  std::vector<Linear> gate_;  // one for swiglu
+  std::vector<Linear> gate_;  // one where the kind is gated
 };
 
 }  // namespace skein

@@ -15,8 +15,8 @@ Var add(const Var& a, const Var& b);
 // x * factor; x itself where that is 1.
 Var scale(const Var& x, double factor);
 Var activation(const Var& x, Activation kind);
-// silu(gate) * up
-Var swiglu(const Var& gate, const Var& up);
+// activation(gate) * up
+Var gated(const Var& gate, const Var& up, Activation kind);
 // x [B,T,C]; x itself when the mask's probability is 0.
 Var dropout(const Var& x, const DropoutMask& mask);
 // x [...,C]; gain, bias [C]; bias may be undefined.

@@ -37,6 +37,8 @@ struct NameCollector {
 };
 
 Demand plain_heads(const ModelConfig& c);
+// One of the activations that ForeignConfig::activation writes.
+Demand plain_activation(const ModelConfig& c);
 
 // Decoders: what each demands, behind its own.
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own);

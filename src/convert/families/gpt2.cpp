@@ -6,14 +6,13 @@ namespace skein::convert {
 namespace {
 
 std::vector<Demand> demands(const ModelConfig& c) {
-  return decoder_demands(c,
-                         {{c.positions == Positions::learned && c.position_offset == 0,
-                           "model.positions=learned from row 0"},
-                          {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
-                           "layer norm before each half block"},
-                          {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
-                          {c.bias, "model.bias=true"},
-                          plain_heads(c)});
+  return decoder_demands(c, {{c.positions == Positions::learned && c.position_offset == 0,
+                              "model.positions=learned from row 0"},
+                             {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
+                              "layer norm before each half block"},
+                             plain_activation(c),
+                             {c.bias, "model.bias=true"},
+                             plain_heads(c)});
 }
 
 // GPT-2's Conv1D: [inputs, outputs]; several of our layers of [outputs, inputs] side by side.
@@ -62,7 +61,7 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
   keys.real("layer_norm_epsilon", c.norm_epsilon, 1e-5);
   keys.real("resid_pdrop", c.dropout, 0.1);
   keys.write("embd_pdrop", c.dropout);
-  keys.write("attn_pdrop", c.dropout);
+  keys.write("attn_pdrop", c.dropout_of_attention());
   if (!keys.truth("scale_attn_weights", true))
     keys.refuse("scale_attn_weights", "and attention here always divides its scores");
   keys.write("scale_attn_weights", true);

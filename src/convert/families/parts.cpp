@@ -53,6 +53,7 @@ Demand plain_heads(const ModelConfig& c) {
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
   own.insert(own.end(), {{c.window == 0, "model.window=0"},
                          {c.head != Head::token, "model.head other than token"},
+                         {!c.scale_embeddings, "model.scale_embeddings=false"},
                          {c.token_types == 0 && !c.embedding_norm,
                           "no token types and no norm of the embeddings"}});
   return own;
@@ -68,12 +69,19 @@ void add_decoder_head(NameCollector& names, const std::string& tokens) {
     names.same("lm_head.weight", "head.weight", {c.vocab_size, c.d_model});
 }
 
+Demand plain_activation(const ModelConfig& c) {
+  return {c.activation == MlpKind::gelu_tanh || c.activation == MlpKind::gelu_erf ||
+              c.activation == MlpKind::relu,
+          "model.activation gelu_tanh, gelu_erf or relu"};
+}
+
 std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, MlpKind of_head) {
   return {{c.positions == Positions::learned, "model.positions=learned"},
           offset,
           {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post,
            "layer norm after each half block"},
-          {c.activation != MlpKind::swiglu, "model.activation other than swiglu"},
+          plain_activation(c),
+          {!c.scale_embeddings, "model.scale_embeddings=false"},
           head_activation_demand(c, of_head),
           {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
           {c.token_types > 0, "model.token_types above 0"},
@@ -127,7 +135,7 @@ void encoder_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.activation("hidden_act", c.activation, "gelu");
   keys.real("layer_norm_eps", c.norm_epsilon, 1e-12);
   keys.real("hidden_dropout_prob", c.dropout, 0.1);
-  keys.write("attention_probs_dropout_prob", c.dropout);
+  keys.write("attention_probs_dropout_prob", c.dropout_of_attention());
   if (keys.text("position_embedding_type", "absolute") != "absolute")
     keys.refuse("position_embedding_type", "and only absolute ones are known");
   keys.write("position_embedding_type", "absolute");

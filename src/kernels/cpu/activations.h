@@ -48,25 +48,70 @@ V gelu_erf_slope(V x) {
   return normal_cdf(x) + x * Lane<V>(0.3989422804014327) * exponential(Lane<V>(-0.5) * x * x);
 }
 
-// Calls f with the function of a kind on vectors.
+// Each kind: its function and its slope.
+template <class V>
+struct GeluTanh {
+  static V value(V x) { return x * gelu_tanh_gate(x); }
+  static V slope(V x) { return gelu_tanh_slope(x); }
+};
+template <class V>
+struct GeluErf {
+  static V value(V x) { return x * normal_cdf(x); }
+  static V slope(V x) { return gelu_erf_slope(x); }
+};
+template <class V>
+struct Relu {
+  static V value(V x) { return x > 0 ? x : V{}; }
+  static V slope(V x) { return x > 0 ? V{} + 1 : V{}; }
+};
+template <class V>
+struct Tanh {
+  static V value(V x) { return hyperbolic_tangent(x); }
+  static V slope(V x) { return 1 - hyperbolic_tangent(x) * hyperbolic_tangent(x); }
+};
+template <class V>
+struct Silu {
+  static V value(V x) { return x * logistic(x); }
+  static V slope(V x) {
+    const V s = logistic(x);
+    return s * (1 + x * (1 - s));
+  }
+};
+
+// Calls f with the struct of a kind on vectors.
 template <class V, class F>
-void with_activation(Activation kind, const F& f) {
+void with_kind(Activation kind, const F& f) {
   switch (kind) {
-    case Activation::gelu_tanh: return f([](V x) { return x * gelu_tanh_gate(x); });
-    case Activation::gelu_erf: return f([](V x) { return x * normal_cdf(x); });
-    case Activation::relu: return f([](V x) { return x > 0 ? x : V{}; });
-    case Activation::tanh: return f([](V x) { return hyperbolic_tangent(x); });
+    case Activation::gelu_tanh: return f(GeluTanh<V>{});
+    case Activation::gelu_erf: return f(GeluErf<V>{});
+    case Activation::relu: return f(Relu<V>{});
+    case Activation::tanh: return f(Tanh<V>{});
+    case Activation::silu: return f(Silu<V>{});
   }
 }
 
+// Calls f with the function of a kind, or with its slope.
+template <class V, class F>
+void with_activation(Activation kind, const F& f) {
+  with_kind<V>(kind, [&](auto of) { f([of](V x) { return of.value(x); }); });
+}
 template <class V, class F>
 void with_slope(Activation kind, const F& f) {
-  switch (kind) {
-    case Activation::gelu_tanh: return f([](V x) { return gelu_tanh_slope(x); });
-    case Activation::gelu_erf: return f([](V x) { return gelu_erf_slope(x); });
-    case Activation::relu: return f([](V x) { return x > 0 ? V{} + 1 : V{}; });
-    case Activation::tanh:
-      return f([](V x) { return 1 - hyperbolic_tangent(x) * hyperbolic_tangent(x); });
+  with_kind<V>(kind, [&](auto of) { f([of](V x) { return of.slope(x); }); });
+}
+
+// What a gate's two factors get of dy. SwiGLU's share their exponential.
+template <class V>
+struct GateSlopes {
+  V gate, up;
+};
+template <class V, class Kind>
+GateSlopes<V> gate_slopes(Kind of, V gate, V up, V dy) {
+  if constexpr (std::is_same_v<Kind, Silu<V>>) {
+    const V s = logistic(gate);
+    return {dy * up * s * (1 + gate * (1 - s)), dy * gate * s};
+  } else {
+    return {dy * up * of.slope(gate), dy * of.value(gate)};
   }
 }
 

@@ -100,36 +100,55 @@ void activation_backward(Cpu on, Activation kind, const Tensor& x, const Tensor&
   if (bias_gradient->defined()) bias_backward(on, *dx, bias_gradient);
 }
 
-void swiglu(Cpu, const Tensor& gate, const Tensor& up, Out out) {
-  const Span span("swiglu");
+void gated(Cpu, Activation kind, const Tensor& gate, const Tensor& up, Out out) {
+  const Span span("gate");
   visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const T *g = gate.data<T>(), *u = up.data<T>();
     T* to = out->data<T>();
-    for_elements<T>(gate.size(), [=](auto at) {
-      const Elements<T> x = at.load(g);
-      at.store(to, x * logistic(x) * at.load(u));
+    with_activation<Elements<T>>(kind, [&](auto f) {
+      for_elements<T>(gate.size(), [=](auto at) { at.store(to, f(at.load(g)) * at.load(u)); });
     });
   });
 }
 
-void swiglu_backward(Cpu, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
-                     Out dup) {
-  const Span span("swiglu backward");
+void gated_backward(Cpu, Activation kind, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                    Out dgate, Out dup) {
+  const Span span("gate backward");
   visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const T *g = gate.data<T>(), *u = up.data<T>(), *d = dy.data<T>();
     T *to_gate = dgate->data<T>(), *to_up = dup->data<T>();
-    for_elements<T>(gate.size(), [=](auto at) {
-      const Elements<T> x = at.load(g), s = logistic(x), slope = at.load(d);
-      at.store(to_up, slope * x * s);
-      at.store(to_gate, slope * at.load(u) * s * (1 + x * (1 - s)));
+    with_kind<Elements<T>>(kind, [&](auto of) {
+      for_elements<T>(gate.size(), [=](auto at) {
+        const auto slopes = gate_slopes(of, at.load(g), at.load(u), at.load(d));
+        at.store(to_up, slopes.up);
+        at.store(to_gate, slopes.gate);
+      });
     });
   });
 }
 
+namespace {
+
+// x and out hold `count` numbers of the stream from number `first` on.
+template <class T>
+void drop(const DropoutStream& stream, int64_t first, int64_t count, Accumulator<T> keep,
+          const T* x, T* out) {
+  using A = Accumulator<T>;
+  for_dropout_factors<A>(stream, static_cast<uint64_t>(first), count, keep,
+                         [=](int64_t from, int64_t until, const A* factors) {
+                           for_lanes<T>(from, until, [=](auto at) {
+                             at.store(out, at.load(x) * at.load(factors - from));
+                           });
+                         });
+}
+
+}  // namespace
+
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const Span span("dropout");
-  const int64_t batch = x.dim(0), per_sample = x.size() / batch;
-  const int64_t first = mask.first_position * (per_sample / x.dim(1));
+  const int64_t batch = x.dim(0), per_sample = x.size() / batch, width = per_sample / x.dim(1),
+                whole = mask.columns > 0 ? mask.columns : width;
+  const int64_t first = mask.first_position * whole + mask.first_column;
   const int64_t* ids = mask.sample_ids.data<int64_t>();
   const auto threshold = static_cast<uint32_t>(mask.probability * 4294967296.0);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
@@ -137,18 +156,18 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
     const T* in = x.data<T>();
     T* to = out->data<T>();
     const A keep = A(1) / A(1 - mask.probability);
-    const uint64_t key = mask.key;
-    for (int64_t b = 0; b < batch; ++b)
-      parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
-        const DropoutStream stream{key, static_cast<uint64_t>(ids[b]), threshold};
-        for_dropout_factors<A>(
-            stream, static_cast<uint64_t>(first + begin), end - begin, keep,
-            [=, offset = b * per_sample + begin](int64_t from, int64_t until, const A* factors) {
-              for_lanes<T>(from, until, [=](auto at) {
-                at.store(to + offset, at.load(in + offset) * at.load(factors - from));
-              });
-            });
-      });
+    for (int64_t b = 0; b < batch; ++b, in += per_sample, to += per_sample) {
+      const DropoutStream stream{mask.key, static_cast<uint64_t>(ids[b]), threshold};
+      if (whole == width)
+        parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
+          drop(stream, first + begin, end - begin, keep, in + begin, to + begin);
+        });
+      else
+        parallel_ranges(per_sample / width, row_grain(width), [=](int64_t begin, int64_t end) {
+          for (int64_t t = begin; t < end; ++t)
+            drop(stream, first + t * whole, width, keep, in + t * width, to + t * width);
+        });
+    }
   });
 }
 

@@ -20,11 +20,10 @@ struct Scale {
   __device__ A operator()(A x) const { return x * by; }
 };
 
-struct Swiglu {
-  template <class A>
-  __device__ A operator()(A gate, A up) const {
-    return gate * logistic(gate) * up;
-  }
+template <class A>
+struct Gate {
+  Activate<A> f;
+  __device__ A operator()(A gate, A up) const { return f(gate) * up; }
 };
 
 constexpr int kThreads = 256;
@@ -65,30 +64,41 @@ struct RowSum {
   }
 };
 
+// What is read of a gate in backward, and what it makes.
 template <class T>
-__global__ void swiglu_slopes(int64_t count, bool wide, const T* gate, const T* up, const T* dy,
-                              T* dgate, T* dup) {
+struct GateMemory {
+  const T *gate, *up, *dy;
+  T *dgate, *dup;
+};
+
+template <class T>
+__global__ void gate_slopes(int64_t count, bool wide, Activation kind, GateMemory<T> at) {
   using A = Accumulator<T>;
   constexpr int kPack = Pack<T>::kSize;
   const int64_t begin = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kPack;
-  const auto one = [](A g, A u, A d, T* to_gate, T* to_up) {
-    const A s = logistic(g);
-    store(to_gate, d * u * s * (A(1) + g * (A(1) - s)));
-    store(to_up, d * g * s);
+  const auto one = [kind](A g, A u, A d, T* to_gate, T* to_up) {
+    if (kind == Activation::silu) {
+      const A s = logistic(g);
+      store(to_gate, d * u * s * (A(1) + g * (A(1) - s)));
+      store(to_up, d * g * s);
+    } else {
+      store(to_gate, ActivateBackward<A>{kind}(g, d * u));
+      store(to_up, d * Activate<A>{kind}(g));
+    }
   };
   if (wide && begin + kPack <= count) {
-    const auto g = load_some<kPack>(gate + begin), u = load_some<kPack>(up + begin),
-               d = load_some<kPack>(dy + begin);
+    const auto g = load_some<kPack>(at.gate + begin), u = load_some<kPack>(at.up + begin),
+               d = load_some<kPack>(at.dy + begin);
     Some<T, kPack> to_gate, to_up;
 #pragma unroll
     for (int k = 0; k < kPack; ++k)
       one(load(&g.at[k]), load(&u.at[k]), load(&d.at[k]), &to_gate.at[k], &to_up.at[k]);
-    *reinterpret_cast<Some<T, kPack>*>(dgate + begin) = to_gate;
-    *reinterpret_cast<Some<T, kPack>*>(dup + begin) = to_up;
+    *reinterpret_cast<Some<T, kPack>*>(at.dgate + begin) = to_gate;
+    *reinterpret_cast<Some<T, kPack>*>(at.dup + begin) = to_up;
     return;
   }
   for (int64_t i = begin; i < begin + kPack && i < count; ++i)
-    one(load(gate + i), load(up + i), load(dy + i), dgate + i, dup + i);
+    one(load(at.gate + i), load(at.up + i), load(at.dy + i), at.dgate + i, at.dup + i);
 }
 
 // The streams that drop elements with probability threshold / 2^32, and what the others are
@@ -101,19 +111,28 @@ struct DropoutStreams {
   A keep;
 };
 
+// Rows of `width` numbers of a sample; each begins `apart` numbers of the stream behind the one
+// before it. blocks: of the grid, for a row.
+struct DroppedRows {
+  int64_t width, first, apart;
+  unsigned blocks;
+};
+
 template <class T>
-__global__ void drop(int64_t per_sample, int64_t first, DropoutStreams<Accumulator<T>> dropping,
+__global__ void drop(int64_t per_sample, DroppedRows rows, DropoutStreams<Accumulator<T>> dropping,
                      const T* x, T* out) {
-  const int64_t sample = blockIdx.y,
-                block = first / 4 + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (block * 4 >= first + per_sample) return;
+  const int64_t sample = blockIdx.y, row = blockIdx.x / rows.blocks,
+                first = rows.first + row * rows.apart,
+                block = first / 4 + static_cast<int64_t>(blockIdx.x % rows.blocks) * blockDim.x +
+                        threadIdx.x;
+  if (block * 4 >= first + rows.width) return;
   const DeviceBlock bits =
       philox_on_device(dropping.key, static_cast<uint64_t>(dropping.sample_ids[sample]),
                        static_cast<uint64_t>(block));
   for (int w = 0; w < 4; ++w) {
     const int64_t i = block * 4 + w - first;
-    if (i < 0 || i >= per_sample) continue;
-    const int64_t at = sample * per_sample + i;
+    if (i < 0 || i >= rows.width) continue;
+    const int64_t at = sample * per_sample + row * rows.width + i;
     store(out + at,
           bits.word[w] < dropping.threshold ? Accumulator<T>(0) : load(x + at) * dropping.keep);
   }
@@ -196,35 +215,41 @@ void activation_backward(Cuda on, Activation kind, const Tensor& x, const Tensor
   });
 }
 
-void swiglu(Cuda on, const Tensor& gate, const Tensor& up, Out out) {
+void gated(Cuda on, Activation kind, const Tensor& gate, const Tensor& up, Out out) {
   visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
-    map("swiglu", on, gate.size(), Swiglu{}, out->data<T>(), gate.data<T>(), up.data<T>());
+    map("gated", on, gate.size(), Gate<Accumulator<T>>{{kind}}, out->data<T>(), gate.data<T>(),
+        up.data<T>());
   });
 }
 
-void swiglu_backward(Cuda on, const Tensor& gate, const Tensor& up, const Tensor& dy, Out dgate,
-                     Out dup) {
+void gated_backward(Cuda on, Activation kind, const Tensor& gate, const Tensor& up,
+                    const Tensor& dy, Out dgate, Out dup) {
   visit_float(gate.dtype(), [&]<class T>(TypeTag<T>) {
     const bool wide = aligned(gate.bytes_data()) && aligned(up.bytes_data()) &&
                       aligned(dy.bytes_data()) && aligned(dgate->bytes_data()) &&
                       aligned(dup->bytes_data());
-    launch("swiglu_backward", on, swiglu_slopes<T>,
-           blocks_of(pieces_of(gate.size(), Pack<T>::kSize)), kThreads, 0, gate.size(), wide,
-           gate.data<T>(), up.data<T>(), dy.data<T>(), dgate->data<T>(), dup->data<T>());
+    launch("gated_backward", on, gate_slopes<T>, blocks_of(pieces_of(gate.size(), Pack<T>::kSize)),
+           kThreads, 0, gate.size(), wide, kind,
+           GateMemory<T>{gate.data<T>(), up.data<T>(), dy.data<T>(), dgate->data<T>(),
+                         dup->data<T>()});
   });
 }
 
 void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
-  const int64_t batch = x.dim(0), per_sample = x.size() / batch;
-  const int64_t first = mask.first_position * (per_sample / x.dim(1));
+  const int64_t batch = x.dim(0), per_sample = x.size() / batch, width = per_sample / x.dim(1),
+                whole = mask.columns > 0 ? mask.columns : width;
+  // A sample whose rows follow one another in the stream is one row.
+  const int64_t run = whole == width ? per_sample : width;
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
-    dim3 grid = blocks_of(per_sample / 4 + 2);
-    grid.y = static_cast<unsigned>(batch);
     using A = Accumulator<T>;
+    const dim3 of_row = blocks_of(run / 4 + 2);
+    const DroppedRows rows{run, mask.first_position * whole + mask.first_column, whole, of_row.x};
+    const dim3 grid(of_row.x * static_cast<unsigned>(per_sample / run),
+                    static_cast<unsigned>(batch));
     const DropoutStreams<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
                                      static_cast<uint32_t>(mask.probability * 4294967296.0),
                                      A(1) / A(1 - mask.probability)};
-    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, first, dropping, x.data<T>(),
+    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, rows, dropping, x.data<T>(),
            out->data<T>());
   });
 }

@@ -39,6 +39,7 @@ struct Activate {
       case Activation::gelu_erf: return x * normal_cdf(x);
       case Activation::relu: return x > A(0) ? x : A(0);
       case Activation::tanh: return tanh(x);
+      case Activation::silu: return x * logistic(x);
     }
     return A(0);
   }
@@ -54,6 +55,10 @@ struct ActivateBackward {
         return dy * (normal_cdf(x) + x * A(0.3989422804014327) * exp(A(-0.5) * x * x));
       case Activation::relu: return x > A(0) ? dy : A(0);
       case Activation::tanh: return dy * (A(1) - tanh(x) * tanh(x));
+      case Activation::silu: {
+        const A s = logistic(x);
+        return dy * s * (A(1) + x * (A(1) - s));
+      }
     }
     return A(0);
   }

@@ -62,7 +62,8 @@ void BertArchitecture::bind(Options& options, ModelConfig& config) const {
                      {{"same", std::nullopt},
                       {"gelu_tanh", MlpKind::gelu_tanh},
                       {"gelu_erf", MlpKind::gelu_erf},
-                      {"relu", MlpKind::relu}},
+                      {"relu", MlpKind::relu},
+                      {"silu", MlpKind::silu}},
                      "bert: nonlinearity of the dense layer before the vocabulary; same: "
                      "model.activation. RoBERTa's is always gelu_erf elsewhere");
   options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
@@ -72,9 +73,9 @@ void BertArchitecture::bind(Options& options, ModelConfig& config) const {
 }
 
 void BertArchitecture::check(const ModelConfig& c) const {
-  require(c.activation != MlpKind::swiglu,
+  require(!is_gated(c.activation),
           "model.architecture=bert has a dense head with the model's activation, which cannot be "
-          "swiglu; use gelu_erf, gelu_tanh or relu");
+          "gated; use gelu_erf, gelu_tanh, relu or silu");
   require(c.norm_placement == NormPlacement::post,
           "model.architecture=bert has its norms after each half block; give "
           "model.norm_placement=post");

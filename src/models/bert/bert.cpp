@@ -47,7 +47,7 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
       kind_(c.head),
       pool_(bert_options(c).pool),
       dropout_(c.dropout),
-      activation_(*activation_of(head_activation(c))),
+      activation_(activation_of(head_activation(c))),
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk, {Part::pooler});

@@ -41,9 +41,10 @@ void check(const DpoTuneConfig& c) {
   require(c.run.model.architecture->continues_text(c.run.model),
           "the model to begin from does not continue text; a policy is a GPT with "
           "model.head=vocabulary");
-  require(c.run.model.dropout == 0,
-          "model.dropout={} would make the policy another one than its reference; leave it out",
-          c.run.model.dropout);
+  require(!c.run.model.drops(),
+          "model.dropout={} (attention {}, activation {}) would make the policy another one than "
+          "its reference; leave it out",
+          c.run.model.dropout, c.run.model.dropout_of_attention(), c.run.model.activation_dropout);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
 }
 

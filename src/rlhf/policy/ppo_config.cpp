@@ -254,12 +254,12 @@ void settle(TuneConfig& c) {
   if (!c.kl_in_reward() && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;
   if (const std::string caveat = kl_caveat(c.shaping.estimator); !caveat.empty())
     log::warn("reward.kl_estimator: {}", caveat);
-  if (c.run.model.dropout > 0)
+  if (c.run.model.drops())
     log::info(
         "model.dropout={} of the policy is left out: with it no ratio of probabilities would mean "
         "anything",
         c.run.model.dropout);
-  c.run.model.dropout = 0;
+  c.run.model.take_dropout({});
   c.generate.precision = c.run.train.precision;
   c.generate.sampling.seed = c.run.train.seed;
 }

@@ -6,7 +6,7 @@
 //   block.i.norm_1.gain/bias [C]
 //   block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
 //   block.i.norm_2.gain/bias [C]
-//   block.i.mlp.up.weight [F,C], .gate [F,C] (swiglu), .down [C,F], .bias [rows]
+//   block.i.mlp.up.weight [F,C], .gate [F,C] (gated), .down [C,F], .bias [rows]
 //   final_norm.gain/bias [C] (pre-norm)
 //   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
 //   value.weight [1,C], value.bias [1] (value_head)
