@@ -26,7 +26,8 @@ struct Embedded {
 Embedded embedded(double token_scale, Positions positions) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  EmbeddingSpec spec{5, 4, 3, positions};
+  EmbeddingSpec spec;
+  spec.vocab_size = 5, spec.width = 4, spec.context = 3, spec.positions = positions;
   spec.deviation = 1;
   spec.token_scale = token_scale;
   spec.sinusoids = kernels::Sinusoid::pairs;

@@ -174,8 +174,7 @@ inline std::vector<OpCase> product_cases() {
        [](const auto& in) {
          const WeightMemory table = weight_of(in[0], in[1]);
          ops::distance_bias(table, 2, {3, 5, 0, {4, 8, true}});
-       },
-       "H"},
+       }},
       {"rotary",
        {numbers("x", "BTHD", {2, 3, 2, 4}), ids("positions", "BT", {2, 3})},
        [](const auto& in) { ops::rotary(Var(in[0]), in[1], {}); },
@@ -222,8 +221,7 @@ inline std::vector<OpCase> loss_cases() {
          ops::RowExtras extras;
          extras.smoothed = ops::SmoothedLoss{{0.1, 3}, Out(in[4])};
          ops::linear_cross_entropy(Var(in[0]), {weight, {}, {0, 3}}, in[2], in[3], 3, extras);
-       },
-       "V"},
+       }},
       {"stand_in",
        {x, numbers("gradient", "=", {3}), any_shape(numbers("value", "...", {1}))},
        [](const auto& in) { ops::stand_in(Var(in[0]), in[2], in[1]); }},
