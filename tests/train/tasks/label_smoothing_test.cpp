@@ -86,7 +86,7 @@ TEST(LabelSmoothingRun, TensorParallelRanksAreNear) {
 
 TEST(LabelSmoothingRun, WorksForMaskedTokensAndRefusesTheRest) {
   const Workspace folder;
-  data::write_sentence_store(folder.at("train.h5"));
+  test::write_sentence_store(folder.at("train.h5"));
   PretrainConfig c = encoder_config(folder.at("train.h5"));
   c.train.steps = 2;
   c.loss.label_smoothing = 0.2;
