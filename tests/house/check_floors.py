@@ -21,11 +21,12 @@ TOOLS = 11
 # A file that is listed is a room of its own. "*": any room that is not listed, such as a new architecture's.
 ROOMS = {
     "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
-    "text": {"split": set(), "": {"split"}},
+    "text": {"split": set(), "scores": {"split"}, "": {"split"}},
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {
         "files": set(), "stores": {"files"}, "corpus": {"files", "stores"},
         "samples": {"files", "stores"}, "records": {"files", "samples"},
+        "scores": {"files", "records"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
