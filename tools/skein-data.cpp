@@ -1,4 +1,4 @@
-// skein-data: from text to token stores, and back to look at them.
+// skein-data: from text to token stores, and back to look at them and to score what models wrote.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include "skein/data/corpus/learn_tokenizer.h"
 #include "skein/data/corpus/markov.h"
 #include "skein/data/files/progress.h"
+#include "skein/data/scores/score_files.h"
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
@@ -331,6 +332,14 @@ void run_decode(const Words& arguments) {
   write_text(store, begin, count == -1 ? tokens - begin : count, separator);
 }
 
+void run_score(const Words& arguments) {
+  data::ScoreConfig config;
+  Options options("skein-data score",
+                  "Scores generated texts: HYPOTHESES REFERENCES..., a text a line in text files.");
+  bind(options, config);
+  if (parsed(options, arguments)) score_files(options.words(), config);
+}
+
 struct Command {
   const char* name;
   const char* arguments;
@@ -346,7 +355,8 @@ constexpr Command kCommands[] = {
     {"convert", "STORE", "write a token store in another program's format, or read one",
      run_convert},
     {"inspect", "STORE", "say what a token store holds", run_inspect},
-    {"decode", "STORE", "write the text of a token store to stdout", run_decode}};
+    {"decode", "STORE", "write the text of a token store to stdout", run_decode},
+    {"score", "HYPOTHESES REFERENCES...", "say how good generated texts are", run_score}};
 
 int dispatch(const Words& arguments) {
   std::vector<CommandHelp> all;
