@@ -4,7 +4,9 @@
 #include <atomic>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/statvfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "skein/core/error.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 constexpr size_t kGathered = 1 << 20;
 constexpr size_t kCopied = 4 << 20;
+constexpr uint64_t kMetadata = 1 << 20;  // of an HDF5 file, texts apart
 
 }  // namespace
 
@@ -56,14 +59,40 @@ void Spool::publish(const std::string& path, ExistingFile existing) {
   sync_parent(path);
 }
 
-std::string unique_stem(const std::string& path) {
+SummedSpool::SummedSpool(std::string path)
+    : spool_(std::move(path)),
+      state_(XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); }) {
+  if (!state_) fail("out of memory for the state of a checksum");
+  XXH3_64bits_reset(state_.get());
+}
+
+void SummedSpool::append(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+  spool_.append(bytes);
+}
+
+uint64_t SummedSpool::sum() const { return XXH3_64bits_digest(state_.get()); }
+
+std::string unique_stem(const std::string& path, const std::string& first) {
   static std::atomic<int> counter{0};
   std::string stem;
   std::error_code ignored;
   do {
     stem = fmt::format("{}.partial-{}-{}", path, getpid(), counter++);
-  } while (std::filesystem::exists(stem + ".tokens", ignored));
+  } while (std::filesystem::exists(stem + first, ignored));
   return stem;
+}
+
+void check_free_space(const std::string& path, uint64_t needed) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  struct statvfs room {};
+  if (statvfs(parent.empty() ? "." : parent.c_str(), &room) != 0) return;
+  const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize, wanted = needed + kMetadata;
+  if (free_bytes < wanted)
+    fail(
+        "cannot write {}: it needs {} bytes but the disk has {} left; free some space or write "
+        "elsewhere",
+        path, wanted, free_bytes);
 }
 
 }  // namespace skein::data

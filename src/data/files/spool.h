@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 
 #include "skein/core/files/files.h"
 #include "skein/core/files/output_target.h"
+
+struct XXH3_state_s;
 
 namespace skein::data {
 
@@ -49,8 +52,28 @@ class Spool {
   std::vector<std::byte> gathered_;
 };
 
+// A spool that sums what it takes: XXH3-64, seed 0.
+class SummedSpool {
+ public:
+  explicit SummedSpool(std::string path);
+
+  void append(std::span<const std::byte> bytes);
+  uint64_t size() const { return spool_.size(); }
+  uint64_t sum() const;
+  void copy_to(const FileDescriptor& target, uint64_t at) { spool_.copy_to(target, at); }
+
+ private:
+  Spool spool_;
+  std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> state_;
+};
+
 // Begins with `path`; no file of a name that begins with it was made by another writer in this or
-// another process.
-std::string unique_stem(const std::string& path);
+// another process. first: what each writer makes first, behind the stem.
+std::string unique_stem(const std::string& path, const std::string& first = ".tokens");
+
+// Error(failure) where the disk of `path` has no room for an HDF5 file with `needed` bytes of
+// values and texts. To be asked before the first byte: HDF5 does not survive a disk that fills up
+// under it.
+void check_free_space(const std::string& path, uint64_t needed);
 
 }  // namespace skein::data

@@ -20,11 +20,11 @@ bool is_text(std::string_view head) {
 constexpr std::string_view kUnknown = "binary data of no known kind";
 
 // O_NONBLOCK: a pipe that nobody writes must not hang.
-FileDescriptor opened(const std::string& path) try {
+FileDescriptor opened(const std::string& path, const StoreKind& kind) try {
   return FileDescriptor(path, O_RDONLY | O_NONBLOCK);
 } catch (const SystemError& error) {
-  fail_to_open(error.number(),
-               "cannot open token store {} (`skein-data encode` makes one from text)", path);
+  fail_to_open(error.number(), "cannot open {} {} ({} makes one from text)", kind.name, path,
+               kind.maker);
 }
 
 }  // namespace
@@ -36,13 +36,13 @@ bool is_regular_file(const std::string& path) {
   return std::filesystem::is_regular_file(status);
 }
 
-MappedFile map_tokens(const std::string& path) {
-  const FileDescriptor file = opened(path);
+MappedFile map_store(const std::string& path, const StoreKind& kind) {
+  const FileDescriptor file = opened(path, kind);
   const struct stat status = file.status();
-  require(S_ISREG(status.st_mode), "{} is {}, not a token store", path,
-          S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
-  require(status.st_size > 0,
-          "{} is empty (0 bytes); `skein-data encode` makes token stores from text", path);
+  require(S_ISREG(status.st_mode), "{} is {}, not a {}", path,
+          S_ISDIR(status.st_mode) ? "a directory" : "not a regular file", kind.name);
+  require(status.st_size > 0, "{} is empty (0 bytes); {} makes {}s from text", path, kind.maker,
+          kind.name);
   return MappedFile(file, path);
 }
 

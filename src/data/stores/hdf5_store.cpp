@@ -2,47 +2,19 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/data/stores/store_fields.h"
 
 #include "data/files/content_sum.h"
 #include "data/files/token_file.h"
-#include "hdf5_bytes.h"
 #include "store_file.h"
 #include "store_layout.h"
 
 namespace skein::data {
 namespace {
-
-constexpr size_t kSuperblock = 48;
-constexpr size_t kSuperblockVersion = 8;
-constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
-
-// The superblock (HDF5 File Format Specification, II.A) is looked at first, for errors that say
-// what to do: formats older than version 2 carry no checksums.
-void check_superblock(const std::string& path, const MappedFile& file) {
-  const std::string_view head = file.head(64);
-  require(head.starts_with(kHdf5Signature),
-          "{} is not an HDF5 file; it looks like {} (`skein-data encode` makes token stores)", path,
-          what_it_looks_like(head));
-  require(head.size() >= kSuperblock,
-          "{} is truncated: it has {} bytes and its header alone takes {}", path, file.bytes(),
-          kSuperblock);
-  const int version = head[kSuperblockVersion] & 0xFF;
-  require(version >= 2,
-          "{} has version {} of HDF5's file format, without checksums; write it with at least "
-          "version 2 (h5py: libver=\"latest\")",
-          path, version);
-  uint64_t end = 0;
-  std::memcpy(&end, head.data() + kSuperblockEnd, sizeof end);
-  require(end <= file.bytes(),
-          "{} is truncated: it has {} of {} bytes; copy it again or make it again with `skein-data "
-          "encode`",
-          path, file.bytes(), end);
-}
 
 void check_starts(const std::string& path, const char* name, std::span<const uint64_t> starts,
                   int64_t tokens) {
@@ -79,7 +51,7 @@ class Hdf5Store final : public StoreFile {
  public:
   Hdf5Store(const std::string& path, const TokenNotes& notes)
       : path_(path), file_(map_tokens(path)) {
-    check_superblock(path_, file_);
+    check_superblock(path_, file_, kTokenStore);
     layout_ = read_store_layout(path_, file_.whole());
     info_ = layout_.info;
     if (info_.tokenizer.empty() && info_.vocab_size == notes.vocab_size)

@@ -226,10 +226,6 @@ Hdf5Object Hdf5View::object(const std::string& path) const {
   return {*this, impl_->object(impl_->find(path))};
 }
 
-bool Hdf5View::holds(const std::string& name) const {
-  return impl_->object(impl_->root)->links.contains(name);
-}
-
 Hdf5Object::Hdf5Object(const Hdf5View& view, std::shared_ptr<const Hdf5Parsed> parsed)
     : view_(view), parsed_(std::move(parsed)) {}
 
@@ -250,6 +246,14 @@ std::string Hdf5Object::text(const Hdf5Attribute& attribute) const {
 Hdf5Dataset Hdf5Object::dataset() const {
   require(parsed_->is_dataset, "it is no dataset");
   return parsed_->dataset;
+}
+
+bool Hdf5Object::holds(const std::string& name) const { return parsed_->links.contains(name); }
+
+std::vector<std::string> Hdf5Object::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, link] : parsed_->links) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace skein::data

@@ -1,21 +1,17 @@
 #include "skein/data/stores/store.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <string_view>
 #include <system_error>
 #include <vector>
 #include <xxhash.h>
 
 #include "skein/core/error.h"
+#include "skein/data/stores/store_fields.h"
 
 #include "data/files/token_file.h"
-#include "hdf5_bytes.h"
 #include "store_file.h"
 
 namespace skein::data {
@@ -25,7 +21,6 @@ constexpr uint64_t kAnyId = uint64_t{1} << 31;
 constexpr int64_t kVerified = int64_t{1} << 16;
 constexpr uint64_t kBlocks = 256, kBlockBytes = 4096;  // of a fingerprint
 
-// Returns the largest id, a negative one counting as huge. The bytes may lie at any address.
 template <class T>
 uint64_t widen(const std::byte* source, std::span<int32_t> out) {
   T largest = 0, least = 0;
@@ -59,16 +54,6 @@ const TypeReader& reader_of(formats::TokenType type) {
       kReaderOf<uint8_t>, kReaderOf<int8_t>,   kReaderOf<int16_t>, kReaderOf<uint16_t>,
       kReaderOf<int32_t>, kReaderOf<uint32_t>, kReaderOf<int64_t>};
   return readers[static_cast<size_t>(type)];
-}
-
-bool is_hdf5(const std::string& path) {
-  if (!is_regular_file(path)) return false;  // a pipe would be waited for
-  std::array<char, kHdf5Signature.size()> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  if (!file.is_open() || file.bad())
-    fail("cannot read {}: {}", path, std::generic_category().message(errno));
-  return std::string_view(head.data(), head.size()) == kHdf5Signature;
 }
 
 // What the two files of a Megatron-LM data set share, or "".
@@ -127,6 +112,10 @@ void verify_ends(const std::string& path, StoreFile& file) {
 
 }  // namespace
 
+uint64_t widened_tokens(formats::TokenType type, const std::byte* source, std::span<int32_t> out) {
+  return reader_of(type).widen(source, out);
+}
+
 StoreFile::StoreFile(const TokenNotes& notes) {
   info_.vocab_size = notes.vocab_size;
   info_.end_of_text = notes.end_of_text;
@@ -139,7 +128,7 @@ int64_t StoreFile::id_at(uint64_t position) const {
 }
 
 uint64_t StoreFile::read(int64_t begin, std::span<int32_t> out) const {
-  return reader_of(type_).widen(tokens_ + begin * token_bytes(type_), out);
+  return widened_tokens(type_, tokens_ + begin * token_bytes(type_), out);
 }
 
 std::span<const uint64_t> StoreFile::documents() {

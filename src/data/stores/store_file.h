@@ -45,6 +45,10 @@ class StoreFile {
   std::span<const uint64_t> document_starts_, sentence_starts_;
 };
 
+// Numbers of a type as ids. Returns the largest, a negative one counting as huge. The bytes may lie
+// at any address.
+uint64_t widened_tokens(formats::TokenType type, const std::byte* source, std::span<int32_t> out);
+
 // Without a tokenizer of its own it takes that of `notes` if it has as many ids.
 std::unique_ptr<StoreFile> open_hdf5_store(const std::string& path, const TokenNotes& notes);
 // stem.idx and stem.bin.

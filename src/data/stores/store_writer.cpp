@@ -1,10 +1,6 @@
 #include <algorithm>
-#include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <optional>
-#include <sys/statvfs.h>
-#include <xxhash.h>
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
@@ -15,30 +11,6 @@
 
 namespace skein::data {
 namespace {
-
-constexpr uint64_t kMetadataRoom = 1 << 20;
-
-using SumState = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
-
-SumState new_sum() {
-  SumState state(XXH3_createState(), XXH3_freeState);
-  if (!state) fail("out of memory for the state of a checksum");
-  XXH3_64bits_reset(state.get());
-  return state;
-}
-
-// Refused before the first byte: HDF5 does not survive a disk that fills up under it.
-void check_free_space(const std::string& path, uint64_t needed) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  struct statvfs room {};
-  if (statvfs(parent.empty() ? "." : parent.c_str(), &room) != 0) return;
-  const uint64_t free_bytes = uint64_t{room.f_bavail} * room.f_frsize;
-  if (free_bytes < needed)
-    fail(
-        "cannot write {}: it needs {} bytes but the disk has {} left; free some space or write "
-        "elsewhere",
-        path, needed, free_bytes);
-}
 
 void check_settings(const std::string& path, int64_t vocab_size, int64_t end_of_text) {
   require(vocab_size >= 1 && vocab_size <= INT32_MAX,
@@ -78,9 +50,7 @@ struct TokenStoreWriter::Impl {
   template <class T>
   void append_as(std::span<const int32_t> ids) {
     const std::vector<T> narrowed(ids.begin(), ids.end());
-    const auto bytes = std::as_bytes(std::span(narrowed));
-    XXH3_64bits_update(sum.get(), bytes.data(), bytes.size());
-    tokens.append(bytes);
+    tokens.append(std::as_bytes(std::span(narrowed)));
   }
 
   // The document and the sentence that the next token belongs to.
@@ -126,11 +96,10 @@ struct TokenStoreWriter::Impl {
   std::string path;
   ExistingFile existing;
   std::string stem;
-  Spool tokens;
+  SummedSpool tokens;
   Spool documents;
   std::optional<Spool> sentences;
   StoreLayout layout;
-  SumState sum = new_sum();
   bool document_open = false;
   bool sentence_open = false;
   bool finished = false;
@@ -185,10 +154,10 @@ StoreInfo TokenStoreWriter::finish() {
   impl_->finished = true;
   impl_->note_start(impl_->documents);
   if (impl_->sentences) impl_->note_start(*impl_->sentences);
-  layout.sum = XXH3_64bits_digest(impl_->sum.get());
+  layout.sum = impl_->tokens.sum();
   check_free_space(impl_->path, impl_->tokens.size() + impl_->documents.size() +
                                     (impl_->sentences ? impl_->sentences->size() : 0) +
-                                    layout.info.tokenizer.text().size() + kMetadataRoom);
+                                    layout.info.tokenizer.text().size());
   impl_->assemble();
   return layout.info;
 }

@@ -72,8 +72,6 @@ class Hdf5View {
   // The root for "", else what names with '/' between them lead to by hard links. A usage Error for
   // other links, and where there is no such name.
   Hdf5Object object(const std::string& path) const;
-  // Whether the root holds a link, of any kind, of that name.
-  bool holds(const std::string& name) const;
 
  private:
   friend class Hdf5Object;
@@ -90,6 +88,9 @@ class Hdf5Object {
   std::string text(const Hdf5Attribute& attribute) const;
   // A usage Error where it is a group.
   Hdf5Dataset dataset() const;
+  // Of a group: whether it holds a link, of any kind, of that name; and the names of all, sorted.
+  bool holds(const std::string& name) const;
+  std::vector<std::string> names() const;
 
  private:
   friend class Hdf5View;
