@@ -25,9 +25,9 @@ std::string changed_files(const std::vector<data::DataFile>& before,
 }
 
 // Each file once, also where it is named twice.
-std::vector<std::shared_ptr<const data::TokenStore>> stores_of(
+std::vector<std::shared_ptr<const data::SummedFile>> stores_of(
     const std::vector<data::DataFile>& files) {
-  std::vector<std::shared_ptr<const data::TokenStore>> stores;
+  std::vector<std::shared_ptr<const data::SummedFile>> stores;
   std::vector<std::string> paths;
   for (const data::DataFile& file : files) {
     if (!file.store || std::ranges::find(paths, file.path) != paths.end()) continue;
@@ -64,7 +64,7 @@ void RunData::go_on(const StoredData& stored) {
 }
 
 void RunData::begin() {
-  std::vector<std::shared_ptr<const data::TokenStore>> own;
+  std::vector<std::shared_ptr<const data::SummedFile>> own;
   for (size_t i = 0; i < unknown_.size(); ++i)
     if (world_.takes(static_cast<int64_t>(i))) own.push_back(unknown_[i]);
   check_ = std::make_unique<data::StoreCheck>(std::move(own));

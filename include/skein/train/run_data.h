@@ -47,7 +47,7 @@ class RunData {
  private:
   Group& world_;
   std::vector<data::DataFile> files_;
-  std::vector<std::shared_ptr<const data::TokenStore>> unknown_;  // to be compared
+  std::vector<std::shared_ptr<const data::SummedFile>> unknown_;  // to be compared
   std::unique_ptr<data::StoreCheck> check_;
   bool told_ = false;
 };

@@ -1,34 +1,14 @@
 #include "skein/data/samples/loader.h"
 
-#include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include "skein/core/error.h"
 #include "skein/data/samples/windows.h"
+#include "skein/data/stores/data_file.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein::data {
 namespace {
-
-struct Entry {
-  double weight = 1;
-  std::string path;
-};
-
-Entry parse_entry(const std::string& text) {
-  const size_t colon = text.find(':');
-  if (colon == std::string::npos) return {1, text};
-  double weight = 0;
-  const char* end = text.data() + colon;
-  const auto [stop, error] = std::from_chars(text.data(), end, weight);
-  if (colon == 0 || stop != end) return {1, text};  // a path with a colon in it
-  const std::string path = text.substr(colon + 1);
-  require(error == std::errc{} && std::isfinite(weight) && weight > 0,
-          "data entry \"{}\" has weight {}; a weight is a number above 0, as in \"0.7:{}\"", text,
-          text.substr(0, colon), path);
-  return {weight, path};
-}
 
 int64_t samples_in(const TokenStore& store, int64_t length) {
   const int64_t tokens = store.info().tokens;
@@ -61,9 +41,7 @@ Blend open_blend(const std::vector<std::string>& entries, const DataConfig& conf
   const TokenNotes notes = notes_of_tokenizer(config.tokenizer, config.vocab_size);
   Blend blend;
   for (const std::string& text : entries) {
-    const Entry entry = parse_entry(text);
-    require(!entry.path.empty(),
-            "data entry \"{}\" names no path; write \"path\" or \"weight:path\"", text);
+    const DataEntry entry = data_entry(text);
     blend.stores.push_back(std::make_shared<TokenStore>(entry.path, notes));
     blend.stores.back()->require_vocabulary();
     check_same_tokenizer(*blend.stores.front(), *blend.stores.back());

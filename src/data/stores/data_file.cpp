@@ -1,5 +1,8 @@
 #include "skein/data/stores/data_file.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "skein/core/error.h"
@@ -17,15 +20,38 @@ std::string shortest(const std::string& path) {
 
 }  // namespace
 
+DataEntry data_entry(const std::string& text) {
+  DataEntry entry{1, text};
+  const size_t colon = text.find(':');
+  double weight = 0;
+  const char* end = text.data() + std::min(colon, text.size());
+  const auto [stop, error] = std::from_chars(text.data(), end, weight);
+  // else a path with a colon in it, or with none
+  if (colon != std::string::npos && colon > 0 && stop == end) {
+    entry = {weight, text.substr(colon + 1)};
+    require(error == std::errc{} && std::isfinite(weight) && weight > 0,
+            "data entry \"{}\" has weight {}; a weight is a number above 0, as in \"0.7:{}\"", text,
+            text.substr(0, colon), entry.path);
+  }
+  require(!entry.path.empty(), "data entry \"{}\" names no path; write \"path\" or \"weight:path\"",
+          text);
+  return entry;
+}
+
 std::string DataFile::identity() const {
   return fmt::format("{} bytes with sum {:016x}", bytes, sum);
+}
+
+DataFile store_file(const std::string& option, const std::string& path, int64_t bytes,
+                    uint64_t fingerprint, std::shared_ptr<const SummedFile> store) {
+  return {option, shortest(path), bytes, fingerprint, std::move(store)};
 }
 
 std::vector<DataFile> store_files(const std::string& option,
                                   const std::vector<std::shared_ptr<TokenStore>>& stores) {
   std::vector<DataFile> files;
   for (const auto& store : stores)
-    files.push_back({option, shortest(store->path()), store->bytes(), store->fingerprint(), store});
+    files.push_back(store_file(option, store->path(), store->bytes(), store->fingerprint(), store));
   return files;
 }
 

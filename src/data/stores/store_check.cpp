@@ -23,7 +23,7 @@ void take_lowest_priority() { setpriority(PRIO_PROCESS, gettid(), kLowestPriorit
 }  // namespace
 
 struct StoreCheck::Impl {
-  explicit Impl(std::vector<std::shared_ptr<const TokenStore>> all) : stores(std::move(all)) {
+  explicit Impl(std::vector<std::shared_ptr<const SummedFile>> all) : stores(std::move(all)) {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
@@ -61,7 +61,7 @@ struct StoreCheck::Impl {
     return !stop.stop_requested();
   }
 
-  const std::vector<std::shared_ptr<const TokenStore>> stores;
+  const std::vector<std::shared_ptr<const SummedFile>> stores;
   mutable std::mutex mutex;
   mutable std::condition_variable_any changed;
   const Clock::time_point begun = Clock::now();
@@ -70,7 +70,7 @@ struct StoreCheck::Impl {
   std::jthread thread;  // last: joined before what it uses goes away
 };
 
-StoreCheck::StoreCheck(std::vector<std::shared_ptr<const TokenStore>> stores)
+StoreCheck::StoreCheck(std::vector<std::shared_ptr<const SummedFile>> stores)
     : impl_(std::make_unique<Impl>(std::move(stores))) {}
 
 StoreCheck::~StoreCheck() = default;

@@ -10,7 +10,7 @@ namespace skein::data {
 namespace {
 
 using namespace test;
-using Stores = std::vector<std::shared_ptr<const TokenStore>>;
+using Stores = std::vector<std::shared_ptr<const SummedFile>>;
 
 // 3 million tokens of 4 bytes each: three pieces.
 std::string large_store(const Scratch& scratch, const std::string& name) {

@@ -24,6 +24,7 @@
 #include <string>
 
 #include "skein/core/files/output_target.h"
+#include "skein/data/files/summed_file.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein::data {
@@ -61,7 +62,7 @@ TokenNotes notes_of_tokenizer(const std::string& path, int64_t vocab_size = 0);
 class StoreFile;
 
 // Reads by memory map: any thread may read at any time.
-class TokenStore {
+class TokenStore : public SummedFile {
  public:
   // A usage error naming the path when the file is missing, empty, truncated, not HDF5 or not a
   // token store (with what it is instead), or when its bounds are not ascending. verify = true also
@@ -72,7 +73,7 @@ class TokenStore {
   // `notes` fill in what neither the file nor its .meta.json says. A usage error when their
   // tokenizers differ.
   TokenStore(const std::string& path, const TokenNotes& notes, bool verify = false);
-  ~TokenStore();
+  ~TokenStore() override;
   TokenStore(TokenStore&&) noexcept;
 
   const StoreInfo& info() const;
@@ -86,11 +87,8 @@ class TokenStore {
   uint64_t fingerprint() const;
   // Of all tokens.
   int64_t bytes() const;
-  // Reads all tokens from the file again and compares the sum of their bytes with the one that the
-  // store carries; of other programs' files, which carry none, nothing is read. Error(failure)
-  // naming path and both sums when they differ. From any thread. go_on is asked after each piece of
-  // a few MiB, where it is given; once it says false the rest is left alone.
-  void verify_sum(const std::function<bool()>& go_on = {}) const;
+  // Of the tokens; files of other programs carry none.
+  void verify_sum(const std::function<bool()>& go_on = {}) const override;
   // A usage error that says how to give it when the vocabulary is unknown.
   void require_vocabulary() const;
   // The document that token `position` belongs to.
