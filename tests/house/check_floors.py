@@ -24,9 +24,9 @@ ROOMS = {
     "text": {"split": set(), "scores": {"split"}, "": {"split"}},
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {
-        "files": set(), "stores": {"files"}, "corpus": {"files", "stores"},
-        "samples": {"files", "stores"}, "records": {"files", "samples"},
-        "scores": {"files", "records"},
+        "files": set(), "stores": {"files"}, "columns": {"files", "stores"},
+        "samples": {"files", "stores", "columns"}, "records": {"files", "samples"},
+        "corpus": {"files", "stores", "columns", "records"}, "scores": {"files", "records"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},

@@ -1,0 +1,149 @@
+#include "record_layout.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/core/strings.h"
+#include "skein/data/stores/hdf5_writer.h"
+#include "skein/data/stores/store_fields.h"
+
+namespace skein::data {
+namespace {
+
+constexpr int64_t kVersion = 1;
+constexpr int64_t kLargestVocabulary = INT32_MAX;
+constexpr int64_t kMostRecords = int64_t{1} << 56;
+constexpr size_t kMostColumns = 1000;
+constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
+
+TokenMeaning read_tokens(const StoreFields& fields) {
+  TokenMeaning tokens;
+  tokens.vocab_size = fields.integer("vocab_size");
+  require(tokens.vocab_size >= 1 && tokens.vocab_size <= kLargestVocabulary,
+          "{} is {}; it must lie in [1, {}]", fields.path("vocab_size"), tokens.vocab_size,
+          kLargestVocabulary);
+  tokens.text_bytes = fields.integer("text_bytes");
+  require(tokens.text_bytes >= 0, "{} is {}; it cannot be negative", fields.path("text_bytes"),
+          tokens.text_bytes);
+  tokens.prefix = fields.text("prefix");
+  tokens.tokenizer = text::StoredTokenizer(fields.text("tokenizer"));
+  return tokens;
+}
+
+ColumnMeaning read_meaning(const StoreFields& fields) {
+  const std::string meaning = fields.text("meaning");
+  if (meaning == name_of(TokenMeaning())) return read_tokens(fields);
+  require(meaning == name_of(PlainMeaning()),
+          "{} is \"{}\", which this build does not know; a newer one may", fields.path("meaning"),
+          excerpt(meaning));
+  return PlainMeaning();
+}
+
+void check_tokens(const StoreFields& fields, const ColumnInfo& column) {
+  const int width = unsigned_width(column.type);
+  require(column.row_shape.empty() && (width == 1 || width == 2 || width == 4),
+          "/{} does not hold tokens: those are u8, u16 or u32, and 1-D", fields.path("values"));
+}
+
+class LayoutReader {
+ public:
+  explicit LayoutReader(std::span<const std::byte> file)
+      : bytes_(file.size()), file_(file), root_(file_, bytes_, kRecordStore) {}
+
+  RecordLayout read() const {
+    root_.check_format(kVersion);
+    RecordLayout layout;
+    layout.count = root_.integer("count");
+    require(layout.count >= 1 && layout.count <= kMostRecords,
+            "count is {}; a store holds at least one record", layout.count);
+    const std::vector<std::string> names = file_.object("").names();
+    require(!names.empty(), "it has no columns");
+    require(names.size() <= kMostColumns, "it has {} columns; {} can be read", names.size(),
+            kMostColumns);
+    for (const std::string& name : names)
+      layout.columns.push_back(with_origin(fmt::format("column \"{}\"", excerpt(name)),
+                                           [&] { return column(name, layout.count); }));
+    return layout;
+  }
+
+ private:
+  ColumnLayout column(const std::string& name, int64_t count) const {
+    const StoreFields fields(file_, bytes_, kRecordStore, name);
+    ColumnLayout made;
+    made.info.name = name;
+    made.info.meaning = read_meaning(fields);
+    made.sum = fields.integer("xxh3");
+    const StoredRun values = fields.run("values", fields.dataset("values"));
+    require(!values.dims.empty(), "dataset /{} has no dimensions", fields.path("values"));
+    made.info.type = values.type;
+    made.info.row_shape.assign(values.dims.begin() + 1, values.dims.end());
+    require(std::ranges::count(made.info.row_shape, 0u) == 0, "rows of /{} are empty",
+            fields.path("values"));
+    made.rows = values.dims.front();
+    made.values_at = values.at;
+    if (std::holds_alternative<TokenMeaning>(made.info.meaning)) check_tokens(fields, made.info);
+    made.info.ragged = fields.holds("starts");
+    if (made.info.ragged) read_starts(fields, count, made);
+    require(made.info.ragged || std::cmp_equal(made.rows, count),
+            "/{} has {} rows, but the store holds {} records", fields.path("values"), made.rows,
+            count);
+    return made;
+  }
+
+  static void read_starts(const StoreFields& fields, int64_t count, ColumnLayout& column) {
+    const StoredRun starts = fields.run("starts", fields.dataset("starts"));
+    require(starts.dims.size() == 1 && unsigned_width(starts.type) == 8,
+            "/{} must be 1-D and hold u64", fields.path("starts"));
+    require(std::cmp_equal(starts.count, count + 1), "/{} has {} entries; {} records need {}",
+            fields.path("starts"), starts.count, count, count + 1);
+    column.starts_at = starts.at;
+    column.starts_sum = fields.integer("starts_xxh3");
+  }
+
+  uint64_t bytes_;
+  Hdf5View file_;
+  StoreFields root_;
+};
+
+void write_column(const Hdf5Writer& file, int64_t count, ColumnLayout& column) {
+  const std::string& name = column.info.name;
+  file.add_group(name);
+  file.put_text(name, "meaning", name_of(column.info.meaning));
+  file.put_sum(name, "xxh3", column.sum);
+  std::vector<uint64_t> dims{column.rows};
+  dims.insert(dims.end(), column.info.row_shape.begin(), column.info.row_shape.end());
+  column.values_at = file.add_dataset(name + "/values", column.info.type, dims);
+  if (column.info.ragged) {
+    file.put_sum(name, "starts_xxh3", column.starts_sum);
+    column.starts_at =
+        file.add_dataset(name + "/starts", kStarts, {static_cast<uint64_t>(count) + 1});
+  }
+  const auto* tokens = std::get_if<TokenMeaning>(&column.info.meaning);
+  if (tokens == nullptr) return;
+  file.put_integer(name, "vocab_size", tokens->vocab_size);
+  file.put_integer(name, "text_bytes", tokens->text_bytes);
+  file.put_text(name, "prefix", tokens->prefix);
+  file.put_text(name, "tokenizer", tokens->tokenizer.text());
+}
+
+}  // namespace
+
+RecordLayout read_record_layout(const std::string& path, std::span<const std::byte> file) {
+  try {
+    return LayoutReader(file).read();
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{} cannot be used: {} ({})", path, error.what(), kRecordStore.layout));
+  }
+}
+
+void write_record_layout(const std::string& path, RecordLayout& layout) {
+  Hdf5Writer file(path);
+  file.put_text("", "format", kRecordStore.format);
+  file.put_integer("", "version", kVersion);
+  file.put_integer("", "count", layout.count);
+  for (ColumnLayout& column : layout.columns) write_column(file, layout.count, column);
+  file.close();
+}
+
+}  // namespace skein::data
