@@ -42,7 +42,9 @@ class JsonLines {
 
   const std::string& name() const { return name_; }
   int64_t number() const { return lines_.number(); }  // of the line, from 1
-  std::string where() const;                          // "train.jsonl:12"
+  // Bytes taken from the file so far, before decompression.
+  int64_t consumed() const { return lines_.consumed(); }
+  std::string where() const;  // "train.jsonl:12"
 
  private:
   std::string name_;

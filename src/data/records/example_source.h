@@ -13,6 +13,8 @@ class ExampleSource {
   virtual ~ExampleSource() = default;
   // Sets all but file.
   virtual bool next(LabelledExample& example) = 0;
+  // Bytes taken from the file so far, before decompression.
+  virtual int64_t consumed() const = 0;
 };
 
 std::unique_ptr<ExampleSource> table_examples(const std::string& path, ExamplesFormat format,
@@ -25,8 +27,8 @@ std::unique_ptr<ExampleSource> line_examples(const std::string& path, const Exam
 // Whether a column is given by its number.
 bool is_number_of_column(const std::string& column);
 
-// A usage error for an empty label, and for one that is no finite number where numbers are wanted;
-// sets value.
+// A usage error, where labels are no texts, for an empty one, and for one that is no finite number
+// where numbers are wanted; sets value.
 void check_label(LabelledExample& example, const ExamplesConfig& config, const std::string& name);
 
 }  // namespace skein::data

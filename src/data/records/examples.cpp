@@ -1,5 +1,6 @@
 #include "skein/data/records/examples.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -36,6 +37,19 @@ std::unique_ptr<ExampleSource> open_examples(const std::string& path,
   return table_examples(path, format, config);
 }
 
+void check_references(const ExamplesConfig& config) {
+  std::vector<std::string> taken{config.text, config.pair, config.label};
+  for (const std::string& column : config.references) {
+    require(!column.empty(), "a column of references has no name");
+    require(std::ranges::find(taken, column) == taken.end(),
+            "the references are in \"{}\", which holds something else already; they must be other "
+            "columns",
+            column);
+    taken.push_back(column);
+  }
+  SKEIN_CHECK(config.texts ? !config.numbers && !config.label.empty() : config.references.empty());
+}
+
 void check(const ExamplesConfig& config) {
   require(!config.files.empty(), "no file with examples is named");
   require(!config.text.empty(), "no text column is named");
@@ -47,6 +61,7 @@ void check(const ExamplesConfig& config) {
       config.pair.empty() || (config.pair != config.text && config.pair != config.label),
       "the pair's second text is \"{}\", which is the {} as well; they must be different columns",
       config.pair, config.pair == config.text ? "first text" : "label");
+  check_references(config);
   require(config.most_record_bytes > 0, "the longest record is {} bytes; it must be above 0",
           config.most_record_bytes);
 }
@@ -59,6 +74,7 @@ bool is_number_of_column(const std::string& column) {
 
 void check_label(LabelledExample& example, const ExamplesConfig& config, const std::string& name) {
   const std::string& label = example.label;
+  if (config.texts) return;
   require(!label.empty(), "{}:{}: the label is empty", name, example.line);
   example.value = 0;
   require(text::valid_utf8(label), "{}:{}: the label \"{}\" is not valid UTF-8", name, example.line,
@@ -81,11 +97,17 @@ ExampleReader::~ExampleReader() = default;
 
 bool ExampleReader::next(LabelledExample& example) {
   while (!source_ || !source_->next(example)) {
+    if (source_) finished_ += source_->consumed();
+    source_.reset();
     if (opened_ == config_.files.size()) return false;
     source_ = open_examples(config_.files[opened_++], config_);
   }
   example.file = opened_ - 1;
   return true;
+}
+
+int64_t ExampleReader::bytes_read() const {
+  return finished_ + (source_ ? source_->consumed() : 0);
 }
 
 std::vector<LabelledExample> read_examples(const ExamplesConfig& config) {

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "skein/core/error.h"
 
 #include "data/files/json_line.h"
@@ -19,15 +21,39 @@ class JsonlExamples final : public ExampleSource {
     example.line = lines_.number();
     example.text = text_at(json, config_.text);
     example.pair = config_.pair.empty() ? "" : text_at(json, config_.pair);
-    example.label = config_.label.empty() ? "" : label_of(json);
+    example.label.clear();
+    example.references.clear();
+    if (config_.texts)
+      add_texts(json, example);
+    else if (!config_.label.empty())
+      example.label = label_of(json);
     if (!config_.label.empty()) check_label(example, config_, lines_.name());
     return true;
   }
+  int64_t consumed() const override { return lines_.consumed(); }
 
  private:
   std::string text_at(const Json& json, const std::string& key) const {
     const std::string where = lines_.where();
     return text_of(value_at(json, key, where), fmt::format("the value of \"{}\"", key), where);
+  }
+
+  void add_texts(const Json& json, LabelledExample& example) const {
+    std::vector<std::string>& all = example.references;
+    add_texts_at(json, config_.label, all);
+    example.label = std::move(all.front());
+    all.erase(all.begin());
+    for (const std::string& key : config_.references) add_texts_at(json, key, all);
+  }
+
+  // A text, or a list of them.
+  void add_texts_at(const Json& json, const std::string& key, std::vector<std::string>& all) const {
+    const std::string where = lines_.where();
+    const Json& value = value_at(json, key, where);
+    if (!value.is_array()) return all.push_back(text_at(json, key));
+    require(!value.empty(), "{}: the list \"{}\" is empty; it needs one text at least", where, key);
+    for (const Json& one : value)
+      all.push_back(text_of(one, fmt::format("a value in the list \"{}\"", key), where));
   }
 
   std::string label_of(const Json& json) const {

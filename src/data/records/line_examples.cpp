@@ -22,6 +22,7 @@ class LineExamples final : public ExampleSource {
     example.text = without_break(line);
     return true;
   }
+  int64_t consumed() const override { return lines_.consumed(); }
 
  private:
   std::string name_;

@@ -13,7 +13,9 @@ namespace {
 
 bool has_header(TableKind kind, const ExamplesConfig& config) {
   if (config.header != Header::automatic) return config.header == Header::yes;
-  for (const std::string& column : {config.text, config.pair, config.label})
+  std::vector<std::string> columns{config.text, config.pair, config.label};
+  columns.insert(columns.end(), config.references.begin(), config.references.end());
+  for (const std::string& column : columns)
     if (!column.empty() && !is_number_of_column(column)) return true;
   require(kind == TableKind::tsv,
           "the columns of a CSV file are given by number alone, so whether its first row is a "
@@ -41,9 +43,13 @@ class TableExamples final : public ExampleSource {
     example.text = std::move(row_.fields[text_]);
     example.pair = config_.pair.empty() ? "" : std::move(row_.fields[pair_]);
     example.label = config_.label.empty() ? "" : std::move(row_.fields[label_]);
+    example.references.clear();
+    for (const size_t column : references_)
+      example.references.push_back(std::move(row_.fields[column]));
     if (!config_.label.empty()) check_label(example, config_, name_);
     return true;
   }
+  int64_t consumed() const override { return table_.consumed(); }
 
  private:
   void find_columns() {
@@ -57,6 +63,14 @@ class TableExamples final : public ExampleSource {
         (config_.pair.empty() || (pair_ != text_ && (config_.label.empty() || pair_ != label_)));
     require(apart, "{}: two of text \"{}\", pair \"{}\" and label \"{}\" are the same column",
             name_, config_.text, config_.pair, config_.label);
+    for (const std::string& column : config_.references) {
+      const size_t found = find("reference", column);
+      const bool taken = found == text_ || found == label_ ||
+                         (!config_.pair.empty() && found == pair_) ||
+                         std::ranges::find(references_, found) != references_.end();
+      require(!taken, "{}: the reference \"{}\" is a column that is used already", name_, column);
+      references_.push_back(found);
+    }
   }
 
   size_t find(const char* role, const std::string& column) const {
@@ -97,6 +111,7 @@ class TableExamples final : public ExampleSource {
   std::vector<std::string> first_;
   int64_t first_line_ = 0;
   size_t text_ = 0, pair_ = 0, label_ = 0;
+  std::vector<size_t> references_;
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ void fuzz(std::string_view input) {
   if (choice & 8) config.text = "1";
   if (choice & 16) config.label = choice & 32 ? "" : "3";
   config.numbers = choice & 64;
+  config.texts = config.label == "3" && choice & 64;
+  if (config.texts) config.numbers = false;
   config.header = choice & 128 ? skein::data::Header::yes : skein::data::Header::automatic;
   for (const skein::data::LabelledExample& example : skein::data::read_examples(config))
     if (example.line < 1 || static_cast<int64_t>(example.text.size()) > config.most_record_bytes)

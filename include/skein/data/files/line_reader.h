@@ -30,6 +30,8 @@ class LineReader {
   int64_t offset() const { return offset_; }
   bool begins_line() const { return begins_line_; }
   bool ends_line() const { return ends_line_; }
+  // Bytes taken from the source's input so far, before decompression.
+  int64_t consumed() const { return source_->consumed(); }
 
  private:
   void fill();

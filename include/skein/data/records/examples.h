@@ -32,6 +32,10 @@ struct ExamplesConfig {
   std::string pair{};           // of the second text; "" for single texts
   std::string label = "label";  // "" for examples without labels
   bool numbers = false;         // labels are numbers, as for regression
+  // labels are texts, to be written by a model: they may be empty, hold bytes that are no UTF-8,
+  // and in JSONL be a list of them, of which the first is the label and the others are references
+  bool texts = false;
+  std::vector<std::string> references{};  // columns of further labels, where they are texts
   // Whether the first row of a table names its columns. automatic: yes when any column above is
   // given by name; by numbers alone, no for TSV, and a usage error for CSV, where it cannot be
   // known.
@@ -41,10 +45,11 @@ struct ExamplesConfig {
 
 struct LabelledExample {
   std::string text{}, pair{};
-  std::string label{};  // as it was written; JSONL: also integers, true and false
-  double value = 0;     // the label where labels are numbers, finite
-  int64_t file = 0;     // index into ExamplesConfig::files
-  int64_t line = 0;     // where it begins, from 1
+  std::string label{};                    // as it was written; JSONL: also integers, true and false
+  double value = 0;                       // the label where labels are numbers, finite
+  std::vector<std::string> references{};  // further labels, where they are texts
+  int64_t file = 0;                       // index into ExamplesConfig::files
+  int64_t line = 0;                       // where it begins, from 1
 };
 
 // "train.csv:12", for messages about an example.
@@ -64,11 +69,14 @@ class ExampleReader {
   // empty label, a label that is no number where numbers are wanted, a record that is too long, and
   // what the format does not allow.
   bool next(LabelledExample& example);
+  // Bytes read from the files so far, before decompression.
+  int64_t bytes_read() const;
 
  private:
   ExamplesConfig config_;
   std::unique_ptr<ExampleSource> source_;
   size_t opened_ = 0;
+  int64_t finished_ = 0;  // bytes of the sources that have ended
 };
 
 // All examples in order. A usage error as ExampleReader, and for a file without any.

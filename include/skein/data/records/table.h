@@ -30,6 +30,8 @@ class TableReader {
   bool next(TableRow& row);
   // The same of a row of names; a usage error with line and column for one that is no UTF-8.
   bool next_names(TableRow& row);
+  // Bytes taken from the file so far, before decompression.
+  int64_t consumed() const { return lines_.consumed(); }
 
  private:
   bool next_line();
