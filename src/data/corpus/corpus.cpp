@@ -90,6 +90,15 @@ bool same_file(const std::string& left, const std::string& right) {
   return !error && one == other;
 }
 
+}  // namespace
+
+std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
+  SkippedFiles skipped;
+  std::vector<std::string> paths;
+  for (InputFile& file : expand(inputs, skipped)) paths.push_back(std::move(file.path));
+  return paths;
+}
+
 int64_t stored_bytes(const std::vector<std::string>& files) {
   int64_t total = 0;
   for (const auto& file : files) {
@@ -100,15 +109,6 @@ int64_t stored_bytes(const std::vector<std::string>& files) {
     total += bytes;
   }
   return total;
-}
-
-}  // namespace
-
-std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
-  SkippedFiles skipped;
-  std::vector<std::string> paths;
-  for (InputFile& file : expand(inputs, skipped)) paths.push_back(std::move(file.path));
-  return paths;
 }
 
 bool holds_one_text(const std::string& path) {

@@ -39,7 +39,7 @@ std::string progress_line(const CorpusProgress& progress) {
   if (known)
     line += fmt::format(" of {} ({:.0f}%)", readable_bytes(progress.bytes_total),
                         100 * read / progress.bytes_total);
-  line += fmt::format(", {:.1f} MB/s, {} documents", rate / 1e6, progress.documents);
+  line += fmt::format(", {:.1f} MB/s, {} {}", rate / 1e6, progress.documents, progress.things);
   if (progress.tokens > 0) {
     static constexpr std::array<const char*, 5> units{"", "k", "M", "G", "T"};
     line += fmt::format(", {} tokens", scaled(progress.tokens, units));

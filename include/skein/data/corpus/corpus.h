@@ -50,6 +50,9 @@ struct CorpusPiece {
 // not exist or names nothing.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
 
+// Bytes of files, -1 where one of them is no regular file, such as "-" for stdin.
+int64_t stored_bytes(const std::vector<std::string>& files);
+
 // Whether a file is a single text, rather than an archive. Usage errors as open_source.
 bool holds_one_text(const std::string& path);
 

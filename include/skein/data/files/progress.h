@@ -13,6 +13,7 @@ struct CorpusProgress {
   int64_t documents = 0;
   int64_t tokens = 0;  // 0 where none are made
   double seconds = 0;
+  const char* things = "documents";  // what they are to the user
 };
 
 using ProgressCall = std::function<void(const CorpusProgress&)>;
