@@ -67,11 +67,15 @@ void trim_tokens(Sequence& sequence, int64_t multiple) {
     if (field.kind.second == FieldDim::token) keep_columns(sequence.*field.tensor, length, kept);
 }
 
-void trim_places(Batch& batch) {
-  const int64_t places = batch.places.dim(1),
-                kept = rounded_length(most_places(batch.places), kPlaceMultiple, places);
+// Of what has a column a place.
+void keep_places(Batch& batch, int64_t places, int64_t kept) {
   for (const auto& field : kBatchFields)
     if (field.kind.second == FieldDim::place) keep_columns(batch.*field.tensor, places, kept);
+}
+
+void trim_places(Batch& batch) {
+  const int64_t places = batch.places.dim(1);
+  keep_places(batch, places, rounded_length(most_places(batch.places), kPlaceMultiple, places));
 }
 
 }  // namespace
@@ -105,6 +109,9 @@ Batch trimmed(const Batch& batch, int64_t multiple) {
   trim_tokens(made, multiple);
   trim_tokens(made.source, multiple);
   if (batch.lengths.defined() && batch.places.defined()) trim_places(made);
+  // Without named places something is predicted at each token.
+  if (batch.lengths.defined() && !batch.places.defined())
+    keep_places(made, batch.length(), made.length());
   return made;
 }
 

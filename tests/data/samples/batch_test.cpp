@@ -52,6 +52,17 @@ TEST(Trimmed, KeepsWhatTheLongestRowHas) {
   EXPECT_EQ(trimmed(batch_rows(padded(), 0, 1), 8).length(), 8) << "a micro-batch has its own";
 }
 
+TEST(Trimmed, WithoutNamedPlacesEachTokenIsOne) {
+  Batch batch = padded();
+  batch.places = {};
+  batch.targets = filled(2, 40, 7);
+  batch.weights = Tensor::zeros({2, 40}, DType::f32);
+  batch.known = {};
+  const Batch made = trimmed(batch, 8);
+  EXPECT_EQ(made.targets.shape(), (Shape{2, 16}));
+  EXPECT_EQ(made.weights.shape(), (Shape{2, 16}));
+}
+
 TEST(Trimmed, LeavesBatchesThatTellNoLengthsAlone) {
   Batch batch = padded();
   batch.lengths = {};

@@ -65,7 +65,7 @@ Batch batch_rows(const Batch& batch, int64_t begin, int64_t end);
 // The batch without padding that none of its rows has a use for: as many tokens as its longest row
 // has, on either side, and as many places as the row that has the most, all rounded up by
 // rounded_length, tokens by `multiple`. A side whose lengths are undefined stays as it is, and
-// places stay with the tokens that are predicted on.
+// places stay with the tokens that are predicted on; where none are named, each token is one.
 Batch trimmed(const Batch& batch, int64_t multiple);
 // The least length of few that holds `length`, at most `most`: multiples of `multiple`, of 2
 // `multiple` beyond 16 of them, of 4 beyond 32, ... so that no more than an eighth is lost and few
