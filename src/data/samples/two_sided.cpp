@@ -1,0 +1,60 @@
+#include "skein/data/samples/two_sided.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+
+namespace skein::data {
+namespace {
+
+Sequence empty_side(int64_t rows, int64_t length, int32_t pad) {
+  Sequence side;
+  side.tokens = filled(rows, length, pad);
+  side.positions = filled(rows, length, 0);
+  side.segments = filled(rows, length, -1);
+  side.lengths = Tensor::zeros({rows}, DType::i32);
+  return side;
+}
+
+// Puts tokens behind those that the row has; returns where they begin.
+int64_t append(const Sequence& side, int64_t row, std::span<const int32_t> tokens,
+               int32_t segment) {
+  int32_t& length = side.lengths.data<int32_t>()[row];
+  const int64_t begin = length, count = std::ssize(tokens);
+  SKEIN_CHECK(begin + count <= side.length());
+  std::ranges::copy(tokens, row_of<int32_t>(side.tokens, row, begin));
+  int32_t* const positions = row_of<int32_t>(side.positions, row, begin);
+  std::iota(positions, positions + count, 0);
+  std::fill_n(row_of<int32_t>(side.segments, row, begin), count, segment);
+  length += narrow<int32_t>(count);
+  return begin;
+}
+
+}  // namespace
+
+Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape, int64_t first) {
+  const int64_t count = std::ssize(rows);
+  Batch made;
+  static_cast<Sequence&>(made) = empty_side(count, shape.target_length, shape.target_pad);
+  made.source = empty_side(count, shape.source_length, shape.source_pad);
+  made.targets = filled(count, shape.target_length, 0);
+  made.weights = Tensor::zeros({count, shape.target_length}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  for (int64_t row = 0; row < count; ++row) {
+    made.sample_ids.data<int64_t>()[row] = first + row;
+    int32_t segment = 0;
+    for (const TokenPair& pair : rows[row]) {
+      append(made.source, row, pair.source, segment);
+      std::vector<int32_t> fed{shape.start};
+      fed.insert(fed.end(), pair.labels.begin(), pair.labels.end() - 1);
+      const int64_t begin = append(made, row, fed, segment++);
+      std::ranges::copy(pair.labels, row_of<int32_t>(made.targets, row, begin));
+      std::fill_n(row_of<float>(made.weights, row, begin), pair.labels.size(), 1.0f);
+    }
+  }
+  return made;
+}
+
+}  // namespace skein::data
