@@ -21,6 +21,7 @@
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
+#include "data_pairs.h"
 #include "progress_line.h"
 
 namespace skein {
@@ -250,10 +251,10 @@ void run_convert(const Words& arguments) {
 }
 
 // Stores made elsewhere may hold any text there, and can be looked at all the same.
-std::string tokenizer_kind(const data::StoreInfo& info) {
-  if (info.tokenizer.empty()) return "unknown";
+std::string tokenizer_kind(const text::StoredTokenizer& tokenizer) {
+  if (tokenizer.empty()) return "unknown";
   try {
-    const std::string text = info.tokenizer->to_json();
+    const std::string text = tokenizer->to_json();
     if (text == text::byte_tokenizer()->to_json()) return "bytes";
     const auto json = nlohmann::json::parse(text);
     return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece"
@@ -273,12 +274,15 @@ std::shared_ptr<const text::Tokenizer> tokenizer_of(const data::TokenStore& stor
 void run_inspect(const Words& arguments) {
   bool verify = false;
   GivenNotes given;
-  Options options("skein-data inspect", "Says what the token store STORE holds.");
+  Options options("skein-data inspect",
+                  "Says what the token store or the store of pairs STORE holds.");
   options.add("store.verify", verify,
               "also read all tokens and compare them with their checksum, or the vocabulary");
   add_notes(options, given);
   if (!parsed(options, arguments)) return;
-  const data::TokenStore store(only_store(options), given.notes(), verify);
+  const std::string path = only_store(options);
+  if (data::is_record_store(path)) return show_records(path, verify, tokenizer_kind);
+  const data::TokenStore store(path, given.notes(), verify);
   const data::StoreInfo& info = store.info();
   const bool native = info.format == data::TokenFormat::native;
   fmt::print("path          {}\n", store.path());
@@ -292,7 +296,7 @@ void run_inspect(const Words& arguments) {
   fmt::print("vocab size    {}\n",
              info.vocab_size > 0 ? fmt::to_string(info.vocab_size) : "unknown");
   fmt::print("end of text   {}\n", info.end_of_text);
-  fmt::print("tokenizer     {}\n", tokenizer_kind(info));
+  fmt::print("tokenizer     {}\n", tokenizer_kind(info.tokenizer));
   if (verify && native) fmt::print("checksum      holds\n");
 }
 
@@ -351,10 +355,11 @@ constexpr Command kCommands[] = {
     {"train-tokenizer", "INPUT...", "learn a tokenizer", run_train_tokenizer},
     {"export-tokenizer", "TOKENIZER", "write it as other libraries read it", run_export_tokenizer},
     {"encode", "INPUT...", "make a token store", run_encode},
+    {"pairs", "INPUT...", "make a store of pairs, such as texts and their translations", run_pairs},
     {"markov", "", "make token stores of known entropy", run_markov},
     {"convert", "STORE", "write a token store in another program's format, or read one",
      run_convert},
-    {"inspect", "STORE", "say what a token store holds", run_inspect},
+    {"inspect", "STORE", "say what a store holds", run_inspect},
     {"decode", "STORE", "write the text of a token store to stdout", run_decode},
     {"score", "HYPOTHESES REFERENCES...", "say how good generated texts are", run_score}};
 

@@ -1,0 +1,102 @@
+// skein-data on records: pairs of texts as a store, and what a store of records holds.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/core/error.h"
+#include "skein/core/log.h"
+#include "skein/core/numbers.h"
+#include "skein/core/options/options.h"
+#include "skein/core/options/program.h"
+#include "skein/core/strings.h"
+#include "skein/data/columns/records.h"
+#include "skein/data/corpus/encode_pairs.h"
+#include "skein/text/tokenizer.h"
+
+#include "progress_line.h"
+
+namespace skein {
+
+inline data::PairTokenizers load_pair_tokenizers(const std::string& path,
+                                                 const std::string& target) {
+  require(!path.empty(),
+          "tokenizer.path is missing; give a tokenizer file or `--tokenizer.path=bytes`, and "
+          "tokenizer.target where the targets have another");
+  const std::shared_ptr<const text::Tokenizer> source = text::load_tokenizer(path);
+  if (target.empty()) return {source, source};
+  return {source, text::load_tokenizer(target)};
+}
+
+inline void run_pairs(const std::vector<std::string>& arguments) {
+  data::PairStoreConfig config;
+  std::string source, target;
+  bool quiet = false;
+  Options options("skein-data pairs",
+                  "Encodes pairs of texts, a source and a target each, into a store of pairs. The "
+                  "INPUTs are CSV, TSV or JSONL; or lines of sources, with data.targets.");
+  options.add("tokenizer.path", source,
+              "tokenizer file or folder, or `bytes` for one token a byte");
+  options.add("tokenizer.target", target, "that of the targets, where it is another one");
+  bind(options, config.pairs);
+  options.add("data.targets", config.pairs.targets,
+              "files of lines, the targets of the lines of each INPUT, divided by commas");
+  options.add("output.path", config.output, "the store to write");
+  options.add("output.replace", config.replace, "replace a file that is there already");
+  options.add("run.threads", config.threads,
+              "threads that work beside the reading one; 0 for all processors", "threads");
+  options.add("run.quiet", quiet, "no progress and no summary");
+  if (!parsed(options, arguments)) return;
+  config.pairs.files = options.words();
+  const data::PairTokenizers tokenizers = load_pair_tokenizers(source, target);
+  ProgressLine line(quiet);
+  const data::PairCounts made =
+      write_pair_store(config, tokenizers, [&](const data::CorpusProgress& progress) {
+        line.show([&] { return progress_line(progress); });
+      });
+  if (!quiet)
+    log::info("{}: {} pairs, {} tokens of sources, {} of targets, {} left out, {:.1f} s",
+              config.output, made.pairs, made.source_tokens, made.target_tokens, made.left_out,
+              made.seconds);
+}
+
+// "u16", "f32".
+inline std::string name_of_type(const data::Hdf5Type& type) {
+  const bool real = type.kind == data::Hdf5Type::Kind::real;
+  return fmt::format("{}{}", real ? 'f' : type.is_signed ? 'i' : 'u', type.bytes * 8);
+}
+
+inline void show_column(const data::Records& records, size_t number,
+                        const std::function<std::string(const text::StoredTokenizer&)>& kind) {
+  const data::Column& column = records.columns()[number];
+  const data::ColumnInfo& info = column.info;
+  fmt::print("column        {}: {}", visible(info.name), name_of(info.meaning));
+  fmt::print(", {}{}\n", name_of_type(info.type),
+             info.row_shape.empty() ? "" : fmt::format(" [{}]", fmt::join(info.row_shape, ",")));
+  uint64_t longest = 1;
+  for (size_t i = 1; i < column.starts.size(); ++i)
+    longest = std::max(longest, column.starts[i] - column.starts[i - 1]);
+  fmt::print("  rows        {}, {:.2f} a record, {} at most\n", column.rows,
+             ratio(column.rows, records.count()), longest);
+  const auto* tokens = std::get_if<data::TokenMeaning>(&info.meaning);
+  if (tokens == nullptr) return;
+  fmt::print("  text bytes  {}, {:.4f} a token\n", tokens->text_bytes,
+             ratio(tokens->text_bytes, std::max<uint64_t>(1, column.rows)));
+  fmt::print("  vocab size  {}\n", tokens->vocab_size);
+  fmt::print("  tokenizer   {}\n", kind(tokens->tokenizer));
+  if (!tokens->prefix.empty()) fmt::print("  prefix      \"{}\"\n", visible(tokens->prefix));
+}
+
+// kind: what a tokenizer is called.
+inline void show_records(const std::string& path, bool verify,
+                         const std::function<std::string(const text::StoredTokenizer&)>& kind) {
+  const data::Records records(path, verify);
+  fmt::print("path          {}\nformat        records\nrecords       {}\n", path, records.count());
+  for (size_t i = 0; i < records.columns().size(); ++i) show_column(records, i, kind);
+  if (verify) fmt::print("checksums     hold\n");
+}
+
+}  // namespace skein
