@@ -175,8 +175,8 @@ TEST(TwoSided, ThePaddingTokenInATextIsRefused) {
     builder.add_tokens(1, target, 1);
     builder.end_record();
   }
-  const TwoSidedSamples samples = samples_of(
-      std::make_shared<const Records>(builder.finish()), {}, {.shuffle = false});
+  const TwoSidedSamples samples =
+      samples_of(std::make_shared<const Records>(builder.finish()), {}, {.shuffle = false});
   EXPECT_EQ(samples.batch(0, 1).size(), 1);
   expect_error(ExitCode::usage, {"pairs.h5", "the target of pair 1", "token 92", "pads"},
                [&] { samples.batch(1, 1); });

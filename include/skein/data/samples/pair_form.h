@@ -22,7 +22,7 @@ struct SideFrame {
 
 struct PairForm {
   SideFrame source, target;
-  int32_t start = 0;  // what the decoder is fed before the first label
+  int32_t start = 0;                         // what the decoder is fed before the first label
   int32_t source_pad = -1, target_pad = -1;  // -1: there is no such token
 };
 
