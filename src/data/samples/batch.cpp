@@ -84,13 +84,19 @@ Tensor filled(int64_t rows, int64_t columns, int32_t value) {
   return Tensor::from(std::vector<int32_t>(rows * columns, value), {rows, columns});
 }
 
-Batch padded_batch(int64_t count, const PaddedShape& shape) {
-  Batch made;
+Sequence padded_sequence(int64_t count, const PaddedShape& shape) {
+  Sequence made;
   made.tokens = filled(count, shape.length, shape.pad);
   made.positions = filled(count, shape.length, 0);
   if (shape.segments) made.segments = filled(count, shape.length, -1);
   if (shape.types) made.types = filled(count, shape.length, 0);
   made.lengths = Tensor::zeros({count}, DType::i32);
+  return made;
+}
+
+Batch padded_batch(int64_t count, const PaddedShape& shape) {
+  Batch made;
+  static_cast<Sequence&>(made) = padded_sequence(count, shape);
   made.targets = filled(count, shape.places, 0);
   made.weights = Tensor::zeros({count, shape.places}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);

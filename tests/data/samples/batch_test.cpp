@@ -71,6 +71,18 @@ TEST(Trimmed, LeavesBatchesThatTellNoLengthsAlone) {
   EXPECT_EQ(made.places.bytes_data(), batch.places.bytes_data());
 }
 
+TEST(Trimmed, CutsPlacesWithTheTokensWhereNoneAreNamed) {
+  Batch batch = padded();
+  batch.places = {};
+  batch.targets = batch.tokens.clone();
+  batch.weights = Tensor::zeros({2, 40}, DType::f32);
+  batch.known = Tensor::zeros({2, 40, 1}, DType::f32);
+  const Batch made = trimmed(batch, 8);
+  EXPECT_EQ(numbers_of(made.targets), numbers_of(made.tokens));
+  EXPECT_EQ(made.weights.shape(), (Shape{2, 16}));
+  EXPECT_EQ(made.known.shape(), (Shape{2, 16, 1}));
+}
+
 // Two samples that have every field, both sides of 40 tokens, with numbers that occur once.
 Batch every_field(int32_t first) {
   Batch batch;

@@ -52,6 +52,8 @@ struct PaddedShape {
   bool segments = false;  // padding is kept apart: for encoders, which see all positions
   bool types = false;
 };
+// Padding alone, with lengths: one side of a batch.
+Sequence padded_sequence(int64_t count, const PaddedShape& shape);
 // A batch of padding alone, with lengths and places: no place is named, and weights are 0.
 Batch padded_batch(int64_t count, const PaddedShape& shape);
 // Numbers from `column` on of a row of x [rows, columns].
