@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "skein/core/error.h"
+#include "skein/core/philox.h"
 #include "skein/data/samples/windows.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/text/tokenizer.h"
@@ -48,6 +49,26 @@ Blend open_blend(const std::vector<std::string>& entries, const DataConfig& conf
     blend.weights.push_back(entry.weight);
   }
   return blend;
+}
+
+Blend open_tokenized_blend(const std::vector<std::string>& entries, const DataConfig& config,
+                           const std::string& user) {
+  Blend blend = open_blend(entries, config);
+  const TokenStore& first = *blend.stores.front();
+  const text::StoredTokenizer& tokenizer = first.info().tokenizer;
+  require(!tokenizer.empty(),
+          "{} names no tokenizer, and {} needs to know its special tokens; give data.tokenizer",
+          first.path(), user);
+  require(tokenizer->vocab_size() >= first.info().vocab_size,
+          "{} holds ids up to {}, but its tokenizer has {}; encode it again", first.path(),
+          first.info().vocab_size - 1, tokenizer->vocab_size());
+  return blend;
+}
+
+uint64_t BlendedSource::draws_key(uint64_t seed, const std::string& drawn, int dataset,
+                                  int64_t epoch) {
+  return derive_key(derive_key(seed, fmt::format("{} of store {}", drawn, dataset)),
+                    fmt::format("epoch {}", epoch));
 }
 
 namespace {

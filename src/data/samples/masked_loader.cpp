@@ -29,17 +29,7 @@ Blend open_masked(const std::vector<std::string>& entries, int64_t length, const
           "samples of {} tokens are too short for an encoder, whose [CLS] and [SEP] take up to 3 "
           "of them; use at least 8 (model.context)",
           length);
-  Blend blend = open_blend(entries, data);
-  const TokenStore& first = *blend.stores.front();
-  const text::StoredTokenizer& tokenizer = first.info().tokenizer;
-  require(
-      !tokenizer.empty(),
-      "{} names no tokenizer, and masking needs to know its special tokens; give data.tokenizer",
-      first.path());
-  require(tokenizer->vocab_size() >= first.info().vocab_size,
-          "{} holds ids up to {}, but its tokenizer has {}; encode it again", first.path(),
-          first.info().vocab_size - 1, tokenizer->vocab_size());
-  return blend;
+  return open_tokenized_blend(entries, data, "masking");
 }
 
 }  // namespace
@@ -131,10 +121,8 @@ void fill_marks(const std::vector<int32_t>& documents, const Batch& batch, int64
 
 void MaskedLoader::fill(const Batch& batch, int64_t row, int64_t index) const {
   const SampleIndex found = order().at(index);
-  const uint64_t epoch = mask_.fixed ? 0 : found.epoch;
-  const uint64_t key =
-      derive_key(derive_key(seed_, fmt::format("masks of store {}", found.dataset)),
-                 fmt::format("epoch {}", epoch));
+  const int64_t epoch = mask_.fixed ? 0 : found.epoch;
+  const uint64_t key = draws_key(seed_, "masks", found.dataset, epoch);
   const uint64_t stream = found.sample * 2;
   Draft draft = runs_.empty() ? running_text(store(found.dataset), found.sample)
                               : pair(found.dataset, found.sample, Draws(key, stream));

@@ -124,7 +124,7 @@ void check(const MaskConfig& c) {
 }
 
 MaskVocabulary::MaskVocabulary(const text::Tokenizer& tokenizer, const std::string& origin)
-    : roles_(tokenizer.roles()) {
+    : TokenKinds(tokenizer, origin), roles_(tokenizer.roles()) {
   std::string missing;
   for (const auto& [id, name] : {std::pair{roles_.cls, "CLS"},
                                  {roles_.sep, "SEP"},
@@ -135,15 +135,6 @@ MaskVocabulary::MaskVocabulary(const text::Tokenizer& tokenizer, const std::stri
           "an encoder's tokenizer needs special tokens for CLS, SEP, MASK and PAD; that of {} has "
           "no {}. `skein-data train-tokenizer --tokenizer.kind=wordpiece` makes one that has them",
           origin, missing);
-  for (int64_t i = 0; i < tokenizer.vocab_size(); ++i) {
-    const int32_t id = narrow<int32_t>(i);
-    const bool special = tokenizer.bytes_of(id).empty();
-    kinds_.push_back(special                     ? Kind::special
-                     : tokenizer.begins_word(id) ? Kind::begins
-                                                 : Kind::goes_on);
-    if (!special) ordinary_.push_back(id);
-  }
-  require(!ordinary_.empty(), "the tokenizer of {} has special tokens only", origin);
 }
 
 int64_t most_places(const MaskConfig& config, int64_t length) {

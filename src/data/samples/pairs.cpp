@@ -16,10 +16,7 @@ constexpr int64_t kLongestSentence = 512;
 class Sentences {
  public:
   explicit Sentences(const TokenStore& store) : store_(store), starts_(store.sentences()) {
-    require(!starts_.empty(),
-            "{} does not know where sentences begin, which mlm.pairs needs; encode it again with "
-            "--data.sentences=auto, or give mlm.pairs=none",
-            store.path());
+    store.require_sentences("mlm.pairs", "mlm.pairs=none");
   }
 
   int64_t begin(int64_t sentence) const { return starts_[sentence]; }

@@ -200,6 +200,13 @@ void TokenStore::require_vocabulary() const {
       pickled ? "; the meta.pkl beside it is a Python pickle, which is never read" : "");
 }
 
+void TokenStore::require_sentences(const std::string& user, const std::string& otherwise) const {
+  require(info().sentences > 0,
+          "{} does not know where sentences begin, which {} needs; encode it again with "
+          "--data.sentences=auto, or give {}",
+          path(), user, otherwise);
+}
+
 int64_t TokenStore::document_at(int64_t position) const {
   SKEIN_CHECK(position >= 0 && position < info().tokens);
   const auto starts = documents();

@@ -37,6 +37,10 @@ struct Blend {
 // entries as in DataConfig::train. A usage error when there are none, when the stores were made by
 // different tokenizers or when a vocabulary is unknown.
 Blend open_blend(const std::vector<std::string>& entries, const DataConfig& config);
+// The same of stores whose tokenizer is known, with all ids that they hold; else a usage error.
+// user: what needs to know it, as "masking".
+Blend open_tokenized_blend(const std::vector<std::string>& entries, const DataConfig& config,
+                           const std::string& user);
 
 // Samples of blended stores.
 class BlendedSource : public RowSource {
@@ -53,6 +57,8 @@ class BlendedSource : public RowSource {
     order_ = std::make_unique<SampleOrder>(std::move(sizes), blend_.weights, seed, shuffle);
   }
   const SampleOrder& order() const { return *order_; }
+  // The key of what is drawn for samples of a store in an epoch, such as "masks".
+  static uint64_t draws_key(uint64_t seed, const std::string& drawn, int dataset, int64_t epoch);
 
  private:
   Blend blend_;

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "skein/core/options/options.h"
-#include "skein/data/samples/draws.h"
-#include "skein/text/tokenizer.h"
+#include "skein/data/samples/token_kinds.h"
 
 namespace skein::data {
 
@@ -34,23 +33,15 @@ void bind(Options& options, MaskConfig& config);
 void check(const MaskConfig& config);
 
 // What masking needs to know of ids.
-class MaskVocabulary {
+class MaskVocabulary : public TokenKinds {
  public:
   // A usage error naming what is missing when the tokenizer has no [CLS], [SEP], [MASK] or [PAD].
   // `origin` is named in it.
   MaskVocabulary(const text::Tokenizer& tokenizer, const std::string& origin);
   const text::TokenRoles& roles() const { return roles_; }
-  bool special(int32_t id) const { return kinds_[id] == Kind::special; }
-  bool begins_word(int32_t id) const { return kinds_[id] != Kind::goes_on; }
-  // Any id that stands for text.
-  int32_t random_id(Draws& draws) const { return ordinary_[draws.below(std::ssize(ordinary_))]; }
 
  private:
-  enum class Kind : uint8_t { special, begins, goes_on };
-
   text::TokenRoles roles_;
-  std::vector<Kind> kinds_;
-  std::vector<int32_t> ordinary_;
 };
 
 struct MaskedTokens {

@@ -91,6 +91,9 @@ class TokenStore : public SummedFile {
   void verify_sum(const std::function<bool()>& go_on = {}) const override;
   // A usage error that says how to give it when the vocabulary is unknown.
   void require_vocabulary() const;
+  // A usage error when the store does not know its sentences: `user` is the option that needs them,
+  // `otherwise` what to give to do without.
+  void require_sentences(const std::string& user, const std::string& otherwise) const;
   // The document that token `position` belongs to.
   int64_t document_at(int64_t position) const;
   // Start of each document, and the number of tokens at the end. Of files of other programs the
