@@ -27,6 +27,7 @@ ROOMS = {
         "files": set(), "stores": {"files"}, "columns": {"files", "stores"},
         "samples": {"files", "stores", "columns"}, "records": {"files", "samples"},
         "corpus": {"files", "stores", "columns", "records"}, "scores": {"files", "records"},
+        "noise": {"stores", "samples"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
