@@ -112,6 +112,12 @@ TEST(SpanNoise, LeavesSentinelsAndCanBeUndoneFromTheTarget) {
   }
   Draws again(2, 0);
   EXPECT_EQ(noised_spans(text, vocabulary, config, again).source, first.source);
+  const NoiseConfig many = spans_config(0.4, 2);
+  const Ids words{6, 8, 9, 10, 11, 11, 12, 14, 15, 16, 17, 17, 18, 20, 21};
+  Draws kept(2, 0);
+  EXPECT_EQ(noised_spans(words, vocabulary, many, kept).target,
+            Ids({999, 9, 10, 998, 16, 17, 997, 20, 21, 2}))
+      << "a run that goes on by another version must get the same noise";
   Draws draws(1, 1);
   EXPECT_EQ(noised_spans(Ids{6, 8}, vocabulary, config, draws).target, Ids({999, 8, 2}));
 }

@@ -285,6 +285,9 @@ TEST(TextNoise, AllTogetherLoseNothingAndDependOnTheirKeyAlone) {
   EXPECT_EQ(first.tokens, noised(text, config, 5, sentences).tokens);
   EXPECT_NE(first.tokens, noised(text, config, 6, sentences).tokens);
   EXPECT_TRUE(noised({}, config, 1).tokens.empty());
+  EXPECT_EQ(noised(long_words(8), config, 5, {0, 6}).tokens,
+            Ids({8, 9, 3, 11, 11, 12, 14, 3, 17, 3, 6}))
+      << "a run that goes on by another version must get the same noise";
 }
 
 }  // namespace
