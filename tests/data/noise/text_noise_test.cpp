@@ -247,10 +247,14 @@ TEST(TextNoise, HidesWordsWholeAndNothingBesideThem) {
       const NoisedText made = noised(text, config, stream);
       expect_origins(text, made);
       std::vector<bool> shown(text.size(), false);
-      Ids kept;
       for (const int32_t origin : made.origins)
         if (origin >= 0) shown[static_cast<size_t>(origin)] = true;
       for (const int32_t at : ends) EXPECT_TRUE(shown[static_cast<size_t>(at)]);
+      for (size_t i = 1; i < made.tokens.size(); ++i)
+        if (made.origins[i] >= 0 && made.origins[i - 1] >= 0) {
+          EXPECT_EQ(made.origins[i], made.origins[i - 1] + 1)
+              << "a mask stands for what is missing";
+        }
       for (size_t i = 1; i < text.size(); ++i)
         if (text[i] % 2 == 1 && text[i - 1] > 4) {
           EXPECT_EQ(shown[i], shown[i - 1]) << i;
