@@ -363,6 +363,14 @@ TEST(OpChecks, TextsOfCollectives) {
              ops::likeliest(f32({2, 3}), {0, 4}, group);
            },
            "likeliest: shard.valid must be from 0 to the 3 columns of logits, not 4"},
+          {[&] {
+             ops::likeliest_ids(f32({2, 3}), {0, 4}, {}, group);
+           },
+           "likeliest_ids: shard.valid must be from 0 to the 3 columns of logits, not 4"},
+          {[&] {
+             ops::likeliest_ids(f32({6}), {0, 4}, {}, group);
+           },
+           "likeliest_ids: logits must have the form [M,V], not [6]: logits f32 [6]"},
       });
     });
 }

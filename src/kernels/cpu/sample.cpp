@@ -1,7 +1,6 @@
 #include "skein/kernels/sample.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -68,22 +67,6 @@ std::vector<int32_t> likeliest_until(std::span<const float> logits,
       return ids;
     }
   }
-}
-
-// exp(x) for x at most 0, to a few units in the last place; 0 below -708. A Taylor series around a
-// multiple of ln 2, without branches, so that a loop over it runs in lanes.
-inline double falling_exponential(double x) {
-  constexpr double kHalves = 0x1.8p52, kLog2E = 0x1.71547652b82fep+0, kHigh = 0x1.62e42fefa3800p-1,
-                   kLow = 0x1.ef35793c76730p-45;
-  const double bounded = std::max(x, -708.0), rounded = bounded * kLog2E + kHalves,
-               whole = rounded - kHalves;
-  const double r = bounded - whole * kHigh - whole * kLow;
-  double sum = 1.0 / 479001600;
-  for (double factorial :
-       {39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
-    sum = sum * r + 1 / factorial;
-  const auto scale = std::bit_cast<double>((std::bit_cast<int64_t>(rounded) + 1023) << 52);
-  return x < -708 ? 0 : sum * scale;
 }
 
 struct Shares {

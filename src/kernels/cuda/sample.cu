@@ -3,6 +3,7 @@
 #include "skein/kernels/sample.h"
 
 #include "common.cuh"
+#include "keys.cuh"
 
 namespace skein::kernels {
 namespace {
@@ -22,19 +23,6 @@ struct Scratch {
   uint32_t digit;
   uint32_t tops[kWarp];
 };
-
-// Keys stand in the order of the logits; NaN above all, and equal logits have equal keys.
-constexpr uint32_t kNaN = 0xffffffffu, kInfinity = 0xff800000u, kMinusInfinity = 0x007fffffu,
-                   kSign = 0x80000000u;
-
-__device__ uint32_t key_of(float logit) {
-  if (logit != logit) return kNaN;
-  const uint32_t bits = logit == 0 ? 0 : __float_as_uint(logit);
-  return bits & kSign ? ~bits : bits | kSign;
-}
-__device__ float logit_of(uint32_t key) {
-  return __uint_as_float(key & kSign ? key ^ kSign : ~key);
-}
 
 // A block works on one.
 struct Row {
