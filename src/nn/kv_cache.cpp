@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "skein/core/numbers.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/reduce.h"
 
@@ -75,6 +76,22 @@ int64_t KvCache::capacity() const {
   const auto held = std::find_if(layers.begin(), layers.end(),
                                  [](const Layer& layer) { return layer.keys.defined(); });
   return held == layers.end() ? 0 : held->keys.dim(1);
+}
+
+void KvCache::follow(const std::vector<Follow>& moves) {
+  std::vector<int32_t> numbers;
+  for (const Follow& move : moves)
+    for (int64_t number : {move.from, move.to, move.first})
+      numbers.push_back(narrow<int32_t>(number));
+  if (moves.empty()) return;
+  const Tensor here = Tensor::from(numbers, {std::ssize(moves), 3}).to(first_key.device());
+  for (const Layer& held : layers) {
+    if (!held.keys.defined()) continue;
+    on_device(here.device(), [&](auto device) {
+      kernels::copy_tails(device, here, length, Out(held.keys));
+      kernels::copy_tails(device, here, length, Out(held.values));
+    });
+  }
 }
 
 Tensor KvCache::layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device) {

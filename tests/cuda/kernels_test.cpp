@@ -377,6 +377,9 @@ TEST_P(OnCuda, ReductionsAndMoves) {
                             kernels::swap_leading(device, at(y), Out(out[0])));
     EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 3, dtype())}), 0,
                             kernels::copy_positions(device, at(y), 1, 3, 2, Out(out[0])));
+    const Tensor moves = Tensor::from(std::vector<int32_t>{0, 2, 1, 0, 1, 3}, {2, 3});
+    EXPECT_EQUAL_ON_DEVICES((Tensors{random_tensor({3, 7, last}, 5, dtype())}), 0,
+                            kernels::copy_tails(device, at(moves), 6, Out(out[0])));
     const Tensor kept = Tensor::from(
                      std::vector<int32_t>{0, 0, 0, -1, -1, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1},
                      {3, 5}),

@@ -355,6 +355,20 @@ TEST(Reduce, CopiesPositionsAndNothingElse) {
       }
 }
 
+TEST(Reduce, CopiesTailsAndNothingElse) {
+  const Tensor before = random_tensor({3, 5, 2}, 3, DType::f32), out = before.clone();
+  const Tensor moves = Tensor::from(std::vector<int32_t>{2, 0, 1, 2, 1, 3}, {2, 3});
+  kernels::copy_tails(Cpu{}, moves, 4, Out(out));
+  for (int64_t a = 0; a < 3; ++a)
+    for (int64_t b = 0; b < 5; ++b) {
+      const bool copied = b < 4 && ((a == 0 && b >= 1) || (a == 1 && b >= 3));
+      for (int64_t c = 0; c < 2; ++c)
+        EXPECT_EQ(out.data<float>()[(a * 5 + b) * 2 + c],
+                  before.data<float>()[((copied ? 2 : a) * 5 + b) * 2 + c])
+            << a << " " << b;
+    }
+}
+
 // Every result of a few kernels, as bytes.
 std::vector<std::byte> some_results(int64_t rows) {
   const int64_t width = 129;

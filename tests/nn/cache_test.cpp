@@ -143,6 +143,33 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
   }
 }
 
+// Row 2 follows row 0 from column 3 on, and row 1 row 3 from column 1.
+TEST(Cache, RowsFollowOthersFromWhereTheyDiffer) {
+  KvCache cache;
+  cache.first_key = Tensor::zeros({4}, DType::i32);
+  cache.length = 5;
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor keys = test::random_tensor({4, 7, 2, 3}, 1).to(dtype),
+                 values = test::random_tensor({4, 7, 2, 3}, 2).to(dtype);
+    cache.layers.push_back({keys.clone(), values.clone()});
+    cache.layers.push_back({});
+    cache.follow({{0, 2, 3}, {3, 1, 1}});
+    const KvCache::Layer& made = cache.layers.front();
+    for (const auto& [before, after] : {std::pair{keys, made.keys}, {values, made.values}})
+      for (int64_t row = 0; row < 4; ++row)
+        for (int64_t column = 0; column < 7; ++column) {
+          const bool third = row == 2 && column >= 3 && column < 5,
+                     second = row == 1 && column >= 1 && column < 5;
+          const int64_t from = third ? 0 : second ? 3 : row;
+          EXPECT_EQ(test::bytes_of(after.flat((row * 7 + column) * 6, 6)),
+                    test::bytes_of(before.flat((from * 7 + column) * 6, 6)))
+              << row << " " << column;
+        }
+    cache.layers.clear();
+  }
+  cache.follow({});
+}
+
 TEST(Cache, OfOneSizeStaysInItsMemory) {
   const std::byte* before = KvCache::layer_memory({2, 3, 1, 4}, 4321, DType::f32, {}).bytes_data();
   const Tensor one = KvCache::layer_memory({5, 7, 1, 4}, 4321, DType::f32, {});

@@ -31,5 +31,9 @@ void swap_leading(Cuda, const Tensor& x, Out out);
 // [A,C,...]; the rest of out stays.
 void copy_positions(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
 void copy_positions(Cuda, const Tensor& x, int64_t from, int64_t count, int64_t to, Out out);
+// x[to, first .. end] = x[from, first .. end] of x [A,B,...] for each (from, to, first) of moves
+// [N,3] i32. No row is written twice, or read and written.
+void copy_tails(Cpu, const Tensor& moves, int64_t end, Out x);
+void copy_tails(Cuda, const Tensor& moves, int64_t end, Out x);
 
 }  // namespace skein::kernels

@@ -21,6 +21,15 @@ struct KvCache {
   // S of the layers held here; 0 where there are none.
   int64_t capacity() const;
 
+  // A row goes on as another one does: of that one's columns those from `first` on are copied, and
+  // those before are equal already.
+  struct Follow {
+    int64_t from, to, first;
+    bool operator==(const Follow&) const = default;
+  };
+  // No row is followed and follows.
+  void follow(const std::vector<Follow>& moves);
+
   // A tensor [B,S,G,D] at the beginning of memory for at least `elements` numbers. Caches of
   // different shapes that ask for the same `elements` take turns in the same memory.
   static Tensor layer_memory(const Shape& shape, int64_t elements, DType dtype, Device device);

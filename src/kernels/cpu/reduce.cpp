@@ -121,4 +121,18 @@ void copy_positions(Cpu, const Tensor& x, int64_t from, int64_t count, int64_t t
                 static_cast<size_t>(count * position_bytes));
 }
 
+void copy_tails(Cpu, const Tensor& moves, int64_t end, Out x) {
+  if (x->size() == 0) return;
+  const int64_t place_bytes = x->bytes() / (x->dim(0) * x->dim(1)), step = x->dim(1) * place_bytes;
+  std::byte* rows = x->bytes_data();
+  const int32_t* move = moves.data<int32_t>();
+  parallel_ranges(moves.dim(0), 1, [=](int64_t begin, int64_t until) {
+    for (int64_t m = begin; m < until; ++m) {
+      const int64_t from = move[3 * m], to = move[3 * m + 1], first = move[3 * m + 2];
+      std::memcpy(rows + to * step + first * place_bytes, rows + from * step + first * place_bytes,
+                  static_cast<size_t>((end - first) * place_bytes));
+    }
+  });
+}
+
 }  // namespace skein::kernels

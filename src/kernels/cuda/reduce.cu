@@ -58,6 +58,18 @@ __global__ void copy_rows(int64_t words, const Word* x, int64_t step, Word* out,
     out[row * out_step + w] = x[row * step + w];
 }
 
+// Words of a place, and from one row to the next. A move a block.
+template <class Word>
+__global__ void copy_row_tails(const int32_t* moves, int64_t end, int64_t words, int64_t step,
+                               Word* x) {
+  const int32_t* move = moves + 3 * blockIdx.x;
+  const Word* from = x + move[0] * step;
+  Word* to = x + move[1] * step;
+  for (int64_t w = move[2] * words + static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+       w < end * words; w += static_cast<int64_t>(gridDim.y) * blockDim.x)
+    to[w] = from[w];
+}
+
 template <class A>
 __device__ A share_of(const int32_t* kept, int64_t length) {
   int64_t count = 0;
@@ -169,6 +181,18 @@ void copy_positions(Cuda on, const Tensor& x, int64_t from, int64_t count, int64
            kThreads, 0, count * position_words, reinterpret_cast<const Word*>(in),
            x.dim(1) * position_words, reinterpret_cast<Word*>(target),
            out->dim(1) * position_words);
+  });
+}
+
+void copy_tails(Cuda on, const Tensor& moves, int64_t end, Out x) {
+  if (x->size() == 0) return;
+  const int64_t place_bytes = x->bytes() / (x->dim(0) * x->dim(1));
+  by_word(place_bytes, x->bytes_data(), x->bytes_data(), [&](auto word) {
+    using Word = decltype(word);
+    const int64_t words = place_bytes / static_cast<int64_t>(sizeof(Word));
+    launch("copy_tails", on, copy_row_tails<Word>, grid_of(moves.dim(0), 4), kThreads, 0,
+           moves.data<int32_t>(), end, words, x->dim(1) * words,
+           reinterpret_cast<Word*>(x->bytes_data()));
   });
 }
 
