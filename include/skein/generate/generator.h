@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skein/comm/meeting.h"
+#include "skein/generate/continuation.h"
 #include "skein/generate/sampling.h"
 #include "skein/parallel/local_model.h"
 #include "skein/parallel/precision.h"
@@ -27,15 +28,6 @@ struct GenerateConfig {
 void bind(Options& options, GenerateConfig& config);
 // Usage errors with the value and its range.
 void check(const GenerateConfig& config);
-
-using Tokens = std::vector<int32_t>;
-
-// What continues a prompt.
-struct Continuation {
-  Tokens tokens;       // without the end-of-text token
-  bool ended = false;  // by that token; else cut after max_tokens or where the context was full
-  bool operator==(const Continuation&) const = default;
-};
 
 // What a run fed to the model on this rank's data-parallel index.
 struct DecodingWork {
