@@ -11,8 +11,12 @@
 // A finished sequence stays, as a row that nobody reads, until a quarter of the rows are such; then
 // joined() leaves them out. So less than a quarter of a step's work is for nothing.
 //
-// A token depends on its own row alone: on seed, prompt, draw and position (generator.h). So who is
-// decoded beside whom changes no token, and rows may join and leave at any time.
+// A token depends on its own sequence alone: on seed, prompt, draw and position (generator.h). So
+// who is decoded beside whom changes no token, and rows may join and leave at any time.
+//
+// A sequence whose answer is searched for has beam.size rows, one beside the other from the first
+// step on, so what its beams share can be kept once beside them: as one sample with that many
+// queries. Which beam is in which of them is known to BeamRows.
 #include "decoding.h"
 
 #include <algorithm>
@@ -55,6 +59,18 @@ int64_t longest_of(const std::vector<const Tokens*>& prompts) {
 
 }  // namespace
 
+bool Generator::Sequence::finished() const {
+  return beams ? beams->search().finished() : made.ended || left == 0;
+}
+
+int64_t Generator::Sequence::length() const {
+  return std::ssize(*prompt) + (beams ? beams->search().length() : std::ssize(made.tokens));
+}
+
+std::vector<Continuation> Generator::Sequence::result() const {
+  return beams ? beams->search().best() : std::vector{made};
+}
+
 void Generator::Sequence::take(int32_t id, int32_t end) {
   made.ended = id == end;
   if (made.ended) return;
@@ -77,12 +93,13 @@ int64_t Generator::Decoding::Rows::most_left() const {
 Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequences)
     : g_(generator),
       sequences_(sequences),
-      batch_(std::min(g_.config_.batch, std::ssize(sequences))) {
+      batch_(std::min(g_.config_.batch, std::ssize(sequences))),
+      width_(std::max<int64_t>(g_.config_.beam.size, 1)) {
   int64_t longest = 0;
   for (const Sequence& sequence : sequences)
     longest = std::max(longest, sequence.length() + sequence.left);
   slack_ = std::max(kLeastSlack, longest / 4);
-  elements_ = batch_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() *
+  elements_ = batch_ * width_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() *
               g_.model_.head_width();
 }
 
@@ -107,7 +124,7 @@ void Generator::Decoding::tell(const Progress& progress) {
 }
 
 bool Generator::Decoding::wants_newcomers() const {
-  return next_ < sequences_.size() && many(batch_ - rows_.live(), batch_);
+  return next_ < sequences_.size() && many(batch_ - rows_.live() / width_, batch_);
 }
 
 bool Generator::Decoding::wants_to_move() const {
@@ -119,8 +136,8 @@ bool Generator::Decoding::wants_to_move() const {
 void Generator::Decoding::admit() {
   const int64_t live = rows_.live();
   if (live == 0) rows_ = {};
-  const size_t count = std::min<size_t>(sequences_.size() - next_, batch_ - live);
-  Rows fresh = start(sequences_.subspan(next_, count), live == 0 ? slack_ : 0);
+  const size_t count = std::min<size_t>(sequences_.size() - next_, batch_ - live / width_);
+  Rows fresh = start(sequences_.subspan(next_, count), live == 0 && width_ == 1 ? slack_ : 0);
   next_ += count;
   const int64_t begun = fresh.live();
   if (begun == 0) return;
@@ -135,7 +152,8 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
   std::vector<const Tokens*> prompts;
   for (Sequence& sequence : newcomers) {
     if (prompts.empty() || *prompts.back() != *sequence.prompt) prompts.push_back(sequence.prompt);
-    rows.all.push_back({&sequence, std::ssize(prompts) - 1});
+    for (int64_t place = 0; place < width_; ++place)
+      rows.all.push_back({&sequence, std::ssize(prompts) - 1, place});
   }
   rows.cache = cache_for(prompts, std::min(room, rows.most_left()));
   rows.capacity = longest_of(prompts) + std::min(room, rows.most_left());
@@ -177,7 +195,7 @@ Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) co
     for (const Row& row : rows->all) {
       if (row.sequence->finished()) continue;
       part.rows.push_back(row.cached);
-      made.all.push_back({row.sequence, made.size()});
+      made.all.push_back({row.sequence, made.size(), row.place});
     }
     if (!part.rows.empty()) parts.push_back(std::move(part));
   }
@@ -193,10 +211,10 @@ void Generator::Decoding::step() {
   batch.tokens = Tensor::zeros({rows_.size(), 1}, DType::i32);
   batch.positions = Tensor::zeros({rows_.size(), 1}, DType::i32);
   for (int64_t row = 0; row < rows_.size(); ++row) {
-    const Sequence& sequence = *rows_.all[row].sequence;
+    Sequence& sequence = *rows_.all[row].sequence;
     // A finished sequence goes on unread beside the others.
     if (sequence.finished()) continue;
-    batch.tokens.data<int32_t>()[row] = sequence.made.tokens.back();
+    batch.tokens.data<int32_t>()[row] = sequence.feed(rows_.all[row].place);
     batch.positions.data<int32_t>()[row] = narrow<int32_t>(sequence.length() - 1);
   }
   ++g_.work_.steps;
@@ -219,39 +237,92 @@ Tensor Generator::Decoding::forward(KvCache& cache, const data::Batch& batch) {
   return answers.empty() ? Tensor() : answers.front().front();
 }
 
-namespace {
-
-// Rows of logits [N,V] by number.
-Tensor chosen_rows(const Tensor& logits, const std::vector<int32_t>& numbers) {
-  const auto rows = std::ssize(numbers);
-  const Tensor from = Tensor::from(numbers, {rows}).to(logits.device());
-  const Tensor made = Tensor::empty({rows, logits.dim(1)}, logits.dtype(), logits.device());
+// Where each row of the cache stands there once, they are the logits themselves.
+Tensor Generator::Decoding::Rows::own(const Tensor& logits) const {
+  if (logits.dim(0) == size()) return logits;
+  std::vector<int32_t> numbers;
+  for (const Row& row : all) numbers.push_back(narrow<int32_t>(row.cached));
+  const Tensor from = Tensor::from(numbers, {size()}).to(logits.device());
+  const Tensor made = logits.like({size(), logits.dim(1)});
   on_device(logits.device(),
             [&](auto device) { kernels::embedding(device, logits, from, 0, Out(made)); });
   return made;
 }
 
-}  // namespace
+void Generator::Decoding::give_tokens(Rows& rows, const Tensor& logits) const {
+  if (g_.config_.beam.size > 0)
+    search(rows, logits);
+  else
+    draw(rows, logits);
+}
 
-void Generator::Decoding::give_tokens(const Rows& rows, const Tensor& logits) const {
+void Generator::Decoding::draw(const Rows& rows, const Tensor& logits) const {
   std::vector<Draw> draws;
-  std::vector<int32_t> numbers;
   for (const Row& row : rows.all) {
     const Sequence& sequence = *row.sequence;
     draws.push_back({sequence.draw, sequence.finished() ? -1 : std::ssize(sequence.made.tokens)});
-    numbers.push_back(narrow<int32_t>(row.cached));
   }
   Tensor ids = Tensor::zeros({rows.size()}, DType::i32);
-  if (logits.defined()) {
-    const Tensor own = logits.dim(0) == rows.size() ? logits : chosen_rows(logits, numbers);
-    ids = sample(own, g_.vocabulary_, g_.config_.sampling, draws);
-  }
+  if (logits.defined()) ids = sample(rows.own(logits), g_.vocabulary_, g_.config_.sampling, draws);
   g_.mesh_.share_last_stage(ids);
   for (int64_t row = 0; row < rows.size(); ++row) {
     Sequence& sequence = *rows.all[row].sequence;
     if (!sequence.finished())
       sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
   }
+}
+
+ops::LikelyArguments Generator::Decoding::what_may_follow(const Rows& rows) const {
+  ops::LikelyArguments made{
+      std::min(2 * width_, g_.vocabulary_), g_.model_.vocab_size, g_.vocabulary_, {}};
+  for (int64_t row = 0; row < rows.size(); ++row) {
+    const Row& own = rows.all[row];
+    const int64_t beam = own.sequence->beams->beam(own.place);
+    if (own.sequence->finished() || beam < 0) continue;
+    for (int64_t id : g_.config_.sampling.banned) made.banned.push_back({row, narrow<int32_t>(id)});
+    for (int32_t id : own.sequence->beams->search().next(beam).banned)
+      made.banned.push_back({row, id});
+  }
+  return made;
+}
+
+ops::LikelyIds Generator::Decoding::likely_ids(const Rows& rows, const Tensor& logits) const {
+  const ops::LikelyArguments arguments = what_may_follow(rows);
+  const Shape shape{rows.size(), arguments.count};
+  ops::LikelyIds made{Tensor::empty(shape, DType::i32), Tensor::empty(shape, DType::f32)};
+  if (logits.defined())
+    made = ops::likeliest_ids(rows.own(logits), g_.local_.predictor()->vocab_shard(), arguments,
+                              g_.mesh_.tp());
+  g_.mesh_.share_last_stage(made.ids);
+  g_.mesh_.share_last_stage(made.log_probabilities);
+  return made;
+}
+
+std::vector<Candidate> Generator::Decoding::candidates(const Rows& rows, int64_t first,
+                                                       const ops::LikelyIds& likely) const {
+  std::vector<Candidate> made;
+  const int64_t count = likely.ids.dim(1);
+  for (int64_t row = first; row < first + width_; ++row) {
+    const int64_t beam = rows.all[row].sequence->beams->beam(rows.all[row].place);
+    for (int64_t i = row * count; beam >= 0 && i < (row + 1) * count; ++i)
+      made.push_back(
+          {beam, likely.ids.data<int32_t>()[i], likely.log_probabilities.data<float>()[i]});
+  }
+  return made;
+}
+
+void Generator::Decoding::search(Rows& rows, const Tensor& logits) const {
+  const ops::LikelyIds likely = likely_ids(rows, logits);
+  std::vector<KvCache::Follow> moves;
+  for (int64_t first = 0; first < rows.size(); first += width_) {
+    Sequence& sequence = *rows.all[first].sequence;
+    if (sequence.finished()) continue;
+    const int64_t begin = rows.cache.length - sequence.beams->search().length();
+    for (const auto& [from, to, column] : sequence.beams->advance(candidates(rows, first, likely)))
+      moves.push_back({first + from, first + to, begin + column});
+    --sequence.left;
+  }
+  rows.cache.follow(moves);
 }
 
 }  // namespace skein::generate

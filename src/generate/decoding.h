@@ -2,20 +2,30 @@
 // the same tokens. Internal to the floor.
 #pragma once
 
+#include <optional>
+
 #include "skein/generate/generator.h"
+#include "skein/ops/likeliest.h"
+
+#include "beam_rows.h"
 
 namespace skein::generate {
 
 struct Generator::Sequence {
   const Tokens* prompt;
   uint64_t draw;
-  int64_t left;  // tokens it may still be given
-  Continuation made;
+  int64_t left;                   // tokens it may still be given
+  Continuation made;              // what is drawn
+  std::optional<BeamRows> beams;  // instead of it, what is searched
 
-  bool finished() const { return made.ended || left == 0; }
-  int64_t length() const { return prompt->size() + made.tokens.size(); }
+  bool finished() const;
+  int64_t length() const;
+  // Into its row `place` of the cache goes the token that was chosen last.
+  int32_t feed(int64_t place) { return beams ? beams->feed(place) : made.tokens.back(); }
   // end: the token that ends it.
   void take(int32_t id, int32_t end);
+  // What became of it.
+  std::vector<Continuation> result() const;
 };
 
 class Generator::Decoding {
@@ -28,6 +38,7 @@ class Generator::Decoding {
   struct Row {
     Sequence* sequence;
     int64_t cached;  // its row of the cache
+    int64_t place;   // among the rows of its sequence, which stand together
   };
   // Prompts of a batch end in the same column: shorter ones begin later, and nothing looks at what
   // stands before them.
@@ -39,6 +50,8 @@ class Generator::Decoding {
     int64_t size() const { return std::ssize(all); }
     int64_t live() const;
     int64_t most_left() const;
+    // Of the logits of each row of the cache [B,V] those of `all`.
+    Tensor own(const Tensor& logits) const;
   };
 
   bool wants_newcomers() const;
@@ -53,9 +66,17 @@ class Generator::Decoding {
   // Runs a batch through all pieces; logits of the last position [B,V] on the last stage, undefined
   // elsewhere.
   Tensor forward(KvCache& cache, const data::Batch& batch);
-  // The next token of each row that is not finished; logits of each row of the cache, as forward
-  // gives them.
-  void give_tokens(const Rows& rows, const Tensor& logits) const;
+  // The next token of each row that is not finished, drawn or searched; logits of each row of the
+  // cache, as forward gives them.
+  void give_tokens(Rows& rows, const Tensor& logits) const;
+  void draw(const Rows& rows, const Tensor& logits) const;
+  void search(Rows& rows, const Tensor& logits) const;
+  // Of each row that has a beam what may follow it, on all ranks.
+  ops::LikelyIds likely_ids(const Rows& rows, const Tensor& logits) const;
+  ops::LikelyArguments what_may_follow(const Rows& rows) const;
+  // Of the sequence whose rows begin at `first`.
+  std::vector<Candidate> candidates(const Rows& rows, int64_t first,
+                                    const ops::LikelyIds& likely) const;
   void tell(const Progress& progress);
 
   Generator& g_;
@@ -63,7 +84,8 @@ class Generator::Decoding {
   Rows rows_;
   size_t next_ = 0;  // sequences that have begun
   size_t told_ = 0;
-  int64_t batch_ = 0;
+  int64_t batch_ = 0;     // sequences at once
+  int64_t width_ = 1;     // rows of each
   int64_t slack_ = 0;     // most columns before rows are moved to the front again
   int64_t elements_ = 0;  // of a layer's keys at most
 };

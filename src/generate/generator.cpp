@@ -25,22 +25,25 @@ void check(const GenerateConfig& c) {
   require(c.max_tokens > 0 && c.batch > 0,
           "generate.max_tokens={} and generate.batch={} must be at least 1", c.max_tokens, c.batch);
   check(c.sampling);
+  check(c.beam);
 }
 
 namespace {
 
-// Its answers are the logits of the last position [B,V] f32, where the model is.
+// Its answers are the logits of the last position f32, where the model is: [B,V], or [B,V/t] where
+// each rank of a split vocabulary wants its own.
 class NextLogits : public Objective {
  public:
-  explicit NextLogits(const Predictor& predictor) : predictor_(predictor) {}
+  NextLogits(const Predictor& predictor, bool whole) : predictor_(predictor), whole_(whole) {}
   Losses losses(const Var&, const LossPass&) const override { fail("decoding has no losses"); }
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override {
     const Tensor own = predictor_.logits(predictor_.rows(output, pass).value()).to(DType::f32);
-    return {ops::whole_columns(own, *pass.tp)};
+    return {whole_ ? ops::whole_columns(own, *pass.tp) : own};
   }
 
  private:
   const Predictor& predictor_;
+  bool whole_;
 };
 
 PipelineModel decoding_model(const LocalModel& local, const Objective* logits) {
@@ -56,7 +59,9 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
     : model_(model),
       local_(local),
       mesh_(mesh),
-      logits_(local.predictor() ? std::make_unique<NextLogits>(*local.predictor()) : nullptr),
+      logits_(local.predictor()
+                  ? std::make_unique<NextLogits>(*local.predictor(), config.beam.size == 0)
+                  : nullptr),
       pipeline_(mesh, decoding_model(local, logits_.get()), ScheduleKind::gpipe),
       config_(config),
       end_of_text_(end_of_text),
@@ -67,6 +72,8 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
           "GPT with model.head=vocabulary",
           model.architecture->otherwise(model));
   check_banned(config.sampling, model.vocab_size, vocabulary_);
+  check(config.beam, AnswerBounds{config.max_tokens, config.stop_at_end ? end_of_text : -1,
+                                  vocabulary_, config.sampling.banned});
   local.parameters().keep_packed();
 }
 
@@ -88,28 +95,53 @@ void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
 
 namespace {
 
-// Each as whether it ended, its length and its ids.
-std::string packed(const std::vector<Continuation>& all) {
-  Tokens flat;
-  for (const Continuation& one : all) {
-    flat.push_back(one.ended);
-    flat.push_back(narrow<int32_t>(one.tokens.size()));
-    flat.insert(flat.end(), one.tokens.begin(), one.tokens.end());
+using Continuations = std::vector<Continuation>;
+
+// Bytes that a value is copied to and from.
+template <class T>
+void append(std::string& text, const T* values, size_t count) {
+  text.append(reinterpret_cast<const char*>(values), count * sizeof(T));
+}
+template <class T>
+void take(const char*& at, T* values, size_t count) {
+  if (count > 0) std::memcpy(values, at, count * sizeof(T));
+  at += count * sizeof(T);
+}
+
+struct Head {
+  int32_t ended, tokens;
+  double score;
+};
+
+// Of each prompt how many there are, and of each of these its head and its ids.
+std::string packed(const std::vector<Continuations>& all) {
+  std::string text;
+  for (const Continuations& those : all) {
+    const auto count = narrow<int32_t>(those.size());
+    append(text, &count, 1);
+    for (const Continuation& one : those) {
+      const Head head{one.ended, narrow<int32_t>(one.tokens.size()), one.score};
+      append(text, &head, 1);
+      append(text, one.tokens.data(), one.tokens.size());
+    }
   }
-  return {reinterpret_cast<const char*>(flat.data()), flat.size() * sizeof(int32_t)};
+  return text;
 }
 
 // Into the elements of `all` that the numbers name.
 void unpack(const std::string& text, const std::vector<size_t>& numbers,
-            std::vector<Continuation>& all) {
-  Tokens flat(text.size() / sizeof(int32_t));
-  if (!flat.empty()) std::memcpy(flat.data(), text.data(), text.size());
-  auto at = flat.begin();
+            std::vector<Continuations>& all) {
+  const char* at = text.data();
   for (size_t number : numbers) {
-    all[number].ended = *at++;
-    const int32_t count = *at++;
-    all[number].tokens.assign(at, at + count);
-    at += count;
+    int32_t count = 0;
+    take(at, &count, 1);
+    all[number].resize(count);
+    for (Continuation& one : all[number]) {
+      Head head{};
+      take(at, &head, 1);
+      one = {Tokens(head.tokens), head.ended != 0, head.score};
+      take(at, one.tokens.data(), one.tokens.size());
+    }
   }
 }
 
@@ -118,24 +150,43 @@ void unpack(const std::string& text, const std::vector<size_t>& numbers,
 std::vector<Continuation> Generator::run(const std::vector<Tokens>& prompts,
                                          std::span<const uint64_t> draws, const Progress& progress,
                                          Meeting* meeting) {
+  SKEIN_CHECK_EQ(config_.beam.size, 0);
+  std::vector<Continuation> made;
+  for (Continuations& those : decode(prompts, draws, progress, meeting))
+    made.push_back(std::move(those.front()));
+  return made;
+}
+
+std::vector<Continuations> Generator::search(const std::vector<Tokens>& prompts,
+                                             const Progress& progress, Meeting* meeting) {
+  SKEIN_CHECK(config_.beam.size > 0);
+  return decode(prompts, {}, progress, meeting);
+}
+
+Generator::Sequence Generator::begun(const Tokens& prompt, uint64_t draw) const {
+  const int64_t most = std::min(config_.max_tokens, model_.context - std::ssize(prompt));
+  Sequence made{&prompt, draw, most, {}, {}};
+  if (config_.beam.size > 0)
+    made.beams.emplace(config_.beam, prompt, most, config_.stop_at_end ? end_of_text_ : -1);
+  return made;
+}
+
+std::vector<Continuations> Generator::decode(const std::vector<Tokens>& prompts,
+                                             std::span<const uint64_t> draws,
+                                             const Progress& progress, Meeting* meeting) {
   check_prompts(prompts);
   SKEIN_CHECK(draws.empty() || draws.size() == prompts.size());
-  std::vector<Tokens> begun = prompts;
-  for (Tokens& prompt : begun)
+  std::vector<Tokens> fed = prompts;
+  for (Tokens& prompt : fed)
     if (prompt.empty()) prompt.push_back(end_of_text_);
-  const auto dealt = deal_prompts(begun, mesh_.dp().size());
+  const auto dealt = deal_prompts(fed, mesh_.dp().size());
   std::vector<Sequence> own;
-  for (size_t number : dealt[mesh_.dp().rank()]) {
-    const int64_t room = model_.context - std::ssize(begun[number]);
-    own.push_back({&begun[number],
-                   draws.empty() ? number : draws[number],
-                   std::min(config_.max_tokens, room),
-                   {}});
-  }
+  for (size_t number : dealt[mesh_.dp().rank()])
+    own.push_back(begun(fed[number], draws.empty() ? number : draws[number]));
   work_ = {};
   Decoding(*this, own).run(progress, meeting);
-  std::vector<Continuation> made, all(prompts.size());
-  for (Sequence& sequence : own) made.push_back(std::move(sequence.made));
+  std::vector<Continuations> made, all(prompts.size());
+  for (Sequence& sequence : own) made.push_back(sequence.result());
   const auto texts = mesh_.dp().all_gather(packed(made));
   for (size_t rank = 0; rank < texts.size(); ++rank) unpack(texts[rank], dealt[rank], all);
   return all;

@@ -38,6 +38,8 @@ struct Layout {
   int32_t end = 66;
   int64_t vocabulary = 0;
   std::vector<int64_t> banned = {};
+  generate::BeamConfig beam = {};
+  int64_t tokens = 24;
 };
 
 // Calls f with a generator on each rank.
@@ -55,10 +57,11 @@ void with_generator(const ModelConfig& config, const Layout& setup, const F& f) 
     local.parameters().allocate(false);
     local.parameters().initialize(3);
     generate::GenerateConfig options;
-    options.max_tokens = 24;
+    options.max_tokens = setup.tokens;
     options.batch = setup.batch;
     options.sampling.temperature = setup.temperature;
     options.sampling.banned = setup.banned;
+    options.beam = setup.beam;
     generate::Generator generator(config, local, mesh, options, setup.end, setup.vocabulary);
     f(generator, world);
   });

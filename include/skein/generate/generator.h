@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skein/comm/meeting.h"
+#include "skein/generate/beam_search.h"
 #include "skein/generate/continuation.h"
 #include "skein/generate/sampling.h"
 #include "skein/parallel/local_model.h"
@@ -22,9 +23,11 @@ struct GenerateConfig {
   bool stop_at_end = true;  // at the end-of-text token
   Precision precision;      // of weights, activations and cache
   SamplingConfig sampling;
+  BeamConfig beam;  // with beams nothing is drawn: of `sampling` only banned ids count
 };
 
-// Binds the fields under section "generate", and those of sampling.
+// Binds the fields under section "generate", and those of sampling; those of beams have a bind of
+// their own.
 void bind(Options& options, GenerateConfig& config);
 // Usage errors with the value and its range.
 void check(const GenerateConfig& config);
@@ -33,7 +36,7 @@ void check(const GenerateConfig& config);
 struct DecodingWork {
   int64_t prompts = 0;  // equal neighbours count once
   int64_t steps = 0;    // after the prompts, of a token for each row
-  int64_t rows = 0;     // sum over the steps
+  int64_t rows = 0;     // sum over the steps; a prompt has one, or beam.size
   int64_t live = 0;     // of these, rows whose sequence was not finished
 };
 
@@ -44,7 +47,7 @@ class Generator {
   // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when
   // there is none. vocabulary: only ids below it are made, for a model that has more ids than its
   // tokenizer; 0: all. Usage errors: a model that does not continue text; banned tokens outside of
-  // its vocabulary, or all of it.
+  // its vocabulary, or all of it; beams that these ids leave no room for.
   Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config,
             int32_t end_of_text, int64_t vocabulary = 0);
 
@@ -64,6 +67,12 @@ class Generator {
                                 std::span<const uint64_t> draws = {}, const Progress& progress = {},
                                 Meeting* meeting = nullptr);
 
+  // The same by beam search, where config.beam has beams: for each prompt the best hypotheses, the
+  // best first. They do not depend on the batch, nor on data- and pipeline-parallel sizes.
+  std::vector<std::vector<Continuation>> search(const std::vector<Tokens>& prompts,
+                                                const Progress& progress = {},
+                                                Meeting* meeting = nullptr);
+
   // Of the last run.
   const DecodingWork& work() const { return work_; }
 
@@ -72,6 +81,10 @@ class Generator {
   class Decoding;
 
   void check_prompts(const std::vector<Tokens>& prompts) const;
+  Sequence begun(const Tokens& prompt, uint64_t draw) const;
+  std::vector<std::vector<Continuation>> decode(const std::vector<Tokens>& prompts,
+                                                std::span<const uint64_t> draws,
+                                                const Progress& progress, Meeting* meeting);
 
   ModelConfig model_;
   LocalModel& local_;
