@@ -42,6 +42,7 @@ void bind(Options& options, Command& c) {
       "of input and output; jsonl: {\"prompt\": ...} a line");
   bind(options, c.form);
   bind(options, c.generate);
+  bind(options, c.generate.beam);
   bind(options, c.answers);
   bind(options, c.parallel);
 }
@@ -93,6 +94,25 @@ void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, i
         full, made.size(), asked, context);
 }
 
+// Answers to all questions, whose prompts stand there as often as answers are sampled.
+void make_answers(const Command& command, const std::vector<generate::Tokens>& prompts,
+                  generate::Generator& generator, rlhf::rewards::Completions& all) {
+  const auto each = static_cast<size_t>(command.answers.each);
+  const auto progress = [&](size_t finished, size_t of) {
+    if (finished < of)
+      log::info("{} of {} {} finished", finished, of, each == 1 ? "prompts" : "answers");
+  };
+  all.searched = command.generate.beam.size > 0;
+  if (all.searched) {
+    for (auto& found : generator.search(prompts, progress)) all.add(std::move(found));
+    return;
+  }
+  const auto made =
+      generator.run(prompts, rlhf::rewards::answer_draws(all.questions.size(), each), progress);
+  for (auto at = made.begin(); at != made.end(); at += command.answers.each)
+    all.add({at, at + command.answers.each});
+}
+
 void generate(const Command& command, const std::vector<std::string>& words,
               const train::TrainedModel& source, Group& world) {
   require_tokenizer(source);
@@ -102,11 +122,11 @@ void generate(const Command& command, const std::vector<std::string>& words,
     check_output(command.output);
     return packed(asked(command, form, words));
   }));
-  all.each = static_cast<size_t>(command.answers.each);
   std::vector<generate::Tokens> prompts;
   for (const generate::Question& one : all.questions) {
     all.given.push_back(form.given(one.turns));
-    prompts.insert(prompts.end(), all.each, form.prompt(all.given.back()));
+    prompts.insert(prompts.end(), static_cast<size_t>(command.answers.each),
+                   form.prompt(all.given.back()));
   }
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalModel local(source.model, command.parallel, mesh,
@@ -117,12 +137,7 @@ void generate(const Command& command, const std::vector<std::string>& words,
   std::optional<rlhf::rewards::RewardMixture> rewards =
       rewards_for(command, {source.state.tokenizer, form.chat_template()}, all, mesh);
   const auto start = std::chrono::steady_clock::now();
-  all.answers = generator.run(prompts, rlhf::rewards::answer_draws(all.questions.size(), all.each),
-                              [&](size_t finished, size_t of) {
-                                if (finished < of)
-                                  log::info("{} of {} {} finished", finished, of,
-                                            all.each == 1 ? "prompts" : "answers");
-                              });
+  make_answers(command, prompts, generator, all);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   size_t tokens = 0;
@@ -136,10 +151,11 @@ void generate(const Command& command, const std::vector<std::string>& words,
     if (world.rank() == 0) write_result("generate.output", command.output, text);
   });
   tell_full(all.answers, command.generate.max_tokens, source.model.context);
-  log::info("{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}",
-            all.questions.size(),
-            all.each == 1 ? "" : fmt::format(", {} answers", all.answers.size()), tokens, seconds,
-            static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
+  log::info(
+      "{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", all.questions.size(),
+      all.answers.size() == all.questions.size() ? ""
+                                                 : fmt::format(", {} answers", all.answers.size()),
+      tokens, seconds, static_cast<double>(tokens) / std::max(seconds, 1e-9), source.info.path);
 }
 
 }  // namespace
@@ -157,7 +173,9 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(options.words().empty() != command.input.empty(),
           "give prompts as arguments or with generate.input; {}",
           command.input.empty() ? "none are given" : "both are given");
+  check(command.generate.beam, options);
   check(command.generate);
+  check(command.answers, command.generate.beam);
   settle(command.answers, command.format == generate::PromptFormat::jsonl,
          command.generate.sampling);
   world = begin_world();

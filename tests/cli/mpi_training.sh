@@ -87,4 +87,21 @@ expect 0 "2 of 2 answers stop before generate.max_tokens=100, for with its promp
   $generate --generate.max_tokens=100 --generate.stop_at_end=false "Paragraph 7" "the quick"
 expect 2 "cannot be written" $generate --generate.output=no/such/file "Paragraph"
 
+# Beams: the best answers with their scores, the same at any layout; what cannot stand together is refused.
+beams="$skein generate --checkpoint.path=whole --generate.max_tokens=8 --beam.size=4 --beam.best=2 --beam.no_repeat_ngram=3"
+for ranks in "" "mpirun -np 2" "mpirun -np 2 --parallel.pipeline=2"; do
+  read -r -a words <<<"$ranks"
+  expect 0 "2 prompts, 4 answers" "${words[@]:0:3}" $beams "${words[@]:3}" --generate.format=jsonl --generate.input=prompts.jsonl --generate.output=beams.jsonl
+  [ "$(grep -c '"score":-' beams.jsonl)" = 4 ] || die "not four answers with scores"
+  if [ -e first.jsonl ]; then cmp beams.jsonl first.jsonl || die "beams depend on the layout"; fi
+  cp beams.jsonl first.jsonl
+done
+expect 0 "--- -" $beams "Paragraph 7"
+expect 2 "sample.top_k=3 is about sampling, and beam.size=4 searches" $beams --sample.top_k=3 "Paragraph"
+expect 2 "beam.best=2 needs beams" $generate --beam.best=2 "Paragraph"
+expect 2 "beam.best=5 must be from 1 to beam.size=4" $beams --beam.best=5 "Paragraph"
+expect 2 "generate.answers=2 samples answers" $beams --generate.answers=2 "Paragraph"
+expect 2 "beam.size=301 is more than the" $beams --beam.size=301 "Paragraph"
+expect 2 "forces a token that is banned" $beams --beam.first_token=9 --sample.banned=9 "Paragraph"
+
 echo passed

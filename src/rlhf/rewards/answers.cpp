@@ -40,6 +40,21 @@ void settle(AnswersConfig& c, bool jsonl, const generate::SamplingConfig& sampli
           most, c.each);
 }
 
+void check(const AnswersConfig& c, const generate::BeamConfig& beam) {
+  if (beam.size == 0) return;
+  require(c.each == 1,
+          "generate.answers={} samples answers, and beam.size={} searches for them; give beam.best "
+          "for several",
+          c.each, beam.size);
+  require(!c.scored(),
+          "reward.sources score sampled answers, and beam.size={} searches for likely ones; give "
+          "generate.answers instead of beams",
+          beam.size);
+  require(c.kept == KeptAnswers::automatic || c.kept == KeptAnswers::all,
+          "generate.keep chooses among sampled answers; beam.best says how many of those found are "
+          "given");
+}
+
 AnswerScores scores_of(RewardMixture& rewards, const std::vector<Answer>& answers) {
   AnswerScores made{rewards.scores(answers), {}};
   for (size_t part = 0; part < rewards.parts().size(); ++part)

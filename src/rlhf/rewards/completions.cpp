@@ -1,5 +1,8 @@
 #include "skein/rlhf/rewards/completions.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/rlhf/rewards/best_of.h"
@@ -36,6 +39,7 @@ Json record_of(const Completions& all, size_t answer) {
     json["messages"] = listed(turns);
   json["completion"] = all.texts[answer];
   json["tokens"] = all.answers[answer].tokens;
+  if (all.searched) json["score"] = all.answers[answer].score;
   if (!scored) return json;
   json["score"] = all.scores.sums[answer];
   for (const auto& [label, scores] : all.scores.sources) json["scores"][label] = scores[answer];
@@ -45,15 +49,17 @@ Json record_of(const Completions& all, size_t answer) {
 std::string result_of(const Completions& all, size_t answer, generate::PromptFormat format,
                       bool chats) {
   if (format == generate::PromptFormat::jsonl) return line_of(record_of(all, answer));
-  return (chats ? "" : all.questions[all.question_of(answer)].turns.front().content) +
-         all.texts[answer] + "\n---\n";
+  const size_t question = all.question_of(answer);
+  const bool compared = all.searched && all.ends[question] - all.begin(question) > 1;
+  return (chats ? "" : all.questions[question].turns.front().content) + all.texts[answer] +
+         (compared ? fmt::format("\n--- {:.6f}\n", all.answers[answer].score) : "\n---\n");
 }
 
 // A record of preferences; "" where all answers read the same.
 std::string ranked_of(const Completions& all, size_t question) {
-  const size_t first = question * all.each;
+  const size_t first = all.begin(question), count = all.ends[question] - first;
   const RankedAnswers ranked =
-      ranked_answers(std::span(all.texts).subspan(first, all.each), all.scores.of(first, all.each));
+      ranked_answers(std::span(all.texts).subspan(first, count), all.scores.of(first, count));
   if (ranked.order.size() < 2) return "";
   Json json{{"prompt", prompt_of(all.given[question])},
             {"answers", Json::array()},
@@ -68,8 +74,8 @@ std::string ranked_of(const Completions& all, size_t question) {
 
 // The index of the best answer to a question.
 size_t best_to(const Completions& all, size_t question) {
-  const size_t first = question * all.each;
-  return all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, all.each));
+  const size_t first = all.begin(question), count = all.ends[question] - first;
+  return all.scores.sums.empty() ? 0 : first + best_of(all.scores.of(first, count));
 }
 
 void tell_scores(const Completions& all) {
@@ -86,12 +92,22 @@ std::string kept_to(const Completions& all, size_t question, KeptAnswers kept,
   if (kept == KeptAnswers::ranked) return ranked_of(all, question);
   if (kept == KeptAnswers::best) return result_of(all, best_to(all, question), format, chats);
   std::string text;
-  for (size_t i = question * all.each; i < (question + 1) * all.each; ++i)
+  for (size_t i = all.begin(question); i < all.ends[question]; ++i)
     text += result_of(all, i, format, chats);
   return text;
 }
 
 }  // namespace
+
+void Completions::add(std::vector<generate::Continuation> more) {
+  answers.insert(answers.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+  ends.push_back(answers.size());
+}
+
+size_t Completions::question_of(size_t answer) const {
+  return std::upper_bound(ends.begin(), ends.end(), answer) - ends.begin();
+}
 
 std::vector<Answer> answers_to_score(const Completions& all,
                                      const std::vector<generate::Tokens>& prompts, int32_t end) {

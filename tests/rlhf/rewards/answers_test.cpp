@@ -36,6 +36,21 @@ TEST(Answers, AreKeptByTheirScoresWhereTheyHaveAny) {
   EXPECT_EQ(settled(asked(1, KeptAnswers::best, "ended"), false), KeptAnswers::best);
 }
 
+TEST(Answers, AreEitherSampledOrSearched) {
+  generate::BeamConfig none, four;
+  four.size = 4;
+  check(asked(3, KeptAnswers::automatic), none);
+  check(asked(1, KeptAnswers::automatic), four);
+  check(asked(1, KeptAnswers::all), four);
+  const auto refused = [&](const AnswersConfig& c, const std::string& words) {
+    test::expect_error(ExitCode::usage, {words}, [&] { check(c, four); });
+  };
+  refused(asked(3, KeptAnswers::automatic),
+          "generate.answers=3 samples answers, and beam.size=4 searches for them; give beam.best");
+  refused(asked(1, KeptAnswers::automatic, "ended"), "reward.sources score sampled answers");
+  refused(asked(1, KeptAnswers::best), "generate.keep chooses among sampled answers");
+}
+
 TEST(Answers, ThatCannotBeAreRefused) {
   refused(asked(0, KeptAnswers::all), {"generate.answers=0 must be at least 1"});
   refused(asked(4, KeptAnswers::best),

@@ -20,8 +20,8 @@ Completions completions(bool scored) {
                                          text::Message{"user", "two?"}}}};
   all.given = {generate::Turns{text::Message{"system", "s"}, text::Message{"user", "one?"}},
                all.questions[1].turns};
-  all.each = 2;
-  all.answers = {{{1, 2}, true}, {{3}, false}, {{4}, true}, {{5, 6, 7}, true}};
+  all.add({{{1, 2}, true}, {{3}, false}});
+  all.add({{{4}, true}, {{5, 6, 7}, true}});
   all.texts = {" A", " B", "same", " same\n"};
   if (scored) all.scores = {{1, 2, 0.5, 0.25}, {{"ended", {1, 0, 1, 1}}, {"length", {0, 2, 3, 4}}}};
   return all;
@@ -65,6 +65,24 @@ TEST(Completions, AsRecordsSayTheirScoresAndWhatWasGiven) {
   EXPECT_EQ(
       found[1].dump(),
       R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"score":2.0,"scores":{"ended":0.0,"length":2.0}})");
+}
+
+// One answer to the first question, two to the second.
+TEST(Completions, ThatWereSearchedSayTheirScores) {
+  Completions all = completions(false);
+  all.searched = true;
+  all.answers = {};
+  all.ends = {};
+  all.add({{{1, 2}, true, -0.25}});
+  all.add({{{4}, true, -1.5}, {{5, 6, 7}, false, -2}});
+  all.texts = {" A", "B", "C"};
+  const auto found = records(kept(all, KeptAnswers::all, generate::PromptFormat::jsonl));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2],"score":-0.25})");
+  EXPECT_EQ(found[2]["completion"], "C");
+  EXPECT_EQ(found[2]["messages"].size(), 3u);
+  EXPECT_EQ(kept(all, KeptAnswers::all, generate::PromptFormat::text, true),
+            " A\n---\nB\n--- -1.500000\nC\n--- -2.000000\n");
 }
 
 TEST(Completions, WithTheHighestScoresAreKept) {

@@ -30,6 +30,9 @@ void bind(Options& options, AnswersConfig& config);
 // result.
 void settle(AnswersConfig& config, bool jsonl, const generate::SamplingConfig& sampling);
 
+// Usage errors for what beams leave no room for: they make and score several answers themselves.
+void check(const AnswersConfig& config, const generate::BeamConfig& beam);
+
 struct AnswerScores {
   std::vector<double> sums;  // one an answer; none where nothing scores them
   // Of each source its label, and its scores without the weight.
