@@ -391,6 +391,7 @@ TEST_P(OnCuda, ReductionsAndMoves) {
   }
 }
 
+// Those of attention_test.cpp, too.
 INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
