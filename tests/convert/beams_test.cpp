@@ -49,7 +49,6 @@ class Imported {
             test::import_folder(test::golden(name), scratch_.file("run")), *alone_)),
         model_(train::stored_model(train::run_state(info_.metadata, info_.path), info_.path)),
         local_(model_, {}, mesh_, DType::f32) {
-    local_.parameters().allocate(false);
     checkpoint::load_weights(info_, local_.parameters(), *alone_);
   }
 
