@@ -222,7 +222,5 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Generation, testing::Bool());
-
 }  // namespace
 }  // namespace skein::generate
