@@ -5,8 +5,8 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strings.h"
-#include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
+#include "skein/text/models/byte_alphabet.h"
 
 namespace skein::convert {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "byte_trie.h"
+#include "text/models/byte_trie.h"
 
 namespace skein::text {
 

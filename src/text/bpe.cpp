@@ -1,9 +1,9 @@
 #include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 #include "skein/text/split/split.h"
 #include "skein/text/tokenizer.h"
 
-#include "merge_table.h"
+#include "text/models/merge_table.h"
 #include "word_cache.h"
 
 namespace skein::text {

@@ -6,8 +6,8 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 
-#include "spelling.h"
-#include "word_model.h"
+#include "text/models/spelling.h"
+#include "text/models/word_model.h"
 
 namespace skein::text {
 namespace {

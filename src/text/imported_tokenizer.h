@@ -9,9 +9,9 @@
 #include "skein/text/tokenizer.h"
 
 #include "added_tokens.h"
+#include "text/models/word_model.h"
 #include "text/split/normalize.h"
 #include "text/split/splits.h"
-#include "word_model.h"
 
 namespace skein::text {
 

@@ -3,7 +3,7 @@
 #include <cctype>
 
 #include "added_tokens.h"
-#include "spelling.h"
+#include "text/models/spelling.h"
 
 namespace skein::text {
 

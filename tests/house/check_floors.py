@@ -21,7 +21,10 @@ TOOLS = 11
 # A file that is listed is a room of its own. "*": any room that is not listed, such as a new architecture's.
 ROOMS = {
     "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
-    "text": {"split": set(), "scores": {"split"}, "": {"split"}},
+    "text": {
+        "split": set(), "scores": {"split"}, "models": {"split"},
+        "": {"split", "models"}, "learn": {"", "split", "models"},
+    },
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {
         "files": set(), "stores": {"files"}, "columns": {"files", "stores"},

@@ -1,7 +1,7 @@
 // Vocabularies in use, and ids that the reference library made (tools/make_tokenizer_golden.py) or
 // that several implementations agree on.
-#include "skein/text/byte_alphabet.h"
 #include "skein/text/export.h"
+#include "skein/text/models/byte_alphabet.h"
 #include "skein/text/tokenizer.h"
 
 #include "golden_files.h"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 #include "skein/text/split/split.h"
 #include "skein/text/train_bpe.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 #include "skein/text/split/split.h"
 #include "skein/text/tokenizer.h"
 

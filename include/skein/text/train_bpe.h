@@ -18,9 +18,6 @@
 
 namespace skein::text {
 
-// In bytes. No longer token is learnt or accepted.
-constexpr uint64_t kLongestToken = 4096;
-
 class BpeTrainer {
  public:
   // Adds the words of `text`.

@@ -2,7 +2,8 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
-#include "skein/text/train_bpe.h"
+
+#include "text/models/vocabulary.h"
 
 namespace skein::text {
 

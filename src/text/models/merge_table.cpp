@@ -9,8 +9,9 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
-#include "skein/text/byte_alphabet.h"
-#include "skein/text/train_bpe.h"
+#include "skein/text/models/byte_alphabet.h"
+
+#include "vocabulary.h"
 
 namespace skein::text {
 namespace {

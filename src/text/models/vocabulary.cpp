@@ -3,7 +3,6 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/numbers.h"
-#include "skein/text/train_bpe.h"
 
 namespace skein::text {
 namespace {

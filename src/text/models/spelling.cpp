@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 
 #include "text/split/unicode.h"
 

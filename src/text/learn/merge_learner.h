@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pair_map.h"
+#include "text/models/pair_map.h"
 
 namespace skein::text {
 

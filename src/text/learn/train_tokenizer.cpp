@@ -8,11 +8,11 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 
-#include "hugging_face.h"
 #include "merge_learner.h"
-#include "spelling.h"
+#include "text/hugging_face.h"
+#include "text/models/spelling.h"
 #include "text/split/normalize.h"
 #include "text/split/splits.h"
 #include "text/split/unicode.h"

@@ -1,7 +1,7 @@
 #include "skein/text/train_bpe.h"
 
 #include "skein/core/error.h"
-#include "skein/text/byte_alphabet.h"
+#include "skein/text/models/byte_alphabet.h"
 #include "skein/text/split/split.h"
 
 #include "merge_learner.h"

@@ -13,6 +13,9 @@
 
 namespace skein::text {
 
+// In bytes. No longer token is learnt or accepted.
+constexpr uint64_t kLongestToken = 4096;
+
 class Vocabulary {
  public:
   // In rising order of ids. A usage error when the id or the token is taken, the token is longer
