@@ -54,6 +54,31 @@ void check_template(const ImportedParts& parts) {
               size);
 }
 
+// WordPiece tells words by its pieces; bytes need no decoder.
+void choose_decoder(ImportedParts& parts, std::vector<DecoderStep> steps, bool byte_level) {
+  parts.joins_words = parts.model->joins_words();
+  if (byte_level || parts.joins_words) {
+    const bool fits = steps.empty() || (parts.joins_words && steps.size() == 1 &&
+                                        steps[0].kind == DecoderStep::Kind::word_piece);
+    require(fits, "the tokenizer's decoder does not fit its model; {} belongs there",
+            byte_level ? "ByteLevel" : "WordPiece");
+    return;
+  }
+  require(!parts.decodes_bytes, "the tokenizer's decoder is ByteLevel, but its words are no bytes");
+  parts.decoder = token_decoder(std::move(steps));
+}
+
+// Short words are found in a cache, a whole text never.
+void divide_further(ImportedParts& parts) {
+  const bool whole =
+      parts.splits.empty() ||
+      (parts.splits.back().kind == SplitStep::Kind::metaspace && !parts.splits.back().divides);
+  if (!whole || !parts.model->divides_at(kSpaceMark)) return;
+  SplitStep step{SplitStep::Kind::marks};
+  step.mark = kSpaceMark;
+  parts.splits.push_back(step);
+}
+
 const HuggingFaceJson& member(const HuggingFaceJson& json, const char* key) {
   static const HuggingFaceJson kNothing;
   const auto found = json.find(key);
@@ -189,9 +214,11 @@ std::unique_ptr<Tokenizer> tokenizer_from_hugging_face(const HuggingFaceJson& js
   head["pre_tokenizer"] =
       read_pre_tokenizer(member(json, "pre_tokenizer"), parts.splits, byte_level);
   head["post_processor"] = read_post_processor(member(json, "post_processor"), parts);
-  head["decoder"] = read_decoder(member(json, "decoder"), parts);
+  std::vector<DecoderStep> decoder;
+  head["decoder"] = read_decoder(member(json, "decoder"), parts, decoder);
   parts.model = read_model(member(json, "model"), parts.added, byte_level);
-  parts.joins_words = !byte_level;
+  choose_decoder(parts, std::move(decoder), byte_level);
+  divide_further(parts);
   check_template(parts);
   parts.json_head = head.dump();
   parts.json_head.pop_back();

@@ -57,14 +57,20 @@ CanonicalJson gathered(const HuggingFaceJson& json, const std::string& list,
 
 // null stands for nothing to do.
 CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<NormalizerStep>& steps);
+// The pattern of a Split or Replace: compiled, or its literal text and null.
+CanonicalJson read_pattern(const Component& part, std::shared_ptr<const SplitPattern>& pattern,
+                           std::string& literal);
+CanonicalJson read_metaspace(const Component& part, SplitStep& step);
 CanonicalJson read_pre_tokenizer(const HuggingFaceJson& json, std::vector<SplitStep>& steps,
                                  bool& byte_level);
 // Of pre-tokenizers, post-processors and decoders alike; only in the first it says what is done.
 CanonicalJson read_byte_level(const Component& part);
 CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& parts);
-CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts);
-// BPE where words come as bytes, else WordPiece. Added tokens that the model's vocabulary has must
-// have their ids there.
+// `steps` are what the decoder does, for models whose tokens are neither bytes nor WordPiece's.
+CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts,
+                           std::vector<DecoderStep>& steps);
+// BPE over bytes where words come as bytes, else any of the others. Added tokens that the model's
+// vocabulary has must have their ids there.
 std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
                                       const std::vector<AddedToken>& added, bool byte_level);
 // By rising id.

@@ -165,16 +165,4 @@ CanonicalJson read_post_processor(const HuggingFaceJson& json, ImportedParts& pa
   return gathered(json, "processors", read);
 }
 
-CanonicalJson read_decoder(const HuggingFaceJson& json, ImportedParts& parts) {
-  if (json.is_null()) return nullptr;
-  const Component part(json, "the tokenizer's decoder");
-  if (part.type() == "ByteLevel") return read_byte_level(part);
-  if (part.type() != "WordPiece") part.refuse_type("ByteLevel and WordPiece");
-  part.only({"prefix", "cleanup"});
-  parts.tidies_spaces = part.flag("cleanup", true);
-  return {{"type", "WordPiece"},
-          {"prefix", part.text("prefix", "##")},
-          {"cleanup", parts.tidies_spaces}};
-}
-
 }  // namespace skein::text

@@ -75,22 +75,60 @@ std::vector<int32_t> special_ids(const std::vector<AddedToken>& added) {
   return ids;
 }
 
-std::unique_ptr<WordModel> read_bpe(const Component& model, const std::vector<AddedToken>& added) {
+std::unique_ptr<WordModel> read_bpe(const Component& model, const std::vector<AddedToken>& added,
+                                    bool byte_level) {
   model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
               "byte_fallback", "ignore_merges", "vocab", "merges"});
   const HuggingFaceJson* dropout = model.find("dropout");
   if (dropout != nullptr && *dropout != 0)
     model.refuse("dropout", dropout->is_number() ? dropout->dump() : "?");
-  if (model.flag("byte_fallback", false)) model.refuse("byte_fallback", "true");
+  const bool fallback = model.flag("byte_fallback", false);
+  if (fallback && byte_level) model.refuse("byte_fallback", "true beside ByteLevel");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const std::string value = model.text(key, ""); !value.empty())
       model.refuse(key, value.substr(0, 20));
-  ByteBpeSettings settings{model.text("unk_token", ""), model.flag("fuse_unk", false),
-                           model.flag("ignore_merges", false)};
+  BpeSettings settings{model.text("unk_token", ""), model.flag("fuse_unk", false),
+                       model.flag("ignore_merges", false), fallback};
   Vocabulary vocabulary = read_vocabulary(model);
   check_ids(vocabulary, added);
-  return byte_bpe_model(std::move(vocabulary), read_merges(model), std::move(settings),
-                        special_ids(added));
+  const auto make = byte_level ? byte_bpe_model : character_bpe_model;
+  return make(std::move(vocabulary), read_merges(model), std::move(settings), special_ids(added));
+}
+
+std::unique_ptr<WordModel> read_unigram(const Component& model,
+                                        const std::vector<AddedToken>& added) {
+  model.only({"unk_id", "vocab", "byte_fallback"});
+  const HuggingFaceJson& list = model.at("vocab");
+  require(list.is_array(), "the vocabulary of {} must be an array of pieces and scores, not {}",
+          model.where(), list.type_name());
+  Vocabulary vocabulary;
+  UnigramSettings settings;
+  for (size_t id = 0; id < list.size(); ++id) {
+    const HuggingFaceJson& entry = list[id];
+    require(entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number(),
+            "entry {} of the vocabulary of {} must be a piece and its score", id, model.where());
+    vocabulary.add(entry[0].get<std::string>(), static_cast<int64_t>(id));
+    settings.scores.push_back(entry[1].get<double>());
+  }
+  const int64_t unknown = model.integer("unk_id", -1);
+  require(unknown >= 0 && unknown < vocabulary.size(),
+          "unk_id of {} of type Unigram is {}; it must be one of the vocabulary's {} ids, for text "
+          "that no piece "
+          "fits",
+          model.where(), unknown, vocabulary.size());
+  settings.unknown = static_cast<int32_t>(unknown);
+  settings.byte_fallback = model.flag("byte_fallback", false);
+  check_ids(vocabulary, added);
+  return unigram_model(std::move(vocabulary), std::move(settings), special_ids(added));
+}
+
+std::unique_ptr<WordModel> read_word_level(const Component& model,
+                                           const std::vector<AddedToken>& added) {
+  model.only({"unk_token", "vocab"});
+  Vocabulary vocabulary = read_vocabulary(model);
+  check_ids(vocabulary, added);
+  return word_level_model(std::move(vocabulary), model.text("unk_token", "<unk>"),
+                          special_ids(added));
 }
 
 std::unique_ptr<WordModel> read_wordpiece(const Component& model,
@@ -113,15 +151,14 @@ std::unique_ptr<WordModel> read_model(const HuggingFaceJson& json,
                                       const std::vector<AddedToken>& added, bool byte_level) {
   const bool merges = json.is_object() && json.contains("merges");
   const Component model(json, "the tokenizer's model", merges ? "BPE" : "");
-  if (model.type() == "WordPiece") {
-    require(!byte_level, "the tokenizer's model is WordPiece, but its pre_tokenizer is ByteLevel");
-    return read_wordpiece(model, added);
-  }
-  if (model.type() != "BPE") model.refuse_type("BPE and WordPiece");
-  require(byte_level,
-          "the tokenizer's model is BPE, but its pre_tokenizer is not ByteLevel; only BPE over "
-          "bytes is supported, not over characters");
-  return read_bpe(model, added);
+  if (model.type() == "BPE") return read_bpe(model, added, byte_level);
+  const bool known =
+      model.type() == "WordPiece" || model.type() == "Unigram" || model.type() == "WordLevel";
+  if (!known) model.refuse_type("BPE, WordPiece, Unigram and WordLevel");
+  require(!byte_level, "the tokenizer's model is {}, but its pre_tokenizer is ByteLevel",
+          model.type());
+  if (model.type() == "WordPiece") return read_wordpiece(model, added);
+  return model.type() == "Unigram" ? read_unigram(model, added) : read_word_level(model, added);
 }
 
 }  // namespace skein::text

@@ -1,12 +1,15 @@
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include "skein/core/base64.h"
 #include "skein/core/error.h"
 
 #include "hugging_face.h"
+#include "text/split/rewriters.h"
 
 namespace skein::text {
 namespace {
@@ -16,10 +19,11 @@ using SplitKind = SplitStep::Kind;
 using Keep = SplitStep::Keep;
 
 constexpr const char* kNormalizers =
-    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and Sequence";
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer, Precompiled, Replace, Strip, "
+    "Prepend and Sequence";
 constexpr const char* kPreTokenizers =
-    "ByteLevel, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation and "
-    "Sequence";
+    "ByteLevel, Metaspace, Split, BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, "
+    "Punctuation and Sequence";
 
 constexpr std::array<std::pair<const char*, NormalizerKind>, 6> kPlainNormalizers = {
     {{"NFC", NormalizerKind::nfc},
@@ -60,8 +64,53 @@ CanonicalJson read_bert_normalizer(const Component& part, std::vector<Normalizer
           {"lowercase", step.lowercase}};
 }
 
+CanonicalJson read_precompiled(const Component& part, std::vector<NormalizerStep>& steps) {
+  part.only({"precompiled_charsmap"});
+  part.at("precompiled_charsmap");
+  const std::string text = part.text("precompiled_charsmap", "");
+  const auto bytes = from_base64(text);
+  require(bytes.has_value(), "\"precompiled_charsmap\" of {} is not base64", part.where());
+  steps.push_back(precompiled_step(*bytes, part.where()));
+  return {{"type", "Precompiled"}, {"precompiled_charsmap", text}};
+}
+
+// What is put into text, again and again.
+std::string insertion(const Component& part, const char* key) {
+  std::string text = part.text(key, "");
+  require(text.size() <= kLongestToken, "\"{}\" of {} has {} bytes; {} is the most", key,
+          part.where(), text.size(), kLongestToken);
+  return text;
+}
+
+CanonicalJson read_replace(const Component& part, std::vector<NormalizerStep>& steps) {
+  part.only({"pattern", "content"});
+  std::shared_ptr<const SplitPattern> pattern;
+  std::string literal;
+  CanonicalJson read = read_pattern(part, pattern, literal);
+  part.at("content");
+  const std::string content = insertion(part, "content");
+  steps.push_back(replace_step(pattern, literal, content));
+  return {{"type", "Replace"}, {"pattern", read}, {"content", content}};
+}
+
+CanonicalJson read_strip(const Component& part, std::vector<NormalizerStep>& steps) {
+  part.only({"strip_left", "strip_right"});
+  const bool left = part.flag("strip_left", true), right = part.flag("strip_right", true);
+  steps.push_back(strip_step(left, right));
+  return {{"type", "Strip"}, {"strip_left", left}, {"strip_right", right}};
+}
+
 CanonicalJson read_normalizer_step(const Component& part, std::vector<NormalizerStep>& steps) {
   if (part.type() == "BertNormalizer") return read_bert_normalizer(part, steps);
+  if (part.type() == "Precompiled") return read_precompiled(part, steps);
+  if (part.type() == "Replace") return read_replace(part, steps);
+  if (part.type() == "Strip") return read_strip(part, steps);
+  if (part.type() == "Prepend") {
+    part.only({"prepend"});
+    const std::string mark = insertion(part, "prepend");
+    steps.push_back(prepend_step(mark));
+    return {{"type", "Prepend"}, {"prepend", mark}};
+  }
   for (const auto& [name, kind] : kPlainNormalizers) {
     if (part.type() != name) continue;
     part.only({});
@@ -106,19 +155,25 @@ std::string quoted(const std::string& text) {
   return expression;
 }
 
-CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
-  part.only({"pattern", "behavior", "invert"});
+// {"Regex": "..."} or {"String": "..."}
+std::string pattern_text(const Component& part, bool& regex) {
   const HuggingFaceJson& pattern = part.at("pattern");
-  const bool regex = pattern.is_object() && pattern.size() == 1 && pattern.contains("Regex");
+  regex = pattern.is_object() && pattern.size() == 1 && pattern.contains("Regex");
   const bool literal = pattern.is_object() && pattern.size() == 1 && pattern.contains("String");
   require((regex || literal) && pattern.begin()->is_string(),
           "\"pattern\" of {} must be a \"Regex\" or a \"String\"", part.where());
-  const auto text = pattern.begin()->get<std::string>();
+  return pattern.begin()->get<std::string>();
+}
+
+CanonicalJson read_split(const Component& part, std::vector<SplitStep>& steps) {
+  part.only({"pattern", "behavior", "invert"});
   const std::string behavior = part.text("behavior", "");
   const bool invert = part.flag("invert", false);
   if (behavior != "Isolated" && behavior != "Removed")
     part.refuse("behavior", behavior.substr(0, 40));
   const Keep removed = invert ? Keep::matches : Keep::others;
+  bool regex = false;
+  const std::string text = pattern_text(part, regex);
   steps.push_back(
       split_step(regex ? text : quoted(text), behavior == "Isolated" ? Keep::all : removed));
   return {{"type", "Split"},
@@ -135,6 +190,12 @@ CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitSt
     return read;
   }
   if (part.type() == "Split") return read_split(part, steps);
+  if (part.type() == "Metaspace") {
+    for (const SplitStep& step : steps)
+      require(step.kind != SplitKind::metaspace, "{} is a second Metaspace; one is supported",
+              part.where());
+    return read_metaspace(part, steps.emplace_back());
+  }
   if (part.type() == "Digits") {
     part.only({"individual_digits"});
     const bool individual = part.flag("individual_digits", false);
@@ -160,7 +221,47 @@ CanonicalJson read_pre_tokenizer_step(const Component& part, std::vector<SplitSt
   return {{"type", part.type()}};
 }
 
+constexpr std::array<std::pair<const char*, SplitStep::Prepend>, 3> kPrepends = {
+    {{"first", SplitStep::Prepend::first},
+     {"never", SplitStep::Prepend::never},
+     {"always", SplitStep::Prepend::always}}};
+
 }  // namespace
+
+CanonicalJson read_pattern(const Component& part, std::shared_ptr<const SplitPattern>& pattern,
+                           std::string& literal) {
+  bool regex = false;
+  const std::string text = pattern_text(part, regex);
+  require(!text.empty(), "\"pattern\" of {} is empty", part.where());
+  if (regex)
+    pattern = std::make_shared<const SplitPattern>(text);
+  else
+    literal = text;
+  return {{regex ? "Regex" : "String", text}};
+}
+
+// Older files say add_prefix_space instead of prepend_scheme.
+CanonicalJson read_metaspace(const Component& part, SplitStep& step) {
+  part.only({"replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"});
+  step.kind = SplitKind::metaspace;
+  step.mark = part.text("replacement", "\u2581");
+  require(!step.mark.empty() && character_at(step.mark, 0).bytes == step.mark.size(),
+          "\"replacement\" of {} must be one character, not {}", part.where(),
+          step.mark.substr(0, 40));
+  const bool adds = part.flag("add_prefix_space", true);
+  const std::string scheme = part.text("prepend_scheme", adds ? "always" : "never");
+  const auto found = std::find_if(kPrepends.begin(), kPrepends.end(),
+                                  [&](const auto& known) { return known.first == scheme; });
+  if (found == kPrepends.end() || (!adds && scheme != "never"))
+    part.refuse("prepend_scheme",
+                fmt::format("{} and add_prefix_space = {}", scheme.substr(0, 40), adds));
+  step.prepend = found->second;
+  step.divides = part.flag("split", true);
+  return {{"type", "Metaspace"},
+          {"replacement", step.mark},
+          {"prepend_scheme", scheme},
+          {"split", step.divides}};
+}
 
 CanonicalJson read_normalizer(const HuggingFaceJson& json, std::vector<NormalizerStep>& steps) {
   std::vector<CanonicalJson> parts;

@@ -7,6 +7,7 @@
 
 #include "skein/core/error.h"
 
+#include "text/models/byte_pieces.h"
 #include "word_cache.h"
 
 namespace skein::text {
@@ -41,6 +42,7 @@ class ImportedTokenizer final : public Tokenizer {
   std::string_view bytes_of(int32_t id) const override;
   std::string decode(const std::vector<int32_t>& ids, bool skip_special) const override;
   std::string to_json() const override {
+    if (!parts_.json.empty()) return parts_.json;
     return parts_.json_head + R"(,"model":)" + parts_.model->to_json() + "}";
   }
 
@@ -48,12 +50,14 @@ class ImportedTokenizer final : public Tokenizer {
   using Ids = std::vector<int32_t>;
 
   Ids encoded(std::string_view text, bool specials) const;
-  void encode_part(std::string_view text, bool specials, Ids& ids) const;
-  void encode_words(std::string_view text, Ids& ids) const;
+  void encode_part(std::string_view text, bool at_start, bool specials, Ids& ids) const;
+  void encode_words(std::string_view text, bool at_start, Ids& ids) const;
   void encode_bert(std::string_view text, Ids& ids) const;
   void encode_chunk(std::string_view chunk, WordCache& cache, Ids& ids) const;
   void encode_afresh(std::string_view text, Ids& ids) const;
   const AddedToken* added(int32_t id) const;
+  std::vector<std::string> tokens_of(const Ids& ids, bool skip_special) const;
+  std::string decoded_piece(int32_t id) const;
   void fill_pieces();
   void find_roles();
   int32_t first_special(std::initializer_list<const char*> names) const;
@@ -100,9 +104,17 @@ void ImportedTokenizer::fill_pieces() {
     if (token != nullptr)
       piece = token->special ? "" : token->content;
     else if (vocabulary.has(id))
-      piece = parts_.model->piece_of(id);
+      piece = parts_.decoder == nullptr ? parts_.model->piece_of(id) : decoded_piece(id);
     if (parts_.joins_words && !piece.empty() && begins_word(id)) piece.insert(0, 1, ' ');
   }
+}
+
+// What a token stands for behind another one.
+std::string ImportedTokenizer::decoded_piece(int32_t id) const {
+  const std::string token(parts_.model->vocabulary().token(id));
+  if (const int byte = byte_of_piece(token); byte >= 0 && parts_.decoder->joins_bytes())
+    return std::string(1, static_cast<char>(byte));
+  return parts_.decoder->decode({"a", token}).substr(1);
 }
 
 int32_t ImportedTokenizer::first_special(std::initializer_list<const char*> names) const {
@@ -139,27 +151,28 @@ std::vector<int32_t> ImportedTokenizer::encoded(std::string_view text, bool spec
     if (id >= 0)
       ids.push_back(id);
     else
-      encode_part(part, specials, ids);
+      encode_part(part, part.data() == text.data(), specials, ids);
   });
   return ids;
 }
 
-void ImportedTokenizer::encode_part(std::string_view text, bool specials, Ids& ids) const {
+void ImportedTokenizer::encode_part(std::string_view text, bool at_start, bool specials,
+                                    Ids& ids) const {
   if (bert_ && !normal_.any(specials)) return encode_bert(text, ids);
   std::string made;
   if (!surely_normal(text, parts_.normalizer)) {
-    made = normalized(text, parts_.normalizer);
+    made = normalized(text, parts_.normalizer, &at_start);
     text = made;
   }
   normal_.divide(text, specials, [&](std::string_view part, int32_t id) {
     if (id >= 0)
       ids.push_back(id);
     else
-      encode_words(part, ids);
+      encode_words(part, at_start && part.data() == text.data(), ids);
   });
 }
 
-void ImportedTokenizer::encode_words(std::string_view text, Ids& ids) const {
+void ImportedTokenizer::encode_words(std::string_view text, bool at_start, Ids& ids) const {
   WordCache* cache = bert_ ? nullptr : &WordCache::of(serial_);
   const auto model = [this](std::string_view word, Ids& made) { parts_.model->encode(word, made); };
   auto encode_word = [&](std::string_view word) {
@@ -168,7 +181,7 @@ void ImportedTokenizer::encode_words(std::string_view text, Ids& ids) const {
     else
       cache->append(word, ids, model);
   };
-  split_by(parts_.splits, 0, text, encode_word);
+  split_by(parts_.splits, 0, text, at_start ? text.data() : nullptr, encode_word);
 }
 
 void ImportedTokenizer::encode_afresh(std::string_view text, Ids& ids) const {
@@ -250,30 +263,23 @@ std::string_view ImportedTokenizer::bytes_of(int32_t id) const {
   return pieces_[id];
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
+// As vocabularies spell them, for a decoder.
+std::vector<std::string> ImportedTokenizer::tokens_of(const Ids& ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    require(id >= 0 && id < vocab_size(), "token id {} is outside the tokenizer's {} ids", id,
+            vocab_size());
+    const AddedToken* token = added(id);
+    if (token != nullptr && !(token->special && skip_special))
+      tokens.push_back(token->content);
+    else if (token == nullptr && parts_.model->vocabulary().has(id))
+      tokens.emplace_back(parts_.model->vocabulary().token(id));
+  }
+  return tokens;
 }
 
-// As the reference does it, to each token by itself.
-std::string tidied(std::string token) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kReplacements = {
-      {{" .", "."},
-       {" ?", "?"},
-       {" !", "!"},
-       {" ,", ","},
-       {" ' ", "'"},
-       {" n't", "n't"},
-       {" 'm", "'m"},
-       {" do not", " don't"},
-       {" 's", "'s"},
-       {" 've", "'ve"},
-       {" 're", "'re"}}};
-  for (const auto& [from, to] : kReplacements) replace_all(token, from, to);
-  return token;
-}
-
-std::string ImportedTokenizer::decode(const std::vector<int32_t>& ids, bool skip_special) const {
+std::string ImportedTokenizer::decode(const Ids& ids, bool skip_special) const {
+  if (parts_.decoder != nullptr) return parts_.decoder->decode(tokens_of(ids, skip_special));
   std::string text;
   for (const int32_t id : ids) {
     std::string piece(bytes_of(id));

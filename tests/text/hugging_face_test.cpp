@@ -160,19 +160,29 @@ TEST(HuggingFace, InvalidUtf8IsNoTrouble) {
 }
 
 TEST(HuggingFace, UnsupportedPartsAreNamed) {
-  refused(with(small_bpe(), "/model/type", R"("Unigram")"), {"model", "Unigram", "WordPiece"});
+  refused(with(small_bpe(), "/model/type", R"("Other")"), {"model", "Other", "Unigram"});
+  refused(with(small_bpe(), "/model/type", R"("Unigram")"), {"Unigram", "ByteLevel"});
   refused(with(small_bpe(), "/model/dropout", "0.1"), {"dropout", "0.1"});
   refused(with(small_bpe(), "/model/byte_fallback", "true"), {"byte_fallback"});
   refused(with(small_bpe(), "/model/end_of_word_suffix", R"("</w>")"),
           {"end_of_word_suffix", "</w>"});
   refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Metaspace"})"),
-          {"pre_tokenizer", "Metaspace", "ByteLevel"});
+          {"decoder is ByteLevel", "no bytes"});
   refused(with(small_bpe(), "/pre_tokenizer", R"({"type": "Whitespace"})"),
-          {"BPE", "not ByteLevel"});
+          {"decoder is ByteLevel", "no bytes"});
   refused(with(small_bpe(), "/pre_tokenizer/behaviour", "1"), {"ByteLevel", "behaviour"});
   refused(with(small_bpe(), "/normalizer", R"({"type": "Precompiled"})"),
-          {"normalizer", "Precompiled", "NFKC"});
-  refused(with(small_bpe(), "/decoder", R"({"type": "Metaspace"})"), {"decoder", "Metaspace"});
+          {"normalizer", "Precompiled", "precompiled_charsmap"});
+  refused(with(small_bpe(), "/normalizer",
+               R"({"type": "Precompiled", "precompiled_charsmap": "AAAA"})"),
+          {"normalizer", "3 bytes"});
+  refused(with(small_bpe(), "/normalizer", R"({"type": "Other"})"),
+          {"normalizer", "Other", "NFKC"});
+  refused(with(small_bpe(), "/normalizer", R"({"type": "Replace", "content": ""})"),
+          {"Replace", "pattern"});
+  refused(with(small_bpe(), "/decoder", R"({"type": "Metaspace"})"),
+          {"decoder", "ByteLevel belongs there"});
+  refused(with(small_bpe(), "/decoder", R"({"type": "Other"})"), {"decoder", "Other", "Fuse"});
   refused(with(small_bpe(), "/post_processor", R"({"type": "Other"})"),
           {"post_processor", "Other"});
   refused(with(small_bpe(), "/version", R"("2.0")"), {"2.0", "1.0"});

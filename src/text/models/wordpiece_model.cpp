@@ -42,6 +42,8 @@ class WordPieceModel final : public WordModel {
     return !settings_.prefix.empty() && vocabulary().token(id).starts_with(settings_.prefix);
   }
 
+  bool joins_words() const override { return true; }
+
   std::string to_json() const override {
     return fmt::format(R"({{"type":"WordPiece","unk_token":{},"continuing_subword_prefix":{},)"
                        R"("max_input_chars_per_word":{},"vocab":{}}})",

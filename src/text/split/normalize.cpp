@@ -152,6 +152,14 @@ std::string bert(std::string_view text, const NormalizerStep& step) {
   return step.lowercase ? mapped(out, append_lower) : out;
 }
 
+bool keeps_start(std::string_view text, const NormalizerStep& step) {
+  if (step.kind == Kind::rewrite) return step.rewriter->keeps_start(text);
+  const int32_t first = text.empty() ? -1 : character_at(text, 0).point;
+  if (step.kind == Kind::strip_accents) return !mark(first);
+  if (step.kind != Kind::bert || text.empty()) return true;
+  return !(step.clean_text && dropped(first)) && !(step.strip_accents && nonspacing_mark(first));
+}
+
 }  // namespace
 
 std::string normalized(std::string_view text, const NormalizerStep& step) {
@@ -162,13 +170,18 @@ std::string normalized(std::string_view text, const NormalizerStep& step) {
         if (!mark(point)) append_utf8(point, kept);
       });
     case Kind::bert: return bert(text, step);
+    case Kind::rewrite: return step.rewriter->rewritten(text);
     default: return in_form(text, step.kind);
   }
 }
 
-std::string normalized(std::string_view text, const std::vector<NormalizerStep>& steps) {
+std::string normalized(std::string_view text, const std::vector<NormalizerStep>& steps,
+                       bool* at_start) {
   std::string out(text);
-  for (const NormalizerStep& step : steps) out = normalized(std::string_view(out), step);
+  for (const NormalizerStep& step : steps) {
+    if (at_start != nullptr) *at_start = *at_start && keeps_start(out, step);
+    out = normalized(std::string_view(out), step);
+  }
   return out;
 }
 

@@ -26,14 +26,22 @@ struct SplitStep {
     white_space,
     punctuation,
     pattern,
-    prefix_space
+    prefix_space,
+    metaspace,
+    marks
   };
   enum class Keep { all, matches, others };
+  enum class Prepend { first, never, always };
   Kind kind;
   size_t digits = 3;  // llama3, numbers: the most numbers in a piece
   // its matches and what lies between them are pieces
   std::shared_ptr<const SplitPattern> pattern{};
   Keep keep = Keep::all;  // pattern: which of them stay
+  // metaspace: what stands for a space, where it goes before text that does not begin with it, and
+  // whether a word begins with each; marks: what words begin with, any number of them
+  std::string mark{};
+  Prepend prepend = Prepend::always;
+  bool divides = true;
 };
 
 // A run of characters of one class is a piece, but each one that stands alone is a piece of its
@@ -78,15 +86,46 @@ void split_bert(std::string_view text, Piece&& piece) {
   split_classes(text, kBertClass, piece);
 }
 
+// A piece begins at each mark, or at each that no other mark stands before.
+template <class Piece>
+void split_marks(std::string_view text, std::string_view mark, bool apart, Piece&& piece) {
+  size_t begin = 0, after = 0;
+  for (size_t at = text.find(mark); at != text.npos; at = text.find(mark, after)) {
+    if (at > begin && (apart || at > after)) {
+      piece(text.substr(begin, at - begin));
+      begin = at;
+    }
+    after = at + mark.size();
+  }
+  piece(text.substr(begin));
+}
+
+// `text` with marks for spaces; `at_start` says whether it stands at the beginning.
+template <class Piece>
+void split_metaspace(std::string_view text, const SplitStep& step, bool at_start, Piece&& piece) {
+  std::string marked;
+  marked.reserve(text.size() + text.size() / 2);
+  const bool adds = step.prepend == SplitStep::Prepend::always ||
+                    (step.prepend == SplitStep::Prepend::first && at_start);
+  if (adds && text.front() != ' ' && !text.starts_with(step.mark)) marked = step.mark;
+  for (const char byte : text)
+    if (byte == ' ')
+      marked += step.mark;
+    else
+      marked += byte;
+  if (step.divides) return split_marks(marked, step.mark, true, piece);
+  piece(std::string_view(marked));
+}
+
 // Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view)
-// with what the last one makes.
+// with what the last one makes. `start`: the first byte of what stands at the beginning of a text.
 template <class Piece>
 void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view text,
-              Piece& piece) {
+              const char* start, Piece& piece) {
   if (text.empty()) return;
   if (from == steps.size()) return piece(text);
   const SplitStep& step = steps[from];
-  const auto next = [&](std::string_view part) { split_by(steps, from + 1, part, piece); };
+  const auto next = [&](std::string_view part) { split_by(steps, from + 1, part, start, piece); };
   switch (step.kind) {
     case SplitStep::Kind::gpt2: return split_ends(text, gpt2_piece_end, next);
     case SplitStep::Kind::llama3:
@@ -104,6 +143,8 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
     case SplitStep::Kind::punctuation: return split_classes(text, kPunctuationAlone, next);
     case SplitStep::Kind::prefix_space:
       return text.front() == ' ' ? next(text) : next(" " + std::string(text));
+    case SplitStep::Kind::metaspace: return split_metaspace(text, step, text.data() == start, next);
+    case SplitStep::Kind::marks: return split_marks(text, step.mark, false, next);
     case SplitStep::Kind::pattern:
       return step.pattern->divide(text, [&](std::string_view part, bool matched) {
         if (step.keep == SplitStep::Keep::all || matched == (step.keep == SplitStep::Keep::matches))
