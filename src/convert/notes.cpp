@@ -116,14 +116,12 @@ void drop_tokenizer(ImportNotes& notes) {
 
 FolderTokenizer folder_tokenizer(const std::string& folder) {
   const auto has = [&](const char* name) { return exists(join_path(folder, name)); };
-  if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt")) {
+  if (!has("tokenizer.json") && !has("vocab.json") && !has("vocab.txt") &&
+      !has("tokenizer.model") && !has("spiece.model")) {
     log::warn(
         "{} holds no tokenizer; give one with --tokenizer, without one the model cannot be used",
         folder);
-    const bool pieces = has("tokenizer.model");
-    return {{},
-            pieces ? "it holds only tokenizer.model, of SentencePiece, which is not read"
-                   : "it holds no tokenizer.json, vocab.json or vocab.txt"};
+    return {{}, "it holds no tokenizer.json, vocab.json, vocab.txt or SentencePiece model"};
   }
   try {
     return {text::StoredTokenizer(text::load_tokenizer(folder)), ""};

@@ -66,6 +66,10 @@ std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& 
   try {
     const text::Tokenizer& read = *tokenizer;  // refuses what is deep, and tokens that cannot be
     const Json json = Json::parse(tokenizer.text());
+    if (json.contains("file"))  // of SentencePiece
+      return {
+          {"tokenizer.json", file_of(read, "tokenizer.json").dump()},
+          {"tokenizer_config.json", with_inputs(file_of(read, "tokenizer_config.json"), types)}};
     if (json.contains("model"))
       return {
           {"tokenizer.json", tokenizer.text()},

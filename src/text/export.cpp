@@ -6,6 +6,7 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 
+#include "sentencepiece_tokenizer.h"
 #include "text/models/spelling.h"
 #include "text/models/word_model.h"
 
@@ -58,6 +59,16 @@ std::string own_json(const Tokenizer& tokenizer) {
 }
 
 bool is_own(const std::string& json) { return json.starts_with(R"({"type":)"); }
+
+bool is_sentencepiece(const std::string& json) {
+  return is_own(json) && Json::parse(json).at("type") == "sentencepiece";
+}
+
+// Whether the vocabulary is spelt in GPT-2's alphabet, as vocab.json and merges.txt are.
+bool spells_bytes(const Json& full) {
+  const std::string steps = full.at("pre_tokenizer").dump();
+  return steps.find(R"("type":"ByteLevel")") != steps.npos;
+}
 
 std::string text_of(const Tokenizer& tokenizer, int32_t id) {
   for (const auto& [text, special] : tokenizer.special_tokens())
@@ -123,18 +134,27 @@ std::string merge_lines(const Json& merges) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer& tokenizer) {
-  std::string json = tokenizer.to_json();
-  if (is_own(json)) json = tokenizer_from_json(own_json(tokenizer))->to_json();
+  std::string json = tokenizer.to_json(), pieces;
+  if (is_sentencepiece(json)) {
+    const Json own = Json::parse(json);
+    pieces = sentencepiece_file(own);
+    json = tokenizer_from_json(hugging_face_form(own).dump())->to_json();
+  } else if (is_own(json)) {
+    json = tokenizer_from_json(own_json(tokenizer))->to_json();
+  }
   const Json full = Json::parse(json);
+  if (pieces.empty()) pieces = written_pieces(full);
   const Json& model = full.at("model");
   std::vector<std::pair<std::string, std::string>> files = {
       {"tokenizer.json", json + "\n"},
       {"tokenizer_config.json", config_json(tokenizer, full).dump(2) + "\n"},
       {"special_tokens_map.json", roles_json(tokenizer).dump(2) + "\n"}};
-  if (model.contains("merges")) {
+  if (!pieces.empty()) {
+    files.emplace_back("tokenizer.model", pieces);
+  } else if (model.at("type") == "BPE" && spells_bytes(full)) {
     files.emplace_back("vocab.json", model.at("vocab").dump() + "\n");
     files.emplace_back("merges.txt", merge_lines(model.at("merges")));
-  } else {
+  } else if (model.at("type") == "WordPiece") {
     files.emplace_back("vocab.txt", vocabulary_lines(model.at("vocab")));
   }
   return files;

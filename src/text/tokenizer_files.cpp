@@ -13,6 +13,7 @@
 #include "skein/text/tokenizer.h"
 
 #include "hugging_face.h"
+#include "sentencepiece_tokenizer.h"
 
 namespace skein::text {
 namespace {
@@ -194,20 +195,93 @@ std::unique_ptr<Tokenizer> from_wordpiece(const fs::path& path) {
   return tokenizer_from_hugging_face(json);
 }
 
+constexpr const char* kPieceFiles[] = {"spiece.model", "tokenizer.model", "sentencepiece.model"};
+
+// What `transformers` does beside the model's own rules, by the class that settings name.
+SentencePieceUse use_of(const Json& settings, const std::string& path) {
+  SentencePieceUse use;
+  const auto found = settings.find("tokenizer_class");
+  std::string name = found != settings.end() && found->is_string() ? found->get<std::string>() : "";
+  if (name.ends_with("Fast")) name.resize(name.size() - 4);
+  if (name == "T5Tokenizer" || name == "MT5Tokenizer") {
+    use.end = true;
+    const auto count = settings.find("extra_ids");
+    const int64_t extra = count == settings.end() || count->is_null()
+                              ? 100
+                              : whole<int64_t>(*count, "extra_ids", "tokenizer_config.json");
+    require(extra >= 0 && extra <= 1 << 16, "extra_ids is {}; it must lie between 0 and {}", extra,
+            1 << 16);
+    for (int64_t i = extra; i-- > 0;) use.extra.push_back(fmt::format("<extra_id_{}>", i));
+  } else if (name == "LlamaTokenizer") {
+    use.begin = flag_of(settings, "add_bos_token", true);
+    use.end = flag_of(settings, "add_eos_token", false);
+  } else {
+    require(name.empty() || name == "PreTrainedTokenizer" || name == "TokenizersBackend",
+            "{}: tokenizer_config.json names the class {}, whose ids are not those of the model "
+            "file; have `transformers` write its tokenizer.json (save_pretrained) and name that",
+            path, name.substr(0, 60));
+  }
+  return use;
+}
+
+// Marian's: source.spm or target.spm, and the ids in vocab.json.
+std::unique_ptr<Tokenizer> from_marian(const fs::path& path) {
+  const fs::path vocab = path.parent_path() / "vocab.json";
+  const Json ids = parsed(vocab.string());
+  require(ids.is_object(), "{} must be an object of tokens and ids, not {}", vocab.string(),
+          ids.type_name());
+  SentencePieceUse use;
+  use.end = true;
+  use.vocabulary.resize(ids.size());
+  for (const auto& item : ids.items()) {
+    const auto id = whole<int64_t>(item.value(), item.key(), vocab.string());
+    require(id >= 0 && id < std::ssize(ids) && use.vocabulary[id].empty() && !item.key().empty(),
+            "{} gives the token {} the id {}; the ids of {} tokens lie from 0 to {}, each once",
+            vocab.string(), item.key().substr(0, 60), id, ids.size(), ids.size() - 1);
+    use.vocabulary[id] = item.key();
+  }
+  return sentencepiece_tokenizer(read_whole(path.string()), use, path.string());
+}
+
+bool is_marian(const fs::path& path) {
+  return (path.filename() == "source.spm" || path.filename() == "target.spm") &&
+         fs::exists(path.parent_path() / "vocab.json");
+}
+
+std::unique_ptr<Tokenizer> from_pieces(const fs::path& path, const std::string& bytes) {
+  return sentencepiece_tokenizer(bytes, use_of(settings_of(path.parent_path()), path.string()),
+                                 path.string());
+}
+
+// By its name; or it begins as a model's first piece does, and not with a brace.
+bool holds_pieces(const fs::path& path, const std::string& bytes) {
+  if (path.extension() == ".model" || path.extension() == ".spm") return true;
+  const size_t text = bytes.find_first_not_of(" \t\r\n");
+  return bytes.starts_with('\n') && text != bytes.npos && bytes[text] != '{';
+}
+
 std::unique_ptr<Tokenizer> from_file(const fs::path& path) {
   const fs::path folder = path.parent_path();
   if (path.filename() == "vocab.txt") return from_wordpiece(path);
   if (path.filename() == "merges.txt" || path.filename() == "vocab.json")
     return from_byte_bpe(folder / "vocab.json", folder / "merges.txt");
-  return tokenizer_from_json(read_whole(path.string()));
+  if (is_marian(path)) return from_marian(path);
+  const std::string bytes = read_whole(path.string());
+  return holds_pieces(path, bytes) ? from_pieces(path, bytes) : tokenizer_from_json(bytes);
 }
 
 fs::path file_in(const fs::path& folder) {
+  if (!fs::exists(folder / "tokenizer.json") && fs::exists(folder / "source.spm") &&
+      is_marian(folder / "source.spm"))
+    return folder / "source.spm";
   for (const char* name : {"tokenizer.json", "vocab.json", "vocab.txt"})
+    if (fs::exists(folder / name)) return folder / name;
+  for (const char* name : kPieceFiles)
     if (fs::exists(folder / name)) return folder / name;
   fail_usage(
       "the folder holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor "
-      "vocab.txt");
+      "vocab.txt, nor {}",
+      fmt::join(kPieceFiles, " or "));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "skein/text/tokenizer.h"
 
 #include "hugging_face.h"
+#include "sentencepiece_tokenizer.h"
 
 namespace skein::text {
 namespace {
@@ -63,11 +64,17 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& text) {
   const auto type = json.find("type");
   if (type == json.end() && json.contains("model")) return tokenizer_from_hugging_face(json);
   require(type != json.end() && type->is_string(),
-          "a tokenizer needs \"type\": \"bytes\" or \"byte_bpe\", or a \"model\" as in a "
+          "a tokenizer needs \"type\": \"bytes\", \"byte_bpe\" or \"sentencepiece\", or a "
+          "\"model\" as in a "
           "tokenizer.json; is this another program's tokenizer file?");
   const auto name = type->get<std::string>();
-  require(name == "bytes" || name == "byte_bpe",
-          "the tokenizer's type is \"{}\"; bytes and byte_bpe are known", name);
+  require(name == "bytes" || name == "byte_bpe" || name == "sentencepiece",
+          "the tokenizer's type is \"{}\"; bytes, byte_bpe and sentencepiece are known", name);
+  if (name == "sentencepiece") {
+    check_keys(json, {"type", "version", "extra", "begin", "end", "vocab", "file"}, name);
+    check_version(json);
+    return sentencepiece_from_json(json);
+  }
   if (name == "bytes") {
     check_keys(json, {"type", "version"}, name);
     check_version(json);

@@ -114,7 +114,7 @@ TEST(Notes, SayWhyATokenizerWasNotTaken) {
                                   "`skein-convert --tokenizer=FILE " + folder + " FOLDER`"})
     EXPECT_NE(said.find(word), std::string::npos) << said;
   test::write_file(pieces + "/tokenizer.model", "x");
-  EXPECT_NE(missing_tokenizer(other, pieces).find("tokenizer.model, of SentencePiece"),
+  EXPECT_NE(missing_tokenizer(other, pieces).find("is it a SentencePiece model"),
             std::string::npos);
   EXPECT_NE(missing_tokenizer(third, none).find("it holds no tokenizer.json"), std::string::npos);
   EXPECT_NE(train::no_tokenizer({}, "runs/other")

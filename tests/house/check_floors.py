@@ -22,8 +22,11 @@ TOOLS = 11
 ROOMS = {
     "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
     "text": {
+    "text": {
         "split": set(), "scores": {"split"}, "models": {"split"},
-        "": {"split", "models"}, "learn": {"", "split", "models"},
+        "sentencepiece": {"split", "models"},
+        "": {"split", "models", "sentencepiece"}, "learn": {"", "split", "models"},
+    },
     },
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {

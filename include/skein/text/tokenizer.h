@@ -1,7 +1,7 @@
 // Text to token ids and back. Own kinds: bytes (256 ids and end-of-text), and byte-level BPE with
-// GPT-2's splitting; decode(encode(x)) == x for any bytes. Imported kinds: byte-level BPE and
-// WordPiece of Hugging Face's tokenizer.json, which may normalise text; docs/data.md says what of
-// that format is understood.
+// GPT-2's splitting; decode(encode(x)) == x for any bytes. Imported kinds, which may normalise
+// text: those of Hugging Face's tokenizer.json (BPE over bytes and over characters, WordPiece,
+// Unigram, whole words), and files of SentencePiece; docs/data.md says what of them is understood.
 #pragma once
 
 #include <cstdint>
@@ -93,9 +93,9 @@ class StoredTokenizer : public StoredText<Tokenizer> {
 // they are equal.
 bool same_tokenizer(const StoredTokenizer& left, const StoredTokenizer& right);
 
-// "bytes" names the byte tokenizer. Else a file of the above; or a folder that holds
-// tokenizer.json, vocab.json and merges.txt, or vocab.txt (looked for in this order), or one of
-// those files.
+// "bytes" names the byte tokenizer. Else a file of the above, or a SentencePiece model; or a folder
+// that holds tokenizer.json, vocab.json and merges.txt, vocab.txt, or a SentencePiece model (looked
+// for in this order), or one of those files.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 }  // namespace skein::text
