@@ -83,19 +83,29 @@ void tell_store(const std::string& path, const data::StoreInfo& info) {
 
 void add_trainer(Options& options, text::TrainerSettings& trainer) {
   options.add_choice("tokenizer.kind", trainer.kind,
-                     {{"bpe", text::LearntKind::bpe}, {"wordpiece", text::LearntKind::wordpiece}},
-                     "byte-level BPE, or BERT's WordPiece");
+                     {{"bpe", text::LearntKind::bpe},
+                      {"wordpiece", text::LearntKind::wordpiece},
+                      {"unigram", text::LearntKind::unigram},
+                      {"word", text::LearntKind::word}},
+                     "byte-level BPE, BERT's WordPiece, SentencePiece's unigram, or whole words");
+  options.add_choice("tokenizer.normal_form", trainer.normal_form,
+                     {{"none", text::LearntForm::none}, {"nfkc", text::LearntForm::nfkc}},
+                     "unigram: text as it is, or in Unicode's form NFKC with single spaces");
+  options.add("tokenizer.byte_fallback", trainer.byte_fallback,
+              "unigram: characters without a piece become their bytes, else unknown");
+  options.add("tokenizer.pattern", trainer.pattern,
+              "word: a regular expression whose matches are words; without it white space divides");
   options.add(
       "tokenizer.special", trainer.special,
       "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
   options.add("tokenizer.lowercase", trainer.lowercase,
               "wordpiece: lower-case text without accents");
   options.add("tokenizer.limit_alphabet", trainer.limit_alphabet,
-              "wordpiece: rarer characters are left out", "characters");
+              "wordpiece, unigram: rarer characters are left out", "characters");
   options.add("data.vocab_size", trainer.vocab_size,
               "ids, with those of bytes or characters and special tokens", "ids");
   options.add("data.min_frequency", trainer.min_frequency,
-              "pairs that occur less often are not merged", "times");
+              "pairs and whole words that occur less often are left out", "times");
 }
 
 void run_export_tokenizer(const Words& arguments) {
@@ -136,10 +146,15 @@ void run_train_tokenizer(const Words& arguments) {
       });
   data::save_tokenizer(*learnt.tokenizer, output, existing(replace));
   if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
-    log::warn("{} ids instead of {}: no other pair occurs {} times (data.min_frequency)",
+    log::warn("{} ids instead of {}: no other {} occurs {} times (data.min_frequency)",
               learnt.tokenizer->vocab_size(), config.trainer.vocab_size,
-              config.trainer.min_frequency);
+              config.trainer.kind == text::LearntKind::word ? "word" : "pair",
+              config.trainer.kind == text::LearntKind::unigram ? 2 : config.trainer.min_frequency);
   if (run.quiet) return;
+  if (config.trainer.kind == text::LearntKind::word)
+    log::info("{:.2f}% of the words are unknown ({} of {})",
+              100 * ratio(learnt.unknown_words, std::max<int64_t>(1, learnt.words)),
+              learnt.unknown_words, learnt.words);
   log::info(
       "{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, "
       "{:.1f} s",
@@ -257,8 +272,11 @@ std::string tokenizer_kind(const text::StoredTokenizer& tokenizer) {
     const std::string text = tokenizer->to_json();
     if (text == text::byte_tokenizer()->to_json()) return "bytes";
     const auto json = nlohmann::json::parse(text);
-    return json.contains("model") && json["model"]["type"] == "WordPiece" ? "WordPiece"
-                                                                          : "byte-level BPE";
+    if (json.value("type", "") == "sentencepiece") return "SentencePiece";
+    if (!json.contains("model")) return "byte-level BPE";
+    const auto type = json["model"]["type"].get<std::string>();
+    if (type != "BPE") return type == "WordLevel" ? "whole words" : type;
+    return json["model"]["byte_fallback"] == true ? "BPE" : "byte-level BPE";
   } catch (const Error& error) {
     return fmt::format("not known to this program: {}", error.what());
   }

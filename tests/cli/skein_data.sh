@@ -30,17 +30,25 @@ done
 
 expect 0 "280 ids" "$data" train-tokenizer --tokenizer.special='<s>,</s>' --data.vocab_size=280 --output.path=special.json text.txt
 expect 0 "100 ids" "$data" train-tokenizer --tokenizer.kind=wordpiece --data.vocab_size=100 --output.path=pieces.json text.txt
-for tokenizer in bytes tok.json special.json pieces.json; do
+expect 0 "ids from" "$data" train-tokenizer --tokenizer.kind=unigram --data.vocab_size=400 --output.path=unigram.json text.txt
+expect 0 "% of the words are unknown" "$data" train-tokenizer --tokenizer.kind=word --data.vocab_size=50 --output.path=words.json text.txt
+for tokenizer in bytes tok.json special.json pieces.json unigram.json words.json; do
   expect 0 "tokenizer.json" "$data" export-tokenizer $tokenizer --output.path=exported
   "$data" encode --tokenizer.path=$tokenizer --output.path=direct.h5 --output.replace --run.quiet=true text.txt
   "$data" encode --tokenizer.path=exported --output.path=again.h5 --output.replace --run.quiet=true text.txt
   cmp <("$data" decode direct.h5) <("$data" decode again.h5) || die "exporting $tokenizer changed its tokens"
+  [[ $tokenizer != unigram.json ]] || cp exported/tokenizer.model sp.model
   rm -r exported
 done
-expect 2 "wordpiece" "$data" train-tokenizer --tokenizer.kind=unigram text.txt
+"$data" encode --tokenizer.path=sp.model --output.path=direct.h5 --output.replace --run.quiet=true text.txt
+"$data" decode direct.h5 | cmp - text.txt || die "text decoded by a SentencePiece model differs"
+expect 0 "SentencePiece" "$data" inspect direct.h5
+head -c 100 sp.model >cut.model
+expect 2 "cut.model" "$data" encode --tokenizer.path=cut.model --output.path=a.h5 text.txt
+expect 2 "unigram" "$data" train-tokenizer --tokenizer.kind=other text.txt
 expect 2 "output.path" "$data" export-tokenizer tok.json
-echo '{"model":{"type":"Unigram"}}' >unigram.json
-expect 2 "Unigram" "$data" encode --tokenizer.path=unigram.json --output.path=a.h5 text.txt
+echo '{"model":{"type":"Unigram"}}' >none.json
+expect 2 "Unigram" "$data" encode --tokenizer.path=none.json --output.path=a.h5 text.txt
 
 expect 0 "bad lines" "$data" encode --tokenizer.path=tok.json --output.path=train.h5 \
   --output.validation=valid.h5 --data.validation_fraction=0.2 text.txt

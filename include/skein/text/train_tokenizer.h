@@ -9,6 +9,9 @@
 // then the merges; WordPiece is BPE over characters whose pieces inside of words begin with "##".
 // Where the reference leaves the order to chance (the ids of "##" characters, and which of equally
 // rare characters are left out), the lower code point comes first.
+//
+// Unigram: the trainer of Kudo (2018) and SentencePiece, over words (unigram_learner.h). Whole
+// words: the most frequent ones.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +25,24 @@
 
 namespace skein::text {
 
-enum class LearntKind { bpe, wordpiece };
+enum class LearntKind { bpe, wordpiece, unigram, word };
+// What Unigram makes of text first: nothing, so that all of it comes back; or the form NFKC with
+// one space for each run of white space.
+enum class LearntForm { none, nfkc };
 
 struct TrainerSettings {
   LearntKind kind = LearntKind::bpe;
   int64_t vocab_size = 4096;  // ids in all
-  int64_t min_frequency = 2;  // pairs that occur less often are not merged
-  // the first ids; WordPiece without any takes [PAD] [UNK] [CLS] [SEP] [MASK]
+  int64_t min_frequency = 2;  // pairs and whole words that occur less often are left out
+  // the first ids; without any WordPiece takes [PAD] [UNK] [CLS] [SEP] [MASK], Unigram <unk> <s>
+  // </s>, and whole words <pad> <s> </s> <unk>
   std::vector<std::string> special{};
-  bool lowercase = true;          // WordPiece: lower-case text without accents
-  int64_t limit_alphabet = 1000;  // WordPiece: the most characters, the rarest being left out
+  bool lowercase = true;  // WordPiece: lower-case text without accents
+  // WordPiece, Unigram: the most characters, the rarest being left out
+  int64_t limit_alphabet = 1000;
+  LearntForm normal_form = LearntForm::none;
+  bool byte_fallback = true;  // Unigram: other characters become their bytes, else unknown
+  std::string pattern{};      // whole words: its matches are words; "": white space divides
 };
 
 class TokenizerTrainer {
@@ -47,12 +58,19 @@ class TokenizerTrainer {
   int64_t distinct_words() const { return words_.distinct_words(); }
 
   // Of fewer ids than asked for when no pair is left that occurs often enough. Depends on the
-  // counts only. A usage error when the alphabet alone needs more ids.
-  std::unique_ptr<Tokenizer> train() const;
+  // counts only, at any number of threads. A usage error when the alphabet alone needs more ids.
+  std::unique_ptr<Tokenizer> train(int threads = 1) const;
+  // How many of the words that were counted are no token of it.
+  int64_t unknown_words(const Tokenizer& tokenizer) const;
 
  private:
+  struct Form;
+
+  void read_form();
+
   TrainerSettings settings_;
   BpeTrainer words_;
+  std::shared_ptr<const Form> form_;
 };
 
 }  // namespace skein::text

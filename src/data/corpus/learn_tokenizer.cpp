@@ -75,7 +75,9 @@ LearntTokenizer learn_tokenizer(const std::vector<std::string>& inputs, const Le
       count_corpus(reader, config.trainer, worker_threads(config.threads), report, learnt);
   require(learnt.documents > 0, "the inputs hold no text ({} files, {} bad lines)",
           reader.files().size(), reader.bad_lines());
-  learnt.tokenizer = trainer.train();
+  learnt.tokenizer = trainer.train(worker_threads(config.threads));
+  if (config.trainer.kind == text::LearntKind::word)
+    learnt.unknown_words = trainer.unknown_words(*learnt.tokenizer);
   learnt.words = trainer.words();
   learnt.distinct_words = trainer.distinct_words();
   learnt.bad_lines = reader.bad_lines();

@@ -10,49 +10,36 @@
 #include "skein/core/numbers.h"
 #include "skein/text/models/byte_alphabet.h"
 
+#include "kinds.h"
 #include "merge_learner.h"
-#include "text/hugging_face.h"
 #include "text/models/spelling.h"
 #include "text/split/normalize.h"
 #include "text/split/splits.h"
 #include "text/split/unicode.h"
+#include "text/unigram_form.h"
 
 namespace skein::text {
+
+struct TokenizerTrainer::Form {
+  std::vector<NormalizerStep> normalizer;
+  std::vector<SplitStep> splits;
+};
+
 namespace {
 
 constexpr const char* kPrefix = "##";
 constexpr int64_t kMostSpecials = 1 << 16;
 using Json = HuggingFaceJson;
 
-// Tokens in the order of their ids, each once.
-class TokenList {
- public:
-  int32_t add(const std::string& token) {
-    const auto [found, fresh] = ids_.emplace(token, narrow<int32_t>(tokens_.size()));
-    if (fresh) tokens_.push_back(token);
-    return found->second;
+std::vector<int32_t> characters_of(std::string_view word) {
+  std::vector<int32_t> points;
+  for (size_t at = 0; at < word.size();) {
+    const Character next = character_at(word, at);
+    if (next.point >= 0) points.push_back(next.point);
+    at += next.bytes;
   }
-  int64_t size() const { return std::ssize(tokens_); }
-  const std::string& operator[](int32_t id) const { return tokens_[id]; }
-  int32_t find(const std::string& token) const {
-    const auto found = ids_.find(token);
-    return found == ids_.end() ? -1 : found->second;
-  }
-  Json vocabulary() const {
-    Json json = Json::object();
-    for (size_t id = 0; id < tokens_.size(); ++id) json[tokens_[id]] = id;
-    return json;
-  }
-  std::vector<uint64_t> lengths() const {
-    std::vector<uint64_t> lengths;
-    for (const std::string& token : tokens_) lengths.push_back(token.size());
-    return lengths;
-  }
-
- private:
-  std::vector<std::string> tokens_;
-  std::unordered_map<std::string, int32_t> ids_;
-};
+  return points;
+}
 
 using Merges = std::vector<std::pair<int32_t, int32_t>>;
 
@@ -67,31 +54,6 @@ Merges learn(MergeLearner& learner, const TrainerSettings& settings, const std::
   return learner.learn(settings.min_frequency, room, [&](int32_t left, int32_t right) {
     return tokens.add(joined(tokens[left], tokens[right], prefix));
   });
-}
-
-Json added_tokens(const std::vector<std::string>& special) {
-  auto list = Json::array();
-  for (size_t id = 0; id < special.size(); ++id)
-    list.push_back({{"id", id},
-                    {"content", special[id]},
-                    {"lstrip", special[id] == "<mask>"},
-                    {"special", true}});
-  return list;
-}
-
-// What stands around samples, of the tokens that are there.
-Json frame(const TokenList& tokens) {
-  const auto named = [&](const char* name) {
-    return Json::array({name, narrow<uint32_t>(tokens.find(name))});
-  };
-  if (tokens.find("[CLS]") >= 0 && tokens.find("[SEP]") >= 0)
-    return {{"type", "BertProcessing"}, {"sep", named("[SEP]")}, {"cls", named("[CLS]")}};
-  if (tokens.find("<s>") >= 0 && tokens.find("</s>") >= 0)
-    return {{"type", "RobertaProcessing"},
-            {"sep", named("</s>")},
-            {"cls", named("<s>")},
-            {"add_prefix_space", false}};
-  return nullptr;
 }
 
 std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words,
@@ -119,28 +81,10 @@ std::unique_ptr<Tokenizer> learn_byte_bpe(const BpeTrainer& words,
         {{"type", "BPE"}, {"vocab", tokens.vocabulary()}, {"merges", std::move(merges)}}}});
 }
 
-std::vector<int32_t> characters_of(std::string_view word) {
-  std::vector<int32_t> points;
-  for (size_t at = 0; at < word.size();) {
-    const Character next = character_at(word, at);
-    if (next.point >= 0) points.push_back(next.point);
-    at += next.bytes;
-  }
-  return points;
-}
-
 // The most frequent characters, by code point.
 std::set<int32_t> alphabet_of(const BpeTrainer& words, int64_t most) {
-  std::map<int32_t, int64_t> counts;
-  words.for_each_word([&](std::string_view word, int64_t count) {
-    for (const int32_t point : characters_of(word)) counts[point] += count;
-  });
-  std::vector<std::pair<int64_t, int32_t>> ranked;
-  for (const auto& [point, count] : counts) ranked.emplace_back(-count, point);
-  std::sort(ranked.begin(), ranked.end());
   std::set<int32_t> alphabet;
-  for (int64_t i = 0; i < std::min(most, std::ssize(ranked)); ++i)
-    alphabet.insert(ranked[i].second);
+  for (const auto& [point, count] : frequent_characters(words, most)) alphabet.insert(point);
   return alphabet;
 }
 
@@ -215,6 +159,28 @@ NormalizerStep bert_step(bool lowercase) {
   return step;
 }
 
+// What stands for text that the kind cannot spell.
+const char* unknown_of(LearntKind kind) {
+  if (kind == LearntKind::bpe) return "";
+  return kind == LearntKind::wordpiece ? "[UNK]" : "<unk>";
+}
+
+std::vector<std::string> usual_specials(LearntKind kind) {
+  switch (kind) {
+    case LearntKind::wordpiece: return {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    case LearntKind::unigram: return {"<unk>", "<s>", "</s>"};
+    case LearntKind::word: return {"<pad>", "<s>", "</s>", "<unk>"};
+    default: return {};
+  }
+}
+
+// Ids that any text takes, beside the special ones.
+int64_t least_ids(const TrainerSettings& settings) {
+  const bool bytes = settings.kind == LearntKind::bpe ||
+                     (settings.kind == LearntKind::unigram && settings.byte_fallback);
+  return bytes ? 256 : 1;
+}
+
 void check_specials(const TrainerSettings& settings) {
   const auto& special = settings.special;
   require(std::ssize(special) <= kMostSpecials, "{} special tokens are too many; {} is the most",
@@ -225,23 +191,64 @@ void check_specials(const TrainerSettings& settings) {
             "the special token {} is given twice", token);
     require(valid_bytes(token) == token.size(), "a special token is not valid UTF-8");
   }
-  require(
-      settings.kind == LearntKind::bpe || std::count(special.begin(), special.end(), "[UNK]") == 1,
-      "the special tokens {} lack [UNK], which WordPiece needs", fmt::join(special, " "));
+  const char* unknown = unknown_of(settings.kind);
+  require(*unknown == '\0' || std::count(special.begin(), special.end(), unknown) == 1,
+          "the special tokens {} lack {}, which {} needs", fmt::join(special, " "), unknown,
+          settings.kind == LearntKind::wordpiece ? "WordPiece" : "this kind");
 }
 
 }  // namespace
 
+Json added_tokens(const std::vector<std::string>& special) {
+  auto list = Json::array();
+  for (size_t id = 0; id < special.size(); ++id)
+    list.push_back({{"id", id},
+                    {"content", special[id]},
+                    {"lstrip", special[id] == "<mask>"},
+                    {"special", true}});
+  return list;
+}
+
+// What stands around samples, of the tokens that are there.
+Json frame(const TokenList& tokens) {
+  const auto named = [&](const char* name) {
+    return Json::array({name, narrow<uint32_t>(tokens.find(name))});
+  };
+  if (tokens.find("[CLS]") >= 0 && tokens.find("[SEP]") >= 0)
+    return {{"type", "BertProcessing"}, {"sep", named("[SEP]")}, {"cls", named("[CLS]")}};
+  if (tokens.find("<s>") >= 0 && tokens.find("</s>") >= 0)
+    return {{"type", "RobertaProcessing"},
+            {"sep", named("</s>")},
+            {"cls", named("<s>")},
+            {"add_prefix_space", false}};
+  return nullptr;
+}
+
+std::vector<std::pair<int32_t, int64_t>> frequent_characters(const BpeTrainer& words,
+                                                             int64_t most) {
+  std::map<int32_t, int64_t> counts;
+  words.for_each_word([&](std::string_view word, int64_t count) {
+    for (const int32_t point : characters_of(word)) counts[point] += count;
+  });
+  std::vector<std::pair<int32_t, int64_t>> ranked(counts.begin(), counts.end());
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& left, const auto& right) { return left.second > right.second; });
+  ranked.resize(std::min(most, std::ssize(ranked)));
+  return ranked;
+}
+
 TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::move(settings)) {
-  const bool wordpiece = settings_.kind == LearntKind::wordpiece;
-  if (wordpiece && settings_.special.empty())
-    settings_.special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  if (settings_.special.empty()) settings_.special = usual_specials(settings_.kind);
   check_specials(settings_);
   require(settings_.limit_alphabet >= 1,
           "an alphabet of {} characters makes no sense; use 1 or more", settings_.limit_alphabet);
   require(settings_.min_frequency >= 1, "a least frequency of {} makes no sense; use 1 or more",
           settings_.min_frequency);
-  const auto least = std::ssize(settings_.special) + (wordpiece ? 1 : 256);
+  require(settings_.pattern.empty() || settings_.kind == LearntKind::word,
+          "a pattern of words ({}) is for whole words only (tokenizer.kind=word)",
+          settings_.pattern);
+  read_form();
+  const auto least = std::ssize(settings_.special) + least_ids(settings_);
   if (settings_.special.empty())
     BpeTrainer().train(settings_.vocab_size, settings_.min_frequency);
   else
@@ -251,16 +258,46 @@ TokenizerTrainer::TokenizerTrainer(TrainerSettings settings) : settings_(std::mo
             settings_.vocab_size, least, int64_t{1} << 24);
 }
 
-void TokenizerTrainer::count(std::string_view text) {
-  if (settings_.kind == LearntKind::bpe) return words_.count(text);
-  split_bert(normalized(text, bert_step(settings_.lowercase)),
-             [this](std::string_view word) { words_.count_word(word); });
+// How text is divided, of the kinds that the trained tokenizer.json says it of.
+void TokenizerTrainer::read_form() {
+  Json form = Json::object();
+  if (settings_.kind == LearntKind::unigram)
+    form = unigram_form(settings_.normal_form == LearntForm::nfkc, settings_.byte_fallback);
+  else if (settings_.kind == LearntKind::word)
+    form["pre_tokenizer"] = words_form(settings_);
+  const auto read = std::make_shared<Form>();
+  bool byte_level = false;
+  read_normalizer(form.value("normalizer", Json()), read->normalizer);
+  read_pre_tokenizer(form.value("pre_tokenizer", Json()), read->splits, byte_level);
+  form_ = read;
 }
 
-std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
-  if (settings_.kind == LearntKind::wordpiece) return learn_wordpiece(words_, settings_);
+void TokenizerTrainer::count(std::string_view text) {
+  if (settings_.kind == LearntKind::bpe) return words_.count(text);
+  const auto count_word = [this](std::string_view word) { words_.count_word(word); };
+  if (settings_.kind == LearntKind::wordpiece)
+    return split_bert(normalized(text, bert_step(settings_.lowercase)), count_word);
+  const std::string made = normalized(text, form_->normalizer);
+  split_by(form_->splits, 0, made, nullptr, count_word);
+}
+
+std::unique_ptr<Tokenizer> TokenizerTrainer::train(int threads) const {
+  switch (settings_.kind) {
+    case LearntKind::wordpiece: return learn_wordpiece(words_, settings_);
+    case LearntKind::unigram: return learn_unigram(words_, settings_, threads);
+    case LearntKind::word: return learn_words(words_, settings_);
+    case LearntKind::bpe: break;
+  }
   if (!settings_.special.empty()) return learn_byte_bpe(words_, settings_);
   return bpe_tokenizer(words_.train(settings_.vocab_size, settings_.min_frequency));
+}
+
+int64_t TokenizerTrainer::unknown_words(const Tokenizer& tokenizer) const {
+  int64_t unknown = 0;
+  words_.for_each_word([&](std::string_view word, int64_t count) {
+    unknown += tokenizer.id_of(word) < 0 ? count : 0;
+  });
+  return unknown;
 }
 
 }  // namespace skein::text

@@ -25,6 +25,7 @@ struct LearntTokenizer {
   int64_t bytes = 0;  // of text
   int64_t words = 0;
   int64_t distinct_words = 0;
+  int64_t unknown_words = 0;  // of whole words: those that are not in the vocabulary
   int64_t bad_lines = 0;
   double seconds = 0;
 };
