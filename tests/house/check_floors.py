@@ -22,11 +22,9 @@ TOOLS = 11
 ROOMS = {
     "core": {"": set(), "files": {""}, "options": {""}, "process": {"", "files"}},
     "text": {
-    "text": {
         "split": set(), "scores": {"split"}, "models": {"split"},
         "sentencepiece": {"split", "models"},
         "": {"split", "models", "sentencepiece"}, "learn": {"", "split", "models"},
-    },
     },
     "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
     "data": {
