@@ -14,14 +14,15 @@
 #include "skein/core/options/options.h"
 #include "skein/core/options/program.h"
 #include "skein/data/corpus/encode.h"
-#include "skein/data/corpus/learn_tokenizer.h"
 #include "skein/data/corpus/markov.h"
 #include "skein/data/files/progress.h"
 #include "skein/data/scores/score_files.h"
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
+#include "data_options.h"
 #include "data_pairs.h"
+#include "data_tokenizers.h"
 #include "progress_line.h"
 
 namespace skein {
@@ -35,42 +36,6 @@ constexpr const char* kNotes =
     "stdin. STORE is a store of `encode` or token files of Megatron-LM (.idx and .bin), nanoGPT or "
     "llm.c (.bin).\n";
 
-struct RunOptions {
-  int threads = 0;
-  bool quiet = false;
-};
-
-void add_corpus(Options& options, data::CorpusOptions& corpus) {
-  options.add_choice("data.format", corpus.format,
-                     {{"auto", data::CorpusFormat::automatic},
-                      {"text", data::CorpusFormat::text},
-                      {"jsonl", data::CorpusFormat::jsonl}},
-                     "how the inputs are read; auto goes by the suffix");
-  options.add("data.field", corpus.field, "JSONL: the key that holds the text");
-  options.add("data.document_separator", corpus.document_separator,
-              "text: a line of just this divides documents; without it a file is one document");
-  options.add("data.blank_lines", corpus.blank_lines,
-              "text: so many blank lines divide documents; 0 for never", "lines");
-  options.add("data.max_bad_lines", corpus.max_bad_lines,
-              "JSONL: bad lines to skip before giving up", "lines");
-}
-
-void add_replace(Options& options, bool& replace) {
-  options.add("output.replace", replace, "replace files that are there already");
-}
-
-void add_run(Options& options, RunOptions& run) {
-  options.add("run.threads", run.threads,
-              "threads that work beside the reading one; 0 for all processors", "threads");
-  options.add("run.quiet", run.quiet, "no progress and no summary");
-}
-
-std::string only_word(const Options& options, const char* called, const char* example) {
-  require(options.words().size() == 1, "{} {} were named; name one, as in `skein-data {}`",
-          options.words().size(), called, example);
-  return options.words().front();
-}
-
 std::string only_store(const Options& options) {
   return only_word(options, "token stores", "inspect train.h5");
 }
@@ -79,87 +44,6 @@ void tell_store(const std::string& path, const data::StoreInfo& info) {
   log::info("{}: {} documents, {} tokens, {} of text, {:.3f} bytes a token", path, info.documents,
             info.tokens, data::readable_bytes(info.text_bytes),
             ratio(info.text_bytes, std::max<int64_t>(1, info.tokens)));
-}
-
-void add_trainer(Options& options, text::TrainerSettings& trainer) {
-  options.add_choice("tokenizer.kind", trainer.kind,
-                     {{"bpe", text::LearntKind::bpe},
-                      {"wordpiece", text::LearntKind::wordpiece},
-                      {"unigram", text::LearntKind::unigram},
-                      {"word", text::LearntKind::word}},
-                     "byte-level BPE, BERT's WordPiece, SentencePiece's unigram, or whole words");
-  options.add_choice("tokenizer.normal_form", trainer.normal_form,
-                     {{"none", text::LearntForm::none}, {"nfkc", text::LearntForm::nfkc}},
-                     "unigram: text as it is, or in Unicode's form NFKC with single spaces");
-  options.add("tokenizer.byte_fallback", trainer.byte_fallback,
-              "unigram: characters without a piece become their bytes, else unknown");
-  options.add("tokenizer.pattern", trainer.pattern,
-              "word: a regular expression whose matches are words; without it white space divides");
-  options.add(
-      "tokenizer.special", trainer.special,
-      "special tokens divided by commas, such as <s>,<pad>,</s>,<unk>,<mask>: the first ids");
-  options.add("tokenizer.lowercase", trainer.lowercase,
-              "wordpiece: lower-case text without accents");
-  options.add("tokenizer.limit_alphabet", trainer.limit_alphabet,
-              "wordpiece, unigram: rarer characters are left out", "characters");
-  options.add("data.vocab_size", trainer.vocab_size,
-              "ids, with those of bytes or characters and special tokens", "ids");
-  options.add("data.min_frequency", trainer.min_frequency,
-              "pairs and whole words that occur less often are left out", "times");
-}
-
-void run_export_tokenizer(const Words& arguments) {
-  std::string output;
-  bool replace = false;
-  Options options(
-      "skein-data export-tokenizer",
-      "Writes TOKENIZER (a file, a folder or `bytes`) as the files of Hugging Face's libraries.");
-  options.add("output.path", output, "the folder to write them into");
-  add_replace(options, replace);
-  if (!parsed(options, arguments)) return;
-  const std::string named = only_word(options, "tokenizers", "export-tokenizer tok.json");
-  require(!output.empty(), "output.path is missing; give a folder, as in `--output.path=exported`");
-  const auto tokenizer = text::load_tokenizer(named);
-  for (const std::string& path : data::export_tokenizer(*tokenizer, output, existing(replace)))
-    log::info("{}", path);
-}
-
-void run_train_tokenizer(const Words& arguments) {
-  data::LearnConfig config;
-  RunOptions run;
-  std::string output = "tokenizer.json";
-  bool replace = false;
-  Options options("skein-data train-tokenizer", "Learns a tokenizer from the INPUTs.");
-  add_corpus(options, config.corpus);
-  add_trainer(options, config.trainer);
-  options.add("output.path", output, "the tokenizer file to write");
-  add_replace(options, replace);
-  add_run(options, run);
-  if (!parsed(options, arguments)) return;
-  config.threads = run.threads;
-  data::check_output("output.path", output, data::expand_inputs(options.words()), existing(replace),
-                     true);
-  ProgressLine line(run.quiet);
-  const data::LearntTokenizer learnt =
-      learn_tokenizer(options.words(), config, [&](const data::CorpusProgress& progress) {
-        line.show([&] { return progress_line(progress); });
-      });
-  data::save_tokenizer(*learnt.tokenizer, output, existing(replace));
-  if (learnt.tokenizer->vocab_size() < config.trainer.vocab_size)
-    log::warn("{} ids instead of {}: no other {} occurs {} times (data.min_frequency)",
-              learnt.tokenizer->vocab_size(), config.trainer.vocab_size,
-              config.trainer.kind == text::LearntKind::word ? "word" : "pair",
-              config.trainer.kind == text::LearntKind::unigram ? 2 : config.trainer.min_frequency);
-  if (run.quiet) return;
-  if (config.trainer.kind == text::LearntKind::word)
-    log::info("{:.2f}% of the words are unknown ({} of {})",
-              100 * ratio(learnt.unknown_words, std::max<int64_t>(1, learnt.words)),
-              learnt.unknown_words, learnt.words);
-  log::info(
-      "{}: {} ids from {} documents, {} of text, {} words, {} of them distinct, {} bad lines, "
-      "{:.1f} s",
-      output, learnt.tokenizer->vocab_size(), learnt.documents, data::readable_bytes(learnt.bytes),
-      learnt.words, learnt.distinct_words, learnt.bad_lines, learnt.seconds);
 }
 
 void run_encode(const Words& arguments) {
