@@ -205,14 +205,23 @@ void run_inspect(const Words& arguments) {
 void write_text(const data::TokenStore& store, int64_t begin, int64_t count,
                 const std::string& separator) {
   const auto tokenizer = tokenizer_of(store);
+  const auto& starts = store.documents();
+  auto next = std::lower_bound(starts.begin(), starts.end(), static_cast<uint64_t>(begin));
+  // The first token of a document may begin with a space that its text does not have.
+  const auto text_of = [&](int32_t id, uint64_t at) -> std::string {
+    const bool first = next != starts.end() && *next == at;
+    while (next != starts.end() && *next == at) ++next;
+    if (id == tokenizer->end_of_text()) return separator;
+    return first ? tokenizer->decode({id}) : std::string(tokenizer->bytes_of(id));
+  };
   std::vector<int32_t> ids;
   std::string text;
   for (const int64_t end = begin + count; begin < end; begin += std::ssize(ids)) {
     ids.resize(std::min<int64_t>(end - begin, 1 << 16));
     store.read(begin, ids);
     text.clear();
-    for (const int32_t id : ids)
-      text.append(id == tokenizer->end_of_text() ? separator : tokenizer->bytes_of(id));
+    for (size_t i = 0; i < ids.size(); ++i)
+      text.append(text_of(ids[i], static_cast<uint64_t>(begin) + i));
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
       fail("cannot write the text to stdout: {}", std::strerror(errno));
   }

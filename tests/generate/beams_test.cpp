@@ -271,17 +271,16 @@ TEST(Beams, ThatLeaveNoRoomAreRefused) {
 
 TEST(OnGpu, FindsTheAnswersOfTheCpu) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
-  for (Layout setup : {beams(3), beams(4, 2)}) {
+  for (const auto& [pipeline, tensor] : {std::array{1, 1}, {2, 2}}) {
+    Layout setup = beams(3);
     setup.banned = {3, 5};
-    const Found expected = searched(model(true), setup, many_prompts(6));
-    for (const auto& [pipeline, tensor] : {std::array{1, 1}, {1, 2}, {2, 1}}) {
-      setup.device = DeviceKind::cuda;
-      setup.pipeline = pipeline;
-      setup.tensor = tensor;
-      setup.ranks = pipeline * tensor;
-      const Found found = searched(model(true), setup, many_prompts(6));
-      for (size_t i = 0; i < found.size(); ++i) expect_alike(found[i], expected[i]);
-    }
+    const Found expected = searched(model(true), setup, many_prompts(3));
+    setup.device = DeviceKind::cuda;
+    setup.pipeline = pipeline;
+    setup.tensor = tensor;
+    setup.ranks = pipeline * tensor;
+    const Found found = searched(model(true), setup, many_prompts(3));
+    for (size_t i = 0; i < found.size(); ++i) expect_alike(found[i], expected[i]);
   }
 }
 
