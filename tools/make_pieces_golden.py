@@ -48,9 +48,9 @@ def changed(model, change):
 
 
 def unused(message):
-    for piece in message.pieces[40:200:3]:
-        if piece.type == 1 and len(piece.piece) > 1:
-            piece.type = 5
+    long = [piece for piece in message.pieces if piece.type == 1 and len(piece.piece) > 1]
+    for piece in long[10:160:3]:
+        piece.type = 5
 
 
 def small_models(text):
