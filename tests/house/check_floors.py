@@ -13,10 +13,10 @@ FLOORS = {
     "kernels": 3, "comm": 3, "data": 3, "text": 3, "formats": 3,
     "ops": 4, "nn": 5, "models": 6,
     "parallel": 7, "checkpoint": 7,
-    "train": 8, "generate": 8, "bench": 9, "convert": 9, "rlhf": 9, "scaling": 9,
-    "cli": 10,
+    "generate": 8, "train": 9, "bench": 10, "convert": 10, "rlhf": 10, "scaling": 10,
+    "cli": 11,
 }
-TOOLS = 11
+TOOLS = 12
 # Floors that have rooms: which others each room may use. "" is what lies in the floor's own folder.
 # A file that is listed is a room of its own. "*": any room that is not listed, such as a new architecture's.
 ROOMS = {

@@ -46,6 +46,11 @@ class Architecture {
   virtual bool fills_masks(const ModelConfig&) const { return false; }
   // Whether it can tell if the second part of a text follows the first.
   virtual bool judges_pairs(const ModelConfig&) const { return false; }
+  // Whether it reads a source, another sequence, and gives logits for the tokens of a target.
+  virtual bool maps_source(const ModelConfig&) const { return false; }
+  // Of a model that reads one: the places of the longest source, and the ids of its vocabulary.
+  virtual int64_t source_context(const ModelConfig&) const { return 0; }
+  virtual int64_t source_ids(const ModelConfig&) const { return 0; }
   // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 

@@ -8,7 +8,8 @@
 
 namespace skein {
 
-enum class Positions { learned, sinusoidal, rotary };
+// distance: nothing is added to embeddings, scores of self-attention get a bias instead.
+enum class Positions { learned, sinusoidal, rotary, distance };
 
 struct EmbeddingSpec {
   int64_t vocab_size = 0, width = 0, context = 0;

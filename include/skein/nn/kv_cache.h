@@ -10,11 +10,16 @@ namespace skein {
 struct KvCache {
   struct Layer {
     Tensor keys, values;  // [B,S,G,D]
+    // Of attention to a memory [M,S,G,D], made of it once: of M sources, each of as many rows of
+    // the batch as follow each other.
+    Tensor memory_keys, memory_values;
   };
   // by the block's number in the whole model; empty where held elsewhere
   std::vector<Layer> layers;
   int64_t length = 0;  // positions filled
   Tensor first_key;    // [B] i32: where each sequence begins (left padding)
+  // [M,S] i32 on the device, -1 for the padding of a memory; undefined where there is none
+  Tensor memory_segments;
 
   // Copies k, v [B,T,G,D] into columns length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
