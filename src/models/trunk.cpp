@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "skein/models/architecture.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
 
 namespace skein {
 
@@ -51,22 +53,44 @@ LinearSpec head_layer(const ModelConfig& c, const char* name, int64_t outputs, d
   return {name, c.d_model, outputs, Split::none, bias, deviation, false, 1, meets};
 }
 
-Parameter& add_decoder(const ModelConfig& c, const char* bucket, int chunk,
-                       Parameters& parameters) {
+Parameter& add_decoder(const ModelConfig& c, const char* bucket, int chunk, Parameters& parameters,
+                       const TableUse& table) {
   parameters.enter(bucket, chunk, {c.tie_embeddings ? Part::embedding : Part::head});
   return parameters.add({.name = "head.weight",
                          .shape = {c.vocab_size, c.d_model},
                          .split = Split::vocab,
                          .start = {Start::normal, c.init_std},
-                         .tied_to = c.tie_embeddings ? "embedding.tokens.weight" : "",
+                         .tied_to = c.tie_embeddings ? table.tensor : "",
+                         .use = table.number,
                          .meets = RowKind::places});
+}
+
+Var normed_features(const Var& all, const NormLayer* norm, double scale, const Pass& pass) {
+  const Var hidden = pass.cache ? Var(ops::last_position(all.value())) : all;
+  const Var normed = norm ? (*norm)(hidden) : hidden, made = ops::scale(normed, scale);
+  if (norm && scale != 1) normed.drop_value();
+  return made;
+}
+
+Var feature_rows(const Var& features, const Pass& pass) {
+  const Var x = enter_shards(features, pass);
+  return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
+}
+
+Var rows_at_places(const Var& rows, const data::Batch& batch) {
+  if (!batch.places.defined()) return rows;
+  const int64_t width = rows.shape()[1];
+  const Var taken =
+      ops::take_places(ops::reshape(rows, {batch.size(), batch.length(), width}), batch);
+  return ops::reshape(taken, {batch.places.size(), width});
 }
 
 Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel,
              Parameters& parameters)
     : config_(c),
       sequence_parallel_(sequence_parallel && parameters.shards() > 1),
-      shards_(parameters.shards()) {
+      shards_(parameters.shards()),
+      dtype_(parameters.dtype()) {
   if (piece.embeds)
     embedding_.emplace(parameters, embedding_spec(c, sequence_parallel_), piece.chunk);
   const std::vector<BlockSpec> blocks(static_cast<size_t>(piece.last_block - piece.first_block),
@@ -85,10 +109,11 @@ Var Trunk::operator()(const Flow& flow, const Pass& pass) const {
   return (*stack_)(embedding_ ? (*embedding_)(inner) : flow.only(), inner);
 }
 
-std::vector<Shape> Trunk::flow_shapes(const Pass& pass) const {
+std::vector<FlowPart> Trunk::flow_parts(const Pass& pass) const {
   const int64_t length = pass.batch->length();
-  return {{pass.batch->size(), carried_out(pass).sequence_parallel ? length / shards_ : length,
-           config_.d_model}};
+  return {{{pass.batch->size(), carried_out(pass).sequence_parallel ? length / shards_ : length,
+            config_.d_model},
+           dtype_}};
 }
 
 }  // namespace skein

@@ -6,7 +6,7 @@
 // makes its losses in backward, since the head's gradient grows while they are made.
 //
 // Messages: a tag names micro-batch and receiving piece; the tensors of a flow follow each other
-// under it. None says its shapes: in forward the receiver asks its piece (Model::flow_shapes), in
+// under it. None says its shapes: in forward the receiver asks its piece (Model::flow_parts), in
 // backward it knows what it sent. Pieces before first_learning neither send nor await gradients.
 //
 // Memory: in_flight_ keeps a piece's input and output from its forward to its backward. The values
@@ -48,9 +48,9 @@ std::vector<Tensor> values_of(const Flow& flow) {
   return made;
 }
 
-std::vector<Shape> shapes_of(const Flow& flow) {
-  std::vector<Shape> made;
-  for (const Var& one : flow) made.push_back(one.shape());
+std::vector<FlowPart> parts_of(const Flow& flow) {
+  std::vector<FlowPart> made;
+  for (const Var& one : flow) made.push_back({one.shape(), one.value().dtype()});
   return made;
 }
 
@@ -175,7 +175,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   if (!step.train) no_grad = std::make_unique<NoGrad>();
   Flight flight;
   if (const auto message = pieces_.received(action))
-    flight.input = entered(receive(*message, model.flow_shapes(inner)), action.chunk);
+    flight.input = entered(receive(*message, model.flow_parts(inner)), action.chunk);
   flight.output = model.forward(flight.input, inner);
   if (const auto message = pieces_.sent(action))
     flight.sent = send(values_of(flight.output), *message);
@@ -234,7 +234,7 @@ void Pipeline::pass_back(const Action& action, Flight& flight, const PipelineSte
   const Span span("backward");
   if (const auto message = pieces_.received(action)) {
     wait(flight.sent);
-    const auto gradients = receive(*message, shapes_of(flight.output));
+    const auto gradients = receive(*message, parts_of(flight.output));
     drop_sent(flight);
     skein::backward({flight.output.begin(), flight.output.end()}, gradients);
   } else {
@@ -266,15 +266,15 @@ std::vector<Work> Pipeline::send(const std::vector<Tensor>& tensors, const Stage
 }
 
 std::vector<Tensor> Pipeline::receive(const StageMessage& message,
-                                      const std::vector<Shape>& shapes) {
+                                      const std::vector<FlowPart>& parts) {
   if (message.peer == mesh_.stage()) {
     auto node = handed_.extract(message.tag);
     SKEIN_CHECK(!node.empty());
     return std::move(node.mapped());
   }
   std::vector<Tensor> tensors;
-  for (const Shape& shape : shapes) {
-    tensors.push_back(Tensor::empty(shape, model_.dtype, model_.device));
+  for (const FlowPart& part : parts) {
+    tensors.push_back(Tensor::empty(part.shape, part.dtype, model_.device));
     const Span span("wait for a stage", 0, static_cast<double>(tensors.back().bytes()));
     mesh_.pp().recv(tensors.back(), message.peer, message.tag).wait();
   }

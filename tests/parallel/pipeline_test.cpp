@@ -31,8 +31,8 @@ class WithMemory : public Model {
     const Var made = ops::linear(ops::add(flow[0], flow[1]), weight_->weight(), {});
     return number_ + 1 == kPieces ? Flow(made) : Flow({made, flow[1]});
   }
-  std::vector<Shape> flow_shapes(const Pass& pass) const override {
-    const Shape one{pass.batch->size(), pass.batch->length(), kWidth};
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
+    const FlowPart one{{pass.batch->size(), pass.batch->length(), kWidth}, DType::f32};
     return {one, one};
   }
   std::unique_ptr<Objective> objective() const override { return nullptr; }

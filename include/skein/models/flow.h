@@ -9,6 +9,12 @@
 
 namespace skein {
 
+// A tensor that crosses.
+struct FlowPart {
+  Shape shape;
+  DType dtype;
+};
+
 // A few tensors, in an order that the pieces of a model agree on: the hidden states of a decoder;
 // beside them what an encoder has made of the source. Most models need one, so a Var is a Flow.
 class Flow {

@@ -30,8 +30,8 @@ class Model {
   // Returns what the next piece reads, or, from the last piece, the one tensor its objective works
   // on.
   virtual Flow forward(const Flow& flow, const Pass& pass) const = 0;
-  // The shape of each tensor that enters this piece; never asked of the first piece.
-  virtual std::vector<Shape> flow_shapes(const Pass& pass) const = 0;
+  // Of each tensor that enters this piece; never asked of the first piece.
+  virtual std::vector<FlowPart> flow_parts(const Pass& pass) const = 0;
 
   // Of the last piece: what it can do, null for what it cannot, and what it learns where no task
   // says otherwise.

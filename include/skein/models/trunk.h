@@ -18,9 +18,22 @@ NormSpec norm_spec(const ModelConfig& config, const std::string& name, bool sequ
 // A layer of a head, whole on every rank, that reads rows of the hidden width.
 LinearSpec head_layer(const ModelConfig& config, const char* name, int64_t outputs,
                       double deviation, RowKind meets, bool bias = true);
-// Adds "head.weight" [V,C] in a bucket of that name; it is the tokens' where the model ties them.
+// Of a tensor that a head may share.
+struct TableUse {
+  const char* tensor = "embedding.tokens.weight";
+  int number = 2;  // of the head's use
+};
+// Adds "head.weight" [V,C] in a bucket of that name; it is `table`'s where the model ties them.
 Parameter& add_decoder(const ModelConfig& config, const char* bucket, int chunk,
-                       Parameters& parameters);
+                       Parameters& parameters, const TableUse& table = {});
+
+// What a head over the vocabulary reads of the last block's result: norm (null: none), times scale;
+// when decoding of the last place of each sequence only.
+Var normed_features(const Var& hidden, const NormLayer* norm, double scale, const Pass& pass);
+// x [B,T/t,C] of all positions, for products whose columns are split: [B*T,C].
+Var feature_rows(const Var& x, const Pass& pass);
+// Of such rows those of the batch's places, [B*P,C].
+Var rows_at_places(const Var& rows, const data::Batch& batch);
 
 class Trunk {
  public:
@@ -30,8 +43,8 @@ class Trunk {
   // Makes hidden states [B,T,C], under sequence parallelism [B,T/t,C], of those of the piece
   // before; the first piece looks up pass.batch->tokens.
   Var operator()(const Flow& flow, const Pass& pass) const;
-  // The shapes of a flow of one tensor, these hidden states.
-  std::vector<Shape> flow_shapes(const Pass& pass) const;
+  // A flow of one tensor, these hidden states.
+  std::vector<FlowPart> flow_parts(const Pass& pass) const;
   // The pass as this model carries it out: without sequence parallelism where the model has one
   // shard only.
   Pass carried_out(const Pass& pass) const;
@@ -43,6 +56,7 @@ class Trunk {
   ModelConfig config_;
   bool sequence_parallel_;
   int shards_;
+  DType dtype_;
   std::optional<Embedding> embedding_;
   std::optional<Stack> stack_;
 };

@@ -73,7 +73,7 @@ class Pipeline {
   Flow entered(std::vector<Tensor> received, int chunk) const;
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
-  std::vector<Tensor> receive(const StageMessage& message, const std::vector<Shape>& shapes);
+  std::vector<Tensor> receive(const StageMessage& message, const std::vector<FlowPart>& parts);
   std::vector<Work> send(const std::vector<Tensor>& tensors, const StageMessage& message);
   void keep_until_sent(std::vector<Work> sent, std::vector<Tensor> tensors);
 

@@ -30,28 +30,15 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
                  head_layer(config, "value", 1, config.head_deviation(), RowKind::places));
 }
 
-Var Gpt::scaled(const Var& normed) const {
-  const Var made = ops::scale(normed, output_scale_);
-  if (final_norm_ && output_scale_ != 1) normed.drop_value();
-  return made;
-}
-
-Var Gpt::features(const Var& all, const Pass& pass) const {
+Var Gpt::features(const Var& hidden, const Pass& pass) const {
   const WhereScope here = WhereScope::part("head");
-  const Var hidden = pass.cache ? Var(ops::last_position(all.value())) : all;
-  const Var normed = scaled(final_norm_ ? (*final_norm_)(hidden) : hidden);
-  if (classifier_) return all_positions(normed, pass);
-  const Var x = enter_shards(normed, pass);
-  return ops::reshape(x, {x.shape()[0] * x.shape()[1], x.shape()[2]});
+  const Var normed =
+      normed_features(hidden, final_norm_ ? &*final_norm_ : nullptr, output_scale_, pass);
+  return classifier_ ? all_positions(normed, pass) : feature_rows(normed, pass);
 }
 
 Var Gpt::rows(const Var& output, const Pass& pass) const {
-  const data::Batch& batch = *pass.batch;
-  if (!batch.places.defined()) return output;
-  const int64_t width = output.shape()[1];
-  const Var taken =
-      ops::take_places(ops::reshape(output, {batch.size(), batch.length(), width}), batch);
-  return ops::reshape(taken, {batch.places.size(), width});
+  return rows_at_places(output, *pass.batch);
 }
 
 Var Gpt::values(const Var& output, const Pass& pass) const {

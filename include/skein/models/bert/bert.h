@@ -45,8 +45,8 @@ class Bert : public Model, public Predictor, public Scorer {
        Parameters& parameters);
   // The last piece gives hidden states [B,T,C] of all positions, on every tensor-parallel rank.
   Flow forward(const Flow& flow, const Pass& pass) const override;
-  std::vector<Shape> flow_shapes(const Pass& pass) const override {
-    return trunk_.flow_shapes(pass);
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
+    return trunk_.flow_parts(pass);
   }
   const Predictor* predictor() const override { return head_ ? this : nullptr; }
   const Scorer* scorer() const override { return classifier_ ? this : nullptr; }

@@ -32,8 +32,8 @@ class Gpt : public Model, public Predictor, public Scorer, public ValueHead {
   // each sequence when decoding; with another head hidden states [B,T,C]. Both are divided by the
   // width ratio of muP.
   Flow forward(const Flow& flow, const Pass& pass) const override;
-  std::vector<Shape> flow_shapes(const Pass& pass) const override {
-    return trunk_.flow_shapes(pass);
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
+    return trunk_.flow_parts(pass);
   }
   const Predictor* predictor() const override { return head_ ? this : nullptr; }
   const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
@@ -47,7 +47,6 @@ class Gpt : public Model, public Predictor, public Scorer, public ValueHead {
 
  private:
   Var features(const Var& hidden, const Pass& pass) const;
-  Var scaled(const Var& normed) const;
 
   Trunk trunk_;
   double dropout_, output_scale_;
