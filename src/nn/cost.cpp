@@ -49,8 +49,9 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
   for (const Parameter& p : parameters.all())
     made[p.part.block_number] += 6 * rows_per_token(p.meets, rows) * number(p.shape.size());
   for (const ScoreCost& cost : parameters.costs().scores) {
-    const double keys = rows_per_token(cost.keys, rows) * number(length);
-    made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * keys;
+    const double keys = rows_per_token(cost.keys, rows) * number(length),
+                 pairs = rows_per_token(cost.queries, rows) * keys;
+    made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * pairs;
   }
   return made;
 }

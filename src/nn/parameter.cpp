@@ -48,13 +48,20 @@ int Parameters::enter(const std::string& bucket, int chunk, Part part) {
   return bucket_;
 }
 
+RowKind Parameters::met(RowKind rows) const {
+  return part_.of_source && rows == RowKind::tokens ? RowKind::source_tokens : rows;
+}
+
 void Parameters::add_cost(ScoreCost cost) {
   cost.block = part_.block_number;
+  cost.keys = met(cost.keys);
+  cost.queries = met(cost.queries);
   costs_.scores.push_back(cost);
 }
 
 void Parameters::add_cost(KeptCost cost) {
   cost.block = part_.block_number;
+  cost.rows = met(cost.rows);
   costs_.kept.push_back(cost);
 }
 
@@ -62,6 +69,7 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   if (bucket_ < 0) enter("", 0);
   Parameter& made = all_.emplace_back();
   static_cast<ParameterSpec&>(made) = spec;
+  made.meets = met(spec.meets);
   made.local = spec.shape;
   made.learns = !spec.constant;
   made.decays = spec.shape.rank() > 1;

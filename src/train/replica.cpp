@@ -100,10 +100,12 @@ PipelineStep Replica::cut(const data::Batch& batch, const BatchPlan& plan) const
 Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
   StepWork made{work.loss_scale};
   for (const data::Batch& batch : work.micro_batches) {
+    const bool two_sided = batch.source.tokens.defined();
     const double tokens = batch.tokens.size();
-    made.tokens += tokens;
-    made.flops += tokens * flops_(batch.length());
+    made.tokens += two_sided ? tokens + batch.source.tokens.size() : tokens;
+    made.flops += tokens * flops_(batch.length(), two_sided ? batch.source.length() : 0);
     longest_ = std::max(longest_, batch.length());
+    if (two_sided) longest_source_ = std::max(longest_source_, batch.source.length());
   }
   const auto over_ranks = [&](double own) {
     return padded ? mesh_.dp().sum(own) : own * mesh_.dp().size();
@@ -202,9 +204,10 @@ ReplicaMemory Replica::memory() const {
   made.longest = longest_;
   const int64_t in_flight = most_in_flight(config_.parallel.schedule, mesh_.stage(),
                                            mesh_.pp().size(), plan_.micro_batches());
-  made.activations =
-      kept_bytes(model_.parameters(), {in_flight * plan_.micro_batch * longest_, 0,
-                                       config_.parallel.sequence, config_.parallel.recompute});
+  made.activations = kept_bytes(
+      model_.parameters(), {in_flight * plan_.micro_batch * longest_,
+                            static_cast<double>(longest_source_) / std::max(1.0, 1.0 * longest_),
+                            config_.parallel.sequence, config_.parallel.recompute});
   return made;
 }
 

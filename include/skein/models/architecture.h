@@ -33,13 +33,15 @@ class Architecture {
   // Makes a piece of such a model. Its tensors are added to `parameters`, which outlives the piece.
   virtual std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                        bool sequence_parallel, Parameters& parameters) const = 0;
-  // How many places are predicted on for each token of a sample; the FLOPs of the head are counted
-  // by it.
-  virtual double places_per_token(const ModelConfig& config) const = 0;
+  // How many places are predicted on for each token of a sample, and how many tokens of a source
+  // come with it where both sides are as long as they may be; FLOPs are counted by it.
+  virtual RowsPerToken rows_per_token(const ModelConfig& config) const = 0;
 
   // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
   // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;
+  // Whether scores of its attention may have a bias by distance, model.positions=distance.
+  virtual bool biases_by_distance() const { return false; }
   // Whether it gives logits for the token after the last one.
   virtual bool continues_text(const ModelConfig&) const { return false; }
   // Whether it gives logits for tokens that are masked.

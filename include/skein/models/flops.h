@@ -14,23 +14,25 @@ enum class AttentionCount { half, full };
 
 // Floating-point operations of forward and backward for one token of a sequence of `length`, as the
 // model's layers say them (nn/cost.h), by number of block; -1: the head, which works at the places
-// where something is predicted (Architecture::places_per_token). Recomputation is not counted.
+// where something is predicted (Architecture::rows_per_token). Recomputation is not counted.
 // (Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021, without
 // its recompute term.)
 std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
                                      AttentionCount count = AttentionCount::half);
-// Of all blocks and the head, for any length: describes the model once.
+// Of all blocks and the head, for any length, and any length of the source where the model reads
+// one: describes the model once.
 class TokenFlops {
  public:
   explicit TokenFlops(const ModelConfig& model, AttentionCount count = AttentionCount::half);
-  double operator()(int64_t length) const {
-    return products_ + scores_ * static_cast<double>(length);
-  }
+  double operator()(int64_t length, int64_t source_length = 0) const;
 
  private:
   double products_ = 0, scores_ = 0;  // scores: for each token of the length
+  // for each token of the source that comes with a token: its products, its scores for each token
+  // of the source, and what both sides' tokens are to each other
+  double source_products_ = 0, source_scores_ = 0, cross_scores_ = 0;
 };
-// Of one length.
+// Of one length, with as long a source as comes with it (Architecture::rows_per_token).
 double model_flops_per_token(const ModelConfig& model, int64_t length,
                              AttentionCount count = AttentionCount::half);
 

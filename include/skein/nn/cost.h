@@ -25,7 +25,7 @@ enum class RowKind { none, looked_up, tokens, source_tokens, places, samples };
 struct ScoreCost {
   int64_t width = 0;  // heads times their width
   bool causal = false;
-  RowKind keys = RowKind::tokens;
+  RowKind keys = RowKind::tokens, queries = RowKind::tokens;
   int block = -1;  // as in Parameter
 };
 
@@ -57,7 +57,7 @@ struct RowsPerToken {
 
 // Floating-point operations of forward and backward for one token of a sample of `length`, by
 // number of block, -1 for what is outside of blocks; recomputation not counted:
-//   6 · weights · rows a token + 12 · width · keys a query
+//   6 · weights · rows a token + 12 · width · queries a token · keys a query
 // A query of causal attention counts `causal` of all keys: half are needed (Megatron-LM, llm.c),
 // all are counted by PaLM's appendix B and torchtitan. Windows are not looked at.
 std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,

@@ -33,7 +33,8 @@ struct Part {
     pooler
   };
   Kind kind = other;
-  int block_number = -1;  // in the whole model; -1: of none
+  int block_number = -1;   // in the whole model; -1: of none
+  bool of_source = false;  // what it works on are tokens of the batch's source
 };
 
 struct Start {
@@ -108,7 +109,8 @@ class Parameters {
   const std::vector<BucketSpec>& buckets() const { return buckets_; }
   // The reference stays valid. A usage error when the split dim cannot be divided.
   Parameter& add(const ParameterSpec& spec);
-  // Records what a layer does and keeps beside its products; the number of the block is filled in.
+  // Records what a layer does and keeps beside its products; the number of the block is filled in,
+  // and whose tokens are meant.
   void add_cost(ScoreCost cost);
   void add_cost(KeptCost cost);
 
@@ -136,6 +138,8 @@ class Parameters {
   int shards() const { return shards_; }
 
  private:
+  RowKind met(RowKind rows) const;
+
   DType dtype_;
   int shard_, shards_;
   Device device_;

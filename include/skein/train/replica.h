@@ -94,7 +94,7 @@ class Replica {
   Buckets buckets_;
   ShardedOptimizer optimizer_;
   Pipeline pipeline_;
-  int64_t longest_ = 0;
+  int64_t longest_ = 0, longest_source_ = 0;
   TokenFlops flops_;
   std::unique_ptr<Objective> auxiliary_objective_;
   std::unique_ptr<Pipeline> auxiliary_;

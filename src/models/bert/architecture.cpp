@@ -36,8 +36,8 @@ class BertArchitecture : public Architecture {
     return std::make_unique<Bert>(config, piece, sequence_parallel, parameters);
   }
   // As many as are masked by default.
-  double places_per_token(const ModelConfig& c) const override {
-    return c.head == Head::vocabulary ? 0.15 : 0;
+  RowsPerToken rows_per_token(const ModelConfig& c) const override {
+    return {.places = c.head == Head::vocabulary ? 0.15 : 0};
   }
 
   bool sees_ahead() const override { return true; }

@@ -28,8 +28,8 @@ class GptArchitecture : public Architecture {
                                bool sequence_parallel, Parameters& parameters) const override {
     return std::make_unique<Gpt>(config, piece, sequence_parallel, parameters);
   }
-  double places_per_token(const ModelConfig& c) const override {
-    return c.head == Head::vocabulary ? 1 : 0;
+  RowsPerToken rows_per_token(const ModelConfig& c) const override {
+    return {.places = c.head == Head::vocabulary ? 1.0 : 0};
   }
 
   bool sees_ahead() const override { return false; }
