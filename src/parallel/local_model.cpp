@@ -50,6 +50,14 @@ int first_beyond(const std::vector<int>& split, int64_t frozen_layers) {
   return static_cast<int>(split.size()) - 1;
 }
 
+std::vector<int> split_by_work(const ModelConfig& config, int pieces,
+                               const std::vector<int64_t>& given) {
+  const auto flops = flops_by_block(config, config.context);
+  std::vector<double> work;
+  for (int block = 0; block < config.n_layers; ++block) work.push_back(flops.at(block));
+  return split_layers(work, pieces, given, flops.at(-1));
+}
+
 }  // namespace
 
 LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel, Mesh& mesh,
@@ -60,9 +68,7 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
   check(config, mesh.tp().size(), parallel.sequence);
   connect(mesh, parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
-  const auto flops = flops_by_block(config, config.context);
-  const auto split = split_layers(static_cast<int>(config.n_layers), count, parallel.layers,
-                                  flops.at(-1) / flops.at(0));
+  const auto split = split_by_work(config, count, parallel.layers);
   check_frozen(config, frozen_layers);
   first_learning_ = frozen_layers < 0 ? 0 : first_beyond(split, frozen_layers);
   for (int chunk = 0; chunk < parallel.chunks; ++chunk) {

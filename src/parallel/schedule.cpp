@@ -39,22 +39,56 @@ std::vector<Action> all_forward_then_backward(int micro_batches, int chunks) {
   return actions;
 }
 
-// The blocks of the last part for which the largest part is smallest; of equals the one nearest to
-// an even share.
-int blocks_beside_head(int layers, int parts, double head) {
-  if (parts == 1) return layers;
-  int best = 1;
-  double best_load = std::numeric_limits<double>::infinity();
-  for (int last = 1; last <= layers - (parts - 1); ++last) {
-    const int others = (layers - last + parts - 2) / (parts - 1);
-    const double load = std::max<double>(others, last + head);
-    if (load < best_load || (load == best_load && last <= layers / parts)) {
-      best = last;
-      best_load = load;
+// Where to cut layers so that the largest part is smallest.
+class EvenSplit {
+ public:
+  EvenSplit(const std::vector<double>& work, int parts) : before_(work.size() + 1) {
+    std::partial_sum(work.begin(), work.end(), before_.begin() + 1);
+    least_.push_back(before_);
+    for (int part = 1; part < parts; ++part) {
+      std::vector<double> made(before_.size(), std::numeric_limits<double>::infinity());
+      for (size_t end = static_cast<size_t>(part) + 1; end < made.size(); ++end)
+        made[end] = load(least_.back(), crossing(part, end, 0), end, 0);
+      least_.push_back(std::move(made));
     }
   }
-  return best;
-}
+
+  // Where the last of parts 0 to `part`, which end at layer `end`, begins. Of those that are as
+  // good the one whose work is nearest below an even share.
+  size_t last_begins(int part, size_t end, double head) const {
+    const std::vector<double>& others = least_[static_cast<size_t>(part) - 1];
+    const double share = before_[end] / (part + 1),
+                 best = load(others, crossing(part, end, head), end, head);
+    size_t found = end;
+    for (size_t begin = end - 1; begin >= static_cast<size_t>(part); --begin)
+      if (load(others, begin, end, head) <= best &&
+          (found == end || before_[end] - before_[begin] <= share))
+        found = begin;
+    return found;
+  }
+
+ private:
+  double load(const std::vector<double>& others, size_t begin, size_t end, double head) const {
+    return std::max(others[begin], before_[end] - before_[begin] + head);
+  }
+  // The best beginning: others grow with it, and the last part shrinks.
+  size_t crossing(int part, size_t end, double head) const {
+    const std::vector<double>& others = least_[static_cast<size_t>(part) - 1];
+    size_t low = static_cast<size_t>(part), high = end - 1;
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (others[middle] >= before_[end] - before_[middle] + head)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    const size_t below = std::max(static_cast<size_t>(part), low - 1);
+    return load(others, below, end, head) < load(others, low, end, head) ? below : low;
+  }
+
+  std::vector<double> before_;              // work of the layers before each, and of all
+  std::vector<std::vector<double>> least_;  // by part, by end: of the largest of parts 0 to it
+};
 
 }  // namespace
 
@@ -81,8 +115,9 @@ void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int c
           micro_batches, stages);
 }
 
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given,
-                              double head) {
+std::vector<int> split_layers(const std::vector<double>& work, int parts,
+                              const std::vector<int64_t>& given, double head) {
+  const auto layers = static_cast<int>(work.size());
   require(layers >= parts,
           "model.n_layers={} is fewer than the {} pipeline pieces (stages times chunks); use fewer "
           "stages or more layers",
@@ -95,11 +130,16 @@ std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>&
             "parallel.layers sums to {}, but model.n_layers is {}", sum, layers);
     return {given.begin(), given.end()};
   }
-  const int last = blocks_beside_head(layers, parts, head), rest = layers - last;
-  std::vector<int> split(static_cast<size_t>(parts), last);
-  for (int i = 0; i + 1 < parts; ++i)
-    split[i] = rest / (parts - 1) + (i < rest % (parts - 1) ? 1 : 0);
-  return split;
+  const EvenSplit split(work, parts);
+  std::vector<int> made(static_cast<size_t>(parts));
+  size_t end = work.size();
+  for (int part = parts - 1; part > 0; --part, head = 0) {
+    const size_t begin = split.last_begins(part, end, head);
+    made[static_cast<size_t>(part)] = static_cast<int>(end - begin);
+    end = begin;
+  }
+  made[0] = static_cast<int>(end);
+  return made;
 }
 
 }  // namespace skein

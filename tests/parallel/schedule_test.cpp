@@ -4,12 +4,15 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "skein/core/error.h"
 
 namespace skein {
 namespace {
+
+std::vector<double> equal(size_t layers) { return std::vector<double>(layers, 1.0); }
 
 // Walks all ranks' lists, honouring what each action waits for; false when none can go on.
 bool completes(ScheduleKind kind, int stages, int micro_batches, int chunks) {
@@ -137,23 +140,47 @@ TEST(Schedule, WhatDoesNotFitIsSaidWithTheNumbers) {
                  "parallel.chunks=2");
   expect_refused([] { check_schedule_fits(ScheduleKind::interleaved, 4, 6, 2); },
                  "micro-batches, 6, to be a multiple of parallel.pipeline=4");
-  expect_refused([] { split_layers(2, 3, {}); }, "model.n_layers=2 is fewer than the 3");
+  expect_refused([] { split_layers(equal(2), 3, {}); }, "model.n_layers=2 is fewer than the 3");
   expect_refused(
       [] {
-        split_layers(30, 4, {7, 7, 7, 7});
+        split_layers(equal(30), 4, {7, 7, 7, 7});
       },
       "parallel.layers sums to 28, but model.n_layers is 30");
-  expect_refused([] { split_layers(4, 2, {4}); }, "names 1 pieces, but there are 2");
+  expect_refused([] { split_layers(equal(4), 2, {4}); }, "names 1 pieces, but there are 2");
 }
 
 TEST(Schedule, LayersMustAddUp) {
-  EXPECT_EQ(split_layers(7, 3, {}), (std::vector<int>{3, 2, 2}));
-  EXPECT_EQ(split_layers(12, 4, {}), (std::vector<int>{3, 3, 3, 3}));
-  EXPECT_EQ(split_layers(12, 2, {}, 4.9), (std::vector<int>{8, 4}));
-  EXPECT_EQ(split_layers(12, 4, {}, 4.9), (std::vector<int>{4, 4, 3, 1}));
-  EXPECT_EQ(split_layers(2, 2, {}, 50), (std::vector<int>{1, 1}));
-  EXPECT_EQ(split_layers(5, 1, {}, 3), (std::vector<int>{5}));
-  EXPECT_EQ(split_layers(7, 2, {3, 4}), (std::vector<int>{3, 4}));
+  EXPECT_EQ(split_layers(equal(7), 3, {}), (std::vector<int>{3, 2, 2}));
+  EXPECT_EQ(split_layers(equal(12), 4, {}), (std::vector<int>{3, 3, 3, 3}));
+  EXPECT_EQ(split_layers(equal(12), 2, {}, 4.9), (std::vector<int>{8, 4}));
+  EXPECT_EQ(split_layers(equal(12), 4, {}, 4.9), (std::vector<int>{4, 4, 3, 1}));
+  EXPECT_EQ(split_layers(equal(2), 2, {}, 50), (std::vector<int>{1, 1}));
+  EXPECT_EQ(split_layers(equal(5), 1, {}, 3), (std::vector<int>{5}));
+  EXPECT_EQ(split_layers(equal(7), 2, {3, 4}), (std::vector<int>{3, 4}));
+}
+
+TEST(Schedule, LayersOfUnequalWorkAreSplitByIt) {
+  const std::vector<double> work{1, 1, 1, 1, 2, 2, 2, 2};
+  EXPECT_EQ(split_layers(work, 2, {}), (std::vector<int>{5, 3}));
+  EXPECT_EQ(split_layers(work, 3, {}, 1), (std::vector<int>{4, 2, 2}));
+  EXPECT_EQ(split_layers(work, 8, {}), (std::vector<int>(8, 1)));
+  EXPECT_EQ(split_layers({9, 1, 1, 1}, 2, {}), (std::vector<int>{1, 3}));
+  // As good as any of all ways to cut.
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    std::vector<double> some;
+    for (uint64_t i = 0; i < 9; ++i)
+      some.push_back(1 + static_cast<double>((seed * 37 + i * i * 11) % 7));
+    const std::vector<int> found = split_layers(some, 3, {}, 2);
+    const auto load = [&](int a, int b) {
+      return std::max({std::accumulate(some.begin(), some.begin() + a, 0.0),
+                       std::accumulate(some.begin() + a, some.begin() + b, 0.0),
+                       std::accumulate(some.begin() + b, some.end(), 2.0)});
+    };
+    double best = 1e9;
+    for (int a = 1; a < 8; ++a)
+      for (int b = a + 1; b < 9; ++b) best = std::min(best, load(a, b));
+    EXPECT_EQ(load(found[0], found[0] + found[1]), best) << seed;
+  }
 }
 
 }  // namespace

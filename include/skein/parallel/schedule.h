@@ -34,11 +34,11 @@ int64_t most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_b
 // needs micro_batches to be a multiple of stages.
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks);
 
-// Layers of each of `parts` pieces: `given`, which must sum to `layers`, or such that the part
-// with the most work has the least, `head` being the work of the last part beside its layers, in
-// layers; what does not divide goes to the first ones. A usage error when there are fewer layers
-// than parts.
-std::vector<int> split_layers(int layers, int parts, const std::vector<int64_t>& given,
-                              double head = 0);
+// Layers of each of `parts` pieces: `given`, which must sum to the number of layers, or such that
+// the part with the most work has the least. work: of each layer, and `head` what the last part
+// does beside its layers; what does not divide goes to the first ones. A usage error when there are
+// fewer layers than parts.
+std::vector<int> split_layers(const std::vector<double>& work, int parts,
+                              const std::vector<int64_t>& given, double head = 0);
 
 }  // namespace skein
