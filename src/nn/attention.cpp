@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "skein/ops/attention.h"
 #include "skein/ops/recompute.h"
 
 namespace skein {
@@ -69,56 +68,92 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
   add_costs(parameters, spec);
 }
 
-kernels::Pattern Attention::pattern(const Pass& pass) const {
-  const data::Sequence &own = pass.sequence(), &source = pass.batch->source;
+kernels::Pattern Attention::own_pattern(const Pass& pass) const {
   kernels::Pattern made = kernels::Pattern::full();
-  if (!looks_elsewhere()) {
-    if (spec_.window)
-      made = kernels::Pattern::window(spec_.window, spec_.causal);
-    else if (spec_.causal)
-      made = kernels::Pattern::causal();
-    made.query_segments = made.key_segments = own.segments;
-  } else if (own.segments.defined() || source.segments.defined()) {
-    made.query_segments = segments_of(own);
-    made.key_segments = segments_of(source);
+  if (spec_.window)
+    made = kernels::Pattern::window(spec_.window, spec_.causal);
+  else if (spec_.causal)
+    made = kernels::Pattern::causal();
+  made.query_segments = made.key_segments = pass.sequence().segments;
+  return made;
+}
+
+Attention::KeysAndValues Attention::made_of(const Var& entered, const Pass& pass) const {
+  return {in_heads(k_(entered, pass), spec_.head_width),
+          in_heads(v_(entered, pass), spec_.head_width)};
+}
+
+Attention::KeysAndValues Attention::of_memory(const Var& memory, const Pass& pass) const {
+  KvCache::Layer* kept = pass.cache ? &pass.cache->layers.at(spec_.block) : nullptr;
+  if (kept && kept->memory_keys.defined())
+    return {Var(kept->memory_keys), Var(kept->memory_values)};
+  SKEIN_CHECK(memory.defined());
+  const Var seen = ops::one_use(memory), source = enter_shards(seen, pass);
+  const KeysAndValues made = made_of(source, pass);
+  leave_shards(source, seen, pass);
+  if (kept) {
+    kept->memory_keys = made.k.value();
+    kept->memory_values = made.v.value();
   }
   return made;
 }
 
-Var Attention::attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const {
-  ops::AttentionArguments arguments;
-  arguments.scale =
-      spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
-  arguments.pattern = pattern(pass);
-  if (pass.train && spec_.dropout > 0) {
-    arguments.dropout = spec_.dropout;
-    arguments.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
-    arguments.sample_ids = pass.batch->sample_ids;
-    arguments.first_head = pass.tp->rank() * q.shape()[2];
-  }
-  if (!pass.cache || looks_elsewhere()) return ops::attention(q, k, v, arguments);
-  pass.cache->append(spec_.block, k.value(), v.value());
-  const auto& layer = pass.cache->layers[spec_.block];
-  arguments.pattern.first_query = pass.cache->length;
-  arguments.pattern.first_key = pass.cache->first_key;
-  return ops::attention(q, Var(layer.keys), Var(layer.values), arguments);
+ops::AttentionArguments Attention::arguments(int64_t heads, const Pass& pass) const {
+  ops::AttentionArguments made;
+  made.scale = spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
+  if (!pass.train || spec_.dropout <= 0) return made;
+  made.dropout = spec_.dropout;
+  made.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
+  made.sample_ids = pass.batch->sample_ids;
+  made.first_head = pass.tp->rank() * heads;
+  return made;
 }
 
-Var Attention::operator()(const Var& x, const Var& memory, const Pass& pass) const {
-  SKEIN_CHECK(memory.defined() || !looks_elsewhere());
+Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias,
+                      const Pass& pass) const {
+  ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  how.pattern = own_pattern(pass);
+  if (!pass.cache) return ops::attention(q, own.k, own.v, how, bias);
+  pass.cache->append(spec_.block, own.k.value(), own.v.value());
+  const auto& layer = pass.cache->layers[spec_.block];
+  how.pattern.first_query = pass.cache->length;
+  how.pattern.first_key = pass.cache->first_key;
+  return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
+}
+
+// When decoding, rows that look at one memory are queries of one sample.
+Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const {
+  ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  how.pattern = kernels::Pattern::full();
+  if (!pass.cache) {
+    const data::Sequence &own = pass.sequence(), &source = pass.batch->source;
+    if (own.segments.defined() || source.segments.defined()) {
+      how.pattern.query_segments = segments_of(own);
+      how.pattern.key_segments = segments_of(source);
+    }
+    return ops::attention(q, elsewhere.k, elsewhere.v, how);
+  }
+  const int64_t memories = elsewhere.k.shape()[0], queries = q.shape()[0] * q.shape()[1];
+  SKEIN_CHECK_EQ(queries % memories, 0);
+  if (const Tensor& segments = pass.cache->memory_segments; segments.defined()) {
+    how.pattern.key_segments = segments;
+    how.pattern.query_segments =
+        Tensor::zeros({memories, queries / memories}, DType::i32, segments.device());
+  }
+  const Var together = ops::reshape(q, {memories, queries / memories, q.shape()[2], q.shape()[3]});
+  return ops::reshape(ops::attention(together, elsewhere.k, elsewhere.v, how), q.shape());
+}
+
+Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pass) const {
   const Var entered = enter_shards(x, pass);
-  const Var seen = ops::one_use(memory),
-            source = looks_elsewhere() ? enter_shards(seen, pass) : entered;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
-  Var k = in_heads(k_(source, pass), spec_.head_width);
-  const Var v = in_heads(v_(source, pass), spec_.head_width);
+  KeysAndValues seen = looks_elsewhere() ? of_memory(beside.memory, pass) : made_of(entered, pass);
   leave_shards(entered, x, pass);
-  if (looks_elsewhere()) leave_shards(source, seen, pass);
   if (spec_.rotary) {
     q = turned(q, pass.sequence().positions, spec_.waves);
-    k = turned(k, pass.sequence().positions, spec_.waves);
+    seen.k = turned(seen.k, pass.sequence().positions, spec_.waves);
   }
-  const Var y = attend(q, k, v, pass);
+  const Var y = looks_elsewhere() ? look(q, seen, pass) : attend(q, seen, beside.bias, pass);
   return out_(ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]}), pass);
 }
 

@@ -55,10 +55,10 @@ Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, 
 
 // The branch's value is needed by nobody once it is added.
 ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
-                                     const Var& memory, const Pass& pass) const {
+                                     const SideInputs& beside, const Pass& pass) const {
   const auto* attention = std::get_if<Attention>(&branch_);
   const Var branch =
-      attention ? (*attention)(entered, memory, pass) : std::get<Mlp>(branch_)(entered, pass);
+      attention ? (*attention)(entered, beside, pass) : std::get<Mlp>(branch_)(entered, pass);
   const Var dropped = residual_dropout(branch, pass, dropout_, block_, 1 + number_);
   const ops::SumAndNorm made =
       next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
@@ -76,7 +76,7 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
 
 // Sublayers [first, last). Before a branch, the norm of the sum that the sublayer before it made is
 // made in one pass with that sum; the first one's is made here.
-Var Block::run(size_t first, size_t last, const Var& in, const Var& memory,
+Var Block::run(size_t first, size_t last, const Var& in, const SideInputs& beside,
                const Pass& pass) const {
   const WhereScope here = WhereScope::part(name_.c_str());
   const bool pre = placement_ == NormPlacement::pre;
@@ -84,20 +84,20 @@ Var Block::run(size_t first, size_t last, const Var& in, const Var& memory,
   for (size_t i = first; i < last; ++i) {
     const size_t next = pre ? i + 1 : i;
     const NormLayer* norm = next < last ? &sublayers_[next].norm() : nullptr;
-    const auto [sum, normed] = sublayers_[i](x, entered, norm, memory, pass);
+    const auto [sum, normed] = sublayers_[i](x, entered, norm, beside, pass);
     x = pre ? sum : normed;
     entered = normed;
   }
   return x;
 }
 
-Var Block::operator()(const Var& in, const Var& memory, const Pass& pass) const {
-  const Var seen = ops::one_use(memory);
+Var Block::operator()(const Var& in, const SideInputs& beside, const Pass& pass) const {
+  const SideInputs seen{ops::one_use(beside.memory), ops::one_use(beside.bias)};
   if (pass.recompute != Recompute::selective) return run(0, sublayers_.size(), in, seen, pass);
   Var x = in;
   for (size_t i = 0; i < sublayers_.size(); ++i)
-    x = ops::recompute({x, seen}, [this, i, pass](const std::vector<Var>& given) {
-      return run(i, i + 1, given[0], given[1], pass);
+    x = ops::recompute({x, seen.memory, seen.bias}, [this, i, pass](const std::vector<Var>& given) {
+      return run(i, i + 1, given[0], {given[1], given[2]}, pass);
     });
   return x;
 }
@@ -121,24 +121,28 @@ void tell_when_done(const Var& x, const Pass& pass, int bucket) {
 Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
   for (const BlockSpec& spec : blocks) {
     const int number = first + static_cast<int>(blocks_.size());
-    buckets_.push_back(parameters.enter(block_name(number), chunk, {Part::block, number}));
+    buckets_.push_back(
+        parameters.enter(block_name(number), chunk, {Part::block, number, spec.of_source}));
     blocks_.emplace_back(parameters, number, spec);
   }
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));
 }
 
-Var Stack::operator()(Var x, const Pass& pass, const Var& memory) const {
+Var Stack::operator()(Var x, const Pass& pass, const SideInputs& beside) const {
   auto bucket = buckets_.begin();
   for (const Block& block : blocks_) {
     tell_when_done(x, pass, *bucket++);
     std::optional<NoGrad> frozen;
-    if (!block.learns() && !x.needs_gradient() && !memory.needs_gradient()) frozen.emplace();
+    if (!block.learns() && !x.needs_gradient() && !beside.memory.needs_gradient() &&
+        !beside.bias.needs_gradient())
+      frozen.emplace();
     if (pass.recompute == Recompute::full)
-      x = ops::recompute({x, memory}, [&block, pass](const std::vector<Var>& given) {
-        return block(given[0], given[1], pass);
-      });
+      x = ops::recompute({x, beside.memory, beside.bias},
+                         [&block, pass](const std::vector<Var>& given) {
+                           return block(given[0], {given[1], given[2]}, pass);
+                         });
     else
-      x = block(x, memory, pass);
+      x = block(x, beside, pass);
   }
   tell_when_done(x, pass, *bucket);
   return x;

@@ -58,7 +58,7 @@ struct Layer {
     pass.train = true;
     pass.seed = 4;
     pass.batch = &batch;
-    return attention(x, memory, pass);
+    return attention(x, {memory, {}}, pass);
   }
   // x [rows, inputs] through the layer's product `name`, [rows, outputs].
   std::vector<double> product(const std::string& name, const std::vector<double>& x) {

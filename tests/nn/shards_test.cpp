@@ -68,7 +68,7 @@ Gathered run(int shards, bool sequence_parallel, Family family, double dropout,
     const Var x = Var::leaf(slice(test::random_tensor({2, 4, 16}, 1)));
     Var memory;
     if (family == Family::decoder) memory = Var::leaf(slice(test::random_tensor({2, 8, 16}, 3)));
-    const Var y = stack(x, pass, memory);
+    const Var y = stack(x, pass, {memory, {}});
     std::vector<std::pair<std::string, Tensor>> made{{"output", y.value().clone()}};
     backward(y, slice(test::random_tensor({2, 4, 16}, 2)));
     made.emplace_back("input gradient", x.gradient());

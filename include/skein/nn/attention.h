@@ -2,11 +2,17 @@
 // cache for decoding, or to another sequence.
 #pragma once
 
-#include "skein/kernels/attention.h"
 #include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
+#include "skein/ops/attention.h"
 
 namespace skein {
+
+// What blocks read beside their stream; undefined where there is none.
+struct SideInputs {
+  Var memory;  // [B,S,M], another sequence
+  Var bias;    // of the scores of self-attention by distance, [P,H/t,T+S-1] (ops/attention.h)
+};
 
 struct AttentionSpec {
   std::string name;
@@ -33,15 +39,23 @@ struct AttentionSpec {
 class Attention {
  public:
   Attention(Parameters& parameters, const AttentionSpec& spec);
-  // x [B,T,C], of pass.sequence() -> [B,T,C]. memory [B,S,M], of pass.batch->source; undefined for
-  // self-attention.
-  // Under sequence parallelism [B,T/t,C] and [B,S/t,M].
-  Var operator()(const Var& x, const Var& memory, const Pass& pass) const;
+  // x [B,T,C], of pass.sequence() -> [B,T,C]. The memory is made of pass.batch->source. Under
+  // sequence parallelism [B,T/t,C] and [B,S/t,M]. When decoding, keys and values of the memory are
+  // made once and kept; after that nothing reads it.
+  Var operator()(const Var& x, const SideInputs& beside, const Pass& pass) const;
 
  private:
+  struct KeysAndValues {
+    Var k, v;  // [B,S,G/t,D]
+  };
+
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
-  kernels::Pattern pattern(const Pass& pass) const;
-  Var attend(const Var& q, const Var& k, const Var& v, const Pass& pass) const;
+  kernels::Pattern own_pattern(const Pass& pass) const;
+  KeysAndValues made_of(const Var& entered, const Pass& pass) const;
+  KeysAndValues of_memory(const Var& memory, const Pass& pass) const;
+  ops::AttentionArguments arguments(int64_t heads, const Pass& pass) const;
+  Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Pass& pass) const;
+  Var look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const;
 
   AttentionSpec spec_;
   Linear q_, k_, v_, out_;

@@ -23,6 +23,7 @@ struct SublayerSpec {
 struct BlockSpec {
   std::vector<SublayerSpec> sublayers;  // at least one
   NormPlacement placement = NormPlacement::pre;
+  bool of_source = false;  // its stream is the batch's source
 };
 
 // norm_1, attention, norm_2, mlp: what GPT, Llama and BERT are made of. The specs' names are
@@ -37,7 +38,7 @@ class Sublayer {
   // sum = x + branch(entered), and normed = next_norm(sum), made in one pass; undefined where
   // next_norm is null.
   ops::SumAndNorm operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
-                             const Var& memory, const Pass& pass) const;
+                             const SideInputs& beside, const Pass& pass) const;
   const NormLayer& norm() const { return norm_; }
 
  private:
@@ -51,12 +52,13 @@ class Sublayer {
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);
-  // x [B,T,C] -> [B,T,C]. memory is handed to attention that looks at one; else it is undefined.
-  Var operator()(const Var& x, const Var& memory, const Pass& pass) const;
+  // x [B,T,C] -> [B,T,C].
+  Var operator()(const Var& x, const SideInputs& beside, const Pass& pass) const;
   bool learns() const { return sublayers_.front().norm().learns(); }
 
  private:
-  Var run(size_t first, size_t last, const Var& in, const Var& memory, const Pass& pass) const;
+  Var run(size_t first, size_t last, const Var& in, const SideInputs& beside,
+          const Pass& pass) const;
 
   std::string name_;
   NormPlacement placement_;
@@ -74,7 +76,7 @@ class Stack {
  public:
   // first: number of the first block in the whole model, whose tensors are "block.<first>...".
   Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks);
-  Var operator()(Var x, const Pass& pass, const Var& memory = {}) const;
+  Var operator()(Var x, const Pass& pass, const SideInputs& beside = {}) const;
 
  private:
   std::vector<Block> blocks_;
