@@ -53,6 +53,9 @@ void check(const EmbedConfig& c) {
 int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
+  require(!model.architecture->maps_source(model),
+          "{} is {}; vectors are made by models that read one text", source.info.path,
+          model.architecture->otherwise(model));
   require(c.length >= 0 && c.length <= model.context,
           "embed.length={} must be from 1 to model.context={}, the longest that the model can see",
           c.length, model.context);

@@ -59,8 +59,10 @@ void bind_positions(Options& options, ModelConfig& c) {
   options.add_choice("model.positions", c.positions,
                      {{"learned", Positions::learned},
                       {"sinusoidal", Positions::sinusoidal},
-                      {"rotary", Positions::rotary}},
-                     "how positions enter");
+                      {"rotary", Positions::rotary},
+                      {"distance", Positions::distance}},
+                     "how positions enter; distance: scores of attention get a learnt number for "
+                     "how far apart two tokens are (T5)");
   options.add("model.position_offset", c.position_offset,
               "row of the learned positions that the first place reads; 2 in RoBERTa's layout");
   options.add_choice("model.sinusoids", c.sinusoids,
@@ -243,6 +245,10 @@ void check_sizes(const ModelConfig& c) {
   require(c.positions == Positions::sinusoidal || c.sinusoids == kernels::Sinusoid::halves,
           "model.sinusoids=pairs lays out sinusoidal positions; give model.positions=sinusoidal "
           "with it");
+  require(c.positions != Positions::distance || c.architecture->biases_by_distance(),
+          "model.positions=distance is not for model.architecture={}; give learned, sinusoidal or "
+          "rotary",
+          c.architecture->name());
   require(c.head == Head::vocabulary || c.labels > 0,
           "model.head gives labels, but model.labels is 0; give their number");
   c.architecture->check(c);
@@ -270,6 +276,9 @@ void check(const ModelConfig& c, int tp, bool sequence_parallel) {
   require(!sequence_parallel || c.context % tp == 0,
           "parallel.sequence needs model.context={} to divide by parallel.tensor={}", c.context,
           tp);
+  require(!sequence_parallel || c.architecture->source_context(c) % tp == 0,
+          "parallel.sequence needs model.source_context={} to divide by parallel.tensor={}",
+          c.architecture->source_context(c), tp);
 }
 
 }  // namespace skein

@@ -4,8 +4,9 @@
 
 #include "skein/comm/local.h"
 #include "skein/core/profile.h"
+#include "skein/models/architecture.h"
 #include "skein/models/flops.h"
-#include "skein/models/gpt/gpt.h"
+#include "skein/models/transformer/transformer.h"
 
 namespace skein {
 namespace {
@@ -22,8 +23,14 @@ ModelConfig gpt2() {
   return c;
 }
 
+data::Sequence zeros(int64_t length) {
+  return {Tensor::zeros({kRows, length}, DType::i32), Tensor::zeros({kRows, length}, DType::i32)};
+}
+
 data::Batch batch_of(const ModelConfig& config) {
   data::Batch batch;
+  if (const int64_t length = config.architecture->source_context(config))
+    batch.source = zeros(length);
   batch.tokens = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.targets = Tensor::zeros({kRows, config.context}, DType::i32);
   batch.positions = Tensor::zeros({kRows, config.context}, DType::i32);
@@ -39,17 +46,18 @@ data::Batch batch_of(const ModelConfig& config) {
 double counted(const ModelConfig& config) {
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
-  const Gpt model(config, {0, static_cast<int>(config.n_layers), true, true, 0}, false, parameters);
+  const auto model = config.architecture->piece(
+      config, {0, static_cast<int>(config.n_layers), true, true, 0}, false, parameters);
   parameters.allocate(true);
   parameters.initialize(1);
-  const auto objective = model.objective();
+  const auto objective = model->objective();
   const data::Batch batch = batch_of(config);
   LossPass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
   pass.train = true;
   Profile::start();
-  const Losses losses = objective->losses(model.forward({}, pass), pass);
+  const Losses losses = objective->losses(model->forward({}, pass), pass);
   backward(losses.rows, losses.row_weights);
   double flops = 0;
   for (const ProfileEvent& event : Profile::stop())
@@ -81,6 +89,26 @@ TEST(CountedFlops, AreThoseOfTheFormula) {
   expect_agreement(c, "Llama");
   c.d_head = 32;
   expect_agreement(c, "wide heads");
+}
+
+TEST(CountedFlops, OfEncoderDecodersAreThoseOfTheFormula) {
+  ModelConfig c = gpt2();
+  c.architecture = &transformer_architecture();
+  expect_agreement(c, "one block in the encoder, two in the decoder");
+  transformer_options(c).encoder_layers = 2;
+  transformer_options(c).source_context = 320;
+  expect_agreement(c, "a longer source");
+  transformer_options(c).source_context = 32;
+  c.positions = Positions::distance;
+  c.d_head = 24;
+  c.activation = MlpKind::geglu_tanh;
+  expect_agreement(c, "T5");
+  // Of any lengths: linear in each product and bilinear in the scores.
+  const TokenFlops flops(c);
+  EXPECT_NEAR(flops(128, 32) / model_flops_per_token(c, 128), 1, 1e-12);
+  const double a = flops(64), b = flops(64, 64);
+  EXPECT_GT(b, a);
+  EXPECT_NEAR(flops(64, 128) - b, b - a + 64 * 2 * (12.0 * 96 * 2 * 64 / 64), 1e-3);
 }
 
 TEST(CountedFlops, HalfTheScoresAreCounted) {

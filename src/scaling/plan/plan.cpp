@@ -32,8 +32,8 @@ void check(const PlanOptions& o) {
           o.tokens);
   require(o.model.vocab_size > 0, "model.vocab_size={}; a plan needs the number of ids",
           o.model.vocab_size);
-  require(!o.model.architecture->sees_ahead(), "model.architecture={}: these laws are of decoders",
-          o.model.architecture->name());
+  require(o.model.architecture->continues_text(o.model),
+          "model.architecture={}: these laws are of decoders", o.model.architecture->name());
   require(o.model.d_model <= 0 || o.model.d_ff / o.model.d_model < kMostOfHead,
           "model.d_ff={} is more than {} times model.d_model={}", o.model.d_ff, kMostOfHead,
           o.model.d_model);

@@ -38,6 +38,9 @@ void count_tokens_of_encoders(std::vector<SweepCell>& cells) {
 
 void count_unique_tokens(std::vector<SweepCell>& cells) {
   const train::PretrainConfig& run = cells.front().run;
+  require(!run.model.architecture->maps_source(run.model),
+          "model.architecture={}: sweeps are of models that read one text, decoders and encoders",
+          run.model.architecture->name());
   if (run.model.architecture->fills_masks(run.model)) return count_tokens_of_encoders(cells);
   const data::Loader loader(run.data.train, run.model.context, run.train.seed, run.data);
   for (SweepCell& cell : cells)

@@ -21,9 +21,12 @@ struct TransformerOptions {
   bool share_source = true;       // source and target have one table of embeddings
   int64_t distance_buckets = 32, distance_max = 128;  // of positions=distance
   bool scale_scores = true;                           // q.k is divided by sqrt(d_head)
+  bool drop_outputs = false;                          // dropout also on what each half ends in
   bool scale_output = false;  // what logits are made of is divided by sqrt(d_model)
   HeadBias head_bias = HeadBias::none;
   StartValues start = StartValues::normal;
+
+  bool operator==(const TransformerOptions&) const = default;
 };
 
 inline const TransformerOptions& transformer_options(const ModelConfig& config) {
