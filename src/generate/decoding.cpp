@@ -15,8 +15,11 @@
 // who is decoded beside whom changes no token, and rows may join and leave at any time.
 //
 // A sequence whose answer is searched for has beam.size rows, one beside the other from the first
-// step on, so what its beams share can be kept once beside them: as one sample with that many
-// queries. Which beam is in which of them is known to BeamRows.
+// step on. Which beam is in which of them is known to BeamRows.
+//
+// A source is read by the pass that its answer begins with. The cache keeps what attention made of
+// it, its memory, once for all rows of a sequence: as one sample with that many queries. Memories
+// move with their rows, as long as the longest that is left.
 #include "decoding.h"
 
 #include <algorithm>
@@ -35,28 +38,6 @@ constexpr int64_t kLeastSlack = 64;
 // A quarter is worth the time of moving the rest.
 bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
 
-// [B,T] tokens and positions, each prompt at the end of its row.
-data::Batch side_by_side(const std::vector<const Tokens*>& prompts, int64_t columns) {
-  const auto rows = std::ssize(prompts);
-  data::Batch batch;
-  batch.tokens = Tensor::zeros({rows, columns}, DType::i32);
-  batch.positions = Tensor::zeros({rows, columns}, DType::i32);
-  for (int64_t row = 0; row < rows; ++row) {
-    const Tokens& prompt = *prompts[row];
-    const int64_t begin = (row + 1) * columns - std::ssize(prompt);
-    std::copy(prompt.begin(), prompt.end(), batch.tokens.data<int32_t>() + begin);
-    std::iota(batch.positions.data<int32_t>() + begin,
-              batch.positions.data<int32_t>() + (row + 1) * columns, 0);
-  }
-  return batch;
-}
-
-int64_t longest_of(const std::vector<const Tokens*>& prompts) {
-  size_t longest = 0;
-  for (const Tokens* prompt : prompts) longest = std::max(longest, prompt->size());
-  return longest;
-}
-
 }  // namespace
 
 bool Generator::Sequence::finished() const {
@@ -64,7 +45,7 @@ bool Generator::Sequence::finished() const {
 }
 
 int64_t Generator::Sequence::length() const {
-  return std::ssize(*prompt) + (beams ? beams->search().length() : std::ssize(made.tokens));
+  return std::ssize(*from.fed) + (beams ? beams->search().length() : std::ssize(made.tokens));
 }
 
 std::vector<Continuation> Generator::Sequence::result() const {
@@ -94,13 +75,17 @@ Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequence
     : g_(generator),
       sequences_(sequences),
       batch_(std::min(g_.config_.batch, std::ssize(sequences))),
-      width_(std::max<int64_t>(g_.config_.beam.size, 1)) {
-  int64_t longest = 0;
-  for (const Sequence& sequence : sequences)
+      width_(std::max<int64_t>(g_.config_.beam.size, 1)),
+      key_width_(g_.model_.kv_heads() / g_.mesh_.tp().size() * g_.model_.head_width()) {
+  int64_t longest = 0, longest_source = 0;
+  for (const Sequence& sequence : sequences) {
     longest = std::max(longest, sequence.length() + sequence.left);
+    if (const Tokens* source = sequence.from.source)
+      longest_source = std::max(longest_source, std::ssize(*source));
+  }
   slack_ = std::max(kLeastSlack, longest / 4);
-  elements_ = batch_ * width_ * (longest + slack_) * g_.model_.kv_heads() / g_.mesh_.tp().size() *
-              g_.model_.head_width();
+  elements_ = batch_ * width_ * (longest + slack_) * key_width_;
+  memory_elements_ = batch_ * longest_source * key_width_;
 }
 
 void Generator::Decoding::run(const Progress& progress, Meeting* meeting) {
@@ -149,40 +134,37 @@ void Generator::Decoding::admit() {
 Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcomers, int64_t room) {
   const Span span("prompt");
   Rows rows;
-  std::vector<const Tokens*> prompts;
+  std::vector<Beginning> beginnings;
   for (Sequence& sequence : newcomers) {
-    if (prompts.empty() || *prompts.back() != *sequence.prompt) prompts.push_back(sequence.prompt);
+    if (beginnings.empty() || beginnings.back() != sequence.from)
+      beginnings.push_back(sequence.from);
     for (int64_t place = 0; place < width_; ++place)
-      rows.all.push_back({&sequence, std::ssize(prompts) - 1, place});
+      rows.all.push_back({&sequence, std::ssize(beginnings) - 1, place});
   }
-  rows.cache = cache_for(prompts, std::min(room, rows.most_left()));
-  rows.capacity = longest_of(prompts) + std::min(room, rows.most_left());
-  g_.work_.prompts += std::ssize(prompts);
-  give_tokens(rows, forward(rows.cache, side_by_side(prompts, longest_of(prompts))));
+  rows.cache = cache_for(beginnings, std::min(room, rows.most_left()));
+  rows.capacity = rows.cache.positions;
+  g_.work_.prompts += std::ssize(beginnings);
+  give_tokens(rows, forward(rows.cache, side_by_side(beginnings)));
   return rows;
 }
 
 // The first rows' memory is that of all later ones; of newcomers beside them there are few sizes,
 // for memory is kept by its size.
-KvCache Generator::Decoding::cache_for(const std::vector<const Tokens*>& prompts,
+KvCache Generator::Decoding::cache_for(const std::vector<Beginning>& beginnings,
                                        int64_t room) const {
   const Parameters& parameters = g_.local_.parameters();
-  const auto rows = std::ssize(prompts);
-  const int64_t columns = longest_of(prompts);
-  const Tensor begins = Tensor::empty({rows}, DType::i32);
-  for (int64_t row = 0; row < rows; ++row)
-    begins.data<int32_t>()[row] = narrow<int32_t>(columns - std::ssize(*prompts[row]));
+  const int64_t rows = std::ssize(beginnings), columns = longest_fed(beginnings);
+  std::vector<int32_t> begins;
+  for (const Beginning& one : beginnings)
+    begins.push_back(narrow<int32_t>(columns - std::ssize(*one.fed)));
   KvCache cache;
-  cache.first_key = begins.to(parameters.device());
+  cache.first_key = Tensor::from(begins, {rows}).to(parameters.device());
+  if (std::vector<int64_t> lengths = source_lengths(beginnings); !lengths.empty())
+    cache.set_memories(std::move(lengths), parameters.device());
   cache.layers.resize(g_.model_.n_layers);
-  const Shape shape{rows, columns + room, g_.model_.kv_heads() / g_.mesh_.tp().size(),
-                    g_.model_.head_width()};
-  const int64_t elements =
-      room > 0 ? elements_ : narrow<int64_t>(std::bit_ceil<uint64_t>(shape.size()));
-  const auto memory = [&] {
-    return KvCache::layer_memory(shape, elements, parameters.dtype(), parameters.device());
-  };
-  for (int block : g_.local_.blocks()) cache.layers[block] = {memory(), memory()};
+  cache.positions = columns + room;
+  const uint64_t needed = rows * cache.positions * key_width_;
+  cache.elements = room > 0 ? elements_ : narrow<int64_t>(std::bit_ceil(needed));
   return cache;
 }
 
@@ -200,7 +182,7 @@ Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) co
     if (!part.rows.empty()) parts.push_back(std::move(part));
   }
   const int64_t room = std::min(slack_, made.most_left());
-  made.cache = KvCache::joined(parts, room, elements_);
+  made.cache = KvCache::joined(parts, {room, width_, elements_, memory_elements_});
   made.capacity = made.cache.length + room;
   return made;
 }

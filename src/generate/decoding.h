@@ -8,11 +8,12 @@
 #include "skein/ops/likeliest.h"
 
 #include "beam_rows.h"
+#include "beginning.h"
 
 namespace skein::generate {
 
 struct Generator::Sequence {
-  const Tokens* prompt;
+  Beginning from;
   uint64_t draw;
   int64_t left;                   // tokens it may still be given
   Continuation made;              // what is drawn
@@ -40,8 +41,8 @@ class Generator::Decoding {
     int64_t cached;  // its row of the cache
     int64_t place;   // among the rows of its sequence, which stand together
   };
-  // Prompts of a batch end in the same column: shorter ones begin later, and nothing looks at what
-  // stands before them.
+  // What is fed before the answers of a batch ends in the same column: shorter ones begin later,
+  // and nothing looks at what stands before them.
   struct Rows {
     std::vector<Row> all;
     KvCache cache;
@@ -57,9 +58,9 @@ class Generator::Decoding {
   bool wants_newcomers() const;
   bool wants_to_move() const;
   void admit();
-  // Feeds their prompts and gives them their first tokens.
+  // Feeds what they begin from, and gives them their first tokens.
   Rows start(std::span<Sequence> newcomers, int64_t room);
-  KvCache cache_for(const std::vector<const Tokens*>& prompts, int64_t room) const;
+  KvCache cache_for(const std::vector<Beginning>& beginnings, int64_t room) const;
   // The live rows of all in one cache.
   Rows joined(std::vector<Rows*> all) const;
   void step();
@@ -84,10 +85,12 @@ class Generator::Decoding {
   Rows rows_;
   size_t next_ = 0;  // sequences that have begun
   size_t told_ = 0;
-  int64_t batch_ = 0;     // sequences at once
-  int64_t width_ = 1;     // rows of each
-  int64_t slack_ = 0;     // most columns before rows are moved to the front again
-  int64_t elements_ = 0;  // of a layer's keys at most
+  int64_t batch_ = 0;  // sequences at once
+  int64_t width_ = 1;  // rows of each
+  int64_t slack_ = 0;  // most columns before rows are moved to the front again
+  int64_t key_width_;  // numbers of a position's keys in a layer here
+  // of a layer's keys at most, and of those made of its memories
+  int64_t elements_ = 0, memory_elements_ = 0;
 };
 
 }  // namespace skein::generate

@@ -57,6 +57,7 @@ PipelineModel decoding_model(const LocalModel& local, const Objective* logits) {
 Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
                      const GenerateConfig& config, int32_t end_of_text, int64_t vocabulary)
     : model_(model),
+      maps_source_(model.architecture->maps_source(model)),
       local_(local),
       mesh_(mesh),
       logits_(local.predictor()
@@ -67,17 +68,51 @@ Generator::Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh,
       end_of_text_(end_of_text),
       vocabulary_(vocabulary ? std::min(vocabulary, model.vocab_size) : model.vocab_size) {
   check(config);
-  require(model.architecture->continues_text(model),
-          "this model is no language model that continues text, but {}; `skein generate` needs a "
-          "GPT with model.head=vocabulary",
+  require(maps_source_ || model.architecture->continues_text(model),
+          "this model neither continues text nor maps a source to a target, but is {}; `skein "
+          "generate` needs a GPT with model.head=vocabulary, or an encoder-decoder",
           model.architecture->otherwise(model));
+  check_start();
   check_banned(config.sampling, model.vocab_size, vocabulary_);
   check(config.beam, AnswerBounds{config.max_tokens, config.stop_at_end ? end_of_text : -1,
                                   vocabulary_, config.sampling.banned});
   local.parameters().keep_packed();
 }
 
+void Generator::check_start() const {
+  const auto length = std::ssize(config_.start);
+  require(maps_source_ || length == 0,
+          "generate.start is for models that map sources to targets, and this one continues its "
+          "prompts; leave it out");
+  require(!maps_source_ || length > 0,
+          "the decoder of a model that maps sources to targets is fed a token before its answer; "
+          "name it in generate.start");
+  require(length < model_.context,
+          "generate.start has {} tokens, which leave no room in the model's context of {}", length,
+          model_.context);
+  for (int32_t id : config_.start)
+    require(id >= 0 && id < model_.vocab_size,
+            "generate.start holds token {}, outside of the vocabulary of {}", id,
+            model_.vocab_size);
+}
+
+void Generator::check_sources(const std::vector<Tokens>& prompts) const {
+  const int64_t context = model_.architecture->source_context(model_),
+                ids = model_.architecture->source_ids(model_);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto length = std::ssize(prompts[i]);
+    require(length > 0, "prompt {} is empty, and this model needs a source to read", i + 1);
+    require(length <= context,
+            "prompt {} has {} tokens, more than the {} places of the model's source; shorten it",
+            i + 1, length, context);
+    for (int32_t id : prompts[i])
+      require(id >= 0 && id < ids,
+              "prompt {} holds token {}, outside of the source's vocabulary of {}", i + 1, id, ids);
+  }
+}
+
 void Generator::check_prompts(const std::vector<Tokens>& prompts) const {
+  if (maps_source_) return check_sources(prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto length = std::ssize(prompts[i]);
     require(length > 0 || end_of_text_ >= 0,
@@ -164,10 +199,11 @@ std::vector<Continuations> Generator::search(const std::vector<Tokens>& prompts,
 }
 
 Generator::Sequence Generator::begun(const Tokens& prompt, uint64_t draw) const {
-  const int64_t most = std::min(config_.max_tokens, model_.context - std::ssize(prompt));
-  Sequence made{&prompt, draw, most, {}, {}};
+  const Beginning from = maps_source_ ? Beginning{&config_.start, &prompt} : Beginning{&prompt};
+  const int64_t most = std::min(config_.max_tokens, model_.context - std::ssize(*from.fed));
+  Sequence made{from, draw, most, {}, {}};
   if (config_.beam.size > 0)
-    made.beams.emplace(config_.beam, prompt, most, config_.stop_at_end ? end_of_text_ : -1);
+    made.beams.emplace(config_.beam, *from.fed, most, config_.stop_at_end ? end_of_text_ : -1);
   return made;
 }
 

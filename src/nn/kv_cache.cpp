@@ -1,6 +1,9 @@
 #include "skein/nn/kv_cache.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "skein/core/numbers.h"
 #include "skein/kernels/embedding.h"
@@ -17,53 +20,119 @@ std::vector<int64_t> lengths_of(const KvCache::Part& part) {
   return made;
 }
 
-// Positions of the part's layers, seen as [B*S], that stand in columns [0, capacity) of its rows
-// when these end at `end`; -1: none.
-Tensor sources(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end,
-               int64_t capacity) {
-  const auto rows = static_cast<int64_t>(part.rows.size());
-  const Tensor made = Tensor::empty({rows * capacity}, DType::i32);
-  std::fill_n(made.data<int32_t>(), made.size(), -1);
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t length = lengths[r], row = part.rows[r];
-    for (int64_t i = 0; i < length; ++i)
-      made.data<int32_t>()[r * capacity + end - length + i] =
-          static_cast<int32_t>(row * part.cache.capacity() + part.cache.length - length + i);
+// Which number of the part's tensors, seen as [B*S], stands in each of `columns` columns of its
+// rows; -1: none.
+class Places {
+ public:
+  Places(int64_t rows, int64_t columns) : columns_(columns), all_(rows * columns, -1) {}
+
+  // Places from, from + 1, ... in columns [begin, end) of the row.
+  void set(int64_t row, int64_t begin, int64_t end, int64_t from) {
+    std::iota(all_.begin() + row * columns_ + begin, all_.begin() + row * columns_ + end,
+              narrow<int32_t>(from));
   }
-  return made.to(part.cache.first_key.device());
+  Tensor on(Device device) const { return Tensor::from(all_, {std::ssize(all_)}).to(device); }
+
+ private:
+  int64_t columns_;
+  std::vector<int32_t> all_;
+};
+
+// What a layer's tensors [rows,columns,G,D] are gathered from.
+struct Gathering {
+  std::vector<Tensor> places;  // of each part
+  int64_t rows = 0, columns = 0, elements = 0;
+};
+
+// The part's positions stand where its rows end at `end`.
+Tensor places_of_rows(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end,
+                      int64_t columns) {
+  Places made(std::ssize(part.rows), columns);
+  for (int64_t r = 0; r < std::ssize(part.rows); ++r)
+    made.set(r, end - lengths[r], end,
+             part.rows[r] * part.cache.capacity() + part.cache.length - lengths[r]);
+  return made.on(part.cache.first_key.device());
 }
 
-struct Join {
-  const std::vector<KvCache::Part>& parts;
-  std::vector<Tensor> sources;  // of each part
-  int64_t rows = 0, capacity = 0, elements = 0;
-
-  Tensor moved(size_t layer, Tensor KvCache::Layer::*kind) const {
-    const Tensor like = parts.front().cache.layers[layer].*kind;
-    if (!like.defined()) return {};
-    const int64_t width = like.dim(2) * like.dim(3);
-    const Tensor made = KvCache::layer_memory({rows, capacity, like.dim(2), like.dim(3)}, elements,
-                                              like.dtype(), like.device());
-    int64_t row = 0;
-    for (size_t p = 0; p < parts.size(); ++p) {
-      Tensor& from = parts[p].cache.layers[layer].*kind;
-      const int64_t end = row + static_cast<int64_t>(parts[p].rows.size());
-      if (row < end)
-        on_device(like.device(), [&](auto device) {
-          kernels::embedding(device, from.reshape({-1, width}), sources[p], 0,
-                             Out(made.rows(row, end)));
-        });
-      from = {};
-      row = end;
-    }
-    return made;
+// By each `width` of the part's rows, the number of the memory that they belong to.
+std::vector<int64_t> memories_of(const KvCache::Part& part, int64_t width) {
+  std::vector<int64_t> made;
+  if (part.cache.memory_lengths.empty()) return made;
+  for (int64_t r = 0; r < std::ssize(part.rows); ++r) {
+    const int64_t memory = part.rows[r] / part.cache.width;
+    if (r % width == 0) made.push_back(memory);
+    SKEIN_CHECK_EQ(made.back(), memory);
   }
-};
+  return made;
+}
+
+// Memories begin in column 0.
+Tensor places_of_memories(const KvCache& cache, const std::vector<int64_t>& memories,
+                          int64_t columns) {
+  const int64_t stride = std::ranges::max(cache.memory_lengths);
+  Places made(std::ssize(memories), columns);
+  for (int64_t m = 0; m < std::ssize(memories); ++m)
+    made.set(m, 0, cache.memory_lengths[memories[m]], memories[m] * stride);
+  return made.on(cache.first_key.device());
+}
+
+Tensor gathered(const std::vector<KvCache::Part>& parts, size_t layer, Tensor KvCache::Layer::*kind,
+                const Gathering& from) {
+  const Tensor like = parts.front().cache.layers[layer].*kind;
+  if (!like.defined()) return {};
+  const int64_t heads = like.dim(2), width = like.dim(3);
+  const Tensor made = KvCache::layer_memory({from.rows, from.columns, heads, width}, from.elements,
+                                            like.dtype(), like.device());
+  const Tensor to = made.reshape({-1, heads * width});
+  int64_t place = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    Tensor& source = parts[p].cache.layers[layer].*kind;
+    const int64_t end = place + from.places[p].size();
+    if (place < end)
+      on_device(like.device(), [&](auto device) {
+        kernels::embedding(device, source.reshape({-1, heads * width}), from.places[p], 0,
+                           Out(to.rows(place, end)));
+      });
+    source = {};
+    place = end;
+  }
+  return made;
+}
+
+// The memories of all parts, with what they are gathered from; nothing where they stay as they are.
+std::optional<Gathering> join_memories(const std::vector<KvCache::Part>& parts,
+                                       const KvCache::Extent& extent, KvCache& made) {
+  std::vector<std::vector<int64_t>> memories;
+  std::vector<int64_t> lengths;
+  for (const KvCache::Part& part : parts) {
+    memories.push_back(memories_of(part, extent.width));
+    for (int64_t memory : memories.back()) lengths.push_back(part.cache.memory_lengths[memory]);
+  }
+  made.width = extent.width;
+  if (lengths.empty()) return {};
+  const KvCache& first = parts.front().cache;
+  std::vector<int64_t> all(first.memory_lengths.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (parts.size() == 1 && memories.front() == all) {
+    made.memory_lengths = first.memory_lengths;
+    made.memory_segments = first.memory_segments;
+    return {};
+  }
+  Gathering from{{}, std::ssize(lengths), std::ranges::max(lengths), extent.memory_elements};
+  for (size_t p = 0; p < parts.size(); ++p)
+    from.places.push_back(places_of_memories(parts[p].cache, memories[p], from.columns));
+  made.set_memories(std::move(lengths), first.first_key.device());
+  return from;
+}
 
 }  // namespace
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
   Layer& held = layers.at(layer);
+  if (!held.keys.defined())
+    for (Tensor* made : {&held.keys, &held.values})
+      *made =
+          layer_memory({k.dim(0), positions, k.dim(2), k.dim(3)}, elements, k.dtype(), k.device());
   SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
               k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {
@@ -100,25 +169,42 @@ Tensor KvCache::layer_memory(const Shape& shape, int64_t elements, DType dtype, 
       .reshape(shape);
 }
 
-KvCache KvCache::joined(const std::vector<Part>& parts, int64_t room, int64_t elements) {
+void KvCache::set_memories(std::vector<int64_t> lengths, Device device) {
+  memory_lengths = std::move(lengths);
+  const auto [shortest, longest] = std::ranges::minmax(memory_lengths);
+  memory_segments = {};
+  if (shortest == longest) return;
+  std::vector<int32_t> made;
+  for (int64_t length : memory_lengths)
+    for (int64_t column = 0; column < longest; ++column) made.push_back(column < length ? 0 : -1);
+  memory_segments = Tensor::from(made, {std::ssize(memory_lengths), longest}).to(device);
+}
+
+KvCache KvCache::joined(const std::vector<Part>& parts, const Extent& extent) {
   KvCache made;
-  Join join{parts, {}, 0, 0, elements};
   std::vector<std::vector<int64_t>> lengths;
   for (const Part& part : parts) {
     lengths.push_back(lengths_of(part));
-    join.rows += static_cast<int64_t>(part.rows.size());
     for (int64_t length : lengths.back()) made.length = std::max(made.length, length);
   }
-  join.capacity = made.length + room;
-  const Tensor first = Tensor::empty({join.rows}, DType::i32);
-  int32_t* next = first.data<int32_t>();
+  Gathering rows{{}, 0, made.length + extent.room, extent.elements};
+  std::vector<int32_t> begins;
   for (size_t p = 0; p < parts.size(); ++p) {
-    for (int64_t length : lengths[p]) *next++ = static_cast<int32_t>(made.length - length);
-    join.sources.push_back(sources(parts[p], lengths[p], made.length, join.capacity));
+    for (int64_t length : lengths[p]) begins.push_back(narrow<int32_t>(made.length - length));
+    rows.places.push_back(places_of_rows(parts[p], lengths[p], made.length, rows.columns));
   }
-  made.first_key = first.to(parts.front().cache.first_key.device());
-  for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer)
-    made.layers.push_back({join.moved(layer, &Layer::keys), join.moved(layer, &Layer::values)});
+  rows.rows = std::ssize(begins);
+  made.first_key = Tensor::from(begins, {rows.rows}).to(parts.front().cache.first_key.device());
+  const std::optional<Gathering> memories = join_memories(parts, extent, made);
+  for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer) {
+    const auto memory = [&](Tensor Layer::*kind) {
+      return memories ? gathered(parts, layer, kind, *memories)
+                      : std::exchange(parts.front().cache.layers[layer].*kind, {});
+    };
+    made.layers.push_back({gathered(parts, layer, &Layer::keys, rows),
+                           gathered(parts, layer, &Layer::values, rows),
+                           memory(&Layer::memory_keys), memory(&Layer::memory_values)});
+  }
   return made;
 }
 

@@ -115,7 +115,8 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
     forward(stack, columns(x, 0, prompt), own, *alone, &caches.back());
     caches.back().length = prompt;
   }
-  KvCache joined = KvCache::joined({{caches[1], {1}}, {caches[0], {1, 0, 1}}}, 1, 1000);
+  KvCache joined =
+      KvCache::joined({{caches[1], {1}}, {caches[0], {1, 0, 1}}}, {.room = 1, .elements = 1000});
   EXPECT_EQ(joined.length, 4);
   EXPECT_EQ(joined.capacity(), 5);
   const auto first = joined.first_key.span<int32_t>();
@@ -141,6 +142,81 @@ TEST(Cache, JoinedRowsGoOnAsTheyWere) {
                   1e-11)
           << r;
   }
+}
+
+// Of one layer, whose numbers are their own, beside one that is held elsewhere.
+KvCache with_memories(int64_t width, const std::vector<int64_t>& lengths) {
+  const int64_t memories = std::ssize(lengths), rows = memories * width;
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  KvCache cache;
+  cache.width = width;
+  cache.length = 2;
+  cache.first_key = Tensor::zeros({rows}, DType::i32);
+  cache.set_memories(lengths, Device{});
+  cache.layers.resize(2);
+  const auto made = [](int64_t outer, int64_t inner, uint64_t seed) {
+    return test::random_tensor({outer, inner, 1, 3}, seed);
+  };
+  cache.layers[1] = {made(rows, 2, 1), made(rows, 2, 2), made(memories, longest, 3),
+                     made(memories, longest, 4)};
+  return cache;
+}
+
+std::vector<int32_t> numbers_of(const Tensor& tensor) {
+  const auto all = tensor.span<int32_t>();
+  return {all.begin(), all.end()};
+}
+
+TEST(Cache, TellsWhereMemoriesEnd) {
+  KvCache cache;
+  cache.set_memories({3, 1, 2}, Device{});
+  EXPECT_EQ(cache.memory_segments.shape(), (Shape{3, 3}));
+  EXPECT_EQ(numbers_of(cache.memory_segments),
+            (std::vector<int32_t>{0, 0, 0, 0, -1, -1, 0, 0, -1}));
+  cache.set_memories({2, 2}, Device{});
+  EXPECT_EQ(cache.memory_lengths, (std::vector<int64_t>{2, 2}));
+  EXPECT_FALSE(cache.memory_segments.defined());
+}
+
+// Two rows of each memory, of the second one of a cache that had as many, and of those of one that
+// had one row of each.
+TEST(Cache, JoinedRowsKeepTheirMemories) {
+  KvCache pairs = with_memories(2, {3, 1}), singles = with_memories(1, {2, 4, 5});
+  const Tensor own = pairs.layers[1].memory_keys, other = singles.layers[1].memory_keys,
+               values = singles.layers[1].memory_values, keys = singles.layers[1].keys;
+  const KvCache made = KvCache::joined({{pairs, {3, 2}}, {singles, {1, 1, 0, 0}}},
+                                       {.room = 1, .width = 2, .memory_elements = 1000});
+  EXPECT_EQ(made.width, 2);
+  EXPECT_EQ(made.memory_lengths, (std::vector<int64_t>{1, 4, 2}));
+  EXPECT_EQ(numbers_of(made.memory_segments),
+            (std::vector<int32_t>{0, -1, -1, -1, 0, 0, 0, 0, 0, 0, -1, -1}));
+  EXPECT_FALSE(made.layers[0].memory_keys.defined());
+  const KvCache::Layer& held = made.layers[1];
+  ASSERT_EQ(held.memory_keys.shape(), (Shape{3, 4, 1, 3})) << "as long as the longest that is left";
+  const auto same = [](const Tensor& a, int64_t at, const Tensor& b, int64_t from, int64_t count) {
+    EXPECT_EQ(test::bytes_of(a.flat(at * 3, count * 3)),
+              test::bytes_of(b.flat(from * 3, count * 3)));
+  };
+  same(held.memory_keys, 0, own, 3, 1);
+  same(held.memory_keys, 4, other, 5, 4);
+  same(held.memory_keys, 8, other, 0, 2);
+  same(held.memory_values, 4, values, 5, 4);
+  same(held.keys, 2 * 3, keys, 2, 2);
+  same(held.keys, 5 * 3, keys, 0, 2);
+  EXPECT_FALSE(singles.layers[1].memory_values.defined());
+}
+
+TEST(Cache, MemoriesThatStayAreNotCopied) {
+  KvCache cache = with_memories(1, {3, 1});
+  const std::byte* before = cache.layers[1].memory_keys.bytes_data();
+  KvCache made = KvCache::joined({{cache, {0, 0, 0, 1, 1, 1}}}, {.width = 3});
+  EXPECT_EQ(made.layers[1].memory_keys.bytes_data(), before);
+  EXPECT_EQ(made.layers[1].keys.dim(0), 6);
+  EXPECT_EQ(made.memory_segments.shape(), (Shape{2, 3}));
+  EXPECT_FALSE(cache.layers[1].memory_keys.defined());
+  const KvCache left = KvCache::joined({{made, {3, 4, 5}}}, {.width = 3});
+  EXPECT_EQ(left.layers[1].memory_keys.shape(), (Shape{1, 1, 1, 3}));
+  EXPECT_THROW(KvCache::joined({{made, {2, 3}}}, {.width = 2}), Error) << "of two memories";
 }
 
 // Row 2 follows row 0 from column 3 on, and row 1 row 3 from column 1.
@@ -177,6 +253,27 @@ TEST(Cache, OfOneSizeStaysInItsMemory) {
   EXPECT_EQ(one.bytes_data(), before);
   EXPECT_EQ(KvCache::layer_memory({5, 9, 2, 4}, 96, DType::f32, {}).size(), 360)
       << "more than was asked for";
+}
+
+TEST(Cache, MakesALayerWhenItIsFirstAppendedTo) {
+  KvCache cache;
+  cache.layers.resize(2);
+  cache.positions = 4;
+  cache.elements = 100;
+  EXPECT_EQ(cache.capacity(), 0);
+  const Tensor two = test::random_tensor({3, 2, 2, 4}, 1),
+               one = test::random_tensor({3, 1, 2, 4}, 2);
+  cache.append(1, two, two);
+  cache.length = 2;
+  cache.append(1, one, one);
+  EXPECT_EQ(cache.capacity(), 4);
+  EXPECT_EQ(cache.layers[1].keys.shape(), (Shape{3, 4, 2, 4}));
+  EXPECT_FALSE(cache.layers[0].keys.defined());
+  for (int64_t row = 0; row < 3; ++row) {
+    const Tensor& keys = cache.layers[1].keys;
+    EXPECT_EQ(test::bytes_of(keys.flat(row * 32, 16)), test::bytes_of(two.flat(row * 16, 16)));
+    EXPECT_EQ(test::bytes_of(keys.flat(row * 32 + 16, 8)), test::bytes_of(one.flat(row * 8, 8)));
+  }
 }
 
 TEST(Cache, RefusesMorePositionsThanItHolds) {

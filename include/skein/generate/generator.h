@@ -1,4 +1,5 @@
-// Batched decoding with a KV cache, through the pipeline, at any layout.
+// Batched decoding with a KV cache, through the pipeline, at any layout: of models that continue
+// their prompts, and of those that map prompts, as sources, to answers.
 //
 // Rows whose sequence is finished make room: once a quarter of the batch is, the next prompts take
 // their rows, and when none is left the batch shrinks.
@@ -24,6 +25,8 @@ struct GenerateConfig {
   Precision precision;      // of weights, activations and cache
   SamplingConfig sampling;
   BeamConfig beam;  // with beams nothing is drawn: of `sampling` only banned ids count
+  // Of a model that maps sources to targets: what its decoder is fed before an answer.
+  Tokens start = {};
 };
 
 // Binds the fields under section "generate", and those of sampling; those of beams have a bind of
@@ -46,8 +49,9 @@ class Generator {
 
   // local holds its weights and outlives the generator, as does the mesh. end_of_text: -1 when
   // there is none. vocabulary: only ids below it are made, for a model that has more ids than its
-  // tokenizer; 0: all. Usage errors: a model that does not continue text; banned tokens outside of
-  // its vocabulary, or all of it; beams that these ids leave no room for.
+  // tokenizer; 0: all. Usage errors: a model that neither continues text nor maps sources; a start
+  // that the latter has not, or the former has; banned tokens outside of its vocabulary, or all of
+  // it; beams that these ids leave no room for.
   Generator(const ModelConfig& model, LocalModel& local, Mesh& mesh, const GenerateConfig& config,
             int32_t end_of_text, int64_t vocabulary = 0);
 
@@ -55,6 +59,8 @@ class Generator {
   // continues each prompt. A sequence ends at end_of_text, after max_tokens, or when it fills the
   // model's context. An empty prompt begins from end_of_text. Of equal prompts that follow each
   // other one is fed to the model.
+  // Where the model maps sources, prompts are these, with the tokens that stand around them, and
+  // answers continue config.start. None of a prompt's n-grams counts for beam.no_repeat_ngram.
   // A token is a function of the seed, its prompt and the tokens before it, the prompt's draw and
   // its position. It does not depend on the batch, nor on data- and pipeline-parallel sizes.
   // draws: a number for each prompt, alike on all ranks; its index where there are none.
@@ -62,7 +68,8 @@ class Generator {
   // finished of its share.
   // meeting: where it may be interrupted, between two tokens; null: nowhere.
   // Usage errors, with the prompt's number: a prompt without a token where there is no end_of_text;
-  // one that fills the context; an id outside of the model's vocabulary.
+  // one that fills the context; an id outside of the model's vocabulary. Of sources: one without a
+  // token, longer than the source's context, or with an id outside of the source's vocabulary.
   std::vector<Continuation> run(const std::vector<Tokens>& prompts,
                                 std::span<const uint64_t> draws = {}, const Progress& progress = {},
                                 Meeting* meeting = nullptr);
@@ -80,13 +87,16 @@ class Generator {
   struct Sequence;
   class Decoding;
 
+  void check_start() const;
   void check_prompts(const std::vector<Tokens>& prompts) const;
+  void check_sources(const std::vector<Tokens>& prompts) const;
   Sequence begun(const Tokens& prompt, uint64_t draw) const;
   std::vector<std::vector<Continuation>> decode(const std::vector<Tokens>& prompts,
                                                 std::span<const uint64_t> draws,
                                                 const Progress& progress, Meeting* meeting);
 
   ModelConfig model_;
+  bool maps_source_;
   LocalModel& local_;
   Mesh& mesh_;
   std::unique_ptr<Objective> logits_;

@@ -1,4 +1,5 @@
-// Keys and values of the tokens decoded so far, for one stage of the model.
+// Keys and values of the tokens decoded so far, for one stage of the model; of a decoder that reads
+// a memory also those made of the memory.
 #pragma once
 
 #include <vector>
@@ -9,25 +10,33 @@ namespace skein {
 
 struct KvCache {
   struct Layer {
-    Tensor keys, values;  // [B,S,G,D]
-    // Of attention to a memory [M,S,G,D], made of it once: of M sources, each of as many rows of
-    // the batch as follow each other.
-    Tensor memory_keys, memory_values;
+    Tensor keys, values;  // [B,S,G,D]; undefined before append()
+    // Of attention to a memory [M,S,G,D], made of it once, by the first pass.
+    Tensor memory_keys = {}, memory_values = {};
   };
   // by the block's number in the whole model; empty where held elsewhere
   std::vector<Layer> layers;
   int64_t length = 0;  // positions filled
   Tensor first_key;    // [B] i32: where each sequence begins (left padding)
-  // [M,S] i32 on the device, -1 for the padding of a memory; undefined where there is none
+
+  // Of M memories each belongs to `width` rows, which stand together: B = M * width.
+  int64_t width = 1;
+  std::vector<int64_t> memory_lengths = {};  // tokens of each; none: there are no memories
+  // [M,S] i32 on the device, 0 and behind a memory's tokens -1; undefined where all are S long
   Tensor memory_segments;
+
+  // A layer that is appended to first is made for so many positions, by layer_memory.
+  int64_t positions = 0, elements = 0;
 
   // Copies k, v [B,T,G,D] into columns length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
   // S of the layers held here; 0 where there are none.
   int64_t capacity() const;
+  // Sets memory_lengths, and memory_segments for S, the longest.
+  void set_memories(std::vector<int64_t> lengths, Device device);
 
   // A row goes on as another one does: of that one's columns those from `first` on are copied, and
-  // those before are equal already.
+  // those before are equal already. Both are of one memory, which stays as it is.
   struct Follow {
     int64_t from, to, first;
     bool operator==(const Follow&) const = default;
@@ -44,11 +53,18 @@ struct KvCache {
     KvCache& cache;
     std::vector<int64_t> rows;
   };
-  // The rows of all parts one after the other, with room for `room` more positions. Rows are moved
-  // so that all end in the same column; the longest begins at 0. The parts, which need their
-  // first_key, lose their layers one by one, so that no more than one is held twice. elements: as
-  // in layer_memory.
-  static KvCache joined(const std::vector<Part>& parts, int64_t room, int64_t elements);
+  // What a cache has that is made of others.
+  struct Extent {
+    int64_t room = 0;   // more positions
+    int64_t width = 1;  // rows of a memory
+    int64_t elements = 0,
+            memory_elements = 0;  // of a layer and of its memories, as in layer_memory
+  };
+  // The rows of all parts one after the other, with their memories, each `width` rows of one. Rows
+  // are moved so that all end in the same column; the longest begins at 0. The parts, which need
+  // their first_key, lose their layers one by one, so that no more than one is held twice; memories
+  // that stay as they are are not copied.
+  static KvCache joined(const std::vector<Part>& parts, const Extent& extent);
 };
 
 }  // namespace skein
