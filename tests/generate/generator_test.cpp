@@ -156,6 +156,20 @@ TEST(Generator, StopsAtTheContextAndRefusesWhatDoesNotFit) {
   EXPECT_NE(message({}).find("prompt 2 is empty"), std::string::npos);
 }
 
+TEST(Generator, TakesAStartWhereSourcesAreMappedAlone) {
+  GenerateConfig options;
+  options.start = {1};
+  try {
+    Small small(options);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_STREQ(error.what(),
+                 "generate.start is for models that map sources to targets, and this one continues "
+                 "its prompts; leave it out");
+  }
+}
+
 TEST(Generator, MakesOnlyIdsOfTheVocabulary) {
   GenerateConfig options;
   options.sampling.temperature = 5;

@@ -1,6 +1,7 @@
-// A model whose pieces hand two tensors on, over stages and over pieces of one rank.
+// Models whose pieces hand on two tensors, or none, over stages and over pieces of one rank.
 #include "skein/parallel/pipeline.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "skein/comm/local.h"
@@ -112,6 +113,74 @@ TEST(Pipeline, CarriesSeveralTensorsAndTheirGradients) {
   for (const auto& [name, values] : alone) EXPECT_NE(values.front(), 0) << name;
   EXPECT_EQ(gradients(kPieces, ScheduleKind::one_f_one_b), alone);
   EXPECT_EQ(gradients(kPieces, ScheduleKind::gpipe), alone);
+}
+
+// Its first pieces have nothing to do, as an encoder's when the source is known; from piece kBegin
+// on one is added to the tokens.
+class FromTheMiddle : public Model {
+ public:
+  static constexpr int kBegin = 2, kCount = 4;
+
+  explicit FromTheMiddle(int number) : number_(number) {}
+  Flow forward(const Flow& flow, const Pass& pass) const override {
+    EXPECT_EQ(flow.empty(), number_ <= kBegin);
+    if (number_ < kBegin) return {};
+    const Tensor made = flow.empty() ? of_tokens(pass.batch->tokens) : flow.only().value().clone();
+    for (double& number : made.span<double>()) ++number;
+    return Var(made);
+  }
+  std::vector<Shape> flow_shapes(const Pass& pass) const override {
+    if (number_ <= kBegin) return {};
+    return {{pass.batch->size(), pass.batch->length()}};
+  }
+  std::unique_ptr<Objective> objective() const override { return nullptr; }
+
+ private:
+  static Tensor of_tokens(const Tensor& tokens) {
+    const Tensor made = Tensor::empty(tokens.shape(), DType::f64);
+    std::ranges::copy(tokens.span<int32_t>(), made.data<double>());
+    return made;
+  }
+
+  int number_;
+};
+
+class Output : public Objective {
+ public:
+  Losses losses(const Var&, const LossPass&) const override { return {}; }
+  std::vector<Tensor> answers(const Var& output, const Pass&) const override {
+    return {output.value()};
+  }
+};
+
+TEST(Pipeline, PassesWhereSomePiecesHaveNothingToHandOn) {
+  for (int stages : {1, 2, 4}) {
+    int answered = 0;
+    run_ranks(stages, [&](Group& world) {
+      Mesh mesh(world, {stages, 1, 1});
+      std::vector<FromTheMiddle> pieces;
+      for (int number = mesh.stage(); number < FromTheMiddle::kCount; number += stages)
+        pieces.emplace_back(number);
+      const Output objective;
+      PipelineModel model{{}, &objective, 0, DType::f64, {}};
+      for (const Model& piece : pieces) model.pieces.push_back(&piece);
+      Pipeline pipeline(mesh, model, ScheduleKind::gpipe);
+      PipelineStep step;
+      step.train = step.losses = false;
+      step.answers = true;
+      for (int i = 0; i < 3; ++i) step.micro_batches.push_back(batch_of(3 * i));
+      Pass pass;
+      pass.tp = &mesh.tp();
+      for (int run = 0; run < 2; ++run) pipeline.run(step, pass);
+      if (mesh.stage() + 1 < stages) return;
+      ASSERT_EQ(pipeline.answers().size(), 3u);
+      for (int i = 0; i < 3; ++i, ++answered)
+        for (int64_t t = 0; t < 6; ++t)
+          EXPECT_EQ(pipeline.answers()[static_cast<size_t>(i)][0].data<double>()[t],
+                    batch_of(3 * i).tokens.data<int32_t>()[t] + 2);
+    });
+    EXPECT_EQ(answered, 3) << stages;
+  }
 }
 
 }  // namespace
