@@ -83,15 +83,16 @@ std::optional<rlhf::rewards::RewardMixture> rewards_for(const Command& command,
   return rewards;
 }
 
-void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, int64_t context) {
+void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, int64_t context,
+               bool continued) {
   const auto full = std::ranges::count_if(made, [&](const generate::Continuation& one) {
     return !one.ended && std::ssize(one.tokens) < asked;
   });
   if (full > 0)
     log::warn(
-        "{} of {} answers stop before generate.max_tokens={}, for with its prompt each fills the "
-        "model's context of {} tokens",
-        full, made.size(), asked, context);
+        "{} of {} answers stop before generate.max_tokens={}, for {} fills the model's context of "
+        "{} tokens",
+        full, made.size(), asked, continued ? "with its prompt each" : "each", context);
 }
 
 // Answers to all questions, whose prompts stand there as often as answers are sampled.
@@ -131,7 +132,9 @@ void generate(const Command& command, const std::vector<std::string>& words,
   Mesh mesh(world, mesh_shape(command.parallel, world.size()));
   LocalModel local(source.model, command.parallel, mesh,
                    precision_on(command.parallel.device, command.generate.precision));
-  generate::Generator generator(source.model, local, mesh, command.generate, form.end(),
+  generate::GenerateConfig config = command.generate;
+  config.start = form.start();
+  generate::Generator generator(source.model, local, mesh, config, form.end(),
                                 form.tokenizer().vocab_size());
   load_weights(source.info, local.parameters(), mesh.world());
   std::optional<rlhf::rewards::RewardMixture> rewards =
@@ -146,11 +149,11 @@ void generate(const Command& command, const std::vector<std::string>& words,
     tokens += one.tokens.size();
   }
   if (rewards) all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end()));
-  const std::string text = kept_text(all, command.answers.kept, command.format, form.chats());
+  const std::string text = kept_text(all, command.answers.kept, command.format, form.continues());
   checkpoint::agree(world, [&] {
     if (world.rank() == 0) write_result("generate.output", command.output, text);
   });
-  tell_full(all.answers, command.generate.max_tokens, source.model.context);
+  tell_full(all.answers, command.generate.max_tokens, source.model.context, form.continues());
   log::info(
       "{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", all.questions.size(),
       all.answers.size() == all.questions.size() ? ""
@@ -163,7 +166,8 @@ void generate(const Command& command, const std::vector<std::string>& words,
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   Command command;
   Options options("skein generate",
-                  "Continues prompts with a trained model. Each ARGUMENT is one prompt.");
+                  "Continues prompts with a trained model, or maps them to answers with an "
+                  "encoder-decoder. Each ARGUMENT is one prompt.");
   bind(options, command);
   if (!parse(options, args, true, [&] {
         settle_precision(options, "generate.precision", command.generate.precision,

@@ -47,11 +47,11 @@ Json record_of(const Completions& all, size_t answer) {
 }
 
 std::string result_of(const Completions& all, size_t answer, generate::PromptFormat format,
-                      bool chats) {
+                      bool continued) {
   if (format == generate::PromptFormat::jsonl) return line_of(record_of(all, answer));
   const size_t question = all.question_of(answer);
   const bool compared = all.searched && all.ends[question] - all.begin(question) > 1;
-  return (chats ? "" : all.questions[question].turns.front().content) + all.texts[answer] +
+  return (continued ? all.questions[question].turns.front().content : "") + all.texts[answer] +
          (compared ? fmt::format("\n--- {:.6f}\n", all.answers[answer].score) : "\n---\n");
 }
 
@@ -88,12 +88,12 @@ void tell_scores(const Completions& all) {
 }
 
 std::string kept_to(const Completions& all, size_t question, KeptAnswers kept,
-                    generate::PromptFormat format, bool chats) {
+                    generate::PromptFormat format, bool continued) {
   if (kept == KeptAnswers::ranked) return ranked_of(all, question);
-  if (kept == KeptAnswers::best) return result_of(all, best_to(all, question), format, chats);
+  if (kept == KeptAnswers::best) return result_of(all, best_to(all, question), format, continued);
   std::string text;
   for (size_t i = all.begin(question); i < all.ends[question]; ++i)
-    text += result_of(all, i, format, chats);
+    text += result_of(all, i, format, continued);
   return text;
 }
 
@@ -125,11 +125,11 @@ std::vector<Answer> answers_to_score(const Completions& all,
 }
 
 std::string kept_text(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
-                      bool chats) {
+                      bool continued) {
   std::string text;
   size_t alike = 0;
   for (size_t question = 0; question < all.questions.size(); ++question) {
-    const std::string one = kept_to(all, question, kept, format, chats);
+    const std::string one = kept_to(all, question, kept, format, continued);
     alike += one.empty();
     text += one;
   }

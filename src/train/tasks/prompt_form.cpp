@@ -1,6 +1,11 @@
 #include "skein/train/tasks/prompt_form.h"
 
+#include <limits>
+
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
+#include "skein/models/architecture.h"
+#include "skein/train/tasks/pair_notes.h"
 
 namespace skein::train {
 
@@ -13,6 +18,11 @@ void bind(Options& options, PromptFormConfig& c) {
               "checkpoint's");
   options.add("generate.system", c.system,
               "of conversations without one, the system's turn; empty: none");
+  options.add("generate.start", c.start,
+              "token that the decoder of an encoder-decoder is fed before an answer, such as "
+              "<pad>; empty: the checkpoint's");
+  options.add("generate.specials", c.specials,
+              "special tokens, such as <mask>, are recognised in prompts and written in answers");
   bind_records(options, c.records);
 }
 
@@ -22,7 +32,18 @@ PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& sourc
   const TaskNotes& notes = source.state.notes;
   require(config.chat || (named.empty() && config.system.empty()),
           "generate.template and generate.system are for conversations; give generate.chat too");
+  if (source.model.architecture->maps_source(source.model)) {
+    sides_ = sides();
+    return;
+  }
+  require(config.start.empty(),
+          "generate.start={} is for models that map sources to targets, and {} continues its "
+          "prompts; leave it out",
+          excerpt(config.start), source.info.path);
   if (!config.chat) return;
+  require(!config.specials,
+          "generate.specials is for texts; in conversations the template alone makes special "
+          "tokens");
   require(!chat_template_in(notes).empty() || !named.empty(),
           "{} knows no chat template, since it was not tuned on conversations; `skein sft` does "
           "that, generate.template names one",
@@ -32,12 +53,43 @@ PromptForm::PromptForm(const PromptFormConfig& config, const TrainedModel& sourc
   headings_ = alone && conversations({}).instructions == data::InstructionForm::alpaca;
 }
 
+PromptForm::Sides PromptForm::sides() const {
+  require(!config_.chat,
+          "generate.chat is for models that continue text, and {} maps sources to targets; leave "
+          "it out",
+          source_.info.path);
+  const data::PairTokenizers both = pair_tokenizers(source_);
+  check_sources(source_.model, both.source->vocab_size(), "the tokenizer of sources");
+  return {both, data::pair_form(*both.source, *both.target, start_token()),
+          pair_notes(source_.state.notes, source_.info.path).option("task.prefix")};
+}
+
+// "": the usual one, for models that were trained here.
+std::string PromptForm::start_token() const {
+  if (!config_.start.empty()) {
+    require(tokenizer().id_of(config_.start) >= 0,
+            "generate.start=\"{}\" is no token of the model's tokenizer; give one of its special "
+            "tokens, such as <pad> or </s>",
+            excerpt(config_.start));
+    return config_.start;
+  }
+  const PairNotes notes = pair_notes(source_.state.notes, source_.info.path);
+  require(!notes.start.empty() || !notes.task.empty(),
+          "{} does not say which token its decoder is fed before an answer; name it in "
+          "generate.start: <pad> for T5 and Marian, </s> for BART (decoder_start_token_id in "
+          "config.json)",
+          source_.info.path);
+  return notes.start;
+}
+
 data::ConversationsConfig PromptForm::conversations(const std::vector<std::string>& files) const {
   return conversations_config(config_.records, *form_, files, source_.state.notes);
 }
 
 std::vector<text::Message> PromptForm::given(const std::vector<text::Message>& turns) const {
   std::vector<text::Message> all = turns;
+  if (sides_ && !trimmed(all.front().content).empty())
+    all.front().content.insert(0, sides_->prefix);
   if (!form_) return all;
   if (headings_ && all.size() == 1 && !data::has_headings(all.front().content))
     all.front().content = instruction_turn(all.front().content, "", data::InstructionForm::alpaca);
@@ -47,16 +99,31 @@ std::vector<text::Message> PromptForm::given(const std::vector<text::Message>& t
 }
 
 std::vector<int32_t> PromptForm::prompt(const std::vector<text::Message>& given) const {
-  return form_ ? form_->prompt(given) : tokenizer().encode(given.front().content);
+  if (form_) return form_->prompt(given);
+  const std::string& text = given.front().content;
+  const text::Tokenizer& encoder = sides_ ? *sides_->tokenizers.source : tokenizer();
+  const std::vector<int32_t> tokens =
+      config_.specials ? encoder.encode_specials(text) : encoder.encode(text);
+  if (!sides_) return tokens;
+  if (trimmed(text).empty() || tokens.empty()) return {};
+  return sides_->form.source.framed(tokens, std::numeric_limits<int64_t>::max());
+}
+
+std::vector<int32_t> PromptForm::start() const {
+  return sides_ ? std::vector{sides_->form.start} : std::vector<int32_t>{};
 }
 
 std::string PromptForm::text(const std::vector<int32_t>& tokens) const {
-  return form_ ? form_->answer_text(tokens) : tokenizer().decode(tokens);
+  return form_ ? form_->answer_text(tokens) : tokenizer().decode(tokens, !config_.specials);
 }
 
-int32_t PromptForm::end() const { return form_ ? form_->end() : tokenizer().end_of_text(); }
+int32_t PromptForm::end() const {
+  if (sides_) return sides_->form.target.after.back();
+  return form_ ? form_->end() : tokenizer().end_of_text();
+}
 
 text::StoredTemplate PromptForm::chat_template() const {
+  if (sides_) return {};
   return form_ ? form_->stored() : text::ChatTemplate("none", tokenizer()).stored();
 }
 

@@ -35,9 +35,9 @@ std::vector<Json> records(const std::string& text) {
 }
 
 std::string kept(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
-                 bool chats = false) {
+                 bool continued = true) {
   testing::internal::CaptureStderr();
-  const std::string text = kept_text(all, kept, format, chats);
+  const std::string text = kept_text(all, kept, format, continued);
   testing::internal::GetCapturedStderr();
   return text;
 }
@@ -45,7 +45,7 @@ std::string kept(const Completions& all, KeptAnswers kept, generate::PromptForma
 TEST(Completions, AsTextStandBehindTheirPrompts) {
   EXPECT_EQ(kept(completions(false), KeptAnswers::all, generate::PromptFormat::text),
             "one? A\n---\none? B\n---\nusame\n---\nu same\n\n---\n");
-  EXPECT_EQ(kept(completions(false), KeptAnswers::all, generate::PromptFormat::text, true),
+  EXPECT_EQ(kept(completions(false), KeptAnswers::all, generate::PromptFormat::text, false),
             " A\n---\n B\n---\nsame\n---\n same\n\n---\n")
       << "of conversations the answers alone";
 }
@@ -81,19 +81,19 @@ TEST(Completions, ThatWereSearchedSayTheirScores) {
   EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2],"score":-0.25})");
   EXPECT_EQ(found[2]["completion"], "C");
   EXPECT_EQ(found[2]["messages"].size(), 3u);
-  EXPECT_EQ(kept(all, KeptAnswers::all, generate::PromptFormat::text, true),
+  EXPECT_EQ(kept(all, KeptAnswers::all, generate::PromptFormat::text, false),
             " A\n---\nB\n--- -1.500000\nC\n--- -2.000000\n");
 }
 
 TEST(Completions, WithTheHighestScoresAreKept) {
-  EXPECT_EQ(kept(completions(true), KeptAnswers::best, generate::PromptFormat::text, true),
+  EXPECT_EQ(kept(completions(true), KeptAnswers::best, generate::PromptFormat::text, false),
             " B\n---\nsame\n---\n");
 }
 
 TEST(Completions, AreRankedWhereTheyDiffer) {
   testing::internal::CaptureStderr();
   const auto found = records(
-      kept_text(completions(true), KeptAnswers::ranked, generate::PromptFormat::jsonl, true));
+      kept_text(completions(true), KeptAnswers::ranked, generate::PromptFormat::jsonl, false));
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["answers"].dump(), R"([" B"," A"])");

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/error.h"
+#include "skein/train/tasks/pair_notes.h"
+
+#include "generate/scripted_mapper.h"
 
 namespace skein::train {
 namespace {
@@ -103,6 +106,109 @@ TEST(PromptForms, AreRefusedWhereTheModelKnowsNone) {
   config.system = "be kind";
   EXPECT_NE(refused(config, tuned()).find("are for conversations; give generate.chat too"),
             std::string::npos);
+}
+
+class MapsBytes : public test::ScriptedArchitecture {
+ public:
+  int64_t source_ids(const ModelConfig&) const override { return 257; }
+};
+
+// Words "a" and "b", <pad> 3 and </s> 4, which ends a text.
+std::shared_ptr<const text::Tokenizer> words() {
+  const auto special = [](const char* name, int id) {
+    return fmt::format(R"({{"id":{},"content":"{}","single_word":false,"lstrip":false,)"
+                       R"("rstrip":false,"normalized":false,"special":true}})",
+                       id, name);
+  };
+  return text::tokenizer_from_json(
+      R"({"version":"1.0","added_tokens":[)" + special("<pad>", 3) + "," + special("</s>", 4) +
+      R"(],"normalizer":null,"pre_tokenizer":{"type":"Whitespace"},"post_processor":)"
+      R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},)"
+      R"({"SpecialToken":{"id":"</s>","type_id":0}}],"pair":[{"Sequence":{"id":"A","type_id":0}},)"
+      R"({"Sequence":{"id":"B","type_id":1}}],"special_tokens":{"</s>":{"id":"</s>","ids":[4],)"
+      R"("tokens":["</s>"]}}},"decoder":{"type":"WordPiece","prefix":"##","cleanup":false},)"
+      R"("model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##",)"
+      R"("max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1,"b":2,"<pad>":3,"</s>":4}}})");
+}
+
+// That maps sources.
+TrainedModel mapper(const std::string& notes) {
+  static const MapsBytes architecture;
+  TrainedModel made = trained(notes);
+  made.model.architecture = &architecture;
+  made.state.tokenizer = text::StoredTokenizer(words());
+  return made;
+}
+
+using Ids = std::vector<int32_t>;
+
+TEST(PromptForms, OfSourcesAreThoseOfTheTraining) {
+  const PromptFormConfig config;
+  const TrainedModel source =
+      mapper(R"({"task":"seq2seq","start":"</s>","pairs":{"task.prefix":"b b "}})");
+  const PromptForm form(config, source);
+  EXPECT_FALSE(form.continues());
+  EXPECT_FALSE(form.chats());
+  const Turns given = form.given({{"user", "a"}});
+  EXPECT_EQ(given.front().content, "b b a");
+  EXPECT_EQ(form.prompt(given), (Ids{2, 2, 1, 4}));
+  EXPECT_EQ(form.prompt(form.given({{"user", "a <pad>"}})).back(), 4) << "plain text";
+  EXPECT_EQ(form.start(), Ids{4});
+  EXPECT_EQ(form.end(), 4);
+  EXPECT_EQ(form.text({1, 3, 2}), "a b");
+  EXPECT_TRUE(form.chat_template().empty());
+}
+
+TEST(PromptForms, OfSourcesWithoutTextAreEmpty) {
+  const PromptFormConfig config;
+  const TrainedModel source = mapper(R"({"task":"seq2seq","pairs":{"task.prefix":"b "}})");
+  const PromptForm form(config, source);
+  for (const char* blank : {"", " ", "\n\t"})
+    EXPECT_EQ(form.prompt(form.given({{"user", blank}})), Ids{}) << blank;
+  EXPECT_EQ(form.start(), Ids{3}) << "the usual one";
+}
+
+TEST(PromptForms, OfSourcesMayHaveATokenizerOfTheirOwn) {
+  const PromptFormConfig config;
+  TrainedModel source = mapper("");
+  source.state.notes = to_notes({.task = "seq2seq", .source_tokenizer = source.state.tokenizer});
+  source.state.tokenizer = text::StoredTokenizer(text::byte_tokenizer());
+  const PromptForm form(config, source);
+  EXPECT_EQ(form.prompt({{"user", "b a"}}), (Ids{2, 1, 4}));
+  EXPECT_EQ(form.text({'b', 'a'}), "ba");
+  EXPECT_EQ(form.end(), 256);
+  EXPECT_EQ(form.start(), Ids{256}) << "it has no padding";
+}
+
+TEST(PromptForms, OfSourcesNameTheStart) {
+  PromptFormConfig config;
+  const TrainedModel imported = mapper("");
+  EXPECT_NE(refused(config, imported).find("runs/a does not say which token its decoder is fed"),
+            std::string::npos);
+  config.start = "<pad>";
+  EXPECT_EQ(PromptForm(config, imported).start(), Ids{3});
+  EXPECT_EQ(PromptForm(config, mapper(R"({"task":"seq2seq","start":"</s>"})")).start(), Ids{3});
+  config.start = "<none>";
+  EXPECT_NE(refused(config, imported).find("generate.start=\"<none>\" is no token"),
+            std::string::npos);
+  EXPECT_NE(refused(config, trained()).find("runs/a continues its prompts"), std::string::npos);
+  EXPECT_NE(refused(chats(), imported).find("runs/a maps sources to targets"), std::string::npos);
+}
+
+TEST(PromptForms, MaySpellSpecialTokens) {
+  PromptFormConfig config;
+  config.specials = true;
+  config.start = "<pad>";
+  const TrainedModel source = mapper("");
+  const PromptForm form(config, source);
+  EXPECT_EQ(form.prompt({{"user", "a <pad> b"}}), (Ids{1, 3, 2, 4}));
+  EXPECT_NE(form.text({1, 3}).find("<pad>"), std::string::npos);
+  config.start = "";
+  const TrainedModel decoder = trained();
+  EXPECT_EQ(PromptForm(config, decoder).prompt({{"user", "a<|endoftext|>"}}), (Ids{'a', 256}));
+  PromptFormConfig chat = chats();
+  chat.specials = true;
+  EXPECT_NE(refused(chat, tuned()).find("generate.specials is for texts"), std::string::npos);
 }
 
 }  // namespace

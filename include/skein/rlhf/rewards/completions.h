@@ -34,9 +34,9 @@ std::vector<Answer> answers_to_score(const Completions& all,
 // order of their questions. text: each followed by a line of "---", in which the score of one
 // stands that was searched beside others, and behind its prompt where it continues a text; jsonl: a
 // record each, in which bytes that are no UTF-8 are U+FFFD, as a model may stop inside of a
-// character. chats: the model has answered turns of conversations. The log says how many questions
-// got one answer only, and the mean scores.
+// character. continued: answers go on where their prompts end. The log says how many questions got
+// one answer only, and the mean scores.
 std::string kept_text(const Completions& all, KeptAnswers kept, generate::PromptFormat format,
-                      bool chats);
+                      bool continued);
 
 }  // namespace skein::rlhf::rewards
