@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "skein/comm/local.h"
+#include "skein/convert/generation_config.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
@@ -186,18 +187,33 @@ void Export::add_pooler() {
 }
 
 void Export::add_copies() {
-  for (const SecondUse& copy : names_.copies)
+  const auto add = [&](const SecondUse& copy) {
     for (size_t i = 0, count = names_.tensors.size(); i < count; ++i) {
       if (names_.tensors[i].name != copy.of) continue;
-      names_.tensors[i].other_names.clear();
+      std::erase(names_.tensors[i].other_names, copy.name);
       names_.tensors.push_back(names_.tensors[i]);
       names_.tensors.back().name = copy.name;
+      names_.tensors.back().other_names.clear();
     }
+  };
+  std::set<std::string> imported, written;
+  for (const auto& [file, names] : notes_.weights) imported.insert(names.begin(), names.end());
+  const auto had = [&](const std::string& name) {
+    return std::ranges::any_of(names_.candidates(name),
+                               [&](const std::string& one) { return imported.contains(one); });
+  };
+  for (const SecondUse& copy : names_.copies) {
+    add(copy);
+    written.insert(copy.name);
+  }
+  for (const SecondUse& use : names_.second_uses)
+    if (!written.contains(use.name) && had(use.name) && had(use.of)) add(use);
 }
 
 std::pair<double, double> Export::change_of(const std::string& tensor) const {
   if (tensor.starts_with("final_norm.")) return {output_factor_, 0};
-  if (tensor.find(".attention.q.") != std::string::npos) return {query_factor_, 0};
+  for (const char* queries : {".attention.q.", ".cross.q."})
+    if (tensor.find(queries) != std::string::npos) return {query_factor_, 0};
   const bool bias = tensor == "classifier.bias";
   if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
   if (head_ && head_->kind == train::LabelKind::regress && (bias || tensor == "classifier.weight"))
@@ -233,6 +249,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 
 ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
+  if (notes_.empty() || state_.step > 0) made.answers = answer_form(state_.notes, info_.path);
   if (!head_) return made;
   made.labels = head_->labels;
   // What an import says of its training stays.
@@ -313,12 +330,15 @@ void Export::write_folder(const std::string& folder) {
     write_new_file(join_path(folder, "model.safetensors.index.json"),
                    formats::safetensors_index(index, total_, parameters));
   }
+  const ConfigExtras said = extras();
   write_new_file(join_path(folder, "config.json"),
-                 huggingface_config(model_, dtype(), extras(), notes_.config));
+                 huggingface_config(model_, dtype(), said, notes_.config));
   auto texts = notes_.texts;
-  if (!texts.contains("tokenizer.json") && !texts.contains("vocab.json") &&
-      !texts.contains("vocab.txt"))
+  if (!holds_tokenizer(notes_))
     texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
+  const bool begins = notes_.empty() || said.answers != train::AnswerForm();
+  if (begins && model_.architecture->maps_source(model_))
+    texts[kGenerationConfig] = generation_config(said, texts[kGenerationConfig]);
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 

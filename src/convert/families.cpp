@@ -19,9 +19,20 @@ std::string obstacles(const ForeignFamily& family, const ModelConfig& c) {
 }  // namespace
 
 std::span<const ForeignFamily* const> foreign_families() {
-  static const ForeignFamily* const all[] = {&gpt2_family(), &llama_family(), &bert_family(),
-                                             &roberta_family()};
+  static const ForeignFamily* const all[] = {&gpt2_family(),    &llama_family(), &bert_family(),
+                                             &roberta_family(), &t5_family(),    &mt5_family(),
+                                             &bart_family(),    &mbart_family(), &marian_family()};
   return all;
+}
+
+const ForeignFamily& family_named(const std::string& type, const std::string& origin) {
+  std::string known;
+  for (const ForeignFamily* one : foreign_families()) {
+    if (type == one->name) return *one;
+    known += (known.empty() ? "" : ", ") + one->name;
+  }
+  known.replace(known.rfind(", "), 2, " and ");
+  fail_usage("{}: \"model_type\" is \"{}\"; {} are known", origin, type, known);
 }
 
 const ForeignFamily& family_of(const ModelConfig& config) {

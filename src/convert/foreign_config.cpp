@@ -9,30 +9,50 @@ struct NamedActivation {
 };
 
 // Formulas that have several names in transformers' activations.py. The first is written.
-constexpr NamedActivation kActivations[] = {
-    {"gelu", MlpKind::gelu_erf},           {"gelu_python", MlpKind::gelu_erf},
-    {"gelu_new", MlpKind::gelu_tanh},      {"gelu_pytorch_tanh", MlpKind::gelu_tanh},
-    {"gelu_fast", MlpKind::gelu_tanh},     {"gelu_python_tanh", MlpKind::gelu_tanh},
-    {"gelu_accurate", MlpKind::gelu_tanh}, {"relu", MlpKind::relu}};
+constexpr NamedActivation kActivations[] = {{"gelu", MlpKind::gelu_erf},
+                                            {"gelu_python", MlpKind::gelu_erf},
+                                            {"gelu_new", MlpKind::gelu_tanh},
+                                            {"gelu_pytorch_tanh", MlpKind::gelu_tanh},
+                                            {"gelu_fast", MlpKind::gelu_tanh},
+                                            {"gelu_python_tanh", MlpKind::gelu_tanh},
+                                            {"gelu_accurate", MlpKind::gelu_tanh},
+                                            {"relu", MlpKind::relu},
+                                            {"silu", MlpKind::silu},
+                                            {"swish", MlpKind::silu}};
 
 MlpKind activation_of(const ForeignConfig& config, const std::string& key,
                       const std::string& otherwise) {
   const std::string name = config.text(key, otherwise);
-  std::string known;
-  for (const NamedActivation& one : kActivations) {
-    if (name == one.name) return one.kind;
-    known += (known.empty() ? "" : ", ") + std::string(one.name);
-  }
-  fail_usage("{}: \"{}\" is \"{}\"; known are {}", config.origin(), key, name, known);
+  if (const auto kind = activation_named(name)) return *kind;
+  fail_usage("{}: \"{}\" is \"{}\"; known are {}", config.origin(), key, name, known_activations());
 }
 
 }  // namespace
 
+std::optional<MlpKind> activation_named(const std::string& name) {
+  for (const NamedActivation& one : kActivations)
+    if (name == one.name) return one.kind;
+  return {};
+}
+
+std::string name_of_activation(MlpKind kind) {
+  for (const NamedActivation& one : kActivations)
+    if (one.kind == kind) return one.name;
+  return "";
+}
+
+std::string known_activations() {
+  std::string known;
+  for (const NamedActivation& one : kActivations)
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  return known;
+}
+
 ForeignConfig::ForeignConfig(const std::string& text, const std::string& origin,
-                             const std::set<std::string>& tensors)
+                             const HeldTensors& held)
     : json_(parse_strictly<ForeignJson>(text, origin, kMostConfigDepth)),
       origin_(origin),
-      tensors_(tensors) {
+      held_(held) {
   require(json_.is_object(), "{} is no JSON object", origin);
 }
 
@@ -70,8 +90,17 @@ void ForeignConfig::size(const std::string& key, int64_t& value, std::optional<i
 void ForeignConfig::activation(const std::string& key, MlpKind& value,
                                const std::string& otherwise) {
   if (reads()) value = activation_of(*this, key, otherwise);
-  for (const NamedActivation& one : kActivations)
-    if (one.kind == value) return write(key, one.name);
+  if (const std::string name = name_of_activation(value); !name.empty()) write(key, name);
+}
+
+void ForeignConfig::alike(const std::string& first, const std::string& second, int64_t value,
+                          int64_t otherwise) {
+  write(second, value);
+  if (!reads()) return;
+  const int64_t other = integer(second, otherwise);
+  require(other == value,
+          "{}: \"{}\" is {} and \"{}\" is {}; both halves of a model have one such size here",
+          origin_, first, value, second, other);
 }
 
 void check_sizes(const ModelConfig& model, const std::string& origin) {

@@ -18,18 +18,23 @@ using ForeignJson = nlohmann::ordered_json;
 // made, all keys that could be read are absent.
 class ForeignConfig {
  public:
-  // Reads. `tensors` are the names in the files beside it.
-  ForeignConfig(const std::string& text, const std::string& origin,
-                const std::set<std::string>& tensors = {});
+  // Reads. `held` is in the files beside it.
+  ForeignConfig(const std::string& text, const std::string& origin, const HeldTensors& held = {});
   // Makes one that begins with `made`.
   explicit ForeignConfig(ForeignJson made) : makes_(true), made_(std::move(made)) {}
 
   bool reads() const { return !makes_; }
   const ForeignJson& made() const { return made_; }
   const std::string& origin() const { return origin_; }
-  bool has_tensor(const std::string& name) const { return tensors_.contains(name); }
+  bool has_tensor(const std::string& name) const { return held_.names.contains(name); }
+  // Whether both are there and hold the same numbers.
+  bool same_tensors(const std::string& left, const std::string& right) const {
+    return has_tensor(left) && has_tensor(right) && held_.same && held_.same(left, right);
+  }
 
   bool has(const std::string& key) const { return json_.contains(key) && !json_[key].is_null(); }
+  // Also where it is null.
+  bool mentions(const std::string& key) const { return json_.contains(key); }
   const ForeignJson& at(const std::string& key) const { return json_[key]; }
   ForeignConfig object(const std::string& key) const;
   // A key without `otherwise` must be there. Integers are from 0 to 2^31 - 1.
@@ -65,6 +70,13 @@ class ForeignConfig {
     write(key, value);
   }
   void activation(const std::string& key, MlpKind& value, const std::string& otherwise);
+  // For two halves of a model that say the same size in keys of their own and can have one here.
+  // value: of the first key; otherwise: of the second where it is not there.
+  void alike(const std::string& first, const std::string& second, int64_t value, int64_t otherwise);
+  // A key that must not say anything else, where it is there.
+  void must_be(const std::string& key, bool value, const std::string& why) const {
+    if (truth(key, value) != value) refuse(key, why);
+  }
   // Puts it into what is made, and leaves what is read.
   void write(const std::string& key, const ForeignJson& value) { made_[key] = value; }
 
@@ -86,8 +98,15 @@ class ForeignConfig {
   bool makes_ = false;
   ForeignJson json_ = ForeignJson::object(), made_;
   std::string origin_;
-  std::set<std::string> tensors_;
+  HeldTensors held_;
 };
+
+// The formula that transformers knows under this name; nothing for one that is not known here.
+std::optional<MlpKind> activation_named(const std::string& name);
+// The name that is written for a formula; "" where there is none.
+std::string name_of_activation(MlpKind kind);
+// All names that are known.
+std::string known_activations();
 
 // A usage error naming `origin` for a model that cannot be (check of models/config.h).
 void check_sizes(const ModelConfig& model, const std::string& origin);

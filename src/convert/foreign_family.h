@@ -27,17 +27,24 @@ struct ForeignFamily {
   std::vector<Demand> (*demands)(const ModelConfig&);
   // Of a model that meets them.
   NameMap (*names)(const ModelConfig&);
-  // What config.json says beside classes, vocabulary, ties and start values; its first dropout
-  // stands for all. A model that is read has its architecture and its head; one that is written
-  // meets the demands and is written_out.
+  // What config.json says beside classes, vocabulary, ties and the deviation of start values. A
+  // model that is read has its architecture, its head and these; one that is written meets the
+  // demands and is written_out.
   void (*keys)(ForeignConfig&, ModelConfig&);
 
   // That config.json may have besides for what `keys` writes.
   std::vector<std::string> aliases = {};
   bool ties_embeddings = true;  // where config.json does not say
+  // The key of the deviation of start values; "" where there is none.
+  std::string deviation = "initializer_range";
+  // What its decoder is fed first and what it ends its answers with where nothing says so; -1:
+  // nothing.
+  int32_t start = -1, last = -1;
 };
 
 std::span<const ForeignFamily* const> foreign_families();
+// That of a config.json's model_type. A usage error naming `origin` where there is none.
+const ForeignFamily& family_named(const std::string& type, const std::string& origin);
 
 // The family whose files can hold such a model. A usage error that says, for each family, which
 // option keeps it out.

@@ -37,20 +37,14 @@ void read_head(const ForeignConfig& config, const ForeignFamily& family, ModelCo
           config.origin(), name, family.name, family.stem);
   c.head = head_of(name.empty() ? "Model" : name.substr(family.stem.size()), family, config);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
+  require(
+      c.head == Head::vocabulary || !c.architecture->maps_source(c),
+      "{}: {} has a head of labels, which models that map a source to a target do not have here",
+      config.origin(), name);
   require(c.head != Head::token || c.architecture->sees_ahead(),
           "{}: {} has a head with a bias for every token, which models that see only what was "
           "before do not have here",
           config.origin(), name);
-}
-
-const ForeignFamily& family_named(const std::string& name, const std::string& origin) {
-  std::string known;
-  for (const ForeignFamily* one : foreign_families()) {
-    if (name == one->name) return *one;
-    known += (known.empty() ? "" : ", ") + one->name;
-  }
-  known.replace(known.rfind(", "), 2, " and ");
-  fail_usage("{}: \"model_type\" is \"{}\"; {} are known", origin, name, known);
 }
 
 // What would make any of the families another model.
@@ -102,8 +96,8 @@ std::map<std::string, std::string> model_values(const ModelConfig& model) {
 }
 
 ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,
-                                   const std::set<std::string>& names) {
-  ForeignConfig config(text, origin, names);
+                                   const HeldTensors& held) {
+  ForeignConfig config(text, origin, held);
   const std::string type = config.text("model_type", "");
   if (config.has("quantization_config"))
     fail_usage("{} is of a quantised model; bring its weights to f32, f16 or bf16 first", origin);
@@ -111,11 +105,11 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   const ForeignFamily& family = family_named(type, origin);
   c.architecture = &family.architecture;
   read_head(config, family, c);
-  family.keys(config, c);
   c.tie_embeddings = config.truth("tie_word_embeddings", family.ties_embeddings);
-  refuse_other_attention(config, c);
   c.vocab_size = config.integer("vocab_size");
-  c.init_std = config.real("initializer_range", 0.02);
+  if (!family.deviation.empty()) c.init_std = config.real(family.deviation, c.init_std);
+  family.keys(config, c);
+  refuse_other_attention(config, c);
   check_sizes(c, origin);
   return c;
 }

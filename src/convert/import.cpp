@@ -23,10 +23,17 @@ namespace fs = std::filesystem;
 constexpr int64_t kShardBytes = int64_t{1} << 29;
 constexpr char kKind[] = "param/";
 
-std::set<std::string> names_in(const WeightFiles& files) {
-  std::set<std::string> names;
-  for (const StoredWeight& weight : files.weights) names.insert(weight.name);
-  return names;
+// What config.json may ask; `files` outlives it.
+HeldTensors held_in(const WeightFiles& files) {
+  HeldTensors held;
+  for (const StoredWeight& weight : files.weights) held.names.insert(weight.name);
+  held.same = [&files](const std::string& left, const std::string& right) {
+    const auto number = [&](const std::string& name) {
+      return std::ranges::find(files.weights, name, &StoredWeight::name) - files.weights.begin();
+    };
+    return equal_weights(files, number(left), number(right));
+  };
+  return held;
 }
 
 // The names of ours that a map gives are all that the model has, each of the model's shape.
@@ -137,7 +144,7 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     files_ = open_safetensors(source);
     notes_ = read_notes(source);
     model_ =
-        model_from_huggingface(notes_.config, join_path(source, "config.json"), names_in(files_));
+        model_from_huggingface(notes_.config, join_path(source, "config.json"), held_in(files_));
     const auto held = std::ssize(files_.weights);
     require(config.allow_missing || model_.n_layers <= held,
             "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),

@@ -23,9 +23,11 @@ std::optional<size_t> find(const NameMap& names, const Lookup& lookup, const std
   return {};
 }
 
-bool equal(const WeightFiles& files, size_t a, size_t b) {
+}  // namespace
+
+bool equal_weights(const WeightFiles& files, size_t a, size_t b) {
   if (files.weights[a].type != files.weights[b].type ||
-      files.weights[a].shape != files.weights[b].shape)
+      files.weights[a].shape != files.weights[b].shape || !files.weights[a].dtype)
     return false;
   constexpr int64_t kRun = int64_t{1} << 22;
   const int64_t bytes =
@@ -41,16 +43,25 @@ bool equal(const WeightFiles& files, size_t a, size_t b) {
   return true;
 }
 
+namespace {
+
+// Where the tensor is that `use` is another name of.
+std::optional<size_t> first_of(const SecondUse& use, const Match& match) {
+  for (size_t i = 0; i < match.names.tensors.size(); ++i)
+    if (match.names.tensors[i].name == use.of) return match.found[i];
+  return {};
+}
+
 void take_second_uses(Match& match, const WeightFiles& files, const Lookup& lookup,
                       std::set<size_t>& used) {
   for (const SecondUse& use : match.names.second_uses) {
-    const auto second = find(match.names, lookup, use.name),
-               first = find(match.names, lookup, use.of);
+    const auto second = find(match.names, lookup, use.name), first = first_of(use, match);
     if (!second || used.contains(*second) || !first) continue;
-    require(equal(files, *first, *second),
-            "{}: {} is said to be tied to {} and differs from it; a config.json with "
-            "\"tie_word_embeddings\": false would keep both",
-            files.path, files.weights[*second].name, files.weights[*first].name);
+    require(equal_weights(files, *first, *second),
+            "{}: {} is said to be tied to {} and differs from it; {}", files.path,
+            files.weights[*second].name, files.weights[*first].name,
+            use.may_differ ? "a config.json with \"tie_word_embeddings\": false would keep both"
+                           : "such models have one table for both here");
     used.insert(*second);
     match.ignored.push_back(fmt::format("{} (the same as {})", files.weights[*second].name,
                                         files.weights[*first].name));

@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <xxhash.h>
 
-#include "skein/convert/huggingface_config.h"
+#include "skein/convert/generation_config.h"
+#include "skein/core/base64.h"
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
 #include "skein/core/json.h"
@@ -19,14 +20,32 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kKept[] = {
-    "generation_config.json", "chat_template.jinja", "tokenizer.json",
-    "tokenizer_config.json",  "vocab.json",          "special_tokens_map.json",
-    "added_tokens.json",      "merges.txt",          "vocab.txt"};
+constexpr const char* kKept[] = {"generation_config.json",
+                                 "chat_template.jinja",
+                                 "tokenizer.json",
+                                 "tokenizer_config.json",
+                                 "vocab.json",
+                                 "special_tokens_map.json",
+                                 "added_tokens.json",
+                                 "merges.txt",
+                                 "vocab.txt",
+                                 "tokenizer.model",
+                                 "spiece.model",
+                                 "sentencepiece.model",
+                                 "source.spm",
+                                 "sentencepiece.bpe.model",
+                                 "target.spm"};
 constexpr size_t kNoTokenizer = 2;  // the first of them
+// Any of them is a tokenizer.
+constexpr const char* kTokenizers[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 
-std::string small_text(const std::string& path) {
+// Of SentencePiece, whose files are no text.
+bool holds_pieces(const std::string& name) {
+  return name.ends_with(".model") || name.ends_with(".spm");
+}
+
+std::string small_file(const std::string& path, bool is_text) {
   std::error_code error;
   require(fs::is_regular_file(path, error), "{} is not a file that can be read", path);
   const int64_t bytes = fs::file_size(path, error);
@@ -34,7 +53,7 @@ std::string small_text(const std::string& path) {
           readable_size(bytes), readable_size(kMostTextBytes));
   std::string text = read_text(path);
   try {
-    (void)Json(text).dump();
+    if (is_text) (void)Json(text).dump();
   } catch (const Json::exception&) {
     fail_usage("{} is not UTF-8 text", path);
   }
@@ -62,20 +81,42 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
             origin, std::string(name.c_str()).substr(0, 80));
 }
 
+// As JSON can hold them.
+std::map<std::string, std::string> storable(std::map<std::string, std::string> texts) {
+  for (auto& [name, text] : texts)
+    if (holds_pieces(name)) text = base64(text);
+  return texts;
+}
+
+void take_bytes(std::map<std::string, std::string>& texts, const std::string& origin) {
+  for (auto& [name, text] : texts) {
+    if (!holds_pieces(name)) continue;
+    const auto bytes = from_base64(text);
+    require(bytes.has_value(), "{}: what it keeps of its import has a {} that is no base64", origin,
+            name);
+    text = *bytes;
+  }
+}
+
 }  // namespace
 
 std::string import_metadata(const ModelConfig& model, const text::StoredTokenizer& tokenizer,
                             const ImportNotes& notes) {
   train::RunState state;
-  if (!notes.config.empty())
-    state.notes = label_notes(notes.config, join_path(notes.source, "config.json"), model);
+  if (!notes.config.empty()) {
+    const auto generation = notes.texts.find(kGenerationConfig);
+    state.notes = with_answers(
+        label_notes(notes.config, join_path(notes.source, "config.json"), model),
+        foreign_answers(notes.config, generation == notes.texts.end() ? "" : generation->second,
+                        notes.source, model));
+  }
   state.reduction_groups = 1;
   state.tokenizer = tokenizer;
   state.config = model_values(model);
   Json imported{{"source", notes.source},
                 {"sums", notes.sums},
                 {"config", notes.config},
-                {"texts", notes.texts},
+                {"texts", storable(notes.texts)},
                 {"weights", notes.weights}};
   if (!notes.tokenizer_fault.empty()) imported["tokenizer_fault"] = notes.tokenizer_fault;
   state.imported = imported.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -86,10 +127,10 @@ ImportNotes import_notes(const train::RunState& state, const std::string& origin
   if (state.imported.empty()) return {};
   try {
     const Json json = Json::parse(state.imported);
-    const ImportNotes notes{json.at("source"), json.at("config"),
-                            json.at("texts"),  json.at("weights"),
-                            json.at("sums"),   json.value("tokenizer_fault", "")};
+    ImportNotes notes{json.at("source"),  json.at("config"), json.at("texts"),
+                      json.at("weights"), json.at("sums"),   json.value("tokenizer_fault", "")};
     check_names(notes, origin);
+    take_bytes(notes.texts, origin);
     return notes;
   } catch (const Json::exception& error) {
     fail_usage("{}: what it keeps of its import cannot be read: {}", origin,
@@ -102,11 +143,18 @@ ImportNotes read_notes(const std::string& folder) {
   notes.source = folder;
   const std::string config = join_path(folder, "config.json");
   require(exists(config), "{} holds no config.json, which says what the model is", folder);
-  notes.config = small_text(config);
+  notes.config = small_file(config, true);
   for (const char* name : kKept)
     if (const std::string path = join_path(folder, name); exists(path))
-      notes.texts[name] = small_text(path);
+      notes.texts[name] = small_file(path, !holds_pieces(name));
   return notes;
+}
+
+bool holds_tokenizer(const ImportNotes& notes) {
+  return std::ranges::any_of(notes.texts, [](const auto& entry) {
+    return holds_pieces(entry.first) ||
+           std::ranges::find(kTokenizers, entry.first) != std::end(kTokenizers);
+  });
 }
 
 void drop_tokenizer(ImportNotes& notes) {

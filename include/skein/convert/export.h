@@ -46,8 +46,9 @@ class Export {
   // A head that reads an encoder's first token as it is gets a layer before it that hands that
   // token on, as other programs' classifiers of sequences have one.
   void add_pooler();
-  // Tensors that stand a second time, under a name of their own; an import that had only one of the
-  // names gets both.
+  // Tensors that stand a second time, under a name of their own: those that every file has twice,
+  // so that an import that had only one of the names gets both, and those that the import had
+  // twice.
   void add_copies();
   // What values of a tensor of ours are times, and plus, where other programs use them.
   std::pair<double, double> change_of(const std::string& tensor) const;

@@ -1,6 +1,7 @@
 // config.json of Hugging Face's transformers, and what it says of a model in our words.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -8,17 +9,25 @@
 
 #include "skein/convert/names.h"
 #include "skein/train/task_notes.h"
+#include "skein/train/tasks/answer_form.h"
 
 namespace skein::convert {
 
 // Objects and lists within each other.
 inline constexpr int kMostConfigDepth = 32;
 
-// The model of a config.json; `names` are the tensors of its files, which tell whether a BERT has
-// its pooler and the head for pairs. A usage error naming `origin` when the text is no such JSON,
-// lacks a size, or asks for what no model here does.
+// The tensors of the files beside a config.json, which does not say all of its model: whether a
+// BERT has its pooler and the head for pairs, whether a T5 has a head of its own.
+struct HeldTensors {
+  std::set<std::string> names = {};
+  // Whether two of them hold the same numbers; empty: no two do.
+  std::function<bool(const std::string&, const std::string&)> same = {};
+};
+
+// The model of a config.json beside these tensors. A usage error naming `origin` when the text is
+// no such JSON, lacks a size, or asks for what no model here does.
 ModelConfig model_from_huggingface(const std::string& text, const std::string& origin,
-                                   const std::set<std::string>& names);
+                                   const HeldTensors& held);
 
 // What a config.json says of its model's labels, as the notes of a head of labels of ours; none
 // where the model is no classifier, or names no label for each of its numbers, or was trained to
@@ -38,6 +47,8 @@ struct ConfigExtras {
       labels;           // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
   std::string problem;  // "regression": how it was trained here; "": it was not
   bool other_architecture = false;  // the model has tensors that the import lacked
+  // of a model that maps sources; nothing where the import says it
+  train::AnswerForm answers = {};
 };
 
 // config.json of a model. With `before`, the text that it was once imported with: that text where

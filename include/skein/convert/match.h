@@ -29,6 +29,9 @@ struct Match {
   std::string text(const WeightFiles& files) const;
 };
 
+// Whether two tensors of the files have the same type, shape and numbers.
+bool equal_weights(const WeightFiles& files, size_t a, size_t b);
+
 // Reads second uses, to compare them with the first. A usage error when they differ, or for types
 // that are no numbers with a fraction.
 Match match(NameMap names, const WeightFiles& files);

@@ -36,6 +36,8 @@ struct ForeignTensor {
 // A name that may stand for a second use of another tensor.
 struct SecondUse {
   std::string name, of;
+  // Whether config.json may say that the two are apart ("tie_word_embeddings").
+  bool may_differ = true;
 };
 
 struct NameMap {

@@ -13,7 +13,7 @@ namespace skein::convert {
 struct ImportNotes {
   std::string source;  // the path it came from
   std::string config;  // text of config.json
-  // other small files, by name: tokenizer, generation, chat template
+  // other small files, by name: tokenizer, generation, chat template; SentencePiece's are no text
   std::map<std::string, std::string> texts;
   std::map<std::string, std::vector<std::string>> weights;  // names of the tensors in each file
   std::map<std::string, std::string> sums;  // XXH3-128 of each file of weights, in hex
@@ -33,6 +33,8 @@ ImportNotes import_notes(const train::RunState& state, const std::string& origin
 // config.json of a folder, and the small files beside it that are kept. "" and none for a folder
 // without.
 ImportNotes read_notes(const std::string& folder);
+// Whether a tokenizer's files are among them.
+bool holds_tokenizer(const ImportNotes& notes);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);
 struct FolderTokenizer {

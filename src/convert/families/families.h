@@ -9,6 +9,11 @@ const ForeignFamily& gpt2_family();
 const ForeignFamily& llama_family();
 const ForeignFamily& bert_family();
 const ForeignFamily& roberta_family();
+const ForeignFamily& t5_family();
+const ForeignFamily& mt5_family();
+const ForeignFamily& bart_family();
+const ForeignFamily& mbart_family();
+const ForeignFamily& marian_family();
 
 // Collects the names of a model's tensors.
 struct NameCollector {
@@ -55,5 +60,11 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
                          const std::string& decoder, const std::string& bias);
 // The model has its position_offset.
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
+
+// Encoder-decoders. How many of the blocks are the encoder's, which are the first.
+int64_t encoder_layers(const ModelConfig& c);
+void take_layers(const ForeignConfig& keys, ModelConfig& c, int64_t encoder, int64_t decoder);
+std::vector<Demand> mapper_demands(const ModelConfig& c);
+void mapper_keys(ForeignConfig& keys);
 
 }  // namespace skein::convert

@@ -1,4 +1,5 @@
 #include "skein/models/bert/bert.h"
+#include "skein/models/transformer/transformer.h"
 
 #include "families.h"
 
@@ -70,9 +71,7 @@ void add_decoder_head(NameCollector& names, const std::string& tokens) {
 }
 
 Demand plain_activation(const ModelConfig& c) {
-  return {c.activation == MlpKind::gelu_tanh || c.activation == MlpKind::gelu_erf ||
-              c.activation == MlpKind::relu,
-          "model.activation gelu_tanh, gelu_erf or relu"};
+  return {!is_gated(c.activation), "model.activation gelu_tanh, gelu_erf, relu or silu"};
 }
 
 std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, MlpKind of_head) {
@@ -141,6 +140,32 @@ void encoder_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.write("position_embedding_type", "absolute");
   keys.refuse_true("is_decoder", "and encoders here see the whole sequence");
   keys.refuse_true("add_cross_attention", "and models here have no cross attention");
+}
+
+int64_t encoder_layers(const ModelConfig& c) {
+  const int64_t given = transformer_options(c).encoder_layers;
+  return given ? given : c.n_layers / 2;
+}
+
+void take_layers(const ForeignConfig& keys, ModelConfig& c, int64_t encoder, int64_t decoder) {
+  if (!keys.reads()) return;
+  require(
+      encoder > 0 && decoder > 0,
+      "{} says {} layers of the encoder and {} of the decoder; a model has at least one of each "
+      "here",
+      keys.origin(), encoder, decoder);
+  c.n_layers = encoder + decoder;
+  transformer_options(c).encoder_layers = encoder;
+}
+
+std::vector<Demand> mapper_demands(const ModelConfig& c) {
+  return {{c.window == 0, "model.window=0"}, {c.token_types == 0, "model.token_types=0"}};
+}
+
+void mapper_keys(ForeignConfig& keys) {
+  keys.must_be("is_encoder_decoder", true, "and models of this family have both halves here");
+  keys.refuse_true("is_decoder", "and models of this family have both halves here");
+  keys.write("is_encoder_decoder", true);
 }
 
 }  // namespace skein::convert

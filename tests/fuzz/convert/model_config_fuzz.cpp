@@ -10,7 +10,7 @@ void fuzz(std::string_view input) {
   skein::log::set_level(skein::log::Level::error);
   const std::string text(input);
   const skein::ModelConfig model = skein::convert::model_from_huggingface(
-      text, "fuzz", {"pooler.dense.weight", "cls.seq_relationship.weight"});
+      text, "fuzz", {{"pooler.dense.weight", "cls.seq_relationship.weight"}});
   if (model.n_layers > 100 || model.labels > 1000) return;
   if (skein::convert::huggingface_names(model).tensors.empty()) std::abort();
   skein::convert::huggingface_config(model, skein::DType::bf16, {{1, 2, 3}, {}, "", true}, text);
