@@ -46,15 +46,51 @@ Tensor read_ids(const formats::SafetensorsFile& file, const std::string& name, i
   return made;
 }
 
-data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
+// Tokens below `ids`, at most `context` of them, and their positions.
+data::Sequence read_side(const formats::SafetensorsFile& file, const std::string& name, int64_t ids,
+                         const char* option, int64_t context) {
+  data::Sequence side;
+  side.tokens = read_ids(file, name, ids);
+  const int64_t length = side.tokens.dim(1);
+  require(length <= context, "{}: {} of {} tokens are longer than model.{}={}", file.path(), name,
+          length, option, context);
+  side.positions = Tensor::empty(side.tokens.shape(), DType::i32);
+  for (int64_t i = 0; i < side.positions.size(); ++i)
+    side.positions.data<int32_t>()[i] = narrow<int32_t>(i % length);
+  return side;
+}
+
+// Padding is where the file's mask is 0, on the source alone: what follows a target's token changes
+// nothing before it.
+Tensor read_mask(const formats::SafetensorsFile& file, const Shape& shape) {
+  if (!find(file, "mask")) return data::filled(shape[0], shape[1], 0);
+  const Tensor mask = read_ids(file, "mask", 2);
+  require(mask.shape() == shape, "{}: mask is {} and ids {}", file.path(), mask.shape().str(),
+          shape.str());
+  for (int32_t& value : mask.span<int32_t>()) --value;
+  return mask;
+}
+
+data::Batch two_sided_batch(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  const Architecture& kind = *model.architecture;
   data::Batch batch;
-  batch.tokens = read_ids(file, "ids", model.vocab_size);
-  const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1);
-  require(length <= model.context, "{}: ids of {} tokens are longer than model.context={}",
-          file.path(), length, model.context);
-  batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
-  for (int64_t i = 0; i < batch.positions.size(); ++i)
-    batch.positions.data<int32_t>()[i] = narrow<int32_t>(i % length);
+  static_cast<data::Sequence&>(batch) =
+      read_side(file, "decoder_ids", model.vocab_size, "context", model.context);
+  batch.source =
+      read_side(file, "ids", kind.source_ids(model), "source_context", kind.source_context(model));
+  require(batch.source.size() == batch.size(), "{}: ids has {} samples and decoder_ids {}",
+          file.path(), batch.source.size(), batch.size());
+  batch.segments = data::filled(batch.size(), batch.length(), 0);
+  batch.source.segments = read_mask(file, batch.source.tokens.shape());
+  return placed(batch, {});
+}
+
+data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  if (model.architecture->maps_source(model)) return two_sided_batch(file, model);
+  data::Batch batch;
+  static_cast<data::Sequence&>(batch) =
+      read_side(file, "ids", model.vocab_size, "context", model.context);
+  const int64_t samples = batch.size(), length = batch.length();
   if (find(file, "types")) {
     batch.types = read_ids(file, "types", std::max<int64_t>(1, model.token_types));
     require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(),
