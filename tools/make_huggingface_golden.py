@@ -3,7 +3,8 @@
 
 Each folder is what `save_pretrained` writes, and skein_expected.safetensors: ids I64 [B,T], types I64 [B,T] (BERT),
 targets I64, logits F32, pair_logits F32 [B,2] (BERT's second head), loss F32 [1] (mean cross entropy over all targets) and gradient:NAME F32 of a few
-parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first.
+parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first. Of models that map a
+source to a target, ids I64 [B,S] and mask I64 [B,S] are the source, decoder_ids I64 [B,T] what the decoder is fed.
 
 variants/FAMILY is one model, variants.json, which names changes to its config.json (JSON merge patches), and for each of them
 NAME.safetensors: what transformers computed with the same weights and the changed config.json. variants/names.json has all names
@@ -40,6 +41,12 @@ TINY_LLAMA = dict(vocab_size=13, hidden_size=8, num_hidden_layers=1, num_attenti
 TINY_BERT = dict(vocab_size=13, hidden_size=8, num_hidden_layers=1, num_attention_heads=4, intermediate_size=12,
                  max_position_embeddings=16, type_vocab_size=2)
 TINY_ROBERTA = dict(TINY_BERT, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0, eos_token_id=2)
+MAPPER = dict(vocab_size=31, d_model=8)
+T5 = dict(MAPPER, d_kv=3, d_ff=12, num_layers=2, num_decoder_layers=1, num_heads=2, relative_attention_num_buckets=8,
+          relative_attention_max_distance=10, n_positions=16, decoder_start_token_id=0)
+BART = dict(MAPPER, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=12,
+            decoder_ffn_dim=12, max_position_embeddings=16)
+MARIAN = dict(BART, pad_token_id=30, decoder_start_token_id=30, scale_embedding=True, activation_function="swish")
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -58,14 +65,27 @@ CASES = {
     "bert_untied": (tf.BertForMaskedLM, tf.BertConfig(**TINY_BERT, tie_word_embeddings=False)),
     "roberta_token": (tf.RobertaForTokenClassification, tf.RobertaConfig(**TINY_ROBERTA, num_labels=5)),
     "roberta_untied": (tf.RobertaForMaskedLM, tf.RobertaConfig(**TINY_ROBERTA, tie_word_embeddings=False)),
+    "t5": (tf.T5ForConditionalGeneration, tf.T5Config(**T5)),
+    "t5_v1_1": (tf.T5ForConditionalGeneration, tf.T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    "mt5": (tf.MT5ForConditionalGeneration, tf.MT5Config(**T5)),
+    "bart": (tf.BartForConditionalGeneration, tf.BartConfig(**BART)),
+    "bart_untied": (tf.BartForConditionalGeneration, tf.BartConfig(**BART, tie_word_embeddings=False)),
+    "mbart": (tf.MBartForConditionalGeneration, tf.MBartConfig(**BART, scale_embedding=True)),
+    "marian": (tf.MarianMTModel, tf.MarianConfig(**MARIAN)),
+    "marian_two": (tf.MarianMTModel, tf.MarianConfig(**MARIAN, decoder_vocab_size=33, share_encoder_decoder_embeddings=False)),
 }
+# Heads of their own that transformers keeps where a file has them, though its class would tie them.
+OWN_HEADS = {"t5_v1_1", "mt5"}
 VARIED = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**TINY_GPT2)),
     "llama": (tf.LlamaForCausalLM, tf.LlamaConfig(**TINY_LLAMA)),
     "bert": (tf.BertForMaskedLM, tf.BertConfig(**TINY_BERT, tie_word_embeddings=False)),
     "roberta": (tf.RobertaForMaskedLM, tf.RobertaConfig(**TINY_ROBERTA)),
+    "t5": (tf.T5ForConditionalGeneration, tf.T5Config(**dict(T5, num_layers=1))),
+    "bart": (tf.BartForConditionalGeneration, tf.BartConfig(**dict(BART, decoder_layers=1))),
 }
-ACTIVATIONS = ("gelu", "gelu_python", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate", "relu")
+ACTIVATIONS = ("gelu", "gelu_python", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate", "relu",
+               "silu", "swish")
 LLAMA3_OF_16 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0)
 VARIANTS = {
     "gpt2": {
@@ -110,31 +130,77 @@ VARIANTS = {
         "causal_class": {"architectures": ["RobertaForCausalLM"]},
         "indifferent": {"chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
     },
+    "t5": {
+        **{name: {"feed_forward_proj": name, "dense_act_fn": None} for name in ACTIVATIONS},
+        "epsilon": {"layer_norm_epsilon": 0.5},
+        "distances": {"relative_attention_max_distance": 5},
+        "unscaled": {"scale_decoder_outputs": False},
+        "unscaled_by_ties": {"scale_decoder_outputs": None, "tie_word_embeddings": False},
+        "scaled_in_spite_of_ties": {"scale_decoder_outputs": True, "tie_word_embeddings": False},
+        "as_transformers_4_wrote": {"scale_decoder_outputs": None, "dense_act_fn": None, "is_gated_act": None,
+                                    "num_decoder_layers": None, "n_positions": 512, "initializer_factor": 0.5},
+        "indifferent": {"classifier_dropout": 0.5, "task_specific_params": {"summarization": {"num_beams": 4}}},
+    },
+    "bart": {
+        **{name: {"activation_function": name} for name in ACTIVATIONS},
+        "scaled": {"scale_embedding": True},
+        "heads": {"encoder_attention_heads": 4, "decoder_attention_heads": 4},
+        "as_fairseq_had_it": {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": True,
+                              "static_position_embeddings": False, "extra_pos_embeddings": 2, "add_bias_logits": False},
+        "indifferent": {"classifier_dropout": 0.5, "encoder_layerdrop": 0.1, "num_beams": 4, "gradient_checkpointing": False},
+    },
 }
-# Biases that transformers 5 keeps and does not read, as transformers 4 had them: equal to the decoder's.
+# What transformers 5 keeps and does not read, equal to what it reads, as transformers 4 and exports here have it.
 UNREAD = {"bert_untied": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
-          "roberta_untied": ("lm_head.bias", "lm_head.decoder.bias")}
+          "roberta_untied": ("lm_head.bias", "lm_head.decoder.bias"),
+          "bart_untied": ("model.shared.weight", "model.encoder.embed_tokens.weight")}
 SHARDED = {"llama": "12KB"}
 BF16 = {"llama"}
 GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias", "ln_f.weight", "layers.0.self_attn.k_proj", "embed_tokens.weight",
              "layers.1.mlp.gate_proj", "model.norm.weight", "token_type_embeddings.weight", "layer.0.attention.self.query",
              "layer.1.output.LayerNorm", "predictions.transform.dense", "lm_head.dense.weight", "lm_head.bias", "predictions.bias",
-             "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias")
+             "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias",
+             "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
+             "embed_positions.weight", "layernorm_embedding.weight", "self_attn.k_proj.weight", "encoder_attn.v_proj", "fc1.bias",
+             "final_layer_norm.weight")
 # Both sides of each activation and norm, positions, and what positions act on.
 GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
                          "k_proj.bias", "gate_proj.bias", "up_proj.bias", "model.norm.weight", "position_embeddings.weight",
                          "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
-                         "lm_head.dense.bias", "decoder.bias", "lm_head.bias")
+                         "lm_head.dense.bias", "decoder.bias", "lm_head.bias", "relative_attention_bias", "layer_norm.weight",
+                         "DenseReluDense.wo", "fc1.bias", "fc2.bias", "encoder_attn.v_proj.bias", "layernorm_embedding.bias")
 
 
 def spread(model):
     """Values far from the start ones, so that no term is lost in rounding."""
+    if model.config.is_encoder_decoder:
+        return draw(model)
     with torch.no_grad():
         for name, value in model.named_parameters():
             value.mul_(6 if value.dim() > 1 else 1).add_(0.1 * torch.randn_like(value))
 
 
+def draw(model):
+    with torch.no_grad():
+        for name, value in [*model.named_parameters(), *model.named_buffers()]:
+            if "embed_positions" not in name or value.requires_grad:
+                value.copy_(0.3 * torch.randn_like(value) + (value.dim() == 1 and "norm" in name and name.endswith("weight")))
+
+
+def two_sides(config, length):
+    """The last source is shorter than its row."""
+    ids = torch.randint(3, config.vocab_size, (2, length))
+    mask = torch.ones_like(ids)
+    mask[1, length - 3:] = 0
+    target_ids = getattr(config, "decoder_vocab_size", config.vocab_size)
+    decoder = torch.randint(3, target_ids, (2, length - 4))
+    decoder[:, 0] = config.decoder_start_token_id or 0
+    return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder}
+
+
 def inputs(config, length):
+    if config.is_encoder_decoder:
+        return two_sides(config, length)
     ids = torch.randint(3, config.vocab_size, (2, length))
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if config.model_type == "bert":
@@ -143,6 +209,9 @@ def inputs(config, length):
 
 
 def expected(model, config, length=13, gradients=GRADIENTS):
+    for module in model.modules():  # else the padding token, with which targets may begin, would have no gradient
+        if isinstance(module, torch.nn.Embedding) and config.is_encoder_decoder:
+            module.padding_idx = None
     given = inputs(config, length)
     output = model(**given)
     logits = output.prediction_logits if hasattr(output, "prediction_logits") else output.logits
@@ -154,6 +223,8 @@ def expected(model, config, length=13, gradients=GRADIENTS):
         made["pair_logits"] = output.seq_relationship_logits
     if "token_type_ids" in given:
         made["types"] = given["token_type_ids"]
+    if "decoder_input_ids" in given:
+        made["mask"], made["decoder_ids"] = given["attention_mask"], given["decoder_input_ids"]
     for name, value in model.named_parameters():
         if value.grad is not None and any(part in name for part in gradients):
             made["gradient:" + name] = value.grad
@@ -173,7 +244,8 @@ def merged(base, patch):
 
 def save(model, folder, **how):
     model.save_pretrained(folder, **how)
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    if not model.config.is_encoder_decoder:
+        (folder / "generation_config.json").unlink(missing_ok=True)
 
 
 def write_family(folder, kind, config, variants):
@@ -221,6 +293,9 @@ def main(argv):
         torch.manual_seed(number)
         config.dtype = torch.float32
         model = kind(config).eval()
+        if name in OWN_HEADS:
+            model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
+            model.all_tied_weights_keys.pop("lm_head.weight")
         spread(model)
         if name in UNREAD:
             heads = dict(model.named_parameters())

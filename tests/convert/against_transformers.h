@@ -23,14 +23,34 @@ namespace skein::test {
 // Largest difference from what transformers computed, over the largest number of a tensor.
 constexpr double kTolerance = 1e-5;
 
+inline data::Sequence sequence_of(const formats::SafetensorsFile& file, const std::string& name) {
+  data::Sequence made;
+  made.tokens = narrow_ids(read_tensor(file, name));
+  const int64_t length = made.tokens.dim(1);
+  made.positions = Tensor::empty(made.tokens.shape(), DType::i32);
+  for (int64_t i = 0; i < made.positions.size(); ++i)
+    made.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+  return made;
+}
+
+// Padding, where the mask is 0, is of segment -1.
+inline data::Sequence source_of(const formats::SafetensorsFile& file) {
+  data::Sequence made = sequence_of(file, "ids");
+  made.segments = narrow_ids(read_tensor(file, "mask"));
+  for (int32_t& value : made.segments.span<int32_t>()) --value;
+  return made;
+}
+
 struct Expected {
   Expected(const std::string& path, const ModelConfig& model) : file(path) {
-    batch.tokens = narrow_ids(read_tensor(file, "ids"));
+    const bool maps = model.architecture->maps_source(model);
+    static_cast<data::Sequence&>(batch) = sequence_of(file, maps ? "decoder_ids" : "ids");
     const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1),
                   places = model.head == Head::sequence ? 1 : length;
-    batch.positions = Tensor::empty(batch.tokens.shape(), DType::i32);
-    for (int64_t i = 0; i < batch.positions.size(); ++i)
-      batch.positions.data<int32_t>()[i] = static_cast<int32_t>(i % length);
+    if (maps) {
+      batch.source = source_of(file);
+      batch.segments = data::filled(samples, length, 0);
+    }
     if (const Tensor types = read_tensor(file, "types"); types.defined())
       batch.types = narrow_ids(types);
     batch.targets = narrow_ids(read_tensor(file, "targets")).reshape({samples, places});

@@ -79,10 +79,19 @@ inline std::map<std::string, std::string> tensors_of(const std::string& path) {
   return all;
 }
 
+// Those that map a source to a target.
+inline std::vector<std::string> golden_mappers() {
+  return {"t5", "t5_v1_1", "mt5", "bart", "bart_untied", "mbart", "marian", "marian_two"};
+}
+
 inline std::vector<std::string> golden_names() {
-  return {"gpt2",           "gpt2_sequence", "gpt2_untied",      "llama",         "llama_biased",
-          "llama_sequence", "bert",          "bert_masked",      "bert_untied",   "bert_sequence",
-          "bert_token",     "roberta",       "roberta_sequence", "roberta_token", "roberta_untied"};
+  std::vector<std::string> all{
+      "gpt2",           "gpt2_sequence", "gpt2_untied",      "llama",         "llama_biased",
+      "llama_sequence", "bert",          "bert_masked",      "bert_untied",   "bert_sequence",
+      "bert_token",     "roberta",       "roberta_sequence", "roberta_token", "roberta_untied"};
+  const auto mappers = golden_mappers();
+  all.insert(all.end(), mappers.begin(), mappers.end());
+  return all;
 }
 
 }  // namespace skein::test

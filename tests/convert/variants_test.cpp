@@ -31,7 +31,13 @@ std::string changed_folder(const Scratch& scratch, const std::string& family, co
   return folder;
 }
 
-const std::vector<std::string> kFamilies{"gpt2", "llama", "bert", "roberta"};
+const std::vector<std::string> kFamilies{"gpt2", "llama", "bert", "roberta", "t5", "bart"};
+
+// Under which config.json names the activation.
+std::string activation_key(const std::string& family) {
+  if (family == "t5") return "feed_forward_proj";
+  return family == "gpt2" || family == "bart" ? "activation_function" : "hidden_act";
+}
 
 class Variants : public testing::TestWithParam<std::string> {
  protected:
@@ -111,12 +117,14 @@ TEST(Names, OfActivationsAreRightOrRefused) {
   for (const std::string& family : kFamilies) {
     std::set<std::string> known;
     const Json variants = json_of(family_folder(family) + "/variants.json");
-    const std::string key = family == "gpt2" ? "activation_function" : "hidden_act";
+    const std::string key = activation_key(family);
     for (const std::string name : names()["activations"])
       if (variants.contains(name) && variants[name].contains(key)) known.insert(name);
-    EXPECT_EQ(known.size(), family == "llama" ? 2u : 8u);
-    expect_known(family, names()["activations"], known,
-                 [&](Json& config, const std::string& name) { config[key] = name; });
+    EXPECT_EQ(known.size(), family == "llama" ? 2u : 10u);
+    expect_known(family, names()["activations"], known, [&](Json& config, const std::string& name) {
+      config[key] = name;
+      config.erase("dense_act_fn");  // says it a second time
+    });
   }
 }
 
@@ -140,7 +148,9 @@ TEST(Names, OfClassesAreRightOrRefused) {
         "BertModel", "BertForSequenceClassification", "BertForTokenClassification"}},
       {"roberta",
        {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel",
-        "RobertaForSequenceClassification", "RobertaForTokenClassification"}}};
+        "RobertaForSequenceClassification", "RobertaForTokenClassification"}},
+      {"t5", {"T5ForConditionalGeneration", "T5Model"}},
+      {"bart", {"BartForConditionalGeneration", "BartModel"}}};
   for (const std::string& family : kFamilies) {
     const auto name_it = [](Json& config, const std::string& name) {
       config["architectures"] = Json::array({name});
