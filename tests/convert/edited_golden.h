@@ -12,32 +12,46 @@ namespace skein::test {
 
 using Json = nlohmann::json;
 
-// Changes the single safetensors file of a folder: names as `rename` says ("" leaves one out), and
-// `extra` tensors of two floats.
+struct TensorBytes {
+  std::string type;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+using TensorsByName = std::map<std::string, TensorBytes>;
+
+// Changes the single safetensors file of a folder.
+inline void edit_tensors(const std::string& folder,
+                         const std::function<void(TensorsByName&)>& edit) {
+  const std::string path = folder + "/model.safetensors";
+  TensorsByName all;
+  {
+    const formats::SafetensorsFile file(path);
+    for (const formats::SafeTensor& tensor : file.tensors()) {
+      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
+      file.read(tensor, 0, bytes);
+      all[tensor.name] = {tensor.type, tensor.shape, bytes};
+    }
+  }
+  edit(all);
+  std::vector<formats::SafeTensor> tensors;
+  for (const auto& [name, held] : all) tensors.push_back({name, held.type, held.shape, 0, 0});
+  formats::SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
+  for (const formats::SafeTensor& tensor : writer.tensors())
+    writer.append(all.at(tensor.name).bytes);
+  writer.finish();
+}
+
+// Its names as `rename` says ("" leaves one out), and `extra` tensors of two floats.
 inline void rewrite(const std::string& folder,
                     const std::function<std::string(const std::string&)>& rename,
                     const std::vector<std::string>& extra = {}) {
-  const std::string path = folder + "/model.safetensors";
-  std::vector<formats::SafeTensor> tensors;
-  std::map<std::string, std::vector<std::byte>> data;
-  {
-    const formats::SafetensorsFile file(path);
-    for (formats::SafeTensor tensor : file.tensors()) {
-      std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
-      file.read(tensor, 0, bytes);
-      tensor.name = rename(tensor.name);
-      if (tensor.name.empty()) continue;
-      data[tensor.name] = bytes;
-      tensors.push_back(tensor);
-    }
-  }
-  for (const std::string& name : extra) {
-    tensors.push_back({name, "F32", {2}, 0, 0});
-    data[name] = std::vector<std::byte>(8);
-  }
-  formats::SafetensorsWriter writer(path, tensors, {{"format", "pt"}});
-  for (const formats::SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
-  writer.finish();
+  edit_tensors(folder, [&](TensorsByName& all) {
+    TensorsByName made;
+    for (const auto& [name, held] : all)
+      if (const std::string now = rename(name); !now.empty()) made[now] = held;
+    for (const std::string& name : extra) made[name] = {"F32", {2}, std::vector<std::byte>(8)};
+    all = made;
+  });
 }
 
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {

@@ -8,7 +8,9 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
+#include "skein/models/transformer/transformer.h"
 
 #include "convert/golden_folder.h"
 
@@ -23,12 +25,7 @@ inline void save_fresh(const std::string& directory, const ModelConfig& model, i
   state.config = convert::model_values(model);
   run_ranks(ranks, [&](Group& tp) {
     Parameters parameters(DType::f32, tp.rank(), tp.size());
-    const ModelPiece whole{0, static_cast<int>(model.n_layers), true, true, 0};
-    std::unique_ptr<Model> made;
-    if (model.architecture == &gpt_architecture())
-      made = std::make_unique<Gpt>(model, whole, false, parameters);
-    else
-      made = std::make_unique<Bert>(model, whole, false, parameters);
+    const auto made = model.architecture->piece(model, whole_piece(model), false, parameters);
     parameters.allocate(false);
     parameters.initialize(5);
     std::vector<checkpoint::Piece> pieces;
@@ -60,6 +57,52 @@ inline ModelConfig small_bert(bool roberta) {
   c.token_types = 2;
   c.position_offset = roberta ? 2 : 0;
   bert_options(c).pooler = !roberta;
+  return c;
+}
+
+inline ModelConfig small_mapper() {
+  ModelConfig c = small_model();
+  c.architecture = &transformer_architecture();
+  c.n_layers = 3;
+  c.n_heads = 2;
+  c.norm_epsilon = 1e-5;
+  c.attention_dropout = 0;
+  transformer_options(c).encoder_layers = 2;
+  return c;
+}
+
+inline ModelConfig small_t5() {
+  ModelConfig c = small_mapper();
+  c.positions = Positions::distance;
+  c.norm = ops::Norm::rms;
+  c.d_head = 3;
+  c.bias = false;
+  c.activation = MlpKind::relu;
+  c.attention_dropout = -1;
+  TransformerOptions& own = transformer_options(c);
+  own.scale_scores = false;
+  own.scale_output = true;
+  own.start = StartValues::fan_in;
+  return c;
+}
+
+inline ModelConfig small_bart() {
+  ModelConfig c = small_mapper();
+  c.position_offset = 2;
+  c.norm_placement = NormPlacement::post;
+  c.activation = MlpKind::gelu_erf;
+  c.embedding_norm = true;
+  transformer_options(c).head_bias = HeadBias::kept;
+  return c;
+}
+
+inline ModelConfig small_marian() {
+  ModelConfig c = small_bart();
+  c.positions = Positions::sinusoidal;
+  c.position_offset = 0;
+  c.activation = MlpKind::silu;
+  c.embedding_norm = false;
+  c.scale_embeddings = true;
   return c;
 }
 

@@ -114,29 +114,16 @@ TEST(Ties, MustBeTrue) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");
   const auto with_head = [&](bool equal) {
-    const std::string path = folder + "/model.safetensors";
-    std::vector<formats::SafeTensor> tensors;
-    std::map<std::string, std::vector<std::byte>> data;
-    {
-      const formats::SafetensorsFile file(path);
-      for (const formats::SafeTensor& tensor : file.tensors()) {
-        data[tensor.name].resize(static_cast<size_t>(tensor.bytes()));
-        file.read(tensor, 0, data[tensor.name]);
-        if (tensor.name == "lm_head.weight") continue;
-        tensors.push_back(tensor);
-        if (tensor.name != "transformer.wte.weight") continue;
-        tensors.push_back(tensor);
-        tensors.back().name = "lm_head.weight";
-      }
-    }
-    data["lm_head.weight"] = data.at("transformer.wte.weight");
-    if (!equal) data["lm_head.weight"].back() ^= std::byte{1};
-    formats::SafetensorsWriter writer(path, tensors, {});
-    for (const formats::SafeTensor& tensor : writer.tensors()) writer.append(data.at(tensor.name));
-    writer.finish();
+    test::edit_tensors(folder, [&](test::TensorsByName& all) {
+      test::TensorBytes& head = all["lm_head.weight"] = all.at("transformer.wte.weight");
+      if (!equal) head.bytes.back() ^= std::byte{1};
+    });
   };
   with_head(true);
   test::import_folder(folder, scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("back"));
+  EXPECT_TRUE(test::bytes_of_file(scratch.file("back") + "/model.safetensors") ==
+              test::bytes_of_file(folder + "/model.safetensors"));
   with_head(false);
   refused(folder,
           {"lm_head.weight is said to be tied to transformer.wte.weight", "tie_word_embeddings"});
@@ -154,7 +141,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
       {"gpt2", "scale_attn_weights", "false", "divides its scores"},
       {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
       {"gpt2", "add_cross_attention", "true", "no cross attention"},
-      {"gpt2", "model_type", "\"t5\"", "gpt2, llama, bert and roberta are known"},
+      {"gpt2", "model_type", "\"umt5\"", "roberta, t5, mt5, bart, mbart and marian are known"},
       {"gpt2", "n_embd", "-3", "whole number from 0"},
       {"gpt2", "n_layer", "1e30", "whole number from 0"},
       {"gpt2", "n_layer", "2000000000", "10000 is the most"},
@@ -195,7 +182,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
       {"bert", "is_decoder", "true", "whole sequence"},
       {"bert", "is_causal", "true", "encoders here see the whole sequence"},
       {"bert", "add_cross_attention", "true", "no cross attention"},
-      {"bert", "hidden_act", "\"silu\"", "gelu_accurate, relu"},
+      {"bert", "hidden_act", "\"mish\"", "gelu_accurate, relu, silu"},
       {"bert", "architectures", "[\"BertForQuestionAnswering\"]", "not known here"},
       {"bert", "architectures", "[\"RobertaForMaskedLM\"]",
        "those of \"model_type\" bert begin with Bert"},

@@ -67,7 +67,7 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
   keys.write("scale_attn_weights", true);
   keys.refuse_true("scale_attn_by_inverse_layer_idx",
                    "and attention here scales alike in all layers");
-  keys.refuse_true("add_cross_attention", "and models here have no cross attention");
+  keys.refuse_true("add_cross_attention", "and models of this family have no cross attention here");
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ void encoder_keys(ForeignConfig& keys, ModelConfig& c) {
     keys.refuse("position_embedding_type", "and only absolute ones are known");
   keys.write("position_embedding_type", "absolute");
   keys.refuse_true("is_decoder", "and encoders here see the whole sequence");
-  keys.refuse_true("add_cross_attention", "and models here have no cross attention");
+  keys.refuse_true("add_cross_attention", "and models of this family have no cross attention here");
 }
 
 int64_t encoder_layers(const ModelConfig& c) {
