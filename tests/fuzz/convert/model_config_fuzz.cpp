@@ -1,6 +1,6 @@
 // config.json of models: what is understood has names for all its tensors, and is understood again
 // once written.
-#include "skein/convert/huggingface_config.h"
+#include "skein/convert/generation_config.h"
 #include "skein/convert/names.h"
 #include "skein/core/log.h"
 
@@ -13,5 +13,8 @@ void fuzz(std::string_view input) {
       text, "fuzz", {{"pooler.dense.weight", "cls.seq_relationship.weight"}});
   if (model.n_layers > 100 || model.labels > 1000) return;
   if (skein::convert::huggingface_names(model).tensors.empty()) std::abort();
-  skein::convert::huggingface_config(model, skein::DType::bf16, {{1, 2, 3}, {}, "", true}, text);
+  skein::convert::ConfigExtras extras{{1, 2, 3}, {}, "", true};
+  extras.answers = skein::convert::foreign_answers(text, text, "fuzz", model);
+  skein::convert::huggingface_config(model, skein::DType::bf16, extras, text);
+  skein::convert::generation_config(extras, text);
 }
