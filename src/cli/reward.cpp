@@ -31,8 +31,8 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const rlhf::rewards::RewardTask task(config, run.source.state.tokenizer.value(),
-                                       run.source.state.notes);
+  rlhf::rewards::RewardTask task(config, run.source.state.tokenizer.value(),
+                                 run.source.state.notes);
   settle_run(options, config.run, run);
   const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));

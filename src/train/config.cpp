@@ -30,6 +30,7 @@ void bind_all(Options& options, PretrainConfig& c, bool of_stores) {
     bind(options, c.loss);
     bind(options, c.data);
     bind(options, c.mlm);
+    bind(options, c.noise);
     bind(options, c.validation);
   } else {
     bind_pace(options, c.validation);

@@ -12,7 +12,8 @@ TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world)
   const ModelConfig model = stored_model(state, info.path);
   check_held(model, checkpoint_tensors(info, world), info.path);
   const auto mlm = stored_section<data::MaskConfig>(state, "mlm.", info.path);
-  return {info, std::move(state), model, mlm};
+  const auto noise = stored_section<data::NoiseConfig>(state, "noise.", info.path);
+  return {info, std::move(state), model, mlm, noise};
 }
 
 TrainedModel open_trained_model(const std::string& path, Group& world, const std::string& option) {

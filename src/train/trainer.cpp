@@ -32,7 +32,7 @@ PretrainConfig checked(const PretrainConfig& given, const Task& task, int ranks)
 
 class Trainer : private Learner {
  public:
-  Trainer(const PretrainConfig& config, const Task& task, Group& world, const std::string& resolved,
+  Trainer(const PretrainConfig& config, Task& task, Group& world, const std::string& resolved,
           const std::optional<checkpoint::CheckpointInfo>& start,
           std::unique_ptr<checkpoint::RunClaim> claim);
 
@@ -60,8 +60,9 @@ class Trainer : private Learner {
   std::string state_text() override;
   // meeting: where it may be interrupted.
   EvaluatedModel evaluated_model(Meeting* meeting = nullptr) {
-    return {replica_->pipeline(), replica_->model().pass(), run_.mesh(), config_.train.micro_batch,
-            meeting};
+    LocalModel& local = replica_->model();
+    return {replica_->pipeline(),      local.pass(), run_.mesh(),
+            config_.train.micro_batch, meeting,      &local};
   }
   void record(const StepResult& result, double lr);
   void count(const StepResult& result);
@@ -86,7 +87,7 @@ class Trainer : private Learner {
   std::unique_ptr<Progress> progress_;
 };
 
-Trainer::Trainer(const PretrainConfig& config, const Task& task, Group& world,
+Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
                  const std::string& resolved,
                  const std::optional<checkpoint::CheckpointInfo>& start,
                  std::unique_ptr<checkpoint::RunClaim> claim)
@@ -104,6 +105,7 @@ Trainer::Trainer(const PretrainConfig& config, const Task& task, Group& world,
   if (resume_from_) stored = run_state(resume_from_->metadata, resume_from_->path);
   plan_ = stored && keeps_groups(*stored) ? run_.plan(&*stored, resume_from_->path)
                                           : run_.plan(nullptr, "");
+  task.order_by(plan_);
   replica_ = std::make_unique<Replica>(
       config_, plan_, run_.mesh(),
       Learning{[&task](const LocalModel& model) { return task.objective(model); }, task.terms()});
@@ -265,7 +267,7 @@ TrainResult Trainer::run() {
 
 }  // namespace
 
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
+TrainResult train(const PretrainConfig& config, Task& task, Group& world,
                   const std::string& resolved,
                   const std::optional<checkpoint::CheckpointInfo>& start,
                   std::unique_ptr<checkpoint::RunClaim> claim) {

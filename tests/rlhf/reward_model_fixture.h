@@ -88,7 +88,7 @@ inline Trained train_reward(rewards::RewardConfig c, const train::Workspace& fol
   write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
     rewards::RewardConfig own = c;
-    const rewards::RewardTask task(own, reward_tokenizer(own, folder, tokenizer), {});
+    rewards::RewardTask task(own, reward_tokenizer(own, folder, tokenizer), {});
     const train::TrainResult result = train::train(own.run, task, world);
     if (world.rank() == 0)
       trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};

@@ -78,7 +78,8 @@ class Stop : public testing::Test {
     run_ranks(ranks, [&](Group& world) {
       PretrainConfig own = c;
       const auto task = language_task(own);
-      const TrainResult result = train(own, StoppedInValidation(*task, at, files), world);
+      StoppedInValidation stopped(*task, at, files);
+      const TrainResult result = train(own, stopped, world);
       if (world.rank() == 0) found = result;
     });
     return found;

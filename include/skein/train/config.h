@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skein/core/options/options.h"
+#include "skein/data/noise/noise.h"
 #include "skein/data/samples/loader.h"
 #include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
@@ -80,6 +81,7 @@ struct PretrainConfig {
   LossConfig loss;
   data::DataConfig data;
   data::MaskConfig mlm;
+  data::NoiseConfig noise;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   RunConfig run;

@@ -23,14 +23,14 @@ struct Scores {
   double quality = 0;  // what is best is kept: higher is better
 };
 
-// A model that a task judges. batch: samples of a forward pass. meeting: where judging may be
-// interrupted; null: nowhere.
+// A model that a task judges.
 struct EvaluatedModel {
   Pipeline& pipeline;
   Pass pass;
   Mesh& mesh;
-  int64_t batch = 1;
-  Meeting* meeting = nullptr;
+  int64_t batch = 1;            // samples of a forward pass
+  Meeting* meeting = nullptr;   // where judging may be interrupted; null: nowhere
+  LocalModel* local = nullptr;  // for tasks that decode with it
 };
 
 // One part of what an objective makes, in the order of Losses::weights.
@@ -48,7 +48,10 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual const data::SampleSource& samples() const = 0;
-  // Tokens of a sample, padding included.
+  // Called once, before samples are made and notes asked for: how the samples of a step are cut.
+  // For a task whose order of samples goes by reduction groups.
+  virtual void order_by(const BatchPlan& /*plan*/) {}
+  // Tokens of a sample, padding and its source included.
   virtual int64_t length() const = 0;
   virtual text::StoredTokenizer tokenizer() const = 0;
   // What the model learns, asked on the last stage; null: its last piece's own objective.

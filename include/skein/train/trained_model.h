@@ -4,6 +4,7 @@
 #include <string>
 
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/data/noise/noise.h"
 #include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
 #include "skein/train/run_state.h"
@@ -15,6 +16,7 @@ struct TrainedModel {
   RunState state;  // of the run that wrote it; of an import, with the options of the model alone
   ModelConfig model;
   data::MaskConfig mlm;
+  data::NoiseConfig noise;
 };
 
 // Collective. Reads what a checkpoint that was found says. A usage error where its tensors are not

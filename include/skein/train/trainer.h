@@ -34,7 +34,7 @@ struct TrainResult {
 // start: the checkpoint that these rules find, where the caller has found it, and so verified it,
 // already.
 // claim: that of config.run.dir, where the caller has taken it before it looked there.
-TrainResult train(const PretrainConfig& config, const Task& task, Group& world,
+TrainResult train(const PretrainConfig& config, Task& task, Group& world,
                   const std::string& resolved = "",
                   const std::optional<checkpoint::CheckpointInfo>& start = std::nullopt,
                   std::unique_ptr<checkpoint::RunClaim> claim = nullptr);

@@ -6,6 +6,7 @@
 #include "skein/core/numbers.h"
 #include "skein/data/noise/span_noise.h"
 #include "skein/data/noise/text_noise.h"
+#include "skein/data/samples/two_sided.h"
 
 #include "store_text.h"
 
@@ -176,15 +177,11 @@ DenoisingLoader::Sample DenoisingLoader::span_sample(const std::vector<int32_t>&
 }
 
 Batch DenoisingLoader::empty_batch(int64_t count) const {
-  PaddedShape shape{.length = padded_.target,
-                    .places = padded_.target,
-                    .pad = vocabulary_.pad(),
-                    .segments = true};
-  Batch made = padded_batch(count, shape);
-  made.places = {};
+  Batch made = padded_sides(count, {.source_length = padded_.source,
+                                    .target_length = padded_.target,
+                                    .source_pad = vocabulary_.pad(),
+                                    .target_pad = vocabulary_.pad()});
   made.known = Tensor::zeros({count, padded_.target, 1}, DType::f32);
-  shape.length = padded_.source;
-  made.source = padded_sequence(count, shape);
   return made;
 }
 

@@ -9,15 +9,6 @@
 namespace skein::data {
 namespace {
 
-Sequence empty_side(int64_t rows, int64_t length, int32_t pad) {
-  Sequence side;
-  side.tokens = filled(rows, length, pad);
-  side.positions = filled(rows, length, 0);
-  side.segments = filled(rows, length, -1);
-  side.lengths = Tensor::zeros({rows}, DType::i32);
-  return side;
-}
-
 // Puts tokens behind those that the row has; returns where they begin.
 int64_t append(const Sequence& side, int64_t row, std::span<const int32_t> tokens,
                int32_t segment) {
@@ -34,14 +25,20 @@ int64_t append(const Sequence& side, int64_t row, std::span<const int32_t> token
 
 }  // namespace
 
+Batch padded_sides(int64_t rows, const TwoSidedShape& shape) {
+  Batch made = padded_batch(rows, {.length = shape.target_length,
+                                   .places = shape.target_length,
+                                   .pad = shape.target_pad,
+                                   .segments = true});
+  made.places = {};  // each token of the target is one
+  made.source = padded_sequence(
+      rows, {.length = shape.source_length, .pad = shape.source_pad, .segments = true});
+  return made;
+}
+
 Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape, int64_t first) {
   const int64_t count = std::ssize(rows);
-  Batch made;
-  static_cast<Sequence&>(made) = empty_side(count, shape.target_length, shape.target_pad);
-  made.source = empty_side(count, shape.source_length, shape.source_pad);
-  made.targets = filled(count, shape.target_length, 0);
-  made.weights = Tensor::zeros({count, shape.target_length}, DType::f32);
-  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  Batch made = padded_sides(count, shape);
   for (int64_t row = 0; row < count; ++row) {
     made.sample_ids.data<int64_t>()[row] = first + row;
     int32_t segment = 0;

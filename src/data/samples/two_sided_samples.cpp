@@ -60,6 +60,11 @@ TwoSidedSamples::TwoSidedSamples(std::vector<PairRows> parts, std::vector<double
   SKEIN_CHECK(order.group >= 1 && order.multiple >= 1);
 }
 
+void TwoSidedSamples::sort_by(int64_t group) {
+  SKEIN_CHECK(group >= 1);
+  how_.group = group;
+}
+
 TwoSidedCounts TwoSidedSamples::counts() const {
   TwoSidedCounts sum;
   for (const PairRows& part : parts_) {

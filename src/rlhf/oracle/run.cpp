@@ -188,8 +188,8 @@ class OracleRun {
       for (const std::string& caveat : optimum_caveats(targets.front().config))
         log::warn("the proof may fail: {}", caveat);
     if (!oracle_.dump.empty()) begin_dump();
-    const OraclePretraining task(language_, config_.run.train.seed,
-                                 pretraining.train.steps * pretraining.train.global_batch);
+    OraclePretraining task(language_, config_.run.train.seed,
+                           pretraining.train.steps * pretraining.train.global_batch);
     log::info("pretraining on {}: {} prompts with {} responses each", language_.origin,
               language_.prompts.size(), language_.responses.size());
     const train::TrainResult pretrained = train::train(pretraining, task, world_, resolved_);

@@ -1,49 +1,16 @@
 #include "skein/train/tasks/chat_scores.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 #include "skein/core/log.h"
-#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
-#include "skein/train/judge.h"
+#include "skein/train/token_scores.h"
 
 namespace skein::train {
-namespace {
-
-// Of the logits of an evaluation's forward pass.
-constexpr int64_t kMostLogitBytes = int64_t{512} << 20;
-
-}  // namespace
 
 Scores answer_scores(const EvaluatedModel& model, const data::ChatSamples& samples,
                      int64_t vocabulary) {
-  const int64_t row_bytes = samples.places() * vocabulary * sizeof(float);
-  const EvaluatedModel few{model.pipeline, model.pass, model.mesh,
-                           std::clamp<int64_t>(kMostLogitBytes / row_bytes, 1, model.batch),
-                           model.meeting};
-  const Tensor counts = Tensor::zeros({2}, DType::i64);  // tokens that are right, and all
-  const auto nats = judge(few, samples, samples.samples_per_epoch(), 1, true,
-                          [&](const data::Batch& batch, const std::vector<Tensor>& answers) {
-                            for (int64_t i = 0; i < batch.weights.size(); ++i) {
-                              if (batch.weights.data<float>()[i] == 0) continue;
-                              counts.data<int64_t>()[0] +=
-                                  answers[0].data<int32_t>()[i] == batch.targets.data<int32_t>()[i];
-                              ++counts.data<int64_t>()[1];
-                            }
-                          });
-  model.mesh.share_results(counts);
-  const auto tokens = static_cast<double>(counts.data<int64_t>()[1]),
-             accuracy = static_cast<double>(counts.data<int64_t>()[0]) / tokens;
-  const double loss = std::accumulate(nats[0].begin(), nats[0].end(), 0.0) / tokens;
-  return {fmt::format("loss {:.4f}, perplexity {:.2f}, {:.1f}% of {} answer tokens right",
-                      shown_number(loss), shown_number(std::exp(loss)), 100 * accuracy,
-                      readable_count(tokens)),
-          {{"validation_loss", loss},
-           {"validation_perplexity", std::exp(loss)},
-           {"validation_token_accuracy", accuracy}},
-          -loss};
+  const TokenScores found =
+      token_scores(model, samples, samples.samples_per_epoch(), samples.places(), vocabulary);
+  return {found.text("answer tokens"), found.values("validation_"), -found.loss()};
 }
 
 void tell_samples(const data::ChatSamples& samples, const std::string& what,

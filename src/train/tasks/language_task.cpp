@@ -4,8 +4,10 @@
 #include "skein/data/samples/masked_loader.h"
 #include "skein/models/architecture.h"
 #include "skein/train/evaluate.h"
+#include "skein/train/evaluate_denoised.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"
+#include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/token_loss.h"
 
 namespace skein::train {
@@ -16,7 +18,6 @@ template <class Samples>
 class StoreTask : public Task {
  public:
   const Samples& samples() const override { return training_; }
-  int64_t length() const override { return context_; }
   text::StoredTokenizer tokenizer() const override { return training_.store(0).info().tokenizer; }
   std::vector<data::DataFile> data_files() const override {
     std::vector<data::DataFile> files = data::store_files("data.train", training_.all_stores());
@@ -32,12 +33,10 @@ class StoreTask : public Task {
   std::vector<Term> terms() const override { return token_terms(loss_); }
 
  protected:
-  // rest: what else the samples are made by.
-  template <class... Rest>
-  explicit StoreTask(const PretrainConfig& c, const Rest&... rest)
-      : context_(c.model.context),
-        loss_(c.loss),
-        training_(c.data.train, c.model.context, c.train.seed, c.data, rest...) {}
+  // size: of a sample; rest: what else samples are made by.
+  template <class Size, class... Rest>
+  StoreTask(const PretrainConfig& c, const Size& size, const Rest&... rest)
+      : loss_(c.loss), training_(c.data.train, size, c.train.seed, c.data, rest...) {}
   void hold_out(std::unique_ptr<Samples> validation) {
     validation_ = std::move(validation);
     const data::TokenStore &judges = validation_->store(0), &teaches = training_.store(0);
@@ -47,7 +46,6 @@ class StoreTask : public Task {
             judges.path(), teaches.path());
   }
 
-  int64_t context_;
   LossConfig loss_;
   Samples training_;
   std::unique_ptr<Samples> validation_;
@@ -56,12 +54,16 @@ class StoreTask : public Task {
 class NextTokenTask : public StoreTask<data::Loader> {
  public:
   explicit NextTokenTask(const PretrainConfig& c)
-      : StoreTask(c), data_(c.data), eval_(c.validation.eval) {
+      : StoreTask(c, c.model.context),
+        context_(c.model.context),
+        data_(c.data),
+        eval_(c.validation.eval) {
     if (c.data.validation.empty()) return;
     data_.vocab_size = training_.vocab_size();
     hold_out(std::make_unique<data::Loader>(c.data.validation, 1, c.train.seed, data_));
   }
 
+  int64_t length() const override { return context_; }
   Scores validate(const EvaluatedModel& model) const override {
     const Evaluation found = evaluate_windows(model, eval_, *validation_, data_, context_);
     Scores scores{
@@ -73,6 +75,7 @@ class NextTokenTask : public StoreTask<data::Loader> {
   }
 
  private:
+  int64_t context_;
   data::DataConfig data_;
   EvalConfig eval_;
 };
@@ -80,7 +83,8 @@ class NextTokenTask : public StoreTask<data::Loader> {
 class MaskedTask : public StoreTask<data::MaskedLoader> {
  public:
   explicit MaskedTask(const PretrainConfig& c)
-      : StoreTask(c, c.mlm),
+      : StoreTask(c, c.model.context, c.mlm),
+        context_(c.model.context),
         samples_(c.validation.eval.windows),
         pairs_(c.mlm.pairs != data::PairTask::none) {
     require(!pairs_ || c.model.architecture->judges_pairs(c.model),
@@ -101,15 +105,51 @@ class MaskedTask : public StoreTask<data::MaskedLoader> {
                   : StoreTask::terms();
   }
 
+  int64_t length() const override { return context_; }
   Scores validate(const EvaluatedModel& model) const override {
     const MaskedEvaluation found = evaluate_masked(model, *validation_, samples_);
     return {found.text(), found.values("validation_"), -found.loss()};
   }
 
  private:
-  int64_t samples_;
+  int64_t context_, samples_;
   bool pairs_;
 };
+
+class DenoisingTask : public StoreTask<data::DenoisingLoader> {
+ public:
+  explicit DenoisingTask(const PretrainConfig& c)
+      : StoreTask(c, denoising_rows(c.model, c.parallel), c.noise),
+        samples_(c.validation.eval.windows) {
+    if (c.data.validation.empty()) return;
+    data::DataConfig data = c.data;
+    data.vocab_size = training_.vocab_size();
+    hold_out(
+        validation_samples(c.data.validation, denoising_rows(c.model, c.parallel), data, c.noise));
+  }
+
+  int64_t length() const override { return training_.source_length() + training_.target_length(); }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return denoising_objective(model, loss_);
+  }
+  Scores validate(const EvaluatedModel& model) const override {
+    const DenoisedEvaluation found = evaluate_denoised(model, *validation_, samples_);
+    return {found.text(), found.values("validation_"), -found.all().loss()};
+  }
+  TaskNotes notes() const override {
+    return to_notes(PairNotes{.task = "denoising",
+                              .start = spelling(*tokenizer(), training_.vocabulary().start())});
+  }
+
+ private:
+  int64_t samples_;
+};
+
+// For each kind of model the decay of its rate where nobody gives one.
+LrConfig::Decay usual_decay(const ModelConfig& model) {
+  return model.architecture->continues_text(model) ? LrConfig::Decay::cosine
+                                                   : LrConfig::Decay::linear;
+}
 
 template <class Made>
 std::unique_ptr<Task> completed(PretrainConfig& c) {
@@ -119,6 +159,7 @@ std::unique_ptr<Task> completed(PretrainConfig& c) {
   require(c.model.vocab_size >= ids,
           "model.vocab_size={} is smaller than the {} ids of the tokenizer of {}",
           c.model.vocab_size, ids, c.data.train.front());
+  check_sources(c.model, ids, c.data.train.front());
   return task;
 }
 
@@ -131,10 +172,11 @@ std::unique_ptr<Task> language_task(PretrainConfig& config) {
           "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the "
           "others");
   config.data.vocab_size = config.model.vocab_size;
-  const bool masks = config.model.architecture->fills_masks(config.model);
-  if (config.lr.decay == LrConfig::Decay::automatic)
-    config.lr.decay = masks ? LrConfig::Decay::linear : LrConfig::Decay::cosine;
-  return masks ? completed<MaskedTask>(config) : completed<NextTokenTask>(config);
+  const Architecture& architecture = *config.model.architecture;
+  if (config.lr.decay == LrConfig::Decay::automatic) config.lr.decay = usual_decay(config.model);
+  if (architecture.maps_source(config.model)) return completed<DenoisingTask>(config);
+  if (architecture.fills_masks(config.model)) return completed<MaskedTask>(config);
+  return completed<NextTokenTask>(config);
 }
 
 TrainResult pretrain(PretrainConfig config, Group& world, const std::string& resolved) {

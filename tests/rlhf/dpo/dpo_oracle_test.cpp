@@ -60,8 +60,8 @@ class DpoOracle : public testing::Test {
     config_.run.tensorboard = false;
   }
 
-  checkpoint::CheckpointInfo trained(const std::string& name, const train::Task& task,
-                                     int64_t steps, double lr, const std::string& from = "") {
+  checkpoint::CheckpointInfo trained(const std::string& name, train::Task& task, int64_t steps,
+                                     double lr, const std::string& from = "") {
     train::PretrainConfig c = config_;
     c.run.dir = folder_.at(name);
     c.train.steps = steps;
@@ -163,8 +163,8 @@ class DpoOracle : public testing::Test {
                                 const checkpoint::CheckpointInfo& start) {
     DpoSamples samples(std::move(pairs), 8, language_.pad_id(), 1, true);
     run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
-    return logs_of(trained(DpoObjective::loss_term(rules), OracleDpo(language_, samples, rules),
-                           300, 2e-3, folder_.at("start")));
+    OracleDpo task(language_, samples, rules);
+    return logs_of(trained(DpoObjective::loss_term(rules), task, 300, 2e-3, folder_.at("start")));
   }
 
   train::Workspace folder_;
@@ -175,7 +175,7 @@ class DpoOracle : public testing::Test {
 
 TEST_F(DpoOracle, ComesNearTheOptimumOfTheUtility) {
   const oracle::OracleSamples texts(language_, 1, 64);
-  const OracleTask pretraining(language_, texts, texts.context());
+  OracleTask pretraining(language_, texts, texts.context());
   const checkpoint::CheckpointInfo start = trained("start", pretraining, 300, 3e-3);
   const oracle::ResponseLogs reference = logs_of(start);
   const DpoRules rules{{0.5, 0}, 0};

@@ -132,7 +132,7 @@ TEST(RidgeOptimum, IsWhereTheHeadLands) {
     const std::string name = fmt::format("ridge{}", ridge);
     const Trained trained = train_reward(c, folder, 1, name);
     RewardConfig own = c;
-    const RewardTask task(own, text::byte_tokenizer(), {});
+    RewardTask task(own, text::byte_tokenizer(), {});
     const std::vector<Vector> differences =
         differences_in(folder.at(name), own.run.model, task.samples().all());
     ASSERT_EQ(differences.size(), 24u);

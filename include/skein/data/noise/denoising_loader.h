@@ -44,6 +44,7 @@ class DenoisingLoader : public BlendedSource {
   int64_t target_length() const { return lengths_.target; }
   // Tokens of text that the longest sample is made of.
   int64_t text_length() const { return lengths_.text; }
+  const NoiseVocabulary& vocabulary() const { return vocabulary_; }
 
  private:
   struct Lengths {

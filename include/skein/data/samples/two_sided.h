@@ -26,6 +26,9 @@ struct TwoSidedShape {
   int32_t source_pad = 0, target_pad = 0;
 };
 
+// Padding alone on both sides.
+Batch padded_sides(int64_t rows, const TwoSidedShape& shape);
+
 // Rows that fit the shape, as samples first, first + 1, ...
 Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape, int64_t first);
 

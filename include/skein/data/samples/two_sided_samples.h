@@ -94,6 +94,10 @@ class TwoSidedSamples : public SampleSource {
   TwoSidedSamples(std::vector<PairRows> parts, std::vector<double> weights, const PairForm& form,
                   const TwoSidedConfig& config, const TwoSidedOrder& order);
 
+  // Sorts by groups of so many samples from now on. Where an order has been begun, only with the
+  // group that it was begun with: else samples of the group in between come twice or not at all.
+  void sort_by(int64_t group);
+
   Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const std::vector<PairRows>& parts() const { return parts_; }

@@ -1,4 +1,5 @@
-// The tasks of pretraining: next tokens for decoders, masked ones for encoders.
+// The tasks of pretraining on token stores: next tokens for decoders, masked ones for encoders, and
+// for encoder-decoders text that they restore.
 #pragma once
 
 #include <memory>

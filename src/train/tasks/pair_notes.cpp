@@ -1,0 +1,67 @@
+#include "skein/train/tasks/pair_notes.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+#include "skein/core/strict_json.h"
+#include "skein/models/architecture.h"
+
+namespace skein::train {
+
+std::string PairNotes::option(const std::string& key) const {
+  const auto found = options.find(key);
+  return found == options.end() ? "" : found->second;
+}
+
+TaskNotes to_notes(const PairNotes& notes) {
+  nlohmann::ordered_json json{{"task", notes.task}, {"start", notes.start}};
+  if (!notes.options.empty()) json["pairs"] = notes.options;
+  if (!notes.source_tokenizer.empty()) json["source_tokenizer"] = notes.source_tokenizer.text();
+  if (!notes.metric.empty()) json["metric"] = notes.metric;
+  if (notes.group > 0) json["group"] = notes.group;
+  return TaskNotes(json.dump());
+}
+
+PairNotes pair_notes(const TaskNotes& notes, const std::string& origin) {
+  PairNotes made;
+  if (notes.empty()) return made;
+  try {
+    const nlohmann::ordered_json& json = *notes;
+    made.task = json.value("task", "");
+    made.start = json.value("start", "");
+    made.metric = json.value("metric", "");
+    made.source_tokenizer = text::StoredTokenizer(json.value("source_tokenizer", ""));
+    if (json.contains("pairs"))
+      made.options = json.at("pairs").get<std::map<std::string, std::string>>();
+    if (json.contains("group"))
+      made.group = whole<int64_t>(json.at("group"), "group", "the notes of " + origin);
+  } catch (const std::exception& error) {
+    fail_usage("the notes of {} on its pairs cannot be read: {}", origin, json_fault(error.what()));
+  }
+  return made;
+}
+
+std::string spelling(const text::Tokenizer& tokenizer, int32_t id) {
+  const auto specials = tokenizer.special_tokens();
+  const auto found = std::ranges::find(specials, id, &std::pair<std::string, int32_t>::second);
+  return found == specials.end() ? "" : found->first;
+}
+
+data::PairTokenizers pair_tokenizers(const TrainedModel& source) {
+  require_tokenizer(source);
+  const PairNotes notes = pair_notes(source.state.notes, source.info.path);
+  const auto target = source.state.tokenizer.value();
+  return {notes.source_tokenizer.empty() ? target : notes.source_tokenizer.value(), target};
+}
+
+void check_sources(const ModelConfig& model, int64_t ids, const std::string& origin) {
+  if (!model.architecture->maps_source(model)) return;
+  const int64_t known = model.architecture->source_ids(model);
+  require(known >= ids,
+          "the model knows {} ids of sources, but {} has {}; give a larger "
+          "model.source_vocab_size, or leave it out where sources and targets have one tokenizer",
+          known, origin, ids);
+}
+
+}  // namespace skein::train
