@@ -15,10 +15,12 @@
 #include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/evaluate_reward.h"
 #include "skein/rlhf/rewards/reward_form.h"
+#include "skein/train/evaluate_denoised.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/evaluate_chats.h"
 #include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/tasks/evaluate_pairs.h"
 #include "skein/train/text_store.h"
 #include "skein/train/vocabulary.h"
 
@@ -36,6 +38,7 @@ struct EvaluateConfig {
   train::EvalConfig eval;
   train::LabelEvalConfig labels;
   train::ChatEvalConfig chats;
+  train::PairEvalConfig pairs;
   int64_t batch = 4;
 };
 
@@ -62,6 +65,7 @@ void bind(Options& options, EvaluateConfig& c) {
   options.add("eval.output", c.output, "JSON file for the result");
   bind(options, c.labels);
   bind(options, c.chats);
+  bind(options, c.pairs);
   bind(options, c.parallel);
 }
 
@@ -70,9 +74,16 @@ using Values = std::vector<std::pair<std::string, std::optional<double>>>;
 
 Values known(const NamedValues& values) { return {values.begin(), values.end()}; }
 
-void write_result(ResultFile& file, const train::TrainedModel& source, const Values& values) {
+struct Result {
+  Values values;
+  std::vector<std::pair<std::string, std::string>> signatures = {};  // of metrics, by name
+};
+
+void write_result(ResultFile& file, const train::TrainedModel& source, const Result& result) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
-  for (const auto& [name, value] : values) json[name] = value ? json_number(*value) : nullptr;
+  for (const auto& [name, value] : result.values)
+    json[name] = value ? json_number(*value) : nullptr;
+  for (const auto& [name, signature] : result.signatures) json["signatures"][name] = signature;
   file.write(json.dump(2) + "\n");
   file.finish();
 }
@@ -107,11 +118,26 @@ Values masked_tokens(const train::EvaluatedModel& model, const train::TrainedMod
   return values;
 }
 
+Values restored_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
+                       const std::vector<std::string>& stores, const EvaluateConfig& config) {
+  require(config.eval.stride == 0,
+          "eval.stride is for decoders; a model that restores text sees each sample once, leave it "
+          "out");
+  const auto samples = train::validation_samples(
+      stores, train::denoising_rows(source.model, config.parallel), config.data, source.noise);
+  check_store(samples->store(0), source);
+  const train::DenoisedEvaluation result = evaluate_denoised(model, *samples, config.eval.windows);
+  log::info("{}: {}", source.info.path, result.text());
+  Values values = known(result.values(""));
+  values.emplace_back("tokens", result.all().tokens);
+  return values;
+}
+
 void check(const EvaluateConfig& c) {
   const int given = !c.stores.empty() + !c.text.empty() + !c.labels.files.empty();
   require(given == 1,
           "give one of data.validation (token stores), data.text and data.test (examples with "
-          "labels, preferences or conversations); {}",
+          "labels, pairs of texts, preferences or conversations); {}",
           given == 0 ? "none is given" : "several are given");
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
@@ -131,25 +157,40 @@ Values evaluate_text(EvaluateConfig& config, Options& options, const train::Trai
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
   load_weights(source.info, local.parameters(), mesh.world());
+  const Architecture& architecture = *source.model.architecture;
+  const bool restores = architecture.maps_source(source.model);
+  if (restores && mesh.last_stage()) local.learn(train::denoising_objective(local, {}));
   Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
   const train::EvaluatedModel model{pipeline, local.pass(), mesh, config.batch};
-  const bool masks = source.model.architecture->fills_masks(source.model);
-  return masks ? masked_tokens(model, source, stores, config)
-               : next_tokens(model, source, stores, config);
+  if (restores) return restored_tokens(model, source, stores, config);
+  return architecture.fills_masks(source.model) ? masked_tokens(model, source, stores, config)
+                                                : next_tokens(model, source, stores, config);
 }
 
-Values evaluate_examples(const EvaluateConfig& config, Options& options,
+Result pairs_of_texts(EvaluateConfig& config, Options& options, const train::TrainedModel& source,
+                      Group& world) {
+  config.pairs.pairs.bad_records = config.chats.chat.records.bad_records;
+  const train::PairEvaluation asked{
+      config.pairs, config.labels.columns, options,     config.labels.files,
+      source,       config.parallel,       config.batch};
+  const train::PairResult found = evaluate_pairs(asked, world);
+  return {known(found.values), found.signatures};
+}
+
+Result evaluate_examples(EvaluateConfig& config, Options& options,
                          const train::TrainedModel& source, Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
+  const Architecture& architecture = *source.model.architecture;
   if (rlhf::rewards::reward_head(source.state.notes, source.info.path))
-    return known(
-        rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
-            .values());
-  if (source.model.architecture->continues_text(source.model))
-    return known(train::evaluate_chats(
-        {config.chats, options, files, source, parallel, config.batch}, world));
-  return known(evaluate_labels(config.labels, options, source, parallel, config.batch, world));
+    return {
+        known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
+                  .values())};
+  if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
+  if (architecture.continues_text(source.model))
+    return {known(train::evaluate_chats(
+        {config.chats, options, files, source, parallel, config.batch}, world))};
+  return {known(evaluate_labels(config.labels, options, source, parallel, config.batch, world))};
 }
 
 // Collective.
@@ -184,7 +225,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   Options options("skein eval",
                   "Measures how well a model predicts text: loss, perplexity, bits per byte; for "
                   "encoders masked tokens; for fine-tuned models their labels, for reward models "
-                  "preferences; or the answers of conversations.");
+                  "preferences; the answers of conversations; or how near what it writes for "
+                  "sources is to their targets: BLEU, chrF, ROUGE, exact match, F1.");
   bind(options, config);
   if (!parse(options, args, false)) return 0;
   check(config);
@@ -195,11 +237,11 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   });
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   const bool examples = !config.labels.files.empty();
-  const Values values = examples ? evaluate_examples(config, options, source, *world)
-                                 : evaluate_text(config, options, source, *world);
-  check_finite(values, source, *world);
+  const Result result = examples ? evaluate_examples(config, options, source, *world)
+                                 : Result{evaluate_text(config, options, source, *world)};
+  check_finite(result.values, source, *world);
   checkpoint::agree(*world, [&] {
-    if (file) write_result(*file, source, values);
+    if (file) write_result(*file, source, result);
   });
   return 0;
 }

@@ -10,12 +10,13 @@ namespace skein::cli {
 int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   train::FinetuneConfig config = train::finetune_defaults();
   Options options("skein finetune",
-                  "Teaches a pretrained model labels of texts, pairs or words, or numbers, at any "
-                  "pipeline x data x tensor layout.");
+                  "Teaches a pretrained model labels of texts, pairs or words, or numbers; or the "
+                  "targets of sources, at any pipeline x data x tensor layout.");
   bind(options, config);
   if (!parse_run(options, args, config.run)) return 0;
+  settle(options, config);
   AdaptedRun run = begin_adapted(options, config.run, world);
-  const auto task = label_task(config, run.source.state.tokenizer.value());
+  const auto task = finetune_task(config, run.source);
   settle_run(options, config.run, run);
   const train::TrainResult result = train::train(config.run, *task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));

@@ -27,10 +27,10 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"pretrain", "pretrain a decoder or an encoder on token stores, or go on with a run",
+    {"pretrain", "pretrain a model on token stores or pairs of texts, or go on with a run",
      pretrain_command, true},
-    {"finetune", "teach a pretrained model labels of texts, pairs or words", finetune_command,
-     true},
+    {"finetune", "teach a pretrained model labels of texts, pairs or words, or targets of sources",
+     finetune_command, true},
     {"sft", "teach a pretrained decoder to answer, from conversations", sft_command, true},
     {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command, true},
     {"reward", "teach a pretrained model which answers people prefer", reward_command, true},

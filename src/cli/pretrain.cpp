@@ -1,4 +1,5 @@
-#include "skein/train/tasks/language_task.h"
+#include "skein/train/tasks/seq2seq.h"
+#include "skein/train/trainer.h"
 
 #include "command.h"
 #include "long_run.h"
@@ -6,15 +7,17 @@
 namespace skein::cli {
 
 int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  train::PretrainConfig config;
-  config.run.dir = "runs/pretrain";
-  Options options(
-      "skein pretrain",
-      "Pretrains a decoder or an encoder on token stores, at any pipeline x data x tensor layout.");
+  train::PretrainTaskConfig config;
+  train::PretrainConfig& run = config.run;
+  run.run.dir = "runs/pretrain";
+  Options options("skein pretrain",
+                  "Pretrains a decoder, an encoder or an encoder-decoder on token stores, or "
+                  "teaches one pairs of texts, at any pipeline x data x tensor layout.");
   bind(options, config);
-  if (!parse_run(options, args, config)) return 0;
-  world = begin_run(config.run.dir);
-  const train::TrainResult result = pretrain(config, *world, options.resolved());
+  if (!parse_run(options, args, run)) return 0;
+  world = begin_run(run.run.dir);
+  const auto task = pretraining_task(options, config);
+  const train::TrainResult result = train::train(run, *task, *world, options.resolved());
   return code_of_run(result.stopped, result.committed);
 }
 

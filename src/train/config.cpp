@@ -139,10 +139,12 @@ void bind(Options& options, RunConfig& c) {
 }
 
 void bind(Options& options, data::DataConfig& c) {
-  options.add("data.train", c.train, "token stores to train on, each PATH or WEIGHT:PATH");
+  options.add("data.train", c.train,
+              "token stores to train on, each PATH or WEIGHT:PATH; with task.kind=seq2seq "
+              "files or stores of pairs");
   options.add("data.tokenizer", c.tokenizer,
               "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
-  options.add("data.validation", c.validation, "token stores to evaluate on");
+  options.add("data.validation", c.validation, "the same, to evaluate on");
   options.add("data.shuffle", c.shuffle, "visit samples in a shuffled order");
   options.add("data.cross_document_attention", c.cross_document_attention,
               "attention may cross document ends");

@@ -145,7 +145,7 @@ void Trainer::load(const RunState& stored) {
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
   const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
   if (!weights_only) run_.data().go_on({stored.data, path, own, config_.checkpoint.other_data});
-  task_.check_notes(stored.notes, path);
+  if (!weights_only) task_.check_notes(stored.notes, path);
   const auto frozen = stored.config.find("train.frozen_layers");
   require(
       weights_only || frozen == stored.config.end() ||

@@ -53,6 +53,9 @@ class Architecture {
   // Of a model that reads one: the places of the longest source, and the ids of its vocabulary.
   virtual int64_t source_context(const ModelConfig&) const { return 0; }
   virtual int64_t source_ids(const ModelConfig&) const { return 0; }
+  // Changes the config of such a model so that its sources have a vocabulary of their own, of `ids`
+  // ids, where it does not say how many.
+  virtual void give_source_ids(ModelConfig&, int64_t /*ids*/) const {}
   // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 

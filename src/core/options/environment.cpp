@@ -36,7 +36,7 @@ constexpr std::string_view kSections[] = {
     "STORE",  "SWEEP",   "TASK",     "TOKENIZER",  "TRAIN",    "VALIDATION"};
 
 // Options of some commands that look like misspelt ones of others.
-constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS"};
+constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS", "SKEIN_TASK_PACK", "SKEIN_TASK_PAIR"};
 
 template <class List>
 bool is_in(const std::string& word, const List& list) {

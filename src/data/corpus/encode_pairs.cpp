@@ -30,6 +30,7 @@ struct EncodedSide {
 struct EncodedPair {
   EncodedSide source, target;
   std::string refusal;  // why it cannot be used; "": it can
+  TextPair text;        // where it is asked for
 };
 
 using TextBatch = std::vector<TextPair>;
@@ -118,7 +119,7 @@ std::vector<ColumnInfo> pair_columns(const PairTokenizers& tokenizers, const std
 }
 
 PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokenizers, int threads,
-                        RecordSink& sink, const ProgressCall& progress) {
+                        RecordSink& sink, const ProgressCall& progress, const PairCall& used) {
   const auto begun = Clock::now();
   const int64_t total = stored_bytes(all_files(config));
   const PairEncoder encoder(config, tokenizers);
@@ -132,12 +133,15 @@ PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokeniz
     ++counts.pairs;
     counts.source_tokens += std::ssize(pair.source.tokens);
     counts.target_tokens += std::ssize(pair.target.tokens);
+    if (used) used(pair.text);
   };
   OrderedWorkers<TextBatch, EncodedBatch> workers(worker_threads(threads),
                                                   [&](int, const TextBatch& batch) {
                                                     EncodedBatch encoded;
-                                                    for (const TextPair& pair : batch)
+                                                    for (const TextPair& pair : batch) {
                                                       encoded.push_back(encoder.encode(pair));
+                                                      if (used) encoded.back().text = pair;
+                                                    }
                                                     return encoded;
                                                   });
   workers.drive([&](TextBatch& batch) { return read_batch(reader, batch); },
@@ -169,14 +173,15 @@ PairCounts write_pair_store(const PairStoreConfig& config, const PairTokenizers&
   return counts;
 }
 
-Records pair_records(const PairsConfig& config, const PairTokenizers& tokenizers, int threads) {
+Records pair_records(const PairsConfig& config, const PairTokenizers& tokenizers, int threads,
+                     const PairCall& used) {
   RecordBuilder builder(listed(config.files), pair_columns(tokenizers, config.prefix));
-  encode_pairs(config, tokenizers, threads, builder);
+  encode_pairs(config, tokenizers, threads, builder, {}, used);
   return builder.finish();
 }
 
 PairBlend open_pairs(const std::vector<std::string>& entries, const PairsConfig& config,
-                     const PairTokenizers& tokenizers) {
+                     const PairTokenizers& tokenizers, bool texts) {
   require(!entries.empty(), "no pairs were given; name a file or a store, as data.train=pairs.tsv");
   PairBlend blend;
   for (const std::string& text : entries) {
@@ -184,8 +189,11 @@ PairBlend open_pairs(const std::vector<std::string>& entries, const PairsConfig&
     PairsConfig one = config;
     one.files = {entry.path};
     const bool stored = is_hdf5(entry.path);
-    blend.parts.push_back(std::make_shared<const Records>(stored ? Records(entry.path)
-                                                                 : pair_records(one, tokenizers)));
+    std::vector<TextPair>& kept = blend.texts.emplace_back();
+    PairCall used;
+    if (texts) used = [&](const TextPair& pair) { kept.push_back(pair); };
+    blend.parts.push_back(std::make_shared<const Records>(
+        stored ? Records(entry.path) : pair_records(one, tokenizers, 0, used)));
     if (stored) check_store(*blend.parts.back(), config, tokenizers);
     blend.paths.push_back(entry.path);
     blend.weights.push_back(entry.weight);

@@ -54,10 +54,6 @@ void bind(Options& options, PairsConfig& c) {
   options.add("task.text", c.text,
               "column of the source, by name or number from 1; JSONL: its key");
   options.add("task.label", c.label, "column of the target");
-  options.add("task.references", c.references,
-              "columns of other targets that are as good, for evaluation");
-  options.add("task.prefix", c.prefix,
-              "put before each source, such as \"translate English to German: \"");
   options.add_choice("task.format", c.format,
                      {{"auto", ExamplesFormat::automatic},
                       {"csv", ExamplesFormat::csv},
@@ -67,8 +63,20 @@ void bind(Options& options, PairsConfig& c) {
   options.add_choice("task.header", c.header,
                      {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
                      "whether the first row names the columns; auto: when one is given by name");
+  bind_beside_columns(options, c);
+  bind_bad_records(options, c);
+}
+
+void bind_bad_records(Options& options, PairsConfig& c) {
   options.add("data.bad_records", c.bad_records,
               "pairs to leave out, such as those with an empty side, before giving up", "pairs");
+}
+
+void bind_beside_columns(Options& options, PairsConfig& c) {
+  options.add("task.references", c.references,
+              "columns of other targets that are as good, for evaluation");
+  options.add("task.prefix", c.prefix,
+              "put before each source, such as \"translate English to German: \"");
 }
 
 std::string where_of(const TextPair& pair, const PairsConfig& config) {

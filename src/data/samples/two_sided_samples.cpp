@@ -8,6 +8,8 @@
 namespace skein::data {
 namespace {
 
+constexpr int64_t kUsualLength = 128;
+
 std::vector<int64_t> sizes_of(const std::vector<PairRows>& parts) {
   std::vector<int64_t> sizes;
   for (const PairRows& part : parts) sizes.push_back(part.count());
@@ -18,9 +20,12 @@ std::vector<int64_t> sizes_of(const std::vector<PairRows>& parts) {
 
 void bind(Options& options, TwoSidedConfig& c) {
   options.add("task.source_length", c.source_length,
-              "tokens of the longest source, with those around the text", "tokens");
+              "tokens of the longest source, with those around the text; 0: as many as the model "
+              "has places, at most 128",
+              "tokens");
   options.add("task.target_length", c.target_length,
-              "tokens of the longest target, with those around the text", "tokens");
+              "tokens of the longest target, with those around the text; 0: the same of its places",
+              "tokens");
   options.add_choice("task.too_long", c.longer,
                      {{"cut", LongPairs::cut}, {"drop", LongPairs::drop}},
                      "what becomes of a longer side: it loses its end, or the pair is left out");
@@ -28,6 +33,20 @@ void bind(Options& options, TwoSidedConfig& c) {
   options.add("task.start", c.start,
               "token that the decoder is fed first; empty: the padding token, else the one that "
               "ends a target");
+}
+
+TwoSidedConfig settled(const TwoSidedConfig& config, int64_t source_places, int64_t target_places) {
+  const auto length = [](const char* option, int64_t given, int64_t places, const char* side) {
+    require(given >= 0 && given <= places,
+            "{}={} must be from 1 to the {} places that the model has for a {}; give fewer, or a "
+            "model with more",
+            option, given, places, side);
+    return given > 0 ? given : std::min(places, kUsualLength);
+  };
+  TwoSidedConfig made = config;
+  made.source_length = length("task.source_length", config.source_length, source_places, "source");
+  made.target_length = length("task.target_length", config.target_length, target_places, "target");
+  return made;
 }
 
 std::string told_counts(const TwoSidedCounts& n, const TwoSidedConfig& config,

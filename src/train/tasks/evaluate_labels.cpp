@@ -7,8 +7,8 @@ namespace skein::train {
 
 void bind(Options& options, LabelEvalConfig& c) {
   options.add("data.test", c.files,
-              "files of examples to evaluate a fine-tuned model on, of preferences for a reward "
-              "model, or of conversations for a decoder");
+              "files of examples to evaluate a fine-tuned model on, of pairs for one that reads "
+              "sources, of preferences for a reward model, or of conversations for a decoder");
   bind(options, c.columns);
 }
 

@@ -1,5 +1,10 @@
 #include "skein/train/tasks/finetune.h"
 
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/train/tasks/pair_data.h"
+
 namespace skein::train {
 
 FinetuneConfig finetune_defaults() {
@@ -13,32 +18,84 @@ FinetuneConfig finetune_defaults() {
 
 namespace {
 
-void bind_task(Options& options, LabelTaskConfig& c) {
+std::vector<std::pair<std::string, std::optional<LabelKind>>> task_kinds() {
+  std::vector<std::pair<std::string, std::optional<LabelKind>>> kinds;
+  for (const auto& [name, kind] : label_kinds()) kinds.emplace_back(name, kind);
+  kinds.emplace_back(kPairTask, std::nullopt);
+  return kinds;
+}
+
+void bind_task(Options& options, FinetuneConfig& c) {
   options.add_choice(
-      "task.kind", c.kind, label_kinds(),
+      "task.kind", c.kind, task_kinds(),
       "a label for a text or a pair of texts, a number for it, or a tag for each word (CoNLL "
-      "files)");
-  bind(options, c.columns);
-  options.add("task.labels", c.labels,
+      "files); seq2seq: the target of each source, which a model learns that reads sources");
+  bind(options, c.task.columns);
+  options.add("task.labels", c.task.labels,
               "labels in the order of their ids; empty: those of data.train");
-  options.add_choice("task.metric", c.metric, label_metrics(),
-                     "of the validation, by which the best is kept; auto: accuracy, spearman for "
-                     "numbers, f1 for tags");
-  options.add("task.length", c.length,
+  options.add("task.metric", c.metric,
+              "of the validation, by which the best is kept: accuracy, macro_f1, matthews; "
+              "spearman, pearson, mse for numbers; f1 for tags; for seq2seq loss, or of decoded "
+              "texts bleu, chrf, rougeL, exact_match, f1; auto: the first of these");
+  options.add("task.length", c.task.length,
               "longest sample, what is longer loses its end; 0: model.context, at most 128",
               "tokens");
-  options.add("task.separator", c.separator, "decoders: what stands between the texts of a pair");
-  options.add("task.epochs", c.epochs, "passes over data.train, where train.steps is 0");
+  options.add("task.separator", c.task.separator,
+              "decoders: what stands between the texts of a pair");
+  options.add("task.epochs", c.task.epochs, "passes over data.train, where train.steps is 0");
+  bind_beside_labels(options, c.seq2seq);
+}
+
+LabelMetric label_metric(const std::string& name, LabelKind kind) {
+  const auto& known = label_metrics();
+  const auto found = std::ranges::find(known, name, &std::pair<std::string, LabelMetric>::first);
+  require(found != known.end(), "task.metric={} does not measure task.kind={}", name,
+          name_of(kind));
+  return metric_of(kind, found->second);
+}
+
+void refuse_label_options(const Options& options) {
+  for (const char* key : {"task.pair", "task.labels", "task.length", "task.separator",
+                          "task.word_column", "task.tag_column"})
+    require(!options.given(key),
+            "{} is for labels, but task.kind is seq2seq{}; leave it out, or give another task.kind",
+            key,
+            std::string(key) == "task.length"
+                ? ", whose lengths are task.source_length and task.target_length"
+                : "");
 }
 
 }  // namespace
 
 void bind(Options& options, FinetuneConfig& c) {
-  bind_task(options, c.task);
+  bind_task(options, c);
   options.add("data.train", c.run.data.train,
-              "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns");
-  options.add("data.validation", c.run.data.validation, "files of examples to evaluate on");
+              "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns; seq2seq: files or "
+              "stores of pairs, each PATH or WEIGHT:PATH");
+  options.add("data.validation", c.run.data.validation, "the same, to evaluate on");
+  bind(options, c.run.loss);
   bind_adapting(options, c.run);
+}
+
+void settle(const Options& options, FinetuneConfig& c) {
+  if (c.kind) {
+    const std::string why = fmt::format("is for seq2seq, but task.kind is {}", name_of(*c.kind));
+    refuse_pair_options(options, why);
+    require(!options.given("loss.label_smoothing"), "loss.label_smoothing {}; leave it out", why);
+    c.task.kind = *c.kind;
+    c.task.metric = label_metric(c.metric, *c.kind);
+    return;
+  }
+  refuse_label_options(options);
+  c.seq2seq.pairs = with_columns(c.seq2seq.pairs, c.task.columns);
+  c.seq2seq.metric = c.metric;
+  c.seq2seq.epochs = c.task.epochs;
+}
+
+std::unique_ptr<Task> finetune_task(FinetuneConfig& config, const TrainedModel& source) {
+  if (config.kind) return label_task(config, source.state.tokenizer.value());
+  const PairNotes notes = pair_notes(source.state.notes, source.info.path);
+  return seq2seq_task(config.run, config.seq2seq, pair_tokenizers(source), &notes);
 }
 
 }  // namespace skein::train

@@ -149,6 +149,11 @@ void LabelTask::complete(PretrainConfig& c, double epochs) const {
 
 std::unique_ptr<Task> label_task(FinetuneConfig& config,
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
+  const Architecture& architecture = *config.run.model.architecture;
+  require(!architecture.maps_source(config.run.model),
+          "task.kind={} learns labels, but this model is {}, which writes the target of each "
+          "source; give task.kind=seq2seq",
+          name_of(config.task.kind), architecture.otherwise(config.run.model));
   check_vocabulary(config.run.model, *tokenizer);
   auto task = std::make_unique<LabelTask>(config, text::StoredTokenizer(std::move(tokenizer)));
   task->complete(config.run, config.task.epochs);

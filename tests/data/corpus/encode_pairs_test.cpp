@@ -176,5 +176,30 @@ TEST(PairStores, NeedTwoColumnsOfTokensAndNoEmptySide) {
   refused({source, target}, {"x.h5", "the source of pair 1 is empty"});
 }
 
+// Of the pairs that are used alone, so that text k belongs to record k.
+TEST(EncodePairs, TextsAreKeptBesideTheirRecordsWhereTheyAreAskedFor) {
+  const Scratch scratch;
+  write_file(scratch.file("a.jsonl"),
+             "{\"text\": \"one\", \"label\": [\"eins\", \"ein\"]}\n"
+             "{\"text\": \"\", \"label\": \"zwei\"}\n"
+             "{\"text\": \"three\", \"label\": \"drei\"}\n");
+  write_pair_store(store_of(scratch, many_pairs(scratch), "b.h5"), one_tokenizer());
+  const std::vector<std::string> entries{scratch.file("a.jsonl"), scratch.file("b.h5")};
+  const PairsConfig config{.prefix = "to: ", .bad_records = 1};
+  const std::vector<std::string> file{entries.front()};
+  const PairBlend kept = open_pairs(file, config, one_tokenizer(), true);
+  ASSERT_EQ(kept.texts.size(), 1u);
+  ASSERT_EQ(std::ssize(kept.texts[0]), kept.parts[0]->count());
+  EXPECT_EQ(kept.texts[0][0].source, "one");
+  EXPECT_EQ(kept.texts[0][0].target, "eins");
+  EXPECT_EQ(kept.texts[0][0].references, std::vector<std::string>{"ein"});
+  EXPECT_EQ(kept.texts[0][1].target, "drei");
+  EXPECT_EQ(side(*kept.parts[0], "source", 1), "to: three");
+  const PairBlend both = open_pairs(entries, {.bad_records = 1}, one_tokenizer());
+  EXPECT_EQ(both.texts.size(), 2u);
+  EXPECT_TRUE(both.texts[0].empty());
+  EXPECT_TRUE(open_pairs({entries.back()}, {}, one_tokenizer(), true).texts[0].empty());
+}
+
 }  // namespace
 }  // namespace skein::data

@@ -304,5 +304,56 @@ TEST(TwoSided, PartsAreBlendedByWeight) {
   EXPECT_EQ(long_ones, 10);
 }
 
+TEST(TwoSided, GroupsMayBeSetBeforeAnythingIsMade) {
+  const auto records = many(40);
+  const TwoSidedConfig config{.source_length = 40, .target_length = 30};
+  const TwoSidedSamples grouped = samples_of(records, config, {.group = 8, .seed = 3});
+  TwoSidedSamples set = samples_of(records, config, {.group = 1, .seed = 3});
+  EXPECT_NE(samples_in(set, 0, 40, 8), samples_in(grouped, 0, 40, 8));
+  set.sort_by(8);
+  EXPECT_EQ(samples_in(set, 0, 40, 8), samples_in(grouped, 0, 40, 8));
+}
+
+// Whole groups of either size have the same samples, so a run may go on with another where it
+// stands at the end of both.
+TEST(TwoSided, GroupsOfAnySizeHaveTheSameSamplesUpToTheirCommonEnd) {
+  const auto records = many(48);
+  const TwoSidedConfig config{.source_length = 40, .target_length = 30};
+  const auto first = [&](int64_t group) {
+    std::multiset<Ids> sources;
+    const TwoSidedSamples samples = samples_of(records, config, {.group = group, .seed = 3});
+    for (const auto& sample : samples_in(samples, 0, 24, 4)) sources.insert(sample[0]);
+    return sources;
+  };
+  EXPECT_EQ(first(4), first(24));
+  EXPECT_EQ(first(8), first(12));
+}
+
+TEST(TwoSided, LengthsAreThoseOfTheModelWhereNoneAreGiven) {
+  const TwoSidedConfig open = settled({}, 512, 64);
+  EXPECT_EQ(open.source_length, 128);
+  EXPECT_EQ(open.target_length, 64);
+  const TwoSidedConfig given = settled({.source_length = 512, .target_length = 7}, 512, 64);
+  EXPECT_EQ(given.source_length, 512);
+  EXPECT_EQ(given.target_length, 7);
+  expect_usage_error([&] { settled({.source_length = 513}, 512, 64); },
+                     {"task.source_length=513", "512 places that the model has for a source"});
+  expect_usage_error([&] { settled({.target_length = 65}, 512, 64); },
+                     {"task.target_length=65", "64 places that the model has for a target"});
+  expect_usage_error([&] { settled({.target_length = -1}, 512, 64); }, {"task.target_length=-1"});
+}
+
+TEST(TwoSided, PaddingAloneCountsForNothingOnBothSides) {
+  const Batch batch = padded_sides(
+      2, {.source_length = 3, .target_length = 4, .source_pad = kPad, .target_pad = kEnd});
+  EXPECT_EQ(row<int32_t>(batch.source.tokens, 1), (Ids{kPad, kPad, kPad}));
+  EXPECT_EQ(row<int32_t>(batch.source.segments, 1), (Ids{-1, -1, -1}));
+  EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{kEnd, kEnd, kEnd, kEnd}));
+  EXPECT_EQ(row<int32_t>(batch.segments, 0), (Ids{-1, -1, -1, -1}));
+  EXPECT_EQ(row<float>(batch.weights, 0), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(batch.lengths.data<int32_t>()[0], 0);
+  EXPECT_FALSE(batch.places.defined());
+}
+
 }  // namespace
 }  // namespace skein::data

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,11 +33,15 @@ struct PairCounts {
 // The columns of such records, source first.
 std::vector<ColumnInfo> pair_columns(const PairTokenizers& tokenizers, const std::string& prefix);
 
+// What is told of each pair that is used, in order.
+using PairCall = std::function<void(const TextPair& pair)>;
+
 // Into a sink of pair_columns. A pair cannot be used when a side is empty or
 // has no tokens. A usage error for one of those beyond config.bad_records,
 // and as PairReader; for inputs without any pair. threads: 0 for one a processor.
 PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokenizers, int threads,
-                        RecordSink& sink, const ProgressCall& progress = {});
+                        RecordSink& sink, const ProgressCall& progress = {},
+                        const PairCall& used = {});
 
 struct PairStoreConfig {
   PairsConfig pairs;
@@ -50,21 +55,24 @@ struct PairStoreConfig {
 PairCounts write_pair_store(const PairStoreConfig& config, const PairTokenizers& tokenizers,
                             const ProgressCall& progress = {});
 
-// The same in memory. name: what messages call them.
-Records pair_records(const PairsConfig& config, const PairTokenizers& tokenizers, int threads = 0);
+// The same in memory.
+Records pair_records(const PairsConfig& config, const PairTokenizers& tokenizers, int threads = 0,
+                     const PairCall& used = {});
 
 // Pairs that are trained on together, and how often each. Records of files are in memory.
 struct PairBlend {
   std::vector<std::string> paths;
   std::vector<std::shared_ptr<const Records>> parts;
   std::vector<double> weights;
+  // of each part, where they were asked for, what its pairs were made of; none for a store
+  std::vector<std::vector<TextPair>> texts;
 };
 
 // entries: "path" or "weight:path", each a store of pairs or a file of pairs, which is encoded with
 // the tokenizers. A usage error for a store whose tokenizers or prefix are others, and as
-// check_pair_store. config.files: not used.
+// check_pair_store. config.files: not used. texts: whether they are kept, too.
 PairBlend open_pairs(const std::vector<std::string>& entries, const PairsConfig& config,
-                     const PairTokenizers& tokenizers);
+                     const PairTokenizers& tokenizers, bool texts = false);
 
 // What a run's checkpoints remember of them.
 std::vector<DataFile> pair_files(const std::string& option, const PairBlend& blend);

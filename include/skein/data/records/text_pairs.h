@@ -36,6 +36,10 @@ struct PairsConfig {
 };
 // Binds columns, references, format, header and prefix under section "task", and data.bad_records.
 void bind(Options& options, PairsConfig& config);
+// Parts of that, for who binds task.text, task.label, task.format and task.header to what also
+// reads other records.
+void bind_beside_columns(Options& options, PairsConfig& config);
+void bind_bad_records(Options& options, PairsConfig& config);
 
 struct TextPair {
   std::string source{}, target{};         // the source without prefix

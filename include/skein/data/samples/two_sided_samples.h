@@ -27,13 +27,17 @@ namespace skein::data {
 enum class LongPairs { cut, drop };
 
 struct TwoSidedConfig {
-  int64_t source_length = 128, target_length = 128;  // tokens, with those around a text
+  // tokens, with those around a text; 0: what the model has room for (settled)
+  int64_t source_length = 0, target_length = 0;
   LongPairs longer = LongPairs::cut;
   bool pack = false;    // several pairs a row, as many as both lengths hold
   std::string start{};  // as pair_form has it
 };
 // Binds every field under section "task".
 void bind(Options& options, TwoSidedConfig& config);
+// The same with lengths for a model of so many places: where none is given all of them, but at most
+// 128. A usage error naming both values for a length that the model has no room for.
+TwoSidedConfig settled(const TwoSidedConfig& config, int64_t source_places, int64_t target_places);
 
 // How samples become batches.
 struct TwoSidedOrder {
