@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skein/comm/local.h"
+#include "skein/convert/average.h"
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
 #include "skein/convert/verify.h"
@@ -24,7 +25,7 @@ using Words = std::vector<std::string>;
 
 struct Command {
   std::optional<convert::Form> to;  // nothing: by what the source is
-  bool dry_run = false, verify = false;
+  bool dry_run = false, verify = false, average = false;
   convert::ConvertConfig convert;
 };
 
@@ -51,6 +52,9 @@ void bind(Options& options, Command& c) {
               "most of one safetensors file; 0: the files of the import if none has more than 5 "
               "GB, else 5 GB",
               "bytes");
+  options.add("convert.average", c.average,
+              "the sources, two or more, are checkpoints of one model, and the result is the mean "
+              "of their weights; --average for short");
   options.add("convert.dry_run", c.dry_run,
               "only print which tensor becomes which; --dry-run for short");
   options.add("convert.verify", c.verify,
@@ -116,12 +120,28 @@ void run_export(const std::string& source, convert::Form form, const std::string
   log::info("{}: {} parameters from {}", destination, made.model().parameters(), source);
 }
 
+void run_average(const Options& options) {
+  for (const auto& [key, value] : options.values())
+    require(key == "convert.average" || !options.given(key),
+            "{}={} is for models that are converted; leave it out with --average", key, value);
+  const Words& words = options.words();
+  require(words.size() >= 3,
+          "{} paths were given; give two checkpoints at least, then the folder of their mean, as "
+          "in `skein-convert --average run/checkpoints/* averaged`",
+          words.size());
+  const Words sources(words.begin(), words.end() - 1);
+  ProgressLine line;
+  const std::string path = convert::average(sources, words.back(), shown_on(line));
+  log::info("{}: the mean of {} checkpoints", path, sources.size());
+}
+
 int run(const Words& arguments) {
   Command command;
   Options options(
       "skein-convert",
       "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
-      "Llama, BERT, RoBERTa) or of an llm.c model file, or one of those of a checkpoint.");
+      "Llama, BERT, RoBERTa) or of an llm.c model file, or one of those of a checkpoint. With "
+      "--average SOURCE SOURCE... DESTINATION: the mean of checkpoints.");
   bind(options, command);
   const auto help = [&] {
     options.parse({"--help"}, true);  // tells options.help() that there are arguments
@@ -129,6 +149,10 @@ int run(const Words& arguments) {
   };
   if (answered("skein-convert", arguments, help)) return 0;
   if (!parsed(options, arguments)) return 0;
+  if (command.average) {
+    run_average(options);
+    return 0;
+  }
   const Words& words = options.words();
   require(words.size() == 2 || (command.dry_run && words.size() == 1),
           "{} paths were given; give SOURCE and DESTINATION, as in `skein-convert gpt2 runs/gpt2`",

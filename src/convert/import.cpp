@@ -14,13 +14,13 @@
 #include "skein/text/tokenizer.h"
 
 #include "elements.h"
+#include "shard_plan.h"
 
 namespace skein::convert {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kShardBytes = int64_t{1} << 29;
 constexpr char kKind[] = "param/";
 
 // What config.json may ask; `files` outlives it.
@@ -43,30 +43,6 @@ void check_against_model(const NameMap& names, const ModelConfig& model) {
     for (const OurTensor& part : tensor.parts) ours[part.name] = part.shape;
   SKEIN_CHECK(ours == tensor_shapes(model, whole_piece(model)));
 }
-
-// Cuts tensors into pieces that fit a shard.
-class Planner {
- public:
-  void add(const OurTensor& tensor, DType dtype) {
-    const int64_t most = kShardBytes / size_of(dtype), size = tensor.size();
-    for (int64_t begin = 0; begin < size; begin += most) {
-      const int64_t end = std::min(size, begin + most), bytes = (end - begin) * size_of(dtype);
-      if (shards_.empty() || held_ + bytes > kShardBytes) {
-        shards_.emplace_back();
-        held_ = 0;
-      }
-      held_ += bytes;
-      shards_.back().push_back({kKind + tensor.name, dtype, tensor.shape,
-                                std::vector<int64_t>(tensor.shape.size(), 0), tensor.shape, begin,
-                                end, nullptr});
-    }
-  }
-  std::vector<std::vector<checkpoint::Piece>> take() { return std::move(shards_); }
-
- private:
-  std::vector<std::vector<checkpoint::Piece>> shards_;
-  int64_t held_ = 0;
-};
 
 // The part of a tensor as training would begin with it; `described` is the whole model, without
 // memory.
@@ -114,6 +90,11 @@ bool is_huggingface_folder(const std::string& path) {
 }
 
 }  // namespace
+
+void check_destination(const std::string& path) {
+  require(!is_checkpoint_folder(path) && !is_huggingface_folder(path),
+          "{} holds a model already; name another folder", path);
+}
 
 void warn_of(const checkpoint::NonFiniteCounts& odd, const std::string& made,
              const ConvertConfig& config) {
@@ -192,15 +173,15 @@ DType Import::dtype_of(size_t tensor) const {
 }
 
 std::vector<std::vector<checkpoint::Piece>> Import::plan() const {
-  Planner planner;
+  ShardPlan plan;
   for (size_t i = 0; i < match_.names.tensors.size(); ++i)
-    for (const OurTensor& part : match_.names.tensors[i].parts) planner.add(part, dtype_of(i));
-  return planner.take();
+    for (const OurTensor& part : match_.names.tensors[i].parts)
+      plan.add(part.name, part.shape, dtype_of(i));
+  return plan.take();
 }
 
 std::string Import::run(const std::string& destination, const ConvertProgress& progress) const {
-  require(!is_checkpoint_folder(destination) && !is_huggingface_folder(destination),
-          "{} holds a model already; name another folder", destination);
+  check_destination(destination);
   ImportNotes notes = notes_;
   const std::string folder =
       fs::is_directory(files_.path) ? files_.path : fs::path(files_.path).parent_path().string();

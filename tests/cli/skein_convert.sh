@@ -72,4 +72,20 @@ expect 0 "ids, but the model knows 61: texts that hold one of the others are ref
 printf 'zzz\n' >odd.txt
 expect 2 "but the model knows 61 ids" "$bin/skein" eval --checkpoint.path=run-odd --data.text=odd.txt
 expect 2 "but the model knows 61 ids" "$bin/skein" embed --checkpoint.path=run-odd --data.input=odd.txt --embed.output=odd.npy
+# The mean of a run's checkpoints is a model like any other.
+"$bin/skein" pretrain $small --train.steps=6 --checkpoint.every=2 --checkpoint.keep=3 --run.dir=kept 2>/dev/null
+expect 0 "the mean of 3 checkpoints" "$convert" --average kept/checkpoints/step-* averaged
+expect 0 "is good" "$bin/skein-inspect" verify averaged
+expect 0 "loss" "$bin/skein" eval --checkpoint.path=averaged --data.validation=valid.h5
+expect 0 "" "$bin/skein" generate --checkpoint.path=averaged --generate.max_tokens=4 "The quick"
+expect 0 "begins with the weights" "$bin/skein" pretrain $small --train.steps=1 --checkpoint.load=averaged \
+  --checkpoint.weights_only --run.dir=onward
+expect 2 "two checkpoints at least" "$convert" --average kept out
+expect 2 "is named twice" "$convert" --average kept kept out
+expect 2 "leave it out with --average" "$convert" --average --dtype=bf16 kept trained out
+expect 2 "holds a model already" "$convert" --average kept trained averaged
+"$bin/skein" pretrain $small --model.d_ff=48 --train.steps=1 --run.dir=wider 2>/dev/null
+expect 2 "model.d_ff=" "$convert" --average kept wider out
+[ ! -e out ] || die "a mean that was refused left something"
+
 echo "ok"

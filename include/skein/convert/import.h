@@ -31,6 +31,9 @@ void warn_of(const checkpoint::NonFiniteCounts& odd, const std::string& made,
 // Bytes done and bytes in all.
 using ConvertProgress = std::function<void(int64_t done, int64_t total)>;
 
+// A usage error where a folder that a checkpoint is to be written into holds a model.
+void check_destination(const std::string& path);
+
 // The form of what lies at `path`. A usage error for what is none of them.
 Form form_of(const std::string& path);
 

@@ -176,7 +176,8 @@ TEST(TwoSided, ThePaddingTokenInATextIsRefused) {
     builder.end_record();
   }
   const TwoSidedSamples samples =
-      samples_of(std::make_shared<const Records>(builder.finish()), {}, {.shuffle = false});
+      samples_of(std::make_shared<const Records>(builder.finish()),
+                 {.source_length = 8, .target_length = 8}, {.shuffle = false});
   EXPECT_EQ(samples.batch(0, 1).size(), 1);
   expect_error(ExitCode::usage, {"pairs.h5", "the target of pair 1", "token 92", "pads"},
                [&] { samples.batch(1, 1); });
@@ -336,11 +337,14 @@ TEST(TwoSided, LengthsAreThoseOfTheModelWhereNoneAreGiven) {
   const TwoSidedConfig given = settled({.source_length = 512, .target_length = 7}, 512, 64);
   EXPECT_EQ(given.source_length, 512);
   EXPECT_EQ(given.target_length, 7);
-  expect_usage_error([&] { settled({.source_length = 513}, 512, 64); },
-                     {"task.source_length=513", "512 places that the model has for a source"});
-  expect_usage_error([&] { settled({.target_length = 65}, 512, 64); },
-                     {"task.target_length=65", "64 places that the model has for a target"});
-  expect_usage_error([&] { settled({.target_length = -1}, 512, 64); }, {"task.target_length=-1"});
+  expect_error(ExitCode::usage,
+               {"task.source_length=513", "512 places that the model has for a source"},
+               [&] { settled({.source_length = 513}, 512, 64); });
+  expect_error(ExitCode::usage,
+               {"task.target_length=65", "64 places that the model has for a target"},
+               [&] { settled({.target_length = 65}, 512, 64); });
+  expect_error(ExitCode::usage, {"task.target_length=-1"},
+               [&] { settled({.target_length = -1}, 512, 64); });
 }
 
 TEST(TwoSided, PaddingAloneCountsForNothingOnBothSides) {
