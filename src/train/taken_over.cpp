@@ -22,10 +22,12 @@ void add_stored(Values& trained, const std::string& option, const TrainedModel& 
 }
 
 // They cannot be given here.
-void tell_masking(const TrainedModel& source) {
+void tell_hiding(const TrainedModel& source) {
+  const bool masks = source.model.architecture->fills_masks(source.model);
+  const std::string section = masks ? "mlm." : "noise.";
   std::vector<std::string> told;
   for (const auto& [key, value] : source.state.config)
-    if (key.starts_with("mlm.") && key != "mlm.static") told.push_back(key + "=" + value);
+    if (key.starts_with(section) && key != section + "static") told.push_back(key + "=" + value);
   if (!told.empty())
     log::info("tokens are hidden as in {}: {}", source.info.path, fmt::join(told, ", "));
 }
@@ -48,15 +50,16 @@ void take_over(Options& options, const Values& trained, const std::string& origi
 }
 
 void take_over_text(Options& options, const TrainedModel& source) {
-  const bool encoder = source.model.architecture->fills_masks(source.model);
-  require(!encoder || !options.given(kEnds),
-          "{} is for decoders; an encoder is asked for hidden tokens, leave it out", kEnds);
+  const bool decoder = source.model.architecture->continues_text(source.model);
+  require(decoder || !options.given(kEnds),
+          "{} is for decoders; {} is asked for hidden tokens, leave it out", kEnds,
+          source.model.architecture->otherwise(source.model));
   Values trained;
   add_stored(trained, kAttention, source, kAttention);
-  if (!encoder) add_stored(trained, kEnds, source, kEnds);
-  if (!encoder) add_stored(trained, "eval.stride", source, "validation.stride");
+  if (decoder) add_stored(trained, kEnds, source, kEnds);
+  if (decoder) add_stored(trained, "eval.stride", source, "validation.stride");
   take_over(options, trained, source.info.path);
-  if (encoder) tell_masking(source);
+  if (!decoder) tell_hiding(source);
 }
 
 }  // namespace skein::train

@@ -1,6 +1,7 @@
 #include "skein/train/text_store.h"
 
 #include "skein/data/corpus/encode.h"
+#include "skein/models/architecture.h"
 
 namespace skein::train {
 
@@ -9,7 +10,9 @@ TextStore::TextStore(const std::string& text, const TrainedModel& source)
   data::EncodeConfig config;
   config.output = path_;
   config.threads = 1;
-  if (source.mlm.pairs != data::PairTask::none)
+  const bool restores = source.model.architecture->maps_source(source.model) &&
+                        source.noise.kind == data::NoiseKind::text && source.noise.permute > 0;
+  if (source.mlm.pairs != data::PairTask::none || restores)
     config.corpus.sentences = text::SentenceRule::automatic;
   // Second parts come from other documents, which plain text has none of but its paragraphs.
   if (source.mlm.pairs == data::PairTask::next &&

@@ -105,7 +105,6 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
   if (resume_from_) stored = run_state(resume_from_->metadata, resume_from_->path);
   plan_ = stored && keeps_groups(*stored) ? run_.plan(&*stored, resume_from_->path)
                                           : run_.plan(nullptr, "");
-  task.order_by(plan_);
   replica_ = std::make_unique<Replica>(
       config_, plan_, run_.mesh(),
       Learning{[&task](const LocalModel& model) { return task.objective(model); }, task.terms()});
@@ -119,6 +118,7 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
   } else if (stored) {
     load(*stored);
   }
+  task.order_by(plan_, state.samples);
   run_.open(resolved, config.validation.patience > 0);
 }
 

@@ -72,6 +72,7 @@ expect 0 "ids, but the model knows 61: texts that hold one of the others are ref
 printf 'zzz\n' >odd.txt
 expect 2 "but the model knows 61 ids" "$bin/skein" eval --checkpoint.path=run-odd --data.text=odd.txt
 expect 2 "but the model knows 61 ids" "$bin/skein" embed --checkpoint.path=run-odd --data.input=odd.txt --embed.output=odd.npy
+
 # The mean of a run's checkpoints is a model like any other.
 "$bin/skein" pretrain $small --train.steps=6 --checkpoint.every=2 --checkpoint.keep=3 --run.dir=kept 2>/dev/null
 expect 0 "the mean of 3 checkpoints" "$convert" --average kept/checkpoints/step-* averaged

@@ -48,9 +48,9 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual const data::SampleSource& samples() const = 0;
-  // Called once, before samples are made and notes asked for: how the samples of a step are cut.
-  // For a task whose order of samples goes by reduction groups.
-  virtual void order_by(const BatchPlan& /*plan*/) {}
+  // Called once, before samples are made: how those of a step are cut, and the sample that the run
+  // begins or goes on with. For a task whose order of samples goes by reduction groups.
+  virtual void order_by(const BatchPlan& /*plan*/, int64_t /*first*/) {}
   // Tokens of a sample, padding and its source included.
   virtual int64_t length() const = 0;
   virtual text::StoredTokenizer tokenizer() const = 0;

@@ -9,8 +9,8 @@
 namespace skein::train {
 
 // A token store of a text, as the model learnt such stores: with sentences where it has learnt
-// pairs of them. It lies in a folder that nobody else can look into, and goes at the end. Each rank
-// makes its own: they are equal, and no disk needs to be shared.
+// pairs of them, or to restore their order. It lies in a folder that nobody else can look into, and
+// goes at the end. Each rank makes its own: they are equal, and no disk needs to be shared.
 class TextStore {
  public:
   // text: as encode_corpus takes it. Errors as encode_corpus.

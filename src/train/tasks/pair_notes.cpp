@@ -4,7 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
-#include "skein/core/strict_json.h"
+#include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 
 namespace skein::train {
@@ -19,7 +19,6 @@ TaskNotes to_notes(const PairNotes& notes) {
   if (!notes.options.empty()) json["pairs"] = notes.options;
   if (!notes.source_tokenizer.empty()) json["source_tokenizer"] = notes.source_tokenizer.text();
   if (!notes.metric.empty()) json["metric"] = notes.metric;
-  if (notes.group > 0) json["group"] = notes.group;
   return TaskNotes(json.dump());
 }
 
@@ -34,8 +33,6 @@ PairNotes pair_notes(const TaskNotes& notes, const std::string& origin) {
     made.source_tokenizer = text::StoredTokenizer(json.value("source_tokenizer", ""));
     if (json.contains("pairs"))
       made.options = json.at("pairs").get<std::map<std::string, std::string>>();
-    if (json.contains("group"))
-      made.group = whole<int64_t>(json.at("group"), "group", "the notes of " + origin);
   } catch (const std::exception& error) {
     fail_usage("the notes of {} on its pairs cannot be read: {}", origin, json_fault(error.what()));
   }

@@ -63,10 +63,7 @@ class Seq2seqTask : public Task {
     return token_objective(model, loss_);
   }
   std::vector<Term> terms() const override { return token_terms(loss_); }
-  void order_by(const BatchPlan& plan) override {
-    group_ = plan.global_batch / plan.groups;
-    training_.sort_by(group_);
-  }
+  void order_by(const BatchPlan& plan, int64_t first) override;
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return held_out_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
@@ -86,7 +83,6 @@ class Seq2seqTask : public Task {
   text::StoredTokenizer source_, target_;
   data::PairBlend blend_;
   data::TwoSidedSamples training_;
-  int64_t group_ = 0;  // samples sorted by length among themselves
   std::unique_ptr<HeldOutPairs> held_out_;
   std::vector<data::DataFile> files_;
 };
@@ -114,6 +110,17 @@ Seq2seqTask::Seq2seqTask(const PretrainConfig& run, const Seq2seqConfig& config,
   std::ranges::move(held_out_->files("data.validation"), std::back_inserter(files_));
 }
 
+// A group holds the samples that it would hold unsorted, so groups may change where one ends.
+void Seq2seqTask::order_by(const BatchPlan& plan, int64_t first) {
+  const int64_t group = plan.global_batch / plan.groups;
+  require(first % group == 0,
+          "the run has learnt {} samples, no multiple of the {} that are now sorted by length "
+          "together (train.global_batch / parallel.reduction_groups), so that some would come "
+          "twice or not at all; give the train.global_batch that it had, or another run.dir",
+          first, group);
+  training_.sort_by(group);
+}
+
 Scores Seq2seqTask::validate(const EvaluatedModel& model) const {
   const TokenScores found = held_out_->scores(model, model_.vocab_size);
   Scores scores{found.text("target tokens"), found.values("validation_"), -found.loss()};
@@ -136,8 +143,7 @@ PairNotes Seq2seqTask::pair_notes() const {
   PairNotes notes{.task = kPairTask,
                   .start = spelling(*target_, reading_.form.start),
                   .options = kept_options(reading_),
-                  .metric = config_.metric,
-                  .group = group_};
+                  .metric = config_.metric};
   if (!same_tokenizer(source_, target_)) notes.source_tokenizer = source_;
   return notes;
 }
@@ -152,11 +158,6 @@ void Seq2seqTask::check_notes(const TaskNotes& notes, const std::string& origin)
           "{} was trained with another tokenizer of sources; give the same, or another run.dir to "
           "begin anew",
           origin);
-  require(before.group == now.group,
-          "{} sorts samples by length in groups of {} (train.global_batch / "
-          "parallel.reduction_groups), here they would be groups of {}, and some samples would "
-          "come twice or not at all; give what it had, or another run.dir to begin anew",
-          origin, before.group, now.group);
   if (before.metric != now.metric)
     log::warn(
         "{} compared validations by task.metric={}, now it is {}: which one is best is judged by "

@@ -98,8 +98,8 @@ class TwoSidedSamples : public SampleSource {
   TwoSidedSamples(std::vector<PairRows> parts, std::vector<double> weights, const PairForm& form,
                   const TwoSidedConfig& config, const TwoSidedOrder& order);
 
-  // Sorts by groups of so many samples from now on. Where an order has been begun, only with the
-  // group that it was begun with: else samples of the group in between come twice or not at all.
+  // Sorts by groups of so many samples from now on. Where an order has been begun with other
+  // groups, samples from the end of a group of either size on are those that were not there yet.
   void sort_by(int64_t group);
 
   Batch batch(int64_t first, int64_t count) const override;

@@ -27,7 +27,6 @@ struct PairNotes {
   // of the sources; empty: the checkpoint's own, which is that of the targets
   text::StoredTokenizer source_tokenizer{};
   std::string metric{};  // that the best validation was found by
-  int64_t group = 0;     // samples that were sorted by length among themselves
 
   std::string option(const std::string& key) const;  // "" where it is not known
 };
