@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times `skein-data encode` beside the libraries `tokenizers` and `tiktoken` on the same JSONL text.
 
-  tools/bench/tokenizers.py --skein-data build/cpu/bin/skein-data --text classics.train.jsonl \\
+  tools/bench/compare_tokenizers.py --skein-data build/cpu/bin/skein-data --text classics.train.jsonl \\
       --gpt2 FOLDER --bert FOLDER --rounds 5
 
 The folders hold vocab.json and merges.txt, and vocab.txt. Every run is a whole process that loads the tokenizer, reads the
