@@ -18,10 +18,19 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TUNED = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184", "OMP_WAIT_POLICY": "passive"}
+GPT = ["--model.positions=learned", "--model.tie_embeddings=true"]
+TRANSFORMER = [f"--config={HERE.parent.parent / 'configs/transformer_small.ini'}", "--model.vocab_size=8192"]
 SHAPES = {
-    "gpt2": ["--model.d_model=768", "--model.n_layers=12", "--model.n_heads=12", "--model.vocab_size=50304"],
-    "small": ["--model.d_model=384", "--model.n_layers=6", "--model.n_heads=6", "--model.vocab_size=50304"],
-    "byte": ["--model.d_model=384", "--model.n_layers=6", "--model.n_heads=6", "--model.vocab_size=256"],
+    "gpt2": GPT + ["--model.d_model=768", "--model.n_layers=12", "--model.n_heads=12", "--model.vocab_size=50304"],
+    "small": GPT + ["--model.d_model=384", "--model.n_layers=6", "--model.n_heads=6", "--model.vocab_size=50304"],
+    "byte": GPT + ["--model.d_model=384", "--model.n_layers=6", "--model.n_heads=6", "--model.vocab_size=256"],
+    "transformer": TRANSFORMER + ["--model.dropout=0"],
+    "transformer_dropout": TRANSFORMER + ["--model.dropout=0.1"],
+}
+# What PyTorch runs for them: torch_gpt.py knows the shapes by name, torch_transformer.py has one.
+TORCH = {
+    "transformer": ["torch_transformer.py"],
+    "transformer_dropout": ["torch_transformer.py", "--dropout", "0.1"],
 }
 # name: what, shape, batch, length
 CASES = {
@@ -30,6 +39,8 @@ CASES = {
     "small": ("train", "small", 4, 256),
     "small_b16": ("train", "small", 16, 256),
     "byte": ("train", "byte", 16, 256),
+    "transformer": ("train", "transformer", 32, 64),
+    "transformer_dropout": ("train", "transformer_dropout", 32, 64),
     "decode_b1": ("decode", "gpt2", 1, 1024),
     "decode_b32": ("decode", "gpt2", 32, 1024),
 }
@@ -38,8 +49,7 @@ CASES = {
 def run_skein(args, case):
     what, shape, batch, length = CASES[case]
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [args.skein, "bench", *SHAPES[shape], f"--model.context={length}", f"--train.precision={args.precision}",
-                   "--model.positions=learned", "--model.tie_embeddings=true", f"--bench.output={out.name}",
+        command = [args.skein, "bench", *SHAPES[shape], f"--model.context={length}", f"--train.precision={args.precision}", f"--bench.output={out.name}",
                    f"--train.global_batch={batch}", f"--train.micro_batch={batch}", "--parallel.reduction_groups=1"]
         command += ["--bench.what=step", f"--bench.samples={args.steps}"] if what == "train" else [
             "--bench.what=decode", f"--bench.batches={batch}", "--bench.new_tokens=24", "--bench.samples=1"]
@@ -50,11 +60,16 @@ def run_skein(args, case):
     return next(f["tokens_per_second"] for f in figures if f["name"] == name)
 
 
-def run_torch(python, args, case, compiled):
+def run_torch(python, args, case, how):
     what, shape, batch, length = CASES[case]
-    command = [python, str(HERE / "torch_gpt.py"), what, "--shape", shape, "--batch", str(batch), "--precision", args.precision,
-               "--length", str(length), "--steps", str(args.steps if what == "train" else 23)]
-    done = subprocess.run(command + (["--compile"] if compiled else []), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    if shape in TORCH:
+        script, *command = TORCH[shape] + ["--source", str(length), "--target", str(length)]
+        command += ["--attention", "sdpa"] if "sdpa" in how else []
+    else:
+        script, command = "torch_gpt.py", [what, "--shape", shape, "--length", str(length)]
+    command = [python, str(HERE / script), *command, "--batch", str(batch), "--precision", args.precision,
+               "--steps", str(args.steps if what == "train" else 23)]
+    done = subprocess.run(command + (["--compile"] if "compile" in how else []), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           env={**os.environ, **TUNED})
     return json.loads(done.stdout)["tokens_per_second"] if done.returncode == 0 and done.stdout else None
 
@@ -62,7 +77,7 @@ def run_torch(python, args, case, compiled):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skein", default="build/cpu/bin/skein")
-    parser.add_argument("--torch", action="append", default=[], metavar="NAME=PYTHON", help="a peer; NAME:compile=PYTHON compiles")
+    parser.add_argument("--torch", action="append", default=[], metavar="NAME=PYTHON", help="a peer; NAME:compile=PYTHON compiles; of a transformer NAME:sdpa and NAME:sdpa:compile too")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--precision", choices=["f32", "bf16"], default="bf16")
     parser.add_argument("--rounds", type=int, default=5)
@@ -74,7 +89,7 @@ def main():
             rates["skein"].append(run_skein(args, case))
             for peer in args.torch:
                 name, python = peer.split("=", 1)
-                rate = run_torch(python, args, case, name.endswith(":compile"))
+                rate = run_torch(python, args, case, name.split(":")[1:])
                 if rate:
                     rates.setdefault(name, []).append(rate)
         own = statistics.median(rates["skein"])

@@ -19,7 +19,7 @@ import sacrebleu
 import torch
 import tokenizers
 
-from torch_transformer import Transformer, adam
+from torch_transformer import ATTENTION, Transformer, adam
 
 PAD, END = "<pad>", "</s>"
 
@@ -101,7 +101,7 @@ def validation_loss(args, model, pairs):
 
 @torch.inference_mode()
 def greedy(args, model, pairs):
-    """The likeliest token again and again, at most --limit; ids without the end, by pair."""
+    """The likeliest token again and again, at most --answer; ids without the end, by pair."""
     model.eval()
     said = [[] for _ in range(len(pairs))]
     order = pairs.by_length(range(len(pairs)))
@@ -111,7 +111,7 @@ def greedy(args, model, pairs):
         memory = model.encode(source, mask)
         fed = torch.full((len(chosen), 1), pairs.pad)
         running = torch.ones(len(chosen), dtype=torch.bool)
-        while running.any() and fed.shape[1] < args.limit:
+        while running.any() and fed.shape[1] <= args.answer:
             logits = model.logits(model.decode(fed, memory, mask)[:, -1])
             logits[:, pairs.pad] = -torch.inf
             tokens = torch.where(running, logits.argmax(-1), pairs.end)
@@ -142,12 +142,14 @@ def options():
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--blocks", type=int, default=4, help="of the encoder, and of the decoder")
     parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--attention", choices=ATTENTION, default="products")
     parser.add_argument("--post", action="store_true", help="norms behind the sums")
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--minutes", type=float, default=math.inf, help="of training, after which it ends")
     parser.add_argument("--batch", type=int, default=128, help="pairs of a step")
     parser.add_argument("--micro", type=int, default=64)
     parser.add_argument("--limit", type=int, default=128, help="tokens of a side")
+    parser.add_argument("--answer", type=int, default=64, help="tokens of a translation at most: generate.max_tokens")
     parser.add_argument("--lr", type=float, default=1.5e-3, help="highest")
     parser.add_argument("--warmup", type=int, default=1000)
     parser.add_argument("--decay", type=float, default=0.0, help="of weights")
@@ -165,7 +167,8 @@ def main():
     torch.set_num_threads(args.threads)
     tokenizer = tokenizers.Tokenizer.from_file(args.tokenizer)
     train, valid = (Pairs(path, tokenizer, args.limit) for path in (args.train, args.valid))
-    model = Transformer(tokenizer.get_vocab_size(), args.width, args.heads, args.hidden, args.blocks, args.blocks, args.dropout, args.post)
+    model = Transformer(tokenizer.get_vocab_size(), args.width, args.heads, args.hidden, args.blocks, args.blocks, args.dropout, args.post,
+                        args.attention)
     optimizer = adam(model.parameters(), args.lr, args.decay)
     print(json.dumps({"parameters": sum(p.numel() for p in model.parameters()), "pairs": len(train), "vocabulary": tokenizer.get_vocab_size()}))
     order, losses, seconds, step = orders(len(train), args.seed), [], 0.0, 0
