@@ -58,8 +58,12 @@ def orders(count, seed):
 
 
 def rate(args, step):
-    """Warm-up, then 1/sqrt(step): lr.decay=inverse_sqrt, and of post-norm with Noam's peak lr.decay=noam."""
-    return args.lr * min(step / args.warmup, math.sqrt(args.warmup / step))
+    """Warm-up, then down to 0 at the last step (lr.decay=linear, lr.min_lr=0), or by 1/sqrt(step) (inverse_sqrt; with Noam's peak noam)."""
+    if step <= args.warmup:
+        return args.lr * step / args.warmup
+    if args.schedule == "linear":
+        return args.lr * (args.steps - step) / (args.steps - args.warmup)
+    return args.lr * math.sqrt(args.warmup / step)
 
 
 def autocast(args):
@@ -145,13 +149,13 @@ def options():
     parser.add_argument("--attention", choices=ATTENTION, default="products")
     parser.add_argument("--post", action="store_true", help="norms behind the sums")
     parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="of training, after which it ends")
     parser.add_argument("--batch", type=int, default=128, help="pairs of a step")
     parser.add_argument("--micro", type=int, default=64)
     parser.add_argument("--limit", type=int, default=128, help="tokens of a side")
     parser.add_argument("--answer", type=int, default=64, help="tokens of a translation at most: generate.max_tokens")
     parser.add_argument("--lr", type=float, default=1.5e-3, help="highest")
-    parser.add_argument("--warmup", type=int, default=1000)
+    parser.add_argument("--warmup", type=int, default=500)
+    parser.add_argument("--schedule", choices=["linear", "inverse_sqrt"], default="linear")
     parser.add_argument("--decay", type=float, default=0.0, help="of weights")
     parser.add_argument("--smoothing", type=float, default=0.1)
     parser.add_argument("--precision", choices=["f32", "bf16"], default="bf16")
@@ -171,9 +175,8 @@ def main():
                         args.attention)
     optimizer = adam(model.parameters(), args.lr, args.decay)
     print(json.dumps({"parameters": sum(p.numel() for p in model.parameters()), "pairs": len(train), "vocabulary": tokenizer.get_vocab_size()}))
-    order, losses, seconds, step = orders(len(train), args.seed), [], 0.0, 0
-    while step < args.steps and seconds < 60 * args.minutes:
-        step += 1
+    order, losses, seconds = orders(len(train), args.seed), [], 0.0
+    for step in range(1, args.steps + 1):
         start = time.perf_counter()
         losses.append(learn(args, model, optimizer, train, [next(order) for _ in range(args.batch)], step))
         seconds += time.perf_counter() - start
@@ -182,7 +185,7 @@ def main():
                               "seconds": round(seconds, 1), "epochs": round(step * args.batch / len(train), 2)}), flush=True)
             losses = []
     bleu, signature = score(args, model, tokenizer, valid)
-    print(json.dumps({"step": step, "seconds": round(seconds, 1), "validation_loss": round(validation_loss(args, model, valid), 4),
+    print(json.dumps({"step": args.steps, "seconds": round(seconds, 1), "validation_loss": round(validation_loss(args, model, valid), 4),
                       "bleu": round(bleu, 2), "signature": signature}))
 
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Synopses of Debian's packages from their long descriptions: all pairs and 5,000 of them, each from start values and from a model that
+# first learnt to restore the long texts.
+# usage: synopsis.sh OUT [SPLIT]     OUT is made; SPLIT: source (the default) or package, as launch/descriptions has it
+# The programs are those of $BIN (build/cpu/bin). NOISE, ALL and FEW are steps of restoring and of both tasks.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+
+root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
+bin=${BIN:-$root/build/cpu/bin}
+mkdir -p "$1"
+cd "$1"
+
+if [[ ! -e valid.h5 ]]; then
+  "$root/launch/descriptions" --dir . --languages none --split "${2:-source}"
+  head -n 5001 synopsis.train.tsv >few.tsv  # rows stand in the order of a hash
+  cut -f2 synopsis.train.tsv | tail -n +2 >synopses.txt
+  "$bin/skein-data" train-tokenizer --tokenizer.special='<s>,<pad>,</s>,<unk>,<mask>' --data.vocab_size=8192 --output.path=tok.json \
+    --output.replace texts.train.jsonl synopses.txt
+  for part in train valid; do
+    "$bin/skein-data" encode --tokenizer.path=tok.json --data.sentences=auto --output.replace --output.path=$part.part.h5 texts.$part.jsonl
+    mv $part.part.h5 $part.h5
+  done
+fi
+
+model=(--config "$root/configs/transformer_small.ini" --model.context=256 --train.precision=bf16)
+# Words hidden in spans and sentences in another order, a description a sample: all of it is restored.
+"$bin/skein" pretrain "${model[@]}" --run.dir=restored --data.train=train.h5 --data.validation=valid.h5 --noise.samples=documents \
+  --train.global_batch=64 --train.micro_batch=8 --train.steps="${NOISE:-3000}" --loss.label_smoothing=0
+
+pairs=(--task.kind=seq2seq --task.text=text --task.label=synopsis --task.start='</s>' --task.source_length=256 --task.target_length=64
+  --data.validation=synopsis.valid.tsv --train.global_batch=64 --train.micro_batch=16 --validation.patience=4)
+from_nothing() {
+  local name=$1 file=$2 steps=$3
+  "$bin/skein" pretrain "${model[@]}" "${pairs[@]}" --run.dir="$name" --tokenizer.path=tok.json --data.train="$file" --train.steps="$steps" \
+    --validation.every=$((steps / 12)) --model.dropout="$4"
+}
+from_restored() {
+  local name=$1 file=$2 steps=$3
+  "$bin/skein" finetune "${pairs[@]}" --checkpoint.load=restored --run.dir="$name" --data.train="$file" --train.steps="$steps" \
+    --train.precision=bf16 --validation.every=$((steps / 12)) --model.dropout="$4" --loss.label_smoothing=0.1 --lr.lr=5e-4 --lr.min_lr=0 \
+    --lr.warmup=$((steps / 20)) --optimizer.beta2=0.98 --optimizer.epsilon=1e-9 --optimizer.weight_decay=0
+}
+from_nothing all synopsis.train.tsv "${ALL:-6000}" 0.1
+from_restored all-restored synopsis.train.tsv "${ALL:-6000}" 0.1
+from_nothing few few.tsv "${FEW:-1500}" 0.3
+from_restored few-restored few.tsv "${FEW:-1500}" 0.3
+
+rouge() { "$bin/skein-data" score --score.metrics=rouge "$@"; }
+rouge test.sentence.txt test.synopsis.txt
+for name in all all-restored few few-restored; do
+  "$bin/skein" eval --checkpoint.path=$name --data.test=synopsis.test.tsv --beam.size=4 --score.metrics=rouge --eval.batch=64 \
+    --eval.output=$name.json --eval.texts=$name.jsonl
+done
+# Is the gain more than chance? Both are scored on the same draws.
+for kind in all few; do
+  rouge --score.bootstrap=1000 --score.baseline=$kind.jsonl $kind-restored.jsonl test.synopsis.txt
+done
