@@ -35,27 +35,27 @@ def sinusoids(places, width):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).reshape(places, width)
 
 
-def by_products(q, k, v, mask, causal):
+def by_products(q, k, v, mask, causal, dropout):
     """Attention as two products around a softmax. On CPUs it is faster than the fused function for samples this short."""
     scores = (q @ k.transpose(-2, -1)) * q.shape[-1] ** -0.5
     if causal:
         mask = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).tril()
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
-    return F.softmax(scores, dim=-1) @ v
+    return F.dropout(F.softmax(scores, dim=-1), dropout) @ v
 
 
-def by_sdpa(q, k, v, mask, causal):
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+def by_sdpa(q, k, v, mask, causal, dropout):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, dropout_p=dropout)
 
 
 ATTENTION = {"products": by_products, "sdpa": by_sdpa}
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads, attend, cross=False):
+    def __init__(self, width, heads, attend, dropout, cross=False):
         super().__init__()
-        self.heads, self.attend, self.cross = heads, attend, cross
+        self.heads, self.attend, self.dropout, self.cross = heads, attend, dropout, cross
         self.q = product(width, width) if cross else None
         self.joint = product(width, (2 if cross else 3) * width)
         self.out = product(width, width)
@@ -69,20 +69,20 @@ class Attention(nn.Module):
             (q,), (k, v) = self.split(self.q(x), 1), self.split(self.joint(memory), 2)
         else:
             q, k, v = self.split(self.joint(x), 3)
-        y = self.attend(q, k, v, mask, causal)
+        y = self.attend(q, k, v, mask, causal, self.dropout if self.training else 0.0)
         return self.out(y.transpose(1, 2).reshape(x.shape))
 
 
 class Block(nn.Module):
     """A block of the encoder, or with cross attention of the decoder; norms before its parts, or with post behind the sums."""
 
-    def __init__(self, width, heads, hidden, dropout, attend, decodes, post):
+    def __init__(self, width, heads, hidden, dropouts, attend, decodes, post):
         super().__init__()
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3 if decodes else 2))
-        self.attention = Attention(width, heads, attend)
-        self.cross = Attention(width, heads, attend, cross=True) if decodes else None
+        self.attention = Attention(width, heads, attend, dropouts[1])
+        self.cross = Attention(width, heads, attend, dropouts[1], cross=True) if decodes else None
         self.up, self.down = product(width, hidden), product(hidden, width)
-        self.dropout, self.post = nn.Dropout(dropout), post
+        self.dropout, self.post = nn.Dropout(dropouts[0]), post
 
     def add(self, x, norm, branch):
         if self.post:
@@ -97,15 +97,16 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """mask: [B,1,1,S], true where a place of the source is no padding; None: all. Padding of the target stands at its end."""
+    """dropouts: of embeddings and of what each part adds, and of attention's weights.
+    mask: [B,1,1,S], true where a place of the source is no padding; None: all. Padding of the target stands at its end."""
 
-    def __init__(self, vocab, width, heads, hidden, encoders, decoders, dropout=0.0, post=False, attention="products", places=512):
+    def __init__(self, vocab, width, heads, hidden, encoders, decoders, dropouts=(0.0, 0.0), post=False, attention="products", places=512):
         super().__init__()
         self.tokens = nn.Embedding(vocab, width)
         nn.init.normal_(self.tokens.weight, std=width**-0.5)
         self.register_buffer("waves", sinusoids(places, width), persistent=False)
-        self.scale, self.dropout = math.sqrt(width), nn.Dropout(dropout)
-        block = lambda decodes: Block(width, heads, hidden, dropout, ATTENTION[attention], decodes, post)
+        self.scale, self.dropout = math.sqrt(width), nn.Dropout(dropouts[0])
+        block = lambda decodes: Block(width, heads, hidden, dropouts, ATTENTION[attention], decodes, post)
         self.encoder = nn.ModuleList(block(False) for _ in range(encoders))
         self.decoder = nn.ModuleList(block(True) for _ in range(decoders))
         self.encoder_norm, self.decoder_norm = (nn.Identity() if post else nn.LayerNorm(width) for _ in range(2))
@@ -155,7 +156,7 @@ def adam(parameters, lr, decay=0.0, epsilon=1e-9):
 
 def steps(args):
     """Seconds of each step."""
-    model = Transformer(**SMALL, dropout=args.dropout, attention=args.attention)
+    model = Transformer(**SMALL, dropouts=(args.dropout, args.dropout), attention=args.attention)
     run = torch.compile(model) if args.compile else model
     optimizer = adam(model.parameters(), 1e-4)
     source = torch.randint(0, SMALL["vocab"], (args.batch, args.source))
@@ -177,7 +178,7 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--source", type=int, default=64, help="tokens of a source")
     parser.add_argument("--target", type=int, default=64)
-    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--dropout", type=float, default=0.0, help="as model.dropout: of attention's weights too")
     parser.add_argument("--attention", choices=ATTENTION, default="products")
     parser.add_argument("--precision", choices=["f32", "bf16"], default="bf16")
     parser.add_argument("--threads", type=int, default=2)

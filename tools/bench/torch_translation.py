@@ -146,6 +146,7 @@ def options():
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--blocks", type=int, default=4, help="of the encoder, and of the decoder")
     parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--attention-dropout", type=float, default=-1, help="of attention's weights; below 0: as --dropout")
     parser.add_argument("--attention", choices=ATTENTION, default="products")
     parser.add_argument("--post", action="store_true", help="norms behind the sums")
     parser.add_argument("--steps", type=int, default=5000)
@@ -171,8 +172,8 @@ def main():
     torch.set_num_threads(args.threads)
     tokenizer = tokenizers.Tokenizer.from_file(args.tokenizer)
     train, valid = (Pairs(path, tokenizer, args.limit) for path in (args.train, args.valid))
-    model = Transformer(tokenizer.get_vocab_size(), args.width, args.heads, args.hidden, args.blocks, args.blocks, args.dropout, args.post,
-                        args.attention)
+    dropouts = (args.dropout, args.dropout if args.attention_dropout < 0 else args.attention_dropout)
+    model = Transformer(tokenizer.get_vocab_size(), args.width, args.heads, args.hidden, args.blocks, args.blocks, dropouts, args.post, args.attention)
     optimizer = adam(model.parameters(), args.lr, args.decay)
     print(json.dumps({"parameters": sum(p.numel() for p in model.parameters()), "pairs": len(train), "vocabulary": tokenizer.get_vocab_size()}))
     order, losses, seconds = orders(len(train), args.seed), [], 0.0

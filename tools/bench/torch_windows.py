@@ -2,12 +2,14 @@
 """The peer of the language-model lab: a decoder over windows of words in PyTorch. A token sees half a sample, and only the second half of a
 sample is learnt, so every prediction has the same context; perplexity is measured in the same way.
 
-  skein-data convert --output.format=nanogpt --output.path=train.bin train.h5        # and valid
-  tools/bench/torch_windows.py --train train.bin --valid valid.bin --vocabulary 10000 --unknown 3 --length 64 --steps 2000
+  launch/labs words --dir labs
+  for part in train valid; do skein-data convert --output.format=nanogpt --output.path=$part.bin labs/$part.h5; done
+  tools/bench/torch_windows.py --train train.bin --valid valid.bin
 
-The model is a pre-norm GPT as `skein pretrain` makes it: learned positions, tanh-GELU, biases, one table for tokens and head, start values of
-deviation 0.02 (0.02 / sqrt(2 blocks) where a block's result is added). Samples begin every --length / 2 tokens, in an order drawn anew each epoch.
-Validation scores every token but the first, in windows that begin as far apart: of the first all, of the others the second half.
+The defaults are what launch/labs trains. The model is a pre-norm GPT as `skein pretrain` makes it: learned positions, tanh-GELU, biases, one
+table for tokens and head, start values of deviation 0.02 (0.02 / sqrt(2 blocks) where a block's result is added), dropout also of attention's
+weights. Samples begin every --length / 2 tokens, in an order drawn anew each epoch. Validation scores every token but the first, in windows
+that begin as far apart: of the first all, of the others the second half.
 Prints a line of JSON at each --every steps and at the end, there with the share of unknown words and the perplexity without them. Needs PyTorch and numpy.
 """
 import argparse
@@ -33,7 +35,7 @@ class Block(nn.Module):
         B, T, C = x.shape
         q, k, v = self.qkv(x).view(B, T, 3, self.heads, C // self.heads).permute(2, 0, 3, 1, 4)
         scores = (q @ k.transpose(-2, -1)) * (C // self.heads) ** -0.5
-        y = F.softmax(scores.masked_fill(~visible, float("-inf")), dim=-1) @ v
+        y = self.dropout(F.softmax(scores.masked_fill(~visible, float("-inf")), dim=-1)) @ v
         return self.out(y.transpose(1, 2).reshape(B, T, C))
 
     def forward(self, x, visible):
@@ -138,20 +140,20 @@ def options():
     parser.add_argument("--vocabulary", type=int, default=10000)
     parser.add_argument("--unknown", type=int, default=3, help="id of unknown words")
     parser.add_argument("--length", type=int, default=64, help="tokens of a sample, of which the second half is learnt")
-    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=0, help="of the feed-forward layers; 0: four times the width")
-    parser.add_argument("--blocks", type=int, default=4)
+    parser.add_argument("--blocks", type=int, default=2)
     parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--steps", type=int, default=900)
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--micro", type=int, default=32)
-    parser.add_argument("--lr", type=float, default=1e-3, help="highest")
-    parser.add_argument("--min-lr", type=float, default=1e-4)
-    parser.add_argument("--warmup", type=int, default=100)
+    parser.add_argument("--micro", type=int, default=8)
+    parser.add_argument("--lr", type=float, default=4e-3, help="highest")
+    parser.add_argument("--min-lr", type=float, default=4e-4)
+    parser.add_argument("--warmup", type=int, default=50)
     parser.add_argument("--decay", type=float, default=0.1, help="of weights")
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
-    parser.add_argument("--every", type=int, default=250)
+    parser.add_argument("--every", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
