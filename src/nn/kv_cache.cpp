@@ -144,7 +144,7 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
 int64_t KvCache::capacity() const {
   const auto held = std::find_if(layers.begin(), layers.end(),
                                  [](const Layer& layer) { return layer.keys.defined(); });
-  return held == layers.end() ? 0 : held->keys.dim(1);
+  return held == layers.end() ? positions : held->keys.dim(1);
 }
 
 void KvCache::follow(const std::vector<Follow>& moves) {

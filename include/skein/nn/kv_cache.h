@@ -30,7 +30,7 @@ struct KvCache {
 
   // Copies k, v [B,T,G,D] into columns length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
-  // S of the layers held here; 0 where there are none.
+  // S of the layers held here, or to be made here.
   int64_t capacity() const;
   // Sets memory_lengths, and memory_segments for S, the longest.
   void set_memories(std::vector<int64_t> lengths, Device device);

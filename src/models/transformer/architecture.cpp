@@ -39,7 +39,14 @@ class TransformerArchitecture : public Architecture {
     const int64_t given = transformer_options(c).source_vocab_size;
     return given ? given : c.vocab_size;
   }
-  std::string_view otherwise(const ModelConfig&) const override { return "an encoder–decoder"; }
+  // Two vocabularies have a table each.
+  void give_source_ids(ModelConfig& config, int64_t ids) const override {
+    TransformerOptions& own = transformer_options(config);
+    if (own.source_vocab_size > 0) return;
+    own.source_vocab_size = ids;
+    own.share_source = false;
+  }
+  std::string_view otherwise(const ModelConfig&) const override { return "an encoder-decoder"; }
   void begin_labels(ModelConfig&, Head, int64_t) const override {
     fail_usage(
         "a model of model.architecture=transformer writes a target; labels and scores are "

@@ -1,4 +1,4 @@
-// What the options say of an encoder–decoder's layers. Internal to the architecture.
+// What the options say of an encoder-decoder's layers. Internal to the architecture.
 #pragma once
 
 #include "skein/models/transformer/options.h"

@@ -82,7 +82,7 @@ Finished run_of(PretrainConfig config, int ranks, const Workspace& folder,
   config.run.dir = folder.at(name);
   Finished finished;
   run_ranks(ranks, [&](Group& world) {
-    const CopyTask task;
+    CopyTask task;
     const TrainResult own = train(config, task, world);
     if (world.rank() > 0) return;
     finished.losses = own.losses;
