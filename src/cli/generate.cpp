@@ -13,7 +13,7 @@
 #include "skein/generate/prompts.h"
 #include "skein/rlhf/rewards/best_of.h"
 #include "skein/rlhf/rewards/completions.h"
-#include "skein/train/tasks/prompt_form.h"
+#include "skein/train/chats/prompt_form.h"
 #include "skein/train/trained_model.h"
 
 #include "command.h"

@@ -34,7 +34,9 @@ ROOMS = {
         "noise": {"stores", "samples"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
-    "train": {"optim": set(), "": {"optim"}, "tasks": {"", "optim"}},
+    "train": {
+        "optim": set(), "": {"optim"}, "tasks": {"", "optim"}, "chats": {"", "optim", "tasks"},
+    },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {
         "rewards": set(), "policy": {"rewards"}, "dpo": {"policy", "rewards"}, "oracle": {"policy"},

@@ -7,7 +7,7 @@
 
 #include "skein/core/json.h"
 #include "skein/rlhf/dpo/task.h"
-#include "skein/train/tasks/sft.h"
+#include "skein/train/chats/sft.h"
 
 #include "rlhf/reward_model_fixture.h"
 

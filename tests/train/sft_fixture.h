@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "skein/train/tasks/sft.h"
+#include "skein/train/chats/sft.h"
 
 #include "train/train_fixture.h"
 

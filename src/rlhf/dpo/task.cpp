@@ -10,10 +10,10 @@
 #include "skein/core/numbers.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/reward_task.h"
+#include "skein/train/chats/chat_data.h"
 #include "skein/train/judge.h"
 #include "skein/train/run_state.h"
 #include "skein/train/tasks/adapting.h"
-#include "skein/train/tasks/chat_data.h"
 #include "skein/train/vocabulary.h"
 
 #include "rlhf/policy/frozen.h"

@@ -4,7 +4,7 @@
 #include "skein/core/json.h"
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 
 namespace skein::rlhf::policy {
 

@@ -6,7 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/data/files/left_out.h"
 #include "skein/data/files/line_reader.h"
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 
 namespace skein::rlhf::rewards {
 

@@ -9,7 +9,7 @@
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/answer_form.h"
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 
 namespace skein::rlhf::rewards {
 namespace {

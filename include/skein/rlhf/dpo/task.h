@@ -9,9 +9,9 @@
 #include "skein/rlhf/dpo/kto.h"
 #include "skein/rlhf/dpo/objective.h"
 #include "skein/rlhf/rewards/preference_files.h"
+#include "skein/train/chats/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
-#include "skein/train/tasks/chat_data.h"
 
 namespace skein::rlhf::dpo {
 

@@ -22,7 +22,7 @@
 #include "skein/rlhf/policy/episodes.h"
 #include "skein/rlhf/policy/ppo_config.h"
 #include "skein/rlhf/rewards/rewards.h"
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 
 namespace skein::rlhf::policy {
 

@@ -1,4 +1,4 @@
-#include "skein/train/tasks/prompt_form.h"
+#include "skein/train/chats/prompt_form.h"
 
 #include <limits>
 

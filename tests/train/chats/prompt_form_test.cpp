@@ -1,5 +1,5 @@
 // How a decoder is asked.
-#include "skein/train/tasks/prompt_form.h"
+#include "skein/train/chats/prompt_form.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/models/architecture.h"
+#include "skein/train/chats/chat_scores.h"
+#include "skein/train/chats/sft.h"
 #include "skein/train/tasks/adapting.h"
-#include "skein/train/tasks/chat_scores.h"
-#include "skein/train/tasks/sft.h"
 #include "skein/train/vocabulary.h"
 
 namespace skein::train {

@@ -6,7 +6,7 @@
 
 #include "skein/core/values.h"
 #include "skein/parallel/layout.h"
-#include "skein/train/tasks/sft.h"
+#include "skein/train/chats/sft.h"
 #include "skein/train/trained_model.h"
 
 namespace skein::train {

@@ -1,11 +1,11 @@
-#include "skein/train/tasks/evaluate_chats.h"
+#include "skein/train/chats/evaluate_chats.h"
 
 #include <algorithm>
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
+#include "skein/train/chats/chat_scores.h"
 #include "skein/train/taken_over.h"
-#include "skein/train/tasks/chat_scores.h"
 #include "skein/train/vocabulary.h"
 
 namespace skein::train {

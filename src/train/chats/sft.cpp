@@ -1,4 +1,4 @@
-#include "skein/train/tasks/sft.h"
+#include "skein/train/chats/sft.h"
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"

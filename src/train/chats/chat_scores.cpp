@@ -1,4 +1,4 @@
-#include "skein/train/tasks/chat_scores.h"
+#include "skein/train/chats/chat_scores.h"
 
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

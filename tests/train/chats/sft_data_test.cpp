@@ -2,7 +2,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "skein/train/tasks/sft.h"
+#include "skein/train/chats/sft.h"
 
 #include "train/sft_fixture.h"
 #include "train/train_fixture.h"

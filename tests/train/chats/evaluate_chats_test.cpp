@@ -1,5 +1,5 @@
 // Decoders are evaluated on conversations as in their training.
-#include "skein/train/tasks/evaluate_chats.h"
+#include "skein/train/chats/evaluate_chats.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

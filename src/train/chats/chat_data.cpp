@@ -1,4 +1,4 @@
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 
 #include "skein/core/json.h"
 #include "skein/core/log.h"

@@ -11,7 +11,7 @@
 #include "skein/data/corpus/encode_pairs.h"
 #include "skein/data/samples/pair_form.h"
 #include "skein/text/template.h"
-#include "skein/train/tasks/chat_data.h"
+#include "skein/train/chats/chat_data.h"
 #include "skein/train/trained_model.h"
 
 namespace skein::train {

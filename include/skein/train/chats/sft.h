@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "skein/data/samples/chat_samples.h"
+#include "skein/train/chats/chat_data.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
-#include "skein/train/tasks/chat_data.h"
 
 namespace skein::train {
 

@@ -2,8 +2,8 @@
 // packed.
 #include <gtest/gtest.h>
 
+#include "skein/train/chats/sft.h"
 #include "skein/train/run_state.h"
-#include "skein/train/tasks/sft.h"
 
 #include "train/sft_fixture.h"
 #include "train/train_fixture.h"
