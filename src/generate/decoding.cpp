@@ -9,17 +9,13 @@
 // `capacity` are free; before they run out the rows move to the front of a new cache.
 //
 // A finished sequence stays, as a row that nobody reads, until a quarter of the rows are such; then
-// joined() leaves them out. So less than a quarter of a step's work is for nothing.
+// joined() leaves them out. So less than a quarter of a step's work is for nothing. A token depends
+// on its own sequence alone: on seed, prompt, draw and position (generator.h). So who is decoded
+// beside whom changes no token, and rows may join and leave at any time.
 //
-// A token depends on its own sequence alone: on seed, prompt, draw and position (generator.h). So
-// who is decoded beside whom changes no token, and rows may join and leave at any time.
-//
-// A sequence whose answer is searched for has beam.size rows, one beside the other from the first
-// step on. Which beam is in which of them is known to BeamRows.
-//
-// A source is read by the pass that its answer begins with. The cache keeps what attention made of
-// it, its memory, once for all rows of a sequence: as one sample with that many queries. Memories
-// move with their rows, as long as the longest that is left.
+// A sequence that is searched for has beam.size rows side by side from the first step on; BeamRows
+// knows which beam is in which. What attention made of a source, its memory, is kept once for all
+// rows of a sequence, by the pass that its answer begins with, and moves with them.
 #include "decoding.h"
 
 #include <algorithm>
