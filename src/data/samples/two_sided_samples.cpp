@@ -133,10 +133,12 @@ TwoSidedShape TwoSidedSamples::shape_of(const std::vector<TokenPairs>& rows) con
     source = std::max(source, sources);
     target = std::max(target, targets);
   }
-  const auto padded = [&](int64_t length, int64_t most) {
-    return rounded_length(length, how_.multiple, rounded_up(most, how_.multiple));
+  const auto padded = [&](int64_t length, int64_t most, int64_t places) {
+    const int64_t longest = rounded_up(most, how_.multiple);
+    return rounded_length(length, how_.multiple, places > 0 ? std::min(longest, places) : longest);
   };
-  return {padded(source, config_.source_length), padded(target, config_.target_length), form_.start,
+  return {padded(source, config_.source_length, how_.source_places),
+          padded(target, config_.target_length, how_.target_places), form_.start,
           std::max(0, form_.source_pad), std::max(0, form_.target_pad)};
 }
 

@@ -22,8 +22,9 @@ std::unique_ptr<const data::TwoSidedSamples> held_out_samples(
   std::vector<data::PairRows> rows;
   rows.emplace_back(records, reading.form, sides);
   log::info("{}", told_counts(rows.front().counts(), sides, records->name()));
-  const data::TwoSidedOrder order{
-      .multiple = reading.multiple, .group = kSortedTogether, .seed = 1, .shuffle = false};
+  data::TwoSidedOrder order = reading.order;
+  order.group = kSortedTogether;
+  order.shuffle = false;
   return std::make_unique<data::TwoSidedSamples>(std::move(rows), std::vector<double>{1},
                                                  reading.form, sides, order);
 }
@@ -53,7 +54,9 @@ PairReading pair_reading(const ModelConfig& model, const data::PairsConfig& pair
           .tokenizers = tokenizers,
           .form = data::pair_form(*tokenizers.source, *tokenizers.target, sides.start),
           .sides = data::settled(sides, architecture.source_context(model), model.context),
-          .multiple = row_multiple(parallel)};
+          .order = {.multiple = row_multiple(parallel),
+                    .source_places = architecture.source_context(model),
+                    .target_places = model.context}};
 }
 
 data::TwoSidedSamples training_pairs(const data::PairBlend& blend, const PairReading& reading,
@@ -63,11 +66,10 @@ data::TwoSidedSamples training_pairs(const data::PairBlend& blend, const PairRea
     parts.emplace_back(records, reading.form, reading.sides);
     log::info("{}", told_counts(parts.back().counts(), reading.sides, records->name()));
   }
-  return {std::move(parts),
-          blend.weights,
-          reading.form,
-          reading.sides,
-          {.multiple = reading.multiple, .group = 1, .seed = seed, .shuffle = shuffle}};
+  data::TwoSidedOrder order = reading.order;
+  order.seed = seed;
+  order.shuffle = shuffle;
+  return {std::move(parts), blend.weights, reading.form, reading.sides, order};
 }
 
 int64_t WantedTexts::references_each() const {

@@ -347,6 +347,16 @@ TEST(TwoSided, LengthsAreThoseOfTheModelWhereNoneAreGiven) {
                [&] { settled({.target_length = -1}, 512, 64); });
 }
 
+TEST(TwoSided, RowsAreNoLongerThanTheModelHasPlaces) {
+  const TwoSidedConfig config{.source_length = 10, .target_length = 9};
+  const TwoSidedOrder order{
+      .multiple = 8, .source_places = 10, .target_places = 12, .shuffle = false};
+  const Batch batch = samples_of(records_of({9, 9}, {6, 7}), config, order).batch(0, 2);
+  EXPECT_EQ(batch.source.length(), 10);
+  EXPECT_EQ(batch.length(), 12);
+  EXPECT_EQ(samples_of(records_of({3}, {2}), config, order).batch(0, 1).source.length(), 8);
+}
+
 TEST(TwoSided, PaddingAloneCountsForNothingOnBothSides) {
   const Batch batch = padded_sides(
       2, {.source_length = 3, .target_length = 4, .source_pad = kPad, .target_pad = kEnd});

@@ -28,7 +28,7 @@ class PairData : public testing::Test {
             .tokenizers = {bytes(), bytes()},
             .form = data::pair_form(*bytes(), *bytes()),
             .sides = {.source_length = 16, .target_length = 8},
-            .multiple = 4};
+            .order = {.multiple = 4}};
   }
 
   Workspace folder_;

@@ -41,8 +41,10 @@ TwoSidedConfig settled(const TwoSidedConfig& config, int64_t source_places, int6
 
 // How samples become batches.
 struct TwoSidedOrder {
-  int64_t multiple = 8;  // rows are as long as a multiple of it
-  int64_t group = 1;     // samples of a reduction group; 1: nothing is sorted
+  // rows are as long as a multiple of it where the model has places for that
+  int64_t multiple = 8;
+  int64_t source_places = 0, target_places = 0;  // that it has; 0: any number
+  int64_t group = 1;  // samples of a reduction group; 1: nothing is sorted
   uint64_t seed = 1;
   bool shuffle = true;  // each epoch in another order; else row i is i, but for the sort
 };

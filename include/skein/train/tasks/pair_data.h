@@ -24,7 +24,7 @@ struct PairReading {
   data::PairTokenizers tokenizers;
   data::PairForm form;
   data::TwoSidedConfig sides;  // settled
-  int64_t multiple = 8;        // rows are as long as a multiple of it
+  data::TwoSidedOrder order;   // but for groups and seed
 };
 
 // A usage error for a model that reads no sources, or knows fewer ids than the tokenizers have, and
