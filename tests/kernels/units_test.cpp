@@ -151,6 +151,24 @@ TEST_P(Units, AProductEndsWithBiasAndActivation) {
       }
 }
 
+// Rows of one tile and of several meet columns in different orders.
+TEST_P(Units, CopiesOfAnOperandGiveTheBitsOfTheOperand) {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int64_t k : {31, 700, 3500})
+      for (int64_t n : {33, 800}) {
+        const Tensor b = random_tensor({n, k}, 2, dtype), bias = random_tensor({n}, 3, dtype);
+        kernels::PackedCopies copies;
+        for (int64_t m : {7, 13, 32, 96, 97}) {
+          const Tensor a = random_tensor({m, k}, m, dtype), found = Tensor::empty({m, n}, dtype),
+                       wanted = Tensor::empty({m, n}, dtype);
+          kernels::matmul(Cpu{}, a, b, {.transpose_b = true, .bias = bias}, Out(wanted));
+          kernels::matmul(Cpu{}, a, b, {.transpose_b = true, .bias = bias, .copies_of_b = &copies},
+                          Out(found));
+          EXPECT_EQ(test::bytes_of(found), test::bytes_of(wanted)) << m << " " << n << " " << k;
+        }
+      }
+}
+
 TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
   const int64_t m = 50, n = 70, k = 100;
   const Tensor a = random_tensor({m, k}, 1, DType::bf16), b = random_tensor({n, k}, 2, DType::bf16),

@@ -202,6 +202,15 @@ class Multiplication {
     return packed_b_;
   }
 
+  // Whether columns come from memory and meet a few tiles of rows each, as when many sequences
+  // decode.
+  bool streams() const { return ready_ && packing_ == Packing::by_row && rows_ <= kRowBlock; }
+  // What is read after the last of n packed columns: from element k of the depth on, or, from 0, of
+  // the columns that follow.
+  const Unit* after(const Unit* packed, int64_t k, int64_t n) const {
+    return k > 0 ? packed + k / kDepth * Size::kColumns : packed + n / Size::kColumns * panel_;
+  }
+
   // Rows i + r .. of c, columns j .. j + n, and `far` of the depth.
   void multiply_block(int64_t i, int64_t r, int64_t m, int64_t j, int64_t n, int64_t far,
                       const Unit* packed) {
@@ -216,6 +225,12 @@ class Multiplication {
       const Unit* left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock;
       const PackedColumns<Unit> right{packed + k / kDepth * Size::kColumns, panel_};
       const Extent size{m, n, units<Unit>(std::min(kBlock, d - k))};
+      if constexpr (!std::is_same_v<Unit, TilePair>)
+        if (streams()) {
+          multiply_streamed<Unit>(size, left, right, target, target_row, add,
+                                  after(packed, k + kBlock < d ? k + kBlock : 0, n));
+          continue;
+        }
       if (packing_ == Packing::by_row)
         multiply_packed<Unit, Packing::by_row>(size, left, right, target, target_row, add);
       else

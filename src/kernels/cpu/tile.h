@@ -1,6 +1,7 @@
 // The innermost product: a few rows times two vectors of columns, all sums in registers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -34,6 +35,10 @@ struct Tile {
 // [kDepthBlock][kRows].
 enum class Packing { by_row, by_depth };
 
+// Units of a cache line.
+template <class Unit>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Unit));
+
 // Columns of b in panels of kColumns, `panel` units apart.
 template <class Unit>
 struct PackedColumns {
@@ -42,11 +47,13 @@ struct PackedColumns {
 };
 
 // c [kUsed, kColumns] = a · b over `depth` units, or += when load. a: packed rows; b:
-// [depth][kColumns].
-template <class Unit, Packing kPacking, int kUsed>
+// [depth][kColumns]. kFetches: a line of what stands at `ahead` comes into the caches for each
+// unit.
+template <class Unit, Packing kPacking, int kUsed, bool kFetches>
 SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Unit* a,
                                                          const Unit* b, typename Tile<Unit>::Sum* c,
-                                                         int64_t c_row, bool load) {
+                                                         int64_t c_row, bool load,
+                                                         [[maybe_unused]] PrefetchRange ahead) {
   using T = Tile<Unit>;
   using L = Lanes<Unit>;
   using Sums = Vector<typename T::Sum>;
@@ -60,11 +67,18 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Un
       for (int v = 0; v < T::kVectors; ++v)
         sums[i][v] = load_vector<Sums>(c + i * c_row + v * T::kLanes);
   }
+  [[maybe_unused]] const char* fetched = static_cast<const char*>(ahead.begin);
+  [[maybe_unused]] int64_t due = 0;  // lines, times depth
   for (int64_t k = 0; k < depth; ++k) {
     typename L::Value right[T::kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < T::kVectors; ++v)
       right[v] = load_vector<typename L::Value>(b + v * T::kLanes);
+    if constexpr (kFetches)
+      for (due += ahead.lines; due >= depth; due -= depth) {
+        __builtin_prefetch(fetched, 0, 2);
+        fetched += 64;
+      }
 #pragma GCC unroll 16
     for (int i = 0; i < kUsed; ++i) {
       const auto left = L::all(a + i * kRowStep);
@@ -83,13 +97,14 @@ SKEIN_PAIRS __attribute__((noinline)) void multiply_tile(int64_t depth, const Un
 
 template <class Unit>
 using TileFunction = void (*)(int64_t, const Unit*, const Unit*, typename Tile<Unit>::Sum*, int64_t,
-                              bool);
+                              bool, PrefetchRange);
 
 // The function for 1 <= rows <= kRows.
-template <class Unit, Packing kPacking>
+template <class Unit, Packing kPacking, bool kFetches>
 TileFunction<Unit> tile_of(int rows) {
   static constexpr auto functions = []<int... i>(std::integer_sequence<int, i...>) {
-    return std::array<TileFunction<Unit>, sizeof...(i)>{&multiply_tile<Unit, kPacking, i + 1>...};
+    return std::array<TileFunction<Unit>, sizeof...(i)>{
+        &multiply_tile<Unit, kPacking, i + 1, kFetches>...};
   }
   (std::make_integer_sequence<int, Tile<Unit>::kRows>{});
   return functions[static_cast<size_t>(rows - 1)];
@@ -100,13 +115,30 @@ TileFunction<Unit> tile_of(int rows) {
 inline PrefetchRange ahead_of(int64_t i, int64_t j, const Extent& size, const TilePair* left,
                               const TilePair* right, int64_t panel) {
   using T = Tile<TilePair>;
-  constexpr int64_t kLine = 64 / sizeof(TilePair);
   if (size.rows <= T::kRows)
-    return {right + panel, j + T::kColumns < size.columns ? size.depth * T::kColumns / kLine : 0};
+    return {right + panel,
+            j + T::kColumns < size.columns ? size.depth * T::kColumns / kLine<TilePair> : 0};
   if (i + T::kRows >= size.rows) return {};
   const int64_t panels = (size.columns + T::kColumns - 1) / T::kColumns,
-                share = (T::kRows * T::kDepthBlock / kLine + panels - 1) / panels;
-  return {left + T::kRows * T::kDepthBlock + j / T::kColumns * share * kLine, share};
+                share = (T::kRows * T::kDepthBlock / kLine<TilePair> + panels - 1) / panels;
+  return {left + T::kRows * T::kDepthBlock + j / T::kColumns * share * kLine<TilePair>, share};
+}
+
+// Calls multiply(to, to_row) with memory for whole tiles: c itself, or where it has fewer columns,
+// or `whole` is false, what is copied from there and back.
+template <class Unit, class Multiply>
+inline void with_whole_tile(const Extent& used, bool whole, typename Tile<Unit>::Sum* c,
+                            int64_t c_row, bool load, const Multiply& multiply) {
+  using T = Tile<Unit>;
+  if (whole && used.columns >= T::kColumns) return multiply(c, c_row);
+  alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
+  const auto bytes = static_cast<size_t>(used.columns < T::kColumns ? used.columns : T::kColumns) *
+                     sizeof(edge[0]);
+  if (load)
+    for (int64_t r = 0; r < used.rows; ++r)
+      std::memcpy(edge + r * T::kColumns, c + r * c_row, bytes);
+  multiply(edge, T::kColumns);
+  for (int64_t r = 0; r < used.rows; ++r) std::memcpy(c + r * c_row, edge + r * T::kColumns, bytes);
 }
 
 // c [rows, columns], its rows c_row apart, = the product of packed rows (in panels of kRows) and
@@ -133,21 +165,33 @@ void multiply_packed(const Extent& size, const Unit* a, const PackedColumns<Unit
           on_amx(size.depth, left, right, to, to_row, load,
                  ahead_of(i, j, size, left, right, b.panel));
         else
-          tile_of<Unit, kPacking>(used)(size.depth, left, right, to, to_row, load);
+          tile_of<Unit, kPacking, false>(used)(size.depth, left, right, to, to_row, load, {});
       };
-      if (whole && j + T::kColumns <= columns) {
-        multiply(target, c_row);
-        continue;
-      }
-      alignas(64) typename T::Sum edge[T::kRows * T::kColumns];
-      const auto bytes =
-          static_cast<size_t>(columns - j < T::kColumns ? columns - j : T::kColumns) *
-          sizeof(edge[0]);
-      if (load)
-        for (int r = 0; r < used; ++r)
-          std::memcpy(edge + r * T::kColumns, target + r * c_row, bytes);
-      multiply(edge, T::kColumns);
-      for (int r = 0; r < used; ++r) std::memcpy(target + r * c_row, edge + r * T::kColumns, bytes);
+      with_whole_tile<Unit>({used, columns - j, size.depth}, whole, target, c_row, load, multiply);
+    }
+  }
+}
+
+// The same of rows packed by_row, for columns that come from memory once: panel by panel. While the
+// rows meet one, the next is fetched, so that memory and units work at the same time. after: what
+// is read behind the last panel. Not for AMX.
+template <class Unit>
+void multiply_streamed(const Extent& size, const Unit* a, const PackedColumns<Unit>& b,
+                       typename Tile<Unit>::Sum* c, int64_t c_row, bool load, const Unit* after) {
+  using T = Tile<Unit>;
+  const int64_t tiles = (size.rows + T::kRows - 1) / T::kRows,
+                lines = size.depth * T::kColumns / kLine<Unit>, share = (lines + tiles - 1) / tiles;
+  for (int64_t j = 0; j < size.columns; j += T::kColumns) {
+    const Unit* right = b.data + j / T::kColumns * b.panel;
+    const Unit* ahead = j + T::kColumns < size.columns ? right + b.panel : after;
+    for (int64_t i = 0; i < size.rows; i += T::kRows, ahead += share * kLine<Unit>) {
+      const int64_t used = std::min<int64_t>(T::kRows, size.rows - i);
+      const auto tile = tile_of<Unit, Packing::by_row, true>(static_cast<int>(used));
+      with_whole_tile<Unit>(
+          {used, size.columns - j, size.depth}, true, c + i * c_row + j, c_row, load,
+          [&](typename T::Sum* to, int64_t to_row) {
+            tile(size.depth, a + i * T::kDepthBlock, right, to, to_row, load, {ahead, share});
+          });
     }
   }
 }
