@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TUNED = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184", "OMP_WAIT_POLICY": "passive"}
 GPT = ["--model.positions=learned", "--model.tie_embeddings=true"]
-TRANSFORMER = [f"--config={HERE.parent.parent / 'configs/transformer_small.ini'}", "--model.vocab_size=8192"]
+TRANSFORMER = ["--config", str(HERE.parent.parent / "configs/transformer_small.ini"), "--model.vocab_size=8192"]
 SHAPES = {
     "gpt2": GPT + ["--model.d_model=768", "--model.n_layers=12", "--model.n_heads=12", "--model.vocab_size=50304"],
     "small": GPT + ["--model.d_model=384", "--model.n_layers=6", "--model.n_heads=6", "--model.vocab_size=50304"],
