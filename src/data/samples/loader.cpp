@@ -1,9 +1,11 @@
 #include "skein/data/samples/loader.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
+#include "skein/data/samples/prefix.h"
 #include "skein/data/samples/windows.h"
 #include "skein/data/stores/data_file.h"
 #include "skein/text/tokenizer.h"
@@ -11,13 +13,13 @@
 namespace skein::data {
 namespace {
 
-int64_t samples_in(const TokenStore& store, int64_t length) {
+int64_t samples_in(const TokenStore& store, int64_t length, int64_t stride) {
   const int64_t tokens = store.info().tokens;
   require(tokens > length,
           "{} holds {} tokens, but one sample of length {} takes {} (the last token's target "
           "included); use more text or a shorter sequence",
           store.path(), tokens, length, length + 1);
-  return (tokens - 1) / length;
+  return (tokens - 1 - length) / stride + 1;
 }
 
 void check_same_tokenizer(const TokenStore& first, const TokenStore& other) {
@@ -75,6 +77,12 @@ namespace {
 
 Blend open_for(int64_t length, const std::vector<std::string>& entries, const DataConfig& config) {
   require(length > 0, "samples of length {} were asked for; a sample has at least 1 token", length);
+  require(config.stride >= 0 && config.stride <= length,
+          "data.stride={} is outside of 1 to model.context={}; 0 stands for all of it",
+          config.stride, length);
+  require(config.prefix >= 0 && config.prefix < 1,
+          "lm.prefix={} must be in [0, 1): the mean part of a sample that is its prefix",
+          config.prefix);
   return open_blend(entries, config);
 }
 
@@ -82,19 +90,30 @@ Blend open_for(int64_t length, const std::vector<std::string>& entries, const Da
 
 Loader::Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
                const DataConfig& config)
-    : BlendedSource(open_for(length, entries, config)), length_(length), config_(config) {
+    : BlendedSource(open_for(length, entries, config)),
+      length_(length),
+      stride_(config.stride > 0 ? config.stride : length),
+      seed_(seed),
+      config_(config) {
   std::vector<int64_t> sizes;
-  for (const auto& store : all_stores()) sizes.push_back(samples_in(*store, length));
+  for (const auto& store : all_stores()) sizes.push_back(samples_in(*store, length_, stride_));
   mix(std::move(sizes), seed, config.shuffle);
 }
 
 Batch Loader::empty_batch(int64_t count) const {
-  return data::empty_batch(count, length_, config_);
+  Batch made = data::empty_batch(count, length_, config_);
+  if (config_.prefix > 0) made.prefix = Tensor::empty({count}, DType::i32);
+  return made;
 }
 
 void Loader::fill(const Batch& batch, int64_t row, int64_t index) const {
   const SampleIndex found = order().at(index);
-  fill_row(store(found.dataset), found.sample * length_, config_, batch, row);
+  fill_row(store(found.dataset), found.sample * stride_, config_, batch, row);
+  std::fill_n(row_of<float>(batch.weights, row), length_ - stride_, 0.0f);
+  if (!batch.prefix.defined()) return;
+  const uint64_t key = draws_key(seed_, "prefixes", found.dataset, found.epoch);
+  const auto sample = static_cast<uint64_t>(found.sample);
+  set_prefix(batch, row, drawn_prefix(config_.prefix, length_, Draws(key, sample)));
 }
 
 }  // namespace skein::data

@@ -6,6 +6,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/data/samples/prefix.h"
 
 namespace skein::data {
 namespace {
@@ -68,8 +69,8 @@ void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, 
 }
 
 EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride,
-                         const DataConfig& config)
-    : store_(store), length_(length), stride_(stride), config_(config) {
+                         const DataConfig& config, bool prefix)
+    : store_(store), length_(length), stride_(stride), config_(config), prefix_(prefix) {
   require(stride >= 1 && stride <= length,
           "a stride of {} tokens is outside of 1 to the context of {}", stride, length);
   require(store.info().tokens >= 2, "{} holds {} tokens; evaluation needs at least 2", store.path(),
@@ -79,6 +80,7 @@ EvalWindows::EvalWindows(const TokenStore& store, int64_t length, int64_t stride
 
 Batch EvalWindows::batch(int64_t first, int64_t rows, int64_t step) const {
   Batch made = empty_batch(rows, length_, config_);
+  if (prefix_) made.prefix = Tensor::empty({rows}, DType::i32);
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t window = first + row * step, scored = window * stride_;
     const int64_t begin = std::max<int64_t>(0, scored + stride_ - length_);
@@ -86,6 +88,7 @@ Batch EvalWindows::batch(int64_t first, int64_t rows, int64_t step) const {
     float* weights = row_of<float>(made.weights, row);
     std::fill(weights, weights + (scored - begin), 0.0f);
     std::fill(weights + std::min(length_, scored - begin + stride_), weights + length_, 0.0f);
+    if (prefix_) set_prefix(made, row, scored - begin + 1);
     made.sample_ids.data<int64_t>()[row] = window;
   }
   return made;

@@ -32,6 +32,9 @@ struct Batch : Sequence {
   Tensor sample_ids;
   // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
   Tensor places;
+  // [B] i32, tokens of each row that all its tokens see, which else see none after them; undefined:
+  // none
+  Tensor prefix;
   // [B] i32: 1 where the second part does not follow the first; undefined: no such task
   Tensor pair_labels;
   Tensor values;  // [B,P] f32, the numbers to predict, of a regression

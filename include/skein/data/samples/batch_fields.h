@@ -37,6 +37,7 @@ inline constexpr BatchField<Batch> kBatchFields[] = {
     {&Batch::weights, {FieldDim::sample, FieldDim::place, FieldHome::host}},
     {&Batch::sample_ids, {FieldDim::sample, FieldDim::none, FieldHome::device}},
     {&Batch::places, {FieldDim::sample, FieldDim::place, FieldHome::device}},
+    {&Batch::prefix, {FieldDim::sample, FieldDim::none, FieldHome::device}},
     {&Batch::pair_labels, {FieldDim::sample, FieldDim::none, FieldHome::device}},
     {&Batch::values, {FieldDim::sample, FieldDim::place, FieldHome::device}},
     {&Batch::known, {FieldDim::sample, FieldDim::place, FieldHome::host}},

@@ -26,6 +26,11 @@ struct DataConfig {
   bool cross_document_attention = true;  // false: attention and positions stop at document ends
   // true: predicting the first token of the next document does not count
   bool mask_document_ends = false;
+  // of samples, tokens from the beginning of one to that of the next, whose targets are the last so
+  // many of each; 0: its length, all of them
+  int64_t stride = 0;
+  // mean part of a sample that is its prefix (data/samples/prefix.h); 0: there are none
+  double prefix = 0;
 };
 
 // Stores that are trained on together, and how often each.
@@ -68,8 +73,9 @@ class BlendedSource : public RowSource {
 class Loader : public BlendedSource {
  public:
   // entries as in DataConfig::train. Samples of a store are windows of length + 1 tokens at
-  // multiples of `length` (neighbours share one token). A usage error when a store holds fewer than
-  // length + 1 tokens (both numbers), or as open_blend.
+  // multiples of the stride (where it is the length, neighbours share one token). A usage error
+  // when a store holds fewer than length + 1 tokens (both numbers), for a stride beyond the length,
+  // for a prefix that is no part, or as open_blend.
   Loader(const std::vector<std::string>& entries, int64_t length, uint64_t seed,
          const DataConfig& config);
 
@@ -80,7 +86,8 @@ class Loader : public BlendedSource {
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
 
-  int64_t length_ = 0;
+  int64_t length_ = 0, stride_ = 0;
+  uint64_t seed_ = 0;
   DataConfig config_;
 };
 

@@ -22,8 +22,10 @@ void fill_row(const TokenStore& store, int64_t begin, const DataConfig& config, 
 // it where the store has them.
 class EvalWindows {
  public:
-  // A usage error when the store holds fewer than 2 tokens or stride is outside [1, length].
-  EvalWindows(const TokenStore& store, int64_t length, int64_t stride, const DataConfig& config);
+  // prefix: a window's tokens up to the first that predicts what is scored are its prefix. A usage
+  // error when the store holds fewer than 2 tokens or stride is outside [1, length].
+  EvalWindows(const TokenStore& store, int64_t length, int64_t stride, const DataConfig& config,
+              bool prefix = false);
   int64_t count() const { return count_; }
   // Windows first, first + step, ... (`rows` of them) as one batch; weights are 0 outside of what a
   // window scores.
@@ -33,6 +35,7 @@ class EvalWindows {
   const TokenStore& store_;
   int64_t length_, stride_, count_;
   DataConfig config_;
+  bool prefix_;
 };
 
 }  // namespace skein::data
