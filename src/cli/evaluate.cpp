@@ -92,8 +92,10 @@ Values next_tokens(const train::EvaluatedModel& model, const train::TrainedModel
                    const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const data::Loader loader(stores, 1, 0, config.data);
   check_store(loader.store(0), source);
+  train::EvalConfig windows = config.eval;
+  windows.prefix = source.model.architecture->reads_prompts_both_ways(source.model);
   const train::Evaluation result =
-      evaluate_windows(model, config.eval, loader, config.data, source.model.context);
+      evaluate_windows(model, windows, loader, config.data, source.model.context);
   log::info("{}: {} ({} tokens{})", source.info.path, result.text(), result.tokens,
             result.bytes ? fmt::format(", {} bytes", result.bytes) : "");
   const auto bits = result.bytes ? std::optional(result.bits_per_byte()) : std::nullopt;

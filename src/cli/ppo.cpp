@@ -11,6 +11,7 @@
 #include "skein/rlhf/oracle/run.h"
 #include "skein/rlhf/policy/file_prompts.h"
 #include "skein/rlhf/rewards/reward_list.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/trained_model.h"
 
 #include "command.h"
@@ -99,6 +100,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
           "model.head=vocabulary",
           config.run.checkpoint.load);
+  train::require_one_way(source.model, "skein ppo");
   config.run.model = source.model;
   settle(config);
   const text::StoredTokenizer& tokenizer = source.state.tokenizer;

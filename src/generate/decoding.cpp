@@ -25,6 +25,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 #include "skein/kernels/embedding.h"
+#include "skein/models/architecture.h"
 
 namespace skein::generate {
 namespace {
@@ -140,7 +141,11 @@ Generator::Decoding::Rows Generator::Decoding::start(std::span<Sequence> newcome
   rows.cache = cache_for(beginnings, std::min(room, rows.most_left()));
   rows.capacity = rows.cache.positions;
   g_.work_.prompts += std::ssize(beginnings);
-  give_tokens(rows, forward(rows.cache, side_by_side(beginnings)));
+  data::Batch batch = side_by_side(beginnings);
+  if (g_.model_.architecture->reads_prompts_both_ways(g_.model_))
+    batch.prefix =
+        data::filled(batch.size(), 1, narrow<int32_t>(batch.length())).reshape({batch.size()});
+  give_tokens(rows, forward(rows.cache, batch));
   return rows;
 }
 

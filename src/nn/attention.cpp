@@ -75,6 +75,7 @@ kernels::Pattern Attention::own_pattern(const Pass& pass) const {
   else if (spec_.causal)
     made = kernels::Pattern::causal();
   made.query_segments = made.key_segments = pass.sequence().segments;
+  if (spec_.causal) made.prefix = pass.batch->prefix;
   return made;
 }
 

@@ -150,6 +150,13 @@ void bind(Options& options, data::DataConfig& c) {
               "attention may cross document ends");
   options.add("data.mask_document_ends", c.mask_document_ends,
               "do not learn the first token of the next document");
+  options.add("data.stride", c.stride,
+              "tokens from a sample's beginning to the next one's, and learnt of each, its last "
+              "ones; 0: model.context, all of them. For decoders",
+              "tokens");
+  options.add("lm.prefix", c.prefix,
+              "mean part of a sample that is its prefix, which is seen in both directions and not "
+              "learnt; its length is drawn; 0: none. For decoders");
 }
 
 void bind(Options& options, PretrainConfig& c) { bind_all(options, c, true); }

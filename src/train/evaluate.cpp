@@ -48,9 +48,11 @@ Evaluation evaluate_store(const EvaluatedModel& model, const EvalConfig& config,
   Mesh& mesh = model.mesh;
   const int64_t length =
       window_length(store.info().tokens, config.stride, context, mesh.tp().size());
-  const int64_t stride_asked = config.stride == 0 ? length : config.stride;
+  const int64_t by_itself = config.prefix ? (length + 1) / 2 : length,
+                stride_asked = config.stride == 0 ? by_itself : config.stride;
   const data::EvalWindows windows(
-      store, length, config.stride > context ? stride_asked : std::min(stride_asked, length), data);
+      store, length, config.stride > context ? stride_asked : std::min(stride_asked, length), data,
+      config.prefix);
   const int64_t step = config.windows ? std::max<int64_t>(1, windows.count() / config.windows) : 1;
   const int64_t used = (windows.count() - 1) / step + 1,
                 count = config.windows ? std::min(used, config.windows) : used;

@@ -96,19 +96,32 @@ PipelineStep Replica::cut(const data::Batch& batch, const BatchPlan& plan) const
   return work;
 }
 
-// Rows without padding are as long on all ranks.
-Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
+namespace {
+
+// Pairs in which a token of a prefix sees a later one.
+double pairs_ahead(const data::Batch& batch) {
+  double pairs = 0;
+  if (batch.prefix.defined())
+    for (const double tokens : batch.prefix.span<int32_t>()) pairs += tokens * (tokens - 1) / 2;
+  return pairs;
+}
+
+}  // namespace
+
+// Rows without padding or prefixes cost the same on all ranks.
+Replica::StepWork Replica::step_work(const PipelineStep& work, bool differs) {
   StepWork made{work.loss_scale};
   for (const data::Batch& batch : work.micro_batches) {
     const bool two_sided = batch.source.tokens.defined();
     const double tokens = batch.tokens.size();
     made.tokens += two_sided ? tokens + batch.source.tokens.size() : tokens;
-    made.flops += tokens * flops_(batch.length(), two_sided ? batch.source.length() : 0);
+    made.flops += tokens * flops_(batch.length(), two_sided ? batch.source.length() : 0) +
+                  flops_.further_pairs(pairs_ahead(batch));
     longest_ = std::max(longest_, batch.length());
     if (two_sided) longest_source_ = std::max(longest_source_, batch.source.length());
   }
   const auto over_ranks = [&](double own) {
-    return padded ? mesh_.dp().sum(own) : own * mesh_.dp().size();
+    return differs ? mesh_.dp().sum(own) : own * mesh_.dp().size();
   };
   return {made.place_scale, over_ranks(made.tokens), over_ranks(made.flops)};
 }
@@ -116,7 +129,7 @@ Replica::StepWork Replica::step_work(const PipelineStep& work, bool padded) {
 Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& plan,
                                          const data::Batch& batch, int64_t number, double factor) {
   PipelineStep work = cut(batch, plan);
-  const StepWork made = step_work(work, batch.lengths.defined());
+  const StepWork made = step_work(work, batch.lengths.defined() || batch.prefix.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
   work.gradients_done = [this, per_group = static_cast<int>(plan.micro_batches_per_group())](

@@ -43,7 +43,7 @@ data::Batch batch_of(const ModelConfig& config) {
 
 // Of one forward and backward of two sequences. Attention's backward makes its scores again, one
 // product of five, which is no work of the model.
-double counted(const ModelConfig& config) {
+double counted(const ModelConfig& config, const data::Batch& batch) {
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
   const auto model = config.architecture->piece(
@@ -51,7 +51,6 @@ double counted(const ModelConfig& config) {
   parameters.allocate(true);
   parameters.initialize(1);
   const auto objective = model->objective();
-  const data::Batch batch = batch_of(config);
   LossPass pass;
   pass.tp = alone.get();
   pass.batch = &batch;
@@ -64,6 +63,8 @@ double counted(const ModelConfig& config) {
     flops += event.flops * (std::string_view(event.name) == "attention backward" ? 0.8 : 1);
   return flops;
 }
+
+double counted(const ModelConfig& config) { return counted(config, batch_of(config)); }
 
 void expect_agreement(const ModelConfig& config, const char* what) {
   const double per_token = counted(config) / static_cast<double>(kRows * config.context);
@@ -123,6 +124,21 @@ TEST(CountedFlops, HalfTheScoresAreCounted) {
   EXPECT_GT(model_flops_per_token(c, c.context, AttentionCount::full) *
                 static_cast<double>(kRows * c.context) / counted(c),
             1.5);
+}
+
+TEST(CountedFlops, PrefixesSeeFurther) {
+  ModelConfig c = gpt2();
+  c.d_model = 16;
+  c.n_heads = 2;
+  c.vocab_size = 16;
+  c.context = 512;
+  data::Batch batch = batch_of(c);
+  batch.prefix = Tensor::from(std::vector<int32_t>{100, 400}, {kRows});
+  const TokenFlops flops(c);
+  const double tokens = static_cast<double>(kRows * c.context), pairs = 50.0 * 99 + 200.0 * 399;
+  const double told = tokens * flops(c.context) + flops.further_pairs(pairs);
+  EXPECT_NEAR(counted(c, batch) / told, 1, 0.01);
+  EXPECT_GT(told / (tokens * flops(c.context)), 1.1);
 }
 
 // Six per parameter is off where models are small: the reason for the exact count.

@@ -56,6 +56,9 @@ class Architecture {
   // Changes the config of such a model so that its sources have a vocabulary of their own, of `ids`
   // ids, where it does not say how many.
   virtual void give_source_ids(ModelConfig&, int64_t /*ids*/) const {}
+  // Whether the tokens of a prompt see each other in both directions (Batch::prefix), and only
+  // those that continue it none after them.
+  virtual bool reads_prompts_both_ways(const ModelConfig&) const { return false; }
   // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 
@@ -66,6 +69,11 @@ class Architecture {
   virtual void begin_labels(ModelConfig& config, Head head, int64_t labels) const {
     config.head = head;
     config.labels = labels;
+  }
+  // Changes the config so that prompts are read both ways. A usage error where they cannot be.
+  virtual void read_prompts_both_ways(ModelConfig& config) const {
+    fail_usage("lm.prefix is for models that continue text; one of model.architecture={} is {}",
+               name(), otherwise(config));
   }
   // Changes the config so that the model gives a number for each token beside its logits, or gives
   // none. A usage error where it cannot.

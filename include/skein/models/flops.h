@@ -25,6 +25,8 @@ class TokenFlops {
  public:
   explicit TokenFlops(const ModelConfig& model, AttentionCount count = AttentionCount::half);
   double operator()(int64_t length, int64_t source_length = 0) const;
+  // Of causal attention's pairs of a query and a key beyond the half, as a prefix has them.
+  double further_pairs(double pairs) const { return 2 * scores_ * pairs; }
 
  private:
   double products_ = 0, scores_ = 0;  // scores: for each token of the length

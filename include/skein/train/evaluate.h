@@ -13,6 +13,9 @@ struct EvalConfig {
   // tokens a window scores, with context - stride tokens before them; 0: all of them, without
   // overlap
   int64_t stride = 0;
+  // no option: what a window does not score is its prefix, for models that read prompts both ways;
+  // a stride of 0 is then half of the window
+  bool prefix = false;
 };
 
 struct Evaluation {

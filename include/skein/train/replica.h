@@ -78,7 +78,7 @@ class Replica {
     double tokens = 0, flops = 0;
   };
   PipelineStep cut(const data::Batch& batch, const BatchPlan& plan) const;
-  StepWork step_work(const PipelineStep& work, bool padded);
+  StepWork step_work(const PipelineStep& work, bool differs);
   // Leaves the gradients of the batch's mean loss times factor, reduced.
   StepWork backpropagate(Pipeline& pipeline, const BatchPlan& plan, const data::Batch& batch,
                          int64_t number, double factor);

@@ -53,6 +53,7 @@ Demand plain_heads(const ModelConfig& c) {
 
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
   own.insert(own.end(), {{c.window == 0, "model.window=0"},
+                         {!c.architecture->reads_prompts_both_ways(c), "model.prefix=false"},
                          {c.head != Head::token, "model.head other than token"},
                          {!c.scale_embeddings, "model.scale_embeddings=false"},
                          {c.token_types == 0 && !c.embedding_norm,

@@ -14,14 +14,22 @@ class GptArchitecture : public Architecture {
   void bind(Options& options, ModelConfig& c) const override {
     options.add("model.value_head", c.own.get<GptOptions>().value_head,
                 "gpt: beside the vocabulary a number for each token, for PPO with one trunk");
+    options.add("model.prefix", c.own.get<GptOptions>().prefix,
+                "gpt: tokens of a prompt see each other in both directions; lm.prefix trains it");
   }
 
   void check(const ModelConfig& c) const override {
     if (c.head != Head::vocabulary) check_unused(c);
+    require(!c.own.get<GptOptions>().prefix || c.window == 0,
+            "model.prefix lets all tokens see the prompt, but model.window={} only the last {}; "
+            "leave one of them out",
+            c.window, c.window);
   }
   void check_unused(const ModelConfig& c) const override {
     require(!c.own.get<GptOptions>().value_head,
             "model.value_head is for model.architecture=gpt with model.head=vocabulary");
+    require(!c.own.get<GptOptions>().prefix,
+            "model.prefix is for model.architecture=gpt with model.head=vocabulary");
   }
 
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
@@ -34,6 +42,12 @@ class GptArchitecture : public Architecture {
 
   bool sees_ahead() const override { return false; }
   bool continues_text(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
+  bool reads_prompts_both_ways(const ModelConfig& c) const override {
+    return c.own.get<GptOptions>().prefix;
+  }
+  void read_prompts_both_ways(ModelConfig& c) const override {
+    c.own.get<GptOptions>().prefix = true;
+  }
   std::string_view otherwise(const ModelConfig&) const override {
     return "one that gives numbers or labels";
   }
@@ -41,6 +55,7 @@ class GptArchitecture : public Architecture {
   void begin_labels(ModelConfig& config, Head head, int64_t labels) const override {
     Architecture::begin_labels(config, head, labels);
     give_values(config, false);
+    config.own.get<GptOptions>().prefix = false;
   }
   void give_values(ModelConfig& config, bool values) const override {
     config.own.get<GptOptions>().value_head = values;

@@ -41,6 +41,7 @@ void check(const DpoTuneConfig& c) {
   require(c.run.model.architecture->continues_text(c.run.model),
           "the model to begin from does not continue text; a policy is a GPT with "
           "model.head=vocabulary");
+  train::require_one_way(c.run.model, "skein dpo");
   require(!c.run.model.drops(),
           "model.dropout={} (attention {}, activation {}) would make the policy another one than "
           "its reference; leave it out",

@@ -119,6 +119,7 @@ void check(const SftConfig& c, const text::Tokenizer& tokenizer) {
       "this model is no language model that continues text, but {}; `skein sft` needs a GPT with "
       "model.head=vocabulary",
       model.architecture->otherwise(model));
+  require_one_way(model, "skein sft");
   check_vocabulary(model, tokenizer);
   require(!c.run.data.train.empty(), "data.train names no file of conversations");
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 
 namespace skein::train {
 namespace {
@@ -30,6 +31,14 @@ void fill_in(PretrainConfig& c, const Passes& passes) {
                               static_cast<double>(std::max<int64_t>(1, c.train.global_batch));
   if (c.train.steps == 0) c.train.steps = steps_of(passes, steps_a_pass);
   if (c.validation.every < 0) c.validation.every = whole_steps(steps_a_pass / passes.evaluations);
+}
+
+void require_one_way(const ModelConfig& model, const std::string& task) {
+  require(
+      !model.architecture->reads_prompts_both_ways(model),
+      "the model to begin from was trained with lm.prefix and reads prompts in both directions; "
+      "{} learns answers to prompts that are read in one: begin from a model without it",
+      task);
 }
 
 void require_run_of(const std::string& kind, bool is_one, const std::string& origin) {

@@ -59,7 +59,9 @@ class NextTokenTask : public StoreTask<data::Loader> {
         data_(c.data),
         eval_(c.validation.eval) {
     if (c.data.validation.empty()) return;
+    eval_.prefix = c.model.architecture->reads_prompts_both_ways(c.model);
     data_.vocab_size = training_.vocab_size();
+    data_.stride = 0;
     hold_out(std::make_unique<data::Loader>(c.data.validation, 1, c.train.seed, data_));
   }
 
@@ -151,6 +153,18 @@ LrConfig::Decay usual_decay(const ModelConfig& model) {
                                                    : LrConfig::Decay::linear;
 }
 
+// A model reads prompts both ways once it has learnt from prefixes.
+void settle_samples(PretrainConfig& c) {
+  const Architecture& kind = *c.model.architecture;
+  if (c.data.prefix > 0) kind.read_prompts_both_ways(c.model);
+  require(c.data.prefix > 0 || !kind.reads_prompts_both_ways(c.model),
+          "model.prefix is learnt from samples with prefixes; give lm.prefix=0.5, or another mean "
+          "part of a sample");
+  require(c.data.stride == 0 || kind.continues_text(c.model),
+          "data.stride={} is for models that continue text, and this one is {}; leave it out",
+          c.data.stride, kind.otherwise(c.model));
+}
+
 template <class Made>
 std::unique_ptr<Task> completed(PretrainConfig& c) {
   auto task = std::make_unique<Made>(c);
@@ -171,6 +185,7 @@ std::unique_ptr<Task> language_task(PretrainConfig& config) {
   require(config.model.head == Head::vocabulary,
           "pretraining learns tokens: model.head must be vocabulary; `skein finetune` trains the "
           "others");
+  settle_samples(config);
   config.data.vocab_size = config.model.vocab_size;
   const Architecture& architecture = *config.model.architecture;
   if (config.lr.decay == LrConfig::Decay::automatic) config.lr.decay = usual_decay(config.model);

@@ -21,6 +21,7 @@ namespace skein {
 
 struct GptOptions {
   bool value_head = false;  // with head=vocabulary: a number for each token beside its logits
+  bool prefix = false;      // with head=vocabulary: a batch's prefix is seen by all of its row
 };
 
 class Gpt : public Model, public Predictor, public Scorer, public ValueHead {

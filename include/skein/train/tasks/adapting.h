@@ -23,6 +23,10 @@ struct Passes {
 // and for more than 1e12 steps.
 void fill_in(PretrainConfig& config, const Passes& passes);
 
+// A usage error for a model that reads prompts both ways, whose answers `task`, such as "skein
+// sft", would learn as if they were read one way only.
+void require_one_way(const ModelConfig& model, const std::string& task);
+
 // For Task::check_notes; origin: the checkpoint. Usage errors unless it is a run of that kind...
 void require_run_of(const std::string& kind, bool is_one, const std::string& origin);
 // ... that learnt with this value of the option, ...
