@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "skein/nn/attention_watcher.h"
 #include "skein/ops/recompute.h"
 
 namespace skein {
@@ -102,19 +103,30 @@ Attention::KeysAndValues Attention::of_memory(const Var& memory, const Pass& pas
 ops::AttentionArguments Attention::arguments(int64_t heads, const Pass& pass) const {
   ops::AttentionArguments made;
   made.scale = spec_.scale > 0 ? spec_.scale : 1 / std::sqrt(static_cast<double>(spec_.head_width));
+  made.first_head = pass.tp->rank() * heads;
   if (!pass.train || spec_.dropout <= 0) return made;
   made.dropout = spec_.dropout;
   made.dropout_key = pass.dropout_key(spec_.block, spec_.dropout_site);
   made.sample_ids = pass.batch->sample_ids;
-  made.first_head = pass.tp->rank() * heads;
   return made;
+}
+
+// Without a cache.
+Var Attention::watched(const Var& q, const KeysAndValues& seen, const ops::AttentionArguments& how,
+                       const Var& bias, const Pass& pass) const {
+  if (pass.watcher) {
+    ops::AttentionArguments told = how;
+    if (bias.defined()) told.bias = bias.value();
+    pass.watcher->see({spec_.block, looks_elsewhere(), q.value(), seen.k.value(), told});
+  }
+  return ops::attention(q, seen.k, seen.v, how, bias);
 }
 
 Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias,
                       const Pass& pass) const {
   ops::AttentionArguments how = arguments(q.shape()[2], pass);
   how.pattern = own_pattern(pass);
-  if (!pass.cache) return ops::attention(q, own.k, own.v, how, bias);
+  if (!pass.cache) return watched(q, own, how, bias, pass);
   pass.cache->append(spec_.block, own.k.value(), own.v.value());
   const auto& layer = pass.cache->layers[spec_.block];
   how.pattern.first_query = pass.cache->length;
@@ -132,7 +144,7 @@ Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pa
       how.pattern.query_segments = segments_of(own);
       how.pattern.key_segments = segments_of(source);
     }
-    return ops::attention(q, elsewhere.k, elsewhere.v, how);
+    return watched(q, elsewhere, how, {}, pass);
   }
   const int64_t memories = elsewhere.k.shape()[0], queries = q.shape()[0] * q.shape()[1];
   SKEIN_CHECK_EQ(queries % memories, 0);

@@ -54,6 +54,8 @@ class Attention {
   KeysAndValues made_of(const Var& entered, const Pass& pass) const;
   KeysAndValues of_memory(const Var& memory, const Pass& pass) const;
   ops::AttentionArguments arguments(int64_t heads, const Pass& pass) const;
+  Var watched(const Var& q, const KeysAndValues& seen, const ops::AttentionArguments& how,
+              const Var& bias, const Pass& pass) const;
   Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Pass& pass) const;
   Var look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const;
 

@@ -10,6 +10,8 @@
 
 namespace skein {
 
+class AttentionWatcher;
+
 enum class Recompute { none, selective, full };
 
 struct Pass {
@@ -24,6 +26,7 @@ struct Pass {
   const data::Sequence* reads = nullptr;
   // decoding: keys and values of earlier tokens; logits of the last position only
   KvCache* cache = nullptr;
+  AttentionWatcher* watcher = nullptr;  // null: nobody looks
   // Called in backward as it proceeds: the gradients of all buckets of this piece from number
   // `bucket` on hold what this pass adds to them. Empty: nobody asks.
   std::function<void(int bucket)> gradients_done = {};

@@ -1,0 +1,25 @@
+// Looks at attention while a model is at work.
+#pragma once
+
+#include "skein/kernels/attention.h"
+
+namespace skein {
+
+// What a layer is about to do, on one rank.
+struct SeenAttention {
+  int block = 0;        // in the whole model
+  bool memory = false;  // whether it looks at another sequence
+  // [B,T,H,D], [B,S,G,D]: of this rank's heads, whose first one is arguments.first_head of all
+  const Tensor &q, &k;
+  const kernels::AttentionArguments& arguments;
+};
+
+// Named by Pass::watcher, it is told of each layer of attention on the way forward, in their order;
+// of decoding with a cache it is told nothing.
+class AttentionWatcher {
+ public:
+  virtual ~AttentionWatcher() = default;
+  virtual void see(const SeenAttention& seen) = 0;
+};
+
+}  // namespace skein
