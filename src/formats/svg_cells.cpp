@@ -1,0 +1,154 @@
+#include "skein/formats/svg_cells.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+#include "skein/core/error.h"
+#include "skein/core/strings.h"
+
+namespace skein::formats {
+namespace {
+
+// Pixels. Letters are of a font whose letters are all as wide.
+constexpr int64_t kLetter = 6, kLine = 14, kGap = 18, kLabelled = 12, kSide = 256;
+constexpr size_t kLongestLabel = 24;  // bytes
+constexpr int kSteps = 64;
+
+std::string escaped(std::string_view text) {
+  std::string made;
+  for (const char c : visible(text, "")) {
+    switch (c) {
+      case '&': made += "&amp;"; break;
+      case '<': made += "&lt;"; break;
+      case '>': made += "&gt;"; break;
+      case '"': made += "&quot;"; break;
+      default: made += c;
+    }
+  }
+  // U+FFFE and U+FFFF are text, but not XML's.
+  for (const std::string_view odd : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
+    for (size_t at = made.find(odd); at != std::string::npos; at = made.find(odd, at))
+      made.replace(at, odd.size(), "\xEF\xBF\xBD");
+  return made;
+}
+
+// White over a light blue to a dark one.
+std::string colour_of(int step) {
+  constexpr std::array<std::array<double, 3>, 3> kStops{
+      {{255, 255, 255}, {66, 146, 198}, {8, 48, 107}}};
+  const double along = 2.0 * step / kSteps;
+  const size_t from = along < 1 ? 0 : 1;
+  std::string made = "#";
+  for (size_t i = 0; i < 3; ++i)
+    made += fmt::format("{:02x}", std::lround(std::lerp(kStops[from][i], kStops[from + 1][i],
+                                                        along - static_cast<double>(from))));
+  return made;
+}
+
+int step_of(double shade) {
+  return static_cast<int>(std::lround(std::clamp(shade, 0.0, 1.0) * kSteps));
+}
+
+int64_t letters_of(const std::vector<std::string>& labels) {
+  size_t most = 0;
+  for (const std::string& label : labels)
+    most = std::max(most, excerpt(label, kLongestLabel).size());
+  return static_cast<int64_t>(most);
+}
+
+// Where things stand in each grid.
+struct Layout {
+  int64_t cell, left, top, width, height;
+
+  Layout(const CellPicture& picture, const CellGrid& grid) {
+    const bool labelled = !picture.row_labels.empty() || !picture.column_labels.empty();
+    const int64_t side = std::max<int64_t>({grid.rows, grid.columns, 1});
+    cell = labelled ? kLabelled : std::clamp<int64_t>(kSide / side, 1, kLabelled);
+    left = letters_of(picture.row_labels) * kLetter + 4;
+    top = kLine + letters_of(picture.column_labels) * kLetter + 8;
+    width = left + std::max(grid.columns * cell, 10 * kLetter) + kGap;
+    height = top + grid.rows * cell + kGap;
+  }
+};
+
+void add_labels(const CellPicture& picture, const Layout& at, std::string& svg) {
+  for (size_t i = 0; i < picture.row_labels.size(); ++i)
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", at.left - 3,
+                       at.top + static_cast<int64_t>(i) * at.cell + at.cell - 2,
+                       escaped(excerpt(picture.row_labels[i], kLongestLabel)));
+  for (size_t i = 0; i < picture.column_labels.size(); ++i)
+    svg += fmt::format("<text transform=\"translate({},{}) rotate(-90)\">{}</text>\n",
+                       at.left + static_cast<int64_t>(i) * at.cell + at.cell - 2, at.top - 4,
+                       escaped(excerpt(picture.column_labels[i], kLongestLabel)));
+}
+
+// Cells of one shade beside each other are one rectangle, and all of one shade one path.
+void add_cells(const CellGrid& grid, const Layout& at, std::string& svg) {
+  std::map<int, std::string> paths;
+  for (int64_t row = 0; row < grid.rows; ++row)
+    for (int64_t begin = 0, end = 0; begin < grid.columns; begin = end) {
+      const double* shades = grid.shades.data() + row * grid.columns;
+      const int step = step_of(shades[begin]);
+      while (end < grid.columns && step_of(shades[end]) == step) ++end;
+      if (step > 0)
+        paths[step] +=
+            fmt::format("M{} {}h{}v{}h-{}z", at.left + begin * at.cell, at.top + row * at.cell,
+                        (end - begin) * at.cell, at.cell, (end - begin) * at.cell);
+    }
+  for (const auto& [step, path] : paths)
+    svg += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", colour_of(step), path);
+}
+
+void add_grid(const CellPicture& picture, const CellGrid& grid, const Layout& at,
+              std::string& svg) {
+  svg += fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", at.left, kLine - 3,
+                     escaped(grid.title));
+  add_cells(grid, at, svg);
+  svg += fmt::format(
+      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888888\"/>\n",
+      at.left, at.top, grid.columns * at.cell, grid.rows * at.cell);
+  add_labels(picture, at, svg);
+}
+
+void check(const CellPicture& picture) {
+  SKEIN_CHECK(!picture.grids.empty() && picture.across >= 1);
+  const CellGrid& first = picture.grids.front();
+  const auto fits = [](const std::vector<std::string>& labels, int64_t count) {
+    return labels.empty() || std::ssize(labels) == count;
+  };
+  SKEIN_CHECK(fits(picture.row_labels, first.rows) && fits(picture.column_labels, first.columns));
+  for (const CellGrid& grid : picture.grids)
+    SKEIN_CHECK(grid.rows == first.rows && grid.columns == first.columns &&
+                std::ssize(grid.shades) == grid.rows * grid.columns);
+}
+
+}  // namespace
+
+std::string cells_svg(const CellPicture& picture) {
+  check(picture);
+  const Layout at(picture, picture.grids.front());
+  const int64_t count = std::ssize(picture.grids), across = std::min(picture.across, count),
+                lines = (count + across - 1) / across, head = kLine + 8;
+  const int64_t title = std::ssize(picture.title) * (kLetter + 2) + 2 * kGap,
+                width = std::max(across * at.width + kGap, title),
+                height = head + lines * at.height;
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" font-family=\"monospace\" font-size=\"10\" xml:space=\"preserve\">\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"
+      "<text x=\"{2}\" y=\"{3}\" font-size=\"13\">{4}</text>\n",
+      width, height, kGap, kLine + 2, escaped(picture.title));
+  for (int64_t i = 0; i < count; ++i) {
+    svg += fmt::format("<g transform=\"translate({},{})\">\n", kGap / 2 + i % across * at.width,
+                       head + i / across * at.height);
+    add_grid(picture, picture.grids[static_cast<size_t>(i)], at, svg);
+    svg += "</g>\n";
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace skein::formats
