@@ -44,6 +44,8 @@ constexpr Command kCommands[] = {
      sweep_command, true},
     {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
     {"embed", "turn texts into vectors", embed_command},
+    {"attend", "what a model looks at in a text: weights of attention as numbers and pictures",
+     attend_command},
     {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost",
      plan_command},
     {"generate", "continue prompts with a checkpoint", generate_command},

@@ -36,6 +36,7 @@ ROOMS = {
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {
         "optim": set(), "": {"optim"}, "tasks": {"", "optim"}, "chats": {"", "optim", "tasks"},
+        "attention": {""},
     },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {
