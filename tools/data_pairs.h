@@ -14,9 +14,11 @@
 #include "skein/core/options/program.h"
 #include "skein/core/strings.h"
 #include "skein/data/columns/records.h"
+#include "skein/data/corpus/copy_shift.h"
 #include "skein/data/corpus/encode_pairs.h"
 #include "skein/text/tokenizer.h"
 
+#include "data_options.h"
 #include "progress_line.h"
 
 namespace skein {
@@ -61,6 +63,20 @@ inline void run_pairs(const std::vector<std::string>& arguments) {
     log::info("{}: {} pairs, {} tokens of sources, {} of targets, {} left out, {:.1f} s",
               config.output, made.pairs, made.source_tokens, made.target_tokens, made.left_out,
               made.seconds);
+}
+
+inline void run_copy_shift(const std::vector<std::string>& arguments) {
+  data::CopyShiftConfig config;
+  Options options(
+      "skein-data copy-shift",
+      "Writes pairs to copy, as a TSV: some words of the INPUTs, and the same shifted by "
+      "one word.");
+  bind(options, config);
+  add_corpus(options, config.corpus);
+  if (!parsed(options, arguments)) return;
+  const data::CopyShiftCounts made = write_copy_shift(options.words(), config);
+  log::info("{}: {} pairs of {} words, of a text of {}", config.output, made.pairs, config.words,
+            made.words);
 }
 
 // "u16", "f32".

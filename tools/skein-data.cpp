@@ -267,6 +267,8 @@ constexpr Command kCommands[] = {
     {"export-tokenizer", "TOKENIZER", "write it as other libraries read it", run_export_tokenizer},
     {"encode", "INPUT...", "make a token store", run_encode},
     {"pairs", "INPUT...", "make a store of pairs, such as texts and their translations", run_pairs},
+    {"copy-shift", "INPUT...", "make pairs to copy, the target shifted by one word",
+     run_copy_shift},
     {"markov", "", "make token stores of known entropy", run_markov},
     {"convert", "STORE", "write a token store in another program's format, or read one",
      run_convert},
