@@ -73,16 +73,6 @@ class Yardsticks {
 // The events of thread 0 by name, their sum being the whole.
 void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, double peak = 0);
 
-// Who sees whom, of what is timed of attention: all before it; all; half of `reach` on each side;
-// all before it in documents of `reach` tokens; listed blocks.
-enum class AttentionStructure { causal, full, band, documents, blocks };
-constexpr std::pair<const char*, AttentionStructure> kStructures[] = {
-    {"causal", AttentionStructure::causal},
-    {"full", AttentionStructure::full},
-    {"band", AttentionStructure::band},
-    {"documents", AttentionStructure::documents},
-    {"blocks", AttentionStructure::blocks}};
-
 void bench_products(const Bench& bench);
 void bench_attention(const Bench& bench);
 void bench_fused(const Bench& bench);

@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <set>
 
-#include "skein/core/philox.h"
+#include "skein/bench/structures.h"
 #include "skein/kernels/attention.h"
 #include "skein/kernels/matmul.h"
 
@@ -61,52 +60,9 @@ void bench_products(const Bench& bench) {
 
 namespace {
 
-// [B,T]: documents of `length` tokens, in each row from 0.
-Tensor documents_of(int64_t samples, int64_t tokens, int64_t length) {
-  const Tensor made = Tensor::empty({samples, tokens}, DType::i32);
-  for (int64_t i = 0; i < made.size(); ++i)
-    made.data<int32_t>()[i] = narrow<int32_t>(i % tokens / length);
-  return made;
-}
-
-// The first and the last block, those beside a query's own, and three of a drawn offset (Zaheer and
-// others, "Big Bird", 2020).
-kernels::BlockLists block_lists(int64_t tokens) {
-  kernels::BlockLists made{64, {}, {}};
-  const int64_t blocks = (tokens + made.size - 1) / made.size;
-  std::vector<int32_t> starts{0}, listed;
-  for (int64_t i = 0; i < blocks; ++i) {
-    std::set<int64_t> seen{0, std::max<int64_t>(i - 1, 0), i, std::min(i + 1, blocks - 1),
-                           blocks - 1};
-    for (uint64_t draw = 0; draw < 3; ++draw)
-      seen.insert(philox(5, draw, static_cast<uint64_t>(i))[0] % static_cast<uint64_t>(blocks));
-    for (int64_t block : seen) listed.push_back(narrow<int32_t>(block));
-    starts.push_back(narrow<int32_t>(std::ssize(listed)));
-  }
-  made.starts = Tensor::from(starts, {1, blocks + 1});
-  made.blocks = Tensor::from(listed, {std::ssize(listed)});
-  return made;
-}
-
-kernels::Pattern pattern_of(AttentionStructure structure, int64_t samples, int64_t tokens,
-                            int64_t reach) {
-  using kernels::Pattern;
-  Pattern made = Pattern::causal();
-  switch (structure) {
-    case AttentionStructure::causal: return made;
-    case AttentionStructure::full: return Pattern::full();
-    case AttentionStructure::band: return {reach / 2, reach / 2};
-    case AttentionStructure::documents:
-      made.query_segments = made.key_segments = documents_of(samples, tokens, reach);
-      return made;
-    case AttentionStructure::blocks: made = Pattern::full(); made.lists = block_lists(tokens);
-  }
-  return made;
-}
-
 void to_device(kernels::Pattern& pattern, Device device) {
   for (Tensor* x : {&pattern.query_segments, &pattern.key_segments, &pattern.lists.starts,
-                    &pattern.lists.blocks})
+                    &pattern.lists.blocks, &pattern.prefix, &pattern.marked})
     if (x->defined()) *x = x->to(device);
 }
 
@@ -129,12 +85,11 @@ void bench_attention(const Bench& bench) {
                level = Tensor::empty({batch, c.n_heads, length}, gradient_dtype(dtype), device);
   Yardsticks yardsticks(device, bench.config);
   const auto peak = [&] { return yardsticks.products(dtype); };
-  for (const auto& [name, structure] : kStructures) {
-    const auto& asked = bench.config.structures;
-    if (std::find(asked.begin(), asked.end(), name) == asked.end()) continue;
+  for (const std::string& name : structure_names()) {
+    if (std::ranges::count(bench.config.structures, name) == 0) continue;
     kernels::AttentionArguments arguments;
     arguments.scale = 0.125;
-    arguments.pattern = pattern_of(structure, batch, length, bench.config.reach);
+    arguments.pattern = structure(name, batch, length, bench.config.reach);
     const double flops =
         4.0 * static_cast<double>(c.head_width()) *
         kernels::visible_pairs(arguments.pattern, batch, c.n_heads, length, length);
@@ -142,8 +97,7 @@ void bench_attention(const Bench& bench) {
     bench.figures.title(fmt::format("{} attention, {} sequences of {} tokens, {}", name, batch,
                                     length, name_of(dtype)));
     // Plain names are those of causal attention.
-    const std::string before =
-        structure == AttentionStructure::causal ? "" : std::string(name) + " ";
+    const std::string before = name == "causal" ? "" : name + " ";
     const auto add = [&](const char* way, double work_flops, const auto& work) {
       add_timed(bench, {.group = "attention", .name = before + way, .flops = work_flops}, peak,
                 [&] { on_device(device, work); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 
+#include "skein/bench/structures.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
@@ -12,6 +13,15 @@
 
 namespace skein::cli {
 
+namespace {
+
+std::vector<scaling::study::CoordinateCheck> checks_of(const std::vector<bench::Figure>& figures,
+                                                       const train::PretrainConfig& run) {
+  return scaling::study::coordinate_checks_of(bench::bench_json(figures, run), "bench.what");
+}
+
+}  // namespace
+
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   train::PretrainConfig run;
   bench::BenchConfig config;
@@ -20,9 +30,11 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   bind(options, config);
   bind(options, run);
   if (!parse_run(options, args, run)) return 0;
-  require(config.plots.empty() || std::ranges::count(config.what, "coordinates") > 0,
-          "bench.plots={} is for plots of coordinates; name them in bench.what={}", config.plots,
-          fmt::join(config.what, ","));
+  const auto measures = [&](const char* what) { return std::ranges::count(config.what, what) > 0; };
+  require(config.plots.empty() || measures("coordinates") || measures("attention"),
+          "bench.plots={} is for pictures of coordinates and of attention; name one of them in "
+          "bench.what={}",
+          config.plots, fmt::join(config.what, ","));
   if (!config.trace.empty()) file_target(config.trace, ExistingFile::replace, "bench.trace");
   world = begin_world();
   // Made now, lest a long measurement ends before a file that cannot be.
@@ -33,11 +45,15 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
     });
   const auto figures = bench::bench(run, config, *world);
   if (!config.plots.empty() && world->rank() == 0) {
-    const std::vector<scaling::study::CoordinateCheck> checks =
-        scaling::study::coordinate_checks_of(bench::bench_json(figures, run), "bench.what");
-    for (const std::string& path :
-         write_figure(scaling::report::coordinate_figure(checks), config.plots))
-      log::info("plot in {}", path);
+    std::vector<std::string> plots;
+    if (measures("attention"))
+      plots =
+          bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
+    if (measures("coordinates"))
+      for (std::string& path :
+           write_figure(scaling::report::coordinate_figure(checks_of(figures, run)), config.plots))
+        plots.push_back(std::move(path));
+    for (const std::string& path : plots) log::info("plot in {}", path);
   }
   if (file) {
     file->write(bench::bench_json(figures, run));

@@ -29,13 +29,14 @@ for name in ("f32", "bf16"):
     assert {f["name"] for f in figures if f["group"] == "decode"} == {"batch 1", "batch 3"}
 assert json.load(open("trace.json"))["traceEvents"]
 EOF
-expect 0 "blocks backward" $bench --bench.what=attention --bench.attention=band,documents,blocks --bench.reach=8 --bench.output=structures.json
+expect 0 "blocks backward" $bench --bench.what=attention --bench.attention=band,documents,blocks,prefix,marked --bench.reach=8 --bench.output=structures.json --bench.plots=structures
 python3 - <<'EOF' || die "a structure is missing"
 import json
 names = [f["name"] for f in json.load(open("structures.json"))["figures"]]
-assert names == [f"{s} {way}" for s in ("band", "documents", "blocks") for way in ("forward", "backward")], names
+assert names == [f"{s} {way}" for s in ("band", "documents", "blocks", "prefix", "marked") for way in ("forward", "backward")], names
 EOF
-expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents and blocks" $bench --bench.attention=rings
+for name in band documents blocks prefix marked; do grep -q ">$name</text>" structures/attention-$name.svg || die "no picture of $name"; done
+expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked" $bench --bench.attention=rings
 expect 2 "bench.reach=0 must be at least 1 token" $bench --bench.reach=0
 expect 2 "bench.trace=/dev/null is a device" $bench --bench.what=gemm --bench.trace=/dev/null
 expect 2 "bench.output=none/x.json cannot be written" $bench --bench.output=none/x.json

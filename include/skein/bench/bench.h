@@ -18,13 +18,13 @@ struct BenchConfig {
   int64_t prompt = 64;                  // tokens of a prompt before decoding
   int64_t new_tokens = 32;              // decoded tokens; the most of a rollout
   std::vector<int64_t> batches{1, 32};  // prompts decoded together
-  std::vector<std::string> structures{"causal"};  // of attention: who sees whom
-  int64_t reach = 512;                            // tokens of a band, of a document
+  std::vector<std::string> structures{"causal"};  // of attention (bench/structures.h)
+  int64_t reach = 512;                            // of these
   int64_t peak_size = 8192;      // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;      // of the tensors that memory speed is measured with
   CoordinateConfig coordinates;  // its seeds are `samples`
   std::string output;            // JSON file
-  std::string plots;             // folder for the plot of coordinates
+  std::string plots;             // folder for pictures of coordinates and of structures
   std::string trace;             // Chrome trace of one training step
 };
 
