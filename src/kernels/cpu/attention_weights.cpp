@@ -1,5 +1,6 @@
 #include "skein/kernels/attention_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,12 +50,15 @@ struct Scores {
 // Those of one query, in place of `out`, which holds 0.
 void weigh(const Scores& scores, const PatternView& view, int64_t query, double* out) {
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (int64_t key = 0; key < view.keys; ++key)
-    if (view.times(query, key)) most = std::max(most, scores.of(query, key));
+  for (int64_t key = 0; key < view.keys; ++key) {
+    if (view.times(query, key) == 0) continue;
+    out[key] = scores.of(query, key);
+    most = std::max(most, out[key]);
+  }
   for (int64_t key = 0; key < view.keys; ++key) {
     const int64_t times = view.times(query, key);
     if (times == 0) continue;
-    out[key] = static_cast<double>(times) * std::exp(scores.of(query, key) - most);
+    out[key] = static_cast<double>(times) * std::exp(out[key] - most);
     sum += out[key];
   }
   for (int64_t key = 0; sum > 0 && key < view.keys; ++key) out[key] /= sum;
