@@ -3,9 +3,12 @@
 
     python3 tools/make_beam_golden.py tests/generate/beams.golden.json
     python3 tools/make_beam_golden.py tests/convert/beams.golden.json tests/convert/golden/gpt2 tests/convert/golden/llama
+    python3 tools/make_beam_golden.py tests/convert/mapper_beams.golden.json tests/convert/golden/t5 tests/convert/golden/bart
 
 Needs transformers and torch from PyPI. The second form takes real, small models, in f32; its file says by model the end
-(an id that they like), prompts, settings and the best answer to each. In the first form, instead of a model a function of all tokens so far gives the logits: of whole
+(an id that they like), prompts, settings and the best answer to each. In the third, of encoder-decoders, prompts are sources, more
+settings are gone through, and the best answers are written as the first form has them; sources whose answers in f64 are others
+are left out, for they hang on the last bit. In the first form, instead of a model a function of all tokens so far gives the logits: of whole
 numbers, so that any program makes the same bits (`scripted_logits` here, and in tests/generate/scripted_logits.h).
 
 The file: `prompts`, of which the first token is the source's own, above all ids; `settings`; `answers`, for each prompt
@@ -128,8 +131,60 @@ def model_golden(folder):
     return {"end": end, "prompts": prompts, "settings": found}
 
 
+def mapper_settings(end):
+    rules = [{}, {"no_repeat": 2}, {"no_repeat": 3}, {"min_tokens": 5}, {"first": 7}, {"last": end}]
+    for rule in rules:
+        yield {"size": 1, "length_penalty": 1.0, "early_stop": "false", **rule}
+    every = itertools.product((3, 5), (0.6, 1.0, 2.0), ("true", "false", "never"))
+    for number, (size, penalty, early) in enumerate(every):
+        for rule in (rules[number % 6], rules[(number + 1 + number // 6) % 6]):
+            yield {"size": size, "length_penalty": penalty, "early_stop": early, **rule}
+
+
+def best_answers(model, sources, one, end):
+    """For each source; equally long ones go together."""
+    found, fed = {}, 1
+    for length in sorted({len(source) for source in sources}):
+        numbers = [i for i, source in enumerate(sources) if len(source) == length]
+        ids = torch.tensor([sources[i] for i in numbers])
+        asked = {**arguments_of(one, end), "num_return_sequences": 1, "use_cache": True, "forced_eos_token_id": one.get("last")}
+        made = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **asked)
+        found.update((i, spelt(row[fed:], end)) for i, row in zip(numbers, made.sequences))
+    return [found[i] for i in range(len(sources))]
+
+
+def likely_end_of_mapper(model, sources, start):
+    ids = [model(input_ids=torch.tensor([s]), decoder_input_ids=torch.tensor([[start]])).logits[0, -1].topk(3).indices.tolist()
+           for s in sources]
+    return int(numpy.argsort(-numpy.bincount(sum(ids, []), minlength=IDS))[1])
+
+
+def mapper_golden(folder):
+    models = [tf.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=dtype).eval() for dtype in (torch.float32, torch.float64)]
+    config, draw = models[0].config, numpy.random.default_rng(9)
+    drawn = [draw.integers(3, config.vocab_size, 1 + i % 12).tolist() for i in range(SOURCES + 40)]
+    with torch.no_grad():
+        end = likely_end_of_mapper(models[0], drawn, config.decoder_start_token_id)
+        every = list(mapper_settings(end))
+        single, double = ([best_answers(model, drawn, one, end) for one in every] for model in models)
+    sure = [i for i in range(len(drawn)) if all(s[i] == d[i] for s, d in zip(single, double))][:SOURCES]
+    assert len(sure) == SOURCES, len(sure)
+    answers = []
+    for i in sure:
+        texts = {}
+        best = [texts.setdefault(found[i], len(texts)) for found in single]
+        answers.append({"texts": list(texts), "best": best})
+    return {"end": end, "start": config.decoder_start_token_id, "prompts": [drawn[i] for i in sure], "settings": every,
+            "answers": answers}
+
+
+def golden_of(folder):
+    maps = tf.AutoConfig.from_pretrained(folder).is_encoder_decoder
+    return mapper_golden(folder) if maps else model_golden(folder)
+
+
 def write_models(path, folders):
-    made = {folder.rstrip("/").split("/")[-1]: model_golden(folder) for folder in folders}
+    made = {folder.rstrip("/").split("/")[-1]: golden_of(folder) for folder in folders}
     with open(path, "w") as out:
         out.write('{"letters":' + json.dumps(LETTERS) + "".join(
             f',\n"{name}":' + json.dumps(one, separators=(",", ":")) for name, one in made.items()) + "}\n")

@@ -76,6 +76,16 @@ SpecialIds ids_of(const text::StoredTokenizer& tokenizer) {
   }
 }
 
+// What the decoder of a model that maps sources is fed first; -1 for others, and where the
+// tokenizer has no such token.
+int32_t start_of(const ModelConfig& model, const train::RunState& state) {
+  if (!model.architecture->maps_source(model) || state.tokenizer.empty()) return -1;
+  const std::string start = state.notes.text_of(kStartNote);
+  if (!start.empty()) return state.tokenizer->id_of(start);
+  const text::TokenRoles roles = state.tokenizer->roles();
+  return roles.pad >= 0 ? roles.pad : roles.eos;
+}
+
 // The values that a head of numbers gives here have mean 0 and deviation 1; other programs have no
 // room for the true ones but the classifier's weights.
 void check_head(const train::LabelHead& head, const ModelConfig& model, const std::string& path) {
@@ -249,7 +259,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 
 ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
-  if (notes_.empty() || state_.step > 0) made.answers = answer_form(state_.notes, info_.path);
+  if (notes_.empty() || state_.step > 0) made.ids.start = start_of(model_, state_);
   if (!head_) return made;
   made.labels = head_->labels;
   // What an import says of its training stays.
@@ -336,9 +346,8 @@ void Export::write_folder(const std::string& folder) {
   auto texts = notes_.texts;
   if (!holds_tokenizer(notes_))
     texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
-  const bool begins = notes_.empty() || said.answers != train::AnswerForm();
-  if (begins && model_.architecture->maps_source(model_))
-    texts[kGenerationConfig] = generation_config(said, texts[kGenerationConfig]);
+  if (said.ids.start >= 0)
+    texts[kGenerationConfig] = generation_config(said.ids, texts[kGenerationConfig]);
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 

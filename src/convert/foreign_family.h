@@ -37,9 +37,11 @@ struct ForeignFamily {
   bool ties_embeddings = true;  // where config.json does not say
   // The key of the deviation of start values; "" where there is none.
   std::string deviation = "initializer_range";
-  // What its decoder is fed first and what it ends its answers with where nothing says so; -1:
-  // nothing.
-  int32_t start = -1, last = -1;
+  // What its decoder is fed first where nothing says so; -1: nothing.
+  int32_t start = -1;
+  // Whether transformers' class ends the longest answers with a token of its own choice, unless
+  // config.json says that it does not.
+  bool forces_end = false;
 };
 
 std::span<const ForeignFamily* const> foreign_families();

@@ -1,7 +1,6 @@
 #include "skein/convert/generation_config.h"
 
 #include "skein/core/files/files.h"
-#include "skein/core/log.h"
 #include "skein/models/architecture.h"
 
 #include "foreign_family.h"
@@ -21,30 +20,6 @@ int32_t id_of(const ForeignConfig& config, const std::string& key, const ModelCo
   return id.get<int32_t>();
 }
 
-// Of a family's class, for vocabularies that have it.
-int32_t known(int32_t id, const ModelConfig& model) { return id < model.vocab_size ? id : -1; }
-
-std::vector<int64_t> banned_ids(const ForeignConfig& config, const ModelConfig& model) {
-  const std::string key = "bad_words_ids";
-  std::vector<int64_t> banned;
-  if (!config.has(key)) return banned;
-  if (!config.at(key).is_array()) config.refuse(key, "and a list of lists of ids belongs there");
-  size_t longer = 0;
-  for (const Json& word : config.at(key)) {
-    if (!word.is_array()) config.refuse(key, "and a list of lists of ids belongs there");
-    const auto ids = whole_list<int64_t>(word, key, config.origin());
-    longer += ids.size() > 1;
-    if (ids.size() != 1) continue;
-    if (ids.front() < 0 || ids.front() >= model.vocab_size)
-      config.refuse(key, fmt::format("and the model's ids are 0 to {}", model.vocab_size - 1));
-    banned.push_back(ids.front());
-  }
-  if (longer > 0)
-    log::warn("{}: {} of \"{}\" have several tokens, which are not banned here", config.origin(),
-              longer, key);
-  return banned;
-}
-
 int32_t first_of(std::initializer_list<int32_t> ids) {
   const auto found = std::ranges::find_if(ids, [](int32_t id) { return id >= 0; });
   return found == ids.end() ? -1 : *found;
@@ -60,39 +35,29 @@ bool put(Json& json, const char* key, int32_t id) {
 
 }  // namespace
 
-train::AnswerForm foreign_answers(const std::string& text, const std::string& generation,
-                                  const std::string& folder, const ModelConfig& model) {
-  if (!model.architecture->maps_source(model)) return {};
+int32_t foreign_start(const std::string& text, const std::string& generation,
+                      const std::string& folder, const ModelConfig& model) {
+  if (!model.architecture->maps_source(model)) return -1;
   const ForeignConfig config(text, join_path(folder, "config.json"));
-  const bool alone = !generation.empty();
   const ForeignConfig decoding =
-      alone ? ForeignConfig(generation, join_path(folder, kGenerationConfig)) : config;
+      generation.empty() ? config : ForeignConfig(generation, join_path(folder, kGenerationConfig));
   const ForeignFamily& family = family_named(config.text("model_type", ""), config.origin());
-  const std::string start = "decoder_start_token_id", last = "forced_eos_token_id";
-  train::AnswerForm made;
-  made.start = first_of({id_of(decoding, start, model), id_of(config, start, model),
-                         known(family.start, model), id_of(decoding, "bos_token_id", model)});
-  made.first = id_of(decoding, "forced_bos_token_id", model);
-  const bool silent = !alone && !config.mentions(last);
-  made.last = silent ? known(family.last, model) : id_of(decoding, last, model);
-  made.banned = banned_ids(decoding, model);
-  return made;
+  const std::string key = "decoder_start_token_id";
+  const int32_t of_class = family.start < model.vocab_size ? family.start : -1;
+  return first_of({id_of(decoding, key, model), id_of(config, key, model), of_class,
+                   id_of(decoding, "bos_token_id", model)});
 }
 
-std::string generation_config(const ConfigExtras& extras, const std::string& before) {
+std::string generation_config(const SpecialIds& ids, const std::string& before) {
   Json json = before.empty()
                   ? Json::object()
                   : parse_strictly<Json>(before, "the generation_config.json of the import",
                                          kMostConfigDepth);
   bool changed = before.empty();
-  changed |= put(json, "decoder_start_token_id", extras.answers.start);
-  changed |= put(json, "forced_bos_token_id", extras.answers.first);
-  changed |= put(json, "forced_eos_token_id", extras.answers.last);
-  changed |= put(json, "bos_token_id", extras.ids.bos);
-  changed |= put(json, "eos_token_id", extras.ids.eos);
-  changed |= put(json, "pad_token_id", extras.ids.pad);
-  if (before.empty() && !extras.answers.banned.empty())
-    for (const int64_t id : extras.answers.banned) json["bad_words_ids"].push_back({id});
+  changed |= put(json, "decoder_start_token_id", ids.start);
+  changed |= put(json, "bos_token_id", ids.bos);
+  changed |= put(json, "eos_token_id", ids.eos);
+  changed |= put(json, "pad_token_id", ids.pad);
   return changed ? json.dump(2) + "\n" : before;
 }
 

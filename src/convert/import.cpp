@@ -146,14 +146,13 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
   if (!config.tokenizer.empty()) {
-    tokenizer_ = text::StoredTokenizer(text::load_tokenizer(config.tokenizer));
-    check_ids(*tokenizer_, model_, config.tokenizer);
+    tokenizer_.tokenizer = text::StoredTokenizer(text::load_tokenizer(config.tokenizer));
+    check_ids(*tokenizer_.tokenizer, model_, config.tokenizer);
     drop_tokenizer(notes_);
   } else if (form == Form::huggingface) {
-    const FolderTokenizer found = folder_tokenizer(source);
-    tokenizer_ = found.tokenizer;
-    notes_.tokenizer_fault = found.fault;
-    warn_of_ids(tokenizer_, model_, source);
+    tokenizer_ = folder_tokenizer(source);
+    notes_.tokenizer_fault = tokenizer_.fault;
+    warn_of_ids(tokenizer_.tokenizer, model_, source);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/formats/safetensors.h"
+#include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"
 
 namespace skein::convert {
@@ -34,7 +35,8 @@ constexpr const char* kKept[] = {"generation_config.json",
                                  "sentencepiece.model",
                                  "source.spm",
                                  "sentencepiece.bpe.model",
-                                 "target.spm"};
+                                 "target.spm",
+                                 "target_vocab.json"};
 constexpr size_t kNoTokenizer = 2;  // the first of them
 // Any of them is a tokenizer.
 constexpr const char* kTokenizers[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
@@ -81,6 +83,29 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
             origin, std::string(name.c_str()).substr(0, 80));
 }
 
+// As the vocabulary spells it; "" for an id without such a text.
+std::string spelt(const text::Tokenizer& tokenizer, int32_t id) {
+  if (id >= tokenizer.vocab_size()) return "";
+  for (const auto& [text, special] : tokenizer.special_tokens())
+    if (special == id) return text;
+  const std::string text(tokenizer.bytes_of(id));
+  return tokenizer.id_of(text) == id ? text : "";
+}
+
+// Of a model that maps sources.
+train::TaskNotes mapper_notes(const ModelConfig& model, const FolderTokenizer& tokenizer,
+                              const ImportNotes& notes) {
+  const auto generation = notes.texts.find(kGenerationConfig);
+  const int32_t start = foreign_start(
+      notes.config, generation == notes.texts.end() ? "" : generation->second, notes.source, model);
+  Json json = Json::object();
+  if (start >= 0 && !tokenizer.tokenizer.empty())
+    if (const std::string text = spelt(*tokenizer.tokenizer, start); !text.empty())
+      json[kStartNote] = text;
+  if (!tokenizer.source.empty()) json[kSourceTokenizerNote] = tokenizer.source.text();
+  return json.empty() ? train::TaskNotes() : train::TaskNotes(json.dump());
+}
+
 // As JSON can hold them.
 std::map<std::string, std::string> storable(std::map<std::string, std::string> texts) {
   for (auto& [name, text] : texts)
@@ -100,18 +125,15 @@ void take_bytes(std::map<std::string, std::string>& texts, const std::string& or
 
 }  // namespace
 
-std::string import_metadata(const ModelConfig& model, const text::StoredTokenizer& tokenizer,
+std::string import_metadata(const ModelConfig& model, const FolderTokenizer& tokenizer,
                             const ImportNotes& notes) {
   train::RunState state;
-  if (!notes.config.empty()) {
-    const auto generation = notes.texts.find(kGenerationConfig);
-    state.notes = with_answers(
-        label_notes(notes.config, join_path(notes.source, "config.json"), model),
-        foreign_answers(notes.config, generation == notes.texts.end() ? "" : generation->second,
-                        notes.source, model));
-  }
+  if (!notes.config.empty())
+    state.notes = model.architecture->maps_source(model)
+                      ? mapper_notes(model, tokenizer, notes)
+                      : label_notes(notes.config, join_path(notes.source, "config.json"), model);
   state.reduction_groups = 1;
-  state.tokenizer = tokenizer;
+  state.tokenizer = tokenizer.tokenizer;
   state.config = model_values(model);
   Json imported{{"source", notes.source},
                 {"sums", notes.sums},
@@ -171,8 +193,13 @@ FolderTokenizer folder_tokenizer(const std::string& folder) {
         folder);
     return {{}, "it holds no tokenizer.json, vocab.json, vocab.txt or SentencePiece model"};
   }
+  const auto load = [&](const std::string& path) {
+    return text::StoredTokenizer(text::load_tokenizer(path));
+  };
   try {
-    return {text::StoredTokenizer(text::load_tokenizer(folder)), ""};
+    if (!has("tokenizer.json") && has("source.spm") && has("target.spm"))
+      return {load(join_path(folder, "target.spm")), "", load(join_path(folder, "source.spm"))};
+    return {load(folder)};
   } catch (const Error& error) {
     log::warn("the tokenizer is kept for the way back, but cannot be used: {}", error.what());
     return {{}, error.what()};

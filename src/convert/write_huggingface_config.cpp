@@ -55,16 +55,6 @@ bool pads_with_end(const Json& json, const SpecialIds& ids) {
   return *pad == ids.eos || (end != json.end() && is_or_holds(*end, pad->get<int64_t>()));
 }
 
-// What is said of answers, where transformers' class would say something else.
-void write_answers(const ForeignFamily& family, const train::AnswerForm& answers, Json& json) {
-  if (answers.start >= 0) json["decoder_start_token_id"] = answers.start;
-  if (answers.first >= 0) json["forced_bos_token_id"] = answers.first;
-  if (answers.last >= 0)
-    json["forced_eos_token_id"] = answers.last;
-  else if (family.last >= 0)
-    json["forced_eos_token_id"] = nullptr;
-}
-
 Json begun_config(const ModelConfig& c, const ForeignFamily& family, const SpecialIds& ids) {
   Json json{{"architectures", {class_name(c, family)}},
             {"model_type", family.name},
@@ -84,7 +74,8 @@ Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras)
   family.keys(keys, written);
   Json json = keys.made();
   if (c.head != Head::vocabulary) write_labels(c, extras, json);
-  if (c.architecture->maps_source(c)) write_answers(family, extras.answers, json);
+  if (extras.ids.start >= 0) json["decoder_start_token_id"] = extras.ids.start;
+  if (family.forces_end) json["forced_eos_token_id"] = nullptr;
   if (!family.deviation.empty()) json[family.deviation] = c.init_std;
   json.update({{"tie_word_embeddings", c.tie_embeddings}, {"torch_dtype", dtype_name(dtype)}});
   return json;
@@ -123,9 +114,8 @@ bool says_the_same(const Json& json, const std::string& text, const ModelConfig&
       model_values(model_from_huggingface(text, kOrigin, {names})) == model_values(model);
   if (!same_model || extras.other_architecture) return false;
   if (!extras.labels.empty() && !has_labels(json, extras.labels)) return false;
-  if (extras.answers.start >= 0 &&
-      json.value("decoder_start_token_id", Json()) != extras.answers.start)
-    return false;
+  const int32_t start = extras.ids.start;
+  if (start >= 0 && json.value("decoder_start_token_id", Json()) != start) return false;
   if (extras.problem.empty()) return true;
   const auto problem = json.find("problem_type");
   return (problem == json.end() || problem->is_null() || *problem == extras.problem) &&
@@ -137,7 +127,7 @@ Json updated(Json before, Json fresh, const ModelConfig& model, const ConfigExtr
   for (const char* key : {"rope_parameters", "dtype", "num_labels"}) before.erase(key);
   for (const std::string& alias : family_of(model).aliases) before.erase(alias);
   if (!extras.labels.empty()) before.erase("problem_type");
-  if (extras.answers == train::AnswerForm()) fresh.erase("forced_eos_token_id");
+  fresh.erase("forced_eos_token_id");
   if (const auto ends = before.find("eos_token_id");
       ends != before.end() && ends->is_array() && is_or_holds(*ends, extras.ids.eos))
     fresh.erase("eos_token_id");

@@ -224,9 +224,12 @@ SentencePieceUse use_of(const Json& settings, const std::string& path) {
   return use;
 }
 
-// Marian's: source.spm or target.spm, and the ids in vocab.json.
+// Marian's: source.spm or target.spm, and the ids in vocab.json; those of targets in
+// target_vocab.json where they have ids of their own.
 std::unique_ptr<Tokenizer> from_marian(const fs::path& path) {
-  const fs::path vocab = path.parent_path() / "vocab.json";
+  const fs::path own = path.parent_path() / "target_vocab.json";
+  const fs::path vocab =
+      path.filename() == "target.spm" && fs::exists(own) ? own : path.parent_path() / "vocab.json";
   const Json ids = parsed(vocab.string());
   require(ids.is_object(), "{} must be an object of tokens and ids, not {}", vocab.string(),
           ids.type_name());

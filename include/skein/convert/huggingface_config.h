@@ -9,7 +9,6 @@
 
 #include "skein/convert/names.h"
 #include "skein/train/task_notes.h"
-#include "skein/train/tasks/answer_form.h"
 
 namespace skein::convert {
 
@@ -38,6 +37,8 @@ train::TaskNotes label_notes(const std::string& text, const std::string& origin,
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {
   int32_t pad = -1, bos = -1, eos = -1;
+  // what the decoder of a model that maps sources is fed first; -1 also where the import says it
+  int32_t start = -1;
 };
 
 // What config.json says beside the model.
@@ -47,8 +48,6 @@ struct ConfigExtras {
       labels;           // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
   std::string problem;  // "regression": how it was trained here; "": it was not
   bool other_architecture = false;  // the model has tensors that the import lacked
-  // of a model that maps sources; nothing where the import says it
-  train::AnswerForm answers = {};
 };
 
 // config.json of a model. With `before`, the text that it was once imported with: that text where

@@ -59,7 +59,7 @@ class Import {
   ConvertConfig config_;
   ModelConfig model_;
   ImportNotes notes_;
-  text::StoredTokenizer tokenizer_;
+  FolderTokenizer tokenizer_;
   WeightFiles files_;
   Match match_;
 };

@@ -22,9 +22,20 @@ struct ImportNotes {
   bool empty() const { return source.empty(); }
 };
 
+// Under this key the notes of a task (RunState::notes) say which token the decoder of a model that
+// maps sources is fed first, as the targets' vocabulary spells it, and which tokenizer sources
+// have, where that is another one than the targets'.
+inline constexpr char kStartNote[] = "start", kSourceTokenizerNote[] = "source_tokenizer";
+
+struct FolderTokenizer {
+  text::StoredTokenizer tokenizer = {};  // none when there is none that can be used
+  std::string fault = {};                // the reason then
+  text::StoredTokenizer source = {};     // of sources; none where it is the same
+};
+
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md
 // has it, and the notes.
-std::string import_metadata(const ModelConfig& model, const text::StoredTokenizer& tokenizer,
+std::string import_metadata(const ModelConfig& model, const FolderTokenizer& tokenizer,
                             const ImportNotes& notes);
 // Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are
 // damaged, or name files that no import keeps.
@@ -37,10 +48,6 @@ ImportNotes read_notes(const std::string& folder);
 bool holds_tokenizer(const ImportNotes& notes);
 // Takes the tokenizer's files out of the texts, when another tokenizer is used.
 void drop_tokenizer(ImportNotes& notes);
-struct FolderTokenizer {
-  text::StoredTokenizer tokenizer;  // none when there is none that can be used
-  std::string fault;                // the reason then
-};
 // The tokenizer of a folder. Warns when there is none that can be used.
 FolderTokenizer folder_tokenizer(const std::string& folder);
 

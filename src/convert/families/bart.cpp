@@ -259,6 +259,7 @@ ForeignFamily family(const char* name, const char* stem, const char* class_name)
       name,    stem,  {class_name}, transformer_architecture(),
       nullptr, names, nullptr,      {"hidden_size", "num_hidden_layers", "num_attention_heads"}};
   made.deviation = "init_std";
+  made.forces_end = true;
   return made;
 }
 
@@ -269,7 +270,7 @@ const ForeignFamily& bart_family() {
     ForeignFamily made = family("bart", "Bart", "ForConditionalGeneration");
     made.demands = bart_demands;
     made.keys = bart_keys;
-    made.start = made.last = 2;
+    made.start = 2;
     return made;
   }();
   return only;
@@ -280,7 +281,6 @@ const ForeignFamily& mbart_family() {
     ForeignFamily made = family("mbart", "MBart", "ForConditionalGeneration");
     made.demands = mbart_demands;
     made.keys = mbart_keys;
-    made.last = 2;
     return made;
   }();
   return only;
@@ -292,7 +292,6 @@ const ForeignFamily& marian_family() {
     made.demands = marian_demands;
     made.keys = marian_keys;
     made.start = 58100;
-    made.last = 0;
     return made;
   }();
   return only;

@@ -14,7 +14,7 @@ void fuzz(std::string_view input) {
   if (model.n_layers > 100 || model.labels > 1000) return;
   if (skein::convert::huggingface_names(model).tensors.empty()) std::abort();
   skein::convert::ConfigExtras extras{{1, 2, 3}, {}, "", true};
-  extras.answers = skein::convert::foreign_answers(text, text, "fuzz", model);
+  extras.ids.start = skein::convert::foreign_start(text, text, "fuzz", model);
   skein::convert::huggingface_config(model, skein::DType::bf16, extras, text);
   skein::convert::generation_config(extras, text);
 }
