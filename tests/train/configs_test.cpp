@@ -36,7 +36,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 17);
+  EXPECT_EQ(count, 29);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
@@ -50,6 +50,17 @@ TEST(Configs, HaveThePublishedSizes) {
               0.01e9);
   EXPECT_NEAR(static_cast<double>(read("../configs/gpt3_175b.ini").model.parameters()), 174.6e9,
               0.1e9);
+}
+
+// Counts of transformers' models on its meta device; Vaswani's paper says 65 and 213 million.
+TEST(Configs, OfEncoderDecodersHaveThePublishedSizes) {
+  const std::map<std::string, int64_t> published{
+      {"t5_small", 60'506'624},       {"t5_base", 222'903'552},      {"t5_large", 737'668'096},
+      {"t5_3b", 2'851'598'336},       {"t5_v1_1_small", 76'961'152}, {"t5_v1_1_base", 247'577'856},
+      {"t5_v1_1_large", 783'150'080}, {"t5_v1_1_xl", 2'849'757'184}, {"bart_base", 139'420'416},
+      {"bart_large", 406'291'456},    {"vaswani_base", 63'082'496},  {"vaswani_big", 214'245'376}};
+  for (const auto& [name, parameters] : published)
+    EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
 }
 
 TEST(Configs, FitTheLayoutsTheyName) {
