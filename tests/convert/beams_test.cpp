@@ -96,6 +96,49 @@ TEST_P(BeamsOf, AreThoseOfTransformers) {
   }
 }
 
+struct MapperSettings {
+  const char* model;
+  size_t part;  // every sixth setting from this one on
+};
+
+class BeamsOfMappers : public testing::TestWithParam<MapperSettings> {};
+
+// Prompts are sources: what is forced or must not come twice counts for answers alone.
+TEST_P(BeamsOfMappers, AreThoseOfTransformers) {
+  std::ifstream file("convert/mapper_beams.golden.json");
+  const Json all = Json::parse(file), &golden = all[GetParam().model];
+  const std::string letters = all["letters"];
+  const int32_t end = golden["end"];
+  const std::vector<generate::Tokens> sources = golden["prompts"];
+  ASSERT_EQ(sources.size(), 200u);
+  ASSERT_EQ(golden["settings"].size(), 42u);
+  Imported model(GetParam().model);
+  for (size_t number = GetParam().part; number < 42; number += 6) {
+    generate::GenerateConfig config = asked(golden["settings"][number]);
+    config.start = {golden["start"].get<int32_t>()};
+    config.batch = 40;
+    const auto found = model.searched(sources, config, end);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Json& answers = golden["answers"][i];
+      EXPECT_EQ(spelt(found[i].at(0), letters, end),
+                answers["texts"][answers["best"][number].get<size_t>()])
+          << "source " << i << ", " << golden["settings"][number];
+    }
+  }
+}
+
+std::vector<MapperSettings> mapper_settings() {
+  std::vector<MapperSettings> made;
+  for (const char* model : {"t5", "bart"})
+    for (size_t part = 0; part < 6; ++part) made.push_back({model, part});
+  return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, BeamsOfMappers, testing::ValuesIn(mapper_settings()),
+                         [](const auto& info) {
+                           return fmt::format("{}_{}", info.param.model, info.param.part);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(Models, BeamsOf, testing::Values("gpt2", "llama"),
                          [](const auto& info) { return std::string(info.param); });
 
