@@ -40,10 +40,15 @@ def logits_of(model, given):
 def write_expected(model, folder):
     config = model.config
     torch.manual_seed(1)
-    length = min(24, config.max_position_embeddings - 2)
+    length = min(24, getattr(config, "max_position_embeddings", 26) - 2)
     ids = torch.randint(3, config.vocab_size, (2, length))
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     tensors = {"ids": ids}
+    if config.is_encoder_decoder:
+        given["attention_mask"][1, length - 3:] = 0
+        targets = getattr(config, "decoder_vocab_size", config.vocab_size)
+        given["decoder_input_ids"] = torch.randint(3, targets, (2, length - 4))
+        tensors.update(mask=given["attention_mask"], decoder_ids=given["decoder_input_ids"])
     if config.model_type == "bert":
         types = (torch.arange(length) >= length // 2).long().repeat(2, 1) % config.type_vocab_size
         given["token_type_ids"] = tensors["types"] = types

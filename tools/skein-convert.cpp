@@ -140,8 +140,9 @@ int run(const Words& arguments) {
   Options options(
       "skein-convert",
       "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
-      "Llama, BERT, RoBERTa) or of an llm.c model file, or one of those of a checkpoint. With "
-      "--average SOURCE SOURCE... DESTINATION: the mean of checkpoints.");
+      "Llama, BERT, RoBERTa, T5, mT5, BART, mBART, Marian) or of an llm.c model file, or one of "
+      "those of a checkpoint. With --average SOURCE SOURCE... DESTINATION: the mean of "
+      "checkpoints.");
   bind(options, command);
   const auto help = [&] {
     options.parse({"--help"}, true);  // tells options.help() that there are arguments
