@@ -1,9 +1,5 @@
-// T5, BART, mBART and Marian: what makes them other models, which tables are one, how their answers
-// begin and end, and the way back.
+// T5, BART, mBART and Marian: what makes them other models, which tables are one, and the way back.
 #include <gtest/gtest.h>
-
-#include "skein/convert/generation_config.h"
-#include "skein/text/sentencepiece/model_file.h"
 
 #include "convert/edited_golden.h"
 #include "convert/fresh_run.h"
@@ -14,23 +10,13 @@ namespace {
 using Json = nlohmann::json;
 using test::edit_config;
 using test::edit_tensors;
+using test::model_of;
 using test::refused;
 using test::Scratch;
 using test::small_bart;
 using test::small_marian;
 using test::small_t5;
 using test::TensorsByName;
-
-std::string imported(const Scratch& scratch, const std::string& folder) {
-  return test::import_folder(folder, scratch.file("run"));
-}
-
-train::RunState state_of(const std::string& path) {
-  const auto alone = single_rank();
-  return train::run_state(checkpoint::find_checkpoint(path, *alone)->metadata, path);
-}
-
-ModelConfig model_of(const std::string& path) { return stored_model(state_of(path), path); }
 
 TensorsByName tensors_in(const std::string& folder) {
   TensorsByName all;
@@ -185,7 +171,7 @@ TEST(HeadOfT5, IsItsOwnWhereItDiffers) {
       if (!equal) all["lm_head.weight"].bytes.back() ^= std::byte{1};
     });
     edit_config(folder, [&](Json& json) { json["tie_word_embeddings"] = !equal; });
-    const std::string path = imported(scratch, folder);
+    const std::string path = test::import_folder(folder, scratch.file("run"));
     EXPECT_EQ(model_of(path).tie_embeddings, equal);
     EXPECT_EQ(test::tensors_of(path).contains("param/head.weight"), !equal);
     test::export_folder(path, scratch.file("back"));
@@ -208,8 +194,10 @@ TEST(ScaleOfT5, IsThatOfTransformers) {
     json.erase("scale_decoder_outputs");
     json["tie_word_embeddings"] = false;
   }));
+  const Scratch scratch;
   EXPECT_FALSE(
-      transformer_options(model_of(imported(Scratch(), test::golden("mt5")))).scale_output);
+      transformer_options(model_of(test::import_folder(test::golden("mt5"), scratch.file("run"))))
+          .scale_output);
 }
 
 // Files of older programs hold one table under several names.
@@ -226,7 +214,7 @@ TEST(Tables, ThatStandSeveralTimesComeBackAsOften) {
     edit_tensors(folder, [&](TensorsByName& all) {
       for (const std::string& second : names) all[second] = all.at(names.front());
     });
-    const std::string path = imported(scratch, folder);
+    const std::string path = test::import_folder(folder, scratch.file("run"));
     EXPECT_EQ(model_values(model_of(path)),
               model_values(model_of(test::import_folder(test::golden(name), scratch.file("as")))));
     test::export_folder(path, scratch.file("back"));
@@ -242,7 +230,7 @@ TEST(Tables, UnderAnotherNameAreFound) {
   test::rewrite(folder, [](const std::string& name) {
     return name == "shared.weight" ? std::string("decoder.embed_tokens.weight") : name;
   });
-  const std::string path = imported(scratch, folder);
+  const std::string path = test::import_folder(folder, scratch.file("run"));
   EXPECT_TRUE(test::tensors_of(path) ==
               test::tensors_of(test::import_folder(test::golden("t5"), scratch.file("as"))));
   test::export_folder(path, scratch.file("back"));
@@ -269,7 +257,7 @@ TEST(Mappers, LeaveOutWhatNobodyReads) {
     const std::string folder = test::copy_of(scratch, name);
     test::rewrite(
         folder, [](const std::string& all) { return all; }, extra);
-    imported(scratch, folder);
+    test::import_folder(folder, scratch.file("run"));
     test::rewrite(folder, [](const std::string& all) { return all; }, {"stray.weight"});
     refused(folder, {"unexpected", "stray.weight"});
   }
@@ -291,129 +279,6 @@ TEST(Mappers, OfTheBareModelLackTheHead) {
   ASSERT_EQ(made.size(), whole.size());
   for (const auto& [name, bytes] : whole)
     EXPECT_EQ(made.at(name) == bytes, name != "param/head.bias") << name;
-}
-
-TEST(Pieces, OfATokenizerComeBack) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "marian"), bytes("\x0a\xff\x00pieces", 9);
-  for (const char* name : {"source.spm", "target.spm"})
-    test::write_file(folder + "/" + name, bytes);
-  test::write_file(folder + "/vocab.json", R"({"</s>": 0})");
-  const std::string path = imported(scratch, folder);
-  test::export_folder(path, scratch.file("back"));
-  auto before = test::files_of(folder);
-  before.erase("skein_expected.safetensors");
-  EXPECT_EQ(before, test::files_of(scratch.file("back")));
-  train::RunState state = state_of(path);
-  Json notes = Json::parse(state.imported);
-  notes["texts"]["source.spm"] = "no base64!";
-  state.imported = notes.dump();
-  test::expect_error(ExitCode::usage, {"here", "source.spm", "no base64"},
-                     [&] { import_notes(state, "here"); });
-}
-
-int32_t start_of(
-    const std::string& name, const std::string& generation,
-    const std::function<void(Json&)>& edit = [](Json&) {}) {
-  Json config = Json::parse(test::bytes_of_file(test::golden(name) + "/config.json"));
-  edit(config);
-  return foreign_start(config.dump(), generation, "here",
-                       model_from_huggingface(config.dump(), "here", {}));
-}
-
-TEST(Start, IsSaidByTheFiles) {
-  EXPECT_EQ(start_of("bart", R"({"decoder_start_token_id": 5})"), 5);
-  EXPECT_EQ(start_of("bart", R"({"decoder_start_token_id": [6]})"), 6);
-  EXPECT_EQ(start_of("bart", "{}"), 2);
-  EXPECT_EQ(start_of("t5", ""), 0);
-  EXPECT_EQ(start_of("marian", ""), 30);
-}
-
-// As transformers' generate: the class's own, then the token that begins texts.
-TEST(Start, IsTheClassesTokenWhereNothingElseIsSaid) {
-  const auto without = [](const std::string& name) {
-    return start_of(name, "", [](Json& json) { json.erase("decoder_start_token_id"); });
-  };
-  EXPECT_EQ(without("bart"), 2);
-  EXPECT_EQ(without("mbart"), 0);
-  EXPECT_EQ(without("t5"), -1);
-  EXPECT_EQ(without("marian"), -1) << "58100 is beyond the vocabulary";
-}
-
-TEST(Start, OfNoSuchIdIsRefused) {
-  const auto is_refused = [](const std::string& generation,
-                             std::initializer_list<std::string> words) {
-    test::expect_error(ExitCode::usage, words, [&] { start_of("bart", generation); });
-  };
-  is_refused(R"({"decoder_start_token_id": 31})",
-             {"here/generation_config.json", "decoder_start_token_id", "31", "0 to 30"});
-  is_refused(R"({"decoder_start_token_id": [1, 2]})", {"decoder_start_token_id", "[1,2]"});
-  is_refused(R"({"decoder_start_token_id": "</s>"})", {"decoder_start_token_id", "</s>"});
-  is_refused("{", {"generation_config.json", "not JSON"});
-}
-
-// Its ids 0 to 2 are special.
-constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
-    {"id": 0, "content": "<s>", "special": true, "normalized": false},
-    {"id": 1, "content": "<pad>", "special": true, "normalized": false},
-    {"id": 2, "content": "</s>", "special": true, "normalized": false}],
-  "normalizer": null, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
-  "model": {"type": "WordLevel", "vocab": {"<s>": 0, "<pad>": 1, "</s>": 2, "a": 3}, "unk_token": "a"}})";
-
-TEST(Start, ReachesTheNotesAndTheExport) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "bart");
-  test::write_file(folder + "/tokenizer.json", kTokenizer);
-  const std::string path = imported(scratch, folder);
-  EXPECT_EQ(state_of(path).notes.text_of(kStartNote), "</s>");
-  // Trained on, with another.
-  train::RunState state = state_of(path);
-  state.step = 7;
-  state.notes = train::TaskNotes(R"({"task": "seq2seq", "start": "<s>"})");
-  test::save_fresh(scratch.file("on"), model_of(path), 1, state);
-  state.imported = "";
-  test::save_fresh(scratch.file("fresh"), small_bart(), 1, state);
-  for (const std::string& name : {std::string("on"), std::string("fresh")}) {
-    const std::string out = scratch.file("out-" + name);
-    test::export_folder(scratch.file(name), out);
-    const Json config = Json::parse(test::bytes_of_file(out + "/config.json")),
-               generation = Json::parse(test::bytes_of_file(out + "/generation_config.json"));
-    EXPECT_EQ(config["decoder_start_token_id"], 0) << name;
-    EXPECT_EQ(generation["decoder_start_token_id"], 0) << name;
-    EXPECT_EQ(generation.contains("transformers_version"), name == "on");
-    EXPECT_EQ(config["forced_eos_token_id"].is_null(), name == "fresh")
-        << "transformers' class would force id 2";
-  }
-}
-
-TEST(Tokenizers, OfMarianAreTwo) {
-  const Scratch scratch;
-  const std::string folder = test::copy_of(scratch, "marian_two");
-  text::SentencePieceModel pieces;
-  using Type = text::SentencePieceModel::Type;
-  pieces.pieces = {{"<unk>", 0, Type::unknown}, {"\u2581a", -1, Type::normal}};
-  pieces.unknown = 0;
-  test::write_file(folder + "/source.spm", written_sentencepiece(pieces));
-  pieces.pieces[1].text = "\u2581b";
-  test::write_file(folder + "/target.spm", written_sentencepiece(pieces));
-  test::write_file(folder + "/vocab.json", R"({"</s>": 0, "<unk>": 1, "\u2581a": 2, "<pad>": 3})");
-  test::write_file(folder + "/target_vocab.json",
-                   R"({"</s>": 0, "<unk>": 1, "<pad>": 2, "\u2581b": 3})");
-  for (const char* file : {"config.json", "generation_config.json"}) {
-    Json json = Json::parse(test::bytes_of_file(folder + "/" + file));
-    json["decoder_start_token_id"] = 2;
-    test::write_file(folder + "/" + file, json.dump());
-  }
-  const std::string path = imported(scratch, folder);
-  const train::RunState state = state_of(path);
-  const text::StoredTokenizer source(state.notes.text_of(kSourceTokenizerNote));
-  EXPECT_EQ(source->encode("a"), std::vector<int32_t>{2});
-  EXPECT_EQ(state.tokenizer->encode("b"), std::vector<int32_t>{3});
-  EXPECT_EQ(state.notes.text_of(kStartNote), "<pad>");
-  test::export_folder(path, scratch.file("back"));
-  auto before = test::files_of(folder);
-  before.erase("skein_expected.safetensors");
-  EXPECT_EQ(before, test::files_of(scratch.file("back")));
 }
 
 }  // namespace

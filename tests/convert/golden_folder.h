@@ -64,6 +64,15 @@ inline void export_folder(const std::string& source, const std::string& destinat
   convert::Export(source, form, config).run(destination, {});
 }
 
+inline train::RunState state_of(const std::string& checkpoint) {
+  const auto alone = single_rank();
+  return train::run_state(checkpoint::find_checkpoint(checkpoint, *alone)->metadata, checkpoint);
+}
+
+inline ModelConfig model_of(const std::string& checkpoint) {
+  return stored_model(state_of(checkpoint), checkpoint);
+}
+
 // All tensors of a checkpoint as bytes, with their types.
 inline std::map<std::string, std::string> tensors_of(const std::string& path) {
   const auto alone = single_rank();
