@@ -81,7 +81,7 @@ inline ModelConfig small_t5() {
   c.attention_dropout = -1;
   TransformerOptions& own = transformer_options(c);
   own.scale_scores = false;
-  own.scale_output = true;
+  own.scale_output = own.drop_outputs = true;
   own.start = StartValues::fan_in;
   return c;
 }

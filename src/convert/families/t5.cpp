@@ -177,6 +177,7 @@ void keys_but_scale(ForeignConfig& keys, ModelConfig& c, const Defaults& otherwi
   c.norm_placement = NormPlacement::pre;
   c.bias = own.scale_scores = false;
   own.start = StartValues::fan_in;
+  own.drop_outputs = true;
   mapper_keys(keys);
   size_keys(keys, c, otherwise);
   activation_keys(keys, c, otherwise.feed_forward);
