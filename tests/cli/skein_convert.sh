@@ -10,6 +10,7 @@ expect 2 "there is no nowhere" "$convert" nowhere out
 expect 2 "convert in two steps" "$convert" --to=llmc "$golden/gpt2" out
 expect 2 "bf16" "$convert" --dtype=f8 "$golden/gpt2" out
 expect 0 "transformer.h.0.attn.c_attn.weight transposed = block.0.attention.q.weight, block.0.attention.k.weight" "$convert" --dry-run "$golden/gpt2"
+expect 0 "relative_attention_bias.weight transposed = encoder_distances.weight" "$convert" --dry-run "$golden/t5"
 [ ! -e out ] || die "a dry run or a mistake left something"
 
 for model in gpt2 llama llama_biased gpt2_sequence bert bert_sequence bert_token roberta roberta_sequence; do

@@ -106,14 +106,4 @@ inline ModelConfig small_marian() {
   return c;
 }
 
-// The checkpoint that a folder is imported to.
-inline std::string imported(const Scratch& scratch, const std::string& folder) {
-  return import_folder(folder, scratch.file("run"));
-}
-
-inline train::RunState state_of(const std::string& path) {
-  const auto alone = single_rank();
-  return train::run_state(checkpoint::find_checkpoint(path, *alone)->metadata, path);
-}
-
 }  // namespace skein::test
