@@ -21,6 +21,7 @@
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/evaluate_labels.h"
 #include "skein/train/tasks/evaluate_pairs.h"
+#include "skein/train/tasks/pair_notes.h"
 #include "skein/train/text_store.h"
 #include "skein/train/vocabulary.h"
 
@@ -122,6 +123,10 @@ Values masked_tokens(const train::EvaluatedModel& model, const train::TrainedMod
 
 Values restored_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
                        const std::vector<std::string>& stores, const EvaluateConfig& config) {
+  require(
+      train::pair_notes(source.state.notes, source.info.path).task != train::kPairTask,
+      "{} has learnt pairs of texts, not to restore noised text; evaluate it on pairs, data.test",
+      source.info.path);
   require(config.eval.stride == 0,
           "eval.stride is for decoders; a model that restores text sees each sample once, leave it "
           "out");

@@ -74,6 +74,7 @@ expect 2 "give task.kind=seq2seq" $skein finetune --checkpoint.load=file --data.
 expect 2 "no column \"fr\"" $learn --tokenizer.path=words.json --data.train=train.tsv --task.label=fr --run.dir=none
 expect 2 "task.prefix=" $learn --tokenizer.path=words.json --data.train=train.tsv --train.steps=70 --task.prefix=x --run.dir=file
 printf 'en\tde\nthe dog\t\n' >holes.tsv
+expect 2 "evaluate it on pairs, data.test" $skein eval --checkpoint.path=file --data.validation=tokens.h5
 expect 2 "the target is empty" $judge --data.test=holes.tsv
 [ ! -e none ] || die "a run that was refused left a folder"
 echo "ok"

@@ -156,6 +156,7 @@ TEST_F(PairTasks, BeginWithAnothersWeightsAndItsStart) {
   c.run.checkpoint.load = folder_.at("first");
   c.run.model.vocab_size = 257;
   c.run.lr.lr = 1e-30;
+  c.run.lr.min_lr = c.run.optimizer.weight_decay = 0;
   const PairNotes notes{.task = "denoising", .start = "<|endoftext|>"};
   const State after = run(c, 1, "second", &notes).finished.state;
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
