@@ -61,11 +61,13 @@ class ScriptedMapper : public Model, public Predictor {
     return Flow(all);
   }
 
-  std::vector<Shape> flow_shapes(const Pass& pass) const override {
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
     const data::Batch& batch = *pass.batch;
-    std::vector<Shape> made;
-    if (piece_.first_block > begin_) made.push_back({batch.size(), batch.length(), 1});
-    if (pass.cache->length == 0) made.push_back({batch.source.size(), batch.source.length(), 1});
+    std::vector<FlowPart> made;
+    if (piece_.first_block > begin_)
+      made.push_back({{batch.size(), batch.length(), 1}, DType::f32});
+    if (pass.cache->length == 0)
+      made.push_back({{batch.source.size(), batch.source.length(), 1}, DType::f32});
     return made;
   }
   const Predictor* predictor() const override { return head_ ? this : nullptr; }
@@ -137,7 +139,7 @@ class ScriptedArchitecture : public Architecture {
                                Parameters& parameters) const override {
     return std::make_unique<ScriptedMapper>(config, piece, parameters);
   }
-  double places_per_token(const ModelConfig&) const override { return 1; }
+  RowsPerToken rows_per_token(const ModelConfig&) const override { return {}; }
   bool sees_ahead() const override { return false; }
   bool maps_source(const ModelConfig&) const override { return true; }
   int64_t source_context(const ModelConfig&) const override { return 20; }

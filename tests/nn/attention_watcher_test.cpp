@@ -52,7 +52,7 @@ std::vector<Notes> noted(int ranks, bool recompute) {
     pass.watcher = &made[static_cast<size_t>(tp.rank())];
     const NoGrad no_grad;
     stack(Var(test::random_tensor({1, kTokens, test::kWidth}, 1)), pass,
-          Var(test::random_tensor({1, kSource, test::kWidth}, 2)));
+          {Var(test::random_tensor({1, kSource, test::kWidth}, 2)), {}});
   });
   return made;
 }

@@ -100,7 +100,7 @@ struct Alone {
 
   Var added(const Var& x, const Var& memory, const Pass& pass) const {
     if (const auto* attention = std::get_if<Attention>(&branch))
-      return (*attention)(x, memory, pass);
+      return (*attention)(x, {memory, {}}, pass);
     return std::get<Mlp>(branch)(x, pass);
   }
 };
@@ -124,7 +124,7 @@ TEST(Stack, DoesWhatItsSublayersDoOneByOne) {
       x = placement == NormPlacement::pre
               ? ops::add(x, layer.added(layer.norm(x), memory, run.pass))
               : layer.norm(ops::add(x, layer.added(x, memory, run.pass)));
-    EXPECT_EQ(test::bytes_of(stack(Var(some_x()), run.pass, memory).value()),
+    EXPECT_EQ(test::bytes_of(stack(Var(some_x()), run.pass, {memory, {}}).value()),
               test::bytes_of(x.value()));
   }
 }
@@ -139,10 +139,10 @@ TEST(Stack, HasTheGradientsOfItsDifferences) {
       test::initialize_all(parameters, true);
       const Var x = Var::leaf(some_x().clone()), memory = Var::leaf(some_memory().clone());
       const Tensor upstream = test::random_tensor(some_x().shape(), 9);
-      backward(stack(x, run.pass, memory), upstream.clone());
+      backward(stack(x, run.pass, {memory, {}}), upstream.clone());
       const auto loss = [&] {
         const NoGrad no_grad;
-        const Tensor y = stack(x, run.pass, memory).value();
+        const Tensor y = stack(x, run.pass, {memory, {}}).value();
         double sum = 0;
         for (int64_t i = 0; i < y.size(); ++i)
           sum += y.data<double>()[i] * upstream.data<double>()[i];
@@ -169,7 +169,7 @@ std::pair<std::vector<std::byte>, std::vector<std::byte>> gradients(Recompute re
   test::initialize_all(parameters, true);
   const Var x = Var::leaf(some_x().to(DType::f32)),
             memory = Var::leaf(some_memory().to(DType::f32));
-  backward(stack(x, run.pass, memory), test::random_tensor(some_x().shape(), 9, DType::f32));
+  backward(stack(x, run.pass, {memory, {}}), test::random_tensor(some_x().shape(), 9, DType::f32));
   return {test::bytes_of(x.gradient()), test::bytes_of(memory.gradient())};
 }
 
@@ -193,14 +193,14 @@ struct PartlyFrozen {
 
 TEST(Stack, KeepsNothingOfFrozenBlocksAheadOfTheFirstThatLearns) {
   const PartlyFrozen first([](const Parameter& p) { return p.part.block_number == 0; });
-  backward(first.stack(Var(some_x()), first.run.pass, Var(some_memory())),
+  backward(first.stack(Var(some_x()), first.run.pass, {Var(some_memory()), {}}),
            test::random_tensor(some_x().shape(), 9));
   for (const Parameter& p : first.parameters.all())
     EXPECT_EQ(p.gradient.defined(), p.name.starts_with("block.1.")) << p.name;
   const PartlyFrozen all([](const Parameter&) { return true; });
   const Var memory = Var::leaf(some_memory()), plain(some_memory());
-  EXPECT_FALSE(all.stack(Var(some_x()), all.run.pass, plain).needs_gradient());
-  const Var y = all.stack(Var(some_x()), all.run.pass, memory);
+  EXPECT_FALSE(all.stack(Var(some_x()), all.run.pass, {plain, {}}).needs_gradient());
+  const Var y = all.stack(Var(some_x()), all.run.pass, {memory, {}});
   ASSERT_TRUE(y.needs_gradient()) << "the memory was made by something that learns";
   backward(y, test::random_tensor(some_x().shape(), 9));
   EXPECT_TRUE(memory.gradient().defined());

@@ -129,9 +129,9 @@ class FromTheMiddle : public Model {
     for (double& number : made.span<double>()) ++number;
     return Var(made);
   }
-  std::vector<Shape> flow_shapes(const Pass& pass) const override {
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
     if (number_ <= kBegin) return {};
-    return {{pass.batch->size(), pass.batch->length()}};
+    return {{{pass.batch->size(), pass.batch->length()}, DType::f64}};
   }
   std::unique_ptr<Objective> objective() const override { return nullptr; }
 

@@ -67,9 +67,11 @@ TEST(Configs, FitTheLayoutsTheyName) {
   const PretrainConfig large = read("../configs/gpt3_175b.ini"),
                        llama = read("../configs/llama2_70b.ini");
   EXPECT_NO_THROW(check(large.model, 8, true));
-  EXPECT_NO_THROW(split_layers(static_cast<int>(large.model.n_layers), 16, {}));
+  EXPECT_NO_THROW(
+      split_layers(std::vector<double>(static_cast<size_t>(large.model.n_layers), 1.0), 16, {}));
   EXPECT_NO_THROW(check(llama.model, 8, true));
-  EXPECT_NO_THROW(split_layers(static_cast<int>(llama.model.n_layers), 8, {}));
+  EXPECT_NO_THROW(
+      split_layers(std::vector<double>(static_cast<size_t>(llama.model.n_layers), 1.0), 8, {}));
   EXPECT_NO_THROW(
       plan_batch(large.parallel, {16, 8, 8}, large.train.global_batch, large.train.micro_batch));
   EXPECT_NO_THROW(
