@@ -260,7 +260,7 @@ TEST(Cache, MakesALayerWhenItIsFirstAppendedTo) {
   cache.layers.resize(2);
   cache.positions = 4;
   cache.elements = 100;
-  EXPECT_EQ(cache.capacity(), 0);
+  EXPECT_EQ(cache.capacity(), 4) << "to be made";
   const Tensor two = test::random_tensor({3, 2, 2, 4}, 1),
                one = test::random_tensor({3, 1, 2, 4}, 2);
   cache.append(1, two, two);

@@ -33,7 +33,7 @@ class WithMemory : public Model {
     return number_ + 1 == kPieces ? Flow(made) : Flow({made, flow[1]});
   }
   std::vector<FlowPart> flow_parts(const Pass& pass) const override {
-    const FlowPart one{{pass.batch->size(), pass.batch->length(), kWidth}, DType::f32};
+    const FlowPart one{{pass.batch->size(), pass.batch->length(), kWidth}, DType::f64};
     return {one, one};
   }
   std::unique_ptr<Objective> objective() const override { return nullptr; }

@@ -107,7 +107,7 @@ Var Transformer::biased(const std::optional<DistanceBias>& table, int64_t length
                         const Pass& pass) const {
   if (!table) return {};
   if (pass.cache) return (*table)(1, length, pass.cache->capacity(), pass.cache->length);
-  return (*table)(pass.batch->size(), length, length);
+  return (*table)(pass.sequence().size(), length, length);
 }
 
 // Of a normed half: what is read of it.
@@ -178,22 +178,21 @@ Flow Transformer::forward(const Flow& flow, const Pass& pass) const {
   return head_ ? Flow(features(stream.hidden, inner)) : handed_on(stream, begins_decoder());
 }
 
+FlowPart Transformer::hidden_part(const data::Sequence& of, const Pass& pass) const {
+  const int64_t parts = carried_out(pass).sequence_parallel ? shards_ : 1;
+  return {{of.size(), of.length() / parts, config_.d_model}, dtype_};
+}
+
 std::vector<FlowPart> Transformer::flow_parts(const Pass& pass) const {
   const bool in_encoder = begins_decoder(), decodes = continues(pass);
   if (in_encoder && decodes) return {};
-  const int64_t samples = pass.batch->size(),
-                parts = carried_out(pass).sequence_parallel ? shards_ : 1;
-  const auto hidden = [&](int64_t length) {
-    return FlowPart{{samples, length / parts, config_.d_model}, dtype_};
-  };
-  const int64_t source = decodes ? 0 : pass.batch->source.length(), target = pass.batch->length();
-  std::vector<FlowPart> made{hidden(in_encoder ? source : target)};
-  if (!in_encoder && !decodes) made.push_back(hidden(source));
+  const data::Sequence &source = pass.batch->source, &read = in_encoder ? source : *pass.batch;
+  std::vector<FlowPart> made{hidden_part(read, pass)};
+  if (!in_encoder && !decodes) made.push_back(hidden_part(source, pass));
   if (!has_bias()) return made;
   const bool cached = pass.cache && !in_encoder;
-  const int64_t queries = in_encoder ? source : target,
-                keys = cached ? pass.cache->capacity() : queries;
-  made.push_back({{cached ? 1 : samples, config_.n_heads / shards_, queries + keys - 1},
+  const int64_t keys = cached ? pass.cache->capacity() : read.length();
+  made.push_back({{cached ? 1 : read.size(), config_.n_heads / shards_, read.length() + keys - 1},
                   gradient_dtype(dtype_)});
   return made;
 }

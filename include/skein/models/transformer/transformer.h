@@ -65,6 +65,7 @@ class Transformer : public Model, public Predictor {
   Stream decoding(const Flow& flow, const Pass& pass) const;
   Flow handed_on(const Stream& stream, bool made_here) const;
   Var features(const Var& hidden, const Pass& pass) const;
+  FlowPart hidden_part(const data::Sequence& of, const Pass& pass) const;
 
   ModelConfig config_;
   bool sequence_parallel_;
