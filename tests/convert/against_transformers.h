@@ -107,7 +107,7 @@ inline void check_labels(const Expected& expected, const Tensor& found) {
 inline std::map<std::string, Tensor> gradients_of(const Parameters& parameters) {
   std::map<std::string, Tensor> all;
   for (const Parameter& p : parameters.all())
-    if (!p.tied()) all[p.name] = p.gradient.clone();
+    if (!p.tied() && p.learns) all[p.name] = p.gradient.clone();
   for (const Parameter& p : parameters.all())
     if (p.tied()) kernels::accumulate(Cpu{}, p.gradient, Out(all.at(p.tied_to)));
   return all;

@@ -52,7 +52,7 @@ std::vector<ModelConfig> small_models() {
   own_head.tie_embeddings = untied.tie_embeddings = apart.tie_embeddings = own.tie_embeddings =
       false;
   transformer_options(own_head).scale_output = false;
-  transformer_options(own_head).distance_max = 11;
+  transformer_options(own_head).distance_max = 40;
   transformer_options(apart).share_source = transformer_options(two).share_source = false;
   transformer_options(two).source_vocab_size = 29;
   apart.dropout = 0.25;
