@@ -194,6 +194,8 @@ KvCache KvCache::joined(const std::vector<Part>& parts, const Extent& extent) {
     rows.places.push_back(places_of_rows(parts[p], lengths[p], made.length, rows.columns));
   }
   rows.rows = std::ssize(begins);
+  made.positions = rows.columns;
+  made.elements = rows.elements;
   made.first_key = Tensor::from(begins, {rows.rows}).to(parts.front().cache.first_key.device());
   const std::optional<Gathering> memories = join_memories(parts, extent, made);
   for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer) {
