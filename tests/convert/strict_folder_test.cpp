@@ -92,7 +92,7 @@ TEST(Folder, WithDeepOrDoubledConfigIsRefused) {
                                             "nested deeper than the 32 levels"},
         {R"({"model_type": "gpt2", "rope_scaling": )" + objects + "}", "nested deeper"},
         {R"({"model_type": "gpt2", "n_embd": 8, "n_embd": 9})", "names n_embd twice"},
-        {R"({"model_type": "gpt2", "vocab_size": 9, "n_embd": [[8]]})",
+        {R"({"model_type": "gpt2", "vocab_size": 8, "n_embd": [[8]]})",
          "\"n_embd\" is [[8]]; a whole number"}}) {
     test::write_file(folder + "/config.json", text);
     refused(folder, {"config.json", reason});
