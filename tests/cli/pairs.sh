@@ -70,5 +70,10 @@ open("wrong.h5", "wb").write(whole)
 PY
 expect 2 "cut.h5" "$data" inspect cut.h5
 expect 1 "XXH3" "$data" inspect --store.verify wrong.h5
+# Pairs to copy, which read as any others: 200 lines of 10 words, 7 a pair.
+expect 0 "copy.tsv: 285 pairs of 6 words, of a text of 2000" "$data" copy-shift --copy.words=6 --output.path=copy.tsv body.tsv
+[ "$(sed -n 2p copy.tsv)" = "$(printf 'the small dog number 1 der\tsmall dog number 1 der kleine')" ] || die "the first pair is $(sed -n 2p copy.tsv)"
+expect 0 "copy.h5: 285 pairs" "${pairs[@]}" --output.path=copy.h5 copy.tsv
+expect 2 "output.path is copy.tsv, which exists already" "$data" copy-shift --copy.words=6 --output.path=copy.tsv body.tsv
 [ -z "$(find . -name '*.partial*')" ] || die "something was left behind"
 echo "ok"
