@@ -51,3 +51,4 @@ echo '{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":
 expect 2 "was trained with lm.prefix and reads prompts in both directions; skein sft" "$skein" sft --checkpoint.load=both \
   --data.train=chats.jsonl --run.dir=tuned
 expect 2 "holds another model" "$skein" pretrain $small --run.dir=both --train.steps=8
+echo passed

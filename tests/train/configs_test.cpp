@@ -36,7 +36,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 29);
+  EXPECT_EQ(count, 30);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
