@@ -147,13 +147,13 @@ class ScriptedArchitecture : public Architecture {
   std::string_view otherwise(const ModelConfig&) const override { return "a script"; }
 };
 
-// Of 61 ids, 6 blocks and 40 places of the target.
+// Of 61 ids, 6 blocks and 200 places of the target.
 inline ModelConfig scripted_mapper() {
   static const ScriptedArchitecture architecture;
   ModelConfig made;
   made.architecture = &architecture;
   made.vocab_size = made.d_model = 61;
-  made.context = 40;
+  made.context = 200;
   made.n_layers = 6;
   made.n_heads = made.d_head = 1;
   return made;

@@ -107,7 +107,7 @@ TEST(Sources, HaveGreedyAnswersThatAreThoseOfOneBeam) {
   }
 }
 
-// More tokens than one than are fed first, and the context ends answers.
+// More than one token is fed first, the cache runs full, and the context ends answers.
 TEST(Sources, AreAnsweredBehindTheStart) {
   GenerateConfig config = configured(3, 3);
   config.start = {7, 8, 9};
@@ -116,9 +116,9 @@ TEST(Sources, AreAnsweredBehindTheStart) {
   const auto sources = some_sources(5);
   const Found found = searched(config, {}, sources);
   for (const auto& all : found)
-    for (const Continuation& one : all) EXPECT_EQ(one.tokens.size(), 37u);
+    for (const Continuation& one : all) EXPECT_EQ(one.tokens.size(), 197u);
   config.stop_at_end = true;
-  config.max_tokens = 37;
+  config.max_tokens = 197;
   const Found other = searched(config, {}, sources);
   for (size_t i = 0; i < sources.size(); ++i)
     expect_alike(other[i], by_hand(config, sources[i]), i);
@@ -216,8 +216,8 @@ TEST(Sources, NeedAStartThatFits) {
   EXPECT_EQ(message({60}), "no error");
   EXPECT_NE(message({}).find("name it in generate.start"), std::string::npos);
   EXPECT_EQ(message({61}), "generate.start holds token 61, outside of the vocabulary of 61");
-  EXPECT_EQ(message(Tokens(40, 1)),
-            "generate.start has 40 tokens, which leave no room in the model's context of 40");
+  EXPECT_EQ(message(Tokens(200, 1)),
+            "generate.start has 200 tokens, which leave no room in the model's context of 200");
 }
 
 }  // namespace
