@@ -125,7 +125,7 @@ struct Arrangement {
 
 // transformers computed in f64. In f32, with weights of deviation 0.3, gradients are off by some
 // 1e-5 themselves.
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-6 : 5 * kTolerance; }
+double tolerance(DType dtype) { return dtype == DType::f64 ? kTolerance : 5 * kTolerance; }
 
 void check_logits(const Reference& reference, const Arrangement& arranged, const Tensor& found,
                   const ops::VocabShard& shard, Group& tp) {
