@@ -89,7 +89,7 @@ expect 0 "is done already" $train --run.dir=missing --run.restart
 expect 2 "model.n_layers: 2 -> 3" $train --model.n_layers=3
 expect 2 "holds no checkpoint" "$skein" eval --checkpoint.path=nothing --data.validation=valid.h5
 expect 2 "checkpoint.path is empty" "$skein" eval --data.validation=valid.h5
-expect 2 "examples with labels, preferences or conversations); none is given" "$skein" eval --checkpoint.path=run
+expect 2 "preferences or conversations); none is given" "$skein" eval --checkpoint.path=run
 "$bin/skein-data" encode --tokenizer.path=bytes --output.path=bytes.h5 heldout.txt 2>/dev/null
 expect 2 "bytes.h5 was made with another tokenizer than train.h5" $train --run.dir=other --data.validation=bytes.h5
 expect 2 "another tokenizer" "$skein" eval --checkpoint.path=run --data.validation=bytes.h5

@@ -176,4 +176,10 @@ bool Options::given(const std::string& key) const {
   return entry->origin != "default";
 }
 
+bool Options::changed(const std::string& key) const {
+  const OptionEntry* entry = impl_->find(key);
+  SKEIN_CHECK(entry != nullptr);
+  return entry->value != entry->initial;
+}
+
 }  // namespace skein

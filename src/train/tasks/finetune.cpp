@@ -57,7 +57,7 @@ LabelMetric label_metric(const std::string& name, LabelKind kind) {
 void refuse_label_options(const Options& options) {
   for (const char* key : {"task.pair", "task.labels", "task.length", "task.separator",
                           "task.word_column", "task.tag_column"})
-    require(!options.given(key),
+    require(!options.changed(key),
             "{} is for labels, but task.kind is seq2seq{}; leave it out, or give another task.kind",
             key,
             std::string(key) == "task.length"
@@ -81,7 +81,7 @@ void settle(const Options& options, FinetuneConfig& c) {
   if (c.kind) {
     const std::string why = fmt::format("is for seq2seq, but task.kind is {}", name_of(*c.kind));
     refuse_pair_options(options, why);
-    require(!options.given("loss.label_smoothing"), "loss.label_smoothing {}; leave it out", why);
+    require(!options.changed("loss.label_smoothing"), "loss.label_smoothing {}; leave it out", why);
     c.task.kind = *c.kind;
     c.task.metric = label_metric(c.metric, *c.kind);
     return;

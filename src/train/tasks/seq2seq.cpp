@@ -34,6 +34,11 @@ data::PairTokenizers tokenizers_for(const PretrainTaskConfig& c) {
       "tokenizer.target where targets have another), or make stores with `skein-data pairs`");
 }
 
+void refuse_changed(const Options& options, const Options& own, const std::string& why) {
+  for (const auto& [key, value] : own.values())
+    require(!options.changed(key), "{} {}; leave it out, or give task.kind=seq2seq", key, why);
+}
+
 }  // namespace
 
 void bind(Options& options, Seq2seqConfig& c) {
@@ -57,16 +62,12 @@ void refuse_pair_options(const Options& options, const std::string& why) {
   Seq2seqConfig config;
   Options own("", "");
   bind_beside_labels(own, config);
-  for (const auto& [key, value] : own.values())
-    require(!options.given(key), "{} {}; leave it out, or give task.kind=seq2seq", key, why);
+  refuse_changed(options, own, why);
 }
 
-void bind(Options& options, PretrainTaskConfig& c) {
-  bind(options, c.run);
-  options.add_choice("task.kind", c.kind,
-                     {{"language", PretrainKind::language}, {"seq2seq", PretrainKind::seq2seq}},
-                     "language: token stores, of which the model predicts or restores tokens; "
-                     "seq2seq: pairs of texts, a source and its target");
+namespace {
+
+void bind_pair_options(Options& options, PretrainTaskConfig& c) {
   options.add("tokenizer.path", c.tokenizer,
               "seq2seq: tokenizer of files of pairs, file or folder, or `bytes`; empty: that of "
               "the first store");
@@ -74,13 +75,23 @@ void bind(Options& options, PretrainTaskConfig& c) {
   bind(options, c.seq2seq);
 }
 
+}  // namespace
+
+void bind(Options& options, PretrainTaskConfig& c) {
+  bind(options, c.run);
+  options.add_choice("task.kind", c.kind,
+                     {{"language", PretrainKind::language}, {"seq2seq", PretrainKind::seq2seq}},
+                     "language: token stores, of which the model predicts or restores tokens; "
+                     "seq2seq: pairs of texts, a source and its target");
+  bind_pair_options(options, c);
+}
+
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
   if (c.kind == PretrainKind::language) {
-    const std::string why = "is for pairs of texts, but task.kind is language";
-    refuse_pair_options(options, why);
-    for (const char* key : {"tokenizer.path", "tokenizer.target", "task.text", "task.label",
-                            "task.format", "task.header", "task.metric", "task.epochs"})
-      require(!options.given(key), "{} {}; leave it out, or give task.kind=seq2seq", key, why);
+    PretrainTaskConfig none;
+    Options own("", "");
+    bind_pair_options(own, none);
+    refuse_changed(options, own, "is for pairs of texts, but task.kind is language");
     return language_task(c.run);
   }
   require(!c.run.data.train.empty(), "data.train names no pairs; give a file or a store of them");

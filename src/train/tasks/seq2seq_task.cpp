@@ -174,7 +174,7 @@ void complete(PretrainConfig& run, const Seq2seqConfig& config, const Task& task
 // A model that begins with start values gets the vocabularies of the tokenizers.
 void begin_vocabularies(ModelConfig& model, const data::PairTokenizers& tokenizers) {
   if (model.vocab_size == 0) model.vocab_size = tokenizers.target->vocab_size();
-  if (tokenizers.source != tokenizers.target)
+  if (tokenizers.source->to_json() != tokenizers.target->to_json())
     model.architecture->give_source_ids(model, tokenizers.source->vocab_size());
 }
 

@@ -85,6 +85,8 @@ class Options {
   void set(const std::string& key, const std::string& value, const std::string& origin);
   // True when the value of key came from somewhere (file, environment, flag), not from its default.
   bool given(const std::string& key) const;
+  // True when it is another than the default. A run's config.ini gives all.
+  bool changed(const std::string& key) const;
 
   std::string help() const;
   // Every key and its value as text, in the order of their binding; set() takes them back.

@@ -33,7 +33,7 @@ void bind(Options& options, Seq2seqConfig& config);
 // The same but for the columns (data::bind_beside_columns), task.metric and task.epochs, for who
 // binds these to what also learns labels.
 void bind_beside_labels(Options& options, Seq2seqConfig& config);
-// A usage error for each option of these alone that was given. why: "is for ..., but ...".
+// A usage error for an option of these alone that is not as it begins. why: "is for ..., but ...".
 void refuse_pair_options(const Options& options, const std::string& why);
 
 // Makes the task for the model that run.model describes. Reads data.train and data.validation:
