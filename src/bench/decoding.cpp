@@ -1,6 +1,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/core/profile.h"
+#include "skein/models/architecture.h"
 
 #include "parts.h"
 
@@ -22,6 +23,11 @@ std::vector<generate::Tokens> random_prompts(int64_t count, int64_t length, int6
     for (int64_t t = 0; t < length; ++t)
       prompts[i].push_back(narrow<int32_t>(philox(3, i, t)[0] % vocabulary));
   return prompts;
+}
+
+int64_t prompt_ids(const ModelConfig& model) {
+  return model.architecture->maps_source(model) ? model.architecture->source_ids(model)
+                                                : model.vocab_size;
 }
 
 }  // namespace
@@ -48,9 +54,10 @@ void bench_decode(const Bench& bench) {
     generate.max_tokens = config.new_tokens;
     generate.stop_at_end = false;
     generate.sampling.temperature = 0;
+    if (run.model.architecture->maps_source(run.model)) generate.start = {0};
     generate::Generator generator(run.model, local, mesh, generate, -1);
     const auto prompts =
-        random_prompts(batch * mesh.dp().size(), config.prompt, run.model.vocab_size);
+        random_prompts(batch * mesh.dp().size(), config.prompt, prompt_ids(run.model));
     std::vector<double> medians, peaks;
     std::vector<ProfileEvent> events;
     for (int64_t i = 0; i < config.samples; ++i) {

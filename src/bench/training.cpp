@@ -4,6 +4,7 @@
 #include "skein/core/profile.h"
 #include "skein/data/samples/windows.h"
 #include "skein/formats/chrome_trace.h"
+#include "skein/models/architecture.h"
 #include "skein/models/flops.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/replica.h"
@@ -12,8 +13,24 @@
 
 namespace skein::bench {
 
+namespace {
+
+data::Sequence random_source(int64_t count, const ModelConfig& model, uint64_t key) {
+  const int64_t length = model.architecture->source_context(model);
+  data::Sequence made{data::filled(count, length, 0), data::filled(count, length, 0)};
+  for (int64_t i = 0; i < count * length; ++i) {
+    made.tokens.data<int32_t>()[i] =
+        narrow<int32_t>(philox(key, 2, i)[0] % model.architecture->source_ids(model));
+    made.positions.data<int32_t>()[i] = narrow<int32_t>(i % length);
+  }
+  return made;
+}
+
+}  // namespace
+
 data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
-  const data::Batch batch = data::empty_batch(count, model.context, {});
+  data::Batch batch = data::empty_batch(count, model.context, {});
+  if (model.architecture->maps_source(model)) batch.source = random_source(count, model, key);
   for (int64_t i = 0; i < count * model.context; ++i) {
     const auto draw = [&](uint64_t stream) {
       return narrow<int32_t>(philox(key, stream, i)[0] % model.vocab_size);
