@@ -5,6 +5,7 @@
 #include "skein/models/architecture.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
+#include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
 
 #include "command.h"
@@ -13,7 +14,7 @@ namespace skein::cli {
 namespace {
 
 struct AttendConfig {
-  std::string checkpoint, input, output, start, source_tokenizer;
+  std::string checkpoint, input, output, start;
   data::PairsConfig pairs;
   int64_t texts = 1;
   ParallelConfig parallel;
@@ -30,10 +31,7 @@ void bind(Options& options, AttendConfig& c) {
   options.add("attend.texts", c.texts, "texts that are written and drawn, while all are counted",
               "texts");
   options.add("attend.start", c.start,
-              "token that a decoder with a source is fed first; empty: the padding token where "
-              "there is one, else the one that ends a target");
-  options.add("tokenizer.source", c.source_tokenizer,
-              "tokenizer of the sources, where it is another one than the targets'");
+              "token that a decoder with a source is fed first; empty: the checkpoint's");
   bind(options, c.pairs);
   bind(options, c.parallel);
 }
@@ -54,15 +52,16 @@ std::vector<data::TextPair> pairs_of(const Words& words) {
 
 std::vector<train::AttendedText> attended_pairs(AttendConfig& c, const train::TrainedModel& model,
                                                 const Words& words) {
-  const std::shared_ptr<const text::Tokenizer> own = model.state.tokenizer.value();
-  std::shared_ptr<const text::Tokenizer> sources = own;
-  if (!c.source_tokenizer.empty()) sources = text::load_tokenizer(c.source_tokenizer);
-  const data::PairForm form = data::pair_form(*sources, *own, c.start);
+  const data::PairTokenizers both = pair_tokenizers(model);
+  const train::PairNotes notes = pair_notes(model.state.notes, model.info.path);
+  const data::PairForm form =
+      data::pair_form(*both.source, *both.target, c.start.empty() ? notes.start : c.start);
+  const std::string prefix = c.pairs.prefix.empty() ? notes.option("task.prefix") : c.pairs.prefix;
   c.pairs.files = {c.input};
   const auto pairs = c.input.empty() ? pairs_of(words) : read_pairs(c.pairs);
   std::vector<train::AttendedText> made;
   for (const data::TextPair& pair : pairs)
-    made.push_back(attended_pair(model, *sources, form, c.pairs.prefix + pair.source, pair.target));
+    made.push_back(attended_pair(model, *both.source, form, prefix + pair.source, pair.target));
   return made;
 }
 

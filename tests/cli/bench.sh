@@ -36,6 +36,7 @@ names = [f["name"] for f in json.load(open("structures.json"))["figures"]]
 assert names == [f"{s} {way}" for s in ("band", "documents", "blocks", "prefix", "marked") for way in ("forward", "backward")], names
 EOF
 for name in band documents blocks prefix marked; do grep -q ">$name</text>" structures/attention-$name.svg || die "no picture of $name"; done
+expect 0 "training step" $bench --model.architecture=transformer --bench.what=step,decode --bench.output=two.json
 expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked" $bench --bench.attention=rings
 expect 2 "bench.reach=0 must be at least 1 token" $bench --bench.reach=0
 expect 2 "bench.trace=/dev/null is a device" $bench --bench.what=gemm --bench.trace=/dev/null

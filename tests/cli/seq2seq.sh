@@ -43,6 +43,11 @@ expect 0 "bleu" "$bin/skein-data" score one.jsonl
 expect 0 "perplexity" $judge --score.metrics= --eval.output=loss.json
 ! grep -q bleu loss.json || die "an empty list of metrics decodes"
 
+# What it looks at: each of both halves at itself, and the decoder at what it reads.
+expect 0 "pictures" $skein attend --checkpoint.path=file --attend.input=valid.tsv --task.text=en --task.label=de --attend.output=seen
+expect 0 "pictures" $skein attend --checkpoint.path=file --attend.output=one "the dog 3 sees 4 cats" "der Hund 3 sieht 4 Katzen"
+expect 2 "in twos" $skein attend --checkpoint.path=file "the dog 3 sees 4 cats"
+
 # Means of checkpoints, and a run that begins with one.
 expect 0 "the mean of 3 checkpoints" "$bin/skein-convert" --average file/checkpoints/step-* mean
 expect 0 "chrf" $skein eval --checkpoint.path=mean --data.test=valid.tsv
