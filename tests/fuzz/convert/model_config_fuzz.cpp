@@ -16,5 +16,5 @@ void fuzz(std::string_view input) {
   skein::convert::ConfigExtras extras{{1, 2, 3}, {}, "", true};
   extras.ids.start = skein::convert::foreign_start(text, text, "fuzz", model);
   skein::convert::huggingface_config(model, skein::DType::bf16, extras, text);
-  skein::convert::generation_config(extras, text);
+  skein::convert::generation_config(extras.ids, text);
 }
