@@ -10,7 +10,7 @@
 #include "skein/core/log.h"
 #include "skein/models/bert/bert.h"
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::bench {
 namespace {

@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <initializer_list>
 #include <iterator>
 #include <stdexcept>
 #include <stdlib.h>
 #include <string>
 #include <vector>
 
-#include "skein/core/error.h"
 #include "skein/data/stores/store.h"
+
+#include "support/expect_error.h"
 
 namespace skein::test {
 
@@ -70,21 +70,6 @@ inline std::vector<int32_t> ascending(int32_t begin, int32_t count) {
   std::vector<int32_t> ids;
   for (int32_t i = 0; i < count; ++i) ids.push_back(begin + i);
   return ids;
-}
-
-// Runs body, which must throw an Error with `code` whose text holds all of `words`.
-template <class Body>
-void expect_error(ExitCode code, std::initializer_list<std::string> words, Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << text;
-    for (const std::string& word : words)
-      EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
-    return;
-  }
-  ADD_FAILURE() << "no Error was thrown";
 }
 
 }  // namespace skein::test

@@ -7,7 +7,7 @@
 #include "skein/comm/local.h"
 #include "skein/rlhf/rewards/rewards.h"
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::test {
 

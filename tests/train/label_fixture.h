@@ -11,7 +11,7 @@
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
 
-#include "train/train_fixture.h"
+#include "train/task_run.h"
 
 namespace skein::test {
 
@@ -114,44 +114,12 @@ inline train::FinetuneConfig small_task(const std::string& file, train::LabelKin
   return c;
 }
 
-class LabelTasks : public testing::Test {
+class LabelTasks : public TaskRuns<train::FinetuneConfig> {
  protected:
-  struct Ended {
-    train::Finished finished;
-    train::Scores validation;
-    int64_t step = 0;
-  };
-
-  Ended run(train::FinetuneConfig c, int ranks = 1, const std::string& name = "") {
-    c.run.run.dir = name.empty() ? "" : folder_.at(name);
-    Ended ended;
-    run_ranks(ranks, [&](Group& world) {
-      train::FinetuneConfig own = c;
-      const auto task = label_task(own, problem_.tokenizer());
-      const train::TrainResult result = train::train(own.run, *task, world);
-      if (world.rank() == 0)
-        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
-    });
-    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
-    return ended;
-  }
-  static double value(const train::Scores& scores, const std::string& name) {
-    for (const auto& [key, found] : scores.values)
-      if (key == "validation_" + name) return found;
-    ADD_FAILURE() << "no " << name;
-    return 0;
-  }
-  std::string error_of(const train::FinetuneConfig& c, const std::string& name = "") {
-    try {
-      run(c, 1, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-      return error.what();
-    }
-    return "no error";
+  std::unique_ptr<train::Task> task(train::FinetuneConfig& c) const override {
+    return label_task(c, problem_.tokenizer());
   }
 
-  train::Workspace folder_;
   Problem problem_{folder_};
 };
 

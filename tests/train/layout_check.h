@@ -7,6 +7,21 @@
 
 namespace skein::train {
 
+// How a run is divided.
+struct RunSplit {
+  int data = 1, pipeline = 1;
+  int64_t micro_batch = 1;
+  bool zero = false;
+
+  int ranks() const { return data * pipeline; }
+  PretrainConfig of(PretrainConfig config) const {
+    config.parallel.pipeline = pipeline;
+    config.parallel.zero = zero;
+    config.train.micro_batch = micro_batch;
+    return config;
+  }
+};
+
 // A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit
 // for bit.
 inline void expect_equal_run(const PretrainConfig& config, int ranks, const Workspace& folder,
@@ -19,6 +34,12 @@ inline void expect_equal_run(const PretrainConfig& config, int ranks, const Work
   EXPECT_EQ(found.validation, expected.validation);
   EXPECT_EQ(first_difference(found.state, expected.state), "");
   std::filesystem::remove_all(folder.at(name));
+}
+
+inline void expect_equal_runs(const PretrainConfig& config, const std::vector<RunSplit>& splits,
+                              const Workspace& folder, const Finished& expected) {
+  for (const RunSplit& split : splits)
+    expect_equal_run(split.of(config), split.ranks(), folder, expected);
 }
 
 }  // namespace skein::train

@@ -6,7 +6,7 @@
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 #include "support/gradient_check.h"
 #include "train/layout_check.h"
 

@@ -9,9 +9,8 @@
 
 #include "skein/core/options/options.h"
 #include "skein/train/tasks/seq2seq.h"
-#include "skein/train/trainer.h"
 
-#include "train/train_fixture.h"
+#include "train/task_run.h"
 
 namespace skein::test {
 
@@ -39,6 +38,7 @@ struct PairRun {
   train::PretrainConfig run;
   train::Seq2seqConfig task;
   bool two_tokenizers = false;
+  const train::PairNotes* adapted = nullptr;  // of the checkpoint that it begins with
 };
 
 // 64 pairs: a source is a letter once to four times with a word before it, its target that letter
@@ -70,65 +70,22 @@ inline PairRun small_pairs(const std::string& file) {
   return c;
 }
 
-class PairTasks : public testing::Test {
+class PairTasks : public TaskRuns<PairRun> {
  protected:
-  struct Ended {
-    train::Finished finished;
-    train::Scores validation;
-    int64_t step = 0;
-  };
-
   data::PairTokenizers tokenizers(bool two) const {
     const std::shared_ptr<const text::Tokenizer> bytes = text::byte_tokenizer();
     if (!two) return {bytes, bytes};
     return {text::bpe_tokenizer({{'a', 'a'}, {'b', 'b'}}), bytes};
   }
-  // adapted: the notes of the checkpoint to begin from; null: from start values.
-  Ended run(PairRun c, int ranks = 1, const std::string& name = "",
-            const train::PairNotes* adapted = nullptr) const {
-    c.run.run.dir = name.empty() ? "" : folder_.at(name);
-    Ended ended;
-    run_ranks(ranks, [&](Group& world) {
-      PairRun own = c;
-      const auto task = seq2seq_task(own.run, own.task, tokenizers(c.two_tokenizers), adapted);
-      const train::TrainResult result = train::train(own.run, *task, world);
-      if (world.rank() == 0)
-        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
-    });
-    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
-    return ended;
-  }
-  static double value(const train::Scores& scores, const std::string& name) {
-    for (const auto& [key, found] : scores.values)
-      if (key == "validation_" + name) return found;
-    ADD_FAILURE() << "no " << name;
-    return 0;
-  }
-  std::string error_of(const PairRun& c, const std::string& name = "") const {
-    try {
-      run(c, 1, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-      return error.what();
-    }
-    return "no error";
+  std::unique_ptr<train::Task> task(PairRun& c) const override {
+    return seq2seq_task(c.run, c.task, tokenizers(c.two_tokenizers), c.adapted);
   }
   void expect_refused(const PairRun& c, std::initializer_list<std::string> words,
                       const std::string& name = "") const {
     const std::string found = error_of(c, name);
     for (const std::string& word : words) EXPECT_NE(found.find(word), std::string::npos) << found;
   }
-  // A copy of a run that has nothing behind the checkpoint of this step.
-  void copy_until(const std::string& from, const std::string& to, int64_t step) const {
-    std::filesystem::copy(folder_.at(from), folder_.at(to),
-                          std::filesystem::copy_options::recursive);
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.at(to) + "/checkpoints"))
-      if (const std::string name = entry.path().filename().string(); name.starts_with("step-"))
-        if (!name.starts_with(fmt::format("step-{:08}", step)))
-          std::filesystem::remove_all(entry.path());
-  }
 
-  train::Workspace folder_;
   std::string file_ = write_pairs(folder_, "pairs.tsv");
 };
 

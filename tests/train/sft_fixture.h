@@ -7,7 +7,7 @@
 
 #include "skein/train/chats/sft.h"
 
-#include "train/train_fixture.h"
+#include "train/task_run.h"
 
 namespace skein::test {
 
@@ -57,44 +57,13 @@ inline std::string write_template(const train::Workspace& folder) {
   return folder.at("short.json");
 }
 
-class SftTasks : public testing::Test {
+class SftTasks : public TaskRuns<train::SftConfig> {
  protected:
-  struct Ended {
-    train::Finished finished;
-    train::Scores validation;
-  };
-
-  Ended run(train::SftConfig c, int ranks = 1, const std::string& name = "",
-            const train::TaskNotes& notes = {}) {
-    c.run.run.dir = name.empty() ? "" : folder_.at(name);
-    Ended ended;
-    run_ranks(ranks, [&](Group& world) {
-      train::SftConfig own = c;
-      const auto task = sft_task(own, text::byte_tokenizer(), notes);
-      const train::TrainResult result = train::train(own.run, *task, world);
-      if (world.rank() == 0)
-        ended = {{result.losses, result.grad_norms, {}, {}}, result.validation};
-    });
-    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
-    return ended;
-  }
-  static double value(const train::Scores& scores, const std::string& name) {
-    for (const auto& [key, found] : scores.values)
-      if (key == "validation_" + name) return found;
-    ADD_FAILURE() << "no " << name;
-    return 0;
-  }
-  std::string error_of(const train::SftConfig& c, const std::string& name = "") {
-    try {
-      run(c, 1, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-      return error.what();
-    }
-    return "no error";
+  std::unique_ptr<train::Task> task(train::SftConfig& c) const override {
+    return sft_task(c, text::byte_tokenizer(), notes_);
   }
 
-  train::Workspace folder_;
+  train::TaskNotes notes_;  // of the checkpoint that runs begin with
   std::string file_ = write_conversations(folder_, "chats.jsonl"), form_ = write_template(folder_);
 };
 

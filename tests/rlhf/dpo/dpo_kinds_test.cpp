@@ -1,6 +1,6 @@
 // IPO, SimPO and KTO as runs: what they begin at, that they learn, and equal bits at every layout.
 #include "rlhf/dpo_fixture.h"
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::dpo {
 namespace {

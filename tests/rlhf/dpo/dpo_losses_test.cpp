@@ -3,7 +3,7 @@
 
 #include "skein/rlhf/dpo/losses.h"
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::dpo {
 namespace {

@@ -1,7 +1,7 @@
 // Policies learn from pairs of answers, beginning at their reference to the bit, to the same bits
 // at every layout.
 #include "rlhf/dpo_fixture.h"
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::dpo {
 namespace {

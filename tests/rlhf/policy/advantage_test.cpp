@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::policy {
 namespace {

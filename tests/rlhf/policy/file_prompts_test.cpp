@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 #include "train/train_fixture.h"
 
 namespace skein::rlhf::policy {

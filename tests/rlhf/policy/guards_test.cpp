@@ -5,7 +5,7 @@
 
 #include "skein/rlhf/policy/ppo_config.h"
 
-#include "rlhf/expect_error.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::policy {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "skein/core/numbers.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/token_losses.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::policy {
 namespace {

@@ -7,8 +7,8 @@
 #include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/run_state.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/tune_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::policy {
 namespace {

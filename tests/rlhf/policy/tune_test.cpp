@@ -9,8 +9,8 @@
 #include "skein/train/optim/loss_scale.h"
 #include "skein/train/run_state.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/tune_fixture.h"
+#include "support/expect_error.h"
 #include "support/retry_waits.h"
 
 namespace skein::rlhf::policy {

@@ -5,8 +5,8 @@
 
 #include "skein/core/values.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/reward_model_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::rewards {
 namespace {

@@ -1,8 +1,8 @@
 // What reward models read of preferences: long prompts, empty answers, notes.
 #include "skein/rlhf/rewards/reward_model_source.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/reward_pairs.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::rewards {
 namespace {

@@ -4,8 +4,8 @@
 #include "skein/rlhf/rewards/reward_model_source.h"
 #include "skein/train/scores.h"
 
-#include "rlhf/expect_error.h"
 #include "rlhf/reward_pairs.h"
+#include "support/expect_error.h"
 
 namespace skein::rlhf::rewards {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::fit {
 namespace {

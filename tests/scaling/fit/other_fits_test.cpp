@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <utility>
 
-#include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::fit {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "rlhf/expect_error.h"
 #include "scaling/published_law.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling {
 namespace {

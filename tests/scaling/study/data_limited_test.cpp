@@ -6,9 +6,9 @@
 
 #include "skein/scaling/study/study.h"
 
-#include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
 #include "scaling/table_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::study {
 namespace {

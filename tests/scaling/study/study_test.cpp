@@ -7,8 +7,8 @@
 #include "skein/core/json.h"
 #include "skein/scaling/laws/results_store.h"
 
-#include "rlhf/expect_error.h"
 #include "scaling/table_fixture.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::study {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "rlhf/expect_error.h"
 #include "scaling/chinchilla_points.h"
+#include "support/expect_error.h"
 
 namespace skein::scaling::sweep {
 namespace {

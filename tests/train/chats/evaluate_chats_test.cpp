@@ -4,12 +4,13 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "train/train_fixture.h"
+#include "support/expect_error.h"
+#include "train/sft_fixture.h"
 
 namespace skein::train {
 namespace {
 
-class ChatEvaluations : public testing::Test {
+class ChatEvaluations : public test::SftTasks {
  protected:
   ChatEvaluations() {
     std::ofstream file(file_);
@@ -17,55 +18,37 @@ class ChatEvaluations : public testing::Test {
       file << fmt::format(R"({{"prompt": "{0}", "completion": "{0}{0}{0}"}})", letter) << '\n';
   }
 
-  Scores tuned() {
-    SftConfig c = sft_defaults();
-    ModelConfig& model = c.run.model;
-    model.vocab_size = 257;
-    model.context = 48;
-    model.d_model = 32;
-    model.n_layers = model.n_heads = 2;
-    model.init_std = 0.1;
-    model.positions = Positions::rotary;
-    c.chat.form = "none";
+  Scores tuned() const {
+    SftConfig c = test::small_task(file_, "none");
     c.task.pack = false;
-    c.run.data.train = c.run.data.validation = {file_};
     c.run.train.steps = 4;
     c.run.train.global_batch = 8;
-    c.run.lr.lr = 1e-2;
-    c.run.validation.every = 0;
-    c.run.run.log_every = 1000;
-    c.run.run.tensorboard = false;
-    c.run.run.dir = folder_.at("run");
-    Scores validation;
-    run_ranks(1, [&](Group& world) {
-      const auto task = sft_task(c, text::byte_tokenizer(), {});
-      validation = train(c.run, *task, world).validation;
-    });
-    return validation;
+    return run(c, 1, "run").validation;
   }
-
-  Workspace folder_;
-  std::string file_ = folder_.at("chats.jsonl");
+  // What `into` then holds is taken over from the training.
+  NamedValues evaluated(const std::string& file, ChatEvalConfig& into) const {
+    const std::vector<std::string> files{file};
+    NamedValues found;
+    run_ranks(1, [&](Group& world) {
+      const TrainedModel source = open_trained_model(folder_.at("run"), world);
+      Options options("skein eval", "Measures.");
+      bind(options, into);
+      const ParallelConfig parallel;
+      found = evaluate_chats({into, options, files, source, parallel, 3}, world);
+    });
+    return found;
+  }
 };
 
 TEST_F(ChatEvaluations, TakeRowsAndTemplateFromTheTraining) {
   const Scores validation = tuned();
-  const std::vector<std::string> files{file_};
-  run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.at("run"), world);
-    ChatEvalConfig config;
-    Options options("skein eval", "Measures.");
-    bind(options, config);
-    const ParallelConfig parallel;
-    const NamedValues found = evaluate_chats({config, options, files, source, parallel, 3}, world);
-    EXPECT_FALSE(config.rows.pack) << "as in the training";
-    EXPECT_EQ(value_named(found, "conversations"), 8);
-    EXPECT_EQ(value_named(found, "tokens"), 8 * 4) << "each answer's end counts";
-    EXPECT_NEAR(value_named(found, "loss"), value_named(validation.values, "validation_loss"),
-                1e-6);
-    EXPECT_NEAR(value_named(found, "token_accuracy"),
-                value_named(validation.values, "validation_token_accuracy"), 1e-12);
-  });
+  ChatEvalConfig config;
+  const NamedValues found = evaluated(file_, config);
+  EXPECT_FALSE(config.rows.pack) << "as in the training";
+  EXPECT_EQ(value_named(found, "conversations"), 8);
+  EXPECT_EQ(value_named(found, "tokens"), 8 * 4) << "each answer's end counts";
+  EXPECT_NEAR(value_named(found, "loss"), value(validation, "loss"), 1e-6);
+  EXPECT_NEAR(value_named(found, "token_accuracy"), value(validation, "token_accuracy"), 1e-12);
 }
 
 TEST_F(ChatEvaluations, NeedAnAnswerThatFits) {
@@ -73,24 +56,10 @@ TEST_F(ChatEvaluations, NeedAnAnswerThatFits) {
   const std::string text(100, 'x');
   std::ofstream(folder_.at("long.jsonl"))
       << fmt::format(R"({{"prompt": "a", "completion": "{}"}})", text) << '\n';
-  const std::vector<std::string> files{folder_.at("long.jsonl")};
-  run_ranks(1, [&](Group& world) {
-    const TrainedModel source = open_trained_model(folder_.at("run"), world);
-    ChatEvalConfig config;
-    Options options("skein eval", "Measures.");
-    bind(options, config);
-    const ParallelConfig parallel;
-    try {
-      evaluate_chats({config, options, files, source, parallel, 3}, world);
-      ADD_FAILURE() << "nothing was refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what())
-                    .find("none of the 1 conversations of data.test has an answer that fits into "),
-                std::string::npos)
-          << error.what();
-    }
-  });
+  ChatEvalConfig config;
+  test::expect_error(ExitCode::usage,
+                     {"none of the 1 conversations of data.test has an answer that fits into "},
+                     [&] { evaluated(folder_.at("long.jsonl"), config); });
 }
 
 }  // namespace

@@ -5,21 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/values.h"
-#include "skein/models/bert/bert.h"
 #include "skein/train/tasks/evaluate_labels.h"
 #include "skein/train/tasks/finetune.h"
 
-#include "train/train_fixture.h"
+#include "support/expect_error.h"
+#include "train/label_fixture.h"
 
 namespace skein::train {
 namespace {
 
-class LabelModels : public testing::Test {
+class LabelModels : public test::LabelTasks {
  protected:
   LabelModels() {
-    std::ofstream vocabulary(folder_.at("vocab.txt"));
-    for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "good", "bad"})
-      vocabulary << word << '\n';
     std::ofstream examples(file_);
     for (const char* text : {"good", "a good", "good b", "b good a", "a b good", "good a b"})
       examples << text << "\tyes\n";
@@ -27,36 +24,11 @@ class LabelModels : public testing::Test {
       examples << text << "\tno\n";
   }
 
-  Scores finetuned() {
-    FinetuneConfig c = finetune_defaults();
-    ModelConfig& model = c.run.model;
-    model.architecture = &bert_architecture();
-    model.norm_placement = NormPlacement::post;
-    model.embedding_norm = true;
-    model.activation = MlpKind::gelu_erf;
-    model.token_types = 2;
-    model.vocab_size = 9;
-    model.context = 16;
-    model.d_model = 32;
-    model.n_layers = model.n_heads = 2;
-    model.init_std = 0.1;
-    c.task.columns.text = "1";
-    c.task.columns.label = "2";
-    c.run.data.train = c.run.data.validation = {file_};
-    c.run.train.steps = 80;
+  Scores finetuned() const {
+    FinetuneConfig c = test::small_task(file_, LabelKind::classify, true);
     c.run.train.global_batch = 12;
     c.run.train.micro_batch = 3;
-    c.run.lr.lr = 3e-3;
-    c.run.validation.every = 0;
-    c.run.run.log_every = 1000;
-    c.run.run.tensorboard = false;
-    c.run.run.dir = folder_.at("run");
-    Scores validation;
-    run_ranks(1, [&](Group& world) {
-      const auto task = label_task(c, text::load_tokenizer(folder_.at("vocab.txt")));
-      validation = train(c.run, *task, world).validation;
-    });
-    return validation;
+    return run(c, 1, "run").validation;
   }
 
   static std::vector<data::LabelledExample> texts(const std::vector<std::string>& all) {
@@ -65,18 +37,10 @@ class LabelModels : public testing::Test {
     return made;
   }
 
-  template <class Body>
-  static void expect_refused(const std::string& words, Body&& body) {
-    try {
-      body();
-      ADD_FAILURE() << "nothing was refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
+  static void expect_refused(const std::string& words, const std::function<void()>& body) {
+    test::expect_error(ExitCode::usage, {words}, body);
   }
 
-  Workspace folder_;
   std::string file_ = folder_.at("examples.tsv");
 };
 
@@ -113,10 +77,8 @@ TEST_F(LabelModels, AreEvaluatedAsInTheirTraining) {
     const NamedValues found = evaluate_labels(config, options, source, {}, 5, world);
     EXPECT_EQ(config.columns.text, "1") << "as in the training";
     EXPECT_EQ(value_named(found, "samples"), 12);
-    EXPECT_EQ(value_named(found, "accuracy"),
-              value_named(validation.values, "validation_accuracy"));
-    EXPECT_NEAR(value_named(found, "loss"), value_named(validation.values, "validation_loss"),
-                1e-6);
+    EXPECT_EQ(value_named(found, "accuracy"), value(validation, "accuracy"));
+    EXPECT_NEAR(value_named(found, "loss"), value(validation, "loss"), 1e-6);
   });
 }
 
@@ -141,8 +103,9 @@ TEST_F(LabelModels, RefuseTokensThatTheyDoNotKnow) {
     const TrainedModel source = open_trained_model(folder_.at("run"), world);
     LabelModel model(source, {}, DType::f32, 2, world);
     LabelData data = formed(model.head(), model.form(), texts({"good"}));
-    data.samples.at(0).form.tokens.back() = 9;
-    expect_refused("a text holds token 9, but the model knows 9 ids", [&] { model.answers(data); });
+    data.samples.at(0).form.tokens.back() = 15;
+    expect_refused("a text holds token 15, but the model knows 15 ids",
+                   [&] { model.answers(data); });
   });
 }
 

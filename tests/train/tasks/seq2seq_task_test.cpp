@@ -41,55 +41,22 @@ TEST_F(PairTasks, GiveEqualBitsAtEveryLayout) {
     c.run.train.steps = 5;
     c.run.model.dropout = dropout;
     c.run.loss.label_smoothing = smoothing;
-    c.run.parallel.reduction_groups = 4;
     c.task.sides.pack = pack;
     c.task.decoded = 9;
     c.task.beam.size = beams;
-    const std::string name = fmt::format("case{}", number++);
-    const Ended expected = run(c, 1, name);
-    for (const auto& [data, pipeline, micro] :
-         {std::tuple{1, 1, 1}, {2, 1, 2}, {1, 2, 1}, {1, 3, 2}, {2, 2, 4}, {4, 1, 1}, {1, 4, 4}}) {
-      c.run.parallel.pipeline = pipeline;
-      c.run.parallel.zero = data == 4;
-      c.run.train.micro_batch = micro;
-      const std::string other = fmt::format("{}_{}{}{}", name, data, pipeline, micro);
-      const Ended found = run(c, data * pipeline, other);
-      EXPECT_EQ(found.finished.losses, expected.finished.losses) << other;
-      EXPECT_EQ(found.finished.grad_norms, expected.finished.grad_norms) << other;
-      EXPECT_EQ(first_difference(found.finished.state, expected.finished.state), "") << other;
-      EXPECT_EQ(found.validation.values, expected.validation.values) << other;
-    }
+    expect_equal_bits(
+        c, fmt::format("case{}", number++),
+        {{1, 1, 1}, {2, 1, 2}, {1, 2, 1}, {1, 3, 2}, {2, 2, 4}, {4, 1, 1, true}, {1, 4, 4}});
   }
 }
 
 TEST_F(PairTasks, TensorParallelRanksAgree) {
-  for (bool sequence : {false, true}) {
-    PairRun c = small_pairs(file_);
-    c.run.train.steps = 5;
-    const Ended expected = run(c);
-    c.run.parallel.tensor = 2;
-    c.run.parallel.sequence = sequence;
-    const Ended found = run(c, 2);
-    for (size_t i = 0; i < 5; ++i)
-      EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
-    EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
-  }
+  PairRun c = small_pairs(file_);
+  c.run.train.steps = 5;
+  expect_near_at_tensor_parallel(c);
 }
 
-TEST_F(PairTasks, GoOnWithEqualBits) {
-  PairRun c = small_pairs(file_);
-  c.run.train.steps = 12;
-  c.run.lr.decay = LrConfig::Decay::constant;
-  c.run.checkpoint.every = 5;
-  c.run.checkpoint.keep = 100;
-  const Ended expected = run(c, 1, "expected");
-  copy_until("expected", "run", 5);
-  c.run.parallel.pipeline = 2;
-  const Ended found = run(c, 2, "run");
-  EXPECT_EQ(found.finished.losses, std::vector<double>(expected.finished.losses.begin() + 5,
-                                                       expected.finished.losses.end()));
-  EXPECT_EQ(first_difference(found.finished.state, expected.finished.state), "");
-}
+TEST_F(PairTasks, GoOnWithEqualBits) { expect_to_go_on_with_equal_bits(small_pairs(file_)); }
 
 TEST_F(PairTasks, OfOtherSamplesAreNotGoneOnWith) {
   PairRun c = small_pairs(file_);
@@ -158,7 +125,8 @@ TEST_F(PairTasks, BeginWithAnothersWeightsAndItsStart) {
   c.run.lr.lr = 1e-30;
   c.run.lr.min_lr = c.run.optimizer.weight_decay = 0;
   const PairNotes notes{.task = "denoising", .start = "<|endoftext|>"};
-  const State after = run(c, 1, "second", &notes).finished.state;
+  c.adapted = &notes;
+  const State after = run(c, 1, "second").finished.state;
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
 }
 
