@@ -190,6 +190,7 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Program(len(step
     sys.exit(3)
 os.execv(sys.argv[1], sys.argv[1:])
 PY
+rm slow && mkfifo slow  # the killed reader may still hold the other one
 (for i in $(seq 2000); do echo good; done; exec sleep 60) >slow &
 writer=$!
 python3 named.py "$skein" predict --checkpoint.path=classes --data.input=slow --output.path=made.jsonl >output 2>&1 &
