@@ -55,7 +55,7 @@ std::vector<train::AttendedText> attended_pairs(AttendConfig& c, const train::Tr
   const data::PairTokenizers both = pair_tokenizers(model);
   const train::PairNotes notes = pair_notes(model.state.notes, model.info.path);
   const data::PairForm form =
-      data::pair_form(*both.source, *both.target, c.start.empty() ? notes.start : c.start);
+      data::pair_form(*both.source, *both.target, decoder_start(model, c.start, "attend.start"));
   const std::string prefix = c.pairs.prefix.empty() ? notes.option("task.prefix") : c.pairs.prefix;
   c.pairs.files = {c.input};
   const auto pairs = c.input.empty() ? pairs_of(words) : read_pairs(c.pairs);

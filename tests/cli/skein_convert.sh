@@ -90,4 +90,21 @@ expect 2 "holds a model already" "$convert" --average kept trained averaged
 expect 2 "model.d_ff=" "$convert" --average kept wider out
 [ ! -e out ] || die "a mean that was refused left something"
 
+# A model that does not say which token its decoder is fed is asked for it by whoever feeds one.
+cp -r "$golden/t5" silent
+sed -i '/decoder_start_token_id/d' silent/*.json
+printf 'ein Hund\ta dog\neine Katze\ta cat\n' >pairs.tsv
+tr '\t' '\n' <pairs.tsv >words.txt
+"$bin/skein-data" train-tokenizer --tokenizer.kind=word --data.min_frequency=1 --data.vocab_size=20 --output.path=words.json words.txt 2>/dev/null
+expect 0 "parameters" "$convert" --tokenizer=words.json silent run-silent
+silent="does not say which token its decoder is fed before an answer; name it in"
+from="--checkpoint.path=run-silent" pairs="--task.text=1 --task.label=2"
+expect 2 "$silent generate.start" "$bin/skein" generate $from Hund
+expect 2 "$silent attend.start" "$bin/skein" attend $from Hund dog
+expect 2 "$silent task.start" "$bin/skein" eval $from $pairs --data.test=pairs.tsv
+tune="finetune --checkpoint.load=run-silent --task.kind=seq2seq $pairs --data.train=pairs.tsv --train.steps=1 --train.global_batch=2 --run.dir=tuned"
+expect 2 "$silent task.start" "$bin/skein" $tune
+expect 0 "done: 1 steps" "$bin/skein" $tune --task.start="<pad>"
+expect 0 "task.start=<pad>" "$bin/skein" eval --checkpoint.path=tuned --data.test=pairs.tsv --score.metrics=
+
 echo "ok"

@@ -38,7 +38,7 @@ struct PairRun {
   train::PretrainConfig run;
   train::Seq2seqConfig task;
   bool two_tokenizers = false;
-  const train::PairNotes* adapted = nullptr;  // of the checkpoint that it begins with
+  bool adapts = false;  // it begins with a checkpoint's weights
 };
 
 // 64 pairs: a source is a letter once to four times with a word before it, its target that letter
@@ -78,7 +78,7 @@ class PairTasks : public TaskRuns<PairRun> {
     return {text::bpe_tokenizer({{'a', 'a'}, {'b', 'b'}}), bytes};
   }
   std::unique_ptr<train::Task> task(PairRun& c) const override {
-    return seq2seq_task(c.run, c.task, tokenizers(c.two_tokenizers), c.adapted);
+    return seq2seq_task(c.run, c.task, tokenizers(c.two_tokenizers), c.adapts);
   }
   void expect_refused(const PairRun& c, std::initializer_list<std::string> words,
                       const std::string& name = "") const {

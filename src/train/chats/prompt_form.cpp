@@ -60,26 +60,10 @@ PromptForm::Sides PromptForm::sides() const {
           source_.info.path);
   const data::PairTokenizers both = pair_tokenizers(source_);
   check_sources(source_.model, both.source->vocab_size(), "the tokenizer of sources");
-  return {both, data::pair_form(*both.source, *both.target, start_token()),
+  return {both,
+          data::pair_form(*both.source, *both.target,
+                          decoder_start(source_, config_.start, "generate.start")),
           pair_notes(source_.state.notes, source_.info.path).option("task.prefix")};
-}
-
-// "": the usual one, for models that were trained here.
-std::string PromptForm::start_token() const {
-  if (!config_.start.empty()) {
-    require(tokenizer().id_of(config_.start) >= 0,
-            "generate.start=\"{}\" is no token of the model's tokenizer; give one of its special "
-            "tokens, such as <pad> or </s>",
-            excerpt(config_.start));
-    return config_.start;
-  }
-  const PairNotes notes = pair_notes(source_.state.notes, source_.info.path);
-  require(!notes.start.empty() || !notes.task.empty(),
-          "{} does not say which token its decoder is fed before an answer; name it in "
-          "generate.start: <pad> for T5 and Marian, </s> for BART (decoder_start_token_id in "
-          "config.json)",
-          source_.info.path);
-  return notes.start;
 }
 
 data::ConversationsConfig PromptForm::conversations(const std::vector<std::string>& files) const {

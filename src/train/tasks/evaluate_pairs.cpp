@@ -14,12 +14,15 @@ namespace skein::train {
 namespace {
 
 // What stays as it was in training; how long sides are dropped and rows packed concerns only that.
-std::map<std::string, std::string> trained_with(const PairNotes& notes) {
+std::map<std::string, std::string> trained_with(const TrainedModel& source,
+                                                const data::TwoSidedConfig& asked) {
+  const PairNotes notes = pair_notes(source.state.notes, source.info.path);
   std::map<std::string, std::string> values;
   for (const char* key :
        {"task.text", "task.label", "task.prefix", "task.source_length", "task.target_length"})
     if (notes.options.contains(key)) values[key] = notes.options.at(key);
-  if (!notes.start.empty()) values["task.start"] = notes.start;
+  const std::string start = decoder_start(source, asked.start, "task.start");
+  if (!start.empty()) values["task.start"] = start;
   return values;
 }
 
@@ -75,8 +78,7 @@ void bind(Options& options, PairEvalConfig& c) {
 PairResult evaluate_pairs(const PairEvaluation& asked, Group& world) {
   const TrainedModel& source = asked.source;
   const data::PairTokenizers tokenizers = pair_tokenizers(source);
-  take_over(asked.options, trained_with(pair_notes(source.state.notes, source.info.path)),
-            source.info.path);
+  take_over(asked.options, trained_with(source, asked.config.sides), source.info.path);
   check(asked.config);
   const PairReading reading =
       pair_reading(source.model, with_columns(asked.config.pairs, asked.columns), tokenizers,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
 #include "skein/train/tasks/pair_data.h"
 
 namespace skein::train {
@@ -94,8 +95,11 @@ void settle(const Options& options, FinetuneConfig& c) {
 
 std::unique_ptr<Task> finetune_task(FinetuneConfig& config, const TrainedModel& source) {
   if (config.kind) return label_task(config, source.state.tokenizer.value());
-  const PairNotes notes = pair_notes(source.state.notes, source.info.path);
-  return seq2seq_task(config.run, config.seq2seq, pair_tokenizers(source), &notes);
+  Seq2seqConfig& c = config.seq2seq;
+  const data::PairTokenizers tokenizers = pair_tokenizers(source);
+  if (source.model.architecture->maps_source(source.model))  // others are refused by their name
+    c.sides.start = decoder_start(source, c.sides.start, "task.start");
+  return seq2seq_task(config.run, c, tokenizers, true);
 }
 
 }  // namespace skein::train

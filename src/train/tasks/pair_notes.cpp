@@ -15,11 +15,13 @@ std::string PairNotes::option(const std::string& key) const {
 }
 
 TaskNotes to_notes(const PairNotes& notes) {
-  nlohmann::ordered_json json{{"task", notes.task}, {"start", notes.start}};
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!notes.task.empty()) json["task"] = notes.task;
+  if (!notes.start.empty()) json["start"] = notes.start;
   if (!notes.options.empty()) json["pairs"] = notes.options;
   if (!notes.source_tokenizer.empty()) json["source_tokenizer"] = notes.source_tokenizer.text();
   if (!notes.metric.empty()) json["metric"] = notes.metric;
-  return TaskNotes(json.dump());
+  return json.empty() ? TaskNotes() : TaskNotes(json.dump());
 }
 
 PairNotes pair_notes(const TaskNotes& notes, const std::string& origin) {
@@ -40,9 +42,29 @@ PairNotes pair_notes(const TaskNotes& notes, const std::string& origin) {
 }
 
 std::string spelling(const text::Tokenizer& tokenizer, int32_t id) {
+  if (id < 0 || id >= tokenizer.vocab_size()) return "";
   const auto specials = tokenizer.special_tokens();
   const auto found = std::ranges::find(specials, id, &std::pair<std::string, int32_t>::second);
-  return found == specials.end() ? "" : found->first;
+  if (found != specials.end()) return found->first;
+  const std::string text(tokenizer.bytes_of(id));
+  return tokenizer.id_of(text) == id ? text : "";
+}
+
+std::string decoder_start(const TrainedModel& source, const std::string& given,
+                          const std::string& option) {
+  if (!given.empty()) {
+    require(source.state.tokenizer->id_of(given) >= 0,
+            "{}=\"{}\" is no token of the model's tokenizer; give one of its special tokens, such "
+            "as <pad> or </s>",
+            option, excerpt(given));
+    return given;
+  }
+  const PairNotes notes = pair_notes(source.state.notes, source.info.path);
+  require(!notes.start.empty() || !notes.task.empty(),
+          "{} does not say which token its decoder is fed before an answer; name it in {}: <pad> "
+          "for T5 and Marian, </s> for BART (decoder_start_token_id in config.json)",
+          source.info.path, option);
+  return notes.start;
 }
 
 data::PairTokenizers pair_tokenizers(const TrainedModel& source) {

@@ -15,7 +15,7 @@ constexpr char kLoss[] = "loss";
 constexpr int64_t kDecodedPairs = 200;
 
 // Settled: nothing of it is open.
-Seq2seqConfig settled(const Seq2seqConfig& given, const PairNotes* adapted) {
+Seq2seqConfig settled(const Seq2seqConfig& given) {
   static const std::vector<std::string> known{kLoss, "bleu", "chrf", "rougeL", "exact_match", "f1"};
   Seq2seqConfig c = given;
   if (c.metric == "auto") c.metric = kLoss;
@@ -31,7 +31,6 @@ Seq2seqConfig settled(const Seq2seqConfig& given, const PairNotes* adapted) {
   check(c.beam);
   require(c.beam.best == 1, "beam.best={} is for `skein generate`; one answer is scored here",
           c.beam.best);
-  if (adapted && c.sides.start.empty()) c.sides.start = adapted->start;
   return c;
 }
 
@@ -174,23 +173,22 @@ void complete(PretrainConfig& run, const Seq2seqConfig& config, const Task& task
 // A model that begins with start values gets the vocabularies of the tokenizers.
 void begin_vocabularies(ModelConfig& model, const data::PairTokenizers& tokenizers) {
   if (model.vocab_size == 0) model.vocab_size = tokenizers.target->vocab_size();
-  if (tokenizers.source->to_json() != tokenizers.target->to_json())
+  if (!same_tokenizer(text::StoredTokenizer(tokenizers.source),
+                      text::StoredTokenizer(tokenizers.target)))
     model.architecture->give_source_ids(model, tokenizers.source->vocab_size());
 }
 
 }  // namespace
 
 std::unique_ptr<Task> seq2seq_task(PretrainConfig& run, const Seq2seqConfig& config,
-                                   const data::PairTokenizers& tokenizers,
-                                   const PairNotes* adapted) {
+                                   const data::PairTokenizers& tokenizers, bool adapts) {
   require(!run.data.train.empty(), "data.train names no pairs; give a file or a store of them");
   require(run.model.head == Head::vocabulary,
           "task.kind=seq2seq learns tokens: model.head must be vocabulary");
-  if (!adapted) begin_vocabularies(run.model, tokenizers);
-  const Seq2seqConfig all = settled(config, adapted);
+  if (!adapts) begin_vocabularies(run.model, tokenizers);
+  const Seq2seqConfig all = settled(config);
   auto task = std::make_unique<Seq2seqTask>(
-      run, all, pair_reading(run.model, all.pairs, tokenizers, all.sides, run.parallel),
-      adapted != nullptr);
+      run, all, pair_reading(run.model, all.pairs, tokenizers, all.sides, run.parallel), adapts);
   complete(run, all, *task);
   return task;
 }

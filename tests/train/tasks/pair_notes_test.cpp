@@ -6,19 +6,10 @@
 #include "skein/core/error.h"
 
 #include "data/masked_fixtures.h"
+#include "support/expect_error.h"
 
 namespace skein::train {
 namespace {
-
-std::string error_of(const std::string& notes) {
-  try {
-    pair_notes(TaskNotes(notes), "runs/x");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
-}
 
 TrainedModel trained(const PairNotes& notes, const std::string& tokenizer) {
   TrainedModel model;
@@ -55,15 +46,37 @@ TEST(PairNotes, OfOtherTasksHaveLittleToSay) {
 TEST(PairNotes, DamagedOnesAreRefusedByName) {
   for (const char* notes : {"{\"start\": 3}", "{\"pairs\": [1]}", "{\"pairs\": {\"task.text\": 1}}",
                             "{\"metric\": [1]}", "[1]", "{\"source_tokenizer\": {}}"})
-    EXPECT_NE(error_of(notes).find("runs/x"), std::string::npos) << notes;
+    test::expect_error(ExitCode::usage, {"runs/x"},
+                       [&] { pair_notes(TaskNotes(notes), "runs/x"); });
 }
 
 TEST(PairNotes, TokensAreSpeltAsTheVocabularyHasThem) {
   const auto tokenizer = text::tokenizer_from_json(test::small_wordpiece(2));
   EXPECT_EQ(spelling(*tokenizer, test::kPad), "[PAD]");
   EXPECT_EQ(spelling(*tokenizer, 65), "<extra_id_0>");
-  EXPECT_EQ(spelling(*tokenizer, 20), "") << "a word is no special token";
+  EXPECT_EQ(spelling(*tokenizer, 20), "") << "a space before the word is none of its text";
+  EXPECT_EQ(spelling(*tokenizer, 1000), "");
+  EXPECT_EQ(spelling(*text::byte_tokenizer(), 'a'), "a");
+  EXPECT_EQ(spelling(*text::byte_tokenizer(), -1), "");
   EXPECT_EQ(tokenizer->id_of(spelling(*tokenizer, test::kSep)), test::kSep);
+}
+
+TEST(PairNotes, SayWhatADecoderIsFedFirstOrNobodyDoes) {
+  const std::string words = test::small_wordpiece(2);
+  const TrainedModel own = trained({.task = kPairTask}, words),
+                     named = trained({.task = "denoising", .start = "[SEP]"}, words),
+                     imported = trained({.start = "[CLS]"}, words), silent = trained({}, words);
+  EXPECT_EQ(decoder_start(own, "", "x"), "") << "the usual one";
+  EXPECT_EQ(decoder_start(named, "", "x"), "[SEP]");
+  EXPECT_EQ(decoder_start(imported, "", "x"), "[CLS]");
+  EXPECT_EQ(decoder_start(named, "[PAD]", "x"), "[PAD]");
+  EXPECT_EQ(decoder_start(silent, "[PAD]", "x"), "[PAD]");
+  test::expect_error(
+      ExitCode::usage,
+      {"runs/x does not say which token its decoder is fed", "name it in task.start"},
+      [&] { decoder_start(silent, "", "task.start"); });
+  test::expect_error(ExitCode::usage, {"attend.start=\"<none>\" is no token"},
+                     [&] { decoder_start(named, "<none>", "attend.start"); });
 }
 
 TEST(PairNotes, SourcesHaveTheTokenizerOfTheCheckpointOrTheirOwn) {

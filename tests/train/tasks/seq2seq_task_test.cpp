@@ -116,7 +116,7 @@ TEST_F(PairTasks, MayHaveATokenizerForEachSide) {
   EXPECT_EQ(tensors.at("param/target.tokens.weight"), (std::vector<int64_t>{257, 32}));
 }
 
-TEST_F(PairTasks, BeginWithAnothersWeightsAndItsStart) {
+TEST_F(PairTasks, BeginWithAnothersWeights) {
   PairRun c = small_pairs(file_);
   c.run.train.steps = 2;
   const State before = run(c, 1, "first").finished.state;
@@ -124,8 +124,7 @@ TEST_F(PairTasks, BeginWithAnothersWeightsAndItsStart) {
   c.run.model.vocab_size = 257;
   c.run.lr.lr = 1e-30;
   c.run.lr.min_lr = c.run.optimizer.weight_decay = 0;
-  const PairNotes notes{.task = "denoising", .start = "<|endoftext|>"};
-  c.adapted = &notes;
+  c.adapts = true;
   const State after = run(c, 1, "second").finished.state;
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
 }

@@ -68,7 +68,6 @@ class PromptForm {
     std::string prefix;
   };
   Sides sides() const;
-  std::string start_token() const;
 
   const PromptFormConfig& config_;
   const TrainedModel& source_;

@@ -36,8 +36,14 @@ TaskNotes to_notes(const PairNotes& notes);
 // damaged ones.
 PairNotes pair_notes(const TaskNotes& notes, const std::string& origin);
 
-// How the targets' vocabulary spells a special token; "" for another.
+// How a vocabulary spells a token; "" for an id that no text is spelt for.
 std::string spelling(const text::Tokenizer& tokenizer, int32_t id);
+
+// The token that the decoder of this model is fed before an answer: the one that `option` gives,
+// else that of its training; "": the usual one. A usage error for one that is no token, and where
+// nobody says it, as of an imported model that came without.
+std::string decoder_start(const TrainedModel& source, const std::string& given,
+                          const std::string& option);
 
 // The tokenizers that texts are encoded with for a model, and decoded: two, or one twice. Usage
 // errors as require_tokenizer, and for one that cannot be read.

@@ -38,12 +38,11 @@ void refuse_pair_options(const Options& options, const std::string& why);
 
 // Makes the task for the model that run.model describes. Reads data.train and data.validation:
 // "path" or "weight:path" each, files or stores of pairs. Fills in what the data say,
-// run.model.vocab_size among it, and what is left open (adapting_defaults). adapted: the notes of
-// the checkpoint whose weights the run begins from; null: it begins from start values. Usage errors
-// for data and options that do not fit the model, and as pair_reading.
+// run.model.vocab_size among it, and what is left open (adapting_defaults). adapts: the run begins
+// with a checkpoint's weights, not from start values. Usage errors for data and options that do not
+// fit the model, and as pair_reading.
 std::unique_ptr<Task> seq2seq_task(PretrainConfig& run, const Seq2seqConfig& config,
-                                   const data::PairTokenizers& tokenizers,
-                                   const PairNotes* adapted = nullptr);
+                                   const data::PairTokenizers& tokenizers, bool adapts = false);
 
 enum class PretrainKind { language, seq2seq };
 
