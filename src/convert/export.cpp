@@ -18,6 +18,7 @@
 #include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/run_weights.h"
+#include "skein/train/tasks/pair_notes.h"
 
 #include "elements.h"
 
@@ -78,9 +79,9 @@ SpecialIds ids_of(const text::StoredTokenizer& tokenizer) {
 
 // What the decoder of a model that maps sources is fed first; -1 for others, and where the
 // tokenizer has no such token.
-int32_t start_of(const ModelConfig& model, const train::RunState& state) {
+int32_t start_of(const ModelConfig& model, const train::RunState& state, const std::string& path) {
   if (!model.architecture->maps_source(model) || state.tokenizer.empty()) return -1;
-  const std::string start = state.notes.text_of(kStartNote);
+  const std::string start = pair_notes(state.notes, path).start;
   if (!start.empty()) return state.tokenizer->id_of(start);
   const text::TokenRoles roles = state.tokenizer->roles();
   return roles.pad >= 0 ? roles.pad : roles.eos;
@@ -259,7 +260,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 
 ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
-  if (notes_.empty() || state_.step > 0) made.ids.start = start_of(model_, state_);
+  if (notes_.empty() || state_.step > 0) made.ids.start = start_of(model_, state_, info_.path);
   if (!head_) return made;
   made.labels = head_->labels;
   // What an import says of its training stays.

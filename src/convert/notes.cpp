@@ -14,6 +14,7 @@
 #include "skein/formats/safetensors.h"
 #include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"
+#include "skein/train/tasks/pair_notes.h"
 
 namespace skein::convert {
 namespace {
@@ -83,27 +84,15 @@ void check_names(const ImportNotes& notes, const std::string& origin) {
             origin, std::string(name.c_str()).substr(0, 80));
 }
 
-// As the vocabulary spells it; "" for an id without such a text.
-std::string spelt(const text::Tokenizer& tokenizer, int32_t id) {
-  if (id >= tokenizer.vocab_size()) return "";
-  for (const auto& [text, special] : tokenizer.special_tokens())
-    if (special == id) return text;
-  const std::string text(tokenizer.bytes_of(id));
-  return tokenizer.id_of(text) == id ? text : "";
-}
-
 // Of a model that maps sources.
-train::TaskNotes mapper_notes(const ModelConfig& model, const FolderTokenizer& tokenizer,
+train::PairNotes mapper_notes(const ModelConfig& model, const FolderTokenizer& tokenizer,
                               const ImportNotes& notes) {
   const auto generation = notes.texts.find(kGenerationConfig);
   const int32_t start = foreign_start(
       notes.config, generation == notes.texts.end() ? "" : generation->second, notes.source, model);
-  Json json = Json::object();
-  if (start >= 0 && !tokenizer.tokenizer.empty())
-    if (const std::string text = spelt(*tokenizer.tokenizer, start); !text.empty())
-      json[kStartNote] = text;
-  if (!tokenizer.source.empty()) json[kSourceTokenizerNote] = tokenizer.source.text();
-  return json.empty() ? train::TaskNotes() : train::TaskNotes(json.dump());
+  train::PairNotes made{.source_tokenizer = tokenizer.source};
+  if (!tokenizer.tokenizer.empty()) made.start = train::spelling(*tokenizer.tokenizer, start);
+  return made;
 }
 
 // As JSON can hold them.
@@ -130,7 +119,7 @@ std::string import_metadata(const ModelConfig& model, const FolderTokenizer& tok
   train::RunState state;
   if (!notes.config.empty())
     state.notes = model.architecture->maps_source(model)
-                      ? mapper_notes(model, tokenizer, notes)
+                      ? to_notes(mapper_notes(model, tokenizer, notes))
                       : label_notes(notes.config, join_path(notes.source, "config.json"), model);
   state.reduction_groups = 1;
   state.tokenizer = tokenizer.tokenizer;

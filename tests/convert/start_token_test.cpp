@@ -4,6 +4,7 @@
 #include "skein/convert/generation_config.h"
 #include "skein/convert/notes.h"
 #include "skein/text/sentencepiece/model_file.h"
+#include "skein/train/tasks/pair_notes.h"
 
 #include "convert/edited_golden.h"
 #include "convert/fresh_run.h"
@@ -89,7 +90,7 @@ TEST(Start, ReachesTheNotesAndTheExport) {
   const std::string folder = test::copy_of(scratch, "bart");
   test::write_file(folder + "/tokenizer.json", kTokenizer);
   const std::string path = test::import_folder(folder, scratch.file("run"));
-  EXPECT_EQ(state_of(path).notes.text_of(kStartNote), "</s>");
+  EXPECT_EQ(pair_notes(state_of(path).notes, path).start, "</s>");
   // Trained on, with another.
   train::RunState state = state_of(path);
   state.step = 7;
@@ -130,10 +131,10 @@ TEST(Tokenizers, OfMarianAreTwo) {
   }
   const std::string path = test::import_folder(folder, scratch.file("run"));
   const train::RunState state = state_of(path);
-  const text::StoredTokenizer source(state.notes.text_of(kSourceTokenizerNote));
-  EXPECT_EQ(source->encode("a"), std::vector<int32_t>{2});
+  const train::PairNotes notes = pair_notes(state.notes, path);
+  EXPECT_EQ(notes.source_tokenizer->encode("a"), std::vector<int32_t>{2});
   EXPECT_EQ(state.tokenizer->encode("b"), std::vector<int32_t>{3});
-  EXPECT_EQ(state.notes.text_of(kStartNote), "<pad>");
+  EXPECT_EQ(notes.start, "<pad>");
   test::export_folder(path, scratch.file("back"));
   auto before = test::files_of(folder);
   before.erase("skein_expected.safetensors");

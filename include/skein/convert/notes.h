@@ -22,11 +22,6 @@ struct ImportNotes {
   bool empty() const { return source.empty(); }
 };
 
-// Under this key the notes of a task (RunState::notes) say which token the decoder of a model that
-// maps sources is fed first, as the targets' vocabulary spells it, and which tokenizer sources
-// have, where that is another one than the targets'.
-inline constexpr char kStartNote[] = "start", kSourceTokenizerNote[] = "source_tokenizer";
-
 struct FolderTokenizer {
   text::StoredTokenizer tokenizer = {};  // none when there is none that can be used
   std::string fault = {};                // the reason then
@@ -34,7 +29,8 @@ struct FolderTokenizer {
 };
 
 // The metadata of an imported checkpoint: that of a run of no steps, as docs/checkpoint-format.md
-// has it, and the notes.
+// has it, and the notes; its task's are PairNotes where the model maps sources, else those of its
+// labels.
 std::string import_metadata(const ModelConfig& model, const FolderTokenizer& tokenizer,
                             const ImportNotes& notes);
 // Empty notes when no ancestor of the run was imported. A usage error naming `origin` when they are
