@@ -35,7 +35,8 @@ void check_end(const BeamConfig& c, const AnswerBounds& bounds) {
 
 void bind(Options& options, BeamConfig& c) {
   options.add("beam.size", c.size,
-              "beams of a prompt, which search for likely answers; 0: tokens are sampled", "beams");
+              "beams of a prompt, which search for likely answers; 0: no search, a token at a time",
+              "beams");
   options.add("beam.best", c.best, "answers to each prompt, the best of those found", "answers");
   options.add(
       "beam.length_penalty", c.length_penalty,
