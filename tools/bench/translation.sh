@@ -29,7 +29,7 @@ translate greedy
 translate beam --beam.size=4 --beam.length_penalty=0.6
 
 if [[ -n ${PYTHON:-} ]]; then
-  GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184 OMP_WAIT_POLICY=passive "$PYTHON" \
+  GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184 "$PYTHON" \
     "$root/tools/bench/torch_translation.py" --tokenizer tok.json --train train.tsv --valid valid.tsv --output torch.txt \
     --batch 64 --micro 16 --steps "$steps" |
     tee torch.jsonl
