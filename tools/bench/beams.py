@@ -4,7 +4,8 @@
   tools/bench/beams.py --skein build/cpu/bin/skein --tokenizer tok.json --texts sources.txt --rounds 5
 
 The model is a BART of 10 million random weights with the vocabulary of tok.json, a tokenizer.json with <pad> and </s>; every answer has --tokens
-tokens. In f32 both must write the same answers. Needs PyTorch, transformers and tokenizers from PyPI; settings of the machine as in compare.py.
+tokens. In f32 both must write the same answers. Needs PyTorch, transformers and tokenizers from PyPI; glibc keeps freed memory
+as in compare.py; OpenMP waits actively, which is faster here.
 """
 import argparse
 import json
@@ -82,7 +83,7 @@ def peer(args):
 
 def run_peer(args, folder):
     command = [sys.executable, __file__, *sys.argv[1:], "--peer", str(folder)]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **TUNED}).stdout.splitlines()
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "GLIBC_TUNABLES": TUNED["GLIBC_TUNABLES"]}).stdout.splitlines()
     return {one["batch"]: (one["rate"], one["answers"]) for one in map(json.loads, lines)}
 
 
