@@ -5,7 +5,7 @@
       --cases gpt2,small,byte,decode --precision bf16 --rounds 5
 
 Each round runs every program once on the same shape with the same two threads, so that drift of the machine meets all of them.
-PyTorch runs as docs/benchmarks.md says: glibc keeps freed memory, OpenMP waits passively.
+PyTorch runs as docs/benchmarks.md says: glibc keeps freed memory, OpenMP waits passively (actively for a NAME:active).
 """
 import argparse
 import json
@@ -70,14 +70,14 @@ def run_torch(python, args, case, how):
     command = [python, str(HERE / script), *command, "--batch", str(batch), "--precision", args.precision,
                "--steps", str(args.steps if what == "train" else 23)]
     done = subprocess.run(command + (["--compile"] if "compile" in how else []), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          env={**os.environ, **TUNED})
+                          env={**os.environ, **TUNED, "OMP_WAIT_POLICY": "active" if "active" in how else "passive"})
     return json.loads(done.stdout)["tokens_per_second"] if done.returncode == 0 and done.stdout else None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skein", default="build/cpu/bin/skein")
-    parser.add_argument("--torch", action="append", default=[], metavar="NAME=PYTHON", help="a peer; NAME:compile=PYTHON compiles; of a transformer NAME:sdpa and NAME:sdpa:compile too")
+    parser.add_argument("--torch", action="append", default=[], metavar="NAME=PYTHON", help="a peer; NAME:compile=PYTHON compiles, NAME:active lets OpenMP wait actively; of a transformer NAME:sdpa too")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--precision", choices=["f32", "bf16"], default="bf16")
     parser.add_argument("--rounds", type=int, default=5)
