@@ -1,7 +1,8 @@
 // The promise of equal bits: neither losses nor parameters nor moments depend on the data x
 // pipeline layout.
 #include <gtest/gtest.h>
-#include <omp.h>
+
+#include "skein/kernels/threads.h"
 
 #include "train/layout_check.h"
 
@@ -71,13 +72,27 @@ TEST_F(Layouts, RecomputeGivesEqualBits) {
   }
 }
 
+// Products of more than 5e5 operations are shared by threads.
 TEST_F(Layouts, ThreadsGiveEqualBits) {
-  const int before = omp_get_max_threads();
-  for (int threads : {1, 2}) {
-    omp_set_num_threads(threads);
-    expect_equal(config(), 1);
+  PretrainConfig c = config();
+  c.model.d_model = 128;
+  c.train.steps = 5;
+  const auto run = [&](int threads) {
+    c.run.dir = folder_->at(fmt::format("threads{}", threads));
+    TrainResult result;
+    run_ranks(1, [&](Group& world) {
+      kernels::set_threads(threads);  // of the thread that the rank is
+      result = pretrain(c, world);
+    });
+    return Finished{result.losses, result.grad_norms, {}, state_of(c.run.dir)};
+  };
+  const Finished one = run(1);
+  for (int threads : {2, 3}) {
+    const Finished more = run(threads);
+    EXPECT_EQ(more.losses, one.losses);
+    EXPECT_EQ(more.grad_norms, one.grad_norms);
+    EXPECT_EQ(first_difference(more.state, one.state), "");
   }
-  omp_set_num_threads(before);
 }
 
 TEST_F(Layouts, InterleavedGivesEqualBits) {

@@ -1,6 +1,7 @@
 // Encoder–decoders learn, and keep the promise of equal bits wherever pieces end.
 #include <gtest/gtest.h>
 
+#include "skein/kernels/threads.h"
 #include "skein/models/transformer/transformer.h"
 #include "skein/train/trainer.h"
 
@@ -77,11 +78,12 @@ PretrainConfig base_config(ModelConfig model) {
   return c;
 }
 
-Finished run_of(PretrainConfig config, int ranks, const Workspace& folder,
-                const std::string& name) {
+Finished run_of(PretrainConfig config, int ranks, const Workspace& folder, const std::string& name,
+                int threads = 2) {
   config.run.dir = folder.at(name);
   Finished finished;
   run_ranks(ranks, [&](Group& world) {
+    kernels::set_threads(threads);
     CopyTask task;
     const TrainResult own = train(config, task, world);
     if (world.rank() > 0) return;
@@ -179,6 +181,22 @@ TEST_P(TwoSided, GivesEqualBitsInBf16) {
   c.parallel.layers = {2, 2, 1, 1};
   c.train.micro_batch = 2;
   expect_equal(c, 4, folder_, expected, "bf16");
+}
+
+// Products of more than 5e5 operations are shared by threads.
+TEST_P(TwoSided, GivesEqualBitsOfAnyThreads) {
+  PretrainConfig c = config_;
+  c.model.d_model = 128;
+  c.model.d_ff = 256;
+  c.train.micro_batch = 4;
+  c.train.steps = 4;
+  const Finished one = run_of(c, 1, folder_, "one", 1);
+  for (int threads : {2, 3}) {
+    const Finished more = run_of(c, 1, folder_, "more", threads);
+    EXPECT_EQ(more.losses, one.losses) << threads;
+    EXPECT_EQ(more.grad_norms, one.grad_norms) << threads;
+    EXPECT_EQ(first_difference(more.state, one.state), "") << threads;
+  }
 }
 
 // Blocks are frozen from the first on, so into the decoder only once the encoder is.
