@@ -5,7 +5,7 @@
 
 The model is a BART of 10 million random weights with the vocabulary of tok.json, a tokenizer.json with <pad> and </s>; every answer has --tokens
 tokens. In f32 both must write the same answers. Needs PyTorch, transformers and tokenizers from PyPI; glibc keeps freed memory
-as in compare.py; OpenMP waits actively, which is faster here.
+as in compare.py; OpenMP waits as it does by itself, which is faster here.
 """
 import argparse
 import json
@@ -83,7 +83,8 @@ def peer(args):
 
 def run_peer(args, folder):
     command = [sys.executable, __file__, *sys.argv[1:], "--peer", str(folder)]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "GLIBC_TUNABLES": TUNED["GLIBC_TUNABLES"]}).stdout.splitlines()
+    environment = {**os.environ, "GLIBC_TUNABLES": TUNED["GLIBC_TUNABLES"]}
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.splitlines()
     return {one["batch"]: (one["rate"], one["answers"]) for one in map(json.loads, lines)}
 
 
