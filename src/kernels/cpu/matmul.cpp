@@ -15,26 +15,30 @@ Strided<T> view(const Tensor& x, bool transpose) {
   return transpose ? Strided<T>{x.data<T>(), 1, width} : Strided<T>{x.data<T>(), width, 1};
 }
 
-// How threads share the tiles of c: `rows` by `columns` pieces.
+// How threads share c: in pieces of whole tiles, `high` rows by `wide` columns.
 struct Grid {
-  int64_t rows = 1, columns = 1;
+  int64_t high = 0, wide = 0, cost = 0;
 };
 
 int64_t pieces_of(int64_t tiles, int64_t parts) { return (tiles + parts - 1) / parts; }
 
-// The grid whose largest piece is smallest; of equals the one that copies least.
-Grid choose_grid(int64_t row_tiles, int64_t column_tiles, int64_t threads) {
+// Packing an element of an operand takes about as long as multiplying it this many times.
+constexpr int64_t kCopyCost = 16;
+
+// The grid whose largest piece takes the least time; of equals the first.
+template <class Unit>
+Grid choose_grid(int64_t rows, int64_t columns, int64_t threads) {
+  using Size = Tile<Unit>;
+  const int64_t row_tiles = pieces_of(rows, Size::kRows),
+                column_tiles = pieces_of(columns, Size::kColumns);
   Grid best;
-  int64_t best_load = row_tiles * column_tiles, best_copies = 0;
   for (int64_t down = 1; down <= threads; ++down) {
     if (threads % down) continue;
-    const int64_t across = threads / down;
-    const int64_t load = pieces_of(row_tiles, down) * pieces_of(column_tiles, across);
-    const int64_t copies = row_tiles * across + column_tiles * down;
-    if (load > best_load || (load == best_load && copies >= best_copies)) continue;
-    best = {down, across};
-    best_load = load;
-    best_copies = copies;
+    const int64_t high = std::max<int64_t>(1, pieces_of(row_tiles, down)) * Size::kRows,
+                  wide = std::max<int64_t>(1, pieces_of(column_tiles, threads / down)) *
+                         Size::kColumns;
+    const int64_t cost = high * wide + kCopyCost * (high + wide);
+    if (best.cost == 0 || cost < best.cost) best = {high, wide, cost};
   }
   return best;
 }
@@ -97,24 +101,20 @@ const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
 // Threads take whole tiles; any split gives the same bits.
 template <class Unit, class C, class T>
 void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
-  using Size = Tile<Unit>;
   if (multiply_decoding<Unit>(p)) return;
   const int64_t rows = p.size.rows, columns = p.size.columns;
   const double work = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
                       static_cast<double>(p.size.depth);
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
-  const Grid grid =
-      choose_grid(pieces_of(rows, Size::kRows), pieces_of(columns, Size::kColumns), threads);
-  const int64_t high = pieces_of(pieces_of(rows, Size::kRows), grid.rows) * Size::kRows;
-  const int64_t wide = pieces_of(pieces_of(columns, Size::kColumns), grid.columns) * Size::kColumns;
+  const Grid grid = choose_grid<Unit>(rows, columns, threads);
+  const int64_t across = pieces_of(columns, grid.wide), down = pieces_of(rows, grid.high);
   const Unit* ready = packed_before<Unit>(p, copies);
   const int64_t ready_step = units<Unit>(p.size.depth);
-  parallel_ranges(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end) {
+  parallel_ranges(down * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t i = piece / grid.columns * high, j = piece % grid.columns * wide;
-      if (i >= rows || j >= columns) continue;
+      const int64_t i = piece / across * grid.high, j = piece % across * grid.wide;
       Multiplication<Unit, C, T>(
-          p.part(i, j, std::min(high, rows - i), std::min(wide, columns - j)),
+          p.part(i, j, std::min(grid.high, rows - i), std::min(grid.wide, columns - j)),
           ready ? ready + j * ready_step : nullptr)
           .run();
     }
