@@ -123,8 +123,9 @@ struct Product {
 // One thread's product. Where C is not the type of the sums they are kept in a strip and rounded
 // once.
 //
-// Around the tiles: rows of `a` are packed kRowsAtOnce at a time and meet column blocks of `b` that
-// the second-level cache holds, `far` of the depth at a time. Columns that are packed already
+// Around the tiles: column blocks of `b`, `far` of the depth at a time, meet row blocks of `a`,
+// which are packed just before, a block of the depth at a time, and so are still in the
+// second-level cache; few rows are packed once for all columns. Columns that are packed already
 // (`ready`, in panels of the whole depth) are read where they lie.
 template <class Unit, class C, class T>
 class Multiplication {
@@ -141,27 +142,27 @@ class Multiplication {
         load_(product.load),
         ready_(ready),
         end_(product.end) {
-    const int64_t near = std::min(depth_, kFar), packed_rows = std::min(rows_, rows_at_once());
+    const int64_t near = std::min(depth_, kFar), rows = std::min(rows_, rows_at_once());
     panel_ = units<Unit>(ready ? depth_ : near) * Size::kColumns;
     const int64_t panels = (std::min(columns_, kColumnBlock) + Size::kColumns - 1) / Size::kColumns;
     if (!ready) packed_b_ = scratch<Unit>(Scratch::packed_right, panels * panel_);
-    block_ = (packed_rows + Size::kRows) * Size::kDepthBlock;
-    packed_a_ = scratch<Unit>(Scratch::packed_left, (near + kBlock - 1) / kBlock * block_);
+    once_ = rows_ <= kRowBlock && depth_ <= kFar;
+    packed_a_ = scratch<Unit>(Scratch::packed_left,
+                              (once_ ? (near + kBlock - 1) / kBlock : 1) * kPackedBlock);
     if (kStrip)
-      strip_ = scratch<Sum>(
-          Scratch::strip,
-          (depth_ > kFar ? packed_rows : std::min(packed_rows, kRowBlock)) * kColumnBlock);
+      strip_ = scratch<Sum>(Scratch::strip,
+                            (depth_ > kFar ? rows : std::min(rows, kRowBlock)) * kColumnBlock);
   }
 
   void run() {
-    const bool once = depth_ <= kFar;
+    if (once_)
+      for (int64_t k = 0; k < depth_; k += kBlock)
+        pack_rows(0, rows_, k, packed_a_ + k / kBlock * kPackedBlock);
     for (int64_t i = 0; i < rows_; i += rows_at_once()) {
       const int64_t m = std::min(rows_at_once(), rows_ - i);
-      if (once) pack_rows(i, m, 0);
       for (int64_t j = 0; j < columns_; j += kColumnBlock) {
         const int64_t n = std::min(kColumnBlock, columns_ - j);
         for (int64_t far = 0; far < depth_; far += kFar) {
-          if (!once) pack_rows(i, m, far);
           const Unit* right = pack_columns(j, n, far);
           for (int64_t r = 0; r < m; r += kRowBlock)
             multiply_block(i, r, std::min(kRowBlock, m - r), j, n, far, right);
@@ -178,21 +179,30 @@ class Multiplication {
   static constexpr int64_t kBlock = Size::kDepthBlock * kDepth,
                            kFar = (std::is_same_v<Unit, TilePair> ? 4 : 8) * kBlock;
   static constexpr int64_t kColumnBlock = Size::kColumns * 12, kRowBlock = Size::kRows * 8;
-  static constexpr int64_t kPackedBytes = 8 << 20;
+  static constexpr int64_t kPackedBlock = (kRowBlock + Size::kRows) * Size::kDepthBlock;
 
-  // As many as kPackedBytes hold.
-  int64_t rows_at_once() const {
-    const int64_t blocks = (std::min(depth_, kFar) + kBlock - 1) / kBlock;
-    const int64_t fitting =
-        kPackedBytes / (blocks * Size::kDepthBlock * static_cast<int64_t>(sizeof(Unit)));
-    return std::max<int64_t>(kRowBlock, fitting / kRowBlock * kRowBlock);
+  // Rows that meet a column block one after another: all of them, but where a strip waits for the
+  // next part of the depth, as many as the caches hold.
+  int64_t rows_at_once() const { return kStrip && depth_ > kFar ? 16 * kRowBlock : rows_; }
+
+  void pack_rows(int64_t i, int64_t m, int64_t k, Unit* out) {
+    packing_ =
+        pack_left<Unit, T>({a_.at(i, k), a_.row, a_.column}, m, std::min(kBlock, depth_ - k), out);
   }
 
-  void pack_rows(int64_t i, int64_t m, int64_t far) {
-    const int64_t d = std::min(kFar, depth_ - far);
-    for (int64_t k = 0; k < d; k += kBlock)
-      packing_ = pack_left<Unit, T>({a_.at(i, far + k), a_.row, a_.column}, m,
-                                    std::min(kBlock, d - k), packed_a_ + k / kBlock * block_);
+  // What is packed after rows i .. i + m at element k of the depth's part from `far` on.
+  Runs packed_after(int64_t i, int64_t m, int64_t far, int64_t k) const {
+    if (once_) return {};
+    k += kBlock;
+    if (k >= std::min(far + kFar, depth_)) {
+      k = far;
+      i = i + m < rows_ ? i + m : 0;
+    }
+    constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
+    const int64_t rows = std::min(kRowBlock, rows_ - i), depth = std::min(kBlock, depth_ - k);
+    const auto* data = reinterpret_cast<const char*>(a_.at(i, k));
+    if (a_.column == 1) return {data, rows, depth * kBytes, a_.row * kBytes};
+    return {data, depth, rows * kBytes, a_.column * kBytes};
   }
 
   const Unit* pack_columns(int64_t j, int64_t n, int64_t far) {
@@ -222,7 +232,8 @@ class Multiplication {
     const int64_t target_row = kStrip ? kColumnBlock : c_row_, d = std::min(kFar, depth_ - far);
     for (int64_t k = 0; k < d; k += kBlock) {
       const bool add = (load_ && !kStrip) || far + k > 0;
-      const Unit* left = packed_a_ + k / kBlock * block_ + r * Size::kDepthBlock;
+      const Unit* left = packed_a_ + (once_ ? k / kBlock * kPackedBlock : 0);
+      if (!once_) pack_rows(i + r, m, far + k, packed_a_);
       const PackedColumns<Unit> right{packed + k / kDepth * Size::kColumns, panel_};
       const Extent size{m, n, units<Unit>(std::min(kBlock, d - k))};
       if constexpr (!std::is_same_v<Unit, TilePair>)
@@ -231,10 +242,11 @@ class Multiplication {
                                   after(packed, k + kBlock < d ? k + kBlock : 0, n));
           continue;
         }
+      const Runs soon = packed_after(i + r, m, far, far + k);
       if (packing_ == Packing::by_row)
-        multiply_packed<Unit, Packing::by_row>(size, left, right, target, target_row, add);
+        multiply_packed<Unit, Packing::by_row>(size, left, right, target, target_row, add, soon);
       else
-        multiply_packed<Unit, Packing::by_depth>(size, left, right, target, target_row, add);
+        multiply_packed<Unit, Packing::by_depth>(size, left, right, target, target_row, add, soon);
     }
     if (far + d < depth_ || !(kStrip || end_)) return;
     const int64_t offset = (i + r) * c_row_ + j;
@@ -249,7 +261,8 @@ class Multiplication {
   const Unit* ready_;
   Epilogue<C> end_;
   Packing packing_ = Packing::by_row;
-  int64_t panel_ = 0, block_ = 0;
+  int64_t panel_ = 0;
+  bool once_ = false;
   Unit *packed_a_ = nullptr, *packed_b_ = nullptr;
   Sum* strip_ = nullptr;
 };

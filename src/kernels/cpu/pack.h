@@ -64,6 +64,10 @@ inline void pack_step(const T* first, const T* second, int64_t used, Unit* out) 
   }
 }
 
+// Rows of memory that panels are packed from at a time: their lines stay in the first-level cache,
+// of any stride, until all panels have taken their parts of them.
+constexpr int64_t kRowsOfLines = 8;
+
 // Neighbouring columns [depth, used] in panels [units][kWidth].
 template <class Unit, int kWidth, class T>
 void pack_neighbours(const T* data, int64_t depth_step, int64_t depth, int64_t used, Unit* out) {
@@ -305,10 +309,12 @@ Packing pack_left(const Strided<T>& a, int64_t rows, int64_t depth, Unit* out) {
     return Packing::by_row;
   }
 #endif
-  for (int64_t i = 0; i < rows; i += Size::kRows)
-    pack_neighbours<Unit, Size::kRows, T>(a.at(i, 0), a.column, depth,
-                                          std::min<int64_t>(Size::kRows, rows - i),
-                                          out + i * Size::kDepthBlock);
+  for (int64_t k = 0; k < depth; k += kRowsOfLines)
+    for (int64_t i = 0; i < rows; i += Size::kRows)
+      pack_neighbours<Unit, Size::kRows, T>(
+          a.at(i, k), a.column, std::min(kRowsOfLines, depth - k),
+          std::min<int64_t>(Size::kRows, rows - i),
+          out + i * Size::kDepthBlock + k / Lanes<Unit>::kDepth * Size::kRows);
   return Packing::by_depth;
 }
 

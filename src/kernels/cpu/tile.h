@@ -141,17 +141,31 @@ inline void with_whole_tile(const Extent& used, bool whole, typename Tile<Unit>:
   for (int64_t r = 0; r < used.rows; ++r) std::memcpy(c + r * c_row, edge + r * T::kColumns, bytes);
 }
 
+// Runs of memory that are read soon, `step` bytes apart.
+struct Runs {
+  const char* data = nullptr;
+  int64_t count = 0, bytes = 0, step = 0;
+  // Brings a share of them into the second-level cache.
+  void fetch(int64_t part, int64_t parts) const {
+    for (int64_t run = count * part / parts; run < count * (part + 1) / parts; ++run)
+      for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(data + run * step + at, 0, 2);
+  }
+};
+
 // c [rows, columns], its rows c_row apart, = the product of packed rows (in panels of kRows) and
 // packed columns, or += when load; whole panels of c are written when columns is a multiple of
-// kColumns.
+// kColumns. soon: what is fetched meanwhile.
 template <class Unit, Packing kPacking>
 void multiply_packed(const Extent& size, const Unit* a, const PackedColumns<Unit>& b,
-                     typename Tile<Unit>::Sum* c, int64_t c_row, bool load) {
+                     typename Tile<Unit>::Sum* c, int64_t c_row, bool load, const Runs& soon = {}) {
   using T = Tile<Unit>;
   const int64_t rows = size.rows, columns = size.columns;
   constexpr bool kAmx = std::is_same_v<Unit, TilePair>;
   AmxTile on_amx = nullptr;
   if constexpr (kAmx) on_amx = begin_amx_tiles();
+  const int64_t tiles =
+      (rows + T::kRows - 1) / T::kRows * ((columns + T::kColumns - 1) / T::kColumns);
+  int64_t done = 0;
   for (int64_t i = 0; i < rows; i += T::kRows) {
     const int used = static_cast<int>(rows - i < T::kRows ? rows - i : T::kRows);
     // AMX writes whole tiles only.
@@ -160,6 +174,8 @@ void multiply_packed(const Extent& size, const Unit* a, const PackedColumns<Unit
     for (int64_t j = 0; j < columns; j += T::kColumns) {
       typename T::Sum* target = c + i * c_row + j;
       const Unit* right = b.data + j / T::kColumns * b.panel;
+      soon.fetch(done, tiles);
+      ++done;
       const auto multiply = [&](typename T::Sum* to, int64_t to_row) {
         if constexpr (kAmx)
           on_amx(size.depth, left, right, to, to_row, load,
