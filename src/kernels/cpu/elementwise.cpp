@@ -146,7 +146,7 @@ void drop(const DropoutStream& stream, int64_t first, int64_t count, Accumulator
 
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const Span span("dropout");
-  const int64_t batch = x.dim(0), per_sample = x.size() / batch, width = per_sample / x.dim(1),
+  const int64_t rows = x.dim(1), width = x.size() / (x.dim(0) * rows),
                 whole = mask.columns > 0 ? mask.columns : width;
   const int64_t first = mask.first_position * whole + mask.first_column;
   const int64_t* ids = mask.sample_ids.data<int64_t>();
@@ -156,18 +156,16 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
     const T* in = x.data<T>();
     T* to = out->data<T>();
     const A keep = A(1) / A(1 - mask.probability);
-    for (int64_t b = 0; b < batch; ++b, in += per_sample, to += per_sample) {
-      const DropoutStream stream{mask.key, static_cast<uint64_t>(ids[b]), threshold};
-      if (whole == width)
-        parallel_ranges(per_sample, kElementGrain, [=](int64_t begin, int64_t end) {
-          drop(stream, first + begin, end - begin, keep, in + begin, to + begin);
-        });
-      else
-        parallel_ranges(per_sample / width, row_grain(width), [=](int64_t begin, int64_t end) {
-          for (int64_t t = begin; t < end; ++t)
-            drop(stream, first + t * whole, width, keep, in + t * width, to + t * width);
-        });
-    }
+    parallel_ranges(x.dim(0) * rows, row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin, stop; row < end; row = stop) {
+        const int64_t sample = row / rows, t = row % rows;
+        // Whole rows follow each other in the stream of their sample.
+        stop = whole == width ? std::min(end, (sample + 1) * rows) : row + 1;
+        const DropoutStream stream{mask.key, static_cast<uint64_t>(ids[sample]), threshold};
+        drop(stream, first + t * whole, (stop - row) * width, keep, in + row * width,
+             to + row * width);
+      }
+    });
   });
 }
 
