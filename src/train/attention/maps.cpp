@@ -40,6 +40,18 @@ void check_known(const Ids& ids, int64_t known, const char* what) {
     require(id < known, "a {} holds token {}, but the model knows {} ids of one", what, id, known);
 }
 
+// Of each token of a target whether it stands in the source as it is spelled, special ones aside.
+std::vector<bool> copied_tokens(const AttendedText& text, const Ids& labels,
+                                const text::Tokenizer& targets) {
+  const auto special = targets.special_tokens();
+  std::vector<bool> made;
+  for (size_t at = 0; at < labels.size(); ++at)
+    made.push_back(std::ranges::count(text.source, text.next[at]) > 0 &&
+                   std::ranges::none_of(
+                       special, [&](const auto& token) { return token.second == labels[at]; }));
+  return made;
+}
+
 Tensor row_of_ids(const Ids& ids) { return Tensor::from(ids, {1, std::ssize(ids)}); }
 
 Ids ids_of(const Tensor& row) {
@@ -96,6 +108,7 @@ AttendedText attended_pair(const TrainedModel& model, const text::Tokenizer& sou
   made.tokens = spelled(targets, ids_of(made.batch.tokens));
   made.next = spelled(targets, pair.labels);
   made.source = spelled(sources, pair.source);
+  made.copied = copied_tokens(made, pair.labels, targets);
   return made;
 }
 
@@ -198,15 +211,12 @@ Look look_of(const double* weights, int64_t keys) {
 }  // namespace
 
 void AttentionHabits::add(const AttendedText& text, const std::vector<AttentionMap>& maps) {
-  const auto copied = [&](int64_t query) {
-    return std::ranges::count(text.source, text.next[static_cast<size_t>(query)]) > 0;
-  };
   for (const AttentionMap& map : maps) {
     const int64_t queries = map.weights.dim(1), keys = map.weights.dim(2);
     for (int64_t row = 0; row < map.weights.dim(0) * queries; ++row) {
       const int64_t query = row % queries;
       const Look look = look_of(map.weights.data<double>() + row * keys, keys);
-      if (look.seen < 2 || (map.memory && !copied(query))) continue;
+      if (look.seen < 2 || (map.memory && !text.copied[static_cast<size_t>(query)])) continue;
       Counts& counts = counts_[{map.block, map.memory, row / queries}];
       ++counts.by_distance[look.key - query];
       counts.entropy += look.entropy;

@@ -11,6 +11,7 @@
 #include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
 
+#include "models/two_sided_batch.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -148,12 +149,24 @@ TEST(AttentionHabits, CountWhereTheLargestWeightsLie) {
             "own; entropy 1.39 nats");
 }
 
+TEST(AttendedPairs, TellWhatCanBeCopied) {
+  TrainedModel model = model_of(test::small_transformer());
+  model.model.vocab_size = 257;
+  model.model.context = transformer_options(model.model).source_context = 16;
+  const text::Tokenizer& bytes = *model.state.tokenizer;
+  const AttendedText made =
+      attended_pair(model, bytes, data::pair_form(bytes, bytes), "abca", "bcd");
+  EXPECT_EQ(made.next, (std::vector<std::string>{"b", "c", "d", "<|endoftext|>"}));
+  EXPECT_EQ(made.source.back(), made.next.back());
+  EXPECT_EQ(made.copied, (std::vector<bool>{true, true, false, false}));
+}
+
 // The last word is not in the source, and does not count.
 TEST(AttentionHabits, AskOfASourceOnlyWhatCanBeCopied) {
   AttendedText text;
   text.source = {"the", "cat", "sat", "."};
   text.tokens = {"<pad>", "cat", "sat", "."};
-  text.next = {"cat", "sat", ".", "down"};
+  text.copied = {true, true, true, false};
   AttentionHabits habits;
   habits.add(text, {pointing(true, 4, {1, 2, 3, 0})});
   habits.add(text, {pointing(true, 4, {1, 2, 0, 0})});

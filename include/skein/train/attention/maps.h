@@ -21,6 +21,9 @@ struct AttendedText {
   // Tokens as text: those that are fed, those that are to be predicted at each, where the model
   // maps sources, and those of the source.
   std::vector<std::string> tokens, next, source;
+  // Of each of `next` whether it stands in the source and is no special token: such as a word to
+  // copy.
+  std::vector<bool> copied;
 };
 
 // A model of one side; where it reads prompts both ways, the whole text is its prompt. A usage
@@ -61,8 +64,7 @@ class AttentionHabits {
     int64_t queries = 0;            // that were counted
   };
 
-  // Counts queries that see several keys; where keys are a source's only those whose next token
-  // stands in the source, such as a word to copy.
+  // Counts queries that see several keys; where keys are a source's only those that are `copied`.
   void add(const AttendedText& text, const std::vector<AttentionMap>& maps);
   // By block, kind and head; those without a query are left out.
   std::vector<Habit> habits() const;
