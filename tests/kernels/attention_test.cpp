@@ -169,6 +169,18 @@ TEST(Rotary, TurnsPairsAndBack) {
     EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
 }
 
+TEST(Rotary, APositionTurnsTheSameInAnyBatch) {
+  const std::vector<int32_t> positions{7, 8, 9, 8, 7, 9, 9, 9};
+  const Tensor x = random_tensor({8, 1, 2, 6}, 1), together = Tensor::empty(x.shape(), DType::f64),
+               alone = Tensor::empty({1, 1, 2, 6}, DType::f64);
+  kernels::rotary(Cpu{}, x, Tensor::from(positions, {8, 1}), {100}, false, Out(together));
+  for (int64_t n = 0; n < 8; ++n) {
+    kernels::rotary(Cpu{}, x.rows(n, n + 1), Tensor::from(std::vector{positions[n]}, {1, 1}), {100},
+                    false, Out(alone));
+    EXPECT_TRUE(std::ranges::equal(alone.span<double>(), together.rows(n, n + 1).span<double>()));
+  }
+}
+
 // Frequencies read off a head of ones and zeros at position 1.
 void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<double>& wanted) {
   const int64_t half = static_cast<int64_t>(wanted.size());

@@ -1,4 +1,5 @@
 // Fixed positions: the formula in both layouts, and the turn that adds to a position.
+#include <algorithm>
 #include <cmath>
 
 #include "skein/kernels/embedding.h"
@@ -38,6 +39,19 @@ TEST(Sinusoids, AreTheFormulaInBothLayouts) {
         EXPECT_NEAR(row[sine], std::sin(positions[n] * frequency(i)), 1e-13);
         EXPECT_NEAR(row[cosine], std::cos(positions[n] * frequency(i)), 1e-13);
       }
+  }
+}
+
+// Whether a position's row is made for it alone or for all that have it.
+TEST(Sinusoids, OfAPositionHaveTheSameBitsBesideAnyOthers) {
+  for (auto layout : {kernels::Sinusoid::halves, kernels::Sinusoid::pairs}) {
+    std::vector<int32_t> many;
+    for (int32_t n = 0; n < 500; ++n) many.push_back(100 + n * 7 % 60);
+    const Tensor together = rows_of(many, layout);
+    for (int64_t n = 0; n < std::ssize(many); n += 17) {
+      const Tensor alone = rows_of({many[n]}, layout);
+      EXPECT_TRUE(std::ranges::equal(alone.span<double>(), together.rows(n, n + 1).span<double>()));
+    }
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "skein/core/profile.h"
 
-#include "parallel.h"
-#include "vector.h"
+#include "elements.h"
+#include "position_rows.h"
 
 namespace skein::kernels {
 
@@ -47,21 +47,28 @@ void embedding_backward(Cpu, const Tensor& dy, const Tensor& ids, int64_t first_
 }
 
 void sinusoid(Cpu, const Tensor& positions, Sinusoid layout, Out out) {
-  const int64_t columns = out->dim(-1), half = columns / 2;
+  const Span span("sinusoid");
+  const int64_t columns = out->dim(-1), half = columns / 2, rows = positions.size();
   const bool pairs = layout == Sinusoid::pairs;
-  const int32_t* position = positions.data<int32_t>();
+  double* const frequency = scratch<double>(Scratch::frequencies, half);
+  for (int64_t i = 0; i < half; ++i)
+    frequency[i] = std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
   visit_float(out->dtype(), [&]<class T>(TypeTag<T>) {
-    T* to = out->data<T>();
-    parallel_ranges(positions.size(), row_grain(columns), [=](int64_t begin, int64_t end) {
+    using A = Accumulator<T>;
+    const PositionRows<A> waves(
+        Scratch::turns, positions.span<int32_t>(), columns, [=](int32_t position, A* row) {
+          for (int64_t i = 0; i < half; ++i) {
+            const double angle = position * frequency[i];
+            row[pairs ? 2 * i : i] = static_cast<A>(std::sin(angle));
+            row[pairs ? 2 * i + 1 : half + i] = static_cast<A>(std::cos(angle));
+          }
+        });
+    T* const to = out->data<T>();
+    parallel_ranges(rows, row_grain(columns), [=, &waves](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
-        for (int64_t c = 0; c < columns; ++c) {
-          const int64_t i = pairs ? c / 2 : c % half;
-          const bool sine = pairs ? c % 2 == 0 : c < half;
-          const double angle =
-              position[n] * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
-          store(to + n * columns + c,
-                static_cast<Accumulator<T>>(sine ? std::sin(angle) : std::cos(angle)));
-        }
+        for_lanes<T>(0, columns, [=, from = waves.at(n), row = to + n * columns](auto at) {
+          at.store(row, at.load(from));
+        });
     });
   });
 }
