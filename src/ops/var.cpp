@@ -7,7 +7,6 @@
 #include "skein/kernels/elementwise.h"
 
 #include "checks.h"
-#include "made.h"
 
 // Invariants of the tape.
 //
@@ -99,11 +98,14 @@ void Var::add_gradient(const Tensor& gradient) const {
              name_of(gradient.dtype()), gradient.shape(), name_of(state_->value.dtype()), shape());
   if (!state_->gradient.defined()) {
     state_->gradient = gradient;
+    state_->sums = false;
     return;
   }
-  state_->gradient = ops::made_on_device(gradient.like(), [&](auto device, Out sum) {
-    kernels::add(device, state_->gradient, gradient, sum);
-  });
+  const Tensor sum = state_->sums ? state_->gradient : gradient.like();
+  on_device(sum.device(),
+            [&](auto device) { kernels::add(device, state_->gradient, gradient, Out(sum)); });
+  state_->gradient = sum;
+  state_->sums = true;
 }
 
 Var record(Tensor value, const std::vector<Var>& inputs, bool weights_learn,

@@ -91,6 +91,7 @@ class Var {
   struct State {
     Tensor value, gradient;
     bool needs_gradient = false;
+    bool sums = false;  // the gradient was made here, as a sum: nobody else holds it
     std::shared_ptr<Node> node;
     std::function<Tensor()> remake;
   };
