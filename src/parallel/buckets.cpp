@@ -30,7 +30,7 @@ namespace skein {
 
 Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
     : mesh_(mesh), groups_per_rank_(groups_per_rank) {
-  SKEIN_CHECK(std::has_single_bit(static_cast<unsigned>(groups_per_rank)));
+  SKEIN_CHECK(groups_per_rank > 0);
   build(parameters);
   find_ties(parameters);
   for (Bucket& bucket : buckets_)
@@ -110,7 +110,8 @@ Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
   const Device device = parameters.device();
-  const int levels = bucket.frozen ? 0 : std::countr_zero(static_cast<unsigned>(groups_per_rank_));
+  const int levels =
+      bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(groups_per_rank_ - 1));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level)
     bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
@@ -141,17 +142,19 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
 }
 
 // A binary counter: level l of `pending` holds a finished subtree of 2^l groups waiting for its
-// right twin.
+// right twin, or for the last group, whose sum takes all that wait, the latest first.
 void Buckets::add_group(Bucket& bucket) {
-  const int done = bucket.groups_done;
+  const unsigned waiting = bucket.groups_done;  // a bit for each level that holds one
+  const bool last = bucket.groups_done + 1 == groups_per_rank_;
   on_device(bucket.gradients.device(), [&](auto device) {
     Tensor sum = bucket.gradients;
-    int level = 0;
-    for (; done >> level & 1; ++level) {
+    unsigned level = 0;
+    for (; last ? waiting >> level != 0 : waiting >> level & 1; ++level) {
+      if (!(waiting >> level & 1)) continue;
       kernels::accumulate(device, sum, Out(bucket.pending[level]));
       sum = bucket.pending[level];
     }
-    if (done + 1 == groups_per_rank_) {
+    if (last) {
       bucket.gradients.copy_from(sum);
     } else {
       bucket.pending[level].copy_from(sum);

@@ -35,9 +35,10 @@ void bind(Options& options, ParallelConfig& p) {
   options.add(
       "parallel.cuda_graph", p.cuda_graph,
       "on a GPU record a micro-batch's forward and backward once and queue them as one graph");
-  options.add("parallel.reduction_groups", p.reduction_groups,
-              "groups of the canonical gradient sum, a power of two; results depend on it, not on "
-              "the layout; 0 chooses");
+  options.add(
+      "parallel.reduction_groups", p.reduction_groups,
+      "groups of the canonical gradient sum, a multiple of the data-parallel ranks; results "
+      "depend on it, not on the layout; 0 chooses");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
   options.add("parallel.timeout", p.timeout,
@@ -83,10 +84,16 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
   return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
 }
 
+bool adds_as_one_rank(int64_t groups, int dp) {
+  return dp == 1 || (groups % dp == 0 && std::has_single_bit(static_cast<uint64_t>(groups / dp)));
+}
+
 namespace {
 
 int64_t choose_groups(int64_t batch, int dp) {
-  return std::max<int64_t>(std::min<int64_t>(4, batch & -batch), dp);
+  int64_t groups = dp;
+  while (2 * groups <= 4 && batch % (2 * groups) == 0) groups *= 2;
+  return groups;
 }
 
 }  // namespace
@@ -116,10 +123,9 @@ BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t bat
           "does is {}",
           batch, mesh.dp, std::max<int64_t>(1, (batch + mesh.dp / 2) / mesh.dp) * mesh.dp);
   const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
-  require(groups > 0 && std::has_single_bit(static_cast<uint64_t>(groups)) &&
-              groups % mesh.dp == 0 && batch % groups == 0,
-          "parallel.reduction_groups={} must be a power of two, a multiple of the {} data-parallel "
-          "ranks and a divisor of train.global_batch={}",
+  require(groups > 0 && groups % mesh.dp == 0 && batch % groups == 0,
+          "parallel.reduction_groups={} must be a multiple of the {} data-parallel ranks and a "
+          "divisor of train.global_batch={}",
           groups, mesh.dp, batch);
   require(batch / groups % micro == 0,
           "train.micro_batch={} does not divide the {} sequences of a reduction group "

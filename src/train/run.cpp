@@ -190,9 +190,14 @@ void Run::commit_end(Learner& learner, bool stopped) {
 }
 
 void Run::tell_start(Device device, const std::string& what) const {
-  log::info("{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {}",
-            readable_count(config_.model.parameters()), name_of(config_.precision()),
-            unit_of(device, config_.precision()), shape_.pp, shape_.dp, shape_.tp, what);
+  const int64_t groups = state_.reduction_groups;
+  log::info(
+      "{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {}, gradients of {} groups "
+      "added as by {}",
+      readable_count(config_.model.parameters()), name_of(config_.precision()),
+      unit_of(device, config_.precision()), shape_.pp, shape_.dp, shape_.tp, what, groups,
+      adds_as_one_rank(groups, shape_.dp) ? "one rank"
+                                          : fmt::format("{} data-parallel ranks", shape_.dp));
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

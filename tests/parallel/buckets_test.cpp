@@ -1,5 +1,6 @@
 #include "skein/parallel/buckets.h"
 
+#include <bit>
 #include <cmath>
 #include <mutex>
 
@@ -21,24 +22,25 @@ Parameter& add(Parameters& parameters, const std::string& bucket, const std::str
   return parameters.add({name, shape, split, {Start::normal, 1.0}});
 }
 
-// The gradient of one of 8 groups: numbers whose sum depends on its order.
+// The gradient of a group: numbers whose sum depends on its order.
 Tensor group_gradient(int group, const Shape& shape) {
   return random_tensor(shape, 1000 + static_cast<uint64_t>(group), DType::f32,
                        std::pow(10, group % 4));
 }
 
 // The sum over all groups as rank 0 of `ranks` sees it.
-Tensor summed(int ranks, bool everywhere) {
+Tensor summed(int ranks, bool everywhere, int groups = 8) {
+  const int per_rank = groups / ranks;
   const Shape shape{1500};
   Tensor result;
   run_ranks(ranks, [&](Group& world) {
     Mesh mesh(world, {1, ranks, 1});
     Parameters parameters(DType::f32, 0, 1);
     const Parameter& p = add(parameters, "one", "p", shape);
-    Buckets buckets(parameters, mesh, 8 / ranks);
+    Buckets buckets(parameters, mesh, per_rank);
     buckets.zero_gradients();
-    for (int i = 0; i < 8 / ranks; ++i) {
-      const Tensor own = group_gradient(world.rank() * (8 / ranks) + i, shape);
+    for (int i = 0; i < per_rank; ++i) {
+      const Tensor own = group_gradient(world.rank() * per_rank + i, shape);
       for (int64_t j = 0; j < 1500; ++j) p.gradient.data<float>()[j] += own.data<float>()[j];
       buckets.end_group(i, 0, 0);
     }
@@ -69,6 +71,33 @@ TEST(Buckets, SumGroupsInOneTreeAtAnyDataParallelSize) {
     left_fold += fold;
   }
   EXPECT_GT(differences, 100) << "these numbers would not show another order";
+}
+
+// The tree of n groups by its definition (comm/group.h), for element j.
+float sum_of_groups(int begin, int end, int64_t j, const std::vector<Tensor>& groups) {
+  if (end - begin == 1) return groups[begin].data<float>()[j];
+  const int half = begin + static_cast<int>(std::bit_floor<unsigned>(end - begin - 1));
+  return sum_of_groups(begin, half, j, groups) + sum_of_groups(half, end, j, groups);
+}
+
+TEST(Buckets, SumAnyNumberOfGroupsInTheTreeOfTheDefinition) {
+  for (int groups : {2, 3, 5, 6, 7, 12, 13, 48}) {
+    std::vector<Tensor> parts;
+    for (int g = 0; g < groups; ++g) parts.push_back(group_gradient(g, {1500}));
+    const Tensor found = summed(1, true, groups);
+    for (int64_t j = 0; j < 1500; ++j)
+      ASSERT_EQ(found.data<float>()[j], sum_of_groups(0, groups, j, parts)) << groups << " " << j;
+  }
+}
+
+TEST(Buckets, RanksOfAPowerOfTwoOfTheGroupsAddAsOneRank) {
+  for (int groups : {3, 5, 6, 12, 20, 24})
+    for (int ranks = 1; ranks <= groups; ++ranks) {
+      if (groups % ranks != 0) continue;
+      const bool equal = test::bytes_of(summed(ranks, ranks % 2 == 0, groups)) ==
+                         test::bytes_of(summed(1, true, groups));
+      EXPECT_EQ(equal, adds_as_one_rank(groups, ranks)) << ranks << " ranks, " << groups;
+    }
 }
 
 // Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole
@@ -186,7 +215,23 @@ TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
   EXPECT_NE(message({}, 1, 0, 1).find("train.global_batch=0"), std::string::npos);
   ParallelConfig groups;
   groups.reduction_groups = 6;
-  EXPECT_NE(message(groups, 1, 12, 1).find("parallel.reduction_groups=6"), std::string::npos);
+  EXPECT_EQ(message(groups, 3, 12, 1), "fits");
+  EXPECT_NE(message(groups, 4, 12, 1)
+                .find("parallel.reduction_groups=6 must be a multiple of the 4 data-parallel ranks "
+                      "and a divisor of train.global_batch=12"),
+            std::string::npos);
+  EXPECT_NE(message(groups, 1, 8, 1).find("train.global_batch=8"), std::string::npos);
+}
+
+TEST(BatchPlan, AnyNumberOfRanksThatDividesTheBatchTrains) {
+  const auto groups = [](int dp, int64_t batch) {
+    return plan_batch({}, {1, dp, 1}, batch, 1).groups;
+  };
+  for (int dp : {3, 5, 6, 12, 48, 127}) EXPECT_EQ(groups(dp, 2 * dp), dp);
+  EXPECT_EQ(groups(1, 8), 4);
+  EXPECT_EQ(groups(2, 8), 4);
+  EXPECT_EQ(groups(1, 6), 2);
+  EXPECT_EQ(groups(2, 6), 2);
 }
 
 }  // namespace

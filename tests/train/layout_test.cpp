@@ -56,6 +56,22 @@ INSTANTIATE_TEST_SUITE_P(All, DataPipeline,
                          testing::Combine(testing::Values(1, 2, 4), testing::Values(1, 2, 4),
                                           testing::Bool()));
 
+// Twelve groups: 3, 6 and 12 ranks have a power of two of them each.
+TEST_F(Layouts, RanksOfAnyNumberGiveEqualBits) {
+  PretrainConfig c = config();
+  c.train.global_batch = c.parallel.reduction_groups = 12;
+  c.train.micro_batch = 1;
+  c.train.steps = 6;
+  const Finished expected = train(c, 1, *folder_, "twelve");
+  for (int data : {3, 6, 12}) {
+    c.parallel.zero = data != 6;
+    expect_equal_run(c, data, *folder_, expected);
+  }
+  c.train.global_batch = c.parallel.reduction_groups = 10;
+  const Finished ten = train(c, 1, *folder_, "ten");
+  for (int data : {5, 10}) expect_equal_run(c, data, *folder_, ten);
+}
+
 TEST_F(Layouts, MicroBatchesGiveEqualBits) {
   PretrainConfig c = config();
   for (int64_t micro : {2, 4}) {

@@ -3,8 +3,9 @@
 // gather values back.
 //
 // Canonical order: the samples of a step are cut into `reduction_groups` equal groups. A group's
-// gradient is a left fold over its samples; groups are added in one binary tree. A rank holds a
-// whole subtree, so the sum has the same bits for every data-parallel size that divides the groups.
+// gradient is a left fold over its samples; groups are added in the binary tree of comm/group.h. A
+// rank adds its groups in such a tree of its own. Where it has a power of two of them, that is a
+// subtree of the one of all groups, and the sum has the same bits as one rank's.
 //
 // Every parameter starts at a multiple of kChunk in its bucket and a bucket is a multiple of kChunk
 // * dp long, so the squares of one chunk are always summed by one rank.
@@ -46,8 +47,7 @@ class Buckets {
     bool reduced = false;         // in this step
   };
 
-  // Gives all parameters their memory (undefined values, zero gradients). groups_per_rank is a
-  // power of two.
+  // Gives all parameters their memory (undefined values, zero gradients).
   Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
 
   void zero_gradients();

@@ -22,7 +22,7 @@ struct ParallelConfig {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   Recompute recompute = Recompute::none;
   bool cuda_graph = false;  // record a micro-batch's forward and backward once
-  // 0: the largest power of two up to 4 that divides the global batch, or `data`
+  // 0: the largest of `data` times a power of two up to 4 that divides the global batch, or `data`
   int64_t reduction_groups = 0;
   std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
   double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
@@ -53,7 +53,7 @@ MeshShape mesh_shape(const ParallelConfig& config, int ranks);
 // that.
 struct BatchPlan {
   int64_t global_batch = 0, micro_batch = 0;
-  int64_t groups = 0;  // of the whole batch; the sum over them is one fixed binary tree
+  int64_t groups = 0;  // of the whole batch; the sum over them is one binary tree (buckets.h)
   int64_t samples_per_rank = 0;
   int groups_per_rank = 1;
 
@@ -62,6 +62,10 @@ struct BatchPlan {
   int64_t micro_batches() const { return samples_per_rank / micro_batch; }
   int64_t micro_batches_per_group() const { return micro_batches() / groups_per_rank; }
 };
+
+// Whether the gradients of so many groups are added by dp data-parallel ranks as one rank adds
+// them, so that they have the same bits: a rank's groups are a power of two (buckets.h).
+bool adds_as_one_rank(int64_t groups, int dp);
 
 // Samples that data-parallel ranks take in turn, `batch` at a time: this rank's first one, and how
 // far those are apart at which it begins.
