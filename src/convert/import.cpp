@@ -7,9 +7,12 @@
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/manifest.h"
 #include "skein/checkpoint/tensors.h"
+#include "skein/convert/decoding_advice.h"
+#include "skein/convert/generation_config.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 #include "skein/models/description.h"
 #include "skein/text/tokenizer.h"
 
@@ -87,6 +90,21 @@ bool is_huggingface_folder(const std::string& path) {
        {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
     if (fs::exists(join_path(path, name), ignored)) return true;
   return false;
+}
+
+void tell_decoding(const ImportNotes& notes, const ModelConfig& model) {
+  if (!model.architecture->continues_text(model) && !model.architecture->maps_source(model)) return;
+  const auto own = notes.texts.find(kGenerationConfig);
+  const bool has_own = own != notes.texts.end();
+  if (!has_own && notes.config.empty()) return;
+  const std::string origin = join_path(notes.source, has_own ? kGenerationConfig : "config.json");
+  const DecodingAdvice advice =
+      decoding_advice(has_own ? own->second : notes.config, origin, model);
+  if (!advice.options.empty())
+    log::info("{} asks for: skein generate {}", origin, fmt::join(advice.options, " "));
+  if (!advice.others.empty())
+    log::warn("{} also asks for {}, which skein generate does not do", origin,
+              fmt::join(advice.others, ", "));
 }
 
 }  // namespace
@@ -207,6 +225,7 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   const std::string metadata = import_metadata(model_, tokenizer_, notes);
   const std::string made = save_in_shards(destination, 0, shards, metadata, fill);
   warn_of(odd, made, config_);
+  tell_decoding(notes, model_);
   return made;
 }
 

@@ -107,4 +107,13 @@ expect 2 "$silent task.start" "$bin/skein" $tune
 expect 0 "done: 1 steps" "$bin/skein" $tune --task.start="<pad>"
 expect 0 "task.start=<pad>" "$bin/skein" eval --checkpoint.path=tuned --data.test=pairs.tsv --score.metrics=
 
+# How a model's authors decode it is told as options that can be given.
+cp -r "$golden/t5" asked
+printf '{"decoder_start_token_id": 0, "num_beams": 2, "length_penalty": 0.5, "max_length": 6, "no_repeat_ngram_size": 2, "bad_words_ids": [[5], [6]],
+  "repetition_penalty": 1.2}' >asked/generation_config.json
+expect 0 "asked/generation_config.json also asks for repetition_penalty=1.2, which skein generate does not do" "$convert" --tokenizer=words.json asked run-asked
+options=$(sed -n 's/.*asks for: skein generate //p' output)
+[ "$options" = "--beam.size=2 --beam.length_penalty=0.5 --generate.max_tokens=5 --beam.no_repeat_ngram=2 --sample.banned=5,6" ] || die "asked for '$options'"
+expect 0 "prompts" "$bin/skein" generate --checkpoint.path=run-asked $options Hund
+
 echo "ok"
