@@ -1,5 +1,7 @@
 #include "skein/parallel/messages.h"
 
+#include <limits>
+
 namespace skein {
 namespace {
 
@@ -22,6 +24,10 @@ std::optional<StageMessage> StagePieces::sent(const Action& action) const {
   if (forward ? last(action.chunk) : first(action.chunk)) return {};
   const int piece = number(action.chunk) + (forward ? 1 : -1);
   return StageMessage{piece % stages, tag_of(*this, action, piece)};
+}
+
+int64_t most_sending(ScheduleKind kind, int stages) {
+  return kind == ScheduleKind::gpipe ? std::numeric_limits<int64_t>::max() : stages;
 }
 
 }  // namespace skein

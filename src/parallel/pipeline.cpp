@@ -11,7 +11,8 @@
 //
 // Memory: in_flight_ keeps a piece's input and output from its forward to its backward. The values
 // of an output are dropped once they are sent and their gradient has come, before backward runs;
-// what else is sent stays in sent_. When run() returns nothing is under way, nor kept in these.
+// what else is sent stays in sending_, of gradients most_sending() messages at most. When run()
+// returns nothing is under way, nor kept in these.
 #include "skein/parallel/pipeline.h"
 
 #include <algorithm>
@@ -108,10 +109,9 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
       backward(action, step, pass);
   }
   for (auto& [key, flight] : in_flight_) wait(flight.sent);
-  wait(sending_);
+  for (Message& message : sending_) wait(message.sent);
   in_flight_.clear();
   sending_.clear();
-  sent_.clear();
 }
 
 // One copy for all micro-batches, for each would wait for the device.
@@ -184,7 +184,7 @@ void Pipeline::forward(const Action& action, const PipelineStep& step, const Pas
   if (step.train)
     in_flight_[{action.micro_batch, action.chunk}] = std::move(flight);
   else if (!pieces_.last(action.chunk))
-    keep_until_sent(std::move(flight.sent), values_of(flight.output));
+    sending_.push_back({std::move(flight.sent), values_of(flight.output)});
 }
 
 // When training they are made when their gradient is wanted: they may add to the head's gradients
@@ -245,12 +245,9 @@ void Pipeline::pass_back(const Action& action, Flight& flight, const PipelineSte
   if (!message || !wants_gradients(flight.input)) return;
   std::vector<Tensor> gradients = gradients_of(flight.input);
   auto sent = send(gradients, *message);
-  keep_until_sent(std::move(sent), std::move(gradients));
-}
-
-void Pipeline::keep_until_sent(std::vector<Work> sent, std::vector<Tensor> tensors) {
-  for (Work& work : sent) sending_.push_back(std::move(work));
-  for (Tensor& tensor : tensors) sent_.push_back(std::move(tensor));
+  sending_.push_back({std::move(sent), std::move(gradients)});
+  for (; std::ssize(sending_) > most_sending(kind_, pieces_.stages); sending_.pop_front())
+    wait(sending_.front().sent);
 }
 
 // The tensors of a message go one after the other under its tag. Between pieces of one rank they

@@ -2,6 +2,7 @@
 #include "skein/parallel/messages.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
@@ -73,7 +74,8 @@ TEST(Messages, OfOneStageStayThere) {
 }
 
 // A step as devices run it: a stage's compute stream does its work in order; a transfer starts when
-// its edge is free and both ends have come to it, and neither end can do without the other.
+// its edge is free and both ends have come to it, and neither end can do without the other. Of the
+// gradients that a stage has sent it waits for the oldest where more are under way than may be.
 class Devices {
  public:
   explicit Devices(const Case& c) : case_(c), edges_(ring_edges(c.stages)) {
@@ -109,7 +111,7 @@ class Devices {
     Stage stage;
     const StagePieces pieces{s, case_.stages, case_.chunks};
     std::map<std::pair<int, int>, Item> open;
-    std::vector<Item> at_end;
+    std::deque<Item> sending;
     for (const Action& action : actions_of(case_, s)) {
       if (action.kind == Action::backward && open.contains({action.micro_batch, action.chunk}))
         stage.work.push_back(open[{action.micro_batch, action.chunk}]);
@@ -126,10 +128,12 @@ class Devices {
         if (action.kind == Action::forward)
           open[{action.micro_batch, action.chunk}] = sent;
         else
-          at_end.push_back(sent);
+          sending.push_back(sent);
+        for (; std::ssize(sending) > most_sending(case_.kind, case_.stages); sending.pop_front())
+          stage.work.push_back(sending.front());
       }
     }
-    stage.work.insert(stage.work.end(), at_end.begin(), at_end.end());
+    stage.work.insert(stage.work.end(), sending.begin(), sending.end());
     stages_.push_back(std::move(stage));
   }
 

@@ -7,6 +7,8 @@
 #include "skein/comm/local.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/linear.h"
+#include "skein/ops/math.h"
+#include "skein/tensor/buffer.h"
 
 #include "support/gradient_check.h"
 
@@ -113,6 +115,79 @@ TEST(Pipeline, CarriesSeveralTensorsAndTheirGradients) {
   for (const auto& [name, values] : alone) EXPECT_NE(values.front(), 0) << name;
   EXPECT_EQ(gradients(kPieces, ScheduleKind::one_f_one_b), alone);
   EXPECT_EQ(gradients(kPieces, ScheduleKind::gpipe), alone);
+}
+
+// Pieces that hand on one large tensor.
+class Large : public Model {
+ public:
+  static constexpr int64_t kNumbers = 1 << 15;
+
+  Large(int number, Parameters& parameters)
+      : weight_(number > 0
+                    ? nullptr
+                    : &parameters.add({"w", {kNumbers, 1}, Split::none, {Start::normal, 1}})) {}
+  Flow forward(const Flow& flow, const Pass& pass) const override {
+    if (!weight_) return ops::scale(flow.only(), 0.5);
+    const Tensor one = Tensor::empty({pass.batch->size(), 1}, DType::f64);
+    std::ranges::fill(one.span<double>(), 1);
+    return ops::linear(Var(one), weight_->weight(), {});
+  }
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
+    return {{{pass.batch->size(), kNumbers}, DType::f64}};
+  }
+  std::unique_ptr<Objective> objective() const override { return nullptr; }
+
+ private:
+  Parameter* weight_;
+};
+
+class FirstClass : public Objective {
+ public:
+  Losses losses(const Var& output, const LossPass& pass) const override {
+    return {ops::cross_entropy(output, pass.batch->targets.reshape({-1})),
+            row_weights_of(pass.batch->weights, pass.loss_scale, output.value()),
+            {pass.batch->weights}};
+  }
+  std::vector<Tensor> answers(const Var&, const Pass&) const override { return {}; }
+};
+
+// Bytes of tensors that two stages have at most.
+int64_t most_bytes(int micro_batches, ScheduleKind schedule) {
+  int64_t most = 0;
+  run_ranks(2, [&](Group& world) {
+    Mesh mesh(world, {2, 1, 1});
+    Parameters parameters(DType::f64, 0, 1);
+    const Large piece(mesh.stage(), parameters);
+    parameters.allocate(true);
+    parameters.initialize(4);
+    const FirstClass objective;
+    Pipeline pipeline(mesh, {{&piece}, &objective, 0, DType::f64, {}}, schedule);
+    PipelineStep step;
+    for (int i = 0; i < micro_batches; ++i) {
+      data::Batch batch;
+      batch.tokens = batch.targets = Tensor::zeros({1, 1}, DType::i32);
+      batch.weights = Tensor::from(std::vector<float>{1}, {1, 1});
+      step.micro_batches.push_back(batch);
+    }
+    Pass pass;
+    pass.tp = &mesh.tp();
+    world.barrier();
+    if (world.rank() == 0) reset_peak_memory();
+    world.barrier();
+    pipeline.run(step, pass);
+    world.barrier();
+    if (world.rank() == 0) most = memory_use().peak;
+  });
+  return most;
+}
+
+TEST(Pipeline, KeepsNoMoreForMoreMicroBatches) {
+  constexpr int64_t kOne = Large::kNumbers * 8;
+  const auto grown = [](ScheduleKind schedule) {
+    return most_bytes(64, schedule) - most_bytes(8, schedule);
+  };
+  EXPECT_LT(grown(ScheduleKind::one_f_one_b), 8 * kOne);
+  EXPECT_GT(grown(ScheduleKind::gpipe), 40 * kOne) << "which keeps all of them by its nature";
 }
 
 // Its first pieces have nothing to do, as an encoder's when the source is known; from piece kBegin

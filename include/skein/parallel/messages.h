@@ -30,4 +30,10 @@ struct StagePieces {
   std::optional<StageMessage> sent(const Action& action) const;
 };
 
+// Gradients that a stage keeps under way before it waits for the oldest: few enough that its memory
+// does not grow with the micro-batches, and so many that no stage waits for one that waits for it
+// (tests/parallel/messages_test.cpp). GPipe, which keeps all micro-batches anyway, waits for none:
+// with several chunks that would stand still.
+int64_t most_sending(ScheduleKind kind, int stages);
+
 }  // namespace skein

@@ -2,6 +2,7 @@
 // one stage and one piece it is plain gradient accumulation.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <vector>
@@ -59,6 +60,12 @@ class Pipeline {
     std::vector<Work> sent;
   };
 
+  // What is on its way to another stage, and nobody here reads any more.
+  struct Message {
+    std::vector<Work> sent;
+    std::vector<Tensor> tensors;
+  };
+
   struct RowLosses {
     Tensor rows;
     std::vector<Tensor> weights;
@@ -75,7 +82,6 @@ class Pipeline {
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
   std::vector<Tensor> receive(const StageMessage& message, const std::vector<FlowPart>& parts);
   std::vector<Work> send(const std::vector<Tensor>& tensors, const StageMessage& message);
-  void keep_until_sent(std::vector<Work> sent, std::vector<Tensor> tensors);
 
   Mesh& mesh_;
   PipelineModel model_;
@@ -84,10 +90,9 @@ class Pipeline {
   StagePieces pieces_;
   std::map<std::pair<int, int>, Flight> in_flight_;  // by (micro_batch, chunk)
   std::map<int, std::vector<Tensor>> handed_;  // by tag; one stage: between pieces of one rank
-  std::vector<Work> sending_;
-  std::vector<Tensor> sent_;         // what is sent by these
-  std::vector<data::Batch> placed_;  // the step's micro-batches where the model is
-  std::vector<RowLosses> losses_;    // by micro-batch
+  std::deque<Message> sending_;                // the oldest first
+  std::vector<data::Batch> placed_;            // the step's micro-batches where the model is
+  std::vector<RowLosses> losses_;              // by micro-batch
   std::vector<std::vector<Tensor>> answers_;
 };
 
