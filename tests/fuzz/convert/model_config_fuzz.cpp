@@ -1,5 +1,6 @@
 // config.json of models: what is understood has names for all its tensors, and is understood again
-// once written.
+// once written; what it asks of decoding is told.
+#include "skein/convert/decoding_advice.h"
 #include "skein/convert/generation_config.h"
 #include "skein/convert/names.h"
 #include "skein/core/log.h"
@@ -17,4 +18,5 @@ void fuzz(std::string_view input) {
   extras.ids.start = skein::convert::foreign_start(text, text, "fuzz", model);
   skein::convert::huggingface_config(model, skein::DType::bf16, extras, text);
   skein::convert::generation_config(extras.ids, text);
+  skein::convert::decoding_advice(text, "fuzz", model);
 }
