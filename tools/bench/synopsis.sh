@@ -3,6 +3,7 @@
 # first learnt to restore the long texts.
 # usage: synopsis.sh OUT [SPLIT]     OUT is made; SPLIT: source (the default) or package, as launch/descriptions has it
 # The programs are those of $BIN (build/cpu/bin). NOISE, ALL and FEW are steps of restoring and of both tasks.
+# Two hours of two cores without a GPU by themselves.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
@@ -23,12 +24,14 @@ if [[ ! -e valid.h5 ]]; then
   done
 fi
 
-model=(--config "$root/configs/transformer_small.ini" --model.context=256 --train.precision=bf16)
-# Words hidden in spans and sentences in another order, a description a sample: all of it is restored.
-"$bin/skein" pretrain "${model[@]}" --run.dir=restored --data.train=train.h5 --data.validation=valid.h5 --noise.samples=documents \
-  --train.global_batch=64 --train.micro_batch=8 --train.steps="${NOISE:-3000}" --loss.label_smoothing=0
+# One group: rows of a batch are sorted by length, and little of it is padding.
+model=(--config "$root/configs/transformer_small.ini" --model.context=256 --train.precision=bf16 --parallel.reduction_groups=1)
+# Words hidden in spans: all of the text is restored. Windows are short and sentences stay in order, so that the decoder soon finds what to copy.
+"$bin/skein" pretrain "${model[@]}" --run.dir=restored --data.train=train.h5 --data.validation=valid.h5 --noise.samples=windows \
+  --noise.length=64 --noise.permute=0 --train.global_batch=128 --train.micro_batch=32 --train.steps="${NOISE:-600}" --lr.warmup=100 \
+  --validation.every=100 --loss.label_smoothing=0
 
-pairs=(--task.kind=seq2seq --task.text=text --task.label=synopsis --task.start='</s>' --task.source_length=256 --task.target_length=64
+pairs=(--task.kind=seq2seq --task.text=text --task.label=synopsis --task.start='</s>' --task.source_length=128 --task.target_length=64
   --data.validation=synopsis.valid.tsv --train.global_batch=64 --train.micro_batch=16 --validation.patience=4)
 from_nothing() {
   local name=$1 file=$2 steps=$3
@@ -38,13 +41,13 @@ from_nothing() {
 from_restored() {
   local name=$1 file=$2 steps=$3
   "$bin/skein" finetune "${pairs[@]}" --checkpoint.load=restored --run.dir="$name" --data.train="$file" --train.steps="$steps" \
-    --train.precision=bf16 --validation.every=$((steps / 12)) --model.dropout="$4" --loss.label_smoothing=0.1 --lr.lr=5e-4 --lr.min_lr=0 \
+    --train.precision=bf16 --parallel.reduction_groups=1 --validation.every=$((steps / 12)) --model.dropout="$4" --loss.label_smoothing=0.1 --lr.lr=5e-4 --lr.min_lr=0 \
     --lr.warmup=$((steps / 20)) --optimizer.beta2=0.98 --optimizer.epsilon=1e-9 --optimizer.weight_decay=0
 }
-from_nothing all synopsis.train.tsv "${ALL:-6000}" 0.1
-from_restored all-restored synopsis.train.tsv "${ALL:-6000}" 0.1
-from_nothing few few.tsv "${FEW:-1500}" 0.3
-from_restored few-restored few.tsv "${FEW:-1500}" 0.3
+from_nothing all synopsis.train.tsv "${ALL:-3000}" 0.1
+from_restored all-restored synopsis.train.tsv "${ALL:-3000}" 0.1
+from_nothing few few.tsv "${FEW:-1200}" 0.3
+from_restored few-restored few.tsv "${FEW:-1200}" 0.3
 
 rouge() { "$bin/skein-data" score --score.metrics=rouge "$@"; }
 rouge test.sentence.txt test.synopsis.txt
