@@ -89,8 +89,12 @@ class Reader {
       if (asked_.has("early_stopping") && asked_.at("early_stopping") != false)
         option("beam.early_stop", asked_.at("early_stopping") == true ? "true" : "never");
     }
-    if (const auto answers = whole("num_return_sequences"); answers && *answers > 1)
-      option(draws_ ? "generate.answers" : "beam.best", *answers);
+    if (const auto answers = whole("num_return_sequences"); answers && *answers > 1) {
+      if (draws_ || searches_)
+        option(draws_ ? "generate.answers" : "beam.best", *answers);
+      else
+        leave("num_return_sequences");
+    }
   }
 
   void read_draws() {

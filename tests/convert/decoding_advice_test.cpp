@@ -41,6 +41,8 @@ TEST(DecodingAdvice, OfBeamsIsAllThatTheirAuthorsSay) {
 TEST(DecodingAdvice, SearchesWithOneBeamWhereGreedyDecodingIsBound) {
   EXPECT_EQ(of_mapper(R"({"min_new_tokens": 3, "forced_eos_token_id": [2]})"),
             "--beam.size=1 --beam.min_tokens=3 --beam.last_token=2 | ");
+  EXPECT_EQ(of_mapper(R"({"num_return_sequences": 3})"), " | num_return_sequences=3")
+      << "one beam has one answer";
 }
 
 TEST(DecodingAdvice, OfDrawsLeavesWhatOnlyBeamsDo) {

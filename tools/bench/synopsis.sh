@@ -3,7 +3,6 @@
 # first learnt to restore the long texts.
 # usage: synopsis.sh OUT [SPLIT]     OUT is made; SPLIT: source (the default) or package, as launch/descriptions has it
 # The programs are those of $BIN (build/cpu/bin). NOISE, ALL and FEW are steps of restoring and of both tasks.
-# Two hours of two cores without a GPU by themselves.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
