@@ -132,13 +132,17 @@ def model_golden(folder):
 
 
 def mapper_settings(end):
-    rules = [{}, {"no_repeat": 2}, {"no_repeat": 3}, {"min_tokens": 5}, {"first": 7}, {"last": end}]
-    for rule in rules:
-        yield {"size": 1, "length_penalty": 1.0, "early_stop": "false", **rule}
-    every = itertools.product((3, 5), (0.6, 1.0, 2.0), ("true", "false", "never"))
-    for number, (size, penalty, early) in enumerate(every):
-        for rule in (rules[number % 6], rules[(number + 1 + number // 6) % 6]):
+    """Every choice with every other; then what is not crossed: a search that never stops early, and a forced end."""
+    choices = itertools.product(({}, {"no_repeat": 2}, {"no_repeat": 3}), ({}, {"min_tokens": 5}), ({}, {"first": 7}))
+    rules = [{**repeat, **least, **first} for repeat, least, first in choices]
+    greedy = {"size": 1, "length_penalty": 1.0, "early_stop": "false"}
+    for rule in [*rules, {"last": end}]:
+        yield {**greedy, **rule}
+    for size, penalty, early in itertools.product((3, 5), (0.6, 1.0, 2.0), ("true", "false")):
+        for rule in rules:
             yield {"size": size, "length_penalty": penalty, "early_stop": early, **rule}
+    for size, penalty, rule in itertools.product((3, 5), (0.6, 1.0, 2.0), ({}, {"last": end})):
+        yield {"size": size, "length_penalty": penalty, "early_stop": "never", **rule}
 
 
 def best_answers(model, sources, one, end):
