@@ -4,19 +4,23 @@
 #include <string_view>
 
 #include "skein/core/philox.h"
+#include "skein/kernels/normal.h"
 
 namespace skein {
 namespace {
 
 int split_dim(Split split) { return split == Split::rows ? 1 : 0; }
 
-double start_value(const Start& start, uint64_t key, int64_t index) {
-  switch (start.kind) {
-    case Start::zeros: return 0;
-    case Start::ones: return 1;
-    case Start::normal: return start.deviation * normal_at(key, 0, static_cast<uint64_t>(index));
-  }
-  return 0;
+// The numbers that the part of a tensor here takes: all in one row where they follow each other.
+void fill_normal(const Parameter& parameter, uint64_t key, const Tensor& values) {
+  const bool matrix = parameter.local.rank() > 1;
+  const int64_t columns = matrix ? parameter.local[1] : 1,
+                whole_columns = matrix ? parameter.shape[1] : 1,
+                width = columns == whole_columns ? values.size() : columns;
+  if (values.size() == 0) return;
+  const int64_t first = parameter.first * (parameter.split == Split::rows ? 1 : whole_columns);
+  kernels::normal({key, parameter.start.deviation, first, whole_columns},
+                  Out(values.reshape({values.size() / width, width})));
 }
 
 }  // namespace
@@ -140,25 +144,17 @@ Parameter* Parameters::find(const std::string& name) {
 }
 
 void initialize(const Parameter& parameter, uint64_t seed) {
-  const uint64_t key = derive_key(seed, parameter.tensor());
-  const int64_t columns = parameter.local.rank() > 1 ? parameter.local[1] : 1;
-  const int64_t whole_columns = parameter.shape.rank() > 1 ? parameter.shape[1] : 1;
-  const int64_t first_row =
-      parameter.split == Split::columns || parameter.split == Split::vocab ? parameter.first : 0;
-  const int64_t first_column = parameter.split == Split::rows ? parameter.first : 0;
-  const int64_t valid = parameter.valid_size();
   const bool here = parameter.value.device() == Device{};
   const Tensor host =
       here ? parameter.value : Tensor::empty(parameter.local, parameter.value.dtype());
-  visit_float(host.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* value = host.template data<T>();
-    for (int64_t i = 0; i < host.size(); ++i) {
-      const int64_t global = (first_row + i / columns) * whole_columns + first_column + i % columns;
-      const double start = i < valid ? start_value(parameter.start, key, global) : 0.0;
-      value[i] = static_cast<T>(static_cast<Accumulator<T>>(start));
-    }
-  });
+  host.fill_zero();
+  const Tensor values = host.flat(0, parameter.valid_size());
+  if (parameter.start.kind == Start::ones)
+    visit_float(values.dtype(), [&]<class T>(TypeTag<T>) {
+      std::ranges::fill(values.span<T>(), static_cast<T>(1.0f));
+    });
+  if (parameter.start.kind == Start::normal)
+    fill_normal(parameter, derive_key(seed, parameter.tensor()), values);
   if (!here) parameter.value.copy_from(host);
 }
 

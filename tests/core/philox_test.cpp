@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <set>
+#include <vector>
 
 namespace skein {
 namespace {
@@ -59,6 +60,15 @@ TEST(Philox, NormalNumbersDependOnKeyStreamAndIndexOnly) {
   seen.insert(normal_at(2, 2, 0));
   seen.insert(normal_at(1, 3, 0));
   EXPECT_EQ(seen.size(), 10u);
+}
+
+TEST(Philox, RowsOfNormalNumbersAreThoseOfTheirIndex) {
+  for (uint64_t first = 0; first < 6; ++first)
+    for (size_t count : {0, 1, 3, 4, 9, 64}) {
+      std::vector<float> numbers(count);
+      fill_normal(5, 7, first, numbers);
+      for (size_t i = 0; i < count; ++i) EXPECT_EQ(numbers[i], normal_at(5, 7, first + i));
+    }
 }
 
 TEST(DeriveKey, DiffersByNameAndSeed) {

@@ -1,5 +1,6 @@
 // Single layers: what is applied once, which formula, which tensors they make, and what is refused.
 #include "skein/comm/local.h"
+#include "skein/core/philox.h"
 
 #include "nn/small_blocks.h"
 
@@ -120,6 +121,43 @@ TEST(ParameterSet, KnowsWhichRowsOfAVocabularyArePadding) {
     EXPECT_EQ(p.valid_size(), valid * 3);
     EXPECT_EQ(p.box_extent(), (std::vector<int64_t>{valid, 3}));
   }
+}
+
+// Whatever part of a tensor is here begins with the numbers that it has in the whole.
+TEST(ParameterSet, PartsBeginAsTheWholeDoes) {
+  constexpr int64_t kRows = 70, kColumns = 130;
+  for (const Split split : {Split::none, Split::columns, Split::rows, Split::vocab})
+    for (int shard = 0; shard < 2; ++shard) {
+      Parameters parameters(DType::f32, shard, 2);
+      const ParameterSpec matrix{"w", {kRows, kColumns}, split, {Start::normal, 0.5}};
+      const Parameter& w = parameters.add(matrix);
+      const Parameter& b = parameters.add(
+          {"b", {kRows}, split == Split::rows ? Split::none : split, {Start::normal, 0.5}});
+      parameters.allocate(false);
+      parameters.initialize(9);
+      const std::vector<int64_t> at = w.box_start(), extent = w.box_extent();
+      for (int64_t r = 0; r < extent[0]; ++r)
+        for (int64_t c = 0; c < extent[1]; ++c) {
+          const int64_t number = (at[0] + r) * kColumns + at[1] + c;
+          ASSERT_EQ(w.value.data<float>()[r * extent[1] + c],
+                    0.5f * normal_at(derive_key(9, "w"), 0, static_cast<uint64_t>(number)));
+        }
+      for (int64_t i = 0; i < b.valid_size(); ++i)
+        ASSERT_EQ(b.value.data<float>()[i],
+                  0.5f * normal_at(derive_key(9, "b"), 0, static_cast<uint64_t>(b.first + i)));
+    }
+}
+
+TEST(ParameterSet, PaddingBeginsWithZeros) {
+  Parameters parameters(DType::f32, 2, 4);
+  const Parameter& table = parameters.add({"table", {5, 3}, Split::vocab, {Start::normal, 1}});
+  const Parameter& gain = parameters.add({"gain", {5}, Split::vocab, {Start::ones}});
+  parameters.allocate(false);
+  parameters.initialize(9);
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_EQ(table.value.data<float>()[i] == 0, i >= 3) << "one row of two is left";
+  EXPECT_EQ(gain.value.data<float>()[0], 1);
+  EXPECT_EQ(gain.value.data<float>()[1], 0);
 }
 
 TEST(ParameterSet, TiedUsesShareValuesButNotGradients) {

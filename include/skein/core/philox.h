@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace skein {
@@ -44,6 +45,8 @@ constexpr double uniform_double(uint32_t high, uint32_t low) {
 
 // Standard normal number `index` of a stream (Box-Muller; four numbers a block).
 float normal_at(uint64_t key, uint64_t stream, uint64_t index);
+// numbers[i] = normal_at(key, stream, first + i), each block worked out once
+void fill_normal(uint64_t key, uint64_t stream, uint64_t first, std::span<float> numbers);
 
 // A key for the named thing under a user's seed.
 uint64_t derive_key(uint64_t seed, std::string_view name);
