@@ -1,10 +1,24 @@
+// Invariants.
+//
+// Two threads: one asks the devices what has ended and what has failed, the other looks at the
+// clock and ends the job. Only the first calls what a device's library may keep waiting, for that
+// is the case in which the second is needed; nor does the second wait for the log, or for the end
+// that it was given, longer than abort_grace.
+//
+// watches_ changes under both locks and is read under either. A watch that goes waits for a
+// question about it that is under way: if that never returns, the second thread ends the job
+// meanwhile.
 #include "skein/comm/watchdog.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <optional>
+#include <unistd.h>
 
 #include "skein/core/log.h"
 
@@ -70,11 +84,11 @@ class Watchdog::LaneWatch : public Watchdog::Watch {
  public:
   LaneWatch(Watchdog& dog, WatchedWork& watched, int lanes)
       : dog_(dog), watched_(watched), lanes_(lanes) {
-    const std::lock_guard looking(dog_.looking_);
+    const std::scoped_lock both(dog_.asking_, dog_.judging_);
     dog_.watches_.push_back(this);
   }
   ~LaneWatch() override {
-    const std::lock_guard looking(dog_.looking_);
+    const std::scoped_lock both(dog_.asking_, dog_.judging_);
     std::erase(dog_.watches_, this);
   }
 
@@ -108,6 +122,15 @@ class Watchdog::LaneWatch : public Watchdog::Watch {
     }
     return found;
   }
+  void take_error() {
+    std::string found = watched_.error();
+    const std::lock_guard lock(mutex_);
+    if (error_.empty()) error_ = std::move(found);
+  }
+  std::string error() {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
   double progress() const { return progress_; }
   WatchedWork& watched() { return watched_; }
 
@@ -121,14 +144,30 @@ class Watchdog::LaneWatch : public Watchdog::Watch {
   WatchedWork& watched_;
   std::mutex mutex_;
   std::vector<Lane> lanes_;
-  double progress_ = 0;  // when an exchange last ended
+  std::string error_;                 // the first that came
+  std::atomic<double> progress_ = 0;  // when an exchange last ended
 };
+
+// Whether `work` is over within so many seconds. It runs on a thread of its own, for it may hang:
+// in a library that has lost its peers, or behind a lock of a thread that stands still.
+bool within(double seconds, std::function<void()> work) {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto over = done->get_future();
+  std::thread([done, work = std::move(work)] {
+    work();
+    done->set_value();
+  }).detach();
+  return over.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
+}
 
 Watchdog::Watchdog(Settings settings) : settings_(std::move(settings)) {
   if (!settings_.clock) settings_.clock = steady_seconds;
   if (!settings_.say)
     settings_.say = [](const std::string& message) { log::write(log::Level::error, message); };
-  if (settings_.interval > 0) thread_ = std::thread([this] { run(); });
+  if (!settings_.exit) settings_.exit = [](int code) { std::_Exit(code); };
+  if (settings_.interval == 0) return;
+  asking_thread_ = std::thread([this] { repeat([this] { ask(); }); });
+  judging_thread_ = std::thread([this] { repeat([this] { judge(); }); });
 }
 
 Watchdog::~Watchdog() {
@@ -137,14 +176,15 @@ Watchdog::~Watchdog() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (asking_thread_.joinable()) asking_thread_.join();
+  if (judging_thread_.joinable()) judging_thread_.join();
 }
 
 std::unique_ptr<Watchdog::Watch> Watchdog::watch(WatchedWork& watched, int lanes) {
   return std::make_unique<LaneWatch>(*this, watched, lanes);
 }
 
-void Watchdog::run() {
+void Watchdog::repeat(const std::function<void()>& look) {
   std::unique_lock lock(mutex_);
   const std::chrono::duration<double> interval(settings_.interval);
   while (!wake_.wait_for(lock, interval, [this] { return stopping_; })) {
@@ -155,15 +195,29 @@ void Watchdog::run() {
 }
 
 void Watchdog::look() {
-  const std::lock_guard looking(looking_);
+  ask();
+  judge();
+}
+
+// May stand still in the device's library for as long as another thread does.
+void Watchdog::ask() {
+  const std::lock_guard asking(asking_);
+  const double now = settings_.clock();
+  for (LaneWatch* watch : watches_) {
+    watch->drop_ended(now);
+    watch->take_error();
+  }
+}
+
+void Watchdog::judge() {
+  const std::lock_guard judging(judging_);
   const double now = settings_.clock();
   for (size_t i = 0; i < watches_.size() && !ended_; ++i) inspect(*watches_[i], now);
 }
 
 void Watchdog::inspect(LaneWatch& watch, double now) {
-  watch.drop_ended(now);
   const auto oldest = watch.oldest();
-  if (const std::string error = watch.watched().error(); !error.empty()) {
+  if (const std::string error = watch.error(); !error.empty()) {
     return end(ExitCode::failure,
                fmt::format("{}: {}. {}Another rank may have ended: look for the first error of the "
                            "job, then start it again; it resumes from its last checkpoint",
@@ -183,20 +237,13 @@ void Watchdog::inspect(LaneWatch& watch, double now) {
 
 void Watchdog::end(ExitCode code, const std::string& message) {
   ended_ = true;
-  settings_.say(message);
-  abort_all();
-  if (settings_.end) settings_.end(code);
-}
-
-// On a thread of its own, for a library that has lost its peers may hang in this too.
-void Watchdog::abort_all() {
-  const auto done = std::make_shared<std::promise<void>>();
-  auto over = done->get_future();
-  std::thread([done, watches = watches_] {
+  if (!within(settings_.abort_grace, [say = settings_.say, message] { say(message); }))
+    dprintf(STDERR_FILENO, "%s\n", message.c_str());
+  within(settings_.abort_grace, [watches = watches_] {
     for (LaneWatch* watch : watches) watch->watched().abort();
-    done->set_value();
-  }).detach();
-  over.wait_for(std::chrono::duration<double>(settings_.abort_grace));
+  });
+  if (settings_.end && !within(settings_.abort_grace, [end = settings_.end, code] { end(code); }))
+    settings_.exit(static_cast<int>(code));
 }
 
 }  // namespace skein

@@ -14,6 +14,7 @@ class FakeQueue : public WatchedWork {
  public:
   bool passed(int64_t mark) override {
     ++asked;
+    if (hang_when_asked.valid()) hang_when_asked.wait();
     return ended.contains(mark);
   }
   std::string error() override { return failure; }
@@ -25,10 +26,10 @@ class FakeQueue : public WatchedWork {
 
   std::set<int64_t> ended;
   std::string failure;
-  int asked = 0;
+  std::atomic<int> asked = 0;
   std::atomic<int> aborts = 0;
   std::atomic<bool> left_abort = false;
-  std::shared_future<void> hang_in_abort;
+  std::shared_future<void> hang_in_abort, hang_when_asked;
 };
 
 class Watching : public testing::Test {
@@ -41,7 +42,7 @@ class Watching : public testing::Test {
     s.abort_grace = 0.05;
     s.end = [this](ExitCode code) { codes_.push_back(code); };
     s.say = [this](const std::string& message) { said_.push_back(message); };
-    s.clock = [this] { return now_; };
+    s.clock = [this] { return now_.load(); };
     return s;
   }
   void expect_said(const std::vector<std::string>& words) {
@@ -50,7 +51,7 @@ class Watching : public testing::Test {
       EXPECT_NE(said_[0].find(word), std::string::npos) << word << " in: " << said_[0];
   }
 
-  double now_ = 1000;
+  std::atomic<double> now_ = 1000;
   FakeQueue queue_;
   std::vector<ExitCode> codes_;
   std::vector<std::string> said_;
@@ -68,17 +69,17 @@ TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
     watch->begin(0, kSum, 7);
     name = "gone by now";
   }
-  now_ += 60;
+  now_ = now_ + 60;
   dog.look();
   EXPECT_TRUE(said_.empty());
-  now_ += 1;
+  now_ = now_ + 1;
   dog.look();
   expect_said({"rank 5 (host node3, GPU 1) has waited 61 s",
                "all-reduce of 4.0 MiB in the tensor group", "(step 12, micro-batch 3, block.4)",
                "raise parallel.timeout=60"});
   EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
   EXPECT_EQ(queue_.aborts, 1);
-  now_ += 100;
+  now_ = now_ + 100;
   dog.look();
   EXPECT_EQ(codes_.size(), 1u) << "a job ends once";
 }
@@ -87,9 +88,9 @@ TEST_F(Watching, TheOldestIsNamedWithItsPeer) {
   Watchdog dog(settings());
   const auto watch = dog.watch(queue_, 3);
   watch->begin(2, {"send", "pipeline", 512, 2, true}, 1);
-  now_ += 1;
+  now_ = now_ + 1;
   watch->begin(0, {"receive", "pipeline", 2048, 0}, 2);
-  now_ += 70;
+  now_ = now_ + 70;
   dog.look();
   expect_said({"send of 512 bytes to rank 2 of the pipeline group (outside of steps)"});
   EXPECT_EQ((Exchange{"receive", "pipeline", 2048, 0}.str()),
@@ -103,14 +104,14 @@ TEST_F(Watching, WhatEndsInTimeIsForgotten) {
     watch->begin(0, kSum, mark);
     if (mark >= 100) queue_.ended.insert(mark - 100);
     if (mark % 10 == 0) dog.look();
-    now_ += 0.5;
+    now_ = now_ + 0.5;
   }
   for (int64_t mark = 900; mark < 1000; ++mark) queue_.ended.insert(mark);
   dog.look();
-  now_ += 1000;
-  const int asked = queue_.asked;
+  now_ = now_ + 1000;
+  const int asked = queue_.asked.load();
   dog.look();
-  EXPECT_EQ(queue_.asked, asked) << "nothing is under way";
+  EXPECT_EQ(queue_.asked.load(), asked) << "nothing is under way";
   EXPECT_TRUE(said_.empty());
 }
 
@@ -119,13 +120,13 @@ TEST_F(Watching, ProgressOfTheOthersCounts) {
   const auto watch = dog.watch(queue_, 1);
   watch->begin(0, kSum, 1);
   watch->begin(0, kSum, 2);
-  now_ += 50;
+  now_ = now_ + 50;
   queue_.ended.insert(1);
   dog.look();
-  now_ += 50;
+  now_ = now_ + 50;
   dog.look();
   EXPECT_TRUE(said_.empty()) << "the second began to run only when the first had ended";
-  now_ += 11;
+  now_ = now_ + 11;
   dog.look();
   expect_said({"has waited 61 s"});
 }
@@ -136,7 +137,7 @@ TEST_F(Watching, AFailureNobodyAskedForIsReported) {
   Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
   watch->begin(0, kSum, 1);
-  now_ += 1e6;
+  now_ = now_ + 1e6;
   dog.look();
   EXPECT_TRUE(said_.empty()) << "a time-out of 0 waits for ever";
   queue_.failure = "NCCL: remote process exited";
@@ -145,6 +146,49 @@ TEST_F(Watching, AFailureNobodyAskedForIsReported) {
                "Under way was all-reduce of 4.0 MiB", "first error of the job"});
   EXPECT_EQ(codes_, std::vector{ExitCode::failure});
   EXPECT_EQ(queue_.aborts, 1);
+}
+
+// The case a watchdog is for: the device's library keeps every caller waiting.
+TEST_F(Watching, ADeviceThatDoesNotAnswerIsLateAllTheSame) {
+  std::promise<void> answers, ended;
+  queue_.hang_when_asked = answers.get_future().share();
+  Watchdog::Settings s = settings();
+  s.interval = 0.001;
+  s.end = [&](ExitCode code) {
+    codes_.push_back(code);
+    ended.set_value();
+  };
+  Watchdog dog(s);
+  const auto watch = dog.watch(queue_, 1);
+  watch->begin(0, kSum, 1);
+  while (queue_.asked == 0) std::this_thread::yield();
+  now_ = now_ + 61;
+  const auto over = ended.get_future();
+  EXPECT_EQ(over.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  answers.set_value();
+  EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
+  expect_said({"has waited 61 s for all-reduce of 4.0 MiB"});
+}
+
+// A log whose lock is held, and a launcher that does not answer.
+TEST_F(Watching, AnEndThatHangsLeavesTheProcess) {
+  std::promise<void> never;
+  const auto hang = never.get_future().share();
+  std::atomic<int> left_with = -1;
+  Watchdog::Settings s = settings();
+  s.say = [hang](const std::string&) { hang.wait(); };
+  s.end = [hang](ExitCode) { hang.wait(); };
+  s.exit = [&](int code) { left_with = code; };
+  Watchdog dog(s);
+  const auto watch = dog.watch(queue_, 1);
+  watch->begin(0, kSum, 1);
+  now_ = now_ + 61;
+  testing::internal::CaptureStderr();
+  dog.look();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("has waited 61 s"), std::string::npos);
+  EXPECT_EQ(left_with, static_cast<int>(ExitCode::watchdog));
+  EXPECT_EQ(queue_.aborts, 1);
+  never.set_value();
 }
 
 TEST_F(Watching, AllThatIsWatchedIsAborted) {

@@ -20,8 +20,8 @@
 
 namespace skein {
 
-// What runs exchanges. All of its functions are called from the watchdog's thread. They must not
-// throw, and except for abort they must not wait.
+// What runs exchanges. All of its functions are called from threads of the watchdog, and must not
+// throw. Where passed or error stand still, what is under way is late all the same.
 class WatchedWork {
  public:
   virtual ~WatchedWork() = default;
@@ -54,9 +54,11 @@ class Watchdog {
     std::string speaker;     // who speaks: "rank 5 (host node3, GPU 1)"
     double timeout = 600;    // seconds; 0: exchanges may take for ever, failures are still reported
     double interval = 0.25;  // seconds between looks; 0: no thread, somebody calls look()
-    double abort_grace = 10;  // seconds that aborting may take before the job ends without it
-    // Ends the job; called once, from the watchdog's thread, after every watched thing was aborted.
+    // seconds that each of the message, aborting and `end` may take before the job ends without it
+    double abort_grace = 10;
+    // Ends the job; called once, after every watched thing was aborted.
     std::function<void(ExitCode code)> end;
+    std::function<void(int code)> exit;  // where `end` does not return; empty: leaves the process
     std::function<void(const std::string& message)> say;  // empty: the log
     std::function<double()> clock;                        // seconds; empty: the steady clock
   };
@@ -76,27 +78,28 @@ class Watchdog {
   ~Watchdog();
 
   std::unique_ptr<Watch> watch(WatchedWork& watched, int lanes);
-  // What the thread does at each interval. An exchange is late when it is not over `timeout`
-  // seconds after it began and no other of its WatchedWork has ended meanwhile.
+  // What the threads do at each interval. An exchange is late when it is not over `timeout` seconds
+  // after it began and no other of its WatchedWork has ended meanwhile.
   void look();
   const std::string& speaker() const { return settings_.speaker; }
 
  private:
   class LaneWatch;
 
-  void run();
+  void repeat(const std::function<void()>& look);
+  void ask();
+  void judge();
   void inspect(LaneWatch& watch, double now);
   void end(ExitCode code, const std::string& message);
-  void abort_all();
 
   Settings settings_;
-  std::mutex looking_;  // held through a look: whoever has it is not asked about
-  std::vector<LaneWatch*> watches_;
+  std::mutex asking_, judging_;
+  std::vector<LaneWatch*> watches_;  // see watchdog.cpp
   bool ended_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
-  std::thread thread_;
+  std::thread asking_thread_, judging_thread_;
 };
 
 }  // namespace skein
