@@ -13,6 +13,7 @@
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 
+#include "comm/cores.h"
 #include "comm/tcp/environment.h"
 
 namespace skein {
@@ -160,7 +161,7 @@ void settle_on_own_cores(Group& world) {
     ++rank;
   }
   if (!free || ranks == 1) return;
-  const std::vector<int> cores = cores_in(mask_of(own));
+  const std::vector<int> cores = by_core(cores_in(mask_of(own)));
   const int share = narrow<int>(cores.size()) / ranks;
   if (share == 0 || number_in("OMP_NUM_THREADS") > share) return;
   cpu_set_t mask;
