@@ -1,6 +1,12 @@
 #include "skein/comm/mesh.h"
 
+#include <set>
 #include <string>
+#include <utility>
+
+#include "skein/comm/device_transport.h"
+#include "skein/core/host.h"
+#include "skein/core/log.h"
 
 namespace skein {
 namespace {
@@ -14,6 +20,17 @@ std::string data_size_that_fits(int ranks, const MeshShape& shape) {
 }
 
 }  // namespace
+
+std::string spread_warning(const std::vector<std::string>& hosts) {
+  const std::set<std::string> apart(hosts.begin(), hosts.end());
+  if (apart.size() < 2) return "";
+  return fmt::format(
+      "the {} tensor-parallel ranks of a group are on {} hosts ({}): the activations of every "
+      "block "
+      "are summed through the network, twice forward and twice backward. Start ranks host by host "
+      "(mpirun --map-by slot, srun --distribution=block), or use parallel.tensor={} at most",
+      hosts.size(), apart.size(), fmt::join(apart, ", "), hosts.size() / apart.size());
+}
 
 void check_shape(int ranks, const MeshShape& shape) {
   require(shape.pp >= 1 && shape.dp >= 1 && shape.tp >= 1,
@@ -36,6 +53,21 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
   dp_ = world.split(pp_index * shape.tp + tp_index, dp_index);
   tp_ = world.split(pp_index * shape.dp + dp_index, tp_index);
   SKEIN_CHECK_EQ(rank_at(pp_->rank(), dp_->rank(), tp_->rank()), world.rank());
+  if (shape.tp == 1) return;
+  const std::string warning = spread_warning(tp_->all_gather(host_name()));
+  for (const std::string& one : world.all_gather(warning)) {
+    if (one.empty()) continue;
+    log::warn("{}", one);
+    break;
+  }
+}
+
+void Mesh::connect(Device device, double timeout) {
+  if (std::exchange(connected_, true)) return;
+  const auto watchdog = device_watchdog(world_, device, timeout);
+  connect_devices(*tp_, device, {"tensor"}, watchdog);
+  connect_devices(*dp_, device, {"data"}, watchdog);
+  connect_devices(*pp_, device, {"pipeline", true}, watchdog);
 }
 
 void Mesh::share_last_stage(const Tensor& tensor) const {

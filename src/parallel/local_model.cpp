@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "skein/comm/device_transport.h"
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
 #include "skein/models/flops.h"
 
 namespace skein {
 namespace {
-
-void connect(Mesh& mesh, Device device, double timeout) {
-  const auto watchdog = device_watchdog(mesh.world(), device, timeout);
-  connect_devices(mesh.tp(), device, {"tensor"}, watchdog);
-  connect_devices(mesh.dp(), device, {"data"}, watchdog);
-  connect_devices(mesh.pp(), device, {"pipeline", true}, watchdog);
-}
 
 bool is_frozen(const Part& part, int64_t layers, int64_t of) {
   if (part.kind == Part::block) return part.block_number < layers;
@@ -66,7 +58,7 @@ LocalModel::LocalModel(const ModelConfig& config, const ParallelConfig& parallel
       parallel_(parallel),
       parameters_(dtype, mesh.tp().rank(), mesh.tp().size(), device_of(parallel.device)) {
   check(config, mesh.tp().size(), parallel.sequence);
-  connect(mesh, parameters_.device(), parallel.timeout);
+  mesh.connect(parameters_.device(), parallel.timeout);
   const int stages = mesh.pp().size(), count = stages * parallel.chunks;
   const auto split = split_by_work(config, count, parallel.layers);
   check_frozen(config, frozen_layers);

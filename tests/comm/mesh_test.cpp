@@ -99,5 +99,13 @@ TEST(Mesh, ASizeBelowOneIsRefused) {
   expect_words(error_of(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
 }
 
+TEST(Mesh, WarnsOfTensorParallelRanksOnSeveralHosts) {
+  EXPECT_EQ(spread_warning({"a", "a", "a", "a"}), "");
+  const std::string text = spread_warning({"a", "b", "a", "b"});
+  for (const char* part : {"the 4 tensor-parallel ranks of a group are on 2 hosts (a, b)",
+                           "--map-by slot", "parallel.tensor=2 at most"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
 }  // namespace
 }  // namespace skein

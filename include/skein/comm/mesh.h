@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "skein/comm/group.h"
 
@@ -21,9 +23,13 @@ struct MeshShape {
 // size that would fit.
 void check_shape(int ranks, const MeshShape& shape);
 
+// What to say of tensor-parallel ranks on these hosts; "" where it is one.
+std::string spread_warning(const std::vector<std::string>& hosts);
+
 class Mesh {
  public:
-  // Collective over `world`, which must outlive the mesh. A usage error as check_shape has it.
+  // Collective over `world`, which must outlive the mesh. A usage error as check_shape has it;
+  // warns where tensor-parallel ranks of a group are on several hosts.
   Mesh(Group& world, MeshShape shape);
 
   const MeshShape& shape() const { return shape_; }
@@ -34,6 +40,10 @@ class Mesh {
   int stage() const { return pp_->rank(); }
   bool first_stage() const { return stage() == 0; }
   bool last_stage() const { return stage() == shape_.pp - 1; }
+  // Collective. From the first call on devices of the ranks exchange tensors without the host where
+  // they can (comm/device_transport.h), whatever models share the mesh; an exchange that takes
+  // longer than `timeout` seconds ends the job. Nothing for CPUs.
+  void connect(Device device, double timeout);
   // Collective over pp(): every stage gets what the last one has.
   void share_last_stage(const Tensor& tensor) const;
   // Collective over dp() and pp(): every rank gets the sum over data-parallel ranks of what the
@@ -48,6 +58,7 @@ class Mesh {
   Group& world_;
   MeshShape shape_;
   std::unique_ptr<Group> pp_, dp_, tp_;
+  bool connected_ = false;
 };
 
 }  // namespace skein
