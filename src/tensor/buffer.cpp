@@ -26,10 +26,9 @@ int64_t size_class(int64_t bytes) {
 }
 
 [[noreturn]] void refuse(int64_t bytes) {
-  fail(
-      "out of memory: {} MiB were asked for; use a smaller train.micro_batch, "
-      "parallel.recompute=full or more ranks",
-      bytes >> 20);
+  throw OutOfMemory(fmt::format(
+      "out of memory: {} MiB were asked for; give this less to do at a time, or more ranks",
+      bytes >> 20));
 }
 
 std::byte* from_system(int64_t bytes) {

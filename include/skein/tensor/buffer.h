@@ -5,13 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "skein/core/error.h"
 #include "skein/tensor/device.h"
 
 namespace skein {
 
+// Memory is short; training adds what would need less of it (parallel/rank_memory.h).
+class OutOfMemory : public Error {
+ public:
+  explicit OutOfMemory(const std::string& message) : Error(ExitCode::failure, message) {}
+};
+
 class Buffer {
  public:
-  // Uninitialised bytes, aligned to 64. Throws Error(failure) naming the size when memory is short.
+  // Uninitialised bytes, aligned to 64. Throws OutOfMemory with the size.
   Buffer(int64_t bytes, Device device);
   ~Buffer();
   Buffer(const Buffer&) = delete;

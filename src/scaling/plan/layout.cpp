@@ -2,8 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "skein/models/description.h"
-#include "skein/nn/cost.h"
+#include "skein/parallel/rank_memory.h"
 #include "skein/train/optim/optimizer.h"
 
 #include "search.h"
@@ -30,19 +29,15 @@ double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
   return (blocks + tables) / p.tensor;
 }
 
-double state_bytes(double parameters, const Machine& machine, const ParallelConfig& p) {
-  const DType dtype = precision_of(machine);
-  const int64_t whole = size_of(dtype) + size_of(gradient_dtype(dtype)),
-                divided = train::make_optimizer({})->bytes_per_parameter(dtype);
-  return parameters * (number(whole) + number(divided) / (p.zero ? p.data : 1));
-}
-
 // blocks: of the fullest rank.
-double flow_bytes(const Parameters& blocks, int64_t context, const Layout& layout,
-                  int64_t micro_batches) {
-  const ParallelConfig& p = layout.parallel;
-  const int64_t in_flight = std::min<int64_t>(p.pipeline, micro_batches);
-  return kept_bytes(blocks, {layout.micro_batch * context * in_flight, 0, p.sequence, p.recompute});
+double bytes_of(const Layout& layout, double parameters, int64_t context, int64_t micro_batches,
+                const Parameters& blocks) {
+  MemoryShape shape{.parameters = parameters, .dtype = blocks.dtype(), .parallel = layout.parallel};
+  shape.optimizer_bytes = train::make_optimizer({})->bytes_per_parameter(shape.dtype);
+  shape.micro_batch = layout.micro_batch;
+  shape.micro_batches = micro_batches;
+  shape.tokens = context;
+  return estimated_memory(shape, blocks).total();
 }
 
 double lost_time(const Layout& layout, int64_t micro_batches) {
@@ -85,8 +80,7 @@ struct Search {
     const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
     layout.global_batch = unit * micro_batches;
     const double parameters = parameters_of_rank(model, counts, layout.parallel);
-    layout.bytes = state_bytes(parameters, machine, layout.parallel) +
-                   flow_bytes(blocks, model.context, layout, micro_batches);
+    layout.bytes = bytes_of(layout, parameters, model.context, micro_batches, blocks);
     layout.fits = layout.bytes <= room;
     const double cost = cost_of(layout, micro_batches);
     if (cost < best_cost) best = layout, best_cost = cost;
@@ -106,8 +100,7 @@ struct Search {
     const int64_t most = std::max<int64_t>(
         1, std::min(kMostMicroTokens / model.context, std::max<int64_t>(1, sequences / data)));
     Parameters blocks(precision_of(machine), 0, tensor);
-    const auto layers = static_cast<int>((model.n_layers + pipeline - 1) / pipeline);
-    describe(model, {0, layers, false, false, 0}, blocks);
+    describe_fullest_rank(model, p, blocks);
     for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
       for (layout.micro_batch = 1; layout.micro_batch <= most; layout.micro_batch *= 2) {
         p.recompute = recompute;

@@ -1,0 +1,43 @@
+// What a rank of a training run needs, by formula: for layouts that nobody has tried, and for
+// advice where memory is short.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "skein/models/config.h"
+#include "skein/parallel/layout.h"
+
+namespace skein {
+
+struct MemoryShape {
+  double parameters = 0;  // of the rank that has most of them
+  DType dtype = DType::f32;
+  int64_t optimizer_bytes = 8;  // a parameter: moments, and masters where they stand apart
+  ParallelConfig parallel;      // with the sizes of the mesh
+  int64_t micro_batch = 1, micro_batches = 1;  // of a step
+  int sums_per_rank = 1;                       // as in BatchPlan
+  int64_t tokens = 0;                          // of a row
+  double source_tokens = 1;                    // for each, where the model reads a source
+};
+
+// Bytes. Work space is not counted: logits, exchanges, what one product needs.
+struct RankMemory {
+  double values = 0, gradients = 0;
+  double waiting = 0;      // sums of groups (buckets.h)
+  double optimizer = 0;    // divided by data-parallel ranks with parallel.zero
+  double activations = 0;  // kept for backward
+  double total() const { return values + gradients + waiting + optimizer + activations; }
+};
+
+// blocks: those of the rank that has most, of shards as shape.parallel says.
+RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks);
+// Describes those.
+void describe_fullest_rank(const ModelConfig& model, const ParallelConfig& parallel,
+                           Parameters& blocks);
+
+// What the rank needs and of what it is made, then each option that would make it less, alone, with
+// what it would be.
+std::string memory_advice(const ModelConfig& model, const MemoryShape& shape);
+
+}  // namespace skein

@@ -1,0 +1,134 @@
+#include "skein/parallel/rank_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "skein/core/strings.h"
+#include "skein/models/description.h"
+#include "skein/nn/cost.h"
+
+namespace skein {
+namespace {
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
+
+struct Change {
+  std::string text;
+  MemoryShape shape;
+};
+
+class Changes {
+ public:
+  Changes(const ModelConfig& model, const MemoryShape& now) : now_(now) {
+    spread_state();
+    recompute();
+    cut_rows();
+    take_ranks(model);
+  }
+  const std::vector<Change>& all() const { return all_; }
+
+ private:
+  template <class Apply>
+  void add(std::string text, const Apply& apply) {
+    all_.push_back({std::move(text), now_});
+    apply(all_.back().shape);
+  }
+
+  void spread_state() {
+    const int data = now_.parallel.data;
+    if (data > 1 && !now_.parallel.zero)
+      add("parallel.zero=true", [](MemoryShape& s) { s.parallel.zero = true; });
+    if (now_.sums_per_rank > 1)
+      add(fmt::format("parallel.reduction_groups={}", data),
+          [](MemoryShape& s) { s.sums_per_rank = 1; });
+  }
+
+  void recompute() {
+    if (now_.parallel.recompute == Recompute::none)
+      add("parallel.recompute=selective",
+          [](MemoryShape& s) { s.parallel.recompute = Recompute::selective; });
+    if (now_.parallel.recompute != Recompute::full)
+      add("parallel.recompute=full",
+          [](MemoryShape& s) { s.parallel.recompute = Recompute::full; });
+  }
+
+  void cut_rows() {
+    if (now_.micro_batch % 2 != 0) return;
+    add(fmt::format("train.micro_batch={}", now_.micro_batch / 2), [](MemoryShape& s) {
+      s.micro_batch /= 2;
+      s.micro_batches *= 2;
+    });
+  }
+
+  void take_ranks(const ModelConfig& model) {
+    const int64_t tensor = 2 * now_.parallel.tensor, pipeline = 2 * now_.parallel.pipeline;
+    const bool divides = model.n_heads % tensor == 0 && model.kv_heads() % tensor == 0 &&
+                         model.hidden() % tensor == 0;
+    const auto halve = [](MemoryShape& s, int& ranks) {
+      ranks *= 2;
+      s.parameters /= 2;
+    };
+    if (divides)
+      add(fmt::format("parallel.tensor={} on twice the ranks", tensor),
+          [&](MemoryShape& s) { halve(s, s.parallel.tensor); });
+    if (pipeline <= model.n_layers)
+      add(fmt::format("parallel.pipeline={} on twice the ranks", pipeline),
+          [&](MemoryShape& s) { halve(s, s.parallel.pipeline); });
+  }
+
+  const MemoryShape& now_;
+  std::vector<Change> all_;
+};
+
+RankMemory memory_of(const ModelConfig& model, const MemoryShape& shape) {
+  Parameters blocks(shape.dtype, 0, shape.parallel.tensor);
+  describe_fullest_rank(model, shape.parallel, blocks);
+  return estimated_memory(shape, blocks);
+}
+
+}  // namespace
+
+RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) {
+  const ParallelConfig& p = shape.parallel;
+  const int64_t sums = size_of(gradient_dtype(shape.dtype)),
+                in_flight = std::min<int64_t>(p.pipeline, shape.micro_batches);
+  const int levels = std::bit_width(static_cast<unsigned>(shape.sums_per_rank - 1));
+  RankMemory made;
+  made.values = shape.parameters * number(size_of(shape.dtype));
+  made.gradients = shape.parameters * number(sums);
+  made.waiting = shape.parameters * number(sums * levels);
+  made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
+  made.activations = kept_bytes(blocks, {in_flight * shape.micro_batch * shape.tokens,
+                                         shape.source_tokens, p.sequence, p.recompute});
+  return made;
+}
+
+void describe_fullest_rank(const ModelConfig& model, const ParallelConfig& parallel,
+                           Parameters& blocks) {
+  const int64_t layers = (model.n_layers + parallel.pipeline - 1) / parallel.pipeline;
+  describe(model, {0, static_cast<int>(layers), false, false, 0}, blocks);
+}
+
+std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
+  const RankMemory now = memory_of(model, shape);
+  std::string text =
+      fmt::format("By formula a rank needs {}, work space beside: values {}, gradients {}",
+                  size_text(now.total()), size_text(now.values), size_text(now.gradients));
+  if (now.waiting > 0) text += fmt::format(", sums of groups {}", size_text(now.waiting));
+  text += fmt::format(", optimizer {}, activations {}", size_text(now.optimizer),
+                      size_text(now.activations));
+  const char* between = ". It would need ";
+  const Changes changes(model, shape);
+  for (const Change& change : changes.all()) {
+    const double total = memory_of(model, change.shape).total();
+    if (total >= now.total()) continue;
+    text += fmt::format("{}{} with {}", between, size_text(total), change.text);
+    between = ", ";
+  }
+  return text;
+}
+
+}  // namespace skein

@@ -1,0 +1,81 @@
+#include "skein/parallel/rank_memory.h"
+
+#include <gtest/gtest.h>
+
+namespace skein {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+ModelConfig small_model() {
+  ModelConfig made;
+  made.n_layers = 4;
+  made.n_heads = 4;
+  made.d_model = 64;
+  return made;
+}
+
+// 2^20 parameters on each of four data-parallel ranks.
+MemoryShape four_ranks() {
+  MemoryShape made{.parameters = kMiB, .dtype = DType::bf16, .optimizer_bytes = 12};
+  made.parallel.data = 4;
+  made.micro_batch = 8;
+  made.micro_batches = 8;
+  made.sums_per_rank = 8;
+  made.tokens = 128;
+  return made;
+}
+
+RankMemory memory_of(const MemoryShape& shape) {
+  Parameters blocks(shape.dtype, 0, shape.parallel.tensor);
+  describe_fullest_rank(small_model(), shape.parallel, blocks);
+  return estimated_memory(shape, blocks);
+}
+
+TEST(RankMemory, CountsWhatARankHolds) {
+  MemoryShape shape = four_ranks();
+  RankMemory found = memory_of(shape);
+  EXPECT_EQ(found.values, 2 * kMiB);
+  EXPECT_EQ(found.gradients, 4 * kMiB);
+  EXPECT_EQ(found.waiting, 3 * 4 * kMiB) << "a binary counter of 8 groups";
+  EXPECT_EQ(found.optimizer, 12 * kMiB / 4);
+  shape.parallel.zero = false;
+  EXPECT_EQ(memory_of(shape).optimizer, 12 * kMiB);
+  // Twice the stages hold half the blocks of twice the micro-batches.
+  shape.parallel.pipeline = 2;
+  EXPECT_EQ(memory_of(shape).activations, found.activations);
+  shape.micro_batches = 1;
+  EXPECT_EQ(memory_of(shape).activations, found.activations / 2);
+  shape.parallel.recompute = Recompute::full;
+  EXPECT_LT(memory_of(shape).activations, found.activations / 2);
+  EXPECT_EQ(found.total(),
+            found.values + found.gradients + found.waiting + found.optimizer + found.activations);
+}
+
+TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
+  MemoryShape shape = four_ranks();
+  shape.parallel.zero = false;
+  const std::string text = memory_advice(small_model(), shape);
+  for (const char* part :
+       {"values 2.0 MiB, gradients 4.0 MiB, sums of groups 12.0 MiB, optimizer 12.0 MiB",
+        "with parallel.zero=true", "with parallel.reduction_groups=4",
+        "with parallel.recompute=selective", "with parallel.recompute=full",
+        "with train.micro_batch=4", "with parallel.tensor=2 on twice the ranks",
+        "with parallel.pipeline=2 on twice the ranks"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+TEST(RankMemory, AdviceLeavesOutWhatCannotBeOrIsSo) {
+  MemoryShape shape = four_ranks();
+  shape.parallel.recompute = Recompute::full;
+  shape.parallel.tensor = 4;    // of 4 heads
+  shape.parallel.pipeline = 4;  // of 4 layers
+  shape.micro_batch = 1;
+  shape.sums_per_rank = 1;
+  const std::string text = memory_advice(small_model(), shape);
+  EXPECT_EQ(text.find("It would need"), std::string::npos) << text;
+  EXPECT_EQ(text.find("sums of groups"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace skein
