@@ -13,6 +13,9 @@ namespace {
 bool built_in() { return false; }
 int device_count() { return 0; }
 std::string name(int) { refuse(); }
+std::string address(int) { refuse(); }
+std::string identity(int) { refuse(); }
+Memory memory(int) { refuse(); }
 void* stream(int) { refuse(); }
 void synchronize(int) { refuse(); }
 void check(int, const char*) { refuse(); }

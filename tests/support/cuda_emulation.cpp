@@ -8,6 +8,7 @@
 #include "skein/kernels/matmul.h"
 
 #include "emulated_device.h"
+#include "emulated_streams.h"
 
 // Saves this stack's address in *from and goes on at `to`. ucontext would ask the kernel for its
 // signals at each switch.
@@ -65,9 +66,10 @@ struct Block {
 Block block;
 std::recursive_mutex running;
 int accesses = 0;
+bool opened = false;
 
 void protect(int rights) {
-  if (arena.used && mprotect(arena.data, arena.used, rights) != 0) std::abort();
+  if (arena.used && !opened && mprotect(arena.data, arena.used, rights) != 0) std::abort();
 }
 
 }  // namespace
@@ -85,11 +87,22 @@ Access::~Access() {
   running.unlock();
 }
 
-void now_or_recorded(std::function<void()> work) {
+Opened::Opened() {
+  const Access access;
+  opened = true;
+}
+
+Opened::~Opened() {
+  const std::lock_guard lock(running);
+  opened = false;
+  protect(PROT_NONE);
+}
+
+void now_or_recorded(int device, std::function<void()> work) {
   if (recording)
     recording->push_back(std::move(work));
   else
-    work();
+    computation(device).add(std::move(work));
 }
 
 namespace {
@@ -187,9 +200,9 @@ void run_now(const char* name, dim3 grid, int threads, size_t shared,
 
 }  // namespace
 
-void run(const char* name, dim3 grid, int threads, size_t shared,
+void run(int device, const char* name, dim3 grid, int threads, size_t shared,
          const std::function<void()>& body) {
-  now_or_recorded([=] { run_now(name, grid, threads, shared, body); });
+  now_or_recorded(device, [=] { run_now(name, grid, threads, shared, body); });
 }
 
 void wait_for_block() { pause(State::at_block); }
@@ -216,17 +229,49 @@ char* shared_memory() { return block.shared.data(); }
 
 #ifdef SKEIN_CUDA
 namespace skein::kernels {
+namespace {
+
+// A tensor's memory on the device, which is another's if it was given back before the work runs.
+class View {
+ public:
+  explicit View(const Tensor& tensor)
+      : data_(tensor.bytes_data()), shape_(tensor.shape()), dtype_(tensor.dtype()) {}
+
+  Tensor on_host() const {
+    if (!data_) return {};
+    const Tensor made = Tensor::empty(shape_, dtype_);
+    std::memcpy(made.bytes_data(), data_, static_cast<size_t>(made.bytes()));
+    return made;
+  }
+  void store(const Tensor& made) const {
+    if (data_) std::memcpy(data_, made.bytes_data(), static_cast<size_t>(made.bytes()));
+  }
+
+ private:
+  std::byte* data_;
+  Shape shape_;
+  DType dtype_;
+};
+
+}  // namespace
 
 int64_t depth_granule(Cuda, DType) { return 1; }
 
 // Instead of cuBLAS.
-void matmul(Cuda, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
+void matmul(Cuda on, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
             Out activated) {
   MatmulArguments kept = arguments;
   kept.copies_of_b = nullptr;
-  emulation::now_or_recorded([=] {
+  kept.bias = {};
+  const View left(a), right(b), result(*c), active(*activated), bias(arguments.bias);
+  emulation::now_or_recorded(on.index, [=] {
     const emulation::Access access;
-    matmul(Cpu{}, a, b, kept, c, activated);
+    MatmulArguments here = kept;
+    here.bias = bias.on_host();
+    const Tensor sums = result.on_host(), values = active.on_host();
+    matmul(Cpu{}, left.on_host(), right.on_host(), here, Out(sums), Out(values));
+    result.store(sums);
+    active.store(values);
   });
 }
 

@@ -32,7 +32,7 @@ struct Index {
 extern Index thread_index, block_index;
 extern dim3 block_size, grid_size;
 
-void run(const char* name, dim3 grid, int threads, size_t shared,
+void run(int device, const char* name, dim3 grid, int threads, size_t shared,
          const std::function<void()>& body);
 void wait_for_block();
 // Leaves 8 bytes of this lane where its warp finds them and waits until all lanes have; returns
@@ -108,9 +108,9 @@ inline uint32_t __float_as_uint(float value) {
 namespace skein::kernels {
 
 template <class... Parameters, class... Arguments>
-void queue(const char* name, Cuda, void (*kernel)(Parameters...), dim3 grid, int threads,
+void queue(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads,
            size_t shared, Arguments... arguments) {
-  emulation::run(name, grid, threads, shared,
+  emulation::run(on.index, name, grid, threads, shared,
                  [=] { kernel(static_cast<Parameters>(arguments)...); });
 }
 

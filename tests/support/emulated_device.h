@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace skein::emulation {
@@ -37,10 +38,55 @@ class Access {
   Access& operator=(const Access&) = delete;
 };
 
-// What a stream would do, in its order; where this thread records a graph, `recording` keeps it for
-// later.
+// While it lives device memory is not protected at all.
+class Opened {
+ public:
+  Opened();
+  ~Opened();
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+};
+
+// What the computation's stream of a device is to do, in its order; where this thread records a
+// graph, `recording` keeps it for later.
 using Recorded = std::vector<std::function<void()>>;
 extern thread_local Recorded* recording;
-void now_or_recorded(std::function<void()> work);
+void now_or_recorded(int device, std::function<void()> work);
+
+// While it lives there are so many GPUs, and what is queued on a stream is done by a thread of that
+// stream, now and then late. One at a time.
+class Asynchronous {
+ public:
+  explicit Asynchronous(int devices, uint64_t seed = 1);
+  ~Asynchronous();
+  Asynchronous(const Asynchronous&) = delete;
+  Asynchronous& operator=(const Asynchronous&) = delete;
+
+ private:
+  Opened opened_;
+};
+int device_count();
+
+// While it lives every device is the same one, seen under several numbers.
+class OneGpuForAll {
+ public:
+  OneGpuForAll();
+  ~OneGpuForAll();
+};
+// Of the device that this thread has chosen.
+std::string identity_of_this_thread();
+
+// Held by a thread that stands still in the driver: nobody else's call for that device returns
+// meanwhile.
+std::recursive_mutex& driver_lock(int device);
+// Calls for a device by threads that had not chosen it: in a driver each begins a context on the
+// first device.
+int64_t calls_on_no_device();
+
+// Communicators of all ranks.
+struct NcclCalls {
+  int64_t begun = 0, finalized = 0, aborted = 0;
+};
+NcclCalls nccl_calls();
 
 }  // namespace skein::emulation

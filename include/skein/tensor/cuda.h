@@ -16,6 +16,16 @@ bool built_in();
 int device_count();
 // "NVIDIA H200, 139.8 GiB"
 std::string name(int index);
+// "0000:3b:00.0", where it sits in the host.
+std::string address(int index);
+// What no other device has, wherever it is and whatever number processes see it under; parts of a
+// divided GPU differ.
+std::string identity(int index);
+// Bytes of the device: what nobody has taken, and all.
+struct Memory {
+  int64_t free = 0, total = 0;
+};
+Memory memory(int index);
 // The device's cudaStream_t.
 void* stream(int index);
 // Waits until everything queued has run.

@@ -26,7 +26,7 @@ class Stream {
 // a thread that does.
 class Events {
  public:
-  Events() = default;
+  explicit Events(int device) : device_(device) {}
   ~Events();
 
   // Marks the end of what is queued on the stream, on the calling thread's device.
@@ -42,6 +42,7 @@ class Events {
   void* get(int64_t event);
   void free(int64_t event);
 
+  int device_;
   std::mutex mutex_;
   std::vector<void*> all_;
   std::vector<int64_t> free_;

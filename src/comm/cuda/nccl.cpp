@@ -13,7 +13,8 @@ namespace skein {
 namespace {
 
 std::string speaker_of(Device device) {
-  return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(), device.index);
+  return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(),
+                     cuda::address(device.index));
 }
 
 // Never over: the scope that connects ends first, or the watchdog ends the job.
@@ -30,8 +31,9 @@ class ConnectionAttempt : public WatchedWork {
   std::unique_ptr<Watchdog::Watch> watch_;
 };
 
+// By what a device is: its number says little where each rank is shown another one as number 0.
 bool share_gpus(Group& group, Device device) {
-  const auto devices = group.all_gather(fmt::format("{} {}", host_name(), device.index));
+  const auto devices = group.all_gather(cuda::identity(device.index));
   return std::set<std::string>(devices.begin(), devices.end()).size() < devices.size();
 }
 
@@ -39,11 +41,26 @@ void expect(const Tensor& tensor, float wanted) {
   SKEIN_CHECK_EQ(tensor.to(Device{}).data<float>()[0], wanted);
 }
 
+// Each collective with little and with much to move, for the library connects ranks otherwise for
+// each, and takes memory for it.
+void use_every_form(QueuedTransport& transport, int ranks, Device device) {
+  constexpr int64_t kMuch = 1 << 20;
+  for (const int64_t count : {int64_t{1}, kMuch / ranks + 1}) {
+    const Tensor own = Tensor::zeros({count}, DType::f32, device),
+                 all = Tensor::zeros({count * ranks}, DType::f32, device);
+    transport.all_gather(own, all).wait();
+    transport.reduce_scatter(all, own).wait();
+    transport.all_reduce(all, false).wait();
+    transport.broadcast(own, 0).wait();
+  }
+}
+
 // A sum over the group, then over each edge the number of its sender.
 void exchange_once(QueuedTransport& transport, const TransportSpec& spec, Device device) {
   const Tensor one = Tensor::from<float>({1}, {1}).to(device);
   transport.all_reduce(one, false).wait();
   expect(one, static_cast<float>(spec.size));
+  use_every_form(transport, spec.size, device);
   const Tensor own = Tensor::from<float>({static_cast<float>(spec.rank)}, {1}).to(device);
   for (const RingEdge& edge : spec.edges) {
     const int tag = edge.up ? 0 : 1;

@@ -1,6 +1,7 @@
 #include "nccl_queue.h"
 
 #include <cstring>
+#include <exception>
 
 #include "skein/core/numbers.h"
 #include "skein/tensor/cuda.h"
@@ -51,7 +52,7 @@ std::vector<std::string> edge_ids(Group& group, const std::vector<RingEdge>& edg
 }  // namespace
 
 NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges)
-    : device_(device) {
+    : device_(device), events_(device.index) {
   cuda::stream(device.index);  // chooses the device
   connect(id_of(group.broadcast(group.rank() == 0 ? new_id() : "", 0)), group.rank(), group.size(),
           NCCL_CONFIG_UNDEF_INT);
@@ -67,7 +68,20 @@ NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& e
   }
 }
 
-NcclQueue::~NcclQueue() { abort(); }
+NcclQueue::~NcclQueue() {
+  if (std::uncaught_exceptions() > 0)
+    abort();
+  else
+    finish();
+}
+
+// Lets what is under way end, for a peer may still be receiving it. All ranks do so in one order.
+void NcclQueue::finish() {
+  const std::lock_guard lock(mutex_);
+  if (aborted_.exchange(true)) return;
+  for (ncclComm_t comm : comms_) ncclCommFinalize(comm);
+  for (ncclComm_t comm : comms_) ncclCommDestroy(comm);
+}
 
 void NcclQueue::connect(const ncclUniqueId& id, int rank, int size, int most_blocks) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;

@@ -35,6 +35,7 @@ class NcclQueue : public DeviceQueue {
   void recv(int stream, const Tensor& tensor) override;
 
  private:
+  void finish();
   void connect(const ncclUniqueId& id, int rank, int size, int most_blocks);
   ncclComm_t comm(int stream) const;
   cudaStream_t native(int stream) const;

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "skein/tensor/buffer.h"
+
 namespace skein::cuda {
 namespace {
 
@@ -31,6 +33,7 @@ struct Staging {
 using Blocks = std::unordered_map<int64_t, std::vector<std::byte*>>;
 
 struct OneDevice {
+  std::mutex mutex;  // held while the host waits for this device, so nobody else's
   cudaStream_t stream = nullptr;
   std::unordered_map<int, Blocks> kept;          // by pool; 0 is everybody's
   std::unordered_map<std::byte*, int> recorded;  // the pool of blocks that are not everybody's
@@ -51,9 +54,16 @@ Devices& devices() {
   return instance;
 }
 
+OneDevice& known(int index) {
+  const std::lock_guard lock(devices().mutex);
+  return devices().all[index];
+}
+
+// To be locked by whoever uses it.
 OneDevice& device(int index) {
-  OneDevice& one = devices().all[index];
+  OneDevice& one = known(index);
   check(cudaSetDevice(index), "choosing the device");
+  const std::lock_guard lock(one.mutex);
   if (!one.stream)
     check(cudaStreamCreateWithFlags(&one.stream, cudaStreamNonBlocking), "making a stream");
   return one;
@@ -119,11 +129,38 @@ int device_count() {
   return count;
 }
 
-std::string name(int index) {
+namespace {
+
+cudaDeviceProp properties_of(int index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking what the GPU is");
+  return properties;
+}
+
+}  // namespace
+
+std::string address(int index) {
+  char text[32] = "";
+  check(cudaDeviceGetPCIBusId(text, sizeof(text), index), "asking where the GPU sits");
+  return text;
+}
+
+std::string identity(int index) {
+  const cudaDeviceProp properties = properties_of(index);
+  return {properties.uuid.bytes, sizeof(properties.uuid.bytes)};
+}
+
+std::string name(int index) {
+  const cudaDeviceProp properties = properties_of(index);
   return fmt::format("{}, {:.1f} GiB", properties.name,
                      static_cast<double>(properties.totalGlobalMem) / (1 << 30));
+}
+
+Memory memory(int index) {
+  check(cudaSetDevice(index), "choosing the device");
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
 }
 
 void check(int status, const char* what) {
@@ -132,19 +169,17 @@ void check(int status, const char* what) {
   fail("CUDA: {} failed: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-void* stream(int index) {
-  const std::lock_guard lock(devices().mutex);
-  return device(index).stream;
-}
+void* stream(int index) { return device(index).stream; }
 
 void synchronize(int index) {
-  const std::lock_guard lock(devices().mutex);
-  drain(device(index), "waiting for the device");
+  OneDevice& one = device(index);
+  const std::lock_guard lock(one.mutex);
+  drain(one, "waiting for the device");
 }
 
 std::byte* allocate(int64_t bytes, int index) {
-  const std::lock_guard lock(devices().mutex);
   OneDevice& one = device(index);
+  const std::lock_guard lock(one.mutex);
   const int64_t size = size_class(bytes);
   auto& kept = one.kept[current_pool][size];
   if (!kept.empty()) {
@@ -155,17 +190,16 @@ std::byte* allocate(int64_t bytes, int index) {
   if (std::byte* data = from_driver(one, size)) return data;
   free_kept(one);
   if (std::byte* data = from_driver(one, size)) return data;
-  size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  fail(
-      "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; use a smaller "
-      "train.micro_batch, parallel.recompute=full or more ranks",
-      index, size >> 20, free >> 20, total >> 20);
+  const auto [free, total] = memory(index);
+  throw OutOfMemory(fmt::format(
+      "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; give this "
+      "less to do at a time, or more ranks",
+      index, size >> 20, free >> 20, total >> 20));
 }
 
 void release(std::byte* data, int64_t bytes, int index) {
-  const std::lock_guard lock(devices().mutex);
-  OneDevice& one = devices().all[index];
+  OneDevice& one = known(index);
+  const std::lock_guard lock(one.mutex);
   const auto own = one.recorded.find(data);
   one.kept[own == one.recorded.end() ? 0 : own->second][size_class(bytes)].push_back(data);
 }
@@ -175,8 +209,8 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
   if (bytes == 0) return;
   const bool into = to_device.kind == DeviceKind::cuda,
              out_of = from_device.kind == DeviceKind::cuda;
-  const std::lock_guard lock(devices().mutex);
   OneDevice& one = device(into ? to_device.index : from_device.index);
+  const std::lock_guard lock(one.mutex);
   if (into && !out_of) return copy_to_device(one, to, from, bytes);
   const auto size = static_cast<size_t>(bytes);
   check(cudaMemcpyAsync(to, from, size, into ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost,
@@ -216,8 +250,8 @@ Recording::Recording(int index) : index_(index), pool_(new_pool()) {}
 
 // Its blocks are everybody's from now on.
 Recording::~Recording() {
-  std::unique_lock lock(devices().mutex);
-  OneDevice& one = devices().all[index_];
+  OneDevice& one = known(index_);
+  std::unique_lock lock(one.mutex);
   cudaStreamSynchronize(one.stream);
   // What a graph holds may give memory back.
   lock.unlock();

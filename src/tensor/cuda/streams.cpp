@@ -51,7 +51,9 @@ void Events::wait(void* stream, int64_t event) {
   free(event);
 }
 
+// A thread that never chose a device would begin a context on the first one.
 bool Events::passed(int64_t event) {
+  if (cudaSetDevice(device_) != cudaSuccess) return false;
   if (cudaEventQuery(native_event(get(event))) != cudaSuccess) return false;
   free(event);
   return true;
