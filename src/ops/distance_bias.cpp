@@ -1,5 +1,6 @@
 #include "skein/ops/distance_bias.h"
 
+#include "by_group.h"
 #include "checks.h"
 #include "made.h"
 
@@ -36,7 +37,10 @@ Var distance_bias(const Weight& table, int64_t samples, const Distances& of) {
       [&](auto device, Out out) { kernels::distance_bias(device, numbers, at, out); });
   return record(bias, {}, table.learns(), [table, at](const Tensor& dbias) {
     on_device(dbias.device(), [&](auto device) {
-      kernels::distance_bias_backward(device, dbias, at, Out(table.gradient()));
+      add_by_group({table.gradient()}, dbias.dim(0),
+                   [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+                     kernels::distance_bias_backward(device, dbias.rows(begin, end), at, into[0]);
+                   });
     });
   });
 }

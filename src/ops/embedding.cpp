@@ -3,6 +3,7 @@
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/reduce.h"
 
+#include "by_group.h"
 #include "checks.h"
 #include "made.h"
 
@@ -18,7 +19,11 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
       [&](auto device, Out made) { kernels::embedding(device, rows, ids, first_id, made); });
   return record(out, {}, table.learns(), [ids, table, first_id](const Tensor& dy) {
     on_device(dy.device(), [&](auto device) {
-      kernels::embedding_backward(device, dy, ids, first_id, Out(table.gradient()));
+      add_by_group({table.gradient()}, ids.dim(0),
+                   [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+                     kernels::embedding_backward(device, dy.rows(begin, end), ids.rows(begin, end),
+                                                 first_id, into[0]);
+                   });
     });
   });
 }

@@ -3,13 +3,12 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/matmul.h"
 
+#include "by_group.h"
 #include "checks.h"
 #include "made.h"
 
 namespace skein::ops {
 namespace {
-
-Tensor as_rows(const Tensor& x) { return x.reshape({-1, x.dim(-1)}); }
 
 Shape with_last(const Shape& shape, int64_t last) {
   Shape made = shape;
@@ -20,12 +19,36 @@ Shape with_last(const Shape& shape, int64_t last) {
 // gradient += dyᵀ · x over all rows, so that the bits do not depend on which samples [T,C] of x
 // [B,T,C] come together.
 template <class OnDevice>
-void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x, Out gradient) {
+void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x,
+                         const Tensor& gradient) {
   const int64_t rows = x.size() / x.dim(-1), sample = x.shape().rank() == 3 ? x.dim(1) : rows;
-  const int64_t step = sample % kernels::depth_granule(device, x.dtype()) ? sample : rows;
-  for (int64_t row = 0; row < rows; row += step)
-    kernels::matmul(device, as_rows(dy).rows(row, row + step), as_rows(x).rows(row, row + step),
-                    {.transpose_a = true, .accumulate = true}, gradient);
+  const bool apart = sample % kernels::depth_granule(device, x.dtype()) != 0;
+  add_by_group({gradient}, rows, [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+    const int64_t step = apart ? std::min(sample, end - begin) : end - begin;
+    for (int64_t row = begin; row < end; row += step)
+      kernels::matmul(device, some_rows(dy, row, row + step), some_rows(x, row, row + step),
+                      {.transpose_a = true, .accumulate = true}, into[0]);
+  });
+}
+
+template <class OnDevice>
+void add_bias_gradient(OnDevice device, const Tensor& dy, const Tensor& gradient) {
+  add_by_group({gradient}, dy.size() / dy.dim(-1),
+               [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+                 kernels::bias_backward(device, some_rows(dy, begin, end), into[0]);
+               });
+}
+
+// dy = given through f; adds the rows of dy to the bias' gradient where that is defined.
+template <class OnDevice>
+void through_activation(OnDevice device, Activation f, const Tensor& sum, const Tensor& given,
+                        const Tensor& dy, const Tensor& bias_gradient) {
+  add_by_group({bias_gradient}, dy.size() / dy.dim(-1),
+               [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+                 kernels::activation_backward(device, f, some_rows(sum, begin, end),
+                                              some_rows(given, begin, end),
+                                              Out(some_rows(dy, begin, end)), into[0]);
+               });
 }
 
 }  // namespace
@@ -50,8 +73,8 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                   const Tensor dy = f ? given.like() : given;
                   on_device(dy.device(), [&](auto device) {
                     if (f)
-                      kernels::activation_backward(device, *f, sum, given, Out(dy),
-                                                   bias.learns() ? Out(bias.gradient()) : Out());
+                      through_activation(device, *f, sum, given, dy,
+                                         bias.learns() ? bias.gradient() : Tensor());
                     if (x.needs_gradient()) {
                       const Tensor dx = dy.like(x.shape());
                       kernels::matmul(device, as_rows(dy), weight.value(),
@@ -59,9 +82,8 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                       x.add_gradient(dx);
                     }
                     if (weight.learns())
-                      add_weight_gradient(device, dy, x.value(), Out(weight.gradient()));
-                    if (!f && bias.learns())
-                      kernels::bias_backward(device, dy, Out(bias.gradient()));
+                      add_weight_gradient(device, dy, x.value(), weight.gradient());
+                    if (!f && bias.learns()) add_bias_gradient(device, dy, bias.gradient());
                   });
                 });
 }
@@ -90,8 +112,7 @@ Var add_bias(const Var& x, const Weight& bias) {
   return record(y, {x}, bias.learns(), [x, bias](const Tensor& dy) {
     x.add_gradient(dy);
     if (bias.learns())
-      on_device(dy.device(),
-                [&](auto device) { kernels::bias_backward(device, dy, Out(bias.gradient())); });
+      on_device(dy.device(), [&](auto device) { add_bias_gradient(device, dy, bias.gradient()); });
   });
 }
 

@@ -3,20 +3,25 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/matmul.h"
 
+#include "by_group.h"
 #include "checks.h"
 #include "made.h"
 
 namespace skein::ops {
 namespace {
 
-// Of the logits that exist at once, and at least kFewestRows rows of them: less would read the
-// weight too often.
-constexpr int64_t kChunkBytes = 128 << 20;
-constexpr int64_t kFewestRows = 96;
+// Of the logits that exist at once, and at least `fewest` rows of them: less would read the weight
+// and its gradient too often, and leave most of a GPU at rest.
+struct ChunkRule {
+  int64_t bytes, fewest;
+};
+constexpr ChunkRule kOnHost{128 << 20, 96}, kOnGpu{1 << 30, 4096};
 
-int64_t chunk_rows(int64_t rows, int64_t columns, int64_t element_bytes) {
-  const int64_t fitting = kChunkBytes / (columns * element_bytes) / kFewestRows * kFewestRows;
-  return std::min(rows, std::max(fitting, kFewestRows));
+int64_t chunk_rows(int64_t rows, int64_t columns, const Tensor& weight) {
+  const ChunkRule& rule = weight.device().kind == DeviceKind::cpu ? kOnHost : kOnGpu;
+  const int64_t row = columns * size_of(gradient_dtype(weight.dtype())),
+                fitting = rule.bytes / row / rule.fewest * rule.fewest;
+  return std::min(rows, std::max(fitting, rule.fewest));
 }
 
 // For a number of each row of x in the accumulator type, [M].
@@ -48,6 +53,8 @@ struct Chunk {
   Tensor x, targets, row_weights, losses;  // of its rows
   Tensor dx, entropies;                    // undefined where x wants no gradient, or nobody them
   RowExtras extras;
+  // Of the head's weight and bias, to be added to; undefined where they do not learn.
+  Out weight_gradient, bias_gradient;
 };
 
 struct Statistics {
@@ -64,7 +71,7 @@ class Head {
         group_(head.group && head.group->size() > 1 ? head.group : nullptr),
         sums_(gradient_dtype(head.weight.value().dtype())) {
     const int64_t ids = weight_.value().dim(0);
-    rows_ = chunk_rows(rows, ids, size_of(sums_));
+    rows_ = chunk_rows(rows, ids, weight_.value());
     logits_ = weight_.value().like({rows_, ids}, sums_);
   }
   int64_t rows() const { return rows_; }
@@ -156,10 +163,11 @@ class Head {
     if (chunk.dx.defined())
       kernels::matmul(device, dlogits, weight_.value(), {.copies_of_b = copies_for(chunk.x.dim(0))},
                       Out(chunk.dx));
-    if (weight_.learns())
+    if (chunk.weight_gradient->defined())
       kernels::matmul(device, dlogits, chunk.x, {.transpose_a = true, .accumulate = true},
-                      Out(weight_.gradient()));
-    if (bias_.learns()) kernels::bias_backward(device, dlogits, Out(bias_.gradient()));
+                      chunk.weight_gradient);
+    if (chunk.bias_gradient->defined())
+      kernels::bias_backward(device, dlogits, chunk.bias_gradient);
   }
 
   Weight weight_, bias_;
@@ -248,20 +256,26 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
   const Tensor dx = gradients && x.needs_gradient() ? x.value().like() : Tensor();
   RowExtras wanted = extras;
   if (extras.policy && gradients) wanted.policy->outs.slopes = Out(losses.like());
-  const Head product(head, rows);
+  const Head product(head, gradients ? rows / SampleGroups::count() : rows);
   bool apart = false;
   on_device(losses.device(), [&](auto device) {
     apart = sample_rows % kernels::depth_granule(device, x.value().dtype()) != 0;
   });
-  for (int64_t row = 0, end = 0; row < rows; row = end) {
-    end = std::min(rows, row + product.rows());
-    if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
-    const int64_t count = end - row;
-    product.run({part(x.value(), row, count), part(targets, row, count),
-                 part(row_weights, row, count), part(losses, row, count), part(dx, row, count),
-                 part(*entropies, row, count), part(wanted, row, count)},
-                gradients);
-  }
+  const auto run = [&](int64_t first, int64_t last, const std::vector<Out>& into) {
+    for (int64_t row = first, end = 0; row < last; row = end) {
+      end = std::min(last, row + product.rows());
+      if (apart) end = std::min(end, row / sample_rows * sample_rows + sample_rows);
+      const int64_t count = end - row;
+      product.run({part(x.value(), row, count), part(targets, row, count),
+                   part(row_weights, row, count), part(losses, row, count), part(dx, row, count),
+                   part(*entropies, row, count), part(wanted, row, count), into[0], into[1]},
+                  gradients);
+    }
+  };
+  if (gradients)
+    add_by_group({weight.gradient(), bias.gradient()}, rows, run);
+  else
+    run(0, rows, {{}, {}});
   return record(extras.policy ? *extras.policy->outs.loss : losses, {x},
                 weight.learns() || bias.learns(), [x, dx, row_weights](const Tensor& given) {
                   check(given.device() != Device{} ||

@@ -1,5 +1,6 @@
 #include "skein/ops/math.h"
 
+#include "by_group.h"
 #include "checks.h"
 #include "made.h"
 
@@ -89,17 +90,23 @@ Var record_norm(const Var& x, const Tensor& before, const kernels::NormArguments
     kernels::norm(device, before, arguments, Out(out), Out(mean), Out(rstd),
                   arguments.branch.defined() ? Out(x.value()) : Out());
   });
-  return record(out, {x}, gain.learns(),
-                [x, kind = arguments.kind, gain, bias, mean, rstd](const Tensor& dy) {
-                  const Tensor dx = dy.like();
-                  const Tensor more = x.take_gradient();
-                  on_device(dx.device(), [&](auto device) {
-                    kernels::norm_backward(device, {kind, x.value(), gain.value(), mean, rstd}, dy,
-                                           more, Out(dx), Out(gain.gradient()),
-                                           Out(bias.gradient()));
-                  });
-                  x.add_gradient(dx);
-                });
+  return record(
+      out, {x}, gain.learns(),
+      [x, kind = arguments.kind, gain, bias, mean, rstd](const Tensor& dy) {
+        const Tensor dx = dy.like();
+        const Tensor more = x.take_gradient();
+        const auto add = [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+          const kernels::NormedRows of{kind, some_rows(x.value(), begin, end), gain.value(),
+                                       mean.rows(begin, end), rstd.rows(begin, end)};
+          on_device(dx.device(), [&](auto device) {
+            kernels::norm_backward(device, of, some_rows(dy, begin, end),
+                                   more.defined() ? some_rows(more, begin, end) : Tensor(),
+                                   Out(some_rows(dx, begin, end)), into[0], into[1]);
+          });
+        };
+        add_by_group({gain.gradient(), bias.gradient()}, mean.size(), add);
+        x.add_gradient(dx);
+      });
 }
 
 }  // namespace

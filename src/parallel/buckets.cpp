@@ -1,10 +1,12 @@
 // Invariants of a step's sums, bucket by bucket.
 //
-// Gradients: from zero_gradients() to the end of a group's last micro-batch they hold the left fold
+// Gradients: from begin_step() to the end of a group's last micro-batch they hold the left fold
 // over the group's samples so far, in sample order: micro-batches run backward in that order at
-// every schedule. end_group() then moves the fold into the tree. With g groups done, level l of
-// `pending` holds a subtree exactly where bit l of g is set; after the last group the gradients
-// hold the whole subtree of this rank, and nobody adds to them until the next step.
+// every schedule. end_group() then moves the fold into the tree. Where a micro-batch holds several
+// groups its ops have made their subtree (ops/sample_groups.h), and that stands here for a group.
+// With g groups done, level l of `pending` holds a subtree exactly where bit l of g is set; after
+// the last group the gradients hold the whole subtree of this rank, and nobody adds to them until
+// the next step.
 //
 // So a bucket's own events are in order: its groups end 0, 1, 2, ..., once each, however often and
 // from wherever the end is told; then it is reduced once, by whoever asks first; then finish().
@@ -25,12 +27,13 @@
 #include "skein/core/numbers.h"
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/ops/sample_groups.h"
 
 namespace skein {
 
-Buckets::Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank)
-    : mesh_(mesh), groups_per_rank_(groups_per_rank) {
-  SKEIN_CHECK(groups_per_rank > 0);
+Buckets::Buckets(Parameters& parameters, Mesh& mesh, int most_sums)
+    : mesh_(mesh), most_sums_(most_sums), sums_(most_sums) {
+  SKEIN_CHECK(most_sums > 0);
   build(parameters);
   find_ties(parameters);
   for (Bucket& bucket : buckets_)
@@ -110,8 +113,7 @@ Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
   const Device device = parameters.device();
-  const int levels =
-      bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(groups_per_rank_ - 1));
+  const int levels = bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(most_sums_ - 1));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level)
     bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
@@ -124,7 +126,9 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   }
 }
 
-void Buckets::zero_gradients() {
+void Buckets::begin_step(int sums) {
+  SKEIN_CHECK(sums > 0 && sums <= most_sums_);
+  sums_ = sums;
   for (const Bucket& bucket : buckets_)
     if (!bucket.frozen) bucket.gradients.fill_zero();
 }
@@ -135,32 +139,21 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
     Bucket& bucket = buckets_[b];
     if (bucket.chunk != chunk || bucket.frozen || bucket.groups_done > group) continue;
     SKEIN_CHECK_EQ(bucket.groups_done, group);
-    if (groups_per_rank_ > 1) add_group(bucket);
-    if (++bucket.groups_done == groups_per_rank_) complete.push_back(b);
+    if (sums_ > 1) add_group(bucket);
+    if (++bucket.groups_done == sums_) complete.push_back(b);
   }
   return complete;
 }
 
-// A binary counter: level l of `pending` holds a finished subtree of 2^l groups waiting for its
-// right twin, or for the last group, whose sum takes all that wait, the latest first.
+// Level l of `pending` holds a finished subtree of 2^l sums that waits for its right twin, or for
+// the last sum.
 void Buckets::add_group(Bucket& bucket) {
-  const unsigned waiting = bucket.groups_done;  // a bit for each level that holds one
-  const bool last = bucket.groups_done + 1 == groups_per_rank_;
-  on_device(bucket.gradients.device(), [&](auto device) {
-    Tensor sum = bucket.gradients;
-    unsigned level = 0;
-    for (; last ? waiting >> level != 0 : waiting >> level & 1; ++level) {
-      if (!(waiting >> level & 1)) continue;
-      kernels::accumulate(device, sum, Out(bucket.pending[level]));
-      sum = bucket.pending[level];
-    }
-    if (last) {
-      bucket.gradients.copy_from(sum);
-    } else {
-      bucket.pending[level].copy_from(sum);
-      bucket.gradients.fill_zero();
-    }
-  });
+  const bool last = bucket.groups_done + 1 == sums_;
+  const ops::Subtree made = ops::Subtree::joined(
+      bucket.pending, static_cast<unsigned>(bucket.groups_done), last, bucket.gradients);
+  if (last) return bucket.gradients.copy_from(made.sum);
+  bucket.pending[made.level].copy_from(made.sum);
+  bucket.gradients.fill_zero();
 }
 
 Work Buckets::reduce(size_t number) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/kernels/units.h"
 #include "skein/tensor/cuda.h"
 
@@ -22,7 +23,8 @@ void bind(Options& options, ParallelConfig& p) {
   options.add("parallel.chunks", p.chunks, "model pieces a pipeline rank (interleaved schedule)");
   options.add("parallel.sequence", p.sequence,
               "divide activations over positions between tensor-parallel ranks");
-  options.add("parallel.zero", p.zero, "divide the optimizer's state over data-parallel ranks");
+  options.add("parallel.zero", p.zero,
+              "divide the optimizer's state over data-parallel ranks (ZeRO-1)");
   options.add_choice("parallel.schedule", p.schedule,
                      {{"gpipe", ScheduleKind::gpipe},
                       {"1f1b", ScheduleKind::one_f_one_b},
@@ -59,7 +61,7 @@ Device device_of(DeviceKind kind) {
   require(count > 0,
           "parallel.device=cuda, but there is no GPU that CUDA can use here (see nvidia-smi); use "
           "parallel.device=cpu");
-  int rank = 0;
+  int rank = log::rank();
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK",
                                "LOCAL_RANK", "SKEIN_RANK", "RANK"})
     if (const char* text = std::getenv(variable)) {
@@ -108,11 +110,26 @@ int64_t largest_divisor(int64_t count, int64_t most) {
   return std::max<int64_t>(1, found);
 }
 
+namespace {
+
+// The most groups, up to `most`, that a micro-batch may hold of the `own` of a rank.
+int64_t groups_together(int64_t own, int64_t most) {
+  if (own <= most) return own;
+  int64_t found = 1;
+  while (2 * found <= most && own % (2 * found) == 0) found *= 2;
+  return found;
+}
+
+}  // namespace
+
 int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch,
                             int64_t most) {
   if (batch <= 0 || most <= 0 || p.reduction_groups < 0) return most;
   const int64_t groups = p.reduction_groups ? p.reduction_groups : choose_groups(batch, mesh.dp);
-  return batch % groups == 0 ? largest_divisor(batch / groups, most) : most;
+  if (batch % groups != 0 || groups % mesh.dp != 0) return most;
+  const int64_t group = batch / groups;
+  if (most <= group) return largest_divisor(group, most);
+  return group * groups_together(groups / mesh.dp, most / group);
 }
 
 BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
@@ -127,11 +144,16 @@ BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t bat
           "parallel.reduction_groups={} must be a multiple of the {} data-parallel ranks and a "
           "divisor of train.global_batch={}",
           groups, mesh.dp, batch);
-  require(batch / groups % micro == 0,
-          "train.micro_batch={} does not divide the {} sequences of a reduction group "
-          "(train.global_batch={} / parallel.reduction_groups={}); change one of them",
-          micro, batch / groups, batch, groups);
-  const BatchPlan plan{batch, micro, groups, batch / mesh.dp, static_cast<int>(groups / mesh.dp)};
+  const int64_t group = batch / groups, own = groups / mesh.dp,
+                together = std::max<int64_t>(1, micro / group);
+  require(group % micro == 0 ||
+              (micro % group == 0 && together <= own && groups_together(own, together) == together),
+          "train.micro_batch={} must divide the {} sequences of a reduction group "
+          "(train.global_batch={} / parallel.reduction_groups={}) or hold a power of two of the {} "
+          "groups of a rank, or all of them; the nearest below that does is {}",
+          micro, group, batch, groups, own, fitting_micro_batch(p, mesh, batch, micro));
+  const BatchPlan plan{
+      batch, micro, groups, batch / mesh.dp, static_cast<int>(own), static_cast<int>(together)};
   check_schedule_fits(p.schedule, mesh.pp, static_cast<int>(plan.micro_batches()), p.chunks);
   return plan;
 }

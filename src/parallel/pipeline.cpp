@@ -19,6 +19,7 @@
 
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
+#include "skein/ops/sample_groups.h"
 
 namespace skein {
 namespace {
@@ -99,6 +100,7 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
                     micro_batches, static_cast<int>(model_.pieces.size()));
   // A profile wants to see each kernel end.
   const bool recorded = step.train && recorded_ && !Profile::running();
+  const ops::SampleGroups groups(step.groups_per_micro_batch);
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
   for (const Action& action : actions) {

@@ -1,8 +1,9 @@
 // Invariants of a step, whatever the layout.
 //
 // Samples: a rank has a contiguous range of the step's samples, in micro-batches of equal size and
-// in sample order, so in whole reduction groups. Each place's weight is divided by what counts in
-// the global batch before anything is added (cut), so that micro-batches and ranks only add.
+// in sample order, so in whole reduction groups: parts of one, or several. Each place's weight is
+// divided by what counts in the global batch before anything is added (cut), so that micro-batches
+// and ranks only add.
 //
 // Gradients: backpropagate() begins with zeros and ends with every bucket's own slice final;
 // without ZeRO all of it is. In between a bucket's groups end while backward still runs on the
@@ -27,16 +28,41 @@
 #include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
+#include "skein/models/description.h"
 #include "skein/nn/cost.h"
+#include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein::train {
 namespace {
 
 // The optimizer copies the values, so they must have begun.
-Buckets& with_start_values(Buckets& buckets, LocalModel& model, uint64_t seed) {
-  model.parameters().initialize(seed);
+Buckets& begun(Buckets& buckets, LocalModel& model, const Learning& learning, uint64_t seed) {
+  if (learning.start_values) model.parameters().initialize(seed);
   return buckets;
+}
+
+// Of a rank that has an equal part of the model.
+MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh) {
+  Parameters whole(config.precision(), 0, 1);
+  describe(config.model, whole_piece(config.model), whole);
+  MemoryShape made{.dtype = whole.dtype(), .parallel = config.parallel};
+  const MeshShape& sizes = mesh.shape();
+  made.parallel.pipeline = sizes.pp;
+  made.parallel.data = sizes.dp;
+  made.parallel.tensor = sizes.tp;
+  made.parameters = static_cast<double>(learned_numbers(whole)) / (sizes.pp * sizes.tp);
+  made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
+  made.micro_batch = plan.micro_batch;
+  made.micro_batches = plan.micro_batches();
+  made.sums_per_rank = plan.sums_per_rank();
+  made.tokens = config.model.context;
+  return made;
+}
+
+[[noreturn]] void advise(const OutOfMemory& error, const ModelConfig& model,
+                         const MemoryShape& shape) {
+  throw OutOfMemory(fmt::format("{}. {}", error.what(), memory_advice(model, shape)));
 }
 
 PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning& learning) {
@@ -48,16 +74,17 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
-                 const Learning& learning, const BatchPlan& auxiliary)
+                 const Learning& learning, const BatchPlan& auxiliary) try
     : config_(config),
       plan_(plan),
       auxiliary_plan_(auxiliary),
       mesh_(mesh),
       terms_(learning.terms),
       model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
-      buckets_(model_.parameters(), mesh, plan.groups_per_rank),
+      buckets_(model_.parameters(), mesh,
+               std::max(plan.sums_per_rank(), learning.auxiliary ? auxiliary.sums_per_rank() : 1)),
       optimizer_(make_optimizer(config.optimizer), config.optimizer,
-                 with_start_values(buckets_, model_, config.train.seed), config.parallel.zero,
+                 begun(buckets_, model_, learning, config.train.seed), config.parallel.zero,
                  config.train.seed),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph),
@@ -76,11 +103,12 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
           config.model.activation_dropout);
   model_.parameters().keep_packed();
   if (!learning.auxiliary) return;
-  SKEIN_CHECK_EQ(auxiliary.groups_per_rank, plan.groups_per_rank);
   PipelineModel network = model_.pipeline_model();
   if (mesh.last_stage()) auxiliary_objective_ = learning.auxiliary(model_);
   network.objective = auxiliary_objective_.get();
   auxiliary_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
+} catch (const OutOfMemory& error) {
+  advise(error, config.model, memory_shape(config, plan, mesh));
 }
 
 PipelineStep Replica::cut(const data::Batch& batch, const BatchPlan& plan) const {
@@ -132,10 +160,10 @@ Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& pl
   const StepWork made = step_work(work, batch.lengths.defined() || batch.prefix.defined());
   work.loss_scale *= factor;
   work.sample_scale *= factor;
-  work.gradients_done = [this, per_group = static_cast<int>(plan.micro_batches_per_group())](
+  work.groups_per_micro_batch = plan.groups_per_micro_batch;
+  work.gradients_done = [this, per_sum = static_cast<int>(plan.micro_batches_per_sum())](
                             int micro_batch, int chunk, int bucket) {
-    if ((micro_batch + 1) % per_group == 0)
-      buckets_.end_group(micro_batch / per_group, chunk, bucket);
+    if ((micro_batch + 1) % per_sum == 0) buckets_.end_group(micro_batch / per_sum, chunk, bucket);
   };
   Pass pass = model_.pass();
   pass.train = true;
@@ -143,7 +171,7 @@ Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& pl
   pass.step = number;
   {
     const Span zero("zero gradients");
-    buckets_.zero_gradients();
+    buckets_.begin_step(plan.sums_per_rank());
   }
   pipeline.run(work, pass);
   const Span sum("sum gradients");
@@ -177,6 +205,20 @@ void Replica::add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, dou
 
 StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, double loss_scale,
                          const AuxiliaryBatch* auxiliary) {
+  try {
+    return learn(batch, number, lr, loss_scale, auxiliary);
+  } catch (const OutOfMemory& error) {
+    MemoryShape shape = memory_shape(config_, plan_, mesh_);
+    if (longest_ > 0) {
+      shape.tokens = longest_;
+      shape.source_tokens = static_cast<double>(longest_source_) / static_cast<double>(longest_);
+    }
+    advise(error, config_.model, shape);
+  }
+}
+
+StepResult Replica::learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
+                          const AuxiliaryBatch* auxiliary) {
   const Span span("step");
   const WhereScope step = WhereScope::step(number + 1);
   StepResult result;

@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
+#include "skein/tensor/cuda.h"
 #include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
@@ -72,7 +73,8 @@ class Trainer : private Learner {
     return learning_rate(config_.lr, {state.step, state.samples * length, config_.train.steps,
                                       config_.train.global_batch * length});
   }
-  void tell_memory() const;
+  std::string taken_on_gpus();
+  void tell_memory();
 
   PretrainConfig config_;
   const Task& task_;
@@ -105,14 +107,16 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
   if (resume_from_) stored = run_state(resume_from_->metadata, resume_from_->path);
   plan_ = stored && keeps_groups(*stored) ? run_.plan(&*stored, resume_from_->path)
                                           : run_.plan(nullptr, "");
-  replica_ = std::make_unique<Replica>(
-      config_, plan_, run_.mesh(),
-      Learning{[&task](const LocalModel& model) { return task.objective(model); }, task.terms()});
+  const bool adapts = stored && task.adapts() && !run_.is_own(*resume_from_);
+  Learning learning{[&task](const LocalModel& model) { return task.objective(model); },
+                    task.terms()};
+  learning.start_values = !stored || adapts;
+  replica_ = std::make_unique<Replica>(config_, plan_, run_.mesh(), learning);
   RunState& state = run_.state();
   state.tokenizer = task.tokenizer();
   state.notes = task.notes();
   state.config = config_values(config_);
-  if (stored && task.adapts() && !run_.is_own(*resume_from_)) {
+  if (adapts) {
     adapt(*replica_, *resume_from_, task, stored->notes, run_.world());
     state.imported = stored->imported;
   } else if (stored) {
@@ -240,14 +244,32 @@ void Trainer::advance() {
   count(step);
 }
 
-void Trainer::tell_memory() const {
-  const ReplicaMemory m = replica_->memory();
-  const auto text = [](double bytes) { return readable_size(static_cast<int64_t>(bytes)); };
+// With what CUDA, its libraries and other processes hold; "" on CPUs.
+std::string Trainer::taken_on_gpus() {
+  const Device device = replica_->model().parameters().device();
+  if (device.kind != DeviceKind::cuda) return "";
+  const auto [free, total] = cuda::memory(device.index);
+  const int64_t taken = run_.world().max(total - free);
+  return fmt::format("; taken of the fullest GPU: {} of {}", readable_size(taken),
+                     readable_size(total));
+}
+
+// Each category of the rank that has most of it.
+void Trainer::tell_memory() {
+  const ReplicaMemory own = replica_->memory();
+  const auto most = [this](auto bytes) {
+    return readable_size(run_.world().max(static_cast<int64_t>(bytes)));
+  };
+  const std::string parameters = most(own.parameters), gradients = most(own.gradients),
+                    optimizer = most(own.optimizer), packed = most(own.packed),
+                    work = most(own.work), activations = most(own.activations);
+  const int64_t longest = run_.world().max(own.longest);
+  const int ranks = run_.world().size();
   log::info(
-      "memory of rank 0: parameters {}, gradients {}, optimizer {}, packed weights {}, work space "
-      "{} (activations of rows of {} tokens by formula {})",
-      readable_size(m.parameters), readable_size(m.gradients), readable_size(m.optimizer),
-      readable_size(m.packed), readable_size(m.work), m.longest, text(m.activations));
+      "memory{}: parameters {}, gradients {}, optimizer {}, packed weights {}, work space {} "
+      "(activations of rows of {} tokens by formula {}){}",
+      ranks > 1 ? fmt::format(", the most of any of {} ranks", ranks) : "", parameters, gradients,
+      optimizer, packed, work, longest, activations, taken_on_gpus());
 }
 
 TrainResult Trainer::run() {

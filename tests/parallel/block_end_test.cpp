@@ -111,7 +111,7 @@ class Step {
         mesh_(recorder_, mesh_shape(parallel_, world.size())),
         local_(small_model(layout), parallel_, mesh_, DType::f32, layout.frozen),
         plan_(plan_batch(parallel_, mesh_.shape(), kSamples, 1)),
-        buckets(local_.parameters(), mesh_, plan_.groups_per_rank) {
+        buckets(local_.parameters(), mesh_, plan_.sums_per_rank()) {
     local_.parameters().initialize(3);
   }
 
@@ -125,12 +125,12 @@ class Step {
     Pass pass = local_.pass();
     pass.train = true;
     pass.seed = 5;
-    buckets.zero_gradients();
+    buckets.begin_step(plan_.sums_per_rank());
     pipeline.run(work, pass);
   }
   // What is complete now, in the order in which it was completed.
   std::vector<size_t> end(int micro_batch, int chunk, int bucket) {
-    const int per_group = static_cast<int>(plan_.micro_batches_per_group());
+    const int per_group = static_cast<int>(plan_.micro_batches_per_sum());
     if ((micro_batch + 1) % per_group != 0) return {};
     return buckets.end_group(micro_batch / per_group, chunk, bucket);
   }

@@ -38,7 +38,7 @@ Tensor summed(int ranks, bool everywhere, int groups = 8) {
     Parameters parameters(DType::f32, 0, 1);
     const Parameter& p = add(parameters, "one", "p", shape);
     Buckets buckets(parameters, mesh, per_rank);
-    buckets.zero_gradients();
+    buckets.begin_step(per_rank);
     for (int i = 0; i < per_rank; ++i) {
       const Tensor own = group_gradient(world.rank() * per_rank + i, shape);
       for (int64_t j = 0; j < 1500; ++j) p.gradient.data<float>()[j] += own.data<float>()[j];
@@ -211,7 +211,12 @@ TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
                 .find("train.global_batch=16 does not divide by the 3 data-parallel ranks; the "
                       "nearest that does is 15"),
             std::string::npos);
-  EXPECT_NE(message({}, 1, 8, 3).find("train.micro_batch=3"), std::string::npos);
+  EXPECT_NE(
+      message({}, 1, 8, 3)
+          .find("train.micro_batch=3 must divide the 2 sequences of a reduction group "
+                "(train.global_batch=8 / parallel.reduction_groups=4) or hold a power of two "
+                "of the 4 groups of a rank, or all of them; the nearest below that does is 2"),
+      std::string::npos);
   EXPECT_NE(message({}, 1, 0, 1).find("train.global_batch=0"), std::string::npos);
   ParallelConfig groups;
   groups.reduction_groups = 6;
@@ -221,6 +226,9 @@ TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
                       "and a divisor of train.global_batch=12"),
             std::string::npos);
   EXPECT_NE(message(groups, 1, 8, 1).find("train.global_batch=8"), std::string::npos);
+  for (int64_t micro : {1, 2, 4, 12}) EXPECT_EQ(message(groups, 1, 12, micro), "fits") << micro;
+  for (int64_t micro : {3, 6, 8, 24})
+    EXPECT_NE(message(groups, 1, 12, micro).find("or hold a power of two"), std::string::npos);
 }
 
 TEST(BatchPlan, AnyNumberOfRanksThatDividesTheBatchTrains) {

@@ -65,8 +65,13 @@ TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {
   EXPECT_EQ(fitting(7, 4), 1);
   EXPECT_EQ(fitting(48, 8, 8), 6) << "eight groups of 6";
   EXPECT_EQ(fitting(10, 8, 4), 8) << "no micro-batch fits: plan_batch says why";
+  EXPECT_EQ(fitting(64, 64), 64) << "all four groups";
+  EXPECT_EQ(fitting(64, 40), 32) << "two of four groups";
+  EXPECT_EQ(fitting(24, 10, 1, 12), 8) << "four of twelve groups, not five";
+  EXPECT_EQ(fitting(24, 100, 2, 12), 12) << "the six groups of a rank";
   for (int64_t batch = 1; batch <= 64; ++batch)
-    EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, 8))) << batch;
+    for (int64_t most : {1, 3, 8, 20, 64})
+      EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, most))) << batch << most;
 }
 
 TEST(Layout, ABuildWithoutGpuKernelsSaysHowToBuildThem) {

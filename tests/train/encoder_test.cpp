@@ -44,7 +44,7 @@ TEST_F(Encoders, GiveEqualBitsAtAnyDataAndPipelineSize) {
     c.parallel.data = data;
     c.parallel.pipeline = pipeline;
     c.parallel.zero = zero;
-    c.train.micro_batch = data == 2 ? 2 : 1;
+    c.train.micro_batch = data == 2 ? 2 : pipeline == 2 ? 8 : 1;
     c.parallel.recompute = pipeline == 2   ? Recompute::full
                            : pipeline == 4 ? Recompute::selective
                                            : Recompute::none;

@@ -74,10 +74,25 @@ TEST_F(Layouts, RanksOfAnyNumberGiveEqualBits) {
 
 TEST_F(Layouts, MicroBatchesGiveEqualBits) {
   PretrainConfig c = config();
-  for (int64_t micro : {2, 4}) {
+  for (int64_t micro : {2, 4, 8, 16}) {  // of groups of 4
     c.train.micro_batch = micro;
     expect_equal(c, 1);
   }
+}
+
+// Twelve groups: four of them, two, or all of a rank, are a subtree of the sum.
+TEST_F(Layouts, MicroBatchesOfSeveralGroupsGiveEqualBits) {
+  PretrainConfig c = config();
+  c.train.global_batch = 24;
+  c.parallel.reduction_groups = 12;
+  c.train.steps = 6;
+  const Finished expected = train(c, 1, *folder_, "groups");
+  for (const RunSplit& split :
+       {RunSplit{1, 1, 8}, {1, 1, 24}, {3, 1, 4}, {3, 1, 8, true}, {6, 1, 4}, {1, 2, 4}, {3, 2, 4}})
+    expect_equal_run(split.of(c), split.ranks(), *folder_, expected);
+  c.parallel.recompute = Recompute::full;
+  c.train.micro_batch = 8;
+  expect_equal_run(c, 1, *folder_, expected);
 }
 
 TEST_F(Layouts, RecomputeGivesEqualBits) {

@@ -82,7 +82,7 @@ class Ties : public testing::TestWithParam<std::tuple<int, bool, bool>> {
                 parameters.initialize(4);
                 ShardedOptimizer optimizer(make_optimizer({}), {}, buckets, zero);
                 for (int step = 0; step < 2; ++step) {
-                  buckets.zero_gradients();
+                  buckets.begin_step(1);
                   for (Parameter& p : parameters.all())
                     p.gradient.copy_from(gradient_of(p.use, mesh.dp().rank()));
                   buckets.finish(!zero);

@@ -48,13 +48,15 @@ class Buckets {
   };
 
   // Gives all parameters their memory (undefined values, zero gradients).
-  Buckets(Parameters& parameters, Mesh& mesh, int groups_per_rank);
+  // most_sums: of this rank in a step (BatchPlan).
+  Buckets(Parameters& parameters, Mesh& mesh, int most_sums);
 
-  void zero_gradients();
+  // Gradients are zero, and so many groups will end.
+  void begin_step(int sums);
   // Tells that the gradients of the chunk's buckets from number `from` on now hold the fold over
-  // this rank's group number `group` of the step. Adds those into the tree of which that has not
-  // been told yet. Returns the buckets whose last group this was, the last bucket first: reduce()
-  // may begin for them.
+  // this rank's group number `group` of the step, or the subtree of all groups of a micro-batch.
+  // Adds those into the tree of which that has not been told yet. Returns the buckets whose last
+  // group this was, the last bucket first: reduce() may begin for them.
   std::vector<size_t> end_group(int group, int chunk, int from);
   // To be called when the bucket's last group is over: sums its own slice over data-parallel ranks
   // and tensor-parallel replicas. Collective: all ranks begin these, and wait for them, in one
@@ -121,7 +123,7 @@ class Buckets {
   void plan_norm(Device device);
 
   Mesh& mesh_;
-  int groups_per_rank_;
+  int most_sums_, sums_;
   std::vector<Tie> ties_;  // by the tensors' names, so alike on all stages
   std::vector<Bucket> buckets_;
   NormPlan norm_;

@@ -18,7 +18,7 @@ struct ParallelConfig {
   int data = 0;    // 0: the ranks that are left
   int chunks = 1;  // model pieces a pipeline rank
   bool sequence = false;
-  bool zero = false;
+  bool zero = true;  // ZeRO-1; one data-parallel rank has nothing to divide
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   Recompute recompute = Recompute::none;
   bool cuda_graph = false;  // record a micro-batch's forward and backward once
@@ -56,11 +56,14 @@ struct BatchPlan {
   int64_t groups = 0;  // of the whole batch; the sum over them is one binary tree (buckets.h)
   int64_t samples_per_rank = 0;
   int groups_per_rank = 1;
+  int groups_per_micro_batch = 1;  // whole ones; 1 also where it is a part of one
 
   // Number of this rank's first sample in a step.
   int64_t first_sample(const Mesh& mesh) const { return mesh.dp().rank() * samples_per_rank; }
   int64_t micro_batches() const { return samples_per_rank / micro_batch; }
-  int64_t micro_batches_per_group() const { return micro_batches() / groups_per_rank; }
+  // What buckets add: groups, or what micro-batches of several have made of theirs.
+  int sums_per_rank() const { return groups_per_rank / groups_per_micro_batch; }
+  int64_t micro_batches_per_sum() const { return micro_batches() / sums_per_rank(); }
 };
 
 // Whether the gradients of so many groups are added by dp data-parallel ranks as one rank adds
@@ -81,7 +84,8 @@ int64_t largest_divisor(int64_t count, int64_t most);
 int64_t fitting_micro_batch(const ParallelConfig& config, const MeshShape& mesh,
                             int64_t global_batch, int64_t most);
 
-// Usage errors with both numbers for what does not divide.
+// Usage errors with both numbers for what does not divide. A micro-batch is a part of a reduction
+// group, or holds a power of two of them, or all that the rank has.
 BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch,
                      int64_t micro_batch);
 

@@ -31,9 +31,10 @@ struct PipelineStep {
   double loss_scale = 1;
   // every sample's, where samples are judged too: 1 / samples of the global batch
   double sample_scale = 1;
-  bool train = true;     // false: forward only
-  bool answers = false;  // forward only: what the model says is kept too
-  bool losses = true;    // forward only: false where answers alone are wanted
+  int groups_per_micro_batch = 1;  // whose gradients are added in a tree (ops/sample_groups.h)
+  bool train = true;               // false: forward only
+  bool answers = false;            // forward only: what the model says is kept too
+  bool losses = true;              // forward only: false where answers alone are wanted
   // Called in the backward of (micro_batch, chunk) as it proceeds: the gradients of that piece's
   // buckets from number `bucket` on hold what the micro-batch adds to them. At its end with 0: all
   // of them do. On a device the work for that is queued.

@@ -21,6 +21,8 @@ struct Learning {
   std::vector<Term> terms = {{}};
   // Of the samples that steps are given as an AuxiliaryBatch; empty: there are none.
   std::function<std::unique_ptr<Objective>(const LocalModel&)> auxiliary = {};
+  // false: all values are zero until the caller loads them.
+  bool start_values = true;
 };
 
 // Other samples that are learnt in the same step. Their mean loss over places, times coefficient,
@@ -58,7 +60,7 @@ class Replica {
 
   // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number: of the
   // step; dropout masks are keyed by it. loss_scale: losses are multiplied by it in backward,
-  // gradients divided by it.
+  // gradients divided by it. OutOfMemory says what would need less.
   StepResult step(const data::Batch& batch, int64_t number, double lr, double loss_scale = 1,
                   const AuxiliaryBatch* auxiliary = nullptr);
   // Number of the first sample that belongs to this rank, of a step that begins with sample
@@ -77,6 +79,8 @@ class Replica {
     double place_scale = 1;  // the share of a place in the mean loss
     double tokens = 0, flops = 0;
   };
+  StepResult learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
+                   const AuxiliaryBatch* auxiliary);
   PipelineStep cut(const data::Batch& batch, const BatchPlan& plan) const;
   StepWork step_work(const PipelineStep& work, bool differs);
   // Leaves the gradients of the batch's mean loss times factor, reduced.

@@ -91,7 +91,7 @@ TEST(Optimizer, KeepsARunningMeanOfItsValues) {
         auto expected = held("param/vector");
         EXPECT_EQ(held("ema_param/vector"), expected) << "it begins with the values";
         for (int step = 0; step < 3; ++step) {
-          setting.buckets.zero_gradients();
+          setting.buckets.begin_step(1);
           setting.parameters.all()[1].gradient.fill_zero();
           setting.parameters.all()[1].gradient.data<float>()[step] = 1;
           setting.step(0.1);
@@ -124,7 +124,7 @@ TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
         EXPECT_FALSE(std::isfinite(setting.step(0.1)));
         EXPECT_EQ(setting.bytes(), before);
         EXPECT_EQ(setting.optimizer.steps(), 0);
-        setting.buckets.zero_gradients();
+        setting.buckets.begin_step(1);
         setting.parameters.all()[1].gradient.data<float>()[3] = 1;
         EXPECT_EQ(setting.step(0.1), 4.0) << "the sum over four ranks";
         EXPECT_NE(setting.bytes(), before);
@@ -164,7 +164,7 @@ TEST(Optimizer, MultipliesTheRateOfEachParameter) {
     slow.parameters.all()[0].rate = decayed.parameters.all()[0].rate = 0.25;
     for (const double lr : {0.1, 0.4, 0.05}) {
       for (Setting* setting : {&slow, &quarter}) {
-        setting->buckets.zero_gradients();
+        setting->buckets.begin_step(1);
         for (const Parameter& p : setting->parameters.all())
           p.gradient.copy_from(
               test::random_tensor(p.local, static_cast<uint64_t>(100 * lr), DType::f32));
@@ -190,7 +190,7 @@ TEST(Optimizer, ShardedStateGivesTheBitsOfWholeState) {
       run_ranks(4, [&](Group& world) {
         Setting setting(world, zero, dtype);
         for (uint64_t step = 0; step < 3; ++step) {
-          setting.buckets.zero_gradients();
+          setting.buckets.begin_step(1);
           for (const Parameter& p : setting.parameters.all())
             p.gradient.copy_from(test::random_tensor(
                 p.local, step * 10 + static_cast<uint64_t>(world.rank()), DType::f32));

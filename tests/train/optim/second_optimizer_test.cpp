@@ -52,7 +52,7 @@ struct Setting {
   }
   // With the gradients of step `number`; every rank has the same.
   double step(uint64_t number) {
-    buckets.zero_gradients();
+    buckets.begin_step(1);
     for (const Parameter& p : parameters.all())
       if (mesh.dp().rank() == 0) p.gradient.copy_from(random_tensor(p.local, number, DType::f32));
     buckets.finish(everywhere);

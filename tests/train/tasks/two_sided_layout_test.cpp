@@ -134,7 +134,7 @@ TEST_P(TwoSided, GivesEqualBitsWhereverPiecesEnd) {
     c.parallel.schedule = i == 1 ? ScheduleKind::gpipe : ScheduleKind::one_f_one_b;
     c.parallel.recompute =
         std::array{Recompute::none, Recompute::full, Recompute::selective}[i % 3];
-    c.train.micro_batch = i % 2 == 0 ? 1 : 2;
+    c.train.micro_batch = std::array{1, 2, 1, 8, 4, 2, 8}[i];  // groups are of 4
     expect_equal(c, c.parallel.pipeline * c.parallel.data, folder_, expected_,
                  fmt::format("split {}", i));
   }
@@ -155,6 +155,9 @@ TEST_P(TwoSided, GivesEqualBitsInterleavedAndOverData) {
   c.parallel.recompute = Recompute::full;
   c.train.micro_batch = 4;
   expect_equal(c, 4, folder_, expected_, "data");
+  c.parallel.data = 1;
+  c.train.micro_batch = 16;
+  expect_equal(c, 1, folder_, expected_, "one micro-batch");
 }
 
 TEST_P(TwoSided, AgreesOverTensorParallelRanks) {
