@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Where memory is short a run says what it needs and what would need less.
+source "$(dirname "$0")/expect.sh"
+make_stores
+short=(bash -c 'ulimit -v 1900000 && exec "$@"' short)
+
+# Before a step: GPT-2 124M, in less than its gradients take.
+expect 1 "out of memory" "${short[@]}" "$bin/skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt2_124m.ini" --data.train=train.h5 \
+  --train.global_batch=8 --train.micro_batch=2 --train.steps=1 --run.dir=run
+for part in "By formula a rank needs" "values 474.7 MiB, gradients 474.7 MiB, sums of groups 949.4 MiB, optimizer 949.4 MiB" \
+  "with parallel.reduction_groups=1" "with parallel.recompute=full" "with train.micro_batch=1"; do
+  grep -qF -- "$part" output || { cat output >&2; die "no \"$part\""; }
+done
+
+# In a step: the activations of a large micro-batch.
+expect 1 "It would need" "${short[@]}" "$bin/skein" pretrain $small --model.n_layers=8 --train.global_batch=32768 --train.micro_batch=8192 --train.steps=1 --run.dir=rows
+grep -qF "with train.micro_batch=4096" output || { cat output >&2; die "the micro-batch is not named"; }
+echo passed
