@@ -172,8 +172,10 @@ TEST_F(Resume, AMicroBatchThatNobodyGaveFitsTheGroupsOfTheCheckpoint) {
   train(c, 1, folder_, "run");
   forget_after_step_8("run");
   c.parallel.reduction_groups = 0;
-  c.train.micro_batch = 2;
-  EXPECT_NE(error_of(c, 1, "run", ExitCode::usage).find("train.micro_batch=2"), std::string::npos);
+  c.train.micro_batch = 3;
+  EXPECT_NE(error_of(c, 1, "run", ExitCode::usage)
+                .find("train.micro_batch=3 must divide the 1 sequences"),
+            std::string::npos);
   c.train.micro_batch_open = true;
   EXPECT_NO_THROW(train(c, 1, folder_, "run"));
 }
