@@ -200,7 +200,7 @@ grep -q "^global_batch = 10  # divides ppo.rollout_batch=10" fitted/config.ini |
 grep -q "^micro_batch = 5  # divides train.global_batch=10" fitted/config.ini || die "config.ini does not say where the micro-batch is from"
 expect 0 "done already" "$skein" ppo --config fitted/config.ini
 expect 2 "train.global_batch=4" $fitted --run.dir=bad --ppo.rollout_batch=10 --train.global_batch=4
-expect 2 "train.micro_batch=4 does not divide" $fitted --run.dir=bad --ppo.rollout_batch=10 --train.micro_batch=4
+expect 2 "train.micro_batch=4 must divide" $fitted --run.dir=bad --ppo.rollout_batch=10 --train.micro_batch=4
 expect 0 "done: 1 steps" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --chat.template=none --train.global_batch=6 --train.steps=1 --run.dir=reward6
 grep -q "^micro_batch = 3  #" reward6/config.ini || die "the micro-batch of a reward model does not follow its batch"
 
