@@ -7,6 +7,8 @@
 #include "skein/comm/device_transport.h"
 #include "skein/core/host.h"
 #include "skein/core/log.h"
+#include "skein/core/strings.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 namespace {
@@ -30,6 +32,14 @@ std::string spread_warning(const std::vector<std::string>& hosts) {
       "are summed through the network, twice forward and twice backward. Start ranks host by host "
       "(mpirun --map-by slot, srun --distribution=block), or use parallel.tensor={} at most",
       hosts.size(), apart.size(), fmt::join(apart, ", "), hosts.size() / apart.size());
+}
+
+std::string taken_warning(int64_t free, int64_t total) {
+  if (total - free <= total / 10) return "";
+  return fmt::format(
+      "{} of {} are already taken by other processes (see nvidia-smi): they slow this one down and "
+      "leave it less memory; end them, or keep this GPU out of the job",
+      readable_size(total - free), readable_size(total));
 }
 
 void check_shape(int ranks, const MeshShape& shape) {
@@ -64,6 +74,12 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
 
 void Mesh::connect(Device device, double timeout) {
   if (std::exchange(connected_, true)) return;
+  if (device.kind == DeviceKind::cuda) {
+    const auto [free, total] = cuda::memory(device.index);
+    if (const std::string warning = taken_warning(free, total); !warning.empty())
+      log::write(log::Level::warn, fmt::format("rank {}, GPU {}: {}", log::rank(),
+                                               cuda::address(device.index), warning));
+  }
   const auto watchdog = device_watchdog(world_, device, timeout);
   connect_devices(*tp_, device, {"tensor"}, watchdog);
   connect_devices(*dp_, device, {"data"}, watchdog);

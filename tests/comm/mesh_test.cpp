@@ -107,5 +107,12 @@ TEST(Mesh, WarnsOfTensorParallelRanksOnSeveralHosts) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 
+TEST(Mesh, WarnsOfAGpuThatOthersUse) {
+  constexpr int64_t kGiB = 1 << 30;
+  EXPECT_EQ(taken_warning(79 * kGiB, 80 * kGiB), "");
+  EXPECT_NE(taken_warning(50 * kGiB, 80 * kGiB).find("30.0 GiB of 80.0 GiB are already taken"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace skein

@@ -26,6 +26,10 @@ void check_shape(int ranks, const MeshShape& shape);
 // What to say of tensor-parallel ranks on these hosts; "" where it is one.
 std::string spread_warning(const std::vector<std::string>& hosts);
 
+// What to say of a GPU that has so many free bytes before we take any; "" up to a tenth, which
+// contexts take.
+std::string taken_warning(int64_t free, int64_t total);
+
 class Mesh {
  public:
   // Collective over `world`, which must outlive the mesh. A usage error as check_shape has it;
@@ -42,7 +46,7 @@ class Mesh {
   bool last_stage() const { return stage() == shape_.pp - 1; }
   // Collective. From the first call on devices of the ranks exchange tensors without the host where
   // they can (comm/device_transport.h), whatever models share the mesh; an exchange that takes
-  // longer than `timeout` seconds ends the job. Nothing for CPUs.
+  // longer than `timeout` seconds ends the job. Warns of a GPU that others use. Nothing for CPUs.
   void connect(Device device, double timeout);
   // Collective over pp(): every stage gets what the last one has.
   void share_last_stage(const Tensor& tensor) const;
