@@ -154,8 +154,7 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
   };
   refused([](PretrainConfig& c) { c.train.global_batch = 9; },
           "train.global_batch=9 does not divide");
-  refused([](PretrainConfig& c) { c.train.micro_batch = 3; },
-          "train.micro_batch=3 must divide");
+  refused([](PretrainConfig& c) { c.train.micro_batch = 3; }, "train.micro_batch=3 must divide");
   refused([](PretrainConfig& c) { c.parallel.pipeline = 3; }, "needs 3 ranks, but this job has 2");
   refused([](PretrainConfig& c) { c.checkpoint.keep = 0; }, "checkpoint.keep=0 at least 1");
 }
