@@ -95,7 +95,7 @@ inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const train::Workspace& 
 inline void expect_equal_at_every_layout(dpo::DpoTuneConfig c, const train::Workspace& folder,
                                          const std::string& name, const TunedByPairs& expected) {
   for (const auto& [data, pipeline, micro] :
-       {std::tuple{1, 1, 2}, {2, 1, 2}, {1, 2, 4}, {2, 2, 1}}) {
+       {std::tuple{1, 1, 16}, {2, 1, 2}, {1, 2, 8}, {2, 2, 1}}) {
     c.run.parallel.pipeline = pipeline;
     c.run.parallel.zero = data == 2;
     c.run.train.micro_batch = micro;

@@ -113,7 +113,7 @@ class TunedPolicy : public ::testing::Test {
       expect_equal(run(ranks, layout, fmt::format("layout{}", number++)), alone);
     };
     at(1, {{"train.micro_batch", "2"}, {"generate.batch", "32"}});
-    at(2, {});
+    at(2, {{"train.micro_batch", "8"}});  // of two groups
     at(2, {{"parallel.pipeline", "2"}, {"train.micro_batch", "2"}});
     at(4, {{"parallel.pipeline", "2"}, {"parallel.zero", "true"}});
   }

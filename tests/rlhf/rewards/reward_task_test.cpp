@@ -228,7 +228,7 @@ TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
          {std::tuple{2, 1, false}, {4, 1, true}, {1, 2, false}, {2, 2, true}}) {
       c.run.parallel.pipeline = pipeline;
       c.run.parallel.zero = zero;
-      c.run.train.micro_batch = data == 2 ? 2 : 1;
+      c.run.train.micro_batch = data == 2 ? 2 : pipeline == 2 ? 8 : 1;
       const std::string other = fmt::format("{}_{}{}{}", name, data, pipeline, zero);
       const Trained found = train_reward(c, folder_, data * pipeline, other);
       EXPECT_EQ(found.losses, expected.losses) << other;
