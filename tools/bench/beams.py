@@ -3,9 +3,9 @@
 
   tools/bench/beams.py --skein build/cpu/bin/skein --tokenizer tok.json --texts sources.txt --rounds 5
 
-The model is a BART of 10 million random weights with the vocabulary of tok.json, a tokenizer.json with <pad> and </s>; every answer has --tokens
-tokens. In f32 both must write the same answers. Needs PyTorch, transformers and tokenizers from PyPI; glibc keeps freed memory
-as in compare.py; OpenMP waits as it does by itself, which is faster here.
+The model is a BART of random weights with the vocabulary of tok.json, a tokenizer.json with <pad> and </s>: of width 256 and 4 + 4 blocks, or, with
+--model base, of BART base's shape; every answer has --tokens tokens. In f32 both must write the same answers. Needs PyTorch, transformers and
+tokenizers from PyPI; glibc keeps freed memory as in compare.py; OpenMP waits as it does by itself, which is faster here.
 """
 import argparse
 import json
@@ -19,12 +19,15 @@ from pathlib import Path
 
 from compare import TUNED
 
+SHAPES = {"small": (256, 4), "base": (768, 6)}  # width, blocks a side
+
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skein", type=Path, required=True)
     parser.add_argument("--tokenizer", required=True)
     parser.add_argument("--texts", type=Path, required=True, help="a source a line")
+    parser.add_argument("--model", choices=SHAPES, default="small")
     parser.add_argument("--beams", type=int, default=4)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--tokens", type=int, default=24)
@@ -47,10 +50,11 @@ def make_model(args, folder):
     pad, end = (tokenizer.token_to_id(name) for name in ("<pad>", "</s>"))
     transformers.utils.logging.disable_progress_bar()
     torch.manual_seed(1)
+    width, blocks = SHAPES[args.model]
     transformers.BartForConditionalGeneration(transformers.BartConfig(
-        vocab_size=tokenizer.get_vocab_size(), d_model=256, encoder_layers=4, decoder_layers=4, encoder_attention_heads=4, decoder_attention_heads=4,
-        encoder_ffn_dim=1024, decoder_ffn_dim=1024, max_position_embeddings=128, init_std=0.1, pad_token_id=pad, bos_token_id=end,
-        eos_token_id=end, decoder_start_token_id=end, forced_eos_token_id=None)).save_pretrained(folder)
+        vocab_size=tokenizer.get_vocab_size(), d_model=width, encoder_layers=blocks, decoder_layers=blocks, encoder_attention_heads=width // 64,
+        decoder_attention_heads=width // 64, encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, max_position_embeddings=128, init_std=0.1,
+        pad_token_id=pad, bos_token_id=end, eos_token_id=end, decoder_start_token_id=end, forced_eos_token_id=None)).save_pretrained(folder)
 
 
 def peer(args):
@@ -59,7 +63,8 @@ def peer(args):
     import transformers
     torch.set_num_threads(args.threads)
     tokenizer, end = tokenizer_of(args), tokenizer_of(args).token_to_id("</s>")
-    rows = [x.ids + [end] for x in tokenizer.encode_batch(args.texts.read_text(encoding="utf-8").splitlines(), add_special_tokens=False)]
+    rows = [x.ids for x in tokenizer.encode_batch(args.texts.read_text(encoding="utf-8").splitlines())]
+    rows = [row if row[-1] == end else row + [end] for row in rows]
     model = transformers.BartForConditionalGeneration.from_pretrained(
         args.peer, dtype=torch.bfloat16 if args.precision == "bf16" else torch.float32).eval()
 
