@@ -28,8 +28,8 @@ std::string spread_warning(const std::vector<std::string>& hosts) {
   if (apart.size() < 2) return "";
   return fmt::format(
       "the {} tensor-parallel ranks of a group are on {} hosts ({}): the activations of every "
-      "block "
-      "are summed through the network, twice forward and twice backward. Start ranks host by host "
+      "block are summed through the network, twice forward and twice backward. Start ranks host by "
+      "host "
       "(mpirun --map-by slot, srun --distribution=block), or use parallel.tensor={} at most",
       hosts.size(), apart.size(), fmt::join(apart, ", "), hosts.size() / apart.size());
 }

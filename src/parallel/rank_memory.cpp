@@ -43,7 +43,7 @@ class Changes {
       add("parallel.zero=true", [](MemoryShape& s) { s.parallel.zero = true; });
     if (now_.sums_per_rank > 1)
       add(fmt::format("parallel.reduction_groups={}", data),
-          [](MemoryShape& s) { s.sums_per_rank = 1; });
+          [](MemoryShape& s) { s.sums_per_rank = s.groups_per_micro_batch = 1; });
   }
 
   void recompute() {
@@ -55,11 +55,16 @@ class Changes {
           [](MemoryShape& s) { s.parallel.recompute = Recompute::full; });
   }
 
+  // Half of several groups are groups, whose sums then wait for each other.
   void cut_rows() {
-    if (now_.micro_batch % 2 != 0) return;
-    add(fmt::format("train.micro_batch={}", now_.micro_batch / 2), [](MemoryShape& s) {
+    const int groups = now_.groups_per_micro_batch;
+    if (now_.micro_batch % 2 != 0 || (groups > 1 && groups % 2 != 0)) return;
+    add(fmt::format("train.micro_batch={}", now_.micro_batch / 2), [&](MemoryShape& s) {
       s.micro_batch /= 2;
       s.micro_batches *= 2;
+      if (groups == 1) return;
+      s.groups_per_micro_batch /= 2;
+      s.sums_per_rank *= 2;
     });
   }
 

@@ -22,13 +22,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
 #include "skein/data/samples/windows.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
-#include "skein/models/description.h"
 #include "skein/nn/cost.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
@@ -36,26 +36,23 @@
 namespace skein::train {
 namespace {
 
-// The optimizer copies the values, so they must have begun.
-Buckets& begun(Buckets& buckets, LocalModel& model, const Learning& learning, uint64_t seed) {
-  if (learning.start_values) model.parameters().initialize(seed);
-  return buckets;
-}
-
-// Of a rank that has an equal part of the model.
-MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh) {
-  Parameters whole(config.precision(), 0, 1);
-  describe(config.model, whole_piece(config.model), whole);
-  MemoryShape made{.dtype = whole.dtype(), .parallel = config.parallel};
+// Of this rank.
+MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
+                         const Parameters& parameters) {
+  MemoryShape made{.dtype = parameters.dtype(), .parallel = config.parallel};
   const MeshShape& sizes = mesh.shape();
   made.parallel.pipeline = sizes.pp;
   made.parallel.data = sizes.dp;
   made.parallel.tensor = sizes.tp;
-  made.parameters = static_cast<double>(learned_numbers(whole)) / (sizes.pp * sizes.tp);
+  std::set<std::string> counted;  // uses of a tensor share its values
+  for (const Parameter& p : parameters.all())
+    if (p.learns && counted.insert(p.tensor()).second)
+      made.parameters += static_cast<double>(p.valid_size());
   made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
   made.micro_batch = plan.micro_batch;
   made.micro_batches = plan.micro_batches();
   made.sums_per_rank = plan.sums_per_rank();
+  made.groups_per_micro_batch = plan.groups_per_micro_batch;
   made.tokens = config.model.context;
   return made;
 }
@@ -63,6 +60,36 @@ MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, co
 [[noreturn]] void advise(const OutOfMemory& error, const ModelConfig& model,
                          const MemoryShape& shape) {
   throw OutOfMemory(fmt::format("{}. {}", error.what(), memory_advice(model, shape)));
+}
+
+// What `make` makes.
+template <class Make>
+auto with_advice(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
+                 LocalModel& model, const Make& make) {
+  try {
+    return make();
+  } catch (const OutOfMemory& error) {
+    advise(error, config.model, memory_shape(config, plan, mesh, model.parameters()));
+  }
+}
+
+Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
+                     const BatchPlan* auxiliary, Mesh& mesh, LocalModel& model) {
+  const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
+            most = std::max(plan.sums_per_rank(), beside);
+  return with_advice(config, plan, mesh, model,
+                     [&] { return Buckets(model.parameters(), mesh, most); });
+}
+
+// It copies the values, so they must have begun.
+ShardedOptimizer made_optimizer(const PretrainConfig& config, const BatchPlan& plan,
+                                const Learning& learning, const Mesh& mesh, LocalModel& model,
+                                Buckets& buckets) {
+  if (learning.start_values) model.parameters().initialize(config.train.seed);
+  return with_advice(config, plan, mesh, model, [&] {
+    return ShardedOptimizer(make_optimizer(config.optimizer), config.optimizer, buckets,
+                            config.parallel.zero, config.train.seed);
+  });
 }
 
 PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning& learning) {
@@ -74,18 +101,15 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 }  // namespace
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
-                 const Learning& learning, const BatchPlan& auxiliary) try
+                 const Learning& learning, const BatchPlan& auxiliary)
     : config_(config),
       plan_(plan),
       auxiliary_plan_(auxiliary),
       mesh_(mesh),
       terms_(learning.terms),
       model_(config.model, config.parallel, mesh, config.precision(), config.train.frozen_layers),
-      buckets_(model_.parameters(), mesh,
-               std::max(plan.sums_per_rank(), learning.auxiliary ? auxiliary.sums_per_rank() : 1)),
-      optimizer_(make_optimizer(config.optimizer), config.optimizer,
-                 begun(buckets_, model_, learning, config.train.seed), config.parallel.zero,
-                 config.train.seed),
+      buckets_(made_buckets(config, plan, learning.auxiliary ? &auxiliary : nullptr, mesh, model_)),
+      optimizer_(made_optimizer(config, plan, learning, mesh, model_, buckets_)),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph),
       flops_(config.model) {
@@ -107,8 +131,6 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
   if (mesh.last_stage()) auxiliary_objective_ = learning.auxiliary(model_);
   network.objective = auxiliary_objective_.get();
   auxiliary_ = std::make_unique<Pipeline>(mesh, network, config.parallel.schedule);
-} catch (const OutOfMemory& error) {
-  advise(error, config.model, memory_shape(config, plan, mesh));
 }
 
 PipelineStep Replica::cut(const data::Batch& batch, const BatchPlan& plan) const {
@@ -208,7 +230,7 @@ StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, do
   try {
     return learn(batch, number, lr, loss_scale, auxiliary);
   } catch (const OutOfMemory& error) {
-    MemoryShape shape = memory_shape(config_, plan_, mesh_);
+    MemoryShape shape = memory_shape(config_, plan_, mesh_, model_.parameters());
     if (longest_ > 0) {
       shape.tokens = longest_;
       shape.source_tokens = static_cast<double>(longest_source_) / static_cast<double>(longest_);

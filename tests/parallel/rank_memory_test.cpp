@@ -65,6 +65,21 @@ TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 
+// Their sums wait for each other then, which may take more than the activations give back.
+TEST(RankMemory, HalfOfAMicroBatchOfSeveralGroupsKeepsMoreSums) {
+  MemoryShape shape = four_ranks();
+  shape.micro_batches = 1;
+  shape.sums_per_rank = 1;
+  shape.groups_per_micro_batch = 8;
+  EXPECT_EQ(memory_advice(small_model(), shape).find("train.micro_batch=4"), std::string::npos);
+  shape.groups_per_micro_batch = 3;
+  shape.parameters = 1;
+  EXPECT_EQ(memory_advice(small_model(), shape).find("train.micro_batch"), std::string::npos)
+      << "half of three groups is none";
+  shape.groups_per_micro_batch = 1;
+  EXPECT_NE(memory_advice(small_model(), shape).find("train.micro_batch=4"), std::string::npos);
+}
+
 TEST(RankMemory, AdviceLeavesOutWhatCannotBeOrIsSo) {
   MemoryShape shape = four_ranks();
   shape.parallel.recompute = Recompute::full;
