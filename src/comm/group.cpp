@@ -8,6 +8,7 @@
 #include "skein/comm/window.h"
 #include "skein/core/profile.h"
 
+#include "halving.h"
 #include "tree_sum.h"
 
 namespace skein {
@@ -57,13 +58,6 @@ Tensor gather_blocks(Group& group, const Tensor& in) {
   Tensor blocks = Tensor::empty({group.size() * in.size()}, in.dtype(), in.device());
   group.all_gather_bytes(in.bytes_data(), blocks.bytes_data(), in.bytes()).wait();
   return blocks;
-}
-
-// out may lie in `in`, which is not read again once the blocks are exchanged.
-void scatter_sum(Group& group, const Tensor& in, const Tensor& out) {
-  const Tensor blocks = Tensor::empty({in.size()}, in.dtype(), in.device());
-  group.all_to_all_bytes(in.bytes_data(), blocks.bytes_data(), out.bytes()).wait();
-  sum_blocks(blocks, group.size(), out);
 }
 
 // `tensor` followed by zeros up to `size` elements
@@ -143,7 +137,10 @@ Work Group::all_gather(const Tensor& in, const Tensor& out) {
   if (away(in))
     return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy).wait(); });
   if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
-  return all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
+  // Few ranks gain nothing by doubling.
+  if (size() <= 3) return all_gather_bytes(in.bytes_data(), out.bytes_data(), in.bytes());
+  gather_by_doubling(*this, in.bytes_data(), out.bytes_data(), in.bytes());
+  return {};
 }
 
 Work Group::reduce_scatter(const Tensor& in, const Tensor& out) {

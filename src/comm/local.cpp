@@ -144,13 +144,6 @@ class LocalGroup : public Group {
     return {};
   }
 
-  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    exchange({"all_to_all", in, bytes}, [&](const std::vector<Slot>& slots) {
-      for (size_t r = 0; r < slots.size(); ++r) copy_block(slots[r].data, rank_, out, r, bytes);
-    });
-    return {};
-  }
-
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     exchange({"broadcast", data, bytes, root}, [&](const std::vector<Slot>& slots) {

@@ -226,14 +226,6 @@ class MpiGroup : public Group {
     return {};
   }
 
-  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    in_parts(bytes, [&](int64_t offset, int count, MPI_Datatype type) {
-      check(MPI_Alltoall(in + offset, count, type, out + offset, count, type, comm_),
-            "MPI_Alltoall");
-    });
-    return {};
-  }
-
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     check_member(root);
     job_->in_pieces(bytes, [&](int64_t offset, int count) {

@@ -99,21 +99,6 @@ inline void check_all_gather(Group& group) {
   }
 }
 
-inline void check_all_to_all(Group& group) {
-  const int ranks = group.size();
-  const auto value = [](int64_t from, int64_t to, int64_t i) {
-    return static_cast<double>((from * 31 + to * 7 + i) % 251);
-  };
-  for (int64_t bytes : {1, 7, 4097, 100003}) {
-    const Tensor in = filled<uint8_t>(
-        ranks * bytes, [&](int64_t i) { return value(group.rank(), i / bytes, i % bytes); });
-    const Tensor out = Tensor::zeros({ranks * bytes}, DType::u8);
-    group.all_to_all_bytes(in.bytes_data(), out.bytes_data(), bytes).wait();
-    expect_values<uint8_t>(out, "all_to_all",
-                           [&](int64_t i) { return value(i / bytes, group.rank(), i % bytes); });
-  }
-}
-
 // Values are whole and small, so that the sums are exact up to the last rounding.
 template <class T>
 void check_sums_of(Group& group, int64_t n) {
@@ -344,7 +329,6 @@ inline const std::vector<std::pair<const char*, Body>>& bodies() {
   static const std::vector<std::pair<const char*, Body>> all{
       {"members", check_members},
       {"all_gather", check_all_gather},
-      {"all_to_all", check_all_to_all},
       {"sums", check_sums},
       {"tree_order", check_tree_order},
       {"known_tree", check_known_tree},

@@ -5,33 +5,27 @@
 
 #include "skein/comm/local.h"
 
+#include "comm/passing_group.h"
+
 namespace skein {
 namespace {
 
 // A transport that moves nothing before it is waited for.
-class Late : public Group {
+class Late : public test::PassingGroup {
  public:
-  explicit Late(Group& group) : group_(group) {}
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
+  using PassingGroup::PassingGroup;
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
-    return later([=, this] { group_.send_bytes(data, bytes, peer, tag).wait(); });
+    return later([=, this] { next().send_bytes(data, bytes, peer, tag).wait(); });
   }
   Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
-    return later([=, this] { group_.recv_bytes(data, bytes, peer, tag).wait(); });
+    return later([=, this] { next().recv_bytes(data, bytes, peer, tag).wait(); });
   }
   Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    return later([=, this] { group_.all_gather_bytes(in, out, bytes).wait(); });
-  }
-  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    return later([=, this] { group_.all_to_all_bytes(in, out, bytes).wait(); });
+    return later([=, this] { next().all_gather_bytes(in, out, bytes).wait(); });
   }
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
-    return later([=, this] { group_.broadcast_bytes(data, bytes, root).wait(); });
+    return later([=, this] { next().broadcast_bytes(data, bytes, root).wait(); });
   }
-  void barrier() override { group_.barrier(); }
-  std::unique_ptr<Group> split(int color, int key) override { return group_.split(color, key); }
-  void abort(int exit_code) override { group_.abort(exit_code); }
 
   int begun = 0, over = 0;
 
@@ -43,8 +37,6 @@ class Late : public Group {
       ++over;
     });
   }
-
-  Group& group_;
 };
 
 Tensor ranks_of(const std::vector<float>& values) {

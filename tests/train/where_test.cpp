@@ -7,6 +7,7 @@
 
 #include "skein/train/replica.h"
 
+#include "comm/passing_group.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -23,42 +24,21 @@ struct Locations {
 };
 
 // Passes everything on and notes where its caller is.
-class Noting : public Group {
+class Noting : public test::PassingGroup {
  public:
-  Noting(Group& group, Locations& locations) : group_(group), locations_(locations) {}
+  Noting(Group& group, Locations& locations) : PassingGroup(group), locations_(locations) {}
   Noting(std::unique_ptr<Group> group, Locations& locations)
-      : own_(std::move(group)), group_(*own_), locations_(locations) {}
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
-  Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
-    return noted().send_bytes(data, bytes, peer, tag);
-  }
-  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
-    return noted().recv_bytes(data, bytes, peer, tag);
-  }
-  Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    return noted().all_gather_bytes(in, out, bytes);
-  }
-  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    return noted().all_to_all_bytes(in, out, bytes);
-  }
-  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
-    return noted().broadcast_bytes(data, bytes, root);
-  }
-  void barrier() override { group_.barrier(); }
+      : PassingGroup(std::move(group)), locations_(locations) {}
   std::unique_ptr<Group> split(int color, int key) override {
-    return std::make_unique<Noting>(group_.split(color, key), locations_);
+    return std::make_unique<Noting>(PassingGroup::split(color, key), locations_);
   }
-  void abort(int exit_code) override { group_.abort(exit_code); }
 
  private:
-  Group& noted() {
+  Group& next() override {
     locations_.add();
-    return group_;
+    return PassingGroup::next();
   }
 
-  std::unique_ptr<Group> own_;
-  Group& group_;
   Locations& locations_;
 };
 

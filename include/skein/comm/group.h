@@ -42,9 +42,6 @@ class Group {
   virtual Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) = 0;
   // out holds size() blocks of `bytes`, in rank order. in may be out's own block.
   virtual Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
-  // in: size() blocks of `bytes`, block r for rank r; out: block r from rank r. in and out are
-  // distinct.
-  virtual Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
   virtual Work broadcast_bytes(std::byte* data, int64_t bytes, int root) = 0;
   virtual void barrier() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.

@@ -1,12 +1,12 @@
 #include "skein/comm/tcp/tcp.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <sys/resource.h>
 
 #include "skein/core/numbers.h"
 
+#include "comm/halving.h"
 #include "comm/members.h"
 #include "mesh.h"
 
@@ -40,10 +40,6 @@ Work work_of(const std::shared_ptr<TcpMesh>& mesh, std::shared_ptr<Message> mess
       [held = std::make_shared<MessageHold<Message>>(mesh, std::move(message))] { held->wait(); });
 }
 
-void copy_block(const std::byte* from, std::byte* to, int64_t bytes) {
-  if (bytes > 0 && from != to) std::memcpy(to, from, bytes);
-}
-
 // Every rank is a file to each other, as are strangers while ranks meet. No more than 65,536, for
 // some programs that a run starts close every number below their limit.
 void allow_more_files() {
@@ -74,12 +70,7 @@ class TcpGroup : public Group {
   }
 
   Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    exchange([in](int) { return in; }, out, bytes);
-    return {};
-  }
-
-  Work all_to_all_bytes(const std::byte* in, std::byte* out, int64_t bytes) override {
-    exchange([in, bytes](int peer) { return in + peer * bytes; }, out, bytes);
+    gather_by_doubling(*this, in, out, bytes);
     return {};
   }
 
@@ -137,22 +128,6 @@ class TcpGroup : public Group {
   }
   Work receive(std::byte* data, int64_t bytes, int peer, int64_t tag) {
     return work_of(mesh_, mesh_->receive(channel(peer, tag), data, bytes));
-  }
-
-  // Each pair directly; in every step all send to different ranks.
-  template <class BlockFor>
-  void exchange(BlockFor block_for, std::byte* out, int64_t bytes) {
-    std::vector<Work> moves;
-    for (int step = 1; step < size(); ++step) {
-      const int from = (rank_ - step + size()) % size();
-      moves.push_back(receive(out + from * bytes, bytes, from, kCollective));
-    }
-    for (int step = 1; step < size(); ++step) {
-      const int to = (rank_ + step) % size();
-      moves.push_back(send(block_for(to), bytes, to, kCollective));
-    }
-    copy_block(block_for(rank_), out + rank_ * bytes, bytes);
-    for (Work& move : moves) move.wait();
   }
 
   std::shared_ptr<TcpMesh> mesh_;
