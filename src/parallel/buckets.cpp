@@ -2,11 +2,12 @@
 //
 // Gradients: from begin_step() to the end of a group's last micro-batch they hold the left fold
 // over the group's samples so far, in sample order: micro-batches run backward in that order at
-// every schedule. end_group() then moves the fold into the tree. Where a micro-batch holds several
-// groups its ops have made their subtree (ops/sample_groups.h), and that stands here for a group.
+// every schedule. end_group() then moves the fold into the tree; strided, what ranks have made of
+// their folds. Where a micro-batch holds several groups its ops have made their subtree
+// (ops/sample_groups.h), and that stands here for a group.
 // With g groups done, level l of `pending` holds a subtree exactly where bit l of g is set; after
-// the last group the gradients hold the whole subtree of this rank, and nobody adds to them until
-// the next step.
+// the last group the gradients hold the whole subtree of this rank (strided, their own slice the
+// sum over ranks), and nobody adds to them until the next step.
 //
 // So a bucket's own events are in order: its groups end 0, 1, 2, ..., once each, however often and
 // from wherever the end is told; then it is reduced once, by whoever asks first; then finish().
@@ -31,8 +32,8 @@
 
 namespace skein {
 
-Buckets::Buckets(Parameters& parameters, Mesh& mesh, int most_sums)
-    : mesh_(mesh), most_sums_(most_sums), sums_(most_sums) {
+Buckets::Buckets(Parameters& parameters, Mesh& mesh, int most_sums, bool strided)
+    : mesh_(mesh), most_sums_(most_sums), sums_(most_sums), strided_(strided) {
   SKEIN_CHECK(most_sums > 0);
   build(parameters);
   find_ties(parameters);
@@ -116,7 +117,8 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const int levels = bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(most_sums_ - 1));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level)
-    bucket.pending.push_back(Tensor::empty({bucket.size}, sums, device));
+    bucket.pending.push_back(
+        Tensor::empty({strided_ ? own_size(bucket) : bucket.size}, sums, device));
   for (const Member& member : bucket.members) {
     Parameter& p = *member.parameter;
     if (!bucket.frozen)
@@ -139,7 +141,7 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
     Bucket& bucket = buckets_[b];
     if (bucket.chunk != chunk || bucket.frozen || bucket.groups_done > group) continue;
     SKEIN_CHECK_EQ(bucket.groups_done, group);
-    if (sums_ > 1) add_group(bucket);
+    if (strided_ || sums_ > 1) add_group(bucket);
     if (++bucket.groups_done == sums_) complete.push_back(b);
   }
   return complete;
@@ -149,9 +151,16 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
 // the last sum.
 void Buckets::add_group(Bucket& bucket) {
   const bool last = bucket.groups_done + 1 == sums_;
+  Tensor kept = bucket.gradients, sum = kept;
+  if (strided_) {
+    const WhereScope here = WhereScope::part(bucket.name.c_str());
+    kept = own_part(bucket, bucket.gradients);
+    sum = Tensor::empty(kept.shape(), kept.dtype(), kept.device());
+    mesh_.dp().reduce_scatter(bucket.gradients, sum).wait();
+  }
   const ops::Subtree made = ops::Subtree::joined(
-      bucket.pending, static_cast<unsigned>(bucket.groups_done), last, bucket.gradients);
-  if (last) return bucket.gradients.copy_from(made.sum);
+      bucket.pending, static_cast<unsigned>(bucket.groups_done), last, std::move(sum));
+  if (last) return kept.copy_from(made.sum);
   bucket.pending[made.level].copy_from(made.sum);
   bucket.gradients.fill_zero();
 }
@@ -162,7 +171,8 @@ Work Buckets::reduce(size_t number) {
   if (bucket.frozen) return {};
   const WhereScope here = WhereScope::part(bucket.name.c_str());
   const Tensor own = own_part(bucket, bucket.gradients);
-  if (mesh_.dp().size() == 1) return Work([this, number] { sum_over_shards(buckets_[number]); });
+  if (strided_ || mesh_.dp().size() == 1)
+    return Work([this, number] { sum_over_shards(buckets_[number]); });
   const Tensor sums = Tensor::empty(own.shape(), own.dtype(), own.device());
   Work summed = mesh_.dp().reduce_scatter(bucket.gradients, sums);
   return Work([this, number, own, sums, summed]() mutable {

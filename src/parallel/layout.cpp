@@ -41,6 +41,14 @@ void bind(Options& options, ParallelConfig& p) {
       "parallel.reduction_groups", p.reduction_groups,
       "groups of the canonical gradient sum, a multiple of the data-parallel ranks; results "
       "depend on it, not on the layout; 0 chooses");
+  options.add_choice(
+      "parallel.group_order", p.group_order,
+      {{"auto", GroupOrder::automatic},
+       {"contiguous", GroupOrder::contiguous},
+       {"strided", GroupOrder::strided}},
+      "groups of a data-parallel rank: contiguous, for one exchange a step; strided, "
+      "for one a turn of all ranks and less memory; auto: contiguous, but strided "
+      "where only that gives the bits of one rank");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
   options.add("parallel.timeout", p.timeout,
@@ -86,11 +94,18 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
   return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
 }
 
-bool adds_as_one_rank(int64_t groups, int dp) {
-  return dp == 1 || (groups % dp == 0 && std::has_single_bit(static_cast<uint64_t>(groups / dp)));
+namespace {
+
+bool power_of_two(int64_t count) { return std::has_single_bit(static_cast<uint64_t>(count)); }
+
+bool neighbours_add_as_one(int64_t groups, int dp) {
+  return dp == 1 || (groups % dp == 0 && power_of_two(groups / dp));
 }
 
-namespace {
+bool takes_turns(GroupOrder order, int64_t groups, int dp) {
+  if (order != GroupOrder::automatic) return order == GroupOrder::strided && dp > 1;
+  return !neighbours_add_as_one(groups, dp) && power_of_two(dp);
+}
 
 int64_t choose_groups(int64_t batch, int dp) {
   int64_t groups = dp;
@@ -99,6 +114,25 @@ int64_t choose_groups(int64_t batch, int dp) {
 }
 
 }  // namespace
+
+bool adds_as_one_rank(GroupOrder order, int64_t groups, int dp) {
+  return takes_turns(order, groups, dp) || neighbours_add_as_one(groups, dp);
+}
+
+data::SampleRange BatchPlan::own_samples(const Mesh& mesh) const {
+  const int64_t run = samples_per_run();
+  return {mesh.dp().rank() * run, samples_per_rank, run, mesh.dp().size() * run};
+}
+
+std::vector<double> BatchPlan::in_sample_order(std::span<const double> gathered) const {
+  const int64_t run = samples_per_run(), ranks = global_batch / samples_per_rank;
+  std::vector<double> made;
+  for (int64_t sample = 0; sample < global_batch; ++sample) {
+    const int64_t turn = sample / run, rank = turn % ranks, turns_before = turn / ranks;
+    made.push_back(gathered[rank * samples_per_rank + turns_before * run + sample % run]);
+  }
+  return made;
+}
 
 BatchStride batch_stride(const Mesh& mesh, int64_t batch) {
   return {mesh.dp().rank() * batch, mesh.dp().size() * batch};
@@ -112,9 +146,10 @@ int64_t largest_divisor(int64_t count, int64_t most) {
 
 namespace {
 
-// The most groups, up to `most`, that a micro-batch may hold of the `own` of a rank.
-int64_t groups_together(int64_t own, int64_t most) {
-  if (own <= most) return own;
+// The most groups, up to `most`, that a micro-batch may hold of the `own` of a rank. whole: also
+// all of them where they are no power of two.
+int64_t groups_together(int64_t own, int64_t most, bool whole) {
+  if (own <= most && whole) return own;
   int64_t found = 1;
   while (2 * found <= most && own % (2 * found) == 0) found *= 2;
   return found;
@@ -129,7 +164,8 @@ int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int6
   if (batch % groups != 0 || groups % mesh.dp != 0) return most;
   const int64_t group = batch / groups;
   if (most <= group) return largest_divisor(group, most);
-  return group * groups_together(groups / mesh.dp, most / group);
+  return group * groups_together(groups / mesh.dp, most / group,
+                                 !takes_turns(p.group_order, groups, mesh.dp));
 }
 
 BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
@@ -144,16 +180,28 @@ BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t bat
           "parallel.reduction_groups={} must be a multiple of the {} data-parallel ranks and a "
           "divisor of train.global_batch={}",
           groups, mesh.dp, batch);
+  const bool strided = takes_turns(p.group_order, groups, mesh.dp);
+  require(
+      !strided || power_of_two(mesh.dp),
+      "parallel.group_order=strided adds as one rank at 1, 2, 4, 8, ... data-parallel ranks, but "
+      "there are {}; use parallel.group_order=contiguous",
+      mesh.dp);
   const int64_t group = batch / groups, own = groups / mesh.dp,
                 together = std::max<int64_t>(1, micro / group);
-  require(group % micro == 0 ||
-              (micro % group == 0 && together <= own && groups_together(own, together) == together),
+  require(group % micro == 0 || (micro % group == 0 && together <= own &&
+                                 groups_together(own, together, !strided) == together),
           "train.micro_batch={} must divide the {} sequences of a reduction group "
           "(train.global_batch={} / parallel.reduction_groups={}) or hold a power of two of the {} "
-          "groups of a rank, or all of them; the nearest below that does is {}",
-          micro, group, batch, groups, own, fitting_micro_batch(p, mesh, batch, micro));
-  const BatchPlan plan{
-      batch, micro, groups, batch / mesh.dp, static_cast<int>(own), static_cast<int>(together)};
+          "groups of a rank{}; the nearest below that does is {}",
+          micro, group, batch, groups, own, strided ? "" : ", or all of them",
+          fitting_micro_batch(p, mesh, batch, micro));
+  const BatchPlan plan{.global_batch = batch,
+                       .micro_batch = micro,
+                       .groups = groups,
+                       .samples_per_rank = batch / mesh.dp,
+                       .groups_per_rank = static_cast<int>(own),
+                       .groups_per_micro_batch = static_cast<int>(together),
+                       .strided = strided};
   check_schedule_fits(p.schedule, mesh.pp, static_cast<int>(plan.micro_batches()), p.chunks);
   return plan;
 }

@@ -41,6 +41,8 @@ class Changes {
     const int data = now_.parallel.data;
     if (data > 1 && !now_.parallel.zero)
       add("parallel.zero=true", [](MemoryShape& s) { s.parallel.zero = true; });
+    if (now_.sums_per_rank > 1 && data > 1 && !now_.strided && (data & (data - 1)) == 0)
+      add("parallel.group_order=strided", [](MemoryShape& s) { s.strided = true; });
     if (now_.sums_per_rank > 1)
       add(fmt::format("parallel.reduction_groups={}", data),
           [](MemoryShape& s) { s.sums_per_rank = s.groups_per_micro_batch = 1; });
@@ -104,7 +106,7 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
   RankMemory made;
   made.values = shape.parameters * number(size_of(shape.dtype));
   made.gradients = shape.parameters * number(sums);
-  made.waiting = shape.parameters * number(sums * levels);
+  made.waiting = shape.parameters * number(sums * levels) / (shape.strided ? p.data : 1);
   made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
   made.activations = kept_bytes(blocks, {in_flight * shape.micro_batch * shape.tokens,
                                          shape.source_tokens, p.sequence, p.recompute});

@@ -52,6 +52,7 @@ MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, co
   made.micro_batch = plan.micro_batch;
   made.micro_batches = plan.micro_batches();
   made.sums_per_rank = plan.sums_per_rank();
+  made.strided = plan.strided;
   made.groups_per_micro_batch = plan.groups_per_micro_batch;
   made.tokens = config.model.context;
   return made;
@@ -78,7 +79,7 @@ Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
   const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
             most = std::max(plan.sums_per_rank(), beside);
   return with_advice(config, plan, mesh, model,
-                     [&] { return Buckets(model.parameters(), mesh, most); });
+                     [&] { return Buckets(model.parameters(), mesh, most, plan.strided); });
 }
 
 // It copies the values, so they must have begun.
@@ -271,8 +272,9 @@ ReplicaMemory Replica::memory() const {
   ReplicaMemory made;
   for (const auto& bucket : buckets_.all()) {
     if (!bucket.alias) made.parameters += bucket.values.bytes();
-    if (!bucket.frozen)
-      made.gradients += bucket.gradients.bytes() * (1 + std::ssize(bucket.pending));
+    if (bucket.frozen) continue;
+    made.gradients += bucket.gradients.bytes();
+    for (const Tensor& sum : bucket.pending) made.gradients += sum.bytes();
   }
   made.optimizer = optimizer_.bytes();
   made.packed = model_.parameters().packed_bytes();
@@ -298,7 +300,7 @@ double Replica::mean_loss(const std::vector<double>& own, const BatchPlan& plan,
   mesh_.dp().all_gather(sums, all).wait();
   mesh_.share_last_stage(all);
   double total = 0;
-  for (double sum : all.span<double>()) total += sum;
+  for (double sum : plan.in_sample_order(all.span<double>())) total += sum;
   return total * scale;
 }
 

@@ -196,8 +196,9 @@ void Run::tell_start(Device device, const std::string& what) const {
       "added as by {}",
       readable_count(config_.model.parameters()), name_of(config_.precision()),
       unit_of(device, config_.precision()), shape_.pp, shape_.dp, shape_.tp, what, groups,
-      adds_as_one_rank(groups, shape_.dp) ? "one rank"
-                                          : fmt::format("{} data-parallel ranks", shape_.dp));
+      adds_as_one_rank(config_.parallel.group_order, groups, shape_.dp)
+          ? "one rank"
+          : fmt::format("{} data-parallel ranks", shape_.dp));
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

@@ -230,11 +230,11 @@ void Trainer::record(const StepResult& result, double lr) {
 
 void Trainer::advance() {
   RunState& state = run_.state();
-  const int64_t batch = config_.train.global_batch, first = replica_->own_first(state.samples);
+  const int64_t batch = config_.train.global_batch;
   const double lr = rate();
   task_.before_step(evaluated_model(), state.samples, batch);
-  const StepResult step =
-      replica_->step(prefetcher_->take(first, first + batch), state.step, lr, loss_scale_.value());
+  const StepResult step = replica_->step(prefetcher_->take(state.samples, state.samples + batch),
+                                         state.step, lr, loss_scale_.value());
   result_.losses.push_back(step.loss);
   result_.grad_norms.push_back(step.grad_norm);
   ++state.step;
@@ -278,7 +278,7 @@ TrainResult Trainer::run() {
       fmt::format("{} sequences of {} tokens a step", config_.train.global_batch, task_.length()));
   progress_ =
       std::make_unique<Progress>(run_.state().step, config_.train.steps, config_.run.peak_flops);
-  prefetcher_ = std::make_unique<data::Prefetcher>(task_.samples(), plan_.samples_per_rank);
+  prefetcher_ = std::make_unique<data::Prefetcher>(task_.samples(), replica_->own_samples());
   result_.stopped = run_.to_end(*this);
   run_.tell_end(result_.stopped, progress_->summary());
   if (!result_.stopped) result_.validation = run_.scores();

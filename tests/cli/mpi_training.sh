@@ -20,14 +20,15 @@ last=$(cd whole/checkpoints && ls -d step-00000060.*)
 expect 0 "" "$bin/skein-inspect" diff whole/checkpoints/"$last" "$(ls -d killed/checkpoints/step-00000060.*)"
 echo "the first job was killed: $killed"
 
-# Any number of ranks that divides the batch, each with a power of two of the groups: the bits of one.
+# Any number of ranks that divides the batch: the bits of one, with a power of two of the groups each, or in turn by a power of two of ranks.
 twelve="$train --train.steps=10 --train.global_batch=12 --train.micro_batch=1 --parallel.reduction_groups=12"
 expect 0 "gradients of 12 groups added as by one rank" $twelve --run.dir=one
-for ranks in 3 6; do
+for ranks in 2 3 6; do
   expect 0 "x data $ranks x tensor 1" mpirun -np $ranks $twelve --run.dir=by$ranks --parallel.zero
   expect 0 "" "$bin/skein-inspect" diff one/checkpoints/step-00000010.* by$ranks/checkpoints/step-00000010.*
 done
-expect 0 "gradients of 12 groups added as by 2 data-parallel ranks" mpirun -np 2 $twelve --run.dir=by2
+expect 0 "gradients of 12 groups added as by 2 data-parallel ranks" mpirun -np 2 $twelve --run.dir=neighbours \
+  --parallel.group_order=contiguous
 expect 2 "train.global_batch=12 does not divide by the 5 data-parallel ranks; the nearest that does is 10" mpirun -np 5 $twelve --run.dir=by5
 
 # Asked to stop: a checkpoint, exit code 85, and on.

@@ -109,7 +109,8 @@ struct Arrangement {
       return *std::ranges::max_element(taken) / 4 * 4 + 4;
     };
     const int64_t target_length = length(targets);
-    batch = data::two_sided_batch(all, {length(sources), target_length, reference.start, 0, 0}, 0);
+    batch = data::two_sided_batch(all, {length(sources), target_length, reference.start, 0, 0},
+                                  {0, std::ssize(all)});
     for (size_t row = 0; row < rows; ++row) {
       std::vector<int64_t> numbers;
       for (size_t i = row; i < reference.pairs.size(); i += rows)

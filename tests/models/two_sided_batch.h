@@ -27,7 +27,8 @@ inline std::vector<data::TokenPairs> some_pairs(int64_t source_ids, int64_t targ
 
 inline data::Batch two_sided(const std::vector<data::TokenPairs>& rows, int64_t source_length,
                              int64_t target_length) {
-  return data::two_sided_batch(rows, {source_length, target_length, 0, 1, 1}, 4);
+  return data::two_sided_batch(rows, {source_length, target_length, 0, 1, 1},
+                               {4, std::ssize(rows)});
 }
 
 // Four blocks, of which the encoder has `encoder`.

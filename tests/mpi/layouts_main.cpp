@@ -45,6 +45,7 @@ train::PretrainConfig laid_out(train::PretrainConfig c, const Layout& layout) {
   c.parallel.pipeline = layout.pipeline;
   c.parallel.tensor = layout.tensor;
   c.parallel.zero = layout.zero;
+  c.parallel.group_order = layout.zero ? GroupOrder::strided : GroupOrder::contiguous;
   c.parallel.sequence = layout.sequence;
   c.parallel.chunks = layout.chunks;
   c.parallel.schedule = layout.schedule;

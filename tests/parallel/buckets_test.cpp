@@ -29,7 +29,7 @@ Tensor group_gradient(int group, const Shape& shape) {
 }
 
 // The sum over all groups as rank 0 of `ranks` sees it.
-Tensor summed(int ranks, bool everywhere, int groups = 8) {
+Tensor summed(int ranks, bool everywhere, int groups = 8, bool strided = false) {
   const int per_rank = groups / ranks;
   const Shape shape{1500};
   Tensor result;
@@ -37,10 +37,11 @@ Tensor summed(int ranks, bool everywhere, int groups = 8) {
     Mesh mesh(world, {1, ranks, 1});
     Parameters parameters(DType::f32, 0, 1);
     const Parameter& p = add(parameters, "one", "p", shape);
-    Buckets buckets(parameters, mesh, per_rank);
+    Buckets buckets(parameters, mesh, per_rank, strided);
     buckets.begin_step(per_rank);
     for (int i = 0; i < per_rank; ++i) {
-      const Tensor own = group_gradient(world.rank() * per_rank + i, shape);
+      const int group = strided ? i * ranks + world.rank() : world.rank() * per_rank + i;
+      const Tensor own = group_gradient(group, shape);
       for (int64_t j = 0; j < 1500; ++j) p.gradient.data<float>()[j] += own.data<float>()[j];
       buckets.end_group(i, 0, 0);
     }
@@ -90,14 +91,35 @@ TEST(Buckets, SumAnyNumberOfGroupsInTheTreeOfTheDefinition) {
   }
 }
 
-TEST(Buckets, RanksOfAPowerOfTwoOfTheGroupsAddAsOneRank) {
+// Neighbours where a rank has a power of two of the groups, turns where ranks are one.
+TEST(Buckets, APowerOfTwoOfGroupsAddsAsOneRank) {
   for (int groups : {3, 5, 6, 12, 20, 24})
     for (int ranks = 1; ranks <= groups; ++ranks) {
       if (groups % ranks != 0) continue;
-      const bool equal = test::bytes_of(summed(ranks, ranks % 2 == 0, groups)) ==
-                         test::bytes_of(summed(1, true, groups));
-      EXPECT_EQ(equal, adds_as_one_rank(groups, ranks)) << ranks << " ranks, " << groups;
+      const auto equal = [&](bool strided) {
+        return test::bytes_of(summed(ranks, ranks % 2 == 0, groups, strided)) ==
+               test::bytes_of(summed(1, true, groups));
+      };
+      const bool neighbours = adds_as_one_rank(GroupOrder::contiguous, groups, ranks),
+                 turns = std::has_single_bit(static_cast<unsigned>(ranks)) || ranks == groups;
+      EXPECT_EQ(equal(false), neighbours) << ranks << " ranks, " << groups;
+      EXPECT_EQ(equal(true), turns) << ranks << " ranks, " << groups;
+      EXPECT_EQ(adds_as_one_rank(GroupOrder::automatic, groups, ranks), neighbours || turns);
     }
+}
+
+TEST(Buckets, InTurnsOnlyOwnSlicesWait) {
+  run_ranks(4, [](Group& world) {
+    Mesh mesh(world, {1, 4, 1});
+    for (const bool strided : {false, true}) {
+      Parameters parameters(DType::f32, 0, 1);
+      add(parameters, "one", "p", {5000});
+      const Buckets buckets(parameters, mesh, 16, strided);
+      const Buckets::Bucket& bucket = buckets.all().front();
+      ASSERT_EQ(bucket.pending.size(), 4);
+      EXPECT_EQ(bucket.pending.front().size(), bucket.size / (strided ? 4 : 1));
+    }
+  });
 }
 
 // Square sum of gradients that are 1 everywhere (0 in padding, as the loss leaves it), for a whole
@@ -229,6 +251,60 @@ TEST(BatchPlan, RefusesWhatDoesNotDivideWithTheNumbers) {
   for (int64_t micro : {1, 2, 4, 12}) EXPECT_EQ(message(groups, 1, 12, micro), "fits") << micro;
   for (int64_t micro : {3, 6, 8, 24})
     EXPECT_NE(message(groups, 1, 12, micro).find("or hold a power of two"), std::string::npos);
+}
+
+// Bits must not depend on the micro-batch: a turn's groups are a power of two.
+TEST(BatchPlan, RanksTakeTurnsWhereOnlyThatAddsAsOneRank) {
+  const auto plan = [](int dp, int64_t groups, int64_t micro,
+                       GroupOrder order = GroupOrder::automatic) {
+    ParallelConfig parallel;
+    parallel.reduction_groups = groups;
+    parallel.group_order = order;
+    return plan_batch(parallel, {1, dp, 1}, 24, micro);
+  };
+  EXPECT_FALSE(plan(1, 12, 2).strided);
+  EXPECT_TRUE(plan(2, 12, 2).strided);
+  EXPECT_FALSE(plan(3, 12, 2).strided);
+  EXPECT_TRUE(plan(4, 12, 2).strided);
+  EXPECT_FALSE(plan(6, 12, 4).strided);
+  EXPECT_FALSE(plan(12, 12, 2).strided);
+  EXPECT_FALSE(plan(2, 8, 3).strided);
+  EXPECT_TRUE(plan(2, 8, 3, GroupOrder::strided).strided);
+  EXPECT_FALSE(plan(2, 12, 2, GroupOrder::contiguous).strided);
+  EXPECT_EQ(plan(2, 12, 4).sums_per_rank(), 3) << "two of six groups at a time";
+  EXPECT_EQ(plan(2, 12, 4).samples_per_run(), 4);
+  EXPECT_EQ(plan(2, 12, 1).samples_per_run(), 2);
+  const auto message = [&](const auto& make) {
+    try {
+      make();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("fits");
+  };
+  EXPECT_NE(message([&] { plan(2, 12, 12); })
+                .find("or hold a power of two of the 6 groups of a rank; the nearest below that "
+                      "does is 4"),
+            std::string::npos);
+  EXPECT_EQ(message([&] { plan(2, 12, 12, GroupOrder::contiguous); }), "fits");
+  EXPECT_NE(message([&] {
+              plan(3, 12, 2, GroupOrder::strided);
+            }).find("but there are 3; use parallel.group_order=contiguous"),
+            std::string::npos);
+}
+
+TEST(BatchPlan, NumbersOfRanksComeInTheOrderOfSamples) {
+  BatchPlan plan{.global_batch = 12,
+                 .micro_batch = 2,
+                 .groups = 6,
+                 .samples_per_rank = 6,
+                 .groups_per_rank = 3,
+                 .strided = true};
+  const std::vector<double> gathered{0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11},
+      ordered{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  EXPECT_EQ(plan.in_sample_order(gathered), ordered);
+  plan.strided = false;
+  EXPECT_EQ(plan.in_sample_order(ordered), ordered);
 }
 
 TEST(BatchPlan, AnyNumberOfRanksThatDividesTheBatchTrains) {

@@ -32,7 +32,7 @@ TEST(Layout, TheTimeoutIsAnOptionOfAtLeastZeroSeconds) {
 
 // Each sample of a pass, and of a step, is one rank's.
 TEST(Layout, DataParallelRanksShareOutSamples) {
-  std::vector<std::atomic<int>> passed(23), stepped(24);
+  std::vector<std::atomic<int>> passed(23), stepped(24), strided(24);
   run_ranks(6, [&](Group& world) {
     const Mesh mesh(world, {.pp = 1, .dp = 3, .tp = 2});
     if (mesh.tp().rank() > 0) return;
@@ -42,13 +42,21 @@ TEST(Layout, DataParallelRanksShareOutSamples) {
         ++passed[static_cast<size_t>(i)];
     BatchPlan plan;
     plan.samples_per_rank = 8;
-    for (int64_t i = 0; i < 8; ++i) ++stepped[static_cast<size_t>(plan.first_sample(mesh) + i)];
+    for (auto* times : {&stepped, &strided}) {
+      plan.strided = times == &strided;
+      plan.groups_per_rank = 4;
+      const data::SampleRange own = plan.own_samples(mesh);
+      EXPECT_EQ(own.count, 8);
+      EXPECT_EQ(own[1], mesh.dp().rank() * (plan.strided ? 2 : 8) + 1);
+      EXPECT_EQ(own[2], mesh.dp().rank() * (plan.strided ? 2 : 8) + (plan.strided ? 6 : 2));
+      for (int64_t i = 0; i < 8; ++i) ++(*times)[static_cast<size_t>(own[i])];
+    }
     int taken = 0;
     for (int64_t turn = 0; turn < 7; ++turn) taken += mesh.dp().takes(turn);
     EXPECT_EQ(taken, mesh.dp().rank() == 0 ? 3 : 2);
     EXPECT_TRUE(mesh.dp().takes(mesh.dp().rank() + 3));
   });
-  for (const auto* all : {&passed, &stepped})
+  for (const auto* all : {&passed, &stepped, &strided})
     for (const auto& times : *all) EXPECT_EQ(times, 1);
 }
 
@@ -68,7 +76,8 @@ TEST(Layout, AFittingMicroBatchIsTheLargestThatDivides) {
   EXPECT_EQ(fitting(64, 64), 64) << "all four groups";
   EXPECT_EQ(fitting(64, 40), 32) << "two of four groups";
   EXPECT_EQ(fitting(24, 10, 1, 12), 8) << "four of twelve groups, not five";
-  EXPECT_EQ(fitting(24, 100, 2, 12), 12) << "the six groups of a rank";
+  EXPECT_EQ(fitting(36, 100, 3, 18), 12) << "the six groups of a rank";
+  EXPECT_EQ(fitting(24, 100, 2, 12), 4) << "two of six groups, which ranks take in turn";
   for (int64_t batch = 1; batch <= 64; ++batch)
     for (int64_t most : {1, 3, 8, 20, 64})
       EXPECT_NO_THROW(plan_batch({}, {1, 1, 1}, batch, fitting(batch, most))) << batch << most;

@@ -39,6 +39,9 @@ TEST(RankMemory, CountsWhatARankHolds) {
   EXPECT_EQ(found.gradients, 4 * kMiB);
   EXPECT_EQ(found.waiting, 3 * 4 * kMiB) << "a binary counter of 8 groups";
   EXPECT_EQ(found.optimizer, 12 * kMiB / 4);
+  shape.strided = true;
+  EXPECT_EQ(memory_of(shape).waiting, 3 * kMiB);
+  shape.strided = false;
   shape.parallel.zero = false;
   EXPECT_EQ(memory_of(shape).optimizer, 12 * kMiB);
   // Twice the stages hold half the blocks of twice the micro-batches.
@@ -58,10 +61,10 @@ TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
   const std::string text = memory_advice(small_model(), shape);
   for (const char* part :
        {"values 2.0 MiB, gradients 4.0 MiB, sums of groups 12.0 MiB, optimizer 12.0 MiB",
-        "with parallel.zero=true", "with parallel.reduction_groups=4",
-        "with parallel.recompute=selective", "with parallel.recompute=full",
-        "with train.micro_batch=4", "with parallel.tensor=2 on twice the ranks",
-        "with parallel.pipeline=2 on twice the ranks"})
+        "with parallel.zero=true", "with parallel.group_order=strided",
+        "with parallel.reduction_groups=4", "with parallel.recompute=selective",
+        "with parallel.recompute=full", "with train.micro_batch=4",
+        "with parallel.tensor=2 on twice the ranks", "with parallel.pipeline=2 on twice the ranks"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 

@@ -56,15 +56,15 @@ INSTANTIATE_TEST_SUITE_P(All, DataPipeline,
                          testing::Combine(testing::Values(1, 2, 4), testing::Values(1, 2, 4),
                                           testing::Bool()));
 
-// Twelve groups: 3, 6 and 12 ranks have a power of two of them each.
+// Twelve groups: 3, 6 and 12 ranks have a power of two of them each, 2 and 4 take turns.
 TEST_F(Layouts, RanksOfAnyNumberGiveEqualBits) {
   PretrainConfig c = config();
   c.train.global_batch = c.parallel.reduction_groups = 12;
   c.train.micro_batch = 1;
   c.train.steps = 6;
   const Finished expected = train(c, 1, *folder_, "twelve");
-  for (int data : {3, 6, 12}) {
-    c.parallel.zero = data != 6;
+  for (int data : {2, 3, 4, 6, 12}) {
+    c.parallel.zero = data != 6 && data != 2;
     expect_equal_run(c, data, *folder_, expected);
   }
   c.train.global_batch = c.parallel.reduction_groups = 10;
@@ -93,6 +93,42 @@ TEST_F(Layouts, MicroBatchesOfSeveralGroupsGiveEqualBits) {
   c.parallel.recompute = Recompute::full;
   c.train.micro_batch = 8;
   expect_equal_run(c, 1, *folder_, expected);
+}
+
+// Both orders of groups are one tree.
+TEST_F(Layouts, StridedGroupsGiveEqualBits) {
+  PretrainConfig c = config();
+  c.train.global_batch = 32;
+  c.parallel.reduction_groups = 16;
+  c.train.steps = 6;
+  const Finished expected = train(c, 1, *folder_, "sixteen");
+  for (const GroupOrder order : {GroupOrder::contiguous, GroupOrder::strided}) {
+    c.parallel.group_order = order;
+    expect_equal_runs(
+        c, {{2, 1, 1}, {2, 1, 4, true}, {2, 1, 16}, {4, 1, 2, true}, {8, 1, 2}, {2, 2, 2, true}},
+        *folder_, expected);
+  }
+  c.train.micro_batch = 2;
+  c.parallel.pipeline = c.parallel.chunks = 2;
+  c.parallel.schedule = ScheduleKind::interleaved;
+  c.parallel.recompute = Recompute::full;
+  expect_equal_run(c, 4, *folder_, expected);
+}
+
+TEST_F(Layouts, OneToSixtyFourRanksGiveEqualBits) {
+  PretrainConfig c = config();
+  c.model.d_model = 16;
+  c.model.n_layers = 2;
+  c.train.global_batch = c.parallel.reduction_groups = 64;
+  c.train.steps = 3;
+  c.train.micro_batch = 8;
+  const Finished expected = train(c, 1, *folder_, "sixty-four");
+  c.train.micro_batch = 1;
+  for (const int data : {2, 4, 8, 16, 32, 64})
+    for (const GroupOrder order : {GroupOrder::contiguous, GroupOrder::strided}) {
+      c.parallel.group_order = order;
+      expect_equal_run(c, data, *folder_, expected);
+    }
 }
 
 TEST_F(Layouts, RecomputeGivesEqualBits) {

@@ -3,9 +3,12 @@
 // gather values back.
 //
 // Canonical order: the samples of a step are cut into `reduction_groups` equal groups. A group's
-// gradient is a left fold over its samples; groups are added in the binary tree of comm/group.h. A
-// rank adds its groups in such a tree of its own. Where it has a power of two of them, that is a
-// subtree of the one of all groups, and the sum has the same bits as one rank's.
+// gradient is a left fold over its samples; groups are added in the binary tree of comm/group.h.
+//   contiguous: A rank adds its groups in such a tree of its own, then ranks exchange. Where it has
+//   a power of two of them, that is a subtree of the one of all groups, and the sum has the same
+//   bits as one rank's.
+//   strided: In each turn every rank takes the next group, and they exchange: with a power of two
+//   of ranks a turn's sum is a subtree. Each adds its own slice of those.
 //
 // Every parameter starts at a multiple of kChunk in its bucket and a bucket is a multiple of kChunk
 // * dp long, so the squares of one chunk are always summed by one rank.
@@ -41,22 +44,24 @@ class Buckets {
     bool frozen = false;  // its parameters do not learn
     // of a tensor of which an earlier use is on this rank, and has the values: gradients only
     bool alias = false;
-    int home = -1;                // alias: the bucket of the first use here
-    std::vector<Tensor> pending;  // sums of whole subtrees, one a level of the tree
-    int groups_done = 0;          // of this step
-    bool reduced = false;         // in this step
+    int home = -1;  // alias: the bucket of the first use here
+    // Sums of whole subtrees, one a level of the tree; strided: of the own slice.
+    std::vector<Tensor> pending;
+    int groups_done = 0;   // of this step
+    bool reduced = false;  // in this step
   };
 
   // Gives all parameters their memory (undefined values, zero gradients).
-  // most_sums: of this rank in a step (BatchPlan).
-  Buckets(Parameters& parameters, Mesh& mesh, int most_sums);
+  // most_sums: of this rank in a step; strided: as in BatchPlan.
+  Buckets(Parameters& parameters, Mesh& mesh, int most_sums, bool strided = false);
 
   // Gradients are zero, and so many groups will end.
   void begin_step(int sums);
   // Tells that the gradients of the chunk's buckets from number `from` on now hold the fold over
   // this rank's group number `group` of the step, or the subtree of all groups of a micro-batch.
-  // Adds those into the tree of which that has not been told yet. Returns the buckets whose last
-  // group this was, the last bucket first: reduce() may begin for them.
+  // Adds those into the tree of which that has not been told yet; strided: collective, in one order
+  // on all ranks. Returns the buckets whose last group this was, the last bucket first: reduce()
+  // may begin for them.
   std::vector<size_t> end_group(int group, int chunk, int from);
   // To be called when the bucket's last group is over: sums its own slice over data-parallel ranks
   // and tensor-parallel replicas. Collective: all ranks begin these, and wait for them, in one
@@ -124,6 +129,7 @@ class Buckets {
 
   Mesh& mesh_;
   int most_sums_, sums_;
+  bool strided_;
   std::vector<Tie> ties_;  // by the tensors' names, so alike on all stages
   std::vector<Bucket> buckets_;
   NormPlan norm_;

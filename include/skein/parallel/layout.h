@@ -2,14 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "skein/comm/mesh.h"
 #include "skein/core/options/options.h"
+#include "skein/data/samples/source.h"
 #include "skein/nn/pass.h"
 #include "skein/parallel/schedule.h"
 
 namespace skein {
+
+// Which groups of a step a data-parallel rank takes: neighbours, which it adds before ranks
+// exchange once; or with the others the next ones in turn, and an exchange after each turn. Then
+// only its own slices wait for each other. automatic: contiguous, but strided where only that adds
+// as one rank.
+enum class GroupOrder { automatic, contiguous, strided };
 
 struct ParallelConfig {
   DeviceKind device = DeviceKind::cpu;
@@ -24,6 +32,7 @@ struct ParallelConfig {
   bool cuda_graph = false;  // record a micro-batch's forward and backward once
   // 0: the largest of `data` times a power of two up to 4 that divides the global batch, or `data`
   int64_t reduction_groups = 0;
+  GroupOrder group_order = GroupOrder::automatic;
   std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
   double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
 };
@@ -49,17 +58,24 @@ inline int64_t row_multiple(const ParallelConfig& config) {
 // The mesh for a world of `ranks`.
 MeshShape mesh_shape(const ParallelConfig& config, int ranks);
 
-// The samples of one step: a rank takes a contiguous range of them, and whole reduction groups of
-// that.
+// The samples of one step: a rank takes whole reduction groups of them.
 struct BatchPlan {
   int64_t global_batch = 0, micro_batch = 0;
   int64_t groups = 0;  // of the whole batch; the sum over them is one binary tree (buckets.h)
   int64_t samples_per_rank = 0;
   int groups_per_rank = 1;
   int groups_per_micro_batch = 1;  // whole ones; 1 also where it is a part of one
+  // Ranks take turns, a sum (below) at a time; else a rank's samples are neighbours.
+  bool strided = false;
 
-  // Number of this rank's first sample in a step.
-  int64_t first_sample(const Mesh& mesh) const { return mesh.dp().rank() * samples_per_rank; }
+  // Numbers of this rank's samples in a step.
+  data::SampleRange own_samples(const Mesh& mesh) const;
+  // Of numbers [batch] that ranks gave in their own order, one rank after the other: those of the
+  // samples in theirs.
+  std::vector<double> in_sample_order(std::span<const double> gathered) const;
+  int64_t samples_per_run() const {
+    return strided ? samples_per_rank / sums_per_rank() : samples_per_rank;
+  }
   int64_t micro_batches() const { return samples_per_rank / micro_batch; }
   // What buckets add: groups, or what micro-batches of several have made of theirs.
   int sums_per_rank() const { return groups_per_rank / groups_per_micro_batch; }
@@ -67,8 +83,9 @@ struct BatchPlan {
 };
 
 // Whether the gradients of so many groups are added by dp data-parallel ranks as one rank adds
-// them, so that they have the same bits: a rank's groups are a power of two (buckets.h).
-bool adds_as_one_rank(int64_t groups, int dp);
+// them, so that they have the same bits (buckets.h): a power of two of groups is a subtree, be it
+// of those of a rank or of those of one turn.
+bool adds_as_one_rank(GroupOrder order, int64_t groups, int dp);
 
 // Samples that data-parallel ranks take in turn, `batch` at a time: this rank's first one, and how
 // far those are apart at which it begins.
@@ -85,7 +102,7 @@ int64_t fitting_micro_batch(const ParallelConfig& config, const MeshShape& mesh,
                             int64_t global_batch, int64_t most);
 
 // Usage errors with both numbers for what does not divide. A micro-batch is a part of a reduction
-// group, or holds a power of two of them, or all that the rank has.
+// group, or holds a power of two of them, or, where ranks do not take turns, all that the rank has.
 BatchPlan plan_batch(const ParallelConfig& config, const MeshShape& mesh, int64_t global_batch,
                      int64_t micro_batch);
 

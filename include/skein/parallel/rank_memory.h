@@ -17,6 +17,7 @@ struct MemoryShape {
   ParallelConfig parallel;      // with the sizes of the mesh
   int64_t micro_batch = 1, micro_batches = 1;         // of a step
   int sums_per_rank = 1, groups_per_micro_batch = 1;  // as in BatchPlan
+  bool strided = false;                               // as there
   int64_t tokens = 0;                                 // of a row
   double source_tokens = 1;                           // for each, where the model reads a source
 };

@@ -63,9 +63,8 @@ class Replica {
   // gradients divided by it. OutOfMemory says what would need less.
   StepResult step(const data::Batch& batch, int64_t number, double lr, double loss_scale = 1,
                   const AuxiliaryBatch* auxiliary = nullptr);
-  // Number of the first sample that belongs to this rank, of a step that begins with sample
-  // `first`.
-  int64_t own_first(int64_t first) const { return first + plan_.first_sample(mesh_); }
+  // Numbers of the samples that belong to this rank, of a step that begins with sample 0.
+  data::SampleRange own_samples() const { return plan_.own_samples(mesh_); }
 
   // What was in use in the steps so far.
   ReplicaMemory memory() const;

@@ -121,12 +121,16 @@ Batch trimmed(const Batch& batch, int64_t multiple) {
   return made;
 }
 
-Batch RowSource::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
-  Batch made = empty_batch(count);
-  for (int64_t row = 0; row < count; ++row) {
-    fill(made, row, first + row);
-    made.sample_ids.data<int64_t>()[row] = first + row;
+Batch SampleSource::batch(const SampleRange& range) const {
+  SKEIN_CHECK(range.first >= 0 && range.count > 0 && range.run > 0 && range.apart >= range.run);
+  return make_batch(range);
+}
+
+Batch RowSource::make_batch(const SampleRange& range) const {
+  Batch made = empty_batch(range.count);
+  for (int64_t row = 0; row < range.count; ++row) {
+    fill(made, row, range[row]);
+    made.sample_ids.data<int64_t>()[row] = range[row];
   }
   return made;
 }

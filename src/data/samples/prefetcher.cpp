@@ -12,7 +12,7 @@ namespace skein::data {
 namespace {
 
 struct LoadedBatch {
-  int64_t first = -1;
+  int64_t by = -1;
   Batch batch;
   std::exception_ptr error;
 };
@@ -20,7 +20,7 @@ struct LoadedBatch {
 }  // namespace
 
 struct Prefetcher::Impl {
-  Impl(const SampleSource& from, int64_t samples) : source(from), count(samples) {
+  Impl(const SampleSource& from, const SampleRange& samples) : source(from), range(samples) {
     thread = std::jthread([this](std::stop_token stop) { run(stop); });
   }
 
@@ -37,11 +37,11 @@ struct Prefetcher::Impl {
     }
   }
 
-  LoadedBatch load(int64_t first) const {
+  LoadedBatch load(int64_t by) const {
     LoadedBatch loaded;
-    loaded.first = first;
+    loaded.by = by;
     try {
-      loaded.batch = source.batch(first, count);
+      loaded.batch = source.batch(range.shifted(by));
     } catch (...) {
       loaded.error = std::current_exception();
     }
@@ -49,7 +49,7 @@ struct Prefetcher::Impl {
   }
 
   const SampleSource& source;
-  const int64_t count;
+  const SampleRange range;
   std::mutex mutex;
   std::condition_variable_any asked;
   std::condition_variable answered;
@@ -59,24 +59,24 @@ struct Prefetcher::Impl {
   std::jthread thread;  // last: joined before what it uses goes away
 };
 
-Prefetcher::Prefetcher(const SampleSource& source, int64_t count)
-    : impl_(std::make_unique<Impl>(source, count)) {}
+Prefetcher::Prefetcher(const SampleSource& source, const SampleRange& range)
+    : impl_(std::make_unique<Impl>(source, range)) {}
 
 Prefetcher::~Prefetcher() = default;
 
-Batch Prefetcher::take(int64_t first, int64_t next_first) {
-  SKEIN_CHECK(first >= 0);
+Batch Prefetcher::take(int64_t by, int64_t next) {
+  SKEIN_CHECK(by >= 0);
   Impl& work = *impl_;
   std::unique_lock lock(work.mutex);
   const auto ask = [&](int64_t wanted) {
     work.wanted = wanted;
     work.asked.notify_all();
   };
-  if (work.ready.first != first && work.loading != first && work.wanted != first) ask(first);
-  work.answered.wait(lock, [&] { return work.ready.first == first; });
+  if (work.ready.by != by && work.loading != by && work.wanted != by) ask(by);
+  work.answered.wait(lock, [&] { return work.ready.by == by; });
   const LoadedBatch taken = std::exchange(work.ready, LoadedBatch{});
   if (taken.error) std::rethrow_exception(taken.error);
-  if (next_first >= 0) ask(next_first);
+  if (next >= 0) ask(next);
   return taken.batch;
 }
 

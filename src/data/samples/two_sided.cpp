@@ -36,11 +36,13 @@ Batch padded_sides(int64_t rows, const TwoSidedShape& shape) {
   return made;
 }
 
-Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape, int64_t first) {
+Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape,
+                      const SampleRange& numbers) {
   const int64_t count = std::ssize(rows);
+  SKEIN_CHECK_EQ(count, numbers.count);
   Batch made = padded_sides(count, shape);
   for (int64_t row = 0; row < count; ++row) {
-    made.sample_ids.data<int64_t>()[row] = first + row;
+    made.sample_ids.data<int64_t>()[row] = numbers[row];
     int32_t segment = 0;
     for (const TokenPair& pair : rows[row]) {
       append(made.source, row, pair.source, segment);

@@ -142,18 +142,17 @@ TwoSidedShape TwoSidedSamples::shape_of(const std::vector<TokenPairs>& rows) con
           std::max(0, form_.source_pad), std::max(0, form_.target_pad)};
 }
 
-Batch TwoSidedSamples::batch(int64_t first, int64_t count) const {
-  SKEIN_CHECK(first >= 0 && count > 0);
+Batch TwoSidedSamples::make_batch(const SampleRange& range) const {
   std::vector<TokenPairs> rows;
-  for (int64_t at = first; at < first + count;) {
-    const auto [begin, end] = sorted_range(at);
+  for (int64_t i = 0; i < range.count;) {
+    const auto [begin, end] = sorted_range(range[i]);
     const std::vector<SampleIndex> samples = sorted(begin, end);
-    for (; at < std::min(end, first + count); ++at) {
-      const SampleIndex& sample = samples[at - begin];
+    for (; i < range.count && begin <= range[i] && range[i] < end; ++i) {
+      const SampleIndex& sample = samples[range[i] - begin];
       rows.push_back(parts_[sample.dataset].row(sample.sample));
     }
   }
-  return two_sided_batch(rows, shape_of(rows), first);
+  return two_sided_batch(rows, shape_of(rows), range);
 }
 
 }  // namespace skein::data

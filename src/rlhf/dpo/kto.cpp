@@ -12,12 +12,13 @@ namespace {
 class ShiftedSamples : public data::SampleSource {
  public:
   ShiftedSamples(const data::SampleSource& all, int64_t begin) : all_(all), begin_(begin) {}
-  data::Batch batch(int64_t first, int64_t count) const override {
-    return all_.batch(begin_ + first, count);
-  }
   int64_t samples_per_epoch() const override { return all_.samples_per_epoch(); }
 
  private:
+  data::Batch make_batch(const data::SampleRange& range) const override {
+    return all_.batch(range.shifted(begin_));
+  }
+
   const data::SampleSource& all_;
   int64_t begin_;
 };

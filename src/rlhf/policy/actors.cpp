@@ -168,8 +168,7 @@ void Actors::value(std::vector<Episode>& episodes) const {
 }
 
 Actors::Step Actors::learn(const EpisodeSamples& samples, int64_t first, const Update& update) {
-  const data::Batch batch =
-      samples.batch(policy_->own_first(first), config_.run.train.global_batch / mesh_.dp().size());
+  const data::Batch batch = samples.batch(policy_->own_samples().shifted(first));
   Step made;
   std::optional<train::AuxiliaryBatch> auxiliary;
   if (texts_ && update.policy_learns) auxiliary = texts_->of_update(update.number);

@@ -44,8 +44,7 @@ PtxTexts::PtxTexts(const TuneConfig& c, const BatchPlan& plan, const Mesh& mesh,
 }
 
 train::AuxiliaryBatch PtxTexts::of_update(int64_t number) const {
-  return {loader_.batch(number * plan_.global_batch + plan_.first_sample(mesh_),
-                        plan_.samples_per_rank),
+  return {loader_.batch(plan_.own_samples(mesh_).shifted(number * plan_.global_batch)),
           coefficient_};
 }
 

@@ -104,7 +104,7 @@ AttendedText attended_pair(const TrainedModel& model, const text::Tokenizer& sou
                                {.source_length = std::ssize(pair.source),
                                 .target_length = std::ssize(pair.labels),
                                 .start = form.start},
-                               0);
+                               {0, 1});
   made.tokens = spelled(targets, ids_of(made.batch.tokens));
   made.next = spelled(targets, pair.labels);
   made.source = spelled(sources, pair.source);

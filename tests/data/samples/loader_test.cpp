@@ -197,11 +197,12 @@ TEST(Prefetcher, GivesWhatTheLoaderGives) {
   DataConfig config;
   config.cross_document_attention = false;
   const Loader loader({scratch.file("a.h5")}, 6, 3, config);
-  Prefetcher prefetcher(loader, 2);
-  const auto expect_taken = [&](int64_t first, int64_t next) {
-    const Batch taken = prefetcher.take(first, next);
-    const Batch direct = loader.batch(first, 2);
-    for (int64_t row = 0; row < 2; ++row) expect_equal_rows(taken, row, direct, row);
+  const SampleRange range{1, 4, 2, 6};
+  Prefetcher prefetcher(loader, range);
+  const auto expect_taken = [&](int64_t by, int64_t next) {
+    const Batch taken = prefetcher.take(by, next);
+    for (int64_t row = 0; row < 4; ++row)
+      expect_equal_rows(taken, row, loader.batch(by + std::array{1, 2, 7, 8}[row], 1), 0);
   };
   for (int64_t first = 0; first < 200; first += 2) expect_taken(first, first + 2);
   expect_taken(7, 9);  // not what was announced
@@ -214,8 +215,8 @@ TEST(Prefetcher, EndsWithWorkUnderWayOrNoneAsked) {
   const Scratch scratch;
   const Loader loader({three_documents(scratch)}, 5, 0, {});
   for (int i = 0; i < 50; ++i) {
-    Prefetcher idle(loader, 1);
-    Prefetcher busy(loader, 4);
+    Prefetcher idle(loader, {0, 1});
+    Prefetcher busy(loader, {0, 4});
     busy.take(0, 4);
   }
 }
@@ -230,7 +231,7 @@ TEST(Prefetcher, ErrorsOfItsThreadSurfaceInTake) {
   bytes[at + 25] = static_cast<char>(250);
   write_file(path, bytes);
   const Loader loader({path}, 10, 0, in_order());
-  Prefetcher prefetcher(loader, 1);
+  Prefetcher prefetcher(loader, {0, 1});
   prefetcher.take(0, 2);
   expect_error(ExitCode::usage, {path, "token 25", "250"}, [&] { prefetcher.take(2, 3); });
   EXPECT_EQ(values<int32_t>(prefetcher.take(1, -1).tokens), ascending(11, 10));

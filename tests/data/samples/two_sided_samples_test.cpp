@@ -292,6 +292,18 @@ TEST(TwoSided, RowsAreAMultipleThatSequenceParallelismDivides) {
   }
 }
 
+// A data-parallel rank's samples may be runs of a step (SampleRange).
+TEST(TwoSided, RunsOfARangeAreTheSamplesOfTheirNumbers) {
+  const TwoSidedConfig config{.source_length = 22, .target_length = 22};
+  const TwoSidedSamples samples = samples_of(many(64), config, {.group = 8});
+  for (const SampleRange& range : {SampleRange{2, 6, 2, 8}, {4, 12, 4, 32}, {40, 6, 3, 9}}) {
+    const Batch batch = samples.batch(range);
+    ASSERT_EQ(batch.size(), range.count);
+    for (int64_t i = 0; i < range.count; ++i)
+      EXPECT_EQ(sample_in(batch, i), sample_in(samples.batch(range[i], 1), 0)) << i;
+  }
+}
+
 TEST(TwoSided, PartsAreBlendedByWeight) {
   const TwoSidedConfig config{.source_length = 40, .target_length = 30};
   std::vector<PairRows> parts;

@@ -17,18 +17,19 @@ constexpr int64_t kIds = 24;
 // are of any length.
 class CopySamples : public data::SampleSource {
  public:
-  data::Batch batch(int64_t first, int64_t count) const override {
+  int64_t samples_per_epoch() const override { return 1000; }
+
+ private:
+  data::Batch make_batch(const data::SampleRange& range) const override {
     std::vector<data::TokenPairs> rows;
-    for (int64_t i = first; i < first + count; ++i) {
+    for (int64_t at = 0; at < range.count; ++at) {
+      const int64_t i = range[at];
       auto& row = rows.emplace_back();
       for (int64_t pair = 0; pair < (i % 5 == 0 ? 2 : 1); ++pair)
         row.push_back(pair_of(2 * i + pair, i % 5 == 0 ? 3 : 2 + i % 7));
     }
-    return data::two_sided_batch(rows, {12, 10, 0, 1, 1}, first);
+    return data::two_sided_batch(rows, {12, 10, 0, 1, 1}, range);
   }
-  int64_t samples_per_epoch() const override { return 1000; }
-
- private:
   static data::TokenPair pair_of(int64_t number, int64_t length) {
     data::TokenPair pair;
     for (int64_t i = 0; i < length; ++i) {

@@ -94,12 +94,12 @@ class Loader : public BlendedSource {
 // Loads the next batches on a thread of its own while the current ones are used.
 class Prefetcher {
  public:
-  // Will be asked for `count` samples at a time.
-  Prefetcher(const SampleSource& source, int64_t count);
+  // Will be asked for these samples, shifted.
+  Prefetcher(const SampleSource& source, const SampleRange& range);
   ~Prefetcher();
-  // The batch of samples [first, first + count); then starts on the one that begins at `next_first`
-  // (pass -1 for none).
-  Batch take(int64_t first, int64_t next_first);
+  // The batch of the range shifted by `by`; then starts on the one shifted by `next` (pass -1 for
+  // none).
+  Batch take(int64_t by, int64_t next);
 
  private:
   struct Impl;

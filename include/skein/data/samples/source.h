@@ -5,22 +5,35 @@
 
 namespace skein::data {
 
+// Numbers of `count` samples: runs of `run` neighbours, of which one begins `apart` after the last.
+struct SampleRange {
+  int64_t first = 0, count = 0;
+  int64_t run = count, apart = count;
+
+  int64_t operator[](int64_t i) const { return first + i / run * apart + i % run; }
+  SampleRange shifted(int64_t by) const { return {first + by, count, run, apart}; }
+};
+
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
-  // Samples [first, first + count) of the stream as one batch: a pure function of the options and
-  // of these numbers, so that every rank that needs it makes the same one. From any thread.
-  virtual Batch batch(int64_t first, int64_t count) const = 0;
+  // Samples of the stream as one batch, in the order of their numbers: a pure function of the
+  // options and of these numbers, so that every rank that needs it makes the same one. From any
+  // thread.
+  Batch batch(const SampleRange& range) const;
+  // Samples [first, first + count).
+  Batch batch(int64_t first, int64_t count) const { return batch(SampleRange{first, count}); }
   // Whole samples in one pass over the data.
   virtual int64_t samples_per_epoch() const = 0;
+
+ private:
+  virtual Batch make_batch(const SampleRange& range) const = 0;
 };
 
 // Samples that are made one by one.
 class RowSource : public SampleSource {
- public:
-  Batch batch(int64_t first, int64_t count) const final;
-
  private:
+  Batch make_batch(const SampleRange& range) const final;
   // What batch() fills in.
   virtual Batch empty_batch(int64_t count) const = 0;
   // Makes sample `index` the row `row`, but for its sample_ids.

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "skein/data/samples/batch.h"
+#include "skein/data/samples/source.h"
 
 namespace skein::data {
 
@@ -29,7 +29,8 @@ struct TwoSidedShape {
 // Padding alone on both sides.
 Batch padded_sides(int64_t rows, const TwoSidedShape& shape);
 
-// Rows that fit the shape, as samples first, first + 1, ...
-Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape, int64_t first);
+// Rows that fit the shape, as samples of these numbers.
+Batch two_sided_batch(std::span<const TokenPairs> rows, const TwoSidedShape& shape,
+                      const SampleRange& numbers);
 
 }  // namespace skein::data

@@ -104,7 +104,6 @@ class TwoSidedSamples : public SampleSource {
   // groups, samples from the end of a group of either size on are those that were not there yet.
   void sort_by(int64_t group);
 
-  Batch batch(int64_t first, int64_t count) const override;
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const std::vector<PairRows>& parts() const { return parts_; }
   // Of all parts.
@@ -112,6 +111,7 @@ class TwoSidedSamples : public SampleSource {
   double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
 
  private:
+  Batch make_batch(const SampleRange& range) const override;
   std::pair<int64_t, int64_t> sorted_range(int64_t index) const;
   std::vector<SampleIndex> sorted(int64_t begin, int64_t end) const;
   TwoSidedShape shape_of(const std::vector<TokenPairs>& rows) const;
