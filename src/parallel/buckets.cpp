@@ -193,7 +193,7 @@ void Buckets::finish(bool everywhere) {
   }
 }
 
-void Buckets::gather(const Bucket& bucket, const Tensor& whole) {
+void Buckets::gather(const Bucket& bucket, const Tensor& whole) const {
   if (bucket.alias) return;
   const WhereScope here = WhereScope::part(bucket.name.c_str());
   mesh_.dp().all_gather(own_part(bucket, whole), whole).wait();

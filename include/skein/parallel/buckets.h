@@ -74,6 +74,9 @@ class Buckets {
   // Gives each rank's own slices of the values to every data-parallel rank; those of frozen buckets
   // only if frozen_too, for when they were written as well.
   void gather_values(bool frozen_too = false);
+  // Gives each rank's own slice of `whole`, which is as long as the bucket, to every data-parallel
+  // rank; nothing of an alias.
+  void gather(const Bucket& bucket, const Tensor& whole) const;
   // To be called when values were written: forgets the copies of them that are kept in another
   // order.
   void values_changed();
@@ -122,7 +125,6 @@ class Buckets {
   void find_ties(const Parameters& parameters);
   Tie tie_of(const std::string& tensor, std::vector<Use> uses);
   void add_group(Bucket& bucket);
-  void gather(const Bucket& bucket, const Tensor& whole);
   void sum_over_shards(const Bucket& bucket);
   void sum_uses(const Tie& tie);
   void plan_norm(Device device);

@@ -154,8 +154,7 @@ void ShardedOptimizer::each_part(bool own, const std::function<void(const HeldPa
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];
     if (!state.master.defined()) continue;
-    const int64_t first = own ? buckets_.own_begin(bucket) : state.begin;
-    const int64_t last = own ? first + buckets_.own_size(bucket) : state.begin + state.size;
+    const int64_t first = buckets_.own_begin(bucket), last = first + buckets_.own_size(bucket);
     each_slice(bucket, first, last,
                [&](const Buckets::Member& member, int64_t begin, int64_t count) {
                  const Parameter& parameter = *member.parameter;
@@ -210,8 +209,19 @@ void ShardedOptimizer::follow(const State& state) const {
   });
 }
 
+// What others have read.
+void ShardedOptimizer::gather_state(size_t b) const {
+  const State& state = states_[b];
+  const auto& bucket = buckets_.all()[b];
+  buckets_.gather(bucket, state.master);
+  if (state.mean.defined()) buckets_.gather(bucket, state.mean);
+  for (const Tensor& kept : state.kept) buckets_.gather(bucket, kept);
+}
+
 void ShardedOptimizer::loaded(int64_t steps) {
   steps_ = steps;
+  for (size_t b = 0; b < states_.size(); ++b)
+    if (!zero_ && states_[b].master.defined()) gather_state(b);
   for (size_t b = 0; b < states_.size(); ++b) {
     const State& state = states_[b];
     const auto& bucket = buckets_.all()[b];

@@ -112,6 +112,19 @@ TEST(SecondOptimizer, IsSavedByItsOwnNamesAndGoesOn) {
   });
 }
 
+// Many ranks that each read all of a checkpoint would read it as often.
+TEST(SecondOptimizer, ARankLoadsItsOwnSlices) {
+  run_ranks(2, [&](Group& world) {
+    const auto elements = [&](bool zero) {
+      int64_t count = 0;
+      for (const auto& piece : Setting(world, zero, DType::bf16).optimizer.pieces(false))
+        count += piece.end - piece.begin;
+      return count;
+    };
+    EXPECT_EQ(elements(false), elements(true));
+  });
+}
+
 TEST(SecondOptimizer, SaysWhatItTakes) {
   EXPECT_EQ(Momentum().bytes_per_parameter(DType::bf16), 8);
   EXPECT_EQ(Momentum().bytes_per_parameter(DType::f32), 4);

@@ -32,8 +32,9 @@ class ShardedOptimizer {
   int64_t steps() const { return steps_; }
 
   // Values (f32 whatever the parameters' type), the optimizer's state and the running mean
-  // ("ema_param/NAME") as pieces of a checkpoint. own: each element of the model on exactly one
-  // rank, to save; else all that is held here, to load into.
+  // ("ema_param/NAME") as pieces of a checkpoint, of the slices this rank owns. own: each element
+  // of the model on exactly one rank, to save; else also what others hold as well, shards' replicas
+  // and uses on other stages, to load into.
   std::vector<checkpoint::Piece> pieces(bool own) const;
   // The values among them, of the parameters that are wanted; empty: of all.
   std::vector<checkpoint::Piece> weights(
@@ -69,7 +70,8 @@ class ShardedOptimizer {
     // Of one of the state's tensors.
     checkpoint::Piece piece(const std::string& kind, const Tensor& of_state) const;
   };
-  // Those that are held here, or with own = true owned.
+  void gather_state(size_t bucket) const;
+  // Those of the own slices; own = true: that count.
   void each_part(bool own, const std::function<void(const HeldPart&)>& use) const;
   void round(size_t bucket, int64_t step, const Tensor& square_sum) const;
 
