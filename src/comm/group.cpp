@@ -201,6 +201,22 @@ Work Group::broadcast(const Tensor& tensor, int root) {
   return broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
 }
 
+Work Group::trade(std::span<const Trade> trades) {
+  if (trades.empty()) return {};
+  const bool leaves = away(trades.front().sent);
+  if (leaves && devices_) return devices_->trade(trades);
+  std::vector<Tensor> sent, got;
+  std::vector<ByteTrade> moves;
+  for (const Trade& trade : trades) {
+    sent.push_back(leaves ? trade.sent.to(Device{}) : trade.sent);
+    got.push_back(leaves ? Tensor::empty(trade.got.shape(), trade.got.dtype()) : trade.got);
+    moves.push_back({trade.peer, sent.back().bytes_data(), got.back().bytes_data()});
+  }
+  trade_bytes(*this, moves, sent.front().bytes());
+  for (size_t i = 0; leaves && i < trades.size(); ++i) trades[i].got.copy_from(got[i]);
+  return {};
+}
+
 template <class T>
 T Group::sum_values(T value) {
   if (size() > 1) sum_blocks(all_values(value).data(), size(), 1, &value);

@@ -1,5 +1,6 @@
 #include "halving.h"
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -7,49 +8,47 @@
 #include "tree_sum.h"
 
 namespace skein {
+
+Halves::Halves(int rank, int ranks, bool halve)
+    : rank_(rank),
+      ranks_(ranks),
+      steps_(halve ? std::countr_zero(static_cast<unsigned>(ranks)) : 0) {}
+
+int Halves::rank_of(int number) const { return number << steps_ | (rank_ & ((1 << steps_) - 1)); }
+
+std::vector<std::vector<int>> Halves::rounds() const {
+  std::vector<std::vector<int>> made;
+  for (int step = 0; step < steps(); ++step) made.push_back({peer(step)});
+  if (rest() > 1) made.emplace_back();
+  for (int j = 0; j < rest(); ++j)
+    if (j != number()) made.back().push_back(rank_of(j));
+  return made;
+}
+
+void trade_bytes(Group& group, std::span<const ByteTrade> trades, int64_t bytes) {
+  // Beyond the tags of a pipeline, and below the largest of any MPI.
+  constexpr int kTag = 1 << 22;
+  std::vector<Work> leaving, coming;
+  for (const ByteTrade& trade : trades)
+    coming.push_back(group.recv_bytes(trade.got, bytes, trade.peer, kTag));
+  for (const ByteTrade& trade : trades)
+    leaving.push_back(group.send_bytes(trade.sent, bytes, trade.peer, kTag));
+  for (auto* works : {&leaving, &coming})
+    for (Work& work : *works) work.wait();
+}
+
 namespace {
 
-// Beyond the tags of a pipeline, and below the largest of any MPI.
-constexpr int kTag = 1 << 22;
-
-// How the ranks of a group go together.
-class Halves {
- public:
-  explicit Halves(Group& group, bool halve = true)
-      : group_(group), steps_(halve ? std::countr_zero(static_cast<unsigned>(group.size())) : 0) {}
-
-  int steps() const { return steps_; }
-  // Ranks that are left after the steps, and the number of this one among them.
-  int rest() const { return group_.size() >> steps_; }
-  int number() const { return group_.rank() >> steps_; }
-  int own_bit(int step) const { return group_.rank() >> step & 1; }
-
-  // With the rank that differs in the bit of that step.
-  void trade(int step, const std::byte* sent, std::byte* got, int64_t bytes) const {
-    const int peer = group_.rank() ^ 1 << step;
-    Work received = group_.recv_bytes(got, bytes, peer, kTag);
-    group_.send_bytes(sent, bytes, peer, kTag).wait();
-    received.wait();
-  }
-  // Between those that are left: sent(j) goes to number j of them, and what it sends comes to
-  // got(j).
-  template <class Sent, class Got>
-  void trade_rest(int64_t bytes, const Sent& sent, const Got& got) const {
-    std::vector<Work> leaving, coming;
-    for (int j = 0; j < rest(); ++j)
-      if (j != number()) coming.push_back(group_.recv_bytes(got(j), bytes, rank_of(j), kTag));
-    for (int j = 0; j < rest(); ++j)
-      if (j != number()) leaving.push_back(group_.send_bytes(sent(j), bytes, rank_of(j), kTag));
-    for (auto* works : {&leaving, &coming})
-      for (Work& work : *works) work.wait();
-  }
-
- private:
-  int rank_of(int number) const { return number << steps_ | (group_.rank() & ((1 << steps_) - 1)); }
-
-  Group& group_;
-  int steps_;
-};
+// Between the ranks that are left after the steps: sent(j) goes to number j of them, and what it
+// sends comes to got(j).
+template <class Sent, class Got>
+void trade_rest(Group& group, const Halves& halves, int64_t bytes, const Sent& sent,
+                const Got& got) {
+  std::vector<ByteTrade> trades;
+  for (int j = 0; j < halves.rest(); ++j)
+    if (j != halves.number()) trades.push_back({halves.rank_of(j), sent(j), got(j)});
+  trade_bytes(group, trades, bytes);
+}
 
 template <class T>
 std::byte* bytes_at(T* values) {
@@ -69,14 +68,15 @@ struct HeldBlocks {
 
 // Of every two neighbours among the blocks one stays, with what the other rank has of it.
 template <class T>
-void trade_half(const Halves& halves, int step, int64_t count, HeldBlocks<T>& held) {
+void trade_half(Group& group, const Halves& halves, int step, int64_t count, HeldBlocks<T>& held) {
   const int64_t blocks = held.blocks / 2;
   const int own = halves.own_bit(step);
   const auto sent = std::make_unique_for_overwrite<T[]>(blocks * count);
   auto got = std::make_unique_for_overwrite<T[]>(blocks * count);
   for (int64_t b = 0; b < blocks; ++b)
     std::copy_n(held.begin + (2 * b + 1 - own) * count, count, sent.get() + b * count);
-  halves.trade(step, bytes_at(sent.get()), bytes_at(got.get()), blocks * count * sizeof(T));
+  const ByteTrade trade{halves.peer(step), bytes_at(sent.get()), bytes_at(got.get())};
+  trade_bytes(group, {&trade, 1}, blocks * count * sizeof(T));
   for (int64_t b = 0; b < blocks; ++b)
     add_block(got.get() + b * count, held.begin + (2 * b + own) * count, count);
   held = {got.get(), blocks, std::move(got)};
@@ -86,17 +86,17 @@ void trade_half(const Halves& halves, int step, int64_t count, HeldBlocks<T>& he
 template <class T>
 void scatter_sums(Group& group, const T* in, int64_t count, T* out) {
   constexpr bool kHalves = std::is_same_v<T, SumOf<T>>;
-  const Halves halves(group, kHalves);
+  const Halves halves(group.rank(), group.size(), kHalves);
   HeldBlocks<T> held{in, group.size()};
   if constexpr (kHalves)
-    for (int step = 0; step < halves.steps(); ++step) trade_half(halves, step, count, held);
+    for (int step = 0; step < halves.steps(); ++step) trade_half(group, halves, step, count, held);
   const auto others =
       std::make_unique_for_overwrite<T[]>(held.blocks > 1 ? held.blocks * count : 0);
   std::vector<const T*> each;
   for (int j = 0; j < halves.rest(); ++j)
     each.push_back((j == halves.number() ? held.begin : others.get()) + j * count);
-  halves.trade_rest(
-      count * sizeof(T), [&](int j) { return bytes_at(held.begin + j * count); },
+  trade_rest(
+      group, halves, count * sizeof(T), [&](int j) { return bytes_at(held.begin + j * count); },
       [&](int j) { return bytes_at(others.get() + j * count); });
   sum_ranks(each, count, out);
 }
@@ -110,7 +110,7 @@ void scatter_sum(Group& group, const Tensor& in, const Tensor& out) {
 }
 
 void gather_by_doubling(Group& group, const std::byte* in, std::byte* out, int64_t bytes) {
-  const Halves halves(group);
+  const Halves halves(group.rank(), group.size());
   const auto room = [&](int64_t blocks) {
     return std::make_unique_for_overwrite<std::byte[]>(blocks * bytes);
   };
@@ -118,12 +118,13 @@ void gather_by_doubling(Group& group, const std::byte* in, std::byte* out, int64
   auto memory = room(halves.steps() > 0 ? blocks : 0);
   std::byte* held = halves.steps() > 0 ? memory.get() : out;
   std::byte* const own = held + halves.number() * bytes;
-  if (own != in) std::memcpy(own, in, bytes);
-  halves.trade_rest(
-      bytes, [&](int) { return own; }, [&](int j) { return held + j * bytes; });
+  if (own != in && bytes > 0) std::memcpy(own, in, bytes);
+  trade_rest(
+      group, halves, bytes, [&](int) { return own; }, [&](int j) { return held + j * bytes; });
   for (int step = halves.steps(); step-- > 0; blocks *= 2) {
     const auto got = room(blocks);
-    halves.trade(step, held, got.get(), blocks * bytes);
+    const ByteTrade trade{halves.peer(step), held, got.get()};
+    trade_bytes(group, {&trade, 1}, blocks * bytes);
     auto merged = room(step > 0 ? 2 * blocks : 0);
     std::byte* const into = step > 0 ? merged.get() : out;
     for (int64_t b = 0; b < 2 * blocks; ++b)

@@ -86,6 +86,13 @@ Work QueuedTransport::broadcast(const Tensor& tensor, int root) {
                     [&] { queue_->broadcast(tensor, root); });
 }
 
+Work QueuedTransport::trade(std::span<const Trade> trades) {
+  const Trade& first = trades.front();
+  const int peer = trades.size() == 1 ? first.peer : -1;
+  return collective({"trade", spec_.group, std::ssize(trades) * first.sent.bytes(), peer},
+                    [&] { queue_->trade(trades); });
+}
+
 int QueuedTransport::stream_of(int from, int to, int tag) const {
   for (int i = 0; i < std::ssize(spec_.edges); ++i)
     if (spec_.edges[i].carries(from, to, tag, spec_.size)) return i + 1;

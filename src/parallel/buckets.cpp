@@ -3,8 +3,7 @@
 // Gradients: from begin_step() to the end of a group's last micro-batch they hold the left fold
 // over the group's samples so far, in sample order: micro-batches run backward in that order at
 // every schedule. end_group() then moves the fold into the tree; strided, what ranks have made of
-// their folds. Where a micro-batch holds several groups its ops have made their subtree
-// (ops/sample_groups.h), and that stands here for a group.
+// their folds. A micro-batch's subtree of several groups (ops/sample_groups.h) stands here for one.
 // With g groups done, level l of `pending` holds a subtree exactly where bit l of g is set; after
 // the last group the gradients hold the whole subtree of this rank (strided, their own slice the
 // sum over ranks), and nobody adds to them until the next step.
@@ -29,12 +28,13 @@
 #include "skein/core/where.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/ops/sample_groups.h"
+#include "skein/parallel/ordered_sum.h"
 
 namespace skein {
 
-Buckets::Buckets(Parameters& parameters, Mesh& mesh, int most_sums, bool strided)
-    : mesh_(mesh), most_sums_(most_sums), sums_(most_sums), strided_(strided) {
-  SKEIN_CHECK(most_sums > 0);
+Buckets::Buckets(Parameters& parameters, Mesh& mesh, const Sums& sums)
+    : mesh_(mesh), how_(sums), sums_(sums.most) {
+  SKEIN_CHECK(sums.most > 0);
   build(parameters);
   find_ties(parameters);
   for (Bucket& bucket : buckets_)
@@ -114,11 +114,11 @@ Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
 void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
   const DType sums = gradient_dtype(parameters.dtype());
   const Device device = parameters.device();
-  const int levels = bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(most_sums_ - 1));
+  const int levels = bucket.frozen ? 0 : std::bit_width(static_cast<unsigned>(how_.most - 1));
   if (!bucket.frozen) bucket.gradients = Tensor::zeros({bucket.size}, sums, device);
   for (int level = 0; level < levels; ++level)
     bucket.pending.push_back(
-        Tensor::empty({strided_ ? own_size(bucket) : bucket.size}, sums, device));
+        Tensor::empty({how_.strided ? own_size(bucket) : bucket.size}, sums, device));
   for (const Member& member : bucket.members) {
     Parameter& p = *member.parameter;
     if (!bucket.frozen)
@@ -129,7 +129,7 @@ void Buckets::allocate(Bucket& bucket, Parameters& parameters) {
 }
 
 void Buckets::begin_step(int sums) {
-  SKEIN_CHECK(sums > 0 && sums <= most_sums_);
+  SKEIN_CHECK(sums > 0 && sums <= how_.most);
   sums_ = sums;
   for (const Bucket& bucket : buckets_)
     if (!bucket.frozen) bucket.gradients.fill_zero();
@@ -141,7 +141,7 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
     Bucket& bucket = buckets_[b];
     if (bucket.chunk != chunk || bucket.frozen || bucket.groups_done > group) continue;
     SKEIN_CHECK_EQ(bucket.groups_done, group);
-    if (strided_ || sums_ > 1) add_group(bucket);
+    if (how_.strided || sums_ > 1) add_group(bucket);
     if (++bucket.groups_done == sums_) complete.push_back(b);
   }
   return complete;
@@ -152,11 +152,11 @@ std::vector<size_t> Buckets::end_group(int group, int chunk, int from) {
 void Buckets::add_group(Bucket& bucket) {
   const bool last = bucket.groups_done + 1 == sums_;
   Tensor kept = bucket.gradients, sum = kept;
-  if (strided_) {
+  if (how_.strided) {
     const WhereScope here = WhereScope::part(bucket.name.c_str());
     kept = own_part(bucket, bucket.gradients);
     sum = Tensor::empty(kept.shape(), kept.dtype(), kept.device());
-    mesh_.dp().reduce_scatter(bucket.gradients, sum).wait();
+    sum_slices(bucket, sum).wait();
   }
   const ops::Subtree made = ops::Subtree::joined(
       bucket.pending, static_cast<unsigned>(bucket.groups_done), last, std::move(sum));
@@ -165,16 +165,24 @@ void Buckets::add_group(Bucket& bucket) {
   bucket.gradients.fill_zero();
 }
 
+// own: what all ranks' gradients of the own slice make.
+Work Buckets::sum_slices(const Bucket& bucket, const Tensor& own) const {
+  if (!how_.ordered || own.device().kind == DeviceKind::cpu)
+    return mesh_.dp().reduce_scatter(bucket.gradients, own);
+  ordered_reduce_scatter(mesh_.dp(), bucket.gradients, own);
+  return {};
+}
+
 Work Buckets::reduce(size_t number) {
   Bucket& bucket = buckets_[number];
   bucket.reduced = true;
   if (bucket.frozen) return {};
   const WhereScope here = WhereScope::part(bucket.name.c_str());
   const Tensor own = own_part(bucket, bucket.gradients);
-  if (strided_ || mesh_.dp().size() == 1)
+  if (how_.strided || mesh_.dp().size() == 1)
     return Work([this, number] { sum_over_shards(buckets_[number]); });
   const Tensor sums = Tensor::empty(own.shape(), own.dtype(), own.device());
-  Work summed = mesh_.dp().reduce_scatter(bucket.gradients, sums);
+  Work summed = sum_slices(bucket, sums);
   return Work([this, number, own, sums, summed]() mutable {
     summed.wait();
     own.copy_from(sums);

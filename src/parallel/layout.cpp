@@ -49,6 +49,9 @@ void bind(Options& options, ParallelConfig& p) {
       "groups of a data-parallel rank: contiguous, for one exchange a step; strided, "
       "for one a turn of all ranks and less memory; auto: contiguous, but strided "
       "where only that gives the bits of one rank");
+  options.add("parallel.equal_bits", p.equal_bits,
+              "GPUs add gradients over data-parallel ranks in the order that CPUs keep; false: in "
+              "one that NCCL chooses by topology and size");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
   options.add("parallel.timeout", p.timeout,

@@ -78,8 +78,9 @@ Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
                      const BatchPlan* auxiliary, Mesh& mesh, LocalModel& model) {
   const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
             most = std::max(plan.sums_per_rank(), beside);
-  return with_advice(config, plan, mesh, model,
-                     [&] { return Buckets(model.parameters(), mesh, most, plan.strided); });
+  return with_advice(config, plan, mesh, model, [&] {
+    return Buckets(model.parameters(), mesh, {most, plan.strided, config.parallel.equal_bits});
+  });
 }
 
 // It copies the values, so they must have begun.

@@ -193,12 +193,14 @@ void Run::tell_start(Device device, const std::string& what) const {
   const int64_t groups = state_.reduction_groups;
   log::info(
       "{} parameters, {} by {} | pipeline {} x data {} x tensor {} | {}, gradients of {} groups "
-      "added as by {}",
+      "added {}",
       readable_count(config_.model.parameters()), name_of(config_.precision()),
       unit_of(device, config_.precision()), shape_.pp, shape_.dp, shape_.tp, what, groups,
-      adds_as_one_rank(config_.parallel.group_order, groups, shape_.dp)
-          ? "one rank"
-          : fmt::format("{} data-parallel ranks", shape_.dp));
+      !config_.parallel.equal_bits && device.kind == DeviceKind::cuda && shape_.dp > 1
+          ? "in NCCL's order"
+      : adds_as_one_rank(config_.parallel.group_order, groups, shape_.dp)
+          ? "as by one rank"
+          : fmt::format("as by {} data-parallel ranks", shape_.dp));
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

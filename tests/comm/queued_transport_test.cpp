@@ -39,6 +39,7 @@ class Recorder : public DeviceQueue {
   void reduce_scatter(const Tensor&, const Tensor&) override { add("reduce-scatter", kCompute); }
   void all_reduce(const Tensor&, bool) override { add("all-reduce", kCompute); }
   void broadcast(const Tensor&, int) override { add("broadcast", kCompute); }
+  void trade(std::span<const Trade>) override { add("trade", kCompute); }
   void send(int stream, const Tensor&) override { add("send", stream); }
   void recv(int stream, const Tensor&) override { add("receive", stream); }
 
@@ -182,6 +183,10 @@ TEST_F(Ordered, CollectivesRunBetweenTheComputations) {
   check("reduce-scatter", [&] { return transport.reduce_scatter(tensor_, tensor_); });
   check("all-reduce", [&] { return transport.all_reduce(tensor_, false); });
   check("broadcast", [&] { return transport.broadcast(tensor_, 0); });
+  check("trade", [&] {
+    const Trade trade{1, tensor_, tensor_};
+    return transport.trade({&trade, 1});
+  });
 }
 
 TEST_F(Ordered, MemoryIsKeptUntilTheComputationWaits) {

@@ -7,10 +7,12 @@
 #include "skein/comm/local.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/parallel/local_model.h"
+#include "skein/parallel/ordered_sum.h"
 #include "skein/tensor/cuda.h"
 
 #include "support/emulated_device.h"
 #include "support/expect_error.h"
+#include "support/gradient_check.h"
 #include "train/train_fixture.h"
 
 namespace skein {
@@ -107,6 +109,23 @@ TEST(Nccl, MovesAndSumsAsTheHostDoes) {
       EXPECT_EQ(calls.finalized, calls.begun) << "all is well, so peers may still be receiving";
       EXPECT_EQ(calls.aborted, 0);
     }
+}
+
+// The library would add in an order that topology and size give it.
+TEST(Nccl, OrderedSumsHaveTheBitsOfTheHost) {
+  for (int ranks : {2, 3, 4, 6})
+    for (uint64_t seed = 1; seed <= 2; ++seed)
+      on_gpus(ranks, seed, [&](Group& world, Device device) {
+        connect_devices(world, device, {"test"}, nullptr);
+        constexpr int64_t kCount = 700;
+        const Tensor all = test::random_tensor({ranks * kCount},
+                                               5 + static_cast<uint64_t>(world.rank()), DType::f32);
+        const Tensor wanted = Tensor::empty({kCount}, DType::f32),
+                     found = Tensor::zeros({kCount}, DType::f32, device);
+        world.reduce_scatter(all, wanted).wait();
+        ordered_reduce_scatter(world, all.to(device), found);
+        expect_equal(found, wanted);
+      });
 }
 
 // One number each, and yet the same GPU: the library would refuse them.
@@ -233,6 +252,34 @@ TEST_P(OnGpus, LayoutsFollowTheCpu) {
     const auto after = emulation::nccl_calls();
     EXPECT_GT(after.begun, before.begun) << name;
     EXPECT_EQ(after.finalized - before.finalized, after.begun - before.begun) << name;
+  }
+}
+
+// At the same micro-batch: products of other sizes may be cut otherwise.
+TEST_P(OnGpus, RanksAndStagesHaveTheBitsOfOne) {
+  const Workspace folder;
+  write_small_store(folder.at("train.h5"));
+  PretrainConfig c = small_config(folder.at("train.h5"));
+  c.parallel.device = DeviceKind::cuda;
+  c.model.n_layers = 2;
+  c.train.steps = 2;
+  c.train.precision = DType::f32;
+  c.train.global_batch = 8;
+  int number = 0;
+  const auto run = [&](int data, int pipeline) {
+    c.parallel.pipeline = pipeline;
+    const emulation::Asynchronous gpus(data * pipeline, GetParam());
+    return train(c, data * pipeline, folder, fmt::format("bits{}", number++));
+  };
+  const Finished wanted = run(1, 1);
+  for (const auto& [data, pipeline, order] : {std::tuple{2, 1, GroupOrder::contiguous},
+                                              {2, 1, GroupOrder::strided},
+                                              {1, 2, GroupOrder::automatic},
+                                              {4, 1, GroupOrder::automatic}}) {
+    c.parallel.group_order = order;
+    const Finished found = run(data, pipeline);
+    EXPECT_EQ(found.losses, wanted.losses) << data << pipeline;
+    EXPECT_EQ(first_difference(found.state, wanted.state), "") << data << pipeline;
   }
 }
 

@@ -95,7 +95,7 @@ class Step {
         mesh_(recorder_, mesh_shape(parallel_, world.size())),
         local_(small_model(layout), parallel_, mesh_, DType::f32, layout.frozen),
         plan_(plan_batch(parallel_, mesh_.shape(), kSamples, 1)),
-        buckets(local_.parameters(), mesh_, plan_.sums_per_rank()) {
+        buckets(local_.parameters(), mesh_, {plan_.sums_per_rank()}) {
     local_.parameters().initialize(3);
   }
 

@@ -37,7 +37,7 @@ Tensor summed(int ranks, bool everywhere, int groups = 8, bool strided = false) 
     Mesh mesh(world, {1, ranks, 1});
     Parameters parameters(DType::f32, 0, 1);
     const Parameter& p = add(parameters, "one", "p", shape);
-    Buckets buckets(parameters, mesh, per_rank, strided);
+    Buckets buckets(parameters, mesh, {per_rank, strided});
     buckets.begin_step(per_rank);
     for (int i = 0; i < per_rank; ++i) {
       const int group = strided ? i * ranks + world.rank() : world.rank() * per_rank + i;
@@ -114,7 +114,7 @@ TEST(Buckets, InTurnsOnlyOwnSlicesWait) {
     for (const bool strided : {false, true}) {
       Parameters parameters(DType::f32, 0, 1);
       add(parameters, "one", "p", {5000});
-      const Buckets buckets(parameters, mesh, 16, strided);
+      const Buckets buckets(parameters, mesh, {16, strided});
       const Buckets::Bucket& bucket = buckets.all().front();
       ASSERT_EQ(bucket.pending.size(), 4);
       EXPECT_EQ(bucket.pending.front().size(), bucket.size / (strided ? 4 : 1));
@@ -138,7 +138,7 @@ double square_sum(int pp, int dp, int tp) {
     const int blocks = 4 / pp, first = blocks * mesh.stage();
     const Gpt gpt(config, {first, first + blocks, mesh.first_stage(), mesh.last_stage(), 0}, false,
                   parameters);
-    Buckets buckets(parameters, mesh, 1);
+    Buckets buckets(parameters, mesh, {1});
     for (const auto& bucket : buckets.all())
       for (const auto& member : bucket.members)
         for (int64_t i = 0; i < member.valid; ++i)
@@ -173,7 +173,7 @@ TEST(Buckets, TheDecoderOfAnEncoderIsItsEmbedding) {
       Mesh mesh(world, {});
       Parameters parameters(DType::f32, 0, 1);
       const Bert bert(config, {0, 2, true, true, 0}, false, parameters);
-      Buckets buckets(parameters, mesh, 1);
+      Buckets buckets(parameters, mesh, {1});
       const Parameter &first = *parameters.find("embedding.tokens.weight"),
                       &second = *parameters.find("head.weight");
       EXPECT_EQ(first.value.bytes_data() == second.value.bytes_data(), tied);
@@ -195,7 +195,7 @@ TEST(Buckets, AddUsesOverStagesOnlyWhereTheyAreTied) {
       const Gpt gpt(config,
                     {mesh.stage(), mesh.stage() + 1, mesh.first_stage(), mesh.last_stage(), 0},
                     false, parameters);
-      Buckets buckets(parameters, mesh, 1);
+      Buckets buckets(parameters, mesh, {1});
       const Parameter& own =
           *parameters.find(mesh.first_stage() ? "embedding.tokens.weight" : "head.weight");
       own.gradient.data<float>()[0] = 1;
@@ -209,7 +209,7 @@ TEST(Buckets, GatherValuesBringsOwnSlicesToAll) {
     Mesh mesh(world, {1, 4, 1});
     Parameters parameters(DType::f32, 0, 1);
     const Parameter& p = add(parameters, "one", "p", {5000});
-    Buckets buckets(parameters, mesh, 1);
+    Buckets buckets(parameters, mesh, {1});
     const auto& bucket = buckets.all().front();
     for (int64_t i = 0; i < buckets.own_size(bucket); ++i)
       bucket.values.data<float>()[buckets.own_begin(bucket) + i] =

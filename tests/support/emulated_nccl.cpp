@@ -1,15 +1,18 @@
-// NCCL between emulated devices: the ranks of a communicator meet on their streams, so a send waits
-// for its receive, and the last to come moves everything. Ranks that call different things end the
-// process, where the library would hang or mix up their data.
+// NCCL between emulated devices: the ranks of a communicator meet on their streams, and the last to
+// come moves everything; a send waits for its receive, but for those of a group, which begin
+// together. Ranks that call different things end the process, where the library would hang or mix
+// up their data.
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <nccl.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "skein/tensor/dtype.h"
@@ -19,7 +22,7 @@
 
 namespace {
 
-enum class Kind { all_gather, reduce_scatter, all_reduce, broadcast, send, recv, finalize };
+enum class Kind { all_gather, reduce_scatter, all_reduce, broadcast, finalize };
 
 struct Call {
   Kind kind = Kind::finalize;
@@ -30,12 +33,23 @@ struct Call {
   int detail = 0;  // the operation, or the root
 
   bool fits(const Call& other) const {
-    const bool moved = kind == Kind::send || kind == Kind::recv;
-    const bool kinds =
-        moved ? other.kind != kind && (other.kind == Kind::send || other.kind == Kind::recv)
-              : other.kind == kind && other.detail == detail;
-    return kinds && other.count == count && other.type == type;
+    return other.kind == kind && other.detail == detail && other.count == count &&
+           other.type == type;
   }
+};
+
+// One end of a message.
+struct Leg {
+  size_t peer = 0;
+  const std::byte* sent = nullptr;  // of a send, else `into`
+  std::byte* into = nullptr;
+  size_t bytes = 0;
+};
+
+struct Message {
+  const std::byte* data;
+  size_t bytes;
+  bool taken = false;
 };
 
 skein::DType dtype_of(ncclDataType_t type) {
@@ -51,8 +65,8 @@ skein::DType dtype_of(ncclDataType_t type) {
   std::abort();
 }
 
-size_t bytes_of(const Call& call) {
-  return call.count * static_cast<size_t>(skein::size_of(dtype_of(call.type)));
+size_t bytes_of(size_t count, ncclDataType_t type) {
+  return count * static_cast<size_t>(skein::size_of(dtype_of(type)));
 }
 
 // Of one communicator.
@@ -62,6 +76,8 @@ struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Call> calls;  // by rank
+  // by sender and receiver, those that wait
+  std::map<std::pair<size_t, size_t>, std::deque<std::shared_ptr<Message>>> messages;
   std::vector<std::string> devices;
   size_t arrived = 0;
   int64_t generation = 0;
@@ -105,12 +121,10 @@ void combine(const std::vector<Call>& calls, size_t block, std::byte* out) {
 
 void move_all(const std::vector<Call>& calls) {
   const skein::emulation::Access access;
-  const size_t ranks = calls.size(), bytes = bytes_of(calls[0]);
+  const size_t ranks = calls.size(), bytes = bytes_of(calls[0].count, calls[0].type);
   std::vector<std::byte> made(bytes * ranks);
   switch (calls[0].kind) {
     case Kind::finalize: return;
-    case Kind::send: std::memcpy(calls[1].out, calls[0].in, bytes); return;
-    case Kind::recv: std::memcpy(calls[0].out, calls[1].in, bytes); return;
     case Kind::broadcast:
       for (const Call& call : calls)
         std::memmove(call.out, calls[static_cast<size_t>(call.detail)].in, bytes);
@@ -154,6 +168,40 @@ void meet(Meeting& meeting, size_t rank, const Call& call) {
   meeting.changed.notify_all();
 }
 
+// All sends begin before any receive is waited for. Returns when all are over, or when somebody
+// aborts.
+void trade(Meeting& meeting, size_t rank, const std::vector<Leg>& legs) {
+  std::unique_lock lock(meeting.mutex);
+  const auto wait_for = [&](const auto& ready) {
+    meeting.changed.wait(lock, [&] { return ready() || meeting.aborted; });
+    return !meeting.aborted;
+  };
+  std::vector<std::shared_ptr<Message>> sent;
+  for (const Leg& leg : legs)
+    if (leg.sent)
+      sent.push_back(meeting.messages[{rank, leg.peer}].emplace_back(
+          std::make_shared<Message>(Message{leg.sent, leg.bytes})));
+  meeting.changed.notify_all();
+  for (const Leg& leg : legs) {
+    if (!leg.into) continue;
+    auto& waiting = meeting.messages[{leg.peer, rank}];
+    if (!wait_for([&] { return !waiting.empty(); })) return;
+    Message& message = *waiting.front();
+    if (message.bytes != leg.bytes) {
+      std::fprintf(stderr, "a receive of %zu bytes met a message of %zu\n", leg.bytes,
+                   message.bytes);
+      std::abort();
+    }
+    const skein::emulation::Access access;
+    std::memcpy(leg.into, message.data, leg.bytes);
+    message.taken = true;
+    waiting.pop_front();
+    meeting.changed.notify_all();
+  }
+  for (const auto& message : sent)
+    if (!wait_for([&] { return message->taken; })) return;
+}
+
 }  // namespace
 
 namespace skein::emulation {
@@ -174,17 +222,48 @@ struct EmulatedComm {
 
 namespace {
 
-ncclResult_t queue(const Call& call, ncclComm_t comm, cudaStream_t stream) {
+// work(meeting, rank) runs on the stream.
+template <class Work>
+ncclResult_t queue_work(ncclComm_t comm, cudaStream_t stream, const Work& work) {
   {
     const std::lock_guard lock(comm->meeting->mutex);
     ++*comm->pending;
   }
-  stream->add([meeting = comm->meeting, rank = comm->rank, pending = comm->pending, call] {
-    meet(*meeting, rank, call);
+  stream->add([meeting = comm->meeting, rank = comm->rank, pending = comm->pending, work] {
+    work(*meeting, rank);
     const std::lock_guard lock(meeting->mutex);
     --*pending;
     meeting->changed.notify_all();
   });
+  return ncclSuccess;
+}
+
+ncclResult_t queue(const Call& call, ncclComm_t comm, cudaStream_t stream) {
+  return queue_work(comm, stream,
+                    [call](Meeting& meeting, size_t rank) { meet(meeting, rank, call); });
+}
+
+// Messages of this thread's group, all on one stream.
+struct OpenGroup {
+  bool open = false;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  std::vector<Leg> legs;
+};
+thread_local OpenGroup group_here;
+
+ncclResult_t queue_legs(const std::vector<Leg>& legs, ncclComm_t comm, cudaStream_t stream) {
+  return queue_work(comm, stream,
+                    [legs](Meeting& meeting, size_t rank) { trade(meeting, rank, legs); });
+}
+
+ncclResult_t queue_leg(const Leg& leg, ncclComm_t comm, cudaStream_t stream) {
+  OpenGroup& group = group_here;
+  if (!group.open) return queue_legs({leg}, comm, stream);
+  if (!group.legs.empty() && (group.comm != comm || group.stream != stream)) std::abort();
+  group.comm = comm;
+  group.stream = stream;
+  group.legs.push_back(leg);
   return ncclSuccess;
 }
 
@@ -286,13 +365,26 @@ ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType
                comm, stream);
 }
 
-ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return queue({Kind::send, static_cast<const std::byte*>(in), nullptr, count, type, 0}, comm,
-               stream);
+ncclResult_t ncclGroupStart() {
+  group_here = {true, nullptr, nullptr, {}};
+  return ncclSuccess;
 }
 
-ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int, ncclComm_t comm,
+ncclResult_t ncclGroupEnd() {
+  const OpenGroup group = std::exchange(group_here, {});
+  return group.legs.empty() ? ncclSuccess : queue_legs(group.legs, group.comm, group.stream);
+}
+
+ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  return queue({Kind::recv, nullptr, static_cast<std::byte*>(out), count, type, 0}, comm, stream);
+  return queue_leg({static_cast<size_t>(peer), static_cast<const std::byte*>(in), nullptr,
+                    bytes_of(count, type)},
+                   comm, stream);
+}
+
+ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return queue_leg(
+      {static_cast<size_t>(peer), nullptr, static_cast<std::byte*>(out), bytes_of(count, type)},
+      comm, stream);
 }

@@ -78,7 +78,7 @@ class Ties : public testing::TestWithParam<std::tuple<int, bool, bool>> {
                 Mesh mesh(world, {stages, data_ranks, 1});
                 Parameters parameters(DType::f32, 0, 1);
                 add_uses(parameters, placement, mesh.stage(), reversed);
-                Buckets buckets(parameters, mesh, 1);
+                Buckets buckets(parameters, mesh, {1});
                 parameters.initialize(4);
                 ShardedOptimizer optimizer(make_optimizer({}), {}, buckets, zero);
                 for (int step = 0; step < 2; ++step) {
@@ -155,7 +155,7 @@ TEST(TieUses, UsesMustBeNumberedOneAfterTheOther) {
       parameters.add(spec);
     }
     try {
-      Buckets buckets(parameters, mesh, 1);
+      Buckets buckets(parameters, mesh, {1});
       FAIL() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::internal);

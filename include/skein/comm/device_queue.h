@@ -3,8 +3,10 @@
 // in src/comm/cuda, tests record what they are asked for.
 #pragma once
 
+#include <span>
+
+#include "skein/comm/trade.h"
 #include "skein/comm/watchdog.h"
-#include "skein/tensor/tensor.h"
 
 namespace skein {
 
@@ -26,6 +28,8 @@ class DeviceQueue : public WatchedWork {
   virtual void reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual void all_reduce(const Tensor& tensor, bool maximum) = 0;
   virtual void broadcast(const Tensor& tensor, int root) = 0;
+  // Trades of ranks of the group, all at once, on kCompute.
+  virtual void trade(std::span<const Trade> trades) = 0;
   // A message to or from the rank at the other end of that stream's edge.
   virtual void send(int stream, const Tensor& tensor) = 0;
   virtual void recv(int stream, const Tensor& tensor) = 0;

@@ -13,9 +13,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "skein/comm/trade.h"
 #include "skein/comm/work.h"
 #include "skein/tensor/tensor.h"
 
@@ -69,6 +71,9 @@ class Group {
   // Elementwise maximum, in place; NaN where any rank has NaN. f32, f64, i64.
   [[nodiscard]] Work all_reduce_max(const Tensor& tensor);
   [[nodiscard]] Work broadcast(const Tensor& tensor, int root);
+  // Several trades at once, all of as many bytes; a peer trades with this rank in the same call.
+  // Between devices they run in the order of the computation.
+  [[nodiscard]] Work trade(std::span<const Trade> trades);
 
   // For tensors on devices; see comm/queued_transport.h.
   void set_device_transport(std::unique_ptr<QueuedTransport> transport);

@@ -40,6 +40,7 @@ class QueuedTransport {
   Work reduce_scatter(const Tensor& in, const Tensor& out);
   Work all_reduce(const Tensor& tensor, bool maximum);
   Work broadcast(const Tensor& tensor, int root);
+  Work trade(std::span<const Trade> trades);
 
   // Whether send and recv reach that rank; the same on both sides.
   bool connects(int peer) const;

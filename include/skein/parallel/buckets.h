@@ -51,9 +51,15 @@ class Buckets {
     bool reduced = false;  // in this step
   };
 
+  // How a step's gradients are added.
+  struct Sums {
+    int most = 1;          // of this rank in a step
+    bool strided = false;  // as in BatchPlan
+    bool ordered = true;   // false: between devices, in the order of their library
+  };
+
   // Gives all parameters their memory (undefined values, zero gradients).
-  // most_sums: of this rank in a step; strided: as in BatchPlan.
-  Buckets(Parameters& parameters, Mesh& mesh, int most_sums, bool strided = false);
+  Buckets(Parameters& parameters, Mesh& mesh, const Sums& sums);
 
   // Gradients are zero, and so many groups will end.
   void begin_step(int sums);
@@ -125,13 +131,14 @@ class Buckets {
   void find_ties(const Parameters& parameters);
   Tie tie_of(const std::string& tensor, std::vector<Use> uses);
   void add_group(Bucket& bucket);
+  Work sum_slices(const Bucket& bucket, const Tensor& own) const;
   void sum_over_shards(const Bucket& bucket);
   void sum_uses(const Tie& tie);
   void plan_norm(Device device);
 
   Mesh& mesh_;
-  int most_sums_, sums_;
-  bool strided_;
+  const Sums how_;
+  int sums_;               // of this step
   std::vector<Tie> ties_;  // by the tensors' names, so alike on all stages
   std::vector<Bucket> buckets_;
   NormPlan norm_;

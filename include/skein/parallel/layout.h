@@ -33,6 +33,7 @@ struct ParallelConfig {
   // 0: the largest of `data` times a power of two up to 4 that divides the global batch, or `data`
   int64_t reduction_groups = 0;
   GroupOrder group_order = GroupOrder::automatic;
+  bool equal_bits = true;       // GPUs add each other's gradients in that tree, too
   std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
   double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
 };

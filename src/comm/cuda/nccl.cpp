@@ -43,7 +43,7 @@ void expect(const Tensor& tensor, float wanted) {
 
 // Each collective with little and with much to move, for the library connects ranks otherwise for
 // each, and takes memory for it.
-void use_every_form(QueuedTransport& transport, int ranks, Device device) {
+void use_every_form(QueuedTransport& transport, int rank, int ranks, Device device) {
   constexpr int64_t kMuch = 1 << 20;
   for (const int64_t count : {int64_t{1}, kMuch / ranks + 1}) {
     const Tensor own = Tensor::zeros({count}, DType::f32, device),
@@ -52,6 +52,11 @@ void use_every_form(QueuedTransport& transport, int ranks, Device device) {
     transport.reduce_scatter(all, own).wait();
     transport.all_reduce(all, false).wait();
     transport.broadcast(own, 0).wait();
+    for (const std::vector<int>& peers : Halves(rank, ranks).rounds()) {
+      std::vector<Trade> trades;
+      for (const int peer : peers) trades.push_back({peer, own, own.clone()});
+      transport.trade(trades).wait();
+    }
   }
 }
 
@@ -60,7 +65,7 @@ void exchange_once(QueuedTransport& transport, const TransportSpec& spec, Device
   const Tensor one = Tensor::from<float>({1}, {1}).to(device);
   transport.all_reduce(one, false).wait();
   expect(one, static_cast<float>(spec.size));
-  use_every_form(transport, spec.size, device);
+  use_every_form(transport, spec.rank, spec.size, device);
   const Tensor own = Tensor::from<float>({static_cast<float>(spec.rank)}, {1}).to(device);
   for (const RingEdge& edge : spec.edges) {
     const int tag = edge.up ? 0 : 1;

@@ -49,6 +49,11 @@ std::vector<std::string> edge_ids(Group& group, const std::vector<RingEdge>& edg
   return group.all_gather(own);
 }
 
+void check(ncclResult_t status, ncclComm_t comm) {
+  if (status != ncclSuccess)
+    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm));
+}
+
 }  // namespace
 
 NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& edges)
@@ -118,9 +123,7 @@ void NcclQueue::abort() {
 
 template <class Call, class... Arguments>
 void NcclQueue::queue(int stream, const Call& call, Arguments... arguments) {
-  const ncclResult_t status = call(arguments..., comm(stream), native(stream));
-  if (status != ncclSuccess)
-    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm(stream)));
+  check(call(arguments..., comm(stream), native(stream)), comm(stream));
 }
 
 void NcclQueue::all_gather(const Tensor& in, const Tensor& out) {
@@ -140,6 +143,23 @@ void NcclQueue::all_reduce(const Tensor& tensor, bool maximum) {
 void NcclQueue::broadcast(const Tensor& tensor, int root) {
   queue(kCompute, ncclBroadcast, tensor.bytes_data(), tensor.bytes_data(), count(tensor),
         type_of(tensor.dtype()), root);
+}
+
+// Queued one by one each would wait for its peer before the next begins.
+void NcclQueue::trade(std::span<const Trade> trades) {
+  check(ncclGroupStart(), comm(kCompute));
+  try {
+    for (const Trade& one : trades) {
+      queue(kCompute, ncclSend, one.sent.bytes_data(), count(one.sent), type_of(one.sent.dtype()),
+            one.peer);
+      queue(kCompute, ncclRecv, one.got.bytes_data(), count(one.got), type_of(one.got.dtype()),
+            one.peer);
+    }
+  } catch (const Error&) {
+    ncclGroupEnd();
+    throw;
+  }
+  check(ncclGroupEnd(), comm(kCompute));
 }
 
 // Of the two ranks of an edge the sender is rank 0.

@@ -31,6 +31,7 @@ class NcclQueue : public DeviceQueue {
   void reduce_scatter(const Tensor& in, const Tensor& out) override;
   void all_reduce(const Tensor& tensor, bool maximum) override;
   void broadcast(const Tensor& tensor, int root) override;
+  void trade(std::span<const Trade> trades) override;
   void send(int stream, const Tensor& tensor) override;
   void recv(int stream, const Tensor& tensor) override;
 

@@ -19,7 +19,7 @@ struct Setting {
   Setting(Group& world, bool zero, DType dtype, const OptimizerConfig& config = {})
       : mesh(world, {1, world.size(), 1}),
         parameters(dtype, 0, 1),
-        buckets(added(parameters), mesh, 1),
+        buckets(added(parameters), mesh, {1}),
         optimizer(make_optimizer(config), config, begun(buckets, parameters), zero),
         everywhere(!zero) {}
   static Parameters& added(Parameters& parameters) {

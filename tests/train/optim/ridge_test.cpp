@@ -28,7 +28,7 @@ TEST(Ridge, IsTheGradientAndTheLossOfAllThatLearns) {
     parameters.enter("frozen", 0);
     parameters.add({"still", {9}, Split::none, {Start::ones}});
     parameters.freeze([](const Parameter& p) { return p.name == "still"; });
-    Buckets buckets(parameters, mesh, 1);
+    Buckets buckets(parameters, mesh, {1});
     parameters.initialize(3);
     const double squares = square_sum(parameters) - 9;
     const OptimizerConfig config{.weight_decay = 0, .ridge = 0.25};
@@ -58,7 +58,7 @@ TEST(Ridge, MustBeANumberFromZero) {
       Parameters parameters(DType::f32, 0, 1);
       parameters.enter("a", 0);
       parameters.add({"matrix", {3, 4}});
-      Buckets buckets(parameters, mesh, 1);
+      Buckets buckets(parameters, mesh, {1});
       try {
         ShardedOptimizer(make_optimizer({}), {.ridge = ridge}, buckets, false);
         ADD_FAILURE() << ridge;

@@ -36,7 +36,7 @@ struct Setting {
   Setting(Group& world, bool zero, DType dtype)
       : mesh(world, {1, world.size(), 1}),
         parameters(dtype, 0, 1),
-        buckets(added(parameters), mesh, 1),
+        buckets(added(parameters), mesh, {1}),
         optimizer(std::make_unique<Momentum>(), OptimizerConfig{}, begun(buckets, parameters),
                   zero),
         everywhere(!zero) {}
