@@ -55,7 +55,9 @@ class Probe {
     }
     const Var output = pieces_.back()->forward(flow, pass);
     const Predictor& predictor = *pieces_.back()->predictor();
-    all.push_back(mean_size(predictor.logits(predictor.rows(output, pass).value())));
+    const Tensor logits = predictor.logits(predictor.rows(output, pass).value());
+    // Those of a vocabulary's padding are zeros.
+    all.push_back(mean_size(logits) * logits.dim(1) / predictor.vocab_shard().valid);
     return all;
   }
 

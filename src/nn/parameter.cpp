@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/kernels/normal.h"
 
@@ -40,6 +41,13 @@ std::vector<int64_t> Parameter::box_extent() const {
   std::vector<int64_t> extent = local.dims();
   if (split != Split::none) extent[split_dim(split)] = valid;
   return extent;
+}
+
+// Of the size of a part. Rows of an odd number of logits are not aligned as the fast products of a
+// GPU need them, so a vocabulary is padded there.
+int64_t Parameters::split_granule(Split split) const {
+  constexpr int64_t kAligned = 64;
+  return split == Split::vocab && device_.kind == DeviceKind::cuda ? kAligned : 1;
 }
 
 int Parameters::enter(const std::string& bucket, int chunk, Part part) {
@@ -86,7 +94,8 @@ Parameter& Parameters::add(const ParameterSpec& spec) {
   if (spec.split == Split::none) return made;
   made.shard = shard_;
   const int dim = split_dim(spec.split);
-  const int64_t whole = spec.shape[dim], part = (whole + shards_ - 1) / shards_;
+  const int64_t whole = spec.shape[dim],
+                part = rounded_up((whole + shards_ - 1) / shards_, split_granule(spec.split));
   require(spec.split == Split::vocab || whole % shards_ == 0,
           "{}: dimension {} of size {} does not divide by parallel.tensor={}; choose a "
           "tensor-parallel size that divides it",

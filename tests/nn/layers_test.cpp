@@ -123,6 +123,17 @@ TEST(ParameterSet, KnowsWhichRowsOfAVocabularyArePadding) {
   }
 }
 
+TEST(ParameterSet, AVocabularyOnAGpuHasWholeTilesOfRows) {
+  for (const auto& [shards, part, valid] :
+       {std::tuple<int, int64_t, int64_t>{1, 50304, 50257}, {2, 25152, 25105}, {8, 6336, 5905}}) {
+    Parameters parameters(DType::bf16, shards - 1, shards, {DeviceKind::cuda, 0});
+    const Parameter& p = parameters.add({"table", {50257, 8}, Split::vocab});
+    EXPECT_EQ(p.local, (Shape{part, 8})) << "the last of " << shards;
+    EXPECT_EQ(p.valid, valid);
+    EXPECT_EQ(parameters.add({"w", {520, 8}, Split::rows}).local, (Shape{520 / shards, 8}));
+  }
+}
+
 // Whatever part of a tensor is here begins with the numbers that it has in the whole.
 TEST(ParameterSet, PartsBeginAsTheWholeDoes) {
   constexpr int64_t kRows = 70, kColumns = 130;

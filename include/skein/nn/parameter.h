@@ -138,6 +138,7 @@ class Parameters {
   int shards() const { return shards_; }
 
  private:
+  int64_t split_granule(Split split) const;
   RowKind met(RowKind rows) const;
 
   DType dtype_;
