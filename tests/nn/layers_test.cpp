@@ -130,7 +130,7 @@ TEST(ParameterSet, AVocabularyOnAGpuHasWholeTilesOfRows) {
     const Parameter& p = parameters.add({"table", {50257, 8}, Split::vocab});
     EXPECT_EQ(p.local, (Shape{part, 8})) << "the last of " << shards;
     EXPECT_EQ(p.valid, valid);
-    EXPECT_EQ(parameters.add({"w", {520, 8}, Split::rows}).local, (Shape{520 / shards, 8}));
+    EXPECT_EQ(parameters.add({"w", {8, 520}, Split::rows}).local, (Shape{8, 520 / shards}));
   }
 }
 
