@@ -41,7 +41,8 @@ class Changes {
     const int data = now_.parallel.data;
     if (data > 1 && !now_.parallel.zero)
       add("parallel.zero=true", [](MemoryShape& s) { s.parallel.zero = true; });
-    if (now_.sums_per_rank > 1 && data > 1 && !now_.strided && (data & (data - 1)) == 0)
+    if (now_.sums_per_rank > 1 && data > 1 && !now_.strided &&
+        std::has_single_bit(static_cast<unsigned>(data)))
       add("parallel.group_order=strided", [](MemoryShape& s) { s.strided = true; });
     if (now_.sums_per_rank > 1)
       add(fmt::format("parallel.reduction_groups={}", data),

@@ -16,8 +16,9 @@
 
 namespace skein {
 
-// Which dim tensor-parallel ranks divide. `vocab` divides dim 0 in equal parts of ceil(V/t) rows;
-// rows past V on the last ranks are padding that is never stored, counted or learned.
+// Which dim tensor-parallel ranks divide. `vocab` divides dim 0 in equal parts of ceil(V/t) rows,
+// on GPUs a multiple of 64 of them; rows past V on the last ranks are padding that is never stored,
+// counted or learned.
 enum class Split { none, columns, rows, vocab };
 
 // What a tensor is part of: said where it is declared, so that nobody has to read its name.

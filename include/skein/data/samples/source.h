@@ -5,7 +5,8 @@
 
 namespace skein::data {
 
-// Numbers of `count` samples: runs of `run` neighbours, of which one begins `apart` after the last.
+// Numbers of `count` samples: runs of `run` neighbours, each of which begins `apart` after the one
+// before it began.
 struct SampleRange {
   int64_t first = 0, count = 0;
   int64_t run = count, apart = count;
