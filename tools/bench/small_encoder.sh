@@ -5,7 +5,7 @@
 set -euo pipefail
 
 root=$(dirname "$(readlink -f "$0")")/../..
-bin=${BIN:-$root/build/cpu/bin}
+bin=$(readlink -f "${BIN:-$root/build/cpu/bin}")
 data=$(readlink -f "$1") steps=${3:-4000}
 mkdir -p "$2"
 cd "$2"

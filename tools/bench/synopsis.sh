@@ -8,7 +8,7 @@ set -euo pipefail
 export LC_ALL=C.UTF-8
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
-bin=${BIN:-$root/build/cpu/bin}
+bin=$(readlink -f "${BIN:-$root/build/cpu/bin}")
 mkdir -p "$1"
 cd "$1"
 

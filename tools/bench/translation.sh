@@ -6,7 +6,7 @@ set -euo pipefail
 export LC_ALL=C.UTF-8
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
-bin=${BIN:-$root/build/cpu/bin}
+bin=$(readlink -f "${BIN:-$root/build/cpu/bin}")
 data=$(readlink -f "$1")/seq2seq steps=${3:-6000}
 mkdir -p "$2"
 cd "$2"
