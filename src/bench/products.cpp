@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include "skein/bench/structures.h"
+#include "skein/core/numbers.h"
 #include "skein/kernels/attention.h"
 #include "skein/kernels/matmul.h"
+#include "skein/nn/vocab_padding.h"
 
 #include "parts.h"
 
@@ -14,12 +16,12 @@ struct Product {
   int64_t outputs, inputs;
 };
 
-std::vector<Product> products_of(const ModelConfig& c) {
+std::vector<Product> products_of(const ModelConfig& c, Device device) {
   const int64_t kv = c.kv_heads() * c.head_width();
   std::vector<Product> all{{"q, out", c.d_model, c.d_model},
                            {"up", c.hidden(), c.d_model},
                            {"down", c.d_model, c.hidden()},
-                           {"head", c.vocab_size, c.d_model}};
+                           {"head", rounded_up(c.vocab_size, vocab_granule(device)), c.d_model}};
   if (kv != c.d_model) all.insert(all.begin() + 1, {"k, v", kv, c.d_model});
   return all;
 }
@@ -38,7 +40,7 @@ void bench_products(const Bench& bench) {
                   device.kind == DeviceKind::cpu
                       ? "multiply-adds on registers"
                       : fmt::format("the one of {0} x {0} x {0}", bench.config.peak_size)));
-  for (const Product& p : products_of(run.model)) {
+  for (const Product& p : products_of(run.model, device)) {
     const Tensor x = random_values({rows, p.inputs}, dtype, 1, device),
                  w = random_values({p.outputs, p.inputs}, dtype, 2, device),
                  y = random_values({rows, p.outputs}, dtype, 3, device),

@@ -6,6 +6,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/kernels/normal.h"
+#include "skein/nn/vocab_padding.h"
 
 namespace skein {
 namespace {
@@ -43,11 +44,9 @@ std::vector<int64_t> Parameter::box_extent() const {
   return extent;
 }
 
-// Of the size of a part. Rows of an odd number of logits are not aligned as the fast products of a
-// GPU need them, so a vocabulary is padded there.
+// Of the size of a part.
 int64_t Parameters::split_granule(Split split) const {
-  constexpr int64_t kAligned = 64;
-  return split == Split::vocab && device_.kind == DeviceKind::cuda ? kAligned : 1;
+  return split == Split::vocab ? vocab_granule(device_) : 1;
 }
 
 int Parameters::enter(const std::string& bucket, int chunk, Part part) {
