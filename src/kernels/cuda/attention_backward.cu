@@ -26,17 +26,17 @@ struct Tiles {
 template <class T>
 __device__ void load_queries(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
                              int pitch, const Tiles& tiles) {
-  const auto at = [&](int64_t row) { return head.q_at(row); };
-  load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, tiles.q, at);
-  load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, tiles.dout, at);
+  const HeadRows rows = head.query_rows();
+  load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, tiles.q, rows);
+  load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, tiles.dout, rows);
 }
 
 template <class T>
 __device__ void load_keys(const AttentionHead<T>& head, int64_t from, int pitch,
                           const Tiles& tiles) {
-  const auto at = [&](int64_t row) { return head.kv_at(row); };
-  load_rows<kKeyTile>(head.a.k, from, head.a.keys, head.a.width, pitch, tiles.k, at);
-  load_rows<kKeyTile>(head.a.v, from, head.a.keys, head.a.width, pitch, tiles.v, at);
+  const HeadRows rows = head.key_rows();
+  load_rows<kKeyTile>(head.a.k, from, head.a.keys, head.a.width, pitch, tiles.k, rows);
+  load_rows<kKeyTile>(head.a.v, from, head.a.keys, head.a.width, pitch, tiles.v, rows);
 }
 
 // The part of a query's slopes that is common to its keys: dout · out, less the level's gradient.
@@ -48,11 +48,13 @@ template <class T>
 __device__ void load_along(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
                            float* along) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+  const HeadRows rows = head.query_rows();
   for (int r = warp; r < kQueryTile; r += warps) {
+    const int64_t row = rows.at(query + r);
     float sum = 0;
     if (query + r < head.a.queries)
       for (int64_t d = lane; d < head.a.width; d += kWarp)
-        sum += load(s.dout + head.q_at(query + r) + d) * load(s.out + head.q_at(query + r) + d);
+        sum += load(s.dout + row + d) * load(s.out + row + d);
     sum = warp_sum(sum);
     if (lane == 0 && query + r < head.a.queries)
       along[r] = common_part(sum, s.dlevel, head.line_at(query + r));
@@ -92,7 +94,7 @@ __global__ void query_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) 
   load_queries(head, s, query, pitch, tiles);
   load_along(head, s, query, along);
   for (int64_t i = threadIdx.x; i < kQueryTile * pitch; i += blockDim.x) sums[i] = 0;
-  const TileWalk walk = keys_for(head, query, rows, kKeyTile);
+  const auto walk = keys_for<kKeyTile>(head, query, rows);
   for (int64_t i = 0; i < walk.count; ++i) {
     const int64_t from = walk.at(i);
     __syncthreads();
@@ -110,7 +112,7 @@ __global__ void query_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) 
   }
   __syncthreads();
   for (int64_t i = threadIdx.x; i < rows * a.width; i += blockDim.x)
-    store(s.dq + head.q_at(query + i / a.width) + i % a.width,
+    store(s.dq + head.query_rows().at(query + i / a.width) + i % a.width,
           sums[i / a.width * pitch + i % a.width]);
 }
 
@@ -128,7 +130,7 @@ __global__ void key_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
   load_keys(keys, from, pitch, tiles);
   for (int64_t h = 0; h < shared; ++h) {
     const AttentionHead<T> head{a, keys.sample, keys.head + h};
-    const TileWalk walk = queries_for(head, from, kKeyTile, kQueryTile);
+    const auto walk = queries_for<kQueryTile>(head, from, kKeyTile);
     for (int64_t i = 0; i < walk.count; ++i) {
       const int64_t query = walk.at(i);
       __syncthreads();
@@ -150,79 +152,155 @@ __global__ void key_gradients(AttentionPointers<T> a, Slopes<T> s, int pitch) {
     }
   }
   __syncthreads();
+  const HeadRows rows = keys.key_rows();
   for (int64_t i = threadIdx.x; i < kKeyTile * a.width; i += blockDim.x) {
     const int64_t j = i / a.width, d = i % a.width;
     if (from + j >= a.keys) continue;
-    store(s.dk + keys.kv_at(from + j) + d, key_sums[j * pitch + d]);
-    store(s.dv + keys.kv_at(from + j) + d, value_sums[j * pitch + d]);
+    store(s.dk + rows.at(from + j) + d, key_sums[j * pitch + d]);
+    store(s.dv + rows.at(from + j) + d, value_sums[j * pitch + d]);
   }
 }
 
-// along [B,H,T]: the part of a query's slopes that is common to its keys. A warp a query.
-template <class T>
+// along [B,H,T]: the part of a query's slopes that is common to its keys. kPart lanes a query,
+// which read `kWide` neighbours at once.
+constexpr int kPart = 8;
+template <class T, int kWide>
 __global__ void common_slopes(AttentionPointers<T> a, Slopes<T> s, float* along) {
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
-  const int64_t query =
-      static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
-  if (query >= a.queries) return;
-  const T *given = s.dout + head.q_at(query), *made = s.out + head.q_at(query);
+  const int64_t query = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kPart;
+  const int part = threadIdx.x % kPart;
+  const int64_t row = head.query_rows().at(query), width = query < a.queries ? a.width : 0;
   float sum = 0;
-  for (int64_t d = threadIdx.x % kWarp; d < a.width; d += kWarp)
-    sum += load(given + d) * load(made + d);
-  sum = warp_sum(sum);
-  if (threadIdx.x % kWarp == 0)
+  for (int64_t d = part * kWide; d < width; d += kPart * kWide) {
+    const auto given = load_some<kWide>(s.dout + row + d), made = load_some<kWide>(s.out + row + d);
+#pragma unroll
+    for (int k = 0; k < kWide; ++k) sum += load(&given.at[k]) * load(&made.at[k]);
+  }
+  for (int offset = kPart / 2; offset; offset /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+  if (part == 0 && query < a.queries)
     along[head.line_at(query)] = common_part(sum, s.dlevel, head.line_at(query));
 }
 
-// What is kept of the queries of a head.
+// What is kept of a tile of queries, in shared memory; levels in powers of two.
+template <int kQueries>
 struct QueryLines {
-  const float *level, *along;
+  float level[kQueries], along[kQueries];
+
+  template <class T>
+  __device__ void load(const AttentionHead<T>& head, const float* levels, const float* alongs,
+                       int64_t query) {
+    for (int i = threadIdx.x; i < kQueries; i += blockDim.x) {
+      const bool there = query + i < head.a.queries;
+      level[i] = there ? levels[head.line_at(query + i)] * kLog2E : 0.0f;
+      along[i] = there ? alongs[head.line_at(query + i)] : 0.0f;
+    }
+  }
 };
 
-// Of one pair of a query and a key that see each other, from their score and the slope of their
-// weight: the weight as it met the value, and the slope of the score.
-template <class T>
-__device__ void pair_slopes(const AttentionHead<T>& head, const QueryLines& lines, int64_t query,
-                            int64_t key, bool seen, float& score, float& slope) {
-  if (!seen && !head.sees(query, key)) {
-    score = slope = 0;
-    return;
+// The pairs of a warp's fragments: rows are queries and columns keys, or the other way.
+template <bool kRowsAreQueries>
+struct Pairs {
+  int64_t query, key;          // of row and column 0
+  const float *level, *along;  // of the queries from there on
+
+  __device__ static int query_of(int row, int column) { return kRowsAreQueries ? row : column; }
+  __device__ static int key_of(int row, int column) { return kRowsAreQueries ? column : row; }
+};
+
+// Products of queries and keys become weights; with no dropout, slopes of the weights become those
+// of the scores.
+template <bool kMasked, bool kRowsAreQueries, int kTiles, class T>
+__device__ void weigh_plainly(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs,
+                              const BandRows& seen, float (&scores)[kTiles][4],
+                              float (&slopes)[kTiles][4]) {
+  const int first = static_cast<int>(kRowsAreQueries ? pairs.key : pairs.query);
+  const float scale = head.a.scale * kLog2E;
+  const bool dropped = head.a.threshold != 0;
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int column = column_of(t, e), query = pairs.query_of(row_of(e), column);
+      const float weight = power_of_two(scores[t][e] * scale - pairs.level[query]);
+      scores[t][e] = !kMasked || seen.has(e, first + column) ? weight : 0.0f;
+      if (!dropped) slopes[t][e] = scores[t][e] * (slopes[t][e] - pairs.along[query]);
+    }
+}
+
+// The same of any pattern, or of plain weights what dropout makes of them.
+template <bool kRowsAreQueries, int kTiles, class T>
+__device__ void weigh_each(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs,
+                           bool plain, float (&scores)[kTiles][4], float (&slopes)[kTiles][4]) {
+  Parked weights(scores), gradients(slopes);
+#pragma unroll 1
+  for (int i = 0; i < kTiles * 4; ++i) {
+    const int row = row_of(i % 4), column = column_of(i / 4, i % 4),
+              line = pairs.query_of(row, column);
+    const int64_t query = pairs.query + line, key = pairs.key + pairs.key_of(row, column);
+    float &weight = weights.at[i], &gradient = gradients.at[i];
+    PairSlopes made{0, 0};
+    if (plain && weight != 0) {
+      const float kept = head.kept(query, key);
+      made = {weight * kept, weight * (gradient * kept - pairs.along[line])};
+    } else if (!plain && head.sees(query, key)) {
+      made = slopes_of(head, query, key, weight, gradient, pairs.level[line] * kLn2,
+                       pairs.along[line]);
+    }
+    weight = made.weight;
+    gradient = made.slope;
   }
-  const PairSlopes made =
-      slopes_of(head, query, key, score, slope, lines.level[query], lines.along[query]);
-  score = made.weight;
-  slope = made.slope * head.a.scale;
+  weights.restore(scores);
+  gradients.restore(slopes);
+}
+
+// Of a tile: products of queries and keys become weights as they met the values, products of
+// gradients and values the slopes of the scores. band: scores are plain, of what `seen` shows;
+// whole: they are, and all see all.
+template <bool kRowsAreQueries, int kTiles, class T>
+__device__ void weigh(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs, bool band,
+                      bool whole, const BandRows& seen, float (&scores)[kTiles][4],
+                      float (&slopes)[kTiles][4]) {
+  const bool plain = band || whole;
+  if (whole)
+    weigh_plainly<false>(head, pairs, seen, scores, slopes);
+  else if (band)
+    weigh_plainly<true>(head, pairs, seen, scores, slopes);
+  if (!plain || head.a.threshold) weigh_each(head, pairs, plain, scores, slopes);
 }
 
 // A block: 64 queries against tiles of keys.
 template <class T, int kWidth, int kKeys>
-__global__ void __launch_bounds__(kMmaThreads)
+__global__ void __launch_bounds__(kMmaThreads, kBlocks<kWidth>)
     query_gradients_mma(AttentionPointers<T> a, Slopes<T> s, const float* along) {
   constexpr int kPitch = kTilePitch<kWidth>;
   const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
                               static_cast<int64_t>(blockIdx.y)};
   const int64_t query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kMmaRows;
-  const QueryLines lines{s.level + head.line_at(0), along + head.line_at(0)};
   const int64_t rows = a.queries - query < kMmaRows ? a.queries - query : kMmaRows;
+  __shared__ QueryLines<kMmaRows> lines;
   T* q = dynamic_shared<T>();
   T *dout = q + kMmaRows * kPitch, *k = dout + kMmaRows * kPitch, *v = k + 2 * kKeys * kPitch;
   const int first_row = threadIdx.x / kWarp * 16;
-  const auto q_at = [&](int64_t row) { return head.q_at(row); };
+  const HeadRows q_rows = head.query_rows(), k_rows = head.key_rows();
   const auto fetch_keys = [&](int64_t from, int buffer) {
-    const auto at = [&](int64_t row) { return head.kv_at(row); };
-    fetch_tile<kKeys, kWidth>(a.k, from, a.keys, a.width, k + buffer * kKeys * kPitch, at);
-    fetch_tile<kKeys, kWidth>(a.v, from, a.keys, a.width, v + buffer * kKeys * kPitch, at);
+    fetch_tile<kKeys, kWidth>(a.k, from, a.keys, a.width, k + buffer * kKeys * kPitch, k_rows);
+    fetch_tile<kKeys, kWidth>(a.v, from, a.keys, a.width, v + buffer * kKeys * kPitch, k_rows);
     end_of_copies();
   };
   float sums[kWidth / 8][4] = {};
-  const TileWalk walk = keys_for(head, query, rows, kKeys);
-  fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_at);
-  fetch_tile<kMmaRows, kWidth>(s.dout, query, a.queries, a.width, dout, q_at);
+  const auto walk = keys_for<kKeys>(head, query, rows);
+  fetch_tile<kMmaRows, kWidth>(a.q, query, a.queries, a.width, q, q_rows);
+  fetch_tile<kMmaRows, kWidth>(s.dout, query, a.queries, a.width, dout, q_rows);
+  lines.load(head, s.level, along, query);
   if (walk.count > 0)
     fetch_keys(walk.at(0), 0);
   else
     end_of_copies();
+  const bool band = a.is_band() && !a.adds();
+  const int64_t first = query + first_row;
+  const BandRows seen = keys_in_band(head, first);
   int buffer = 0;
   for (int64_t i = 0; i < walk.count; ++i, buffer ^= 1) {
     const int64_t from = walk.at(i);
@@ -230,88 +308,116 @@ __global__ void __launch_bounds__(kMmaThreads)
     float scores[kKeys / 8][4] = {}, slopes[kKeys / 8][4] = {};
     multiply_rows<kKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kKeys * kPitch);
     multiply_rows<kKeys, kWidth>(slopes, dout + first_row * kPitch, v + buffer * kKeys * kPitch);
-    const bool whole = all_see(head, query + first_row, 16, from, kKeys);
-#pragma unroll
-    for (int t = 0; t < kKeys / 8; ++t)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        pair_slopes(head, lines, query + first_row + row_of(e), from + column_of(t, e), whole,
-                    scores[t][e], slopes[t][e]);
+    const Pairs<true> pairs{first, from, lines.level + first_row, lines.along + first_row};
+    const bool whole = band ? seen.all(from, kKeys) : walk.whole(i);
+    weigh(head, pairs, band, whole, seen, scores, slopes);
     multiply_weights<kKeys, kWidth>(sums, slopes, k + buffer * kKeys * kPitch);
-    __syncthreads();
   }
   wait_for_copies<0>();
-  const float whole_rows[2] = {1, 1};
-  store_rows<kWidth>(sums, whole_rows, query + first_row, a.queries, a.width, s.dq, q_at);
+  const float scales[2] = {a.scale, a.scale};
+  store_rows<kWidth>(sums, scales, query + first_row, a.queries, a.width, s.dq, q_rows);
 }
 
-// A block: 64 keys of one key head against tiles of queries of the heads that share it, in order;
-// so there are no atomics. Rows of fragments are keys here, columns queries.
-template <class T, int kWidth, int kQueries>
-__global__ void __launch_bounds__(kMmaThreads)
-    key_gradients_mma(AttentionPointers<T> a, Slopes<T> s, const float* along) {
+// [B,S,heads,D] each.
+template <class To>
+struct KeyGradients {
+  To *k, *v;
+};
+
+// A block: 64 keys against tiles of queries of one head. Rows of fragments are keys here, columns
+// queries.
+template <class T, class To, int kWidth, int kQueries>
+__global__ void __launch_bounds__(kMmaThreads, kBlocks<kWidth>)
+    key_gradients_mma(AttentionPointers<T> a, Slopes<T> s, const float* along,
+                      KeyGradients<To> to) {
   constexpr int kPitch = kTilePitch<kWidth>;
-  const int64_t shared = a.heads / a.groups, from = static_cast<int64_t>(blockIdx.x) * kMmaRows;
-  const AttentionHead<T> keys{a, static_cast<int64_t>(blockIdx.z),
-                              static_cast<int64_t>(blockIdx.y) * shared};
-  const auto kv_at = [&](int64_t row) { return keys.kv_at(row); };
+  const AttentionHead<T> head{a, static_cast<int64_t>(blockIdx.z),
+                              static_cast<int64_t>(blockIdx.y)};
+  const int64_t from = static_cast<int64_t>(blockIdx.x) * kMmaRows;
+  __shared__ QueryLines<kQueries> lines[2];
   T* k = dynamic_shared<T>();
   T *v = k + kMmaRows * kPitch, *q = v + kMmaRows * kPitch, *dout = q + 2 * kQueries * kPitch;
   const int first_row = threadIdx.x / kWarp * 16;
-  fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, kv_at);
-  fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, kv_at);
-  const auto walk_of = [&](int64_t h) {
-    return queries_for(AttentionHead<T>{a, keys.sample, keys.head + h}, from, kMmaRows, kQueries);
-  };
-  // The tile `at.tile` of queries of the head keys.head + at.head; past the last head at the end.
-  struct Turn {
-    int64_t head, tile;
-  };
-  const auto from_turn = [&](Turn at) {
-    while (at.head < shared && at.tile >= walk_of(at.head).count) at = {at.head + 1, 0};
-    return at;
-  };
-  const auto fetch_queries = [&](const Turn& turn, int buffer) {
-    const AttentionHead<T> head{a, keys.sample, keys.head + turn.head};
-    const auto at = [&](int64_t row) { return head.q_at(row); };
-    const int64_t query = walk_of(turn.head).at(turn.tile), place = buffer * kQueries * kPitch;
-    fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + place, at);
-    fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + place, at);
+  const HeadRows q_rows = head.query_rows(), k_rows = head.key_rows();
+  const auto fetch_queries = [&](int64_t query, int buffer) {
+    const int place = buffer * kQueries * kPitch;
+    fetch_tile<kQueries, kWidth>(a.q, query, a.queries, a.width, q + place, q_rows);
+    fetch_tile<kQueries, kWidth>(s.dout, query, a.queries, a.width, dout + place, q_rows);
     end_of_copies();
+    lines[buffer].load(head, s.level, along, query);
   };
   float key_sums[kWidth / 8][4] = {}, value_sums[kWidth / 8][4] = {};
-  Turn turn = from_turn({0, 0});
+  const auto walk = queries_for<kQueries>(head, from, kMmaRows);
+  fetch_tile<kMmaRows, kWidth>(a.k, from, a.keys, a.width, k, k_rows);
+  fetch_tile<kMmaRows, kWidth>(a.v, from, a.keys, a.width, v, k_rows);
   // Keys that nobody sees have been fetched in vain, but a block must not end before its copies.
-  if (turn.head < shared)
-    fetch_queries(turn, 0);
+  if (walk.count > 0)
+    fetch_queries(walk.at(0), 0);
   else
     end_of_copies();
-  for (int buffer = 0; turn.head < shared; buffer ^= 1) {
-    const Turn next = from_turn({turn.head, turn.tile + 1});
-    wait_for_tile(next.head < shared, [&] { fetch_queries(next, buffer ^ 1); });
-    const AttentionHead<T> head{a, keys.sample, keys.head + turn.head};
-    const int64_t query = walk_of(turn.head).at(turn.tile);
-    const QueryLines lines{s.level + head.line_at(0), along + head.line_at(0)};
+  const bool band = a.is_band() && !a.adds();
+  const int64_t first = from + first_row;
+  const BandRows seen = queries_in_band(head, first);
+  int buffer = 0;
+  for (int64_t i = 0; i < walk.count; ++i, buffer ^= 1) {
+    const int64_t query = walk.at(i);
+    wait_for_tile(i + 1 < walk.count, [&] { fetch_queries(walk.at(i + 1), buffer ^ 1); });
     const T *queries = q + buffer * kQueries * kPitch, *given = dout + buffer * kQueries * kPitch;
     float scores[kQueries / 8][4] = {}, slopes[kQueries / 8][4] = {};
     multiply_rows<kQueries, kWidth>(scores, k + first_row * kPitch, queries);
     multiply_rows<kQueries, kWidth>(slopes, v + first_row * kPitch, given);
-    const bool whole = all_see(head, query, kQueries, from + first_row, 16);
-#pragma unroll
-    for (int t = 0; t < kQueries / 8; ++t)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        pair_slopes(head, lines, query + column_of(t, e), from + first_row + row_of(e), whole,
-                    scores[t][e], slopes[t][e]);
+    const Pairs<false> pairs{query, first, lines[buffer].level, lines[buffer].along};
+    const bool whole = band ? seen.all(query, kQueries) : walk.whole(i);
+    weigh(head, pairs, band, whole, seen, scores, slopes);
     multiply_weights<kQueries, kWidth>(value_sums, scores, given);
     multiply_weights<kQueries, kWidth>(key_sums, slopes, queries);
-    __syncthreads();
-    turn = next;
   }
   wait_for_copies<0>();
-  const float whole_rows[2] = {1, 1};
-  store_rows<kWidth>(key_sums, whole_rows, from + first_row, a.keys, a.width, s.dk, kv_at);
-  store_rows<kWidth>(value_sums, whole_rows, from + first_row, a.keys, a.width, s.dv, kv_at);
+  const float scales[2] = {a.scale, a.scale}, ones[2] = {1, 1};
+  const HeadRows rows{(head.sample * a.keys * a.heads + head.head) * a.width, a.heads * a.width};
+  store_rows<kWidth>(key_sums, scales, first, a.keys, a.width, to.k, rows);
+  store_rows<kWidth>(value_sums, ones, first, a.keys, a.width, to.v, rows);
+}
+
+// Sums over the `shared` query heads of each key head, in their order: so there are no atomics. A
+// thread an element of `to`.
+template <class T>
+__global__ void add_heads(KeyGradients<float> parts, KeyGradients<T> to, int64_t count,
+                          int64_t shared, int64_t width) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const int64_t first = i / width * shared * width + i % width;
+  float key = parts.k[first], value = parts.v[first];
+  for (int64_t h = 1; h < shared; ++h) {
+    key += parts.k[first + h * width];
+    value += parts.v[first + h * width];
+  }
+  store(to.k + i, key);
+  store(to.v + i, value);
+}
+
+// Of query heads that share key heads each has gradients of its own first, so that there are as
+// many blocks as in the forward pass.
+template <class T, int kWidth, int kQueries>
+void key_gradients_by_head(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes,
+                           int64_t samples, const float* along, size_t shared_bytes) {
+  const auto run = [&]<class To>(const KeyGradients<To>& to) {
+    launch("attention_backward of keys", on, key_gradients_mma<T, To, kWidth, kQueries>,
+           grid_of(pieces_of(a.keys, kMmaRows), a.heads, samples), kMmaThreads, shared_bytes, a,
+           slopes, along, to);
+  };
+  const KeyGradients<T> to{slopes.dk, slopes.dv};
+  if (a.groups == a.heads) return run(to);
+  const Tensor parts = Tensor::empty({2, samples, a.keys, a.heads, a.width}, DType::f32,
+                                     {DeviceKind::cuda, on.index});
+  float* keys = parts.data<float>();
+  const KeyGradients<float> by_head{keys, keys + parts.size() / 2};
+  run(by_head);
+  constexpr int kThreads = 256;
+  const int64_t count = samples * a.keys * a.groups * a.width;
+  launch("attention_backward's sums of heads", on, add_heads<T>,
+         grid_of(pieces_of(count, kThreads)), kThreads, 0, by_head, to, count, a.heads / a.groups,
+         a.width);
 }
 
 // Tiles that leave a lane enough registers.
@@ -324,9 +430,7 @@ void backward_mma(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slope
   launch("attention_backward of queries", on, query_gradients_mma<T, kWidth, kOther>,
          grid_of(pieces_of(a.queries, kMmaRows), a.heads, samples), kMmaThreads, kShared, a, slopes,
          along);
-  launch("attention_backward of keys", on, key_gradients_mma<T, kWidth, kOther>,
-         grid_of(pieces_of(a.keys, kMmaRows), a.groups, samples), kMmaThreads, kShared, a, slopes,
-         along);
+  key_gradients_by_head<T, kWidth, kOther>(on, a, slopes, samples, along, kShared);
 }
 
 template <class T>
@@ -335,10 +439,11 @@ void backward(Cuda on, const AttentionPointers<T>& a, const Slopes<T>& slopes, i
   Tensor along;
   if (fits_mma(a) || slopes.dbias) {
     along = Tensor::empty({samples, a.heads, a.queries}, DType::f32, device);
-    constexpr int kThreads = 256;
-    const dim3 grid = grid_of(pieces_of(a.queries, kThreads / kWarp), a.heads, samples);
-    launch("attention_backward's common slopes", on, common_slopes<T>, grid, kThreads, 0, a, slopes,
-           along.data<float>());
+    constexpr int kThreads = 256, kPack = Pack<T>::kSize;
+    const dim3 grid = grid_of(pieces_of(a.queries, kThreads / kPart), a.heads, samples);
+    launch("attention_backward's common slopes", on,
+           a.width % kPack == 0 ? common_slopes<T, kPack> : common_slopes<T, 1>, grid, kThreads, 0,
+           a, slopes, along.data<float>());
   }
   if (slopes.dbias) bias_backward(on, a, slopes, samples, along.data<float>());
   if constexpr (sizeof(T) == 2) {

@@ -45,9 +45,9 @@ struct BiasTiles {
   }
   __device__ void load(const AttentionHead<T>& head, const Slopes<T>& s, int64_t query,
                        int64_t key) const {
-    const auto q_at = [&](int64_t row) { return head.q_at(row); };
-    load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, q, q_at);
-    load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, dout, q_at);
+    const HeadRows rows = head.query_rows();
+    load_rows<kQueryTile>(head.a.q, query, head.a.queries, head.a.width, pitch, q, rows);
+    load_rows<kQueryTile>(s.dout, query, head.a.queries, head.a.width, pitch, dout, rows);
     load_keys<0>(head, key);
     load_keys<kKeyTile>(head, key);
   }
@@ -55,11 +55,12 @@ struct BiasTiles {
   template <int kFirst>
   __device__ void load_keys(const AttentionHead<T>& head, int64_t key) const {
     const AttentionPointers<T>& a = head.a;
+    const HeadRows rows = head.key_rows();
     for (int64_t i = threadIdx.x; i < kKeyTile * a.width; i += blockDim.x) {
       const int64_t row = kFirst + i / a.width, at = key + row, d = i % a.width;
       const bool there = at >= 0 && at < a.keys;
-      k[row * pitch + d] = there ? skein::kernels::load(a.k + head.kv_at(at) + d) : 0.0f;
-      v[row * pitch + d] = there ? skein::kernels::load(a.v + head.kv_at(at) + d) : 0.0f;
+      k[row * pitch + d] = there ? skein::kernels::load(a.k + rows.at(at) + d) : 0.0f;
+      v[row * pitch + d] = there ? skein::kernels::load(a.v + rows.at(at) + d) : 0.0f;
     }
   }
   // The slope of the score of the pair in rows r and j; 0 where it does not see.

@@ -15,7 +15,8 @@ constexpr int kQueryTile = 32, kKeyTile = 32, kAttentionThreads = 256;
 constexpr int kSightTile = 64;
 constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 
-// Lists of `columns` places each, of the first counts[row] rising numbers of tiles.
+// Lists of `columns` places each, of the first counts[row] rising numbers of tiles: twice the
+// number, and one more where all pairs of the two tiles see each other by plain scores.
 struct TileLists {
   int32_t *numbers, *counts;
   int64_t rows, columns;  // of one sample and set of lists
@@ -48,6 +49,8 @@ struct AttentionPointers {
   int64_t bias_samples = 1, bias_size = 0, bias_row = 0, bias_first = 0;
 
   __host__ __device__ bool is_band() const { return !key_tiles.numbers; }
+  // Whether scores are not plain: products times a positive scale.
+  __host__ __device__ bool adds() const { return bias || block || alone || !(scale > 0); }
 };
 
 // The types attention is made for on GPUs; f64 is not one of them.
@@ -111,16 +114,24 @@ AttentionPointers<T> make_attend(const Tensor& q, const Tensor& k, const Tensor&
   return made;
 }
 
+// Where the rows of one head of one sample begin. To be made once: it divides.
+struct HeadRows {
+  int64_t first, apart;
+
+  __device__ int64_t at(int64_t row) const { return first + row * apart; }
+};
+
 template <class T>
 struct AttentionHead {
   const AttentionPointers<T>& a;
   int64_t sample, head;
 
-  __device__ int64_t q_at(int64_t query) const {
-    return ((sample * a.queries + query) * a.heads + head) * a.width;
+  __device__ HeadRows query_rows() const {
+    return {(sample * a.queries * a.heads + head) * a.width, a.heads * a.width};
   }
-  __device__ int64_t kv_at(int64_t key) const {
-    return ((sample * a.keys + key) * a.groups + head / (a.heads / a.groups)) * a.width;
+  __device__ HeadRows key_rows() const {
+    const int64_t group = head / (a.heads / a.groups);
+    return {(sample * a.keys * a.groups + group) * a.width, a.groups * a.width};
   }
   __device__ int64_t set() const { return a.sets > 1 ? head : 0; }
   __device__ int64_t line_at(int64_t query) const {
@@ -220,9 +231,6 @@ struct AttentionHead {
     }
     return scaled;
   }
-  // Whether scores are more than scaled products.
-  __device__ bool adds() const { return a.bias || a.block || a.alone; }
-
   // 0 or 1 / (1 - dropout).
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
@@ -237,55 +245,58 @@ struct AttentionHead {
   }
 };
 
-// Tiles of `step` places that a tile of the other side looks at, rising.
+// Tiles of kStep places that a tile of the other side looks at, rising.
+template <int kStep>
 struct TileWalk {
-  int64_t begin, count, step;
+  static constexpr int64_t kParts = kSightTile / kStep;
+
+  int64_t begin, count;
   const int32_t* listed;  // tiles of kSightTile; null: all from `begin` on
 
   __device__ int64_t at(int64_t i) const {
-    if (!listed) return begin + i * step;
-    const int64_t parts = kSightTile / step;
-    return listed[i / parts] * int64_t{kSightTile} + i % parts * step;
+    if (!listed) return begin + i * kStep;
+    return listed[i / kParts] / 2 * int64_t{kSightTile} + i % kParts * kStep;
   }
+  // Whether it is known that all of this tile and the other side's see each other.
+  __device__ bool whole(int64_t i) const { return listed && listed[i / kParts] % 2 != 0; }
 };
 
-__device__ inline TileWalk walk_between(int64_t first, int64_t last, int64_t step) {
-  const int64_t begin = first / step * step;
-  return {begin, last > begin ? (last - begin + step - 1) / step : 0, step, nullptr};
+template <int kStep>
+__device__ TileWalk<kStep> walk_between(int64_t first, int64_t last) {
+  const int64_t begin = first / kStep * kStep;
+  return {begin, last > begin ? (last - begin + kStep - 1) / kStep : 0, nullptr};
 }
 
-__device__ inline TileWalk walk_listed(const TileLists& lists, int64_t set, int64_t tile,
-                                       int64_t step) {
+template <int kStep>
+__device__ TileWalk<kStep> walk_listed(const TileLists& lists, int64_t set, int64_t tile) {
   const int64_t row = set * lists.rows + tile;
-  return {0, lists.counts[row] * (kSightTile / step), step, lists.numbers + row * lists.columns};
+  return {0, lists.counts[row] * TileWalk<kStep>::kParts, lists.numbers + row * lists.columns};
 }
 
 // Of keys, for queries [query, query + rows) of one tile.
-template <class T>
-__device__ TileWalk keys_for(const AttentionHead<T>& head, int64_t query, int64_t rows,
-                             int64_t step) {
-  if (head.a.is_band()) return walk_between(head.first(query), head.last(query + rows - 1), step);
-  return walk_listed(head.a.key_tiles, head.sample * head.a.sets + head.set(), query / kSightTile,
-                     step);
+template <int kStep, class T>
+__device__ TileWalk<kStep> keys_for(const AttentionHead<T>& head, int64_t query, int64_t rows) {
+  if (head.a.is_band()) return walk_between<kStep>(head.first(query), head.last(query + rows - 1));
+  return walk_listed<kStep>(head.a.key_tiles, head.sample * head.a.sets + head.set(),
+                            query / kSightTile);
 }
 // Of queries, for keys [key, key + keys) of one tile.
-template <class T>
-__device__ TileWalk queries_for(const AttentionHead<T>& head, int64_t key, int64_t keys,
-                                int64_t step) {
+template <int kStep, class T>
+__device__ TileWalk<kStep> queries_for(const AttentionHead<T>& head, int64_t key, int64_t keys) {
   if (head.a.is_band())
-    return walk_between(head.first_seeing(key), head.last_seeing(key + keys - 1), step);
-  return walk_listed(head.a.query_tiles, head.sample * head.a.sets + head.set(), key / kSightTile,
-                     step);
+    return walk_between<kStep>(head.first_seeing(key), head.last_seeing(key + keys - 1));
+  return walk_listed<kStep>(head.a.query_tiles, head.sample * head.a.sets + head.set(),
+                            key / kSightTile);
 }
 
 // Rows [first, first + kRows) of a head in shared memory, rows of `pitch` floats; zero where there
 // are none.
-template <int kRows, class T, class At>
+template <int kRows, class T>
 __device__ void load_rows(const T* from, int64_t first, int64_t count, int64_t width, int pitch,
-                          float* to, const At& at) {
+                          float* to, const HeadRows& rows) {
   for (int64_t i = threadIdx.x; i < kRows * width; i += blockDim.x) {
     const int64_t row = i / width, d = i % width;
-    to[row * pitch + d] = first + row < count ? load(from + at(first + row) + d) : 0.0f;
+    to[row * pitch + d] = first + row < count ? load(from + rows.at(first + row) + d) : 0.0f;
   }
 }
 

@@ -9,32 +9,41 @@ namespace skein::kernels {
 
 // Four warps, sixteen rows of the result each.
 constexpr int kMmaThreads = 128, kMmaRows = 64;
+// At once on a multiprocessor; a limit to the registers of a lane.
+template <int kWidth>
+constexpr int kBlocks = kWidth > 64 ? 2 : 3;
 
 // Rows [first, first + kRows) of a head, in flight until the caller waits; zeros beyond `count`
 // rows and `width` columns.
-template <int kRows, int kWidth, class T, class At>
+template <int kRows, int kWidth, class T>
 __device__ void fetch_tile(const T* from, int64_t first, int64_t count, int64_t width, T* to,
-                           const At& at) {
-  constexpr int kPieces = kWidth / 8;
-  for (int i = threadIdx.x; i < kRows * kPieces; i += blockDim.x) {
-    const int64_t row = first + i / kPieces, column = i % kPieces * 8;
-    const bool there = row < count && column < width;
-    copy_later(to + i / kPieces * kTilePitch<kWidth> + column,
-               there ? from + at(row) + column : from, there);
+                           const HeadRows& rows) {
+  // Each thread has one place in every kStep-th row.
+  constexpr int kPieces = kWidth / 8, kStep = kMmaThreads / kPieces, kPitch = kTilePitch<kWidth>;
+  const int row = static_cast<int>(threadIdx.x) / kPieces,
+            column = static_cast<int>(threadIdx.x) % kPieces * 8;
+  if (row >= kStep) return;
+  const int left = column >= width                  ? 0
+                   : count - first < int64_t{kRows} ? static_cast<int>(count - first)
+                                                    : kRows;
+  const T* at = from + rows.at(first + row) + column;
+  T* into = to + row * kPitch + column;
+#pragma unroll
+  for (int r = 0; r < kRows; r += kStep) {
+    if (kRows % kStep != 0 && row + r >= kRows) break;
+    const bool there = row + r < left;
+    copy_later(into + r * kPitch, there ? at : from, there);
+    at += kStep * rows.apart;
   }
 }
 
-// Begins to fetch the next tile, where there is one, and returns when the tile before it is there
-// for all threads.
+// Returns when the tile that was fetched last is there for all threads, and none of them is at the
+// one before any more; then begins to fetch the next one, where there is one.
 template <class Fetch>
 __device__ void wait_for_tile(bool more, const Fetch& fetch_next) {
-  if (more) {
-    fetch_next();
-    wait_for_copies<1>();
-  } else {
-    wait_for_copies<0>();
-  }
+  wait_for_copies<0>();
   __syncthreads();
+  if (more) fetch_next();
 }
 
 // Element e of fragment `tile` that this lane holds: its row among the warp's sixteen, and its
@@ -44,6 +53,17 @@ __device__ inline int row_of(int e) {
 }
 __device__ inline int column_of(int tile, int e) {
   return tile * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + e % 2;
+}
+
+// 2 to the power of x, 0 for the smallest.
+__device__ inline float power_of_two(float x) {
+#ifdef __CUDA_ARCH__
+  float made;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(made) : "f"(x));
+  return made;
+#else
+  return exp2f(x);
+#endif
 }
 
 // Over the four lanes that hold a row.
@@ -56,19 +76,86 @@ __device__ inline float row_max(float value) {
   return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
-// Whether queries [query, query + queries) all see keys [key, key + keys).
+// Of sixteen rows of a warp's fragments, the columns that each sees in a band: of the two rows that
+// a lane holds, and those that all sixteen see.
+struct BandRows {
+  int begin[2], end[2], first, last;
+
+  __device__ bool all(int64_t from, int columns) const {
+    return from >= first && from + columns <= last;
+  }
+  // Of element e of a fragment, in column `column`.
+  __device__ bool has(int e, int64_t column) const {
+    return column >= begin[e / 2] && column < end[e / 2];
+  }
+};
+
+// A place as a number of columns there are.
+__device__ inline int place_of(int64_t place, int64_t count) {
+  return static_cast<int>(place < 0 ? 0 : place < count ? place : count);
+}
+
+// Rows are queries, columns keys.
 template <class T>
-__device__ bool all_see(const AttentionHead<T>& head, int64_t query, int64_t queries, int64_t key,
-                        int64_t keys) {
-  if (!head.a.is_band() || query + queries > head.a.queries) return false;
-  return key >= head.first(query + queries - 1) && key + keys <= head.last(query);
+__device__ BandRows keys_in_band(const AttentionHead<T>& head, int64_t query) {
+  const int64_t keys = head.a.keys;
+  BandRows made;
+  for (int half = 0; half < 2; ++half) {
+    const int64_t row = query + row_of(half * 2);
+    made.begin[half] = place_of(head.first(row), keys);
+    made.end[half] = place_of(head.last(row), keys);
+  }
+  made.first = place_of(head.first(query + 15), keys);
+  made.last = place_of(head.last(query), keys);
+  return made;
+}
+// Rows are keys, columns queries.
+template <class T>
+__device__ BandRows queries_in_band(const AttentionHead<T>& head, int64_t key) {
+  const int64_t queries = head.a.queries,
+                least = head.a.first_key ? head.a.first_key[head.sample] : 0;
+  BandRows made;
+  for (int half = 0; half < 2; ++half) {
+    const int64_t row = key + row_of(half * 2);
+    made.begin[half] = place_of(head.first_seeing(row), queries);
+    made.end[half] = row < least ? 0 : place_of(head.last_seeing(row), queries);
+  }
+  made.first = place_of(head.first_seeing(key + 15), queries);
+  made.last = key < least ? 0 : place_of(head.last_seeing(key), queries);
+  return made;
+}
+
+// Fragments in memory that a loop can index. What patterns and dropout ask of an element is long:
+// unrolled over a lane's elements it would not fit the cache of instructions.
+template <int kTiles>
+struct Parked {
+  float at[kTiles * 4];
+
+  __device__ explicit Parked(const float (&from)[kTiles][4]) {
+#pragma unroll
+    for (int i = 0; i < kTiles * 4; ++i) at[i] = from[i / 4][i % 4];
+  }
+  __device__ void restore(float (&to)[kTiles][4]) const {
+#pragma unroll
+    for (int i = 0; i < kTiles * 4; ++i) to[i / 4][i % 4] = at[i];
+  }
+};
+
+template <class T>
+__device__ void store_two(T* to, float first, float second) {
+  *reinterpret_cast<uint32_t*>(to) = pair_of<T>(first, second);
+}
+__device__ inline void store_two(float* to, float first, float second) {
+  to[0] = first;
+  to[1] = second;
 }
 
 // sums [16, kWidth] of a warp to rows of a head that exist, the upper eight times factors[0], the
 // lower times factors[1].
-template <int kWidth, class T, class At>
+template <int kWidth, class T>
 __device__ void store_rows(const float (&sums)[kWidth / 8][4], const float (&factors)[2],
-                           int64_t first, int64_t count, int64_t width, T* to, const At& at) {
+                           int64_t first, int64_t count, int64_t width, T* to,
+                           const HeadRows& rows) {
 #pragma unroll
   for (int tile = 0; tile < kWidth / 8; ++tile)
 #pragma unroll
@@ -76,8 +163,8 @@ __device__ void store_rows(const float (&sums)[kWidth / 8][4], const float (&fac
       const int64_t row = first + row_of(half * 2), column = column_of(tile, 0);
       if (row >= count || column >= width) continue;
       const float factor = factors[half];
-      *reinterpret_cast<uint32_t*>(to + at(row) + column) =
-          pair_of<T>(sums[tile][half * 2] * factor, sums[tile][half * 2 + 1] * factor);
+      store_two(to + rows.at(row) + column, sums[tile][half * 2] * factor,
+                sums[tile][half * 2 + 1] * factor);
     }
 }
 

@@ -22,20 +22,32 @@ struct Bounds {
   }
 };
 
-// Whether band and lists may show one of the keys [key, keys_end) to one of the queries.
-template <class T>
-__device__ bool may_be_near(const AttentionHead<T>& head, int64_t query, int64_t queries_end,
-                            int64_t key, int64_t keys_end) {
-  const AttentionPointers<T>& a = head.a;
-  int64_t nearest = a.first_query + query - (keys_end - 1),
-          farthest = a.first_query + queries_end - 1 - key;  // of places, from query back to key
-  if (a.key_places) {
+// Places from the query in rows [query, queries_end) back to the key in [key, keys_end), at least
+// and at most.
+struct Distances {
+  int64_t nearest, farthest;
+
+  template <class T>
+  __device__ Distances(const AttentionHead<T>& head, int64_t query, int64_t queries_end,
+                       int64_t key, int64_t keys_end) {
+    const AttentionPointers<T>& a = head.a;
+    nearest = a.first_query + query - (keys_end - 1);
+    farthest = a.first_query + queries_end - 1 - key;
+    if (!a.key_places) return;
     const Bounds of_queries(a.query_places + head.sample * a.queries, query, queries_end, false),
         of_keys(a.key_places + head.sample * a.keys, key, keys_end, false);
     nearest = int64_t{of_queries.low} - of_keys.high;
     farthest = int64_t{of_queries.high} - of_keys.low;
   }
-  if (farthest < -a.after || nearest > a.before) return false;
+};
+
+// Whether band and lists may show one of the keys [key, keys_end) to one of the queries.
+template <class T>
+__device__ bool may_be_near(const AttentionHead<T>& head, int64_t query, int64_t queries_end,
+                            int64_t key, int64_t keys_end) {
+  const AttentionPointers<T>& a = head.a;
+  const Distances apart(head, query, queries_end, key, keys_end);
+  if (apart.farthest < -a.after || apart.nearest > a.before) return false;
   if (!a.block) return true;
   for (int64_t row = query / a.block * a.block; row < queries_end; row += a.block) {
     const int32_t* end;
@@ -64,6 +76,25 @@ __device__ bool may_see(const AttentionHead<T>& head, int64_t query_tile, int64_
   return false;
 }
 
+// Whether all of the two tiles see each other by plain scores, as far as their bounds tell.
+template <class T>
+__device__ bool all_see(const AttentionHead<T>& head, int64_t query_tile, int64_t key_tile) {
+  const AttentionPointers<T>& a = head.a;
+  const int64_t query = query_tile * kSightTile, key = key_tile * kSightTile,
+                queries_end = query + kSightTile, keys_end = key + kSightTile;
+  if (a.adds() || a.self_last || queries_end > a.queries || keys_end > a.keys) return false;
+  if (a.first_key && key < a.first_key[head.sample]) return false;
+  if (a.key_segments) {
+    const Bounds of_queries(a.query_segments + head.sample * a.queries, query, queries_end, false),
+        of_keys(a.key_segments + head.sample * a.keys, key, keys_end, false);
+    if (of_keys.low < 0 || of_keys.low != of_queries.high || of_keys.high != of_queries.low)
+      return false;
+  }
+  if (a.prefix && keys_end <= a.prefix[head.sample]) return true;
+  const Distances apart(head, query, queries_end, key, keys_end);
+  return apart.nearest >= -a.after && apart.farthest <= a.before;
+}
+
 // A block: one row of the lists, whose numbers rise. Of tiles of keys, or of queries.
 template <class T, bool kOfKeys>
 __global__ void list_tiles(AttentionPointers<T> a, TileLists lists) {
@@ -74,12 +105,16 @@ __global__ void list_tiles(AttentionPointers<T> a, TileLists lists) {
   int32_t count = 0;
   for (int64_t from = 0; from < lists.columns; from += kSightThreads) {
     const int64_t other = from + threadIdx.x;
-    seen[threadIdx.x] = other < lists.columns &&
-                        (kOfKeys ? may_see(head, tile, other) : may_see(head, other, tile));
+    const int64_t queries = kOfKeys ? tile : other, keys = kOfKeys ? other : tile;
+    seen[threadIdx.x] = 0;
+    if (other < lists.columns && may_see(head, queries, keys))
+      seen[threadIdx.x] = all_see(head, queries, keys) ? 2 : 1;
     __syncthreads();
     if (threadIdx.x == 0)
       for (int i = 0; i < kSightThreads; ++i)
-        if (seen[i]) lists.numbers[row * lists.columns + count++] = static_cast<int32_t>(from + i);
+        if (seen[i])
+          lists.numbers[row * lists.columns + count++] =
+              static_cast<int32_t>(from + i) * 2 + seen[i] - 1;
     __syncthreads();
   }
   if (threadIdx.x == 0) lists.counts[row] = count;
@@ -94,7 +129,7 @@ __global__ void find_alone(AttentionPointers<T> a, int32_t* alone) {
   const int64_t query =
       static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
   if (query >= a.queries) return;
-  const TileWalk walk = keys_for(head, query, 1, kSightTile);
+  const auto walk = keys_for<kSightTile>(head, query, 1);
   float others = 0;
   for (int64_t i = 0; i < walk.count; ++i)
     for (int64_t j = threadIdx.x % kWarp; j < kSightTile; j += kWarp)
