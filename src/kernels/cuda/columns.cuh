@@ -1,12 +1,15 @@
 // Sums over rows, for gradients of vectors. Internal to the CUDA kernels.
 #pragma once
 
+#include <algorithm>
+
 #include "common.cuh"
 
 namespace skein::kernels {
 
 constexpr int kColumnThreads = 256, kColumnWarps = kColumnThreads / kWarp;
 constexpr int64_t kRowsOfPart = 64;
+constexpr int kAddingWarps = 16;
 
 // A block: kWidth columns a lane, kRowsOfPart rows, its warps in turn; their sums are added in
 // order. f(row, column, sums) adds what kWidth elements give, to each of kSums vectors.
@@ -19,6 +22,7 @@ __global__ void column_parts(int64_t rows, int64_t columns, F f, A* parts) {
   const int64_t end = first + kRowsOfPart < rows ? first + kRowsOfPart : rows;
   A sums[kSums][kWidth] = {};
   if (column < columns)
+#pragma unroll 4
     for (int64_t r = first + warp; r < end; r += kColumnWarps) f(r, column, sums);
 #pragma unroll
   for (int s = 0; s < kSums; ++s) {
@@ -36,13 +40,33 @@ __global__ void column_parts(int64_t rows, int64_t columns, F f, A* parts) {
   }
 }
 
-// out[c] += the parts of vector `which`, in order.
-template <class A>
-__global__ void add_parts(int64_t columns, int64_t count, int64_t which, const A* parts, A* out) {
-  const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (c >= columns) return;
-  A sum = out[c];
-  for (int64_t p = 0; p < count; ++p) sum += parts[(which * count + p) * columns + c];
+template <int kSums, class A>
+struct ColumnOuts {
+  A* at[kSums];  // or null
+};
+
+// out[c] += the parts of each vector: a warp adds neighbours in order, then their sums are added in
+// order. A lane a column.
+template <int kSums, class A>
+__global__ void add_parts(int64_t columns, int64_t count, const A* parts,
+                          ColumnOuts<kSums, A> outs) {
+  __shared__ A shared[kAddingWarps][kWarp];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarp + lane,
+                each = pieces_of(count, kAddingWarps), first = warp * each,
+                last = first + each < count ? first + each : count;
+  A* out = outs.at[blockIdx.y];
+  if (!out) return;
+  const A* from = parts + blockIdx.y * count * columns + c;
+  A sum = 0;
+  if (c < columns)
+#pragma unroll 8
+    for (int64_t p = first; p < last; ++p) sum += from[p * columns];
+  shared[warp][lane] = sum;
+  __syncthreads();
+  if (warp > 0 || c >= columns) return;
+  sum = out[c];
+  for (int w = 0; w < kAddingWarps; ++w) sum += shared[w][lane];
   out[c] = sum;
 }
 
@@ -55,10 +79,10 @@ void column_sums(const char* name, Cuda on, Device device, int64_t rows, int64_t
   const dim3 grid = grid_of(pieces_of(columns, kWarp * kWidth), count);
   launch(name, on, column_parts<kSums, kWidth, A, F>, grid, kColumnThreads, 0, rows, columns, f,
          parts.template data<A>());
-  for (int s = 0; s < kSums; ++s)
-    if (outs[s])
-      launch(name, on, add_parts<A>, grid_of(pieces_of(columns, kColumnThreads)), kColumnThreads, 0,
-             columns, count, int64_t{s}, parts.template data<A>(), outs[s]);
+  ColumnOuts<kSums, A> to;
+  std::copy_n(outs, kSums, to.at);
+  launch(name, on, add_parts<kSums, A>, grid_of(pieces_of(columns, kWarp), kSums),
+         kAddingWarps * kWarp, 0, columns, count, parts.template data<A>(), to);
 }
 
 // f(elements a lane reads at once), as a constant.

@@ -144,17 +144,25 @@ __device__ void for_row(const T* row, int64_t count, bool wide, const F& f) {
   for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x) f(c, load(row + c));
 }
 
+// f(k, elements...) for the elements of packs; they are taken by value, for a pack that is copied
+// as a whole is one load, and elements that are read out of memory are one each.
+template <class F, class First, class... More>
+__device__ void for_packs(const F& f, First first, More... more) {
+#pragma unroll
+  for (int k = 0; k < First::kSize; ++k) f(k, load(&first.at[k]), load(&more.at[k])...);
+}
+template <class T>
+__device__ const Pack<T>& pack_at(const T* row, int64_t p) {
+  return reinterpret_cast<const Pack<T>*>(row)[p];
+}
+
 // f(in[c]...) for the elements of rows of one type.
 template <class F, class T, class... In>
 __device__ void for_rows(int64_t count, bool wide, const F& f, const T* first, const In*... in) {
   constexpr int kPack = Pack<T>::kSize;
   const int64_t packs = wide ? count / kPack : 0;
-  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
-#pragma unroll
-    for (int k = 0; k < kPack; ++k)
-      f(load(&reinterpret_cast<const Pack<T>*>(first)[p].at[k]),
-        load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...);
-  }
+  for (int64_t p = threadIdx.x; p < packs; p += blockDim.x)
+    for_packs([&](int, auto... values) { f(values...); }, pack_at(first, p), pack_at(in, p)...);
   for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x)
     f(load(first + c), load(in + c)...);
 }
@@ -166,9 +174,8 @@ __device__ void map_row(T* out, int64_t count, bool wide, const F& f, const In*.
   const int64_t packs = wide ? count / kPack : 0;
   for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
     Pack<T> made;
-#pragma unroll
-    for (int k = 0; k < kPack; ++k)
-      store(&made.at[k], f(p * kPack + k, load(&reinterpret_cast<const Pack<T>*>(in)[p].at[k])...));
+    for_packs([&](int k, auto... values) { store(&made.at[k], f(p * kPack + k, values...)); },
+              pack_at(in, p)...);
     reinterpret_cast<Pack<T>*>(out)[p] = made;
   }
   for (int64_t c = packs * kPack + threadIdx.x; c < count; c += blockDim.x)
@@ -241,8 +248,7 @@ __global__ void map_packs(int64_t packs, F f, Pack<Out>* out, const Pack<In>*...
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= packs) return;
   Pack<Out> made;
-#pragma unroll
-  for (int k = 0; k < Pack<Out>::kSize; ++k) store(&made.at[k], f(load(&in[i].at[k])...));
+  for_packs([&](int k, auto... values) { store(&made.at[k], f(values...)); }, in[i]...);
   out[i] = made;
 }
 template <class F, class Out, class... In>

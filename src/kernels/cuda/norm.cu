@@ -5,7 +5,12 @@
 namespace skein::kernels {
 namespace {
 
-constexpr int kThreads = 256;
+// Of a block for a row: as many as there are 16 bytes in it, so that none stands idle.
+template <class T>
+int threads_of(int64_t columns) {
+  const int64_t warps = pieces_of(pieces_of(columns, Pack<T>::kSize), kWarp);
+  return static_cast<int>(warps < 8 ? warps : 8) * kWarp;
+}
 
 // What every row of a norm meets.
 template <class T>
@@ -126,7 +131,7 @@ void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out
     using A = Accumulator<T>;
     const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), bias.data_or_null<T>(),
                        A(arguments.epsilon)};
-    launch("norm", on, norm_rows<T>, grid_of(rows), kThreads, 0, each, x.data<T>(),
+    launch("norm", on, norm_rows<T>, grid_of(rows), threads_of<T>(columns), 0, each, x.data<T>(),
            branch.data_or_null<T>(), sum->data_or_null<T>(), out->data<T>(), mean->data<A>(),
            rstd->data<A>());
   });
@@ -142,8 +147,8 @@ void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Te
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0)};
-    launch("norm_backward", on, norm_backward_rows<T>, grid_of(rows), kThreads, 0, each,
-           x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), more.data_or_null<T>(),
+    launch("norm_backward", on, norm_backward_rows<T>, grid_of(rows), threads_of<T>(columns), 0,
+           each, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), more.data_or_null<T>(),
            dx->data<T>());
     if (!gain_gradient->defined() && !bias_gradient->defined()) return;
     by_width<T>(wide, [&](auto width) {
