@@ -1,27 +1,30 @@
 #include "skein/tensor/cuda.h"
 
 #include <atomic>
-#include <bit>
 #include <cuda_runtime.h>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/tensor/buffer.h"
+
+#include "../spans.h"
 
 namespace skein::cuda {
 namespace {
 
-constexpr int64_t kSmallest = 512;
+// Blocks up to kSmall are cut from pieces of their own, so that none of them stays in the way of a
+// large one. Small and large pieces are as long as this, or as long as what is asked for.
+constexpr int64_t kSmall = 1 << 20, kSmallPiece = 2 << 20, kLargePiece = 64 << 20;
 
-// Size classes an eighth of a power of two apart.
-int64_t size_class(int64_t bytes) {
-  if (bytes <= kSmallest) return kSmallest;
-  const int64_t step = std::max<int64_t>(
-      kSmallest, int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes)) - 4));
-  return (bytes + step - 1) / step * step;
-}
+// The blocks of a recording, or of everybody else.
+struct Pool {
+  Spans small, large;
+
+  Spans& of(int64_t bytes) { return bytes <= kSmall ? small : large; }
+};
 
 // Pinned memory that copies to the device pass through; a part is free again when its copy has run.
 struct Staging {
@@ -30,13 +33,10 @@ struct Staging {
   int64_t used = 0;
 };
 
-using Blocks = std::unordered_map<int64_t, std::vector<std::byte*>>;
-
 struct OneDevice {
   std::mutex mutex;  // held while the host waits for this device, so nobody else's
   cudaStream_t stream = nullptr;
-  std::unordered_map<int, Blocks> kept;          // by pool; 0 is everybody's
-  std::unordered_map<std::byte*, int> recorded;  // the pool of blocks that are not everybody's
+  std::map<int, Pool> pools;  // 0 is everybody's
   Staging staging;
 };
 
@@ -75,23 +75,25 @@ void drain(OneDevice& one, const char* why) {
   one.staging.used = 0;
 }
 
-void free_kept(OneDevice& one) {
+void free_whole_pieces(OneDevice& one) {
   drain(one, "waiting for the stream");
-  for (auto& [size, blocks] : one.kept[0]) {
-    for (std::byte* data : blocks) check(cudaFree(data), "freeing device memory");
-    blocks.clear();
-  }
+  for (Spans* spans : {&one.pools[0].small, &one.pools[0].large})
+    for (std::byte* piece : spans->remove_free_pieces())
+      check(cudaFree(piece), "freeing device memory");
 }
 
-// Null when memory is short.
-std::byte* from_driver(OneDevice& one, int64_t size) {
-  void* data = nullptr;
-  if (cudaMalloc(&data, static_cast<size_t>(size)) != cudaSuccess) {
+// A piece from the driver, for a block of so many bytes. False when memory is short.
+bool grow(Spans& spans, int64_t bytes) {
+  const int64_t least = rounded_up(bytes, kSmallPiece);
+  for (const int64_t size : {std::max(least, bytes <= kSmall ? kSmallPiece : kLargePiece), least}) {
+    void* piece = nullptr;
+    if (cudaMalloc(&piece, static_cast<size_t>(size)) == cudaSuccess) {
+      spans.add(static_cast<std::byte*>(piece), size);
+      return true;
+    }
     cudaGetLastError();
-    return nullptr;
   }
-  if (current_pool) one.recorded[static_cast<std::byte*>(data)] = current_pool;
-  return static_cast<std::byte*>(data);
+  return false;
 }
 
 std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
@@ -177,31 +179,38 @@ void synchronize(int index) {
   drain(one, "waiting for the device");
 }
 
+namespace {
+
+[[noreturn]] void refuse(OneDevice& one, int64_t bytes, int index) {
+  const auto [free, total] = memory(index);
+  const Pool& own = one.pools[0];
+  const int64_t kept = own.small.free_bytes() + own.large.free_bytes();
+  throw OutOfMemory(fmt::format(
+      "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free, and {} MiB in parts "
+      "of at most {} MiB; give this less to do at a time, or more ranks",
+      index, bytes >> 20, free >> 20, total >> 20, kept >> 20, own.large.largest_free() >> 20));
+}
+
+}  // namespace
+
 std::byte* allocate(int64_t bytes, int index) {
   OneDevice& one = device(index);
   const std::lock_guard lock(one.mutex);
-  const int64_t size = size_class(bytes);
-  auto& kept = one.kept[current_pool][size];
-  if (!kept.empty()) {
-    std::byte* data = kept.back();
-    kept.pop_back();
-    return data;
+  Spans& spans = one.pools[current_pool].of(bytes);
+  if (std::byte* data = spans.take(bytes)) return data;
+  if (!grow(spans, bytes)) {
+    free_whole_pieces(one);
+    if (!grow(spans, bytes)) refuse(one, bytes, index);
   }
-  if (std::byte* data = from_driver(one, size)) return data;
-  free_kept(one);
-  if (std::byte* data = from_driver(one, size)) return data;
-  const auto [free, total] = memory(index);
-  throw OutOfMemory(fmt::format(
-      "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free; give this "
-      "less to do at a time, or more ranks",
-      index, size >> 20, free >> 20, total >> 20));
+  return spans.take(bytes);
 }
 
 void release(std::byte* data, int64_t bytes, int index) {
   OneDevice& one = known(index);
   const std::lock_guard lock(one.mutex);
-  const auto own = one.recorded.find(data);
-  one.kept[own == one.recorded.end() ? 0 : own->second][size_class(bytes)].push_back(data);
+  for (auto& [number, pool] : one.pools)
+    if (Spans& spans = pool.of(bytes); spans.holds(data)) return spans.give(data);
+  SKEIN_CHECK(false);
 }
 
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device,
@@ -257,10 +266,10 @@ Recording::~Recording() {
   lock.unlock();
   if (graph_) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
   lock.lock();
-  for (auto& [size, blocks] : one.kept[pool_])
-    one.kept[0][size].insert(one.kept[0][size].end(), blocks.begin(), blocks.end());
-  one.kept.erase(pool_);
-  std::erase_if(one.recorded, [&](const auto& entry) { return entry.second == pool_; });
+  Pool& own = one.pools[pool_];
+  one.pools[0].small.absorb(own.small);
+  one.pools[0].large.absorb(own.large);
+  one.pools.erase(pool_);
 }
 
 void Recording::run(const std::function<void()>& work) const {
