@@ -15,15 +15,15 @@ Tensor RecordedPass::run(const data::Batch& batch, const Tensor& row_weights, co
     row_weights_.copy_from(row_weights);
   }
   const auto once = [&] { losses_ = work(batch_, row_weights_); };
-  if (first) {
-    recording_->run(once);
-  } else {
-    if (!recording_->recorded()) {
-      losses_ = {};
-      recording_->record(once);
+  if (!recording_->recorded()) {
+    losses_ = {};
+    if (!recording_->settled()) {
+      recording_->run(once);
+      return losses_.clone();
     }
-    recording_->queue();
+    recording_->record(once);
   }
+  recording_->queue();
   return losses_.clone();
 }
 

@@ -26,7 +26,7 @@ void zero(std::byte*, int64_t, int) { refuse(); }
 
 Recording::Recording(int index) : index_(index), pool_(0) { refuse(); }
 Recording::~Recording() = default;
-void Recording::run(const std::function<void()>&) const { refuse(); }
+void Recording::run(const std::function<void()>&) { refuse(); }
 void Recording::record(const std::function<void()>&) { refuse(); }
 void Recording::queue() const { refuse(); }
 

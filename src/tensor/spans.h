@@ -32,6 +32,7 @@ class Spans {
   // Takes over what the other has.
   void absorb(Spans& other);
 
+  size_t pieces() const { return pieces_.size(); }
   int64_t free_bytes() const;
   int64_t largest_free() const { return free_.empty() ? 0 : free_.rbegin()->first; }
 

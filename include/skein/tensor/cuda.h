@@ -54,9 +54,12 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // Queues what `work` queues, from this recording's memory; the same work must run so once before
-  // it is recorded, so that it finds its memory and its algorithms.
-  void run(const std::function<void()>& work) const;
+  // Queues what `work` queues, from this recording's memory; the same work must run so until that
+  // settles before it is recorded, so that it finds its memory and its algorithms.
+  void run(const std::function<void()>& work);
+  // Whether the last run took no memory from the driver: the next one that begins with as much free
+  // will not, either.
+  bool settled() const { return settled_; }
   // Keeps what `work` would queue, without doing it. It may not touch the host's memory.
   void record(const std::function<void()>& work);
   bool recorded() const { return graph_ != nullptr; }
@@ -64,6 +67,7 @@ class Recording {
 
  private:
   int index_, pool_;
+  bool settled_ = false;
   void* graph_ = nullptr;
 };
 

@@ -24,6 +24,7 @@ struct Pool {
   Spans small, large;
 
   Spans& of(int64_t bytes) { return bytes <= kSmall ? small : large; }
+  size_t pieces() const { return small.pieces() + large.pieces(); }
 };
 
 // Pinned memory that copies to the device pass through; a part is free again when its copy has run.
@@ -272,9 +273,12 @@ Recording::~Recording() {
   one.pools.erase(pool_);
 }
 
-void Recording::run(const std::function<void()>& work) const {
+void Recording::run(const std::function<void()>& work) {
   const UsePool pool(pool_);
+  Pool& own = device(index_).pools[pool_];
+  const size_t before = own.pieces();
   work();
+  settled_ = own.pieces() == before;
 }
 
 void Recording::record(const std::function<void()>& work) {
