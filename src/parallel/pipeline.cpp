@@ -88,7 +88,48 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool reco
   recorded_ = std::make_unique<RecordedPass>();
 }
 
+// One micro-batch's forward and backward through a piece, on zeros for what another stage would
+// send.
+void Pipeline::run_alone(const PipelineStep& step, const Pass& pass, int chunk) {
+  const Model& model = *model_.pieces[chunk];
+  Pass inner = pass;
+  inner.batch = &placed_.front();
+  std::unique_ptr<NoGrad> no_grad;
+  const bool learns = step.train && pieces_.number(chunk) >= model_.first_learning;
+  if (!learns) no_grad = std::make_unique<NoGrad>();
+  const auto zeros = [&](const std::vector<FlowPart>& parts) {
+    std::vector<Tensor> made;
+    for (const FlowPart& part : parts)
+      made.push_back(Tensor::zeros(part.shape, part.dtype, model_.device));
+    return made;
+  };
+  Flow input;
+  if (!pieces_.first(chunk)) input = entered(zeros(model.flow_parts(inner)), chunk);
+  const Flow output = model.forward(input, inner);
+  if (pieces_.last(chunk)) {
+    const Losses losses = losses_of(0, output.only(), step, pass);
+    if (learns) skein::backward(losses.rows, losses.row_weights);
+  } else if (learns) {
+    skein::backward({output.begin(), output.end()}, zeros(parts_of(output)));
+  }
+}
+
+void Pipeline::warm_up(const PipelineStep& step, const Pass& pass) {
+  if (model_.device.kind != DeviceKind::cuda || mesh_.pp().size() == 1) return;
+  for (const data::Batch& batch : step.micro_batches) {
+    const std::string shape =
+        fmt::format("{} {} {}", step.train, batch.tokens.shape().str(),
+                    batch.source.tokens.defined() ? batch.source.tokens.shape().str() : "");
+    if (!warm_.insert(shape).second) continue;
+    const ops::SampleGroups groups(step.groups_per_micro_batch);
+    placed_ = {placed(batch, model_.device)};
+    losses_.assign(1, {});
+    for (int chunk = 0; chunk < pieces_.chunks; ++chunk) run_alone(step, pass, chunk);
+  }
+}
+
 void Pipeline::run(const PipelineStep& step, const Pass& pass) {
+  if (!step.train) warm_up(step, pass);
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   losses_.assign(step.micro_batches.size(), {});
   answers_.clear();

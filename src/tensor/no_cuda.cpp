@@ -26,6 +26,7 @@ void zero(std::byte*, int64_t, int) { refuse(); }
 
 Recording::Recording(int index) : index_(index), pool_(0) { refuse(); }
 Recording::~Recording() = default;
+void reserve(double, int) { refuse(); }
 void Recording::run(const std::function<void()>&) { refuse(); }
 void Recording::record(const std::function<void()>&) { refuse(); }
 void Recording::queue() const { refuse(); }

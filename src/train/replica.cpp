@@ -193,6 +193,7 @@ Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& pl
   pass.train = true;
   pass.seed = config_.train.seed;
   pass.step = number;
+  pipeline.warm_up(work, pass);
   {
     const Span zero("zero gradients");
     buckets_.begin_step(plan.sums_per_rank());

@@ -284,6 +284,25 @@ TEST_P(OnGpus, RanksAndStagesHaveTheBitsOfOne) {
   }
 }
 
+// A stage takes memory and loads kernels in its first step, while what it sent waits for the next
+// one: where the driver waits for all streams then, so would both stages for ever.
+TEST_P(OnGpus, StagesDoNotWaitForEachOtherInTheDriver) {
+  const Workspace folder;
+  write_small_store(folder.at("train.h5"));
+  PretrainConfig c = small_config(folder.at("train.h5"));
+  c.parallel.device = DeviceKind::cuda;
+  c.parallel.pipeline = 2;
+  c.parallel.timeout = 30;
+  c.model.n_layers = 2;
+  c.train.steps = 2;
+  c.train.precision = DType::f32;
+  c.train.global_batch = 8;
+  const emulation::Asynchronous gpus(2, GetParam());
+  const emulation::WaitingDriver driver;
+  const Finished found = train(c, 2, folder, "waiting");
+  EXPECT_EQ(found.losses.size(), 2u);
+}
+
 // Each seed delays the streams otherwise.
 uint64_t seeds() {
   const char* text = std::getenv("SKEIN_TEST_SEEDS");

@@ -202,6 +202,7 @@ void run_now(const char* name, dim3 grid, int threads, size_t shared,
 
 void run(int device, const char* name, dim3 grid, int threads, size_t shared,
          const std::function<void()>& body) {
+  load_kernel(device, name);
   now_or_recorded(device, [=] { run_now(name, grid, threads, shared, body); });
 }
 
@@ -264,6 +265,8 @@ void matmul(Cuda on, const Tensor& a, const Tensor& b, const MatmulArguments& ar
   kept.copies_of_b = nullptr;
   kept.bias = {};
   const View left(a), right(b), result(*c), active(*activated), bias(arguments.bias);
+  emulation::load_kernel(on.index,
+                         fmt::format("product of {} and {}", a.shape().str(), b.shape().str()));
   emulation::now_or_recorded(on.index, [=] {
     const emulation::Access access;
     MatmulArguments here = kept;

@@ -76,6 +76,17 @@ class OneGpuForAll {
 // Of the device that this thread has chosen.
 std::string identity_of_this_thread();
 
+// While it lives, taking memory and the first launch of a kernel on a device wait for all that is
+// queued there, on any stream, as drivers may.
+class WaitingDriver {
+ public:
+  WaitingDriver();
+  ~WaitingDriver();
+};
+// What comes before a launch, and before a product of new shapes.
+void load_kernel(int device, const std::string& name);
+void wait_in_driver(int device);
+
 // Held by a thread that stands still in the driver: nobody else's call for that device returns
 // meanwhile.
 std::recursive_mutex& driver_lock(int device);

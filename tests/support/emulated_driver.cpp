@@ -25,7 +25,7 @@ struct EmulatedGraph {
 
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096, kPoisoned = size_t{1} << 30;
 
 // None until it chooses.
 thread_local int this_device = -1;
@@ -187,6 +187,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 // operands here.
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   ++device_memory;
+  skein::emulation::wait_in_driver(this_device);
   const Access access;
   const size_t size = (bytes + kPage - 1) / kPage * kPage;
   if (!arena.data) {
@@ -199,18 +200,21 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   *data = arena.data + arena.used;
   if (mprotect(*data, size, PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
   arena.used += size;
-  std::memset(*data, 0xff, size);
+  // Not of what is kept for later: it would take as much of the host's.
+  if (size < kPoisoned) std::memset(*data, 0xff, size);
   return cudaSuccess;
 }
 
 // What is given back is not handed out again.
 cudaError_t cudaFree(void*) {
   ++device_memory;
+  skein::emulation::wait_in_driver(this_device);
   return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void** data, size_t bytes) {
   ++host_memory;
+  skein::emulation::wait_in_driver(this_device);
   *data = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
   return *data ? cudaSuccess : cudaErrorMemoryAllocation;
 }

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "emulated_device.h"
@@ -49,6 +52,38 @@ Asynchronous::~Asynchronous() {
 }
 
 int device_count() { return mode.devices; }
+
+namespace {
+
+std::atomic<bool> driver_waits = false;
+
+struct LoadedKernels {
+  std::mutex mutex;
+  std::set<std::pair<int, std::string>> all;
+} loaded;
+
+}  // namespace
+
+WaitingDriver::WaitingDriver() {
+  loaded.all.clear();
+  driver_waits = true;
+}
+WaitingDriver::~WaitingDriver() { driver_waits = false; }
+
+void wait_in_driver(int device) {
+  if (!driver_waits || recording) return;
+  for (EmulatedStream* stream : all_streams())
+    if (stream->device() == device) stream->drain();
+}
+
+void load_kernel(int device, const std::string& name) {
+  if (!driver_waits) return;
+  {
+    const std::lock_guard lock(loaded.mutex);
+    if (!loaded.all.emplace(device, name).second) return;
+  }
+  wait_in_driver(device);
+}
 
 EmulatedStream& computation(int device) {
   for (EmulatedStream* stream : all_streams())

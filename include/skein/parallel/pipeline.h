@@ -5,6 +5,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "skein/comm/mesh.h"
@@ -46,6 +48,11 @@ class Pipeline {
   // record: train by graphs (see recorded_pass.h); a usage error where they cannot be.
   Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record = false);
 
+  // To be called before a training run() and before the gradients it adds to are made zero. On a
+  // GPU with other stages: runs the pieces once for each shape of micro-batch that is new, without
+  // an exchange between stages, so that run() meets no kernel for the first time while others wait
+  // for this stage. Adds to the gradients.
+  void warm_up(const PipelineStep& step, const Pass& pass);
   // pass: everything but the batch. On a device this only queues the work.
   void run(const PipelineStep& step, const Pass& pass);
   // Of the last run, on the last stage only, empty elsewhere: for each term of the objective the
@@ -79,6 +86,7 @@ class Pipeline {
   void pass_back(const Action& action, Flight& flight, const PipelineStep& step, const Pass& pass);
   // A piece's input, whose gradients are wanted where pieces before it learn.
   Flow entered(std::vector<Tensor> received, int chunk) const;
+  void run_alone(const PipelineStep& step, const Pass& pass, int chunk);
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
   std::vector<Tensor> receive(const StageMessage& message, const std::vector<FlowPart>& parts);
@@ -95,6 +103,7 @@ class Pipeline {
   std::vector<data::Batch> placed_;            // the step's micro-batches where the model is
   std::vector<RowLosses> losses_;              // by micro-batch
   std::vector<std::vector<Tensor>> answers_;
+  std::set<std::string> warm_;  // shapes
 };
 
 }  // namespace skein

@@ -34,6 +34,9 @@ void synchronize(int index);
 // Error(failure) with CUDA's words for a status that is not 0.
 void check(int status, const char* what);
 
+// Takes that part of the device's free memory now, once, so that blocks come from there and no call
+// of the driver waits for the device later.
+void reserve(double part, int index);
 // Device memory; what is given back may be taken again at once, for its users are in the stream
 // before the next one's.
 std::byte* allocate(int64_t bytes, int index);

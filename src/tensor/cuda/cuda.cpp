@@ -39,6 +39,7 @@ struct OneDevice {
   cudaStream_t stream = nullptr;
   std::map<int, Pool> pools;  // 0 is everybody's
   Staging staging;
+  bool reserved = false;
 };
 
 // What this thread allocates from.
@@ -204,6 +205,16 @@ std::byte* allocate(int64_t bytes, int index) {
     if (!grow(spans, bytes)) refuse(one, bytes, index);
   }
   return spans.take(bytes);
+}
+
+void reserve(double part, int index) {
+  OneDevice& one = device(index);
+  const std::lock_guard lock(one.mutex);
+  if (std::exchange(one.reserved, true)) return;
+  const auto bytes = static_cast<int64_t>(part * static_cast<double>(memory(index).free)) /
+                     kLargePiece * kLargePiece;
+  if (bytes > 0) grow(one.pools[0].large, bytes);
+  grow(one.pools[0].small, kLargePiece);
 }
 
 void release(std::byte* data, int64_t bytes, int index) {
