@@ -25,7 +25,9 @@ struct EmulatedGraph {
 
 namespace {
 
-constexpr size_t kPage = 4096, kPoisoned = size_t{1} << 30;
+constexpr size_t kPage = 4096, kPoisoned = size_t{1} << 30, kDevices = 16;
+
+std::array<size_t, kDevices> taken{};  // bytes of each
 
 // None until it chooses.
 thread_local int this_device = -1;
@@ -63,7 +65,7 @@ void refuse_in_recording(const char* what) {
 namespace skein::emulation {
 
 std::recursive_mutex& driver_lock(int device) {
-  static std::array<std::recursive_mutex, 16> locks;
+  static std::array<std::recursive_mutex, kDevices> locks;
   return locks.at(static_cast<size_t>(device));
 }
 
@@ -191,12 +193,14 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   const Access access;
   const size_t size = (bytes + kPage - 1) / kPage * kPage;
   if (!arena.data) {
-    void* all =
-        mmap(nullptr, Arena::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* all = mmap(nullptr, Arena::kBytes * kDevices, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return cudaErrorMemoryAllocation;
     arena.data = static_cast<std::byte*>(all);
   }
-  if (size > Arena::kBytes - arena.used) return cudaErrorMemoryAllocation;
+  size_t& own = taken.at(static_cast<size_t>(this_device));
+  if (size > Arena::kBytes - own) return cudaErrorMemoryAllocation;
+  own += size;
   *data = arena.data + arena.used;
   if (mprotect(*data, size, PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
   arena.used += size;
@@ -220,7 +224,8 @@ cudaError_t cudaMallocHost(void** data, size_t bytes) {
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  *free = Arena::kBytes - arena.used;
+  const Access access;
+  *free = Arena::kBytes - taken.at(static_cast<size_t>(this_device));
   *total = Arena::kBytes;
   return cudaSuccess;
 }
