@@ -75,8 +75,8 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
 void Mesh::connect(Device device, double timeout) {
   if (std::exchange(connected_, true)) return;
   if (device.kind == DeviceKind::cuda) {
-    const auto [free, total] = cuda::memory(device.index);
-    if (const std::string warning = taken_warning(free, total); !warning.empty())
+    const auto [free, total, own] = cuda::memory(device.index);
+    if (const std::string warning = taken_warning(free + own, total); !warning.empty())
       log::write(log::Level::warn, fmt::format("rank {}, GPU {}: {}", log::rank(),
                                                cuda::address(device.index), warning));
   }

@@ -84,6 +84,12 @@ void Spans::absorb(Spans& other) {
   pieces_.merge(other.pieces_);
 }
 
+int64_t Spans::all_bytes() const {
+  int64_t sum = 0;
+  for (const auto& [begin, size] : pieces_) sum += size;
+  return sum;
+}
+
 int64_t Spans::free_bytes() const {
   int64_t sum = 0;
   for (const auto& [size, begin] : free_) sum += size;

@@ -34,6 +34,7 @@ class Spans {
 
   size_t pieces() const { return pieces_.size(); }
   int64_t free_bytes() const;
+  int64_t all_bytes() const;
   int64_t largest_free() const { return free_.empty() ? 0 : free_.rbegin()->first; }
 
  private:

@@ -248,10 +248,10 @@ void Trainer::advance() {
 std::string Trainer::taken_on_gpus() {
   const Device device = replica_->model().parameters().device();
   if (device.kind != DeviceKind::cuda) return "";
-  const auto [free, total] = cuda::memory(device.index);
-  const int64_t taken = run_.world().max(total - free);
+  const cuda::Memory memory = cuda::memory(device.index);
+  const int64_t taken = run_.world().max(memory.total - memory.free);
   return fmt::format("; taken of the fullest GPU: {} of {}", readable_size(taken),
-                     readable_size(total));
+                     readable_size(memory.total));
 }
 
 // Each category of the rank that has most of it.

@@ -21,9 +21,9 @@ std::string address(int index);
 // What no other device has, wherever it is and whatever number processes see it under; parts of a
 // divided GPU differ.
 std::string identity(int index);
-// Bytes of the device: what nobody has taken, and all.
+// Bytes of the device: what nobody has taken, all, and what allocate() took for this process.
 struct Memory {
-  int64_t free = 0, total = 0;
+  int64_t free = 0, total = 0, own = 0;
 };
 Memory memory(int index);
 // The device's cudaStream_t.

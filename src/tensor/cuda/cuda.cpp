@@ -35,7 +35,7 @@ struct Staging {
 };
 
 struct OneDevice {
-  std::mutex mutex;  // held while the host waits for this device, so nobody else's
+  mutable std::mutex mutex;  // held while the host waits for this device, so nobody else's
   cudaStream_t stream = nullptr;
   std::map<int, Pool> pools;  // 0 is everybody's
   Staging staging;
@@ -160,11 +160,24 @@ std::string name(int index) {
                      static_cast<double>(properties.totalGlobalMem) / (1 << 30));
 }
 
-Memory memory(int index) {
-  check(cudaSetDevice(index), "choosing the device");
+namespace {
+
+// Of the device this thread has chosen, which the caller has locked.
+Memory memory_of(const OneDevice& one) {
   size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  Memory found{static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  for (const auto& [number, pool] : one.pools)
+    found.own += pool.small.all_bytes() + pool.large.all_bytes();
+  return found;
+}
+
+}  // namespace
+
+Memory memory(int index) {
+  const OneDevice& one = device(index);
+  const std::lock_guard lock(one.mutex);
+  return memory_of(one);
 }
 
 void check(int status, const char* what) {
@@ -184,7 +197,7 @@ void synchronize(int index) {
 namespace {
 
 [[noreturn]] void refuse(OneDevice& one, int64_t bytes, int index) {
-  const auto [free, total] = memory(index);
+  const auto [free, total, held] = memory_of(one);
   const Pool& own = one.pools[0];
   const int64_t kept = own.small.free_bytes() + own.large.free_bytes();
   throw OutOfMemory(fmt::format(
@@ -211,7 +224,7 @@ void reserve(double part, int index) {
   OneDevice& one = device(index);
   const std::lock_guard lock(one.mutex);
   if (std::exchange(one.reserved, true)) return;
-  const auto bytes = static_cast<int64_t>(part * static_cast<double>(memory(index).free)) /
+  const auto bytes = static_cast<int64_t>(part * static_cast<double>(memory_of(one).free)) /
                      kLargePiece * kLargePiece;
   if (bytes > 0) grow(one.pools[0].large, bytes);
   grow(one.pools[0].small, kLargePiece);
