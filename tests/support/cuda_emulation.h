@@ -64,6 +64,14 @@ T __shfl_xor_sync(unsigned, T value, int offset) {
 }
 
 template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = skein::emulation::exchange(bits, lane);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+template <class T>
 T __shfl_up_sync(unsigned, T value, int offset) {
   const int lane = static_cast<int>(skein::emulation::thread_index.x % 32);
   uint64_t bits = 0;

@@ -229,10 +229,28 @@ __device__ void weigh_plainly(const AttentionHead<T>& head, const Pairs<kRowsAre
     }
 }
 
-// The same of any pattern, or of plain weights what dropout makes of them.
+// The same of plain weights with dropout.
+template <bool kRowsAreQueries, int kTiles, class T>
+__device__ void weigh_dropped(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs,
+                              float (&scores)[kTiles][4], float (&slopes)[kTiles][4]) {
+  Parked weights(scores), gradients(slopes);
+#pragma unroll 1
+  for (int t = 0; t < kTiles; ++t) {
+    for_kept<kRowsAreQueries>(head, pairs.query, pairs.key, t, [&](int e, float kept) {
+      float &weight = weights.at[t * 4 + e], &gradient = gradients.at[t * 4 + e];
+      const float along = pairs.along[pairs.query_of(row_of(e), column_of(t, e))];
+      gradient = weight * (gradient * kept - along);
+      weight *= kept;
+    });
+  }
+  weights.restore(scores);
+  gradients.restore(slopes);
+}
+
+// The same of any pattern.
 template <bool kRowsAreQueries, int kTiles, class T>
 __device__ void weigh_each(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs,
-                           bool plain, float (&scores)[kTiles][4], float (&slopes)[kTiles][4]) {
+                           float (&scores)[kTiles][4], float (&slopes)[kTiles][4]) {
   Parked weights(scores), gradients(slopes);
 #pragma unroll 1
   for (int i = 0; i < kTiles * 4; ++i) {
@@ -240,14 +258,10 @@ __device__ void weigh_each(const AttentionHead<T>& head, const Pairs<kRowsAreQue
               line = pairs.query_of(row, column);
     const int64_t query = pairs.query + line, key = pairs.key + pairs.key_of(row, column);
     float &weight = weights.at[i], &gradient = gradients.at[i];
-    PairSlopes made{0, 0};
-    if (plain && weight != 0) {
-      const float kept = head.kept(query, key);
-      made = {weight * kept, weight * (gradient * kept - pairs.along[line])};
-    } else if (!plain && head.sees(query, key)) {
-      made = slopes_of(head, query, key, weight, gradient, pairs.level[line] * kLn2,
-                       pairs.along[line]);
-    }
+    const PairSlopes made = head.sees(query, key)
+                                ? slopes_of(head, query, key, weight, gradient,
+                                            pairs.level[line] * kLn2, pairs.along[line])
+                                : PairSlopes{0, 0};
     weight = made.weight;
     gradient = made.slope;
   }
@@ -262,12 +276,14 @@ template <bool kRowsAreQueries, int kTiles, class T>
 __device__ void weigh(const AttentionHead<T>& head, const Pairs<kRowsAreQueries>& pairs, bool band,
                       bool whole, const BandRows& seen, float (&scores)[kTiles][4],
                       float (&slopes)[kTiles][4]) {
-  const bool plain = band || whole;
+  // Permuted places draw apart.
+  const bool each = !(band || whole) || (head.a.threshold && head.a.key_places);
+  if (each) return weigh_each(head, pairs, scores, slopes);
   if (whole)
     weigh_plainly<false>(head, pairs, seen, scores, slopes);
-  else if (band)
+  else
     weigh_plainly<true>(head, pairs, seen, scores, slopes);
-  if (!plain || head.a.threshold) weigh_each(head, pairs, plain, scores, slopes);
+  if (head.a.threshold) weigh_dropped(head, pairs, scores, slopes);
 }
 
 // A block: 64 queries against tiles of keys.

@@ -125,9 +125,17 @@ __device__ void drop(const AttentionHead<T>& head, int64_t query, int64_t from,
                      float (&weights)[kTiles][4]) {
   Parked parked(weights);
 #pragma unroll 1
-  for (int i = 0; i < kTiles * 4; ++i)
-    if (parked.at[i] != 0)
-      parked.at[i] *= head.kept(query + row_of(i % 4), from + column_of(i / 4, i % 4));
+  for (int t = 0; t < kTiles; ++t) {
+    if (!head.a.key_places) {
+      for_kept<true>(head, query, from, t,
+                     [&](int e, float kept) { parked.at[t * 4 + e] *= kept; });
+      continue;
+    }
+#pragma unroll 1
+    for (int e = 0; e < 4; ++e)
+      if (parked.at[t * 4 + e] != 0)
+        parked.at[t * 4 + e] *= head.kept(query + row_of(e), from + column_of(t, e));
+  }
   parked.restore(weights);
 }
 

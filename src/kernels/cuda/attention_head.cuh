@@ -231,17 +231,21 @@ struct AttentionHead {
     }
     return scaled;
   }
+  // What decides whether the pairs of a place and of four neighbours that begin at a multiple of
+  // four are dropped.
+  __device__ DeviceBlock draws(int64_t from, int64_t to) const {
+    const uint64_t draw = (static_cast<uint64_t>(a.first_head + head) << kDropoutHead) +
+                          (static_cast<uint64_t>(from) << kDropoutQuery) +
+                          static_cast<uint64_t>(to);
+    return philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), draw / 4);
+  }
   // 0 or 1 / (1 - dropout).
+  __device__ float kept_by(uint32_t word) const { return word < a.threshold ? 0.0f : a.keep; }
   __device__ float kept(int64_t query, int64_t key) const {
     if (!a.threshold) return 1.0f;
     const int64_t from = a.key_places ? a.query_places[sample * a.queries + query] : query,
                   to = a.key_places ? a.key_places[sample * a.keys + key] : key;
-    const uint64_t draw = (static_cast<uint64_t>(a.first_head + head) << kDropoutHead) +
-                          (static_cast<uint64_t>(from) << kDropoutQuery) +
-                          static_cast<uint64_t>(to);
-    const DeviceBlock bits =
-        philox_on_device(a.dropout_key, static_cast<uint64_t>(a.sample_ids[sample]), draw / 4);
-    return bits.word[draw % 4] < a.threshold ? 0.0f : a.keep;
+    return kept_by(word_of(draws(from, to), static_cast<int>(to % 4)));
   }
 };
 

@@ -150,6 +150,28 @@ __device__ inline void store_two(float* to, float first, float second) {
   to[1] = second;
 }
 
+// f(e, kept): what dropout leaves of the four elements of fragment `tile` that this lane holds;
+// rows are queries from `query` on and columns keys from `key` on, or the other way, and places are
+// in order. One block of random bits is of four neighbouring keys: lanes that hold some of them
+// draw in turn.
+template <bool kRowsAreQueries, class T, class F>
+__device__ void for_kept(const AttentionHead<T>& head, int64_t query, int64_t key, int tile,
+                         const F& f) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            drawn = kRowsAreQueries ? lane % 2 * 2 : lane / 4 % 4;
+  const DeviceBlock own =
+      kRowsAreQueries ? head.draws(query + row_of(drawn), key + column_of(tile, 0))
+                      : head.draws(query + column_of(tile, drawn), key + row_of(drawn) / 4 * 4);
+#pragma unroll 1
+  for (int e = 0; e < 4; ++e) {
+    const int from = kRowsAreQueries ? lane / 2 * 2 + e / 2 : lane / 16 * 16 + e * 4 + lane % 4;
+    DeviceBlock block;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) block.word[w] = __shfl_sync(0xffffffffu, own.word[w], from);
+    f(e, head.kept_by(word_of(block, kRowsAreQueries ? drawn + e % 2 : drawn)));
+  }
+}
+
 // sums [16, kWidth] of a warp to rows of a head that exist, the upper eight times factors[0], the
 // lower times factors[1].
 template <int kWidth, class T>

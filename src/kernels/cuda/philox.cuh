@@ -8,6 +8,12 @@ namespace skein::kernels {
 struct DeviceBlock {
   uint32_t word[4];
 };
+// By comparing, for a number that is not known before would put the block in memory.
+__device__ inline uint32_t word_of(const DeviceBlock& block, int number) {
+  const uint32_t low = number % 2 ? block.word[1] : block.word[0],
+                 high = number % 2 ? block.word[3] : block.word[2];
+  return number < 2 ? low : high;
+}
 
 __device__ inline DeviceBlock philox_on_device(uint64_t key, uint64_t stream, uint64_t index) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
