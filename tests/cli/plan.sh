@@ -35,8 +35,8 @@ done
 [ "$(grep -c "run time .*device hours .*price .*kWh .*kg CO2" first)" = 2 ] || die "the tables of sizes lack a unit that was given"
 expect 0 "none published but for the exponent" "$bin/skein" plan --plan.law=chinchilla --plan.budget=1e20
 grep -qF "price" output && die "a price is told without one" || true
-expect 0 "of 100000 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind=h100 --machine.count=100000
-grep -qF "machine.count=100000:" output || die "nothing is said of the devices that are left over"
+expect 0 "of 100003 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind=h100 --machine.count=100003
+grep -qF "machine.count=100003:" output || die "nothing is said of the devices that are left over"
 expect 0 "The cost on 16384 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind=h100 --machine.count=16384
 expect 2 "one budget" "$bin/skein" plan
 expect 2 "one budget: plan.budget in FLOPs or plan.gpu_hours, not both" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5

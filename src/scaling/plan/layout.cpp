@@ -1,4 +1,3 @@
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -114,19 +113,16 @@ bool divides(const ModelConfig& model, int64_t tensor) {
          model.hidden() % tensor == 0;
 }
 
-// Those that put every device to work; where there are none, those that put as many as each can.
+// As many data-parallel ranks as there are devices for; what is left over is at rest.
 std::vector<MeshSizes> meshes_of(const ModelConfig& model, const Machine& machine) {
-  std::vector<MeshSizes> whole, partial;
+  std::vector<MeshSizes> all;
   for (int64_t tensor = 1; tensor <= std::min(machine.per_host, machine.count); tensor *= 2) {
     if (!divides(model, tensor)) continue;
     const int64_t rest = machine.count / tensor;
-    for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline) {
-      const int64_t data = std::bit_floor<uint64_t>(rest / pipeline);
-      const MeshSizes mesh{narrow<int>(tensor), narrow<int>(pipeline), narrow<int>(data)};
-      (tensor * pipeline * data == machine.count ? whole : partial).push_back(mesh);
-    }
+    for (int64_t pipeline = 1; pipeline <= std::min(rest, model.n_layers); ++pipeline)
+      all.push_back({narrow<int>(tensor), narrow<int>(pipeline), narrow<int>(rest / pipeline)});
   }
-  return whole.empty() ? partial : whole;
+  return all;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "warnings.h"
 
-#include <bit>
 #include <cmath>
 
 #include "settings.h"
@@ -60,14 +59,13 @@ void warn_of_data(Plan& plan) {
 
 void warn_of_machine(Plan& plan) {
   const int64_t count = plan.options.machine.count, at_work = plan.layout.devices();
-  const int64_t below = std::bit_floor<uint64_t>(count);
   if (at_work < count)
     plan_warning(
         plan,
-        "machine.count={}: {} devices have nothing to do. Ranks are data- and tensor-parallel "
-        "ones, two powers of two, times at most {} pipeline stages, one a layer; {} devices lose "
-        "the least time, and run time and cost are theirs; {} or {} would all be used",
-        count, count - at_work, plan.proposal.model.n_layers, at_work, below, 2 * below);
+        "machine.count={}: {} devices have nothing to do. Ranks are tensor-parallel ones, a power "
+        "of two, times at most {} pipeline stages, one a layer, times data-parallel ones; {} "
+        "devices lose the least time, and run time and cost are theirs",
+        count, count - at_work, plan.proposal.model.n_layers, at_work);
   if (!plan.layout.fits) plan_warning(plan, "{}", layout_problem(plan));
 }
 

@@ -88,11 +88,11 @@ TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {
   EXPECT_FALSE(lay_out(model, machine, 1 << 20).fits);
   machine.count = 6;
   machine.memory = 1000;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).parallel.pipeline % 3, 0);
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 6);
 }
 
-// Data- and tensor-parallel ranks are powers of two, pipeline stages no more than the layers.
-TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
+// A cluster that has lost a host goes on with the others.
+TEST(Layout, UsesAnyNumberOfDevices) {
   ModelConfig model = plan_defaults().model;
   model.d_model = 4096;
   model.n_heads = 32;
@@ -100,17 +100,14 @@ TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
   Machine machine;
   machine.memory = 1000;
   machine.count = 37;
-  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 36);
+  EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 37);
   machine.count = 40;
   EXPECT_EQ(lay_out(model, machine, 1 << 20).devices(), 40);
   for (const int64_t count : {9'999, 10'000, 16'384, 20'000, 100'000, 131'072, 1'000'000}) {
     machine.count = count;
     const Layout layout = lay_out(model, machine, 1 << 28);
     EXPECT_LE(layout.devices(), count);
-    EXPECT_GT(layout.devices(), count / 2);
-    if ((count & (count - 1)) == 0) {
-      EXPECT_EQ(layout.devices(), count);
-    }
+    EXPECT_GT(layout.devices(), count - count / 100);
     plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())),
                layout.global_batch, layout.micro_batch);
   }
@@ -118,18 +115,17 @@ TEST(Layout, LeavesDevicesAtRestWhereNotAllCanShareTheModel) {
 
 TEST(Plan, CountsTheCostOfTheDevicesAtWork) {
   PlanOptions o = large_plan();
-  o.machine.count = 100'000;
+  o.machine.count = 100'003;  // a prime
   const Plan plan = make_plan(o);
   const auto at_work = static_cast<double>(plan.layout.devices());
-  ASSERT_LT(at_work, 100'000);
+  ASSERT_LT(at_work, 100'003);
   const double seconds = 5.88e23 / (at_work * 989.4e12 * 0.4);
   EXPECT_NEAR(plan.proposal.cost.seconds.value / seconds, 1, 1e-12);
   EXPECT_NEAR(plan.same_flops[0].cost.seconds.value / seconds, 1, 1e-9);
-  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100000: {} devices have nothing to do",
-                                            100'000 - plan.layout.devices())));
-  EXPECT_TRUE(has_warning(plan, "65536 or 131072 would all be used"));
+  EXPECT_TRUE(has_warning(plan, fmt::format("machine.count=100003: {} devices have nothing to do",
+                                            100'003 - plan.layout.devices())));
   EXPECT_NE(
-      plan_text(plan).find(fmt::format("The cost on {} of 100000 devices", plan.layout.devices())),
+      plan_text(plan).find(fmt::format("The cost on {} of 100003 devices", plan.layout.devices())),
       std::string::npos);
   EXPECT_NE(plan_config(plan).find(fmt::format("# Ranks: {}.", plan.layout.devices())),
             std::string::npos);
