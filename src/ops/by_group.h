@@ -1,12 +1,22 @@
 // How ops add to the gradients of weights. Internal to the floor.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "skein/kernels/elementwise.h"
 #include "skein/ops/sample_groups.h"
 
 namespace skein::ops {
+
+// add(begin, end, into) for rows [begin, end) of a group, or for each of its samples.
+template <class Add>
+void add_samples(int64_t begin, int64_t end, const std::vector<Out>& into, const Add& add) {
+  const int64_t samples = std::max<int64_t>(1, SampleGroups::one_by_one());
+  SKEIN_CHECK_EQ((end - begin) % samples, 0);
+  const int64_t step = (end - begin) / samples;
+  for (int64_t s = 0; s < samples; ++s) add(begin + s * step, begin + (s + 1) * step, into);
+}
 
 // Adds to `gradients`, of which some may be undefined, what `rows` rows give them:
 // add(begin, end, into) adds what rows [begin, end) do to the Outs `into`, one a gradient and
@@ -16,7 +26,7 @@ template <class Add>
 void add_by_group(const std::vector<Tensor>& gradients, int64_t rows, const Add& add) {
   const int groups = SampleGroups::count();
   if (groups == 1)
-    return add(int64_t{0}, rows, std::vector<Out>(gradients.begin(), gradients.end()));
+    return add_samples(0, rows, std::vector<Out>(gradients.begin(), gradients.end()), add);
   SKEIN_CHECK_EQ(rows % groups, 0);
   const int64_t step = rows / groups;
   std::vector<std::vector<Tensor>> waiting(gradients.size(), std::vector<Tensor>(32));
@@ -26,7 +36,7 @@ void add_by_group(const std::vector<Tensor>& gradients, int64_t rows, const Add&
       sums.push_back(gradient.defined()
                          ? Tensor::zeros(gradient.shape(), gradient.dtype(), gradient.device())
                          : Tensor());
-    add(group * step, (group + 1) * step, std::vector<Out>(sums.begin(), sums.end()));
+    add_samples(group * step, (group + 1) * step, std::vector<Out>(sums.begin(), sums.end()), add);
     const bool last = group + 1 == groups;
     for (size_t i = 0; i < sums.size(); ++i) {
       if (!sums[i].defined()) continue;

@@ -61,7 +61,9 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                             gradient_of("bias's gradient", "N", bias)});
   const Tensor sum = x.value().like(with_last(x.shape(), weight.value().dim(0)));
   const Tensor out = f ? sum.like() : sum;
-  kernels::MatmulArguments arguments{.transpose_b = true, .bias = bias.value()};
+  const bool any_rows = SampleGroups::one_by_one() > 0;
+  kernels::MatmulArguments arguments{
+      .transpose_b = true, .bias = bias.value(), .any_rows = any_rows};
   arguments.copies_of_b = weight.packed();
   if (f) arguments.activation = *f;
   on_device(out.device(), [&](auto device) {
@@ -69,7 +71,7 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                     f ? Out(as_rows(out)) : Out());
   });
   return record(out, {x}, weight.learns(),
-                [x, weight, bias, f, sum = f ? sum : Tensor()](const Tensor& given) {
+                [x, weight, bias, f, any_rows, sum = f ? sum : Tensor()](const Tensor& given) {
                   const Tensor dy = f ? given.like() : given;
                   on_device(dy.device(), [&](auto device) {
                     if (f)
@@ -78,7 +80,8 @@ Var linear(const Var& x, const Weight& weight, const Weight& bias, std::optional
                     if (x.needs_gradient()) {
                       const Tensor dx = dy.like(x.shape());
                       kernels::matmul(device, as_rows(dy), weight.value(),
-                                      {.copies_of_b = weight.packed()}, Out(as_rows(dx)));
+                                      {.copies_of_b = weight.packed(), .any_rows = any_rows},
+                                      Out(as_rows(dx)));
                       x.add_gradient(dx);
                     }
                     if (weight.learns())

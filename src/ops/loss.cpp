@@ -81,7 +81,10 @@ class Head {
     const Tensor logits = logits_.rows(0, rows);
     on_device(logits.device(), [&](auto device) {
       kernels::matmul(device, chunk.x, weight_.value(),
-                      {.transpose_b = true, .copies_of_b = copies_for(rows)}, Out(logits));
+                      {.transpose_b = true,
+                       .copies_of_b = copies_for(rows),
+                       .any_rows = SampleGroups::one_by_one() > 0},
+                      Out(logits));
       if (bias_.defined()) kernels::add_bias(device, logits, bias_.value(), Out(logits));
       const Statistics found = statistics(device, logits, chunk);
       find_losses(device, chunk, found);
@@ -161,8 +164,10 @@ class Head {
     else
       kernels::cross_entropy_backward(device, rows, slopes, Out(dlogits));
     if (chunk.dx.defined())
-      kernels::matmul(device, dlogits, weight_.value(), {.copies_of_b = copies_for(chunk.x.dim(0))},
-                      Out(chunk.dx));
+      kernels::matmul(
+          device, dlogits, weight_.value(),
+          {.copies_of_b = copies_for(chunk.x.dim(0)), .any_rows = SampleGroups::one_by_one() > 0},
+          Out(chunk.dx));
     if (chunk.weight_gradient->defined())
       kernels::matmul(device, dlogits, chunk.x, {.transpose_a = true, .accumulate = true},
                       chunk.weight_gradient);

@@ -52,6 +52,9 @@ void bind(Options& options, ParallelConfig& p) {
   options.add("parallel.equal_bits", p.equal_bits,
               "GPUs add gradients over data-parallel ranks in the order that CPUs keep; false: in "
               "one that NCCL chooses by topology and size");
+  options.add("parallel.equal_micro_batches", p.equal_micro_batches,
+              "GPUs add gradients sample by sample and keep to one algorithm a product, so that "
+              "train.micro_batch does not matter either, as on CPUs; slower");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
   options.add("parallel.timeout", p.timeout,

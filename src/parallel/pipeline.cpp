@@ -88,6 +88,15 @@ Pipeline::Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool reco
   recorded_ = std::make_unique<RecordedPass>();
 }
 
+namespace {
+
+ops::SampleGroups groups_of(const PipelineStep& step, const data::Batch& batch) {
+  const int groups = step.groups_per_micro_batch;
+  return ops::SampleGroups(groups, step.sample_by_sample ? batch.tokens.dim(0) / groups : 0);
+}
+
+}  // namespace
+
 // One micro-batch's forward and backward through a piece, on zeros for what another stage would
 // send.
 void Pipeline::run_alone(const PipelineStep& step, const Pass& pass, int chunk) {
@@ -121,7 +130,7 @@ void Pipeline::warm_up(const PipelineStep& step, const Pass& pass) {
         fmt::format("{} {} {}", step.train, batch.tokens.shape().str(),
                     batch.source.tokens.defined() ? batch.source.tokens.shape().str() : "");
     if (!warm_.insert(shape).second) continue;
-    const ops::SampleGroups groups(step.groups_per_micro_batch);
+    const ops::SampleGroups groups = groups_of(step, batch);
     placed_ = {placed(batch, model_.device)};
     losses_.assign(1, {});
     for (int chunk = 0; chunk < pieces_.chunks; ++chunk) run_alone(step, pass, chunk);
@@ -141,7 +150,7 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
                     micro_batches, static_cast<int>(model_.pieces.size()));
   // A profile wants to see each kernel end.
   const bool recorded = step.train && recorded_ && !Profile::running();
-  const ops::SampleGroups groups(step.groups_per_micro_batch);
+  const ops::SampleGroups groups = groups_of(step, step.micro_batches.front());
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
   for (const Action& action : actions) {

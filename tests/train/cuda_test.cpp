@@ -101,6 +101,33 @@ TEST_F(OnGpu, TheSameBitsAgain) {
   EXPECT_EQ(first_difference(first.state, second.state), "");
 }
 
+// Parts of a group, whole groups, and several of them.
+TEST_F(OnGpu, MicroBatchesOfAnySizeGiveTheSameBits) {
+  for (DType precision : {DType::f32, DType::bf16})
+    for (bool llama : {false, true}) {
+      PretrainConfig c = config(DeviceKind::cuda);
+      c.train.precision = precision;
+      c.train.steps = 2;
+      c.parallel.reduction_groups = 2;
+      c.parallel.equal_micro_batches = true;
+      if (llama) {
+        c.model.activation = MlpKind::swiglu;
+        c.model.norm = ops::Norm::rms;
+        c.model.positions = Positions::rotary;
+        c.model.n_kv_heads = 2;
+      }
+      c.train.micro_batch = 1;
+      const std::string name = fmt::format("{}_{}", name_of(precision), llama);
+      const Finished wanted = train(c, 1, folder_, name);
+      for (int64_t samples : {2, 4, 8}) {
+        c.train.micro_batch = samples;
+        const Finished found = train(c, 1, folder_, fmt::format("{}_{}", name, samples));
+        EXPECT_EQ(found.losses, wanted.losses) << name << " " << samples;
+        EXPECT_EQ(first_difference(found.state, wanted.state), "") << name << " " << samples;
+      }
+    }
+}
+
 TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
   PretrainConfig c = config(DeviceKind::cuda);
   c.model.dropout = 0;

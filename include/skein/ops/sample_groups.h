@@ -16,16 +16,22 @@ namespace skein::ops {
 // be used once then, and its gradient to begin with zeros.
 class SampleGroups {
  public:
-  explicit SampleGroups(int count);
+  // samples: of each group. Where it is given, the order of sums does not depend on which samples
+  // come together on GPUs either: they add sample after sample, and take algorithms of products by
+  // their other sizes (kernels::MatmulArguments). CPUs do so anyway.
+  explicit SampleGroups(int count, int64_t samples = 0);
   ~SampleGroups();
   SampleGroups(const SampleGroups&) = delete;
   SampleGroups& operator=(const SampleGroups&) = delete;
 
   // 1 where none lives.
   static int count();
+  // Samples of each group that are added one by one; 0: rows as they come.
+  static int64_t one_by_one();
 
  private:
-  int before_;
+  int count_before_;
+  int64_t samples_before_;
 };
 
 // A finished sum of 2^level groups, or of all.

@@ -33,7 +33,9 @@ struct ParallelConfig {
   // 0: the largest of `data` times a power of two up to 4 that divides the global batch, or `data`
   int64_t reduction_groups = 0;
   GroupOrder group_order = GroupOrder::automatic;
-  bool equal_bits = true;       // GPUs add each other's gradients in that tree, too
+  bool equal_bits = true;  // GPUs add each other's gradients in that tree, too
+  // GPUs add gradients sample by sample, so that micro-batches of rows of one length do not matter
+  bool equal_micro_batches = false;
   std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
   double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
 };

@@ -34,6 +34,7 @@ struct PipelineStep {
   // every sample's, where samples are judged too: 1 / samples of the global batch
   double sample_scale = 1;
   int groups_per_micro_batch = 1;  // whose gradients are added in a tree (ops/sample_groups.h)
+  bool sample_by_sample = false;   // they are, on a GPU too
   bool train = true;               // false: forward only
   bool answers = false;            // forward only: what the model says is kept too
   bool losses = true;              // forward only: false where answers alone are wanted
