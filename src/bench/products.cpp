@@ -74,6 +74,7 @@ void bench_attention(const Bench& bench) {
   const train::PretrainConfig& run = bench.run;
   const Device device = bench.device;
   const ModelConfig& c = run.model;
+  check(c, 1, false);
   const DType dtype = run.precision();
   const int64_t batch = run.train.micro_batch, length = c.context;
   const Shape queries{batch, length, c.n_heads, c.head_width()},

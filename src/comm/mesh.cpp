@@ -1,5 +1,6 @@
 #include "skein/comm/mesh.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -72,18 +73,34 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
   }
 }
 
+namespace {
+
+// Of a GPU's free memory, for each rank that has it. A stage's sends wait for their receives on
+// streams of their own, and the driver waits for them where memory goes back to it: two stages that
+// do so at once would wait for each other.
+double part_for_stages(Group& world, Device device) {
+  constexpr double kPart = 0.85;
+  if (device.kind != DeviceKind::cuda) return 0;
+  const std::string own = cuda::identity(device.index);
+  const auto all = world.all_gather(own);
+  return kPart / static_cast<double>(std::ranges::count(all, own));
+}
+
+}  // namespace
+
 void Mesh::connect(Device device, double timeout) {
   if (std::exchange(connected_, true)) return;
   if (device.kind == DeviceKind::cuda) {
-    const auto [free, total, own] = cuda::memory(device.index);
-    if (const std::string warning = taken_warning(free + own, total); !warning.empty())
+    const cuda::Memory memory = cuda::memory(device.index);
+    if (const std::string warning = taken_warning(memory.free + memory.own, memory.total);
+        !warning.empty())
       log::write(log::Level::warn, fmt::format("rank {}, GPU {}: {}", log::rank(),
                                                cuda::address(device.index), warning));
   }
   const auto watchdog = device_watchdog(world_, device, timeout);
   connect_devices(*tp_, device, {"tensor"}, watchdog);
   connect_devices(*dp_, device, {"data"}, watchdog);
-  connect_devices(*pp_, device, {"pipeline", true}, watchdog);
+  connect_devices(*pp_, device, {"pipeline", true, part_for_stages(world_, device)}, watchdog);
 }
 
 void Mesh::share_last_stage(const Tensor& tensor) const {

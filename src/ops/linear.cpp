@@ -26,8 +26,10 @@ void add_weight_gradient(OnDevice device, const Tensor& dy, const Tensor& x,
   add_by_group({gradient}, rows, [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
     const int64_t step = apart ? std::min(sample, end - begin) : end - begin;
     for (int64_t row = begin; row < end; row += step)
-      kernels::matmul(device, some_rows(dy, row, row + step), some_rows(x, row, row + step),
-                      {.transpose_a = true, .accumulate = true}, into[0]);
+      kernels::matmul(
+          device, some_rows(dy, row, row + step), some_rows(x, row, row + step),
+          {.transpose_a = true, .accumulate = true, .any_rows = SampleGroups::one_by_one() > 0},
+          into[0]);
   });
 }
 

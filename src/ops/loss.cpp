@@ -169,8 +169,10 @@ class Head {
           {.copies_of_b = copies_for(chunk.x.dim(0)), .any_rows = SampleGroups::one_by_one() > 0},
           Out(chunk.dx));
     if (chunk.weight_gradient->defined())
-      kernels::matmul(device, dlogits, chunk.x, {.transpose_a = true, .accumulate = true},
-                      chunk.weight_gradient);
+      kernels::matmul(
+          device, dlogits, chunk.x,
+          {.transpose_a = true, .accumulate = true, .any_rows = SampleGroups::one_by_one() > 0},
+          chunk.weight_gradient);
     if (chunk.bias_gradient->defined())
       kernels::bias_backward(device, dlogits, chunk.bias_gradient);
   }

@@ -54,7 +54,7 @@ void bind(Options& options, ParallelConfig& p) {
               "one that NCCL chooses by topology and size");
   options.add("parallel.equal_micro_batches", p.equal_micro_batches,
               "GPUs add gradients sample by sample and keep to one algorithm a product, so that "
-              "train.micro_batch does not matter either, as on CPUs; slower");
+              "train.micro_batch does not matter either where rows have one length; slower");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
   options.add("parallel.timeout", p.timeout,

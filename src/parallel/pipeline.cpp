@@ -126,10 +126,10 @@ void Pipeline::run_alone(const PipelineStep& step, const Pass& pass, int chunk) 
 void Pipeline::warm_up(const PipelineStep& step, const Pass& pass) {
   if (model_.device.kind != DeviceKind::cuda || mesh_.pp().size() == 1) return;
   for (const data::Batch& batch : step.micro_batches) {
-    const std::string shape =
-        fmt::format("{} {} {}", step.train, batch.tokens.shape().str(),
-                    batch.source.tokens.defined() ? batch.source.tokens.shape().str() : "");
-    if (!warm_.insert(shape).second) continue;
+    std::string shapes = fmt::format("{} {} {}", step.train, step.answers, step.losses);
+    for (const Tensor* of : {&batch.tokens, &batch.targets, &batch.source.tokens})
+      if (of->defined()) shapes += of->shape().str();
+    if (!warm_.insert(shapes).second) continue;
     const ops::SampleGroups groups = groups_of(step, batch);
     placed_ = {placed(batch, model_.device)};
     losses_.assign(1, {});
@@ -138,7 +138,8 @@ void Pipeline::warm_up(const PipelineStep& step, const Pass& pass) {
 }
 
 void Pipeline::run(const PipelineStep& step, const Pass& pass) {
-  if (!step.train) warm_up(step, pass);
+  // A cache would keep the zeros; decoding goes down a chain of stages, where nobody waits in turn.
+  if (!step.train && !pass.cache && !pass.watcher) warm_up(step, pass);
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   losses_.assign(step.micro_batches.size(), {});
   answers_.clear();

@@ -185,7 +185,8 @@ Replica::StepWork Replica::backpropagate(Pipeline& pipeline, const BatchPlan& pl
   work.loss_scale *= factor;
   work.sample_scale *= factor;
   work.groups_per_micro_batch = plan.groups_per_micro_batch;
-  work.sample_by_sample = config_.parallel.equal_micro_batches;
+  work.sample_by_sample =
+      config_.parallel.equal_micro_batches && config_.parallel.device == DeviceKind::cuda;
   work.gradients_done = [this, per_sum = static_cast<int>(plan.micro_batches_per_sum())](
                             int micro_batch, int chunk, int bucket) {
     if ((micro_batch + 1) % per_sum == 0) buckets_.end_group(micro_batch / per_sum, chunk, bucket);

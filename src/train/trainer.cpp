@@ -244,12 +244,13 @@ void Trainer::advance() {
   count(step);
 }
 
-// With what CUDA, its libraries and other processes hold; "" on CPUs.
+// With what CUDA, its libraries and other processes hold, but not what is kept for later; "" on
+// CPUs.
 std::string Trainer::taken_on_gpus() {
   const Device device = replica_->model().parameters().device();
   if (device.kind != DeviceKind::cuda) return "";
   const cuda::Memory memory = cuda::memory(device.index);
-  const int64_t taken = run_.world().max(memory.total - memory.free);
+  const int64_t taken = run_.world().max(memory.total - memory.free - memory.idle);
   return fmt::format("; taken of the fullest GPU: {} of {}", readable_size(taken),
                      readable_size(memory.total));
 }

@@ -43,7 +43,7 @@ __global__ void large(float* x) {
   x[threadIdx.x] = shared[number];
 }
 
-// A kernel that runs as long as this lives.
+// A kernel that runs until stop().
 class Spinning {
  public:
   Spinning(cudaStream_t stream, volatile int* go, int* go_there) : stream_(stream), go_(go) {

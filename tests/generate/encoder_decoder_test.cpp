@@ -11,6 +11,7 @@
 #include "skein/generate/generator.h"
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
+#include "skein/tensor/cuda.h"
 
 #include "models/two_sided_batch.h"
 
@@ -37,6 +38,7 @@ const std::vector<ModelConfig> kModels{roomy(test::small_transformer()), roomy(t
 struct Layout {
   int64_t batch = 3, beams = 0;
   int ranks = 1, pipeline = 1, tensor = 1, chunks = 1;
+  DeviceKind device = DeviceKind::cpu;
 };
 
 GenerateConfig configured(const Layout& layout) {
@@ -69,6 +71,7 @@ Found answered(const ModelConfig& config, const Layout& layout) {
     parallel.pipeline = layout.pipeline;
     parallel.tensor = layout.tensor;
     parallel.chunks = layout.chunks;
+    parallel.device = layout.device;
     Mesh mesh(world, mesh_shape(parallel, layout.ranks));
     LocalModel local(config, parallel, mesh, DType::f32);
     local.parameters().allocate(false);
@@ -204,6 +207,17 @@ TEST_P(EncoderDecoders, AnswerAlikeOverTensorShards) {
     const Found found = answered(config(), layout);
     for (size_t i = 0; i < found.size(); ++i)
       expect_alike(found[i], expected[i], fmt::format("source {}", i));
+  }
+}
+
+// A stage on a GPU tries each shape alone before it exchanges, and no cache may see that.
+TEST(OnGpu, EncoderDecodersAnswerOverStages) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+  for (const ModelConfig& config : kModels) {
+    Layout layout{.ranks = 2, .pipeline = 2};
+    const Found expected = answered(config, layout);
+    layout.device = DeviceKind::cuda;
+    EXPECT_EQ(answered(config, layout), expected);
   }
 }
 

@@ -12,6 +12,7 @@ namespace skein {
 struct DeviceLinks {
   const char* name;   // of the group, for messages: "tensor"; a literal
   bool ring = false;  // also connects neighbours, for send and recv
+  double taken = 0;   // part of the device's free memory to take before (cuda::reserve)
 };
 
 // Collective. Connects the ranks' devices by NCCL where each rank has a GPU of its own, with a

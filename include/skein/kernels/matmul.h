@@ -40,8 +40,8 @@ struct MatmulArguments {
                      // undefined: nothing
   Activation activation = Activation::gelu_tanh;  // of what `activated` receives
   PackedCopies* copies_of_b = nullptr;            // may be null; the bits are the same
-  // GPUs: the bits of a row of c do not depend on how many rows there are, where a is not read
-  // transposed. Few rows then take longer.
+  // GPUs: the bits of a row of c do not depend on how many rows there are or, where a is read
+  // transposed, on where its rows begin. Few rows then take longer.
   bool any_rows = false;
 };
 

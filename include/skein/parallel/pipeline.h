@@ -34,7 +34,7 @@ struct PipelineStep {
   // every sample's, where samples are judged too: 1 / samples of the global batch
   double sample_scale = 1;
   int groups_per_micro_batch = 1;  // whose gradients are added in a tree (ops/sample_groups.h)
-  bool sample_by_sample = false;   // they are, on a GPU too
+  bool sample_by_sample = false;   // a GPU adds the gradients of samples one by one
   bool train = true;               // false: forward only
   bool answers = false;            // forward only: what the model says is kept too
   bool losses = true;              // forward only: false where answers alone are wanted
@@ -49,10 +49,10 @@ class Pipeline {
   // record: train by graphs (see recorded_pass.h); a usage error where they cannot be.
   Pipeline(Mesh& mesh, PipelineModel model, ScheduleKind kind, bool record = false);
 
-  // To be called before a training run() and before the gradients it adds to are made zero. On a
-  // GPU with other stages: runs the pieces once for each shape of micro-batch that is new, without
-  // an exchange between stages, so that run() meets no kernel for the first time while others wait
-  // for this stage. Adds to the gradients.
+  // To be called before a training run() and before the gradients it adds to are made zero; run()
+  // does it where nothing learns. On a GPU with other stages: runs the pieces once for each shape
+  // of micro-batch that is new, without an exchange between stages, so that run() meets no product
+  // for the first time while others wait for this stage. Adds to the gradients.
   void warm_up(const PipelineStep& step, const Pass& pass);
   // pass: everything but the batch. On a device this only queues the work.
   void run(const PipelineStep& step, const Pass& pass);

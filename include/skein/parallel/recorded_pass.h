@@ -18,8 +18,8 @@ class RecordedPass {
 
   // Runs the work on a batch, with row_weights [B*T]. Both are on the device already and are copied
   // to where the graph reads them. The first calls run the work, and once one of them found all its
-  // memory there the next one records it. A batch
-  // whose shapes are not those of the first runs without the graph.
+  // memory there the next one records it. A batch whose shapes are not those of the first runs
+  // without the graph.
   Tensor run(const data::Batch& batch, const Tensor& row_weights, const Work& work);
 
  private:

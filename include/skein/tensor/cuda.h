@@ -21,9 +21,10 @@ std::string address(int index);
 // What no other device has, wherever it is and whatever number processes see it under; parts of a
 // divided GPU differ.
 std::string identity(int index);
-// Bytes of the device: what nobody has taken, all, and what allocate() took for this process.
+// Bytes of the device: what nobody has taken, all, what allocate() took for this process, and what
+// of that is in no block.
 struct Memory {
-  int64_t free = 0, total = 0, own = 0;
+  int64_t free = 0, total = 0, own = 0, idle = 0;
 };
 Memory memory(int index);
 // The device's cudaStream_t.
@@ -34,8 +35,8 @@ void synchronize(int index);
 // Error(failure) with CUDA's words for a status that is not 0.
 void check(int status, const char* what);
 
-// Takes that part of the device's free memory now, once, so that blocks come from there and no call
-// of the driver waits for the device later.
+// Takes that part of the device's free memory now, once, so that blocks come from there and nothing
+// is given back to the driver later, which waits for the device then.
 void reserve(double part, int index);
 // Device memory; what is given back may be taken again at once, for its users are in the stream
 // before the next one's.

@@ -12,10 +12,6 @@
 namespace skein {
 namespace {
 
-// A stage's sends wait for their receives on streams of their own. If the driver waited for those
-// while it takes memory, two stages that do so at once would wait for each other.
-constexpr double kReserved = 0.85;
-
 std::string speaker_of(Device device) {
   return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(),
                      cuda::address(device.index));
@@ -98,7 +94,7 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
   }
   const auto connecting =
       watchdog ? std::make_unique<ConnectionAttempt>(*watchdog, links.name) : nullptr;
-  if (links.ring) cuda::reserve(kReserved, device.index);
+  if (links.taken > 0) cuda::reserve(links.taken, device.index);
   TransportSpec spec{speaker_of(device), links.name, group.rank(), group.size(), {}};
   for (const RingEdge& edge : ring_edges(links.ring ? group.size() : 0))
     if (edge.from == group.rank() || edge.to == group.rank()) spec.edges.push_back(edge);

@@ -178,12 +178,14 @@ int64_t alignment_of(std::initializer_list<const void*> pointers) {
 
 // That any row may begin at, where the whole begins well.
 int64_t row_alignment(const Key& key) {
-  const int64_t rows = key.k * size_of(key.in) | key.n * size_of(key.out) | 16;
+  const int64_t rows = (key.transpose_a ? key.m : key.k) * size_of(key.in) |
+                       key.n * size_of(key.in) | key.n * size_of(key.out) | 16;
   return rows & -rows;
 }
 
 struct Operands {
   const Tensor &a, &b, &c;
+  bool any_rows;
   const void* bias = nullptr;
   const Tensor* activated = nullptr;  // then c receives what the activation was of
 };
@@ -193,7 +195,7 @@ bool run(Cuda on, Key key, const Operands& x) {
   const Tensor& result = x.activated ? *x.activated : x.c;
   key.alignment =
       alignment_of({x.a.bytes_data(), x.b.bytes_data(), x.c.bytes_data(), result.bytes_data()});
-  if (key.any_rows) key.alignment = std::min(key.alignment, row_alignment(key));
+  if (x.any_rows) key.alignment = std::min(key.alignment, row_alignment(key));
   const std::lock_guard lock(plans().mutex);
   const Blas& blas = blas_of(on.index);
   auto found = plans().plans.find(key);
@@ -248,9 +250,9 @@ void matmul(Cuda on, const Tensor& a, const Tensor& b, const MatmulArguments& ar
   if (activated->defined() && arguments.activation == Activation::gelu_tanh && c->dim(1) % 8 == 0) {
     Key fused = key;
     fused.epilogue = biased ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
-    if (run(on, fused, {a, b, *c, bias, &*activated})) return;
+    if (run(on, fused, {a, b, *c, arguments.any_rows, bias, &*activated})) return;
   }
-  if (!run(on, key, {a, b, *c, bias}))
+  if (!run(on, key, {a, b, *c, arguments.any_rows, bias}))
     fail("cuBLASLt has no algorithm for a product of {} and {}", a.shape().str(), b.shape().str());
   if (activated->defined()) activation(on, arguments.activation, *c, activated);
 }

@@ -168,7 +168,10 @@ Memory memory_of(const OneDevice& one) {
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   Memory found{static_cast<int64_t>(free), static_cast<int64_t>(total)};
   for (const auto& [number, pool] : one.pools)
-    found.own += pool.small.all_bytes() + pool.large.all_bytes();
+    for (const Spans* spans : {&pool.small, &pool.large}) {
+      found.own += spans->all_bytes();
+      found.idle += spans->free_bytes();
+    }
   return found;
 }
 
@@ -197,13 +200,14 @@ void synchronize(int index) {
 namespace {
 
 [[noreturn]] void refuse(OneDevice& one, int64_t bytes, int index) {
-  const auto [free, total, held] = memory_of(one);
+  const Memory memory = memory_of(one);
   const Pool& own = one.pools[0];
   const int64_t kept = own.small.free_bytes() + own.large.free_bytes();
   throw OutOfMemory(fmt::format(
       "out of memory on GPU {}: {} MiB were asked for, {} of {} MiB are free, and {} MiB in parts "
       "of at most {} MiB; give this less to do at a time, or more ranks",
-      index, bytes >> 20, free >> 20, total >> 20, kept >> 20, own.large.largest_free() >> 20));
+      index, bytes >> 20, memory.free >> 20, memory.total >> 20, kept >> 20,
+      own.large.largest_free() >> 20));
 }
 
 }  // namespace
@@ -273,6 +277,12 @@ class UsePool {
   int before_;
 };
 
+size_t pieces_of(int index, int pool) {
+  OneDevice& one = device(index);
+  const std::lock_guard lock(one.mutex);
+  return one.pools[pool].pieces();
+}
+
 int new_pool() {
   static std::atomic<int> last{0};
   return ++last;
@@ -299,10 +309,9 @@ Recording::~Recording() {
 
 void Recording::run(const std::function<void()>& work) {
   const UsePool pool(pool_);
-  Pool& own = device(index_).pools[pool_];
-  const size_t before = own.pieces();
+  const size_t before = pieces_of(index_, pool_);
   work();
-  settled_ = own.pieces() == before;
+  settled_ = pieces_of(index_, pool_) == before;
 }
 
 void Recording::record(const std::function<void()>& work) {
