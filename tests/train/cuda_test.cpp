@@ -23,6 +23,12 @@ class OnGpu : public testing::Test {
     c.parallel.device = device;
     return c;
   }
+  static void make_llama(ModelConfig& model) {
+    model.activation = MlpKind::swiglu;
+    model.norm = ops::Norm::rms;
+    model.positions = Positions::rotary;
+    model.n_kv_heads = 2;
+  }
   static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted,
                           double tolerance) {
     ASSERT_EQ(found.size(), wanted.size());
@@ -38,12 +44,7 @@ TEST_F(OnGpu, LossesFollowTheCpu) {
     for (bool llama : {false, true}) {
       PretrainConfig cpu = config(DeviceKind::cpu);
       cpu.train.precision = precision;
-      if (llama) {
-        cpu.model.activation = MlpKind::swiglu;
-        cpu.model.norm = ops::Norm::rms;
-        cpu.model.positions = Positions::rotary;
-        cpu.model.n_kv_heads = 2;
-      }
+      if (llama) make_llama(cpu.model);
       PretrainConfig gpu = cpu;
       gpu.parallel.device = DeviceKind::cuda;
       const std::string name = fmt::format("{}_{}", name_of(precision), llama);
@@ -110,12 +111,7 @@ TEST_F(OnGpu, MicroBatchesOfAnySizeGiveTheSameBits) {
       c.train.steps = 2;
       c.parallel.reduction_groups = 2;
       c.parallel.equal_micro_batches = true;
-      if (llama) {
-        c.model.activation = MlpKind::swiglu;
-        c.model.norm = ops::Norm::rms;
-        c.model.positions = Positions::rotary;
-        c.model.n_kv_heads = 2;
-      }
+      if (llama) make_llama(c.model);
       c.train.micro_batch = 1;
       const std::string name = fmt::format("{}_{}", name_of(precision), llama);
       const Finished wanted = train(c, 1, folder_, name);

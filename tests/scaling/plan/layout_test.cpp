@@ -108,6 +108,9 @@ TEST(Layout, UsesAnyNumberOfDevices) {
     const Layout layout = lay_out(model, machine, 1 << 28);
     EXPECT_LE(layout.devices(), count);
     EXPECT_GT(layout.devices(), count - count / 100);
+    if ((count & (count - 1)) == 0) {
+      EXPECT_EQ(layout.devices(), count);
+    }
     plan_batch(layout.parallel, mesh_shape(layout.parallel, static_cast<int>(layout.devices())),
                layout.global_batch, layout.micro_batch);
   }
