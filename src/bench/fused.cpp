@@ -88,7 +88,8 @@ void bench_optimizer(int64_t elements, DType dtype, Device device, Passes& passe
       "adamw, against its own pattern",
       7 * bytes_of(gradient) + (working.defined() ? bytes_of(working) : 0),
       [&](auto on) {
-        kernels::adamw(on, {1e-4}, gradient, Out(master), Out(m), Out(v), Out(working));
+        kernels::adamw(on, {}, {{1e-4, 0, gradient}},
+                       {{Out(master), Out(m), Out(v), Out(working)}});
       },
       true);
   const Tensor squares = Tensor::empty({elements / 1024}, DType::f64, device);

@@ -17,12 +17,20 @@ struct AdamWFactors {
         beta2(A(a.beta2)),
         epsilon(A(a.epsilon)),
         scale(A(a.gradient_scale)),
-        step_size(A(a.lr / (1 - std::pow(a.beta1, static_cast<double>(a.step))))),
         correction(A(1 / std::sqrt(1 - std::pow(a.beta2, static_cast<double>(a.step))))),
-        shrink(A(1 - a.lr * a.weight_decay)),
         clip(a.clip) {}
-  A beta1, beta2, epsilon, scale, step_size, correction, shrink;
+  A beta1, beta2, epsilon, scale, correction;
   double clip;
+};
+
+// Those of one slice.
+template <class A>
+struct SliceFactors {
+  SliceFactors() = default;
+  SliceFactors(const AdamWArguments& a, const AdamWSlice& slice)
+      : step_size(A(slice.lr / (1 - std::pow(a.beta1, static_cast<double>(a.step))))),
+        shrink(A(1 - slice.lr * slice.weight_decay)) {}
+  A step_size, shrink;
 };
 
 }  // namespace skein::kernels

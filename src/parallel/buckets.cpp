@@ -207,17 +207,31 @@ void Buckets::gather(const Bucket& bucket, const Tensor& whole) const {
   mesh_.dp().all_gather(own_part(bucket, whole), whole).wait();
 }
 
-// Of what each shard has seen a part of only.
+// Of what each shard has seen a part of only: norms and biases, in one exchange.
 void Buckets::sum_over_shards(const Bucket& bucket) {
   if (mesh_.tp().size() == 1) return;
   const WhereScope here = WhereScope::part(bucket.name.c_str());
   const int64_t own = own_begin(bucket), end = own + own_size(bucket);
+  std::vector<Tensor> parts;
+  int64_t size = 0;
   for (const Member& member : bucket.members) {
     if (!member.parameter->sum_over_shards) continue;
     const int64_t begin = std::max(own, member.begin),
                   stop = std::min(end, member.begin + member.valid);
-    if (begin < stop) mesh_.tp().all_reduce_sum(bucket.gradients.flat(begin, stop - begin)).wait();
+    if (begin >= stop) continue;
+    parts.push_back(bucket.gradients.flat(begin, stop - begin));
+    size += stop - begin;
   }
+  if (parts.empty()) return;
+  const Tensor together = parts[0].like({size});
+  const auto each = [&](const auto& use) {
+    int64_t at = 0;
+    for (const Tensor& part : parts)
+      use(part, together.flat(std::exchange(at, at + part.size()), part.size()));
+  };
+  each([](const Tensor& part, const Tensor& place) { place.copy_from(part); });
+  mesh_.tp().all_reduce_sum(together).wait();
+  each([](const Tensor& part, const Tensor& place) { part.copy_from(place); });
 }
 
 // Each stage that has a use adds all of them, first + second + ..., so their copies stay equal to

@@ -1,6 +1,5 @@
 // Every CUDA kernel against the CPU's on the same numbers.
 
-#include "skein/kernels/adamw.h"
 #include "skein/kernels/distance_bias.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/loss.h"
@@ -311,62 +310,18 @@ TEST_P(OnCuda, SmoothedTargets) {
   }
 }
 
-TEST_P(OnCuda, AdamW) {
-  for (int64_t count : {1, 30, 1000}) {
-    const Tensor gradient = random_tensor({count}, 1, DType::f32),
-                 master = random_tensor({count}, 2, DType::f32),
-                 m = random_tensor({count}, 3, DType::f32);
-    const Tensor v = Tensor::from(std::vector<float>(static_cast<size_t>(count), 0.25f), {count});
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{master, m, v, Tensor::zeros({count}, dtype())}), 1e-2,
-        kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), Out(out[0]),
-                       Out(out[1]), Out(out[2]), Out(out[3])));
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{master, m, v}), 1e-6,
-        kernels::adamw(device, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3}, at(gradient), Out(out[0]),
-                       Out(out[1]), Out(out[2]), Out()));
-  }
-}
-
-TEST_P(OnCuda, AdamWClipsByANormOnTheDevice) {
-  const Tensor gradient = random_tensor({1000}, 1, DType::f32),
-               master = random_tensor({1000}, 2, DType::f32),
-               m = random_tensor({1000}, 3, DType::f32);
-  const Tensor v = Tensor::from(std::vector<float>(1000, 0.25f), {1000});
-  for (double square_sum : {4.0, 400.0, std::numeric_limits<double>::infinity(),
-                            std::numeric_limits<double>::quiet_NaN()}) {
-    const kernels::AdamWArguments arguments{
-        1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3, Tensor::from(std::vector<double>{square_sum}, {1}),
-        2.0};
-    EXPECT_EQUAL_ON_DEVICES((Tensors{master, m, v}), 1e-6,
-                            kernels::adamw(device, at(arguments), at(gradient), Out(out[0]),
-                                           Out(out[1]), Out(out[2]), Out()));
-    if (std::isfinite(square_sum)) continue;
-    const There at;
-    const Tensor untouched = at(master.clone());
-    kernels::adamw(Cuda{}, at(arguments), at(gradient), Out(untouched), Out(at(m.clone())),
-                   Out(at(v.clone())), Out());
-    EXPECT_EQ(test::values_of(untouched.to(Device{})), test::values_of(master));
-  }
-}
-
-TEST_P(OnCuda, StochasticRounding) {
-  const Tensor x = random_tensor({1003}, 1, DType::f32);
-  for (int64_t first : {0, 5})
-    EXPECT_EQUAL_ON_DEVICES(
-        (Tensors{Tensor::zeros({1003}, DType::bf16)}), 0,
-        kernels::stochastic_round(device, {5, 7, first, {}}, at(x), Out(out[0])));
-}
-
 TEST_P(OnCuda, ReductionsAndMoves) {
   const Tensor x = random_tensor({5000}, 1, dtype());
   EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({5}, DType::f64)}, 1e-12,
                           kernels::chunk_square_sums(device, at(x), 1024, Out(out[0])));
   std::vector<double> numbers;
   for (int i = 0; i < 2000; ++i) numbers.push_back(1.0 / (i + 1));
-  const Tensor values = Tensor::from(numbers, {2000}),
-               ranges = Tensor::from(std::vector<int64_t>{0, 1000, 5, 5, 1000, 2000}, {3, 2});
-  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({3}, DType::f64)}), 1e-12,
+  // Rows of 1,200 and 800 numbers, of which two have a part each.
+  const Tensor values = Tensor::from(numbers, {2, 1000}),
+               ranges = Tensor::from(std::vector<int64_t>{0, 1200, 600, 0, 5, 5, 600, 0, 100, 700,
+                                                          400, 600, 399, 401, 400, 600},
+                                     {4, 4});
+  EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({4}, DType::f64)}), 1e-12,
                           kernels::range_sums(device, at(values), at(ranges), Out(out[0])));
   const Tensor order = Tensor::from(std::vector<int64_t>{1999, 3, 7}, {3});
   EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12,
@@ -391,7 +346,7 @@ TEST_P(OnCuda, ReductionsAndMoves) {
   }
 }
 
-// Those of attention_test.cpp, too.
+// Those of attention_test.cpp and optimizer_test.cpp, too.
 INSTANTIATE_TEST_SUITE_P(Types, OnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 

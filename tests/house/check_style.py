@@ -2,7 +2,7 @@
 """Checks the sizes: files, of tests too, within 400 lines (kernels 500), functions within 60 (kernels 150), 90% of them
 within 20, and none with more than 7 parameters. A function is counted from the first line of its head to
 its closing brace. Kernels mark what they write: their last parameters, one at least, are of type Out, or
-of a struct of them, whose name ends in Outs.
+of a struct of them, whose name ends in Outs, or a list of such.
 
 usage: check_style.py REPOSITORY"""
 import re
@@ -30,7 +30,7 @@ ACCESS = re.compile(r"\b(?:public|private|protected)[ \t]*:(?!:)")
 CONSTRUCTOR_LIST = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")
 OPERATOR = re.compile(r"operator\s*(?:\(\)|[^\s\w(]+)")
 KERNEL = re.compile(r"void\s+\w+\((?=Cpu\b|Cuda\b)")
-OUTPUT = re.compile(r"Out |const \w+Outs& ")
+OUTPUT = re.compile(r"Out |const (?:std::vector<)?\w+Outs>?& ")
 LAMBDA = re.compile(r"\]\s*\(")
 LAMBDA_BODY = re.compile(r"\s*(?:\{|->|mutable\b|noexcept\b|constexpr\b|[A-Z_]+\s*\{)")
 

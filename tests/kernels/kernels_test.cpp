@@ -260,8 +260,8 @@ TEST(AdamW, IsItsFormula) {
     for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = master.data<float>()[i];
     for (int64_t step = 1; step <= 3; ++step) {
       const Tensor gradient = random_tensor({n}, 10 + static_cast<uint64_t>(step), DType::f32);
-      kernels::adamw(Cpu{}, {1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, step}, gradient, Out(master), Out(m),
-                     Out(v), Out(copy));
+      kernels::adamw(Cpu{}, {0.9, 0.95, 1e-8, 0.5, step}, {{1e-2, 0.1, gradient}},
+                     {{Out(master), Out(m), Out(v), Out(copy)}});
       for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
         const double g = 0.5 * gradient.data<float>()[i];
         first[i] = 0.9 * first[i] + 0.1 * g;

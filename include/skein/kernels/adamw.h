@@ -1,14 +1,14 @@
 // One AdamW update in one pass (Loshchilov, Hutter, "Decoupled weight decay regularization", 2019).
 #pragma once
 
+#include <vector>
+
 #include "skein/tensor/tensor.h"
 
 namespace skein::kernels {
 
 struct AdamWArguments {
-  double lr = 0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay = 0;    // decoupled: master -= lr * weight_decay * master
   double gradient_scale = 1;  // multiplied into each gradient before anything else
   int64_t step = 1;           // from 1; for the bias corrections
   // [1] f64: squares of all gradients before scaling; undefined: the norm plays no part
@@ -16,13 +16,24 @@ struct AdamWArguments {
   double clip = 0;  // scaled gradients are shrunk to this norm where theirs is larger; 0: never
 };
 
-// master, m, v and gradient have one accumulator dtype and size; working (any float dtype, may be
-// undefined) receives the rounded new master. Where square_sum is not finite nothing changes; no
-// device waits for the host to see that.
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
-           Out working);
-void adamw(Cuda, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
-           Out working);
+// What moves elements alike: gradient [n] in the accumulator dtype.
+struct AdamWSlice {
+  double lr = 0;
+  double weight_decay = 0;  // decoupled: master -= lr * weight_decay * master
+  Tensor gradient = {};
+};
+// [n] each: master, m and v, which have the gradient's dtype, are moved; working (any float dtype,
+// may be undefined) receives the rounded new master.
+struct AdamWOuts {
+  Out master, m, v, working = {};
+};
+
+// Moves all slices, which have the same dtypes, each into what has its place in `to`. Where
+// square_sum is not finite nothing changes; no device waits for the host to see that.
+void adamw(Cpu, const AdamWArguments& arguments, const std::vector<AdamWSlice>& slices,
+           const std::vector<AdamWOuts>& to);
+void adamw(Cuda, const AdamWArguments& arguments, const std::vector<AdamWSlice>& slices,
+           const std::vector<AdamWOuts>& to);
 
 // Which random numbers round a tensor.
 struct RoundingStream {

@@ -9,7 +9,9 @@ namespace skein::kernels {
 void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums);
 void chunk_square_sums(Cuda, const Tensor& x, int64_t chunk, Out sums);
 
-// sums [N] f64: of values [ranges[n][0], ranges[n][1]), in a fixed order; ranges [N,2] i64.
+// sums [N] f64, each in a fixed order: row n of ranges [N,4] i64 is (begin, end, part, first), and
+// the sum is of numbers [begin, end) of a row of which values [S,M] hold `part` each: number i is
+// values[i / part][first + i % part].
 void range_sums(Cpu, const Tensor& values, const Tensor& ranges, Out sums);
 void range_sums(Cuda, const Tensor& values, const Tensor& ranges, Out sums);
 // sum [1] f64: of values[order[i]] for all i, in an order fixed by them; order [N] i64.

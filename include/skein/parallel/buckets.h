@@ -121,8 +121,8 @@ class Buckets {
     int home = -1;           // the bucket of the first use here
   };
   struct NormPlan {
-    Tensor chunks;           // f64, squares of each chunk of all buckets
-    Tensor ranges, sums;     // by parameter here: its chunks, and their sum
+    Tensor chunks;           // f64 [dp,N]: squares of each chunk of the own slices of all buckets
+    Tensor ranges, sums;     // by parameter here: where its chunks are, and their sum
     Tensor all_sums, order;  // of all stages, and their order by name
     Tensor total;
   };

@@ -12,9 +12,10 @@ namespace {
 
 // Tensors never overlap; __restrict lets the compiler know.
 template <class A>
-void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradient,
-            A* __restrict master, A* __restrict m, A* __restrict v) {
+void update(const AdamWFactors<A>& f, const SliceFactors<A>& of, int64_t count,
+            const A* __restrict gradient, A* __restrict master, A* __restrict m, A* __restrict v) {
   const AdamWFactors<A> a = f;
+  const SliceFactors<A> s = of;
   for (int64_t i = 0; i < count; ++i) {
     const A g = gradient[i] * a.scale;
     const A first = a.beta1 * m[i] + (A(1) - a.beta1) * g;
@@ -22,14 +23,13 @@ void update(const AdamWFactors<A>& f, int64_t count, const A* __restrict gradien
     m[i] = first;
     v[i] = second;
     master[i] =
-        master[i] * a.shrink - a.step_size * first / (std::sqrt(second) * a.correction + a.epsilon);
+        master[i] * s.shrink - s.step_size * first / (std::sqrt(second) * a.correction + a.epsilon);
   }
 }
 
 // In pieces whose new masters are still in the nearest cache when they are rounded.
 template <class A, class T>
-void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* master, A* m, A* v,
-                T* working) {
+void update_all(const AdamWArguments& a, const AdamWSlice& slice, const AdamWOuts& to, T* working) {
   constexpr int64_t kPiece = 2048;
   AdamWFactors<A> factors(a);
   if (a.square_sum.defined()) {
@@ -38,10 +38,14 @@ void update_all(const AdamWArguments& a, int64_t count, const A* gradient, A* ma
     if (a.clip > 0 && norm > a.clip)
       factors.scale = A(a.gradient_scale * (a.clip / (norm + kClipEpsilon)));
   }
+  const SliceFactors<A> of(a, slice);
+  const int64_t count = to.master->size();
+  const A* gradient = slice.gradient.data<A>();
+  A *master = to.master->data<A>(), *m = to.m->data<A>(), *v = to.v->data<A>();
   parallel_ranges(count, std::max(thread_share(count), kPiece), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kPiece) {
       const int64_t n = std::min(kPiece, end - i);
-      update(factors, n, gradient + i, master + i, m + i, v + i);
+      update(factors, of, n, gradient + i, master + i, m + i, v + i);
       for (int64_t j = i; working && j < i + n; ++j) working[j] = static_cast<T>(master[j]);
     }
   });
@@ -71,21 +75,21 @@ void stochastic_round(Cpu, const RoundingStream& s, const Tensor& values, Out ro
   });
 }
 
-void adamw(Cpu, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m, Out v,
-           Out working) {
-  const Span span(
-      "adamw", 0,
-      static_cast<double>(7 * master->bytes() + (working->defined() ? working->bytes() : 0)));
-  visit_float(master->dtype(), [&]<class Master>(TypeTag<Master>) {
-    using A = Accumulator<Master>;
-    if (!working->defined())
-      return update_all<A, A>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
-                              m->data<A>(), v->data<A>(), nullptr);
-    visit_float(working->dtype(), [&]<class T>(TypeTag<T>) {
-      update_all<A, T>(arguments, master->size(), gradient.data<A>(), master->data<A>(),
-                       m->data<A>(), v->data<A>(), working->data<T>());
+void adamw(Cpu, const AdamWArguments& arguments, const std::vector<AdamWSlice>& slices,
+           const std::vector<AdamWOuts>& to) {
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const Tensor &master = *to[i].master, &working = *to[i].working;
+    const Span span(
+        "adamw", 0,
+        static_cast<double>(7 * master.bytes() + (working.defined() ? working.bytes() : 0)));
+    visit_float(master.dtype(), [&]<class Master>(TypeTag<Master>) {
+      using A = Accumulator<Master>;
+      if (!working.defined()) return update_all<A, A>(arguments, slices[i], to[i], nullptr);
+      visit_float(working.dtype(), [&]<class T>(TypeTag<T>) {
+        update_all<A, T>(arguments, slices[i], to[i], working.data<T>());
+      });
     });
-  });
+  }
 }
 
 }  // namespace skein::kernels

@@ -1,7 +1,6 @@
 #include "skein/kernels/reduce.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "skein/core/profile.h"
@@ -44,10 +43,13 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums) {
 
 void range_sums(Cpu, const Tensor& values, const Tensor& ranges, Out sums) {
   const double* in = values.data<double>();
-  const int64_t* range = ranges.data<int64_t>();
-  for (int64_t n = 0; n < sums->size(); ++n)
-    sums->data<double>()[n] =
-        std::accumulate(in + range[2 * n], in + std::max(range[2 * n], range[2 * n + 1]), 0.0);
+  for (int64_t n = 0; n < sums->size(); ++n) {
+    const int64_t* range = ranges.data<int64_t>() + 4 * n;
+    const int64_t end = range[1], part = range[2], first = range[3];
+    double sum = 0;
+    for (int64_t i = range[0]; i < end; ++i) sum += in[i / part * values.dim(1) + first + i % part];
+    sums->data<double>()[n] = sum;
+  }
 }
 
 void ordered_sum(Cpu, const Tensor& values, const Tensor& order, Out sum) {

@@ -33,65 +33,108 @@ __device__ A gradient_factor(const AdamWStep<A>& step) {
   return factor;
 }
 
+// A slice of the table, and where its blocks begin among those of the launch.
 template <class A, class T>
-__global__ void update(int64_t count, AdamWStep<A> step, const A* gradient, A* master, A* m, A* v,
-                       T* working) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const A factor = gradient_factor(step);
-  const AdamWFactors<A>& f = step.factors;
-  if (i >= count || factor == A(0)) return;
-  const A g = gradient[i] * factor;
-  const A first = f.beta1 * m[i] + (A(1) - f.beta1) * g;
-  const A second = f.beta2 * v[i] + (A(1) - f.beta2) * g * g;
-  const A value =
-      master[i] * f.shrink - f.step_size * first / (sqrt(second) * f.correction + f.epsilon);
-  m[i] = first;
-  v[i] = second;
-  master[i] = value;
-  if (working) store(working + i, value);
-}
+struct Entry {
+  const A* gradient;
+  A *master, *m, *v;
+  T* working;  // or null
+  int64_t count, first_block;
+  SliceFactors<A> factors;
+  bool wide;  // all begin at multiples of 16 bytes
+};
 
-// Four elements a thread, sixteen bytes at a time.
-template <class T>
-__global__ void update_packs(int64_t packs, AdamWStep<float> step, const Pack<float>* gradient,
-                             Pack<float>* master, Pack<float>* m, Pack<float>* v, T* working) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const float factor = gradient_factor(step);
-  const AdamWFactors<float>& f = step.factors;
-  if (i >= packs || factor == 0) return;
-  const Pack<float> g = gradient[i];
-  Pack<float> first = m[i], second = v[i], value = master[i];
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const float scaled = g.at[k] * factor;
-    first.at[k] = f.beta1 * first.at[k] + (1.0f - f.beta1) * scaled;
-    second.at[k] = f.beta2 * second.at[k] + (1.0f - f.beta2) * scaled * scaled;
-    value.at[k] = value.at[k] * f.shrink -
-                  f.step_size * first.at[k] / (sqrtf(second.at[k]) * f.correction + f.epsilon);
-    if (working) store(working + i * 4 + k, value.at[k]);
+// Goes to the kernel with its arguments, of which there may be 4 KiB.
+constexpr int kEntries = 48;
+template <class A, class T>
+struct Table {
+  int size;
+  Entry<A, T> at[kEntries];
+};
+
+constexpr int64_t kBlock = 16 * kThreads;  // elements
+
+template <class A, class T>
+__device__ const Entry<A, T>& entry_of(const Table<A, T>& table, int64_t block) {
+  int first = 0, count = table.size;
+  while (count > 1) {
+    const int half = count / 2;
+    const bool later = table.at[first + half].first_block <= block;
+    first += later ? half : 0;
+    count = later ? count - half : half;
   }
-  m[i] = first;
-  v[i] = second;
-  master[i] = value;
+  return table.at[first];
+}
+
+template <class A>
+__device__ void move(const AdamWFactors<A>& f, const SliceFactors<A>& of, A g, A* value, A* m,
+                     A* v) {
+  *m = f.beta1 * *m + (A(1) - f.beta1) * g;
+  *v = f.beta2 * *v + (A(1) - f.beta2) * g * g;
+  *value = *value * of.shrink - of.step_size * *m / (sqrt(*v) * f.correction + f.epsilon);
+}
+
+// Sixteen bytes a thread and turn where memory allows it.
+template <class A, class T>
+__global__ void update(const __grid_constant__ Table<A, T> table, AdamWStep<A> step) {
+  constexpr int kPack = Pack<A>::kSize;
+  const A factor = gradient_factor(step);
+  if (factor == A(0)) return;
+  const Entry<A, T>& e = entry_of(table, blockIdx.x);
+  const int64_t begin = (blockIdx.x - e.first_block) * kBlock,
+                end = begin + kBlock < e.count ? begin + kBlock : e.count;
+  const int64_t packed = e.wide ? end - (end - begin) % kPack : begin;
+  for (int64_t i = begin + threadIdx.x * kPack; i < packed; i += kThreads * kPack) {
+    const Pack<A> g = *reinterpret_cast<const Pack<A>*>(e.gradient + i);
+    Pack<A>&value_there = *reinterpret_cast<Pack<A>*>(e.master + i),
+    &m_there = *reinterpret_cast<Pack<A>*>(e.m + i),
+    &v_there = *reinterpret_cast<Pack<A>*>(e.v + i);
+    Pack<A> value = value_there, m = m_there, v = v_there;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      move(step.factors, e.factors, g.at[k] * factor, &value.at[k], &m.at[k], &v.at[k]);
+      if (e.working) store(e.working + i + k, value.at[k]);
+    }
+    value_there = value;
+    m_there = m;
+    v_there = v;
+  }
+  for (int64_t i = packed + threadIdx.x; i < end; i += kThreads) {
+    move(step.factors, e.factors, e.gradient[i] * factor, e.master + i, e.m + i, e.v + i);
+    if (e.working) store(e.working + i, e.master[i]);
+  }
 }
 
 template <class A, class T>
-void update_all(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, const Out& master,
-                const Out& m, const Out& v, T* working) {
-  const int64_t count = master->size();
+Entry<A, T> entry(const AdamWArguments& arguments, const AdamWSlice& slice, const AdamWOuts& to,
+                  int64_t first_block) {
+  const bool wide = aligned(slice.gradient.bytes_data()) && aligned(to.master->bytes_data()) &&
+                    aligned(to.m->bytes_data()) && aligned(to.v->bytes_data());
+  return {slice.gradient.data<A>(),
+          to.master->data<A>(),
+          to.m->data<A>(),
+          to.v->data<A>(),
+          to.working->data_or_null<T>(),
+          to.master->size(),
+          first_block,
+          SliceFactors<A>(arguments, slice),
+          wide};
+}
+
+template <class A, class T>
+void update_all(Cuda on, const AdamWArguments& arguments, const std::vector<AdamWSlice>& slices,
+                const std::vector<AdamWOuts>& to) {
   const AdamWStep<A> step{AdamWFactors<A>(arguments), arguments.gradient_scale,
                           arguments.square_sum.data_or_null<double>()};
-  if constexpr (std::is_same_v<A, float>) {
-    if (count % 4 == 0 && aligned(gradient.bytes_data()) && aligned(master->bytes_data()) &&
-        aligned(m->bytes_data()) && aligned(v->bytes_data()))
-      return launch("adamw", on, update_packs<T>, grid_of(pieces_of(count / 4, kThreads)), kThreads,
-                    0, count / 4, step, reinterpret_cast<const Pack<float>*>(gradient.bytes_data()),
-                    reinterpret_cast<Pack<float>*>(master->bytes_data()),
-                    reinterpret_cast<Pack<float>*>(m->bytes_data()),
-                    reinterpret_cast<Pack<float>*>(v->bytes_data()), working);
+  for (size_t s = 0; s < slices.size();) {
+    Table<A, T> table{};
+    int64_t blocks = 0;
+    for (; s < slices.size() && table.size < kEntries; ++s) {
+      table.at[table.size++] = entry<A, T>(arguments, slices[s], to[s], blocks);
+      blocks += pieces_of(to[s].master->size(), kBlock);
+    }
+    launch("adamw", on, update<A, T>, grid_of(blocks), kThreads, 0, table, step);
   }
-  launch("adamw", on, update<A, T>, grid_of(pieces_of(count, kThreads)), kThreads, 0, count, step,
-         gradient.data<A>(), master->data<A>(), m->data<A>(), v->data<A>(), working);
 }
 
 // Eight elements a thread: those of one block of random bits.
@@ -122,15 +165,15 @@ void stochastic_round(Cuda on, const RoundingStream& s, const Tensor& values, Ou
          values.data<float>(), rounded->data<BFloat16>());
 }
 
-void adamw(Cuda on, const AdamWArguments& arguments, const Tensor& gradient, Out master, Out m,
-           Out v, Out working) {
-  visit_float(master->dtype(), [&]<class Master>(TypeTag<Master>) {
+void adamw(Cuda on, const AdamWArguments& arguments, const std::vector<AdamWSlice>& slices,
+           const std::vector<AdamWOuts>& to) {
+  if (slices.empty()) return;
+  const Tensor &master = *to.front().master, &working = *to.front().working;
+  visit_float(master.dtype(), [&]<class Master>(TypeTag<Master>) {
     using A = Accumulator<Master>;
-    if (!working->defined())
-      return update_all<A, A>(on, arguments, gradient, master, m, v, nullptr);
-    visit_float(working->dtype(), [&]<class T>(TypeTag<T>) {
-      if constexpr (std::is_same_v<Accumulator<T>, A>)
-        update_all<A, T>(on, arguments, gradient, master, m, v, working->data<T>());
+    if (!working.defined()) return update_all<A, A>(on, arguments, slices, to);
+    visit_float(working.dtype(), [&]<class T>(TypeTag<T>) {
+      if constexpr (std::is_same_v<Accumulator<T>, A>) update_all<A, T>(on, arguments, slices, to);
     });
   });
 }

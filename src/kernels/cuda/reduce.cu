@@ -23,11 +23,14 @@ __global__ void square_sums(int64_t count, int64_t chunk, const T* x, double* su
 }
 
 // A block a range.
-__global__ void sum_ranges(const double* values, const int64_t* ranges, double* sums) {
+__global__ void sum_ranges(const double* values, int64_t step, const int64_t* ranges,
+                           double* sums) {
   __shared__ double parts[kWarp];
-  const int64_t begin = ranges[2 * blockIdx.x], end = ranges[2 * blockIdx.x + 1];
+  const int64_t* range = ranges + 4 * blockIdx.x;
+  const int64_t begin = range[0], end = range[1], part = range[2], first = range[3];
   double sum = 0;
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) sum += values[i];
+  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x)
+    sum += values[i / part * step + first + i % part];
   sum = block_sum(sum, parts);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
@@ -134,7 +137,7 @@ void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, Out sums) {
 
 void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, Out sums) {
   launch("range_sums", on, sum_ranges, grid_of(sums->size()), kThreads, 0, values.data<double>(),
-         ranges.data<int64_t>(), sums->data<double>());
+         values.dim(1), ranges.data<int64_t>(), sums->data<double>());
 }
 
 void ordered_sum(Cuda on, const Tensor& values, const Tensor& order, Out sum) {

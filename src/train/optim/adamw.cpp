@@ -12,15 +12,18 @@ class AdamW : public Optimizer {
 
   std::vector<std::string> state_names() const override { return {"adam_m", "adam_v"}; }
 
-  void update(const Shard& shard, const Update& update) const override {
+  void update(const std::vector<Shard>& shards, const Update& update) const override {
     const kernels::AdamWArguments arguments{
-        update.lr,       config_.beta1,       config_.beta2,
-        config_.epsilon, update.weight_decay, update.gradient_scale,
-        update.number,   update.square_sum,   update.clip};
-    on_device(shard.values.device(), [&](auto device) {
-      kernels::adamw(device, arguments, shard.gradient, Out(shard.values), Out(shard.state[0]),
-                     Out(shard.state[1]), Out(shard.rounded));
-    });
+        config_.beta1, config_.beta2,     config_.epsilon, update.gradient_scale,
+        update.number, update.square_sum, update.clip};
+    std::vector<kernels::AdamWSlice> slices;
+    std::vector<kernels::AdamWOuts> to;
+    for (const Shard& s : shards) {
+      slices.push_back({s.lr, s.weight_decay, s.gradient});
+      to.push_back({Out(s.values), Out(s.state[0]), Out(s.state[1]), Out(s.rounded)});
+    }
+    on_device(update.square_sum.device(),
+              [&](auto device) { kernels::adamw(device, arguments, slices, to); });
   }
 
  private:

@@ -73,8 +73,12 @@ double ShardedOptimizer::step(double lr, double gradient_scale) {
   if (config_.ridge > 0) add_ridge(gradient_scale);
   Update update{.number = steps_ + 1, .gradient_scale = gradient_scale, .clip = config_.clip};
   update.square_sum = buckets_.gradient_square_sum();
+  std::vector<Shard> shards;
   for (size_t b = 0; b < states_.size(); ++b)
-    if (states_[b].learns) move(b, lr, update);
+    if (states_[b].learns) add_shards(b, lr, shards);
+  optimizer_->update(shards, update);
+  for (size_t b = 0; b < states_.size() && config_.stochastic_rounding; ++b)
+    if (states_[b].learns) round(b, update.number, update.square_sum);
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
   const double norm = gradient_scale * std::sqrt(*update.square_sum.to(Device{}).data<double>());
@@ -105,7 +109,7 @@ void ShardedOptimizer::add_ridge(double gradient_scale) {
   }
 }
 
-void ShardedOptimizer::move(size_t b, double lr, Update update) const {
+void ShardedOptimizer::add_shards(size_t b, double lr, std::vector<Shard>& shards) const {
   const auto& bucket = buckets_.all()[b];
   const State& state = states_[b];
   const bool rounded =
@@ -113,17 +117,15 @@ void ShardedOptimizer::move(size_t b, double lr, Update update) const {
   each_slice(bucket, state.begin, state.begin + state.size,
              [&](const Buckets::Member& member, int64_t begin, int64_t count) {
                const double rate = member.parameter->rate;
-               update.lr = lr * rate;
-               update.weight_decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
                const int64_t at = begin - state.begin;
-               Shard shard{state.master.flat(at, count),
-                           bucket.gradients.flat(begin, count),
-                           {},
-                           rounded ? bucket.values.flat(begin, count) : Tensor()};
+               Shard& shard = shards.emplace_back();
+               shard.lr = lr * rate;
+               shard.weight_decay = member.parameter->decays ? config_.weight_decay / rate : 0.0;
+               shard.values = state.master.flat(at, count);
+               shard.gradient = bucket.gradients.flat(begin, count);
                for (const Tensor& kept : state.kept) shard.state.push_back(kept.flat(at, count));
-               optimizer_->update(shard, update);
+               if (rounded) shard.rounded = bucket.values.flat(begin, count);
              });
-  if (config_.stochastic_rounding) round(b, update.number, update.square_sum);
 }
 
 // By parameter and index in it, so that the layout plays no part but for tensor-parallel shards.

@@ -18,15 +18,19 @@ using test::random_tensor;
 class Momentum : public Optimizer {
  public:
   std::vector<std::string> state_names() const override { return {"momentum"}; }
-  void update(const Shard& shard, const Update& update) const override {
+  void update(const std::vector<Shard>& shards, const Update& update) const override {
     const double norm = update.gradient_scale * std::sqrt(*update.square_sum.data<double>());
     if (!std::isfinite(norm)) return;
     const double factor = update.clip > 0 && norm > update.clip ? update.clip / norm : 1;
+    for (const Shard& shard : shards) move(shard, factor * update.gradient_scale);
+  }
+
+ private:
+  static void move(const Shard& shard, double scale) {
     for (int64_t i = 0; i < shard.values.size(); ++i) {
       float &value = shard.values.data<float>()[i], &speed = shard.state[0].data<float>()[i];
-      speed = static_cast<float>(0.9 * speed +
-                                 factor * update.gradient_scale * shard.gradient.data<float>()[i]);
-      value -= static_cast<float>(update.lr * (speed + update.weight_decay * value));
+      speed = static_cast<float>(0.9 * speed + scale * shard.gradient.data<float>()[i]);
+      value -= static_cast<float>(shard.lr * (speed + shard.weight_decay * value));
     }
     if (shard.rounded.defined()) shard.rounded.copy_from(shard.values.to(shard.rounded.dtype()));
   }

@@ -32,17 +32,17 @@ void bind(Options& options, OptimizerConfig& config);
 
 // Consecutive elements of one parameter, all [n] and, but for `rounded`, in the accumulator type.
 struct Shard {
+  double lr = 0;
+  double weight_decay = 0;    // decoupled: values -= lr * weight_decay * values
   Tensor values;              // moved in place
   Tensor gradient;            // of the whole step
   std::vector<Tensor> state;  // as state_names() names them; 0 before the first update
   Tensor rounded;  // receives the new values in the parameter's own type; may be undefined
 };
 
-// What a step has for the elements of a shard.
+// What a step has for all shards.
 struct Update {
   int64_t number = 1;         // from 1
-  double lr = 0;              // of these elements
-  double weight_decay = 0;    // of these, decoupled: values -= lr * weight_decay * values
   double gradient_scale = 1;  // multiplied into each gradient before anything else
   // [1] f64, where the gradients are: the squares of all of them, of the whole model, before
   // scaling. Where it is not finite nothing may change.
@@ -55,9 +55,9 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // What it keeps for each element, by its name in checkpoints ("adam_m", for "adam_m/NAME").
   virtual std::vector<std::string> state_names() const = 0;
-  // Each element by itself, so that the bits do not depend on where shards begin. No device is
-  // waited for.
-  virtual void update(const Shard& shard, const Update& update) const = 0;
+  // Moves all that this rank holds, each element by itself, so that the bits do not depend on where
+  // shards begin. No device is waited for.
+  virtual void update(const std::vector<Shard>& shards, const Update& update) const = 0;
 
   // Of an element that learns, beside value and gradient: its state and, where its type is not the
   // accumulator's, its value in that.

@@ -58,8 +58,8 @@ class ShardedOptimizer {
   };
   void add_ridge(double gradient_scale);
   void begin(State& state, const Buckets::Bucket& bucket) const;
-  // update: the same for all; the rates are put in here.
-  void move(size_t bucket, double lr, Update update) const;
+  // Adds the shards of a bucket to those that move.
+  void add_shards(size_t bucket, double lr, std::vector<Shard>& shards) const;
   void follow(const State& state) const;
   // Part of a parameter, with where it begins in the state and in the parameter, and its size.
   struct HeldPart {
