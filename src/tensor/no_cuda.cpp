@@ -23,6 +23,7 @@ std::byte* allocate(int64_t, int) { refuse(); }
 void release(std::byte*, int64_t, int) {}
 void copy(std::byte*, Device, const std::byte*, Device, int64_t) { refuse(); }
 void zero(std::byte*, int64_t, int) { refuse(); }
+void poison_freed(bool) {}
 
 Recording::Recording(int index) : index_(index), pool_(0) { refuse(); }
 Recording::~Recording() = default;

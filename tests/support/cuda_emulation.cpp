@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 #include <vector>
 
-#include "skein/kernels/matmul.h"
-
 #include "emulated_device.h"
 #include "emulated_streams.h"
 
@@ -102,7 +100,7 @@ void now_or_recorded(int device, std::function<void()> work) {
   if (recording)
     recording->push_back(std::move(work));
   else
-    computation(device).add(std::move(work));
+    computation(device).add_kernel(std::move(work));
 }
 
 namespace {
@@ -227,56 +225,3 @@ uint64_t exchange(uint64_t own, int lane) {
 char* shared_memory() { return block.shared.data(); }
 
 }  // namespace skein::emulation
-
-#ifdef SKEIN_CUDA
-namespace skein::kernels {
-namespace {
-
-// A tensor's memory on the device, which is another's if it was given back before the work runs.
-class View {
- public:
-  explicit View(const Tensor& tensor)
-      : data_(tensor.bytes_data()), shape_(tensor.shape()), dtype_(tensor.dtype()) {}
-
-  Tensor on_host() const {
-    if (!data_) return {};
-    const Tensor made = Tensor::empty(shape_, dtype_);
-    std::memcpy(made.bytes_data(), data_, static_cast<size_t>(made.bytes()));
-    return made;
-  }
-  void store(const Tensor& made) const {
-    if (data_) std::memcpy(data_, made.bytes_data(), static_cast<size_t>(made.bytes()));
-  }
-
- private:
-  std::byte* data_;
-  Shape shape_;
-  DType dtype_;
-};
-
-}  // namespace
-
-int64_t depth_granule(Cuda, DType) { return 1; }
-
-// Instead of cuBLAS.
-void matmul(Cuda on, const Tensor& a, const Tensor& b, const MatmulArguments& arguments, Out c,
-            Out activated) {
-  MatmulArguments kept = arguments;
-  kept.copies_of_b = nullptr;
-  kept.bias = {};
-  const View left(a), right(b), result(*c), active(*activated), bias(arguments.bias);
-  emulation::load_kernel(on.index,
-                         fmt::format("product of {} and {}", a.shape().str(), b.shape().str()));
-  emulation::now_or_recorded(on.index, [=] {
-    const emulation::Access access;
-    MatmulArguments here = kept;
-    here.bias = bias.on_host();
-    const Tensor sums = result.on_host(), values = active.on_host();
-    matmul(Cpu{}, left.on_host(), right.on_host(), here, Out(sums), Out(values));
-    result.store(sums);
-    active.store(values);
-  });
-}
-
-}  // namespace skein::kernels
-#endif

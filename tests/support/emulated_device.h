@@ -54,9 +54,13 @@ extern thread_local Recorded* recording;
 void now_or_recorded(int device, std::function<void()> work);
 
 // While it lives there are so many GPUs, and what is queued on a stream is done by a thread of that
-// stream, now and then late. One at a time.
+// stream, now and then late. Freed memory is poisoned. A device has room for kResident kernels at
+// once, those that wait for another rank among them. One at a time.
 class Asynchronous {
  public:
+  // The computation's, and one each way to and from each of two neighbours.
+  static constexpr int kResident = 5;
+
   explicit Asynchronous(int devices, uint64_t seed = 1);
   ~Asynchronous();
   Asynchronous(const Asynchronous&) = delete;
@@ -73,6 +77,7 @@ class OneGpuForAll {
   OneGpuForAll();
   ~OneGpuForAll();
 };
+int chosen_device();
 // Of the device that this thread has chosen.
 std::string identity_of_this_thread();
 

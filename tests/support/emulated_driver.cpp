@@ -25,7 +25,8 @@ struct EmulatedGraph {
 
 namespace {
 
-constexpr size_t kPage = 4096, kPoisoned = size_t{1} << 30, kDevices = 16;
+// Large pages, since all of the memory is opened and closed for each kernel.
+constexpr size_t kPage = 2 << 20, kPoisoned = size_t{1} << 30, kDevices = 16;
 
 std::array<size_t, kDevices> taken{};  // bytes of each
 
@@ -70,6 +71,7 @@ std::recursive_mutex& driver_lock(int device) {
 }
 
 int64_t calls_on_no_device() { return on_no_device; }
+int chosen_device() { return this_device; }
 std::string identity_of_this_thread() { return identity_of(this_device); }
 OneGpuForAll::OneGpuForAll() { one_gpu = true; }
 OneGpuForAll::~OneGpuForAll() { one_gpu = false; }
@@ -193,10 +195,12 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   const Access access;
   const size_t size = (bytes + kPage - 1) / kPage * kPage;
   if (!arena.data) {
-    void* all = mmap(nullptr, Arena::kBytes * kDevices, PROT_NONE,
+    void* all = mmap(nullptr, Arena::kBytes * kDevices + kPage, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return cudaErrorMemoryAllocation;
-    arena.data = static_cast<std::byte*>(all);
+    const uintptr_t first = (reinterpret_cast<uintptr_t>(all) + kPage - 1) / kPage * kPage;
+    arena.data = reinterpret_cast<std::byte*>(first);
+    madvise(arena.data, Arena::kBytes * kDevices, MADV_HUGEPAGE);
   }
   size_t& own = taken.at(static_cast<size_t>(this_device));
   if (size > Arena::kBytes - own) return cudaErrorMemoryAllocation;

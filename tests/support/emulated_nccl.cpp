@@ -229,7 +229,7 @@ ncclResult_t queue_work(ncclComm_t comm, cudaStream_t stream, const Work& work) 
     const std::lock_guard lock(comm->meeting->mutex);
     ++*comm->pending;
   }
-  stream->add([meeting = comm->meeting, rank = comm->rank, pending = comm->pending, work] {
+  stream->add_kernel([meeting = comm->meeting, rank = comm->rank, pending = comm->pending, work] {
     work(*meeting, rank);
     const std::lock_guard lock(meeting->mutex);
     --*pending;

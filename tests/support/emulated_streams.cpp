@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <cuda_runtime.h>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "skein/tensor/cuda.h"
 
 #include "emulated_device.h"
 
@@ -43,9 +46,11 @@ Asynchronous::Asynchronous(int devices, uint64_t seed) {
   mode.devices = devices;
   mode.seed = seed;
   mode.asynchronous = true;
+  cuda::poison_freed(true);
 }
 
 Asynchronous::~Asynchronous() {
+  cuda::poison_freed(false);
   for (EmulatedStream* stream : all_streams()) stream->stop();
   mode.asynchronous = false;
   mode.devices = 1;
@@ -54,6 +59,32 @@ Asynchronous::~Asynchronous() {
 int device_count() { return mode.devices; }
 
 namespace {
+
+// Kernels that run on each device.
+struct Residents {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<int, int> on;
+} residents;
+
+class Resident {
+ public:
+  explicit Resident(int device) : device_(device) {
+    std::unique_lock lock(residents.mutex);
+    residents.changed.wait(lock, [&] { return residents.on[device] < Asynchronous::kResident; });
+    ++residents.on[device];
+  }
+  ~Resident() {
+    const std::lock_guard lock(residents.mutex);
+    --residents.on[device_];
+    residents.changed.notify_all();
+  }
+  Resident(const Resident&) = delete;
+  Resident& operator=(const Resident&) = delete;
+
+ private:
+  int device_;
+};
 
 std::atomic<bool> driver_waits = false;
 
@@ -113,6 +144,13 @@ void EmulatedStream::add(std::function<void()> work) {
   queue_.push_back(std::move(work));
   if (!thread_.joinable()) thread_ = std::thread([this, seed = mode.seed++] { run(seed); });
   changed_.notify_all();
+}
+
+void EmulatedStream::add_kernel(std::function<void()> work) {
+  add([device = device_, work = std::move(work)] {
+    const skein::emulation::Resident here(device);
+    work();
+  });
 }
 
 void EmulatedStream::drain() {

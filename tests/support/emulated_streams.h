@@ -19,6 +19,8 @@ struct EmulatedStream {
   EmulatedStream& operator=(const EmulatedStream&) = delete;
 
   void add(std::function<void()> work);
+  // A kernel: it waits for room on the device.
+  void add_kernel(std::function<void()> work);
   // Returns once all that was queued is done.
   void drain();
   // Ends the stream's thread after that.

@@ -49,6 +49,11 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
           int64_t bytes);
 void zero(std::byte* data, int64_t bytes, int index);
 
+// From now on memory that is given back is filled with NaN, in the order of the device's stream:
+// whoever still reads it on another stream, or reads new memory before it was written, is seen. For
+// tests.
+void poison_freed(bool on);
+
 // Work on a device that was recorded once and is queued as a whole. Its memory belongs to it: what
 // is allocated inside `run` and `record` is used again by them alone.
 class Recording {

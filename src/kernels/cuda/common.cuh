@@ -1,10 +1,9 @@
 // What the CUDA kernels share: launches, conversions, sums over warps and blocks. Internal to them.
 #pragma once
 
+#include <cuda_runtime.h>
 #ifdef SKEIN_CUDA_EMULATED
 #include <support/cuda_emulation.h>
-#else
-#include <cuda_runtime.h>
 #endif
 
 #include <cstdint>
@@ -25,17 +24,30 @@ inline dim3 grid_of(int64_t x, int64_t y = 1, int64_t z = 1) {
   return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z));
 }
 
-#ifndef SKEIN_CUDA_EMULATED
 inline cudaStream_t stream_of(Cuda on) { return static_cast<cudaStream_t>(cuda::stream(on.index)); }
+
+#ifndef SKEIN_CUDA_EMULATED
+// Shared memory a block, beyond what every GPU gives unasked.
+template <class Kernel>
+void ask_for_shared(const char* name, Cuda on, Kernel kernel, size_t bytes) {
+  int most = 0;
+  cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, on.index),
+              name);
+  if (bytes > static_cast<size_t>(most))
+    fail_usage(
+        "{} needs {} KiB of shared memory a block and GPU {} has {} KiB; heads so wide need "
+        "train.precision=bf16 there, or an A100, H100 or later of that kind",
+        name, bytes >> 10, on.index, most >> 10);
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(bytes)),
+              name);
+}
 
 // What goes wrong in the launch itself is told with the kernel's name.
 template <class... Parameters, class... Arguments>
 void queue(const char* name, Cuda on, void (*kernel)(Parameters...), dim3 grid, int threads,
            size_t shared, Arguments... arguments) {
-  if (shared > 48 * 1024)
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(shared)),
-                name);
+  if (shared > 48 * 1024) ask_for_shared(name, on, kernel, shared);
   kernel<<<grid, threads, shared, stream_of(on)>>>(static_cast<Parameters>(arguments)...);
   cuda::check(cudaGetLastError(), name);
 }

@@ -234,9 +234,25 @@ void reserve(double part, int index) {
   grow(one.pools[0].small, kLargePiece);
 }
 
+namespace {
+
+std::atomic<bool> poisoned{false};
+
+// Not what a recording frees: its own work would write it again and again.
+void poison(OneDevice& one, std::byte* data, int64_t bytes) {
+  if (!poisoned || current_pool != 0) return;
+  check(cudaMemsetAsync(data, 0xff, static_cast<size_t>(bytes), one.stream),
+        "poisoning freed memory");
+}
+
+}  // namespace
+
+void poison_freed(bool on) { poisoned = on; }
+
 void release(std::byte* data, int64_t bytes, int index) {
   OneDevice& one = known(index);
   const std::lock_guard lock(one.mutex);
+  poison(one, data, bytes);
   for (auto& [number, pool] : one.pools)
     if (Spans& spans = pool.of(bytes); spans.holds(data)) return spans.give(data);
   SKEIN_CHECK(false);
