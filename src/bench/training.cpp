@@ -17,7 +17,9 @@ namespace {
 
 data::Sequence random_source(int64_t count, const ModelConfig& model, uint64_t key) {
   const int64_t length = model.architecture->source_context(model);
-  data::Sequence made{data::filled(count, length, 0), data::filled(count, length, 0)};
+  data::Sequence made;
+  made.tokens = data::filled(count, length, 0);
+  made.positions = data::filled(count, length, 0);
   for (int64_t i = 0; i < count * length; ++i) {
     made.tokens.data<int32_t>()[i] =
         narrow<int32_t>(philox(key, 2, i)[0] % model.architecture->source_ids(model));

@@ -24,7 +24,9 @@ ModelConfig gpt2() {
 }
 
 data::Sequence zeros(int64_t length) {
-  return {Tensor::zeros({kRows, length}, DType::i32), Tensor::zeros({kRows, length}, DType::i32)};
+  data::Sequence made;
+  made.tokens = made.positions = Tensor::zeros({kRows, length}, DType::i32);
+  return made;
 }
 
 data::Batch batch_of(const ModelConfig& config) {

@@ -33,13 +33,13 @@ void attention(Cuda, const Tensor& q, const Tensor& k, const Tensor& v,
 
 // What forward was given and made.
 struct AttentionRecord {
-  Tensor q, k, v;     // [B,T,H,D], [B,S,G,D], [B,S,G,D]
-  Tensor out, level;  // [B,T,H,D], [B,H,T]
+  Tensor q, k, v;          // [B,T,H,D], [B,S,G,D], [B,S,G,D]
+  Tensor out, level = {};  // [B,T,H,D], [B,H,T]
 };
 
 // Of what forward made; that of the level undefined where nobody used it.
 struct AttentionGradient {
-  Tensor out, level;  // [B,T,H,D], [B,H,T]
+  Tensor out, level = {};  // [B,T,H,D], [B,H,T]
 };
 
 // Shaped as q, k, v and the bias, whose is undefined where it is not asked for: 0 for queries that
