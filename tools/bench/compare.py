@@ -46,10 +46,10 @@ CASES = {
 }
 
 
-def run_skein(args, case):
+def run_skein(program, args, case):
     what, shape, batch, length = CASES[case]
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [args.skein, "bench", *SHAPES[shape], f"--model.context={length}", f"--train.precision={args.precision}", f"--bench.output={out.name}",
+        command = [program, "bench", *SHAPES[shape], f"--model.context={length}", f"--train.precision={args.precision}", f"--bench.output={out.name}",
                    f"--train.global_batch={batch}", f"--train.micro_batch={batch}", "--parallel.reduction_groups=1"]
         command += ["--bench.what=step", f"--bench.samples={args.steps}"] if what == "train" else [
             "--bench.what=decode", f"--bench.batches={batch}", "--bench.new_tokens=24", "--bench.samples=1"]
@@ -77,6 +77,7 @@ def run_torch(python, args, case, how):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skein", default="build/cpu/bin/skein")
+    parser.add_argument("--before", metavar="SKEIN", help="a peer: an earlier build")
     parser.add_argument("--torch", action="append", default=[], metavar="NAME=PYTHON", help="a peer; NAME:compile=PYTHON compiles, NAME:active lets OpenMP wait actively; of a transformer NAME:sdpa too")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--precision", choices=["f32", "bf16"], default="bf16")
@@ -86,7 +87,9 @@ def main():
     for case in args.cases.split(","):
         rates = {"skein": []}
         for _ in range(args.rounds):
-            rates["skein"].append(run_skein(args, case))
+            rates["skein"].append(run_skein(args.skein, args, case))
+            if args.before:
+                rates.setdefault("before", []).append(run_skein(args.before, args, case))
             for peer in args.torch:
                 name, python = peer.split("=", 1)
                 rate = run_torch(python, args, case, name.split(":")[1:])
@@ -94,7 +97,7 @@ def main():
                     rates.setdefault(name, []).append(rate)
         own = statistics.median(rates["skein"])
         cells = [f"{own:.0f} ({min(rates['skein']):.0f}-{max(rates['skein']):.0f})"]
-        for name in [p.split("=", 1)[0] for p in args.torch]:
+        for name in ["before"] * bool(args.before) + [p.split("=", 1)[0] for p in args.torch]:
             found = rates.get(name)
             cells.append(f"{name} {statistics.median(found):.0f} ({min(found):.0f}-{max(found):.0f}): {own / statistics.median(found):.2f}x"
                          if found else f"{name}: failed")
