@@ -8,6 +8,8 @@
 // Messages: a tag names micro-batch and receiving piece; the tensors of a flow follow each other
 // under it. None says its shapes: in forward the receiver asks its piece (Model::flow_parts), in
 // backward it knows what it sent. Pieces before first_learning neither send nor await gradients.
+// Receives are begun in the order of the list, one action before their own where the shapes are
+// known by then, so that what comes need not wait for what is being computed.
 //
 // Memory: in_flight_ keeps a piece's input and output from its forward to its backward. The values
 // of an output are dropped once they are sent and their gradient has come, before backward runs;
@@ -154,8 +156,11 @@ void Pipeline::run(const PipelineStep& step, const Pass& pass) {
   const ops::SampleGroups groups = groups_of(step, step.micro_batches.front());
   for (int i = 0; recorded && i < micro_batches; ++i) run_recorded(i, step, pass);
   if (recorded) return;
-  for (const Action& action : actions) {
+  for (size_t i = 0; i < actions.size(); ++i) {
+    const Action& action = actions[i];
     const WhereScope micro_batch = WhereScope::micro_batch(action.micro_batch);
+    for (size_t next = i; next < std::min(i + 2, actions.size()); ++next)
+      ask_for(actions[next], step, pass);
     if (action.kind == Action::forward)
       forward(action, step, pass);
     else if (step.train)
@@ -315,6 +320,28 @@ std::vector<Work> Pipeline::send(const std::vector<Tensor>& tensors, const Stage
   return sent;
 }
 
+void Pipeline::ask_for(const Action& action, const PipelineStep& step, const Pass& pass) {
+  const auto message = pieces_.received(action);
+  if (!message || message->peer == mesh_.stage() || asked_.contains(message->tag)) return;
+  if (action.kind == Action::forward) {
+    Pass inner = pass;
+    inner.batch = &placed_[action.micro_batch];
+    return ask_for(*message, model_.pieces[action.chunk]->flow_parts(inner));
+  }
+  const auto flight = in_flight_.find({action.micro_batch, action.chunk});
+  if (step.train && flight != in_flight_.end() &&
+      pieces_.number(action.chunk) >= model_.first_learning)
+    ask_for(*message, parts_of(flight->second.output));
+}
+
+void Pipeline::ask_for(const StageMessage& message, const std::vector<FlowPart>& parts) {
+  Asked& made = asked_[message.tag];
+  for (const FlowPart& part : parts) {
+    made.tensors.push_back(Tensor::empty(part.shape, part.dtype, model_.device));
+    made.coming.push_back(mesh_.pp().recv(made.tensors.back(), message.peer, message.tag));
+  }
+}
+
 std::vector<Tensor> Pipeline::receive(const StageMessage& message,
                                       const std::vector<FlowPart>& parts) {
   if (message.peer == mesh_.stage()) {
@@ -322,13 +349,13 @@ std::vector<Tensor> Pipeline::receive(const StageMessage& message,
     SKEIN_CHECK(!node.empty());
     return std::move(node.mapped());
   }
-  std::vector<Tensor> tensors;
-  for (const FlowPart& part : parts) {
-    tensors.push_back(Tensor::empty(part.shape, part.dtype, model_.device));
-    const Span span("wait for a stage", 0, static_cast<double>(tensors.back().bytes()));
-    mesh_.pp().recv(tensors.back(), message.peer, message.tag).wait();
+  if (!asked_.contains(message.tag)) ask_for(message, parts);
+  Asked asked = std::move(asked_.extract(message.tag).mapped());
+  for (size_t i = 0; i < asked.coming.size(); ++i) {
+    const Span span("wait for a stage", 0, static_cast<double>(asked.tensors[i].bytes()));
+    asked.coming[i].wait();
   }
-  return tensors;
+  return std::move(asked.tensors);
 }
 
 }  // namespace skein

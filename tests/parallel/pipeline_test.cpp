@@ -10,6 +10,7 @@
 #include "skein/ops/math.h"
 #include "skein/tensor/buffer.h"
 
+#include "comm/passing_group.h"
 #include "support/gradient_check.h"
 
 namespace skein {
@@ -188,6 +189,64 @@ TEST(Pipeline, KeepsNoMoreForMoreMicroBatches) {
   };
   EXPECT_LT(grown(ScheduleKind::one_f_one_b), 8 * kOne);
   EXPECT_GT(grown(ScheduleKind::gpipe), 40 * kOne) << "which keeps all of them by its nature";
+}
+
+using Events = std::vector<std::string>;
+
+// Tells of each receive when it is begun.
+class Listening : public test::PassingGroup {
+ public:
+  Listening(Group& group, Events& events) : PassingGroup(group), events_(events) {}
+  Listening(std::unique_ptr<Group> group, Events& events)
+      : PassingGroup(std::move(group)), events_(events) {}
+  Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
+    events_.push_back("receive");
+    return PassingGroup::recv_bytes(data, bytes, peer, tag);
+  }
+  std::unique_ptr<Group> split(int color, int key) override {
+    return std::make_unique<Listening>(PassingGroup::split(color, key), events_);
+  }
+
+ private:
+  Events& events_;
+};
+
+// Hands on what it gets, and tells of it.
+class Telling : public Model {
+ public:
+  explicit Telling(Events& events) : events_(events) {}
+  Flow forward(const Flow& flow, const Pass& pass) const override {
+    events_.push_back("forward");
+    return flow.empty() ? Flow(Var(Tensor::zeros({pass.batch->size(), 1}, DType::f64))) : flow;
+  }
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override {
+    return {{{pass.batch->size(), 1}, DType::f64}};
+  }
+  std::unique_ptr<Objective> objective() const override { return nullptr; }
+
+ private:
+  Events& events_;
+};
+
+TEST(Pipeline, BeginsReceivesOneActionEarly) {
+  std::vector<Events> events(2);
+  run_ranks(2, [&](Group& world) {
+    Events& own = events[static_cast<size_t>(world.rank())];
+    Listening listening(world, own);
+    Mesh mesh(listening, {2, 1, 1});
+    const Telling piece(own);
+    const FirstClass objective;
+    Pipeline pipeline(mesh, {{&piece}, &objective, 2, DType::f64, {}}, ScheduleKind::gpipe);
+    PipelineStep step;
+    step.train = step.losses = false;
+    for (int i = 0; i < 3; ++i) step.micro_batches.push_back(batch_of(i));
+    Pass pass;
+    pass.tp = &mesh.tp();
+    own.clear();
+    pipeline.run(step, pass);
+  });
+  EXPECT_EQ(events[0], (Events{"forward", "forward", "forward"}));
+  EXPECT_EQ(events[1], (Events{"receive", "receive", "forward", "receive", "forward", "forward"}));
 }
 
 // Its first pieces have nothing to do, as an encoder's when the source is known; from piece kBegin

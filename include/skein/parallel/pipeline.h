@@ -75,6 +75,12 @@ class Pipeline {
     std::vector<Tensor> tensors;
   };
 
+  // What another stage was asked for.
+  struct Asked {
+    std::vector<Tensor> tensors;
+    std::vector<Work> coming;
+  };
+
   struct RowLosses {
     Tensor rows;
     std::vector<Tensor> weights;
@@ -90,6 +96,10 @@ class Pipeline {
   void run_alone(const PipelineStep& step, const Pass& pass, int chunk);
   void run_recorded(int micro_batch, const PipelineStep& step, const Pass& pass);
   Losses losses_of(int micro_batch, const Var& output, const PipelineStep& step, const Pass& pass);
+  // Asks for what the action begins with, if that was not done and can be: a gradient's shapes are
+  // known once its piece has run forward.
+  void ask_for(const Action& action, const PipelineStep& step, const Pass& pass);
+  void ask_for(const StageMessage& message, const std::vector<FlowPart>& parts);
   std::vector<Tensor> receive(const StageMessage& message, const std::vector<FlowPart>& parts);
   std::vector<Work> send(const std::vector<Tensor>& tensors, const StageMessage& message);
 
@@ -101,6 +111,7 @@ class Pipeline {
   std::map<std::pair<int, int>, Flight> in_flight_;  // by (micro_batch, chunk)
   std::map<int, std::vector<Tensor>> handed_;  // by tag; one stage: between pieces of one rank
   std::deque<Message> sending_;                // the oldest first
+  std::map<int, Asked> asked_;                 // by tag
   std::vector<data::Batch> placed_;            // the step's micro-batches where the model is
   std::vector<RowLosses> losses_;              // by micro-batch
   std::vector<std::vector<Tensor>> answers_;

@@ -9,8 +9,9 @@
 namespace skein {
 namespace {
 
-// An edge needs few of the GPU's blocks, and all that run at once must fit beside the group's.
-constexpr int kEdgeBlocks = 8;
+// An edge needs few of the GPU's blocks: a receive that was begun early holds them while it waits,
+// and all that run at once must fit beside the group's.
+constexpr int kEdgeBlocks = 4;
 
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
