@@ -13,7 +13,8 @@
 //
 // Memory: in_flight_ keeps a piece's input and output from its forward to its backward. The values
 // of an output are dropped once they are sent and their gradient has come, before backward runs;
-// what else is sent stays in sending_, of gradients most_sending() messages at most. When run()
+// what else is sent stays in sending_, of gradients most_sending() messages at most; asked_ holds
+// what was asked for and not taken, two messages at most. When run()
 // returns nothing is under way, nor kept in these.
 #include "skein/parallel/pipeline.h"
 
