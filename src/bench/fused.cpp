@@ -116,7 +116,7 @@ void bench_collectives(const Bench& bench) {
   const Device device = bench.device;
   if (world.size() == 1) return figures.title("collectives need more than one rank: none measured");
   connect_devices(world, device, {"world"},
-                  device_watchdog(world, device, bench.run.parallel.timeout));
+                  job_watchdog(world, device, bench.run.parallel.timeout));
   figures.title(
       fmt::format("collectives over {} ranks; bytes are those of one rank's tensor", world.size()));
   for (int64_t kib : {64, 1024, 16384, 65536, 262144}) {

@@ -107,24 +107,48 @@ void Group::set_device_transport(std::unique_ptr<QueuedTransport> transport) {
 
 Window* Group::window_for(int64_t bytes) { return bytes >= kSharedBytes ? window() : nullptr; }
 
-Work Group::send(const Tensor& tensor, int peer, int tag) {
-  if (!away(tensor)) return send_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
-  if (devices_ && devices_->connects(peer)) return devices_->send(tensor, peer, tag);
-  const Tensor copy = tensor.to(Device{});
-  return Work([copy, sent = send_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
-    sent.wait();
+void Group::set_name(const char* name, int number) {
+  name_ = name;
+  turn_ = 0;
+  FlightRecorder::of_this_thread()->join(name, number);
+}
+
+InFlight Group::collective(const char* what, int64_t bytes) {
+  return InFlight({what, name_, bytes}, ++turn_);
+}
+
+Work Group::watched(Work work, const char* what, int64_t bytes, int peer, bool outgoing) const {
+  return Work([work, exchange = Exchange{what, name_, bytes, peer, outgoing}]() mutable {
+    const InFlight here(exchange);
+    work.wait();
   });
 }
 
+void Group::barrier() {
+  const InFlight here = collective("barrier", 0);
+  meet();
+}
+
+Work Group::send(const Tensor& tensor, int peer, int tag) {
+  if (away(tensor) && devices_ && devices_->connects(peer))
+    return devices_->send(tensor, peer, tag);
+  const Tensor here = away(tensor) ? tensor.to(Device{}) : tensor;
+  Work sent = watched(send_bytes(here.bytes_data(), here.bytes(), peer, tag), "send", here.bytes(),
+                      peer, true);
+  return away(tensor) ? Work([here, sent]() mutable { sent.wait(); }) : sent;
+}
+
 Work Group::recv(const Tensor& tensor, int peer, int tag) {
-  if (!away(tensor)) return recv_bytes(tensor.bytes_data(), tensor.bytes(), peer, tag);
-  if (devices_ && devices_->connects(peer)) return devices_->recv(tensor, peer, tag);
-  const Tensor copy = Tensor::empty(tensor.shape(), tensor.dtype());
-  return Work(
-      [tensor, copy, received = recv_bytes(copy.bytes_data(), copy.bytes(), peer, tag)]() mutable {
-        received.wait();
-        tensor.copy_from(copy);
-      });
+  if (away(tensor) && devices_ && devices_->connects(peer))
+    return devices_->recv(tensor, peer, tag);
+  const Tensor here = away(tensor) ? Tensor::empty(tensor.shape(), tensor.dtype()) : tensor;
+  Work received = watched(recv_bytes(here.bytes_data(), here.bytes(), peer, tag), "receive",
+                          here.bytes(), peer, false);
+  if (!away(tensor)) return received;
+  return Work([tensor, here, received]() mutable {
+    received.wait();
+    tensor.copy_from(here);
+  });
 }
 
 Work Group::all_gather(const Tensor& in, const Tensor& out) {
@@ -134,6 +158,7 @@ Work Group::all_gather(const Tensor& in, const Tensor& out) {
   if (in.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return {};
   if (size() == 1) return copied(in, out);
   if (away(in) && devices_) return devices_->all_gather(in, out);
+  const InFlight here = collective("all-gather", out.bytes());
   if (away(in))
     return through_host(out, [&](const Tensor& copy) { all_gather(in.to(Device{}), copy).wait(); });
   if (Window* shared = window_for(out.bytes())) return shared->all_gather(in, out);
@@ -150,6 +175,7 @@ Work Group::reduce_scatter(const Tensor& in, const Tensor& out) {
   if (out.size() == 0 || (size() == 1 && in.bytes_data() == out.bytes_data())) return {};
   if (size() == 1) return copied(in, out);
   if (away(in) && devices_) return devices_->reduce_scatter(in, out);
+  const InFlight here = collective("reduce-scatter", in.bytes());
   if (away(in))
     return through_host(out,
                         [&](const Tensor& copy) { reduce_scatter(in.to(Device{}), copy).wait(); });
@@ -162,6 +188,7 @@ Work Group::all_reduce_sum(const Tensor& tensor) {
   const Span span("all reduce", 0, static_cast<double>(tensor.bytes()));
   if (size() == 1) return {};
   if (away(tensor) && devices_) return devices_->all_reduce(tensor, false);
+  const InFlight here = collective("all-reduce", tensor.bytes());
   if (away(tensor))
     return through_host(tensor, [&](const Tensor& copy) { all_reduce_sum(copy).wait(); });
   if (Window* shared = window_for(tensor.bytes())) return shared->all_reduce_sum(tensor);
@@ -175,6 +202,7 @@ Work Group::all_reduce_sum(const Tensor& tensor) {
 Work Group::all_reduce_max(const Tensor& tensor) {
   if (size() == 1 || tensor.size() == 0) return {};
   if (away(tensor) && devices_) return devices_->all_reduce(tensor, true);
+  const InFlight here = collective("all-reduce", tensor.bytes());
   if (away(tensor))
     return through_host(tensor, [&](const Tensor& copy) { all_reduce_max(copy).wait(); });
   const Tensor blocks = gather_blocks(*this, tensor);
@@ -196,6 +224,7 @@ Work Group::broadcast(const Tensor& tensor, int root) {
   const Span span("broadcast", 0, static_cast<double>(tensor.bytes()));
   if (size() == 1 || tensor.size() == 0) return {};
   if (away(tensor) && devices_) return devices_->broadcast(tensor, root);
+  const InFlight here = collective("broadcast", tensor.bytes());
   if (away(tensor))
     return through_host(tensor, [&](const Tensor& copy) { broadcast(copy, root).wait(); });
   return broadcast_bytes(tensor.bytes_data(), tensor.bytes(), root);
@@ -205,6 +234,7 @@ Work Group::trade(std::span<const Trade> trades) {
   if (trades.empty()) return {};
   const bool leaves = away(trades.front().sent);
   if (leaves && devices_) return devices_->trade(trades);
+  const InFlight here = collective("trade", std::ssize(trades) * trades.front().sent.bytes());
   std::vector<Tensor> sent, got;
   std::vector<ByteTrade> moves;
   for (const Trade& trade : trades) {
@@ -240,6 +270,7 @@ std::vector<double> Group::all_gather(double value) {
 
 std::string Group::broadcast(const std::string& text, int root) {
   if (size() == 1) return text;
+  const InFlight here = collective("broadcast", std::ssize(text));
   auto length = static_cast<int64_t>(text.size());
   broadcast_bytes(bytes_of(length), sizeof(length), root).wait();
   std::string copy = text;
@@ -250,6 +281,7 @@ std::string Group::broadcast(const std::string& text, int root) {
 
 std::vector<std::string> Group::all_gather(const std::string& text) {
   if (size() == 1) return {text};
+  const InFlight here = collective("all-gather", std::ssize(text));
   const auto lengths = all_values(std::ssize(text));
   const size_t longest = std::ranges::max(lengths);
   std::vector<std::string> texts(lengths.size());

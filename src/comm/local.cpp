@@ -152,7 +152,7 @@ class LocalGroup : public Group {
     return {};
   }
 
-  void barrier() override {
+  void meet() override {
     exchange({"barrier"}, [](const std::vector<Slot>&) {});
   }
 

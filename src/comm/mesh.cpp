@@ -64,6 +64,9 @@ Mesh::Mesh(Group& world, MeshShape shape) : world_(world), shape_(shape) {
   dp_ = world.split(pp_index * shape.tp + tp_index, dp_index);
   tp_ = world.split(pp_index * shape.dp + dp_index, tp_index);
   SKEIN_CHECK_EQ(rank_at(pp_->rank(), dp_->rank(), tp_->rank()), world.rank());
+  pp_->set_name("pipeline", dp_index * shape.tp + tp_index);
+  dp_->set_name("data", pp_index * shape.tp + tp_index);
+  tp_->set_name("tensor", pp_index * shape.dp + dp_index);
   if (shape.tp == 1) return;
   const std::string warning = spread_warning(tp_->all_gather(host_name()));
   for (const std::string& one : world.all_gather(warning)) {
@@ -88,8 +91,14 @@ double part_for_stages(Group& world, Device device) {
 
 }  // namespace
 
+void Mesh::watch(Device device, double timeout, const std::string& folder) {
+  if (std::exchange(watched_, true)) return;
+  watchdog_ = job_watchdog(world_, device, timeout, folder);
+}
+
 void Mesh::connect(Device device, double timeout) {
   if (std::exchange(connected_, true)) return;
+  watch(device, timeout, "");
   if (device.kind == DeviceKind::cuda) {
     const cuda::Memory memory = cuda::memory(device.index);
     if (const std::string warning = taken_warning(memory.free + memory.own, memory.total);
@@ -97,10 +106,9 @@ void Mesh::connect(Device device, double timeout) {
       log::write(log::Level::warn, fmt::format("rank {}, GPU {}: {}", log::rank(),
                                                cuda::address(device.index), warning));
   }
-  const auto watchdog = device_watchdog(world_, device, timeout);
-  connect_devices(*tp_, device, {"tensor"}, watchdog);
-  connect_devices(*dp_, device, {"data"}, watchdog);
-  connect_devices(*pp_, device, {"pipeline", true, part_for_stages(world_, device)}, watchdog);
+  connect_devices(*tp_, device, {"tensor"}, watchdog_);
+  connect_devices(*dp_, device, {"data"}, watchdog_);
+  connect_devices(*pp_, device, {"pipeline", true, part_for_stages(world_, device)}, watchdog_);
 }
 
 void Mesh::share_last_stage(const Tensor& tensor) const {

@@ -234,7 +234,7 @@ class MpiGroup : public Group {
     return {};
   }
 
-  void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+  void meet() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
 
   std::unique_ptr<Group> split(int color, int key) override {
     MPI_Comm part = MPI_COMM_NULL;

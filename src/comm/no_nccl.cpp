@@ -4,6 +4,5 @@
 namespace skein {
 
 void connect_devices(Group&, Device, const DeviceLinks&, const std::shared_ptr<Watchdog>&) {}
-std::shared_ptr<Watchdog> device_watchdog(Group&, Device, double) { return nullptr; }
 
 }  // namespace skein

@@ -7,7 +7,7 @@
 //
 // watches_ changes under both locks and is read under either. A watch that goes waits for a
 // question about it that is under way: if that never returns, the second thread ends the job
-// meanwhile.
+// meanwhile. The recorder of the host's exchanges has no lock at all.
 #include "skein/comm/watchdog.h"
 
 #include <algorithm>
@@ -16,37 +16,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <optional>
 #include <unistd.h>
 
+#include "skein/comm/group.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 namespace {
 
-std::string size_text(int64_t bytes) {
-  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes * 0x1p-20);
-  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes * 0x1p-10);
-  return fmt::format("{} bytes", bytes);
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-struct Ticket {
-  Exchange exchange;
+struct Ticket : BegunExchange {
   int64_t mark = 0;
-  double begun = 0;
-  Where where;
-  char part[32];  // a copy: the model may be gone when somebody asks
-
-  std::string str() const {
-    Where then = where;
-    then.part = part;
-    return fmt::format("{} ({})", exchange.str(), then.str());
-  }
 };
 
 // A ring of tickets that grows to what is needed once.
@@ -74,12 +59,6 @@ class Lane {
 
 }  // namespace
 
-std::string Exchange::str() const {
-  if (peer < 0) return fmt::format("{} of {} in the {} group", what, size_text(bytes), group);
-  return fmt::format("{} of {} {} rank {} of the {} group", what, size_text(bytes),
-                     outgoing ? "to" : "from", peer, group);
-}
-
 class Watchdog::LaneWatch : public Watchdog::Watch {
  public:
   LaneWatch(Watchdog& dog, WatchedWork& watched, int lanes)
@@ -95,13 +74,7 @@ class Watchdog::LaneWatch : public Watchdog::Watch {
   void begin(int lane, const Exchange& exchange, int64_t mark) override {
     const double now = dog_.settings_.clock();
     const std::lock_guard lock(mutex_);
-    Ticket& ticket = lanes_[lane].add();
-    ticket.exchange = exchange;
-    ticket.mark = mark;
-    ticket.begun = now;
-    ticket.where = skein::where();
-    std::strncpy(ticket.part, ticket.where.part, sizeof(ticket.part) - 1);
-    ticket.part[sizeof(ticket.part) - 1] = '\0';
+    lanes_[lane].add() = {BegunExchange::here(exchange, now), mark};
   }
 
   // The lock is not held while the device is asked, so begin() does not wait for that.
@@ -148,6 +121,8 @@ class Watchdog::LaneWatch : public Watchdog::Watch {
   std::atomic<double> progress_ = 0;  // when an exchange last ended
 };
 
+namespace {
+
 // Whether `work` is over within so many seconds. It runs on a thread of its own, for it may hang:
 // in a library that has lost its peers, or behind a lock of a thread that stands still.
 bool within(double seconds, std::function<void()> work) {
@@ -159,6 +134,16 @@ bool within(double seconds, std::function<void()> work) {
   }).detach();
   return over.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
 }
+
+bool leave_record(const std::string& folder, const std::string& name, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream file(std::filesystem::path(folder) / name);
+  file << text << std::flush;
+  return file.good();
+}
+
+}  // namespace
 
 Watchdog::Watchdog(Settings settings) : settings_(std::move(settings)) {
   if (!settings_.clock) settings_.clock = steady_seconds;
@@ -212,7 +197,24 @@ void Watchdog::ask() {
 void Watchdog::judge() {
   const std::lock_guard judging(judging_);
   const double now = settings_.clock();
+  // Nothing is late for a time in which this process was stopped itself.
+  if (settings_.interval > 0 && looked_ > 0 && now - looked_ > 1 + 4 * settings_.interval)
+    awake_ = now;
+  looked_ = now;
+  hear();
   for (size_t i = 0; i < watches_.size() && !ended_; ++i) inspect(*watches_[i], now);
+  const auto waiting = settings_.host && !ended_ ? settings_.host->under_way() : std::nullopt;
+  if (waiting) judge(*waiting, now - waiting->begun);
+}
+
+// Before anything is judged: another rank may have ended the job while this one was stopped.
+void Watchdog::hear() {
+  if (ended_ || !settings_.roll) return;
+  switch (settings_.roll->listen([this] { return own_standing(); })) {
+    case RollCall::Heard::late: return end_standstill("");
+    case RollCall::Heard::over: return end(ExitCode::watchdog, "");
+    case RollCall::Heard::nothing: return;
+  }
 }
 
 void Watchdog::inspect(LaneWatch& watch, double now) {
@@ -224,26 +226,131 @@ void Watchdog::inspect(LaneWatch& watch, double now) {
                            settings_.speaker, error,
                            oldest ? fmt::format("Under way was {}. ", oldest->str()) : ""));
   }
-  if (!oldest || settings_.timeout == 0) return;
-  const double waited = now - std::max(oldest->begun, watch.progress());
-  if (waited <= settings_.timeout) return;
-  end(ExitCode::watchdog,
-      fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or has ended: "
-                  "look for the first error of the job and at the hosts of its other ranks, then "
-                  "start it again; it resumes from its last checkpoint. Where exchanges may take "
-                  "longer, raise parallel.timeout={:g}",
-                  settings_.speaker, waited, oldest->str(), settings_.timeout));
+  if (oldest) judge(*oldest, now - std::max(oldest->begun, watch.progress()));
+}
+
+void Watchdog::judge(const BegunExchange& oldest, double waited) {
+  waited = std::min(waited, settings_.clock() - awake_);
+  if (settings_.timeout == 0 || waited <= limit_of(oldest)) return;
+  end_standstill(
+      fmt::format("{} has waited {:.0f} s for {}. A rank of that group stands still or "
+                  "has ended: look for the first error of the job and at the hosts of "
+                  "its other ranks",
+                  settings_.speaker, waited, oldest.str()));
+}
+
+double Watchdog::limit_of(const BegunExchange& exchange) const {
+  if (settings_.timeout >= 0) return settings_.timeout;
+  return settings_.host ? settings_.host->limit(exchange.where.phase) : FlightRecorder::kFirstLimit;
+}
+
+std::string Watchdog::advice() const {
+  if (settings_.timeout >= 0) return fmt::format("raise parallel.timeout={:g}", settings_.timeout);
+  return "set parallel.timeout; without it they may take three times as long as the slowest phase "
+         "of their kind so far, 60 seconds at least";
+}
+
+// Is asked for at a standstill only.
+Standing Watchdog::own_standing() const {
+  Standing own = settings_.own();
+  if (!settings_.folder.empty())
+    within(settings_.abort_grace, [folder = settings_.folder, own] {
+      leave_record(folder, fmt::format("rank-{:05}.txt", own.rank), record_of(own));
+    });
+  return own;
+}
+
+// Where they are; "" where there are none.
+std::string Watchdog::leave_records() {
+  const std::string records = settings_.roll->records();
+  if (settings_.folder.empty() || records.empty()) return "";
+  const auto left = std::make_shared<std::atomic<bool>>(false);
+  within(settings_.abort_grace, [folder = settings_.folder, records, left] {
+    *left = leave_record(folder, "all-ranks.txt", records);
+  });
+  return *left ? fmt::format(". What each rank exchanged last is in {}", settings_.folder) : "";
+}
+
+// what: what this rank can say alone.
+void Watchdog::end_standstill(const std::string& what) {
+  ended_ = true;  // whatever comes while the ranks are asked
+  std::string message = what;
+  if (settings_.roll) {
+    const std::string verdict = settings_.roll->call([this] { return own_standing(); });
+    message =
+        verdict.empty() ? "" : fmt::format("{}: {}{}", settings_.speaker, verdict, leave_records());
+  }
+  if (!message.empty())
+    message += fmt::format(
+        ". Then start the job again; it resumes from its last checkpoint. Where exchanges may take "
+        "longer, {}",
+        advice());
+  end(ExitCode::watchdog, message);
 }
 
 void Watchdog::end(ExitCode code, const std::string& message) {
   ended_ = true;
-  if (!within(settings_.abort_grace, [say = settings_.say, message] { say(message); }))
+  if (!message.empty() &&
+      !within(settings_.abort_grace, [say = settings_.say, message] { say(message); }))
     dprintf(STDERR_FILENO, "%s\n", message.c_str());
   within(settings_.abort_grace, [watches = watches_] {
     for (LaneWatch* watch : watches) watch->watched().abort();
   });
   if (settings_.end && !within(settings_.abort_grace, [end = settings_.end, code] { end(code); }))
     settings_.exit(static_cast<int>(code));
+}
+
+std::string speaker_of(Device device) {
+  const std::string rank = fmt::format("rank {} (host {}", log::rank(), host_name());
+  return device.kind == DeviceKind::cuda
+             ? fmt::format("{}, GPU {})", rank, cuda::address(device.index))
+             : rank + ")";
+}
+
+namespace {
+
+std::optional<WaitingFor> waiting_of(const FlightRecorder& recorder) {
+  const auto entry = recorder.under_way();
+  if (!entry) return {};
+  return WaitingFor{entry->str(), entry->exchange.group, entry->turn, entry->exchange.peer,
+                    steady_seconds() - entry->begun};
+}
+
+// Takes a moment: whether the thread is at work shows only over time.
+Standing standing_of(int rank, const FlightRecorder& recorder) {
+  constexpr double kMoment = 0.05;
+  Standing made;
+  made.rank = rank;
+  made.host = host_name();
+  made.process = getpid();
+  made.thread = recorder.thread();
+  const double before = recorder.processor_seconds();
+  std::this_thread::sleep_for(std::chrono::duration<double>(kMoment));
+  made.running = recorder.processor_seconds() - before > kMoment / 4;
+  for (const GroupTurn& turn : recorder.turns())
+    made.turns.push_back({turn.group, turn.number, turn.turn});
+  made.waiting = waiting_of(recorder);
+  const auto kept = recorder.kept();
+  if (!made.waiting && !kept.empty()) made.last = kept.back().str();
+  for (const FlightRecorder::Entry& entry : kept) made.exchanges.push_back(entry.line());
+  return made;
+}
+
+}  // namespace
+
+std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
+                                       const std::string& folder) {
+  if (world.size() == 1) return nullptr;
+  world.set_name("world", 0);
+  Watchdog::Settings settings;
+  settings.speaker = speaker_of(device);
+  settings.timeout = timeout;
+  settings.folder = folder;
+  settings.host = FlightRecorder::of_this_thread();
+  settings.own = [rank = world.rank(), host = settings.host] { return standing_of(rank, *host); };
+  settings.roll = RollCall::begin(world, settings.own());
+  settings.end = [&world](ExitCode code) { world.abort(static_cast<int>(code)); };
+  return std::make_shared<Watchdog>(settings);
 }
 
 }  // namespace skein

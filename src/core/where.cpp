@@ -13,7 +13,8 @@ thread_local Where now_here;
 const Where& where() { return now_here; }
 
 std::string Where::str() const {
-  std::string text = step < 0 ? "outside of steps" : fmt::format("step {}", step);
+  std::string text = *phase ? phase : "outside of steps";
+  if (step >= 0) text = fmt::format("step {}", step);
   if (micro_batch >= 0) text += fmt::format(", micro-batch {}", micro_batch);
   if (*part) text += fmt::format(", {}", part);
   return text;

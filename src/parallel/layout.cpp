@@ -57,9 +57,12 @@ void bind(Options& options, ParallelConfig& p) {
               "train.micro_batch does not matter either where rows have one length; slower");
   options.add("parallel.layers", p.layers,
               "blocks of each pipeline piece; empty: pieces of equal work");
-  options.add("parallel.timeout", p.timeout,
-              "an exchange between GPUs that takes longer ends the job with code 75; 0: never",
-              "seconds");
+  options.add(
+      "parallel.timeout", p.timeout,
+      "an exchange between ranks that takes longer ends the job with code 75; 0: never; -1: "
+      "three times the slowest of its kind (a step, a validation, a save) so far, 60 at "
+      "least, and 600 before there was one",
+      "seconds");
 }
 
 void require_kernels(DeviceKind kind) {
@@ -95,8 +98,11 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
       p.pipeline > 0 && p.tensor > 0 && p.data >= 0,
       "parallel.pipeline={} and parallel.tensor={} must be at least 1, parallel.data={} at least 0",
       p.pipeline, p.tensor, p.data);
-  require(p.timeout >= 0, "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever",
-          p.timeout);
+  require(
+      p.timeout >= 0 || p.timeout == -1,
+      "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever, or -1 for limits "
+      "that follow from how long steps take",
+      p.timeout);
   return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
 }
 

@@ -28,6 +28,8 @@ Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
       folder_(config.run.dir, config.run.tensorboard),
       claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)) {
   if (claim_) config_.run.id = claim_->run();
+  mesh_.watch(device_of(config.parallel.device), config.parallel.timeout,
+              folder_.writes() ? folder_.path() + "/standstill" : "");
 }
 
 std::optional<checkpoint::CheckpointInfo> Run::own() {
@@ -108,6 +110,7 @@ void Run::save(Learner& learner, bool must) {
   if (!learnt() && !done())
     return log::info("no checkpoint at {} {}: nothing was learnt since that of {} {}", words_.step,
                      state_.step, words_.step, saved_step_);
+  const TimedPhase saving("saving");
   if (!data_->finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
   release_unused_memory();
   folder_.sync(claim_.get());
@@ -127,6 +130,7 @@ void Run::save(Learner& learner, bool must) {
 
 void Run::evaluate(Learner& learner) {
   if (evaluated_step_ == state_.step) return;
+  const TimedPhase evaluation("evaluation");
   state_.validation_owed = true;
   if (best_) data_->finish(meeting_.get());
   scores_ = learner.score(*meeting_);
@@ -152,6 +156,11 @@ void Run::profile(bool over) {
   }
 }
 
+void Run::advance(Learner& learner) {
+  const TimedPhase training("training");
+  learner.advance();
+}
+
 bool Run::learn(Learner& learner) {
   const bool commits = !done() || saved_step_ != state_.step;
   if (commits && !config_.run.data_compared) data_->begin();
@@ -168,7 +177,7 @@ bool Run::learn(Learner& learner) {
   bool stopped = false;
   while (!done() && !stopped) {
     profile(false);
-    learner.advance();
+    advance(learner);
     data_->look();
     if (learner.validates() && learner.evaluation_due()) evaluate(learner);
     const int64_t every = config_.checkpoint.every;

@@ -144,6 +144,7 @@ bool Trainer::keeps_groups(const RunState& stored) const {
 }
 
 void Trainer::load(const RunState& stored) {
+  const TimedPhase loading("loading");
   const std::string& path = resume_from_->path;
   const bool own = run_.is_own(*resume_from_);
   const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;

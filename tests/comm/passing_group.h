@@ -24,7 +24,7 @@ class PassingGroup : public Group {
   Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
     return next().broadcast_bytes(data, bytes, root);
   }
-  void barrier() override { group_.barrier(); }
+  void meet() override { group_.meet(); }
   std::unique_ptr<Group> split(int color, int key) override { return group_.split(color, key); }
   void abort(int exit_code) override { group_.abort(exit_code); }
 

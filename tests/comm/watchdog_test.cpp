@@ -3,9 +3,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <set>
+#include <unistd.h>
 
 namespace skein {
 namespace {
@@ -31,6 +35,11 @@ class FakeQueue : public WatchedWork {
   std::atomic<bool> left_abort = false;
   std::shared_future<void> hang_in_abort, hang_when_asked;
 };
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 class Watching : public testing::Test {
  protected:
@@ -153,6 +162,8 @@ TEST_F(Watching, ADeviceThatDoesNotAnswerIsLateAllTheSame) {
   std::promise<void> answers, ended;
   queue_.hang_when_asked = answers.get_future().share();
   Watchdog::Settings s = settings();
+  s.clock = nullptr;
+  s.timeout = 0.05;
   s.interval = 0.001;
   s.end = [&](ExitCode code) {
     codes_.push_back(code);
@@ -161,13 +172,12 @@ TEST_F(Watching, ADeviceThatDoesNotAnswerIsLateAllTheSame) {
   Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
   watch->begin(0, kSum, 1);
-  while (queue_.asked == 0) std::this_thread::yield();
-  now_ = now_ + 61;
   const auto over = ended.get_future();
   EXPECT_EQ(over.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   answers.set_value();
   EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
-  expect_said({"has waited 61 s for all-reduce of 4.0 MiB"});
+  EXPECT_GT(queue_.asked, 0);
+  expect_said({"has waited 0 s for all-reduce of 4.0 MiB"});
 }
 
 // A log whose lock is held, and a launcher that does not answer.
@@ -244,6 +254,115 @@ TEST_F(Watching, TheThreadLooksByItselfAndLeavesAtOnce) {
     watch->begin(0, kSum, 1);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+}
+
+// What a thread waits for itself.
+TEST_F(Watching, ALateExchangeOfTheHostEndsTheJobAndIsNamed) {
+  const auto recorder = std::make_shared<FlightRecorder>();
+  Watchdog::Settings with = settings();
+  with.host = recorder;
+  Watchdog dog(with);
+  for (int i = 0; i < 3; ++i) {
+    recorder->begin(kSum, 1, now_);
+    now_ = now_ + 59;
+    dog.look();
+    recorder->end(now_);
+  }
+  now_ = now_ + 1000;
+  dog.look();
+  EXPECT_TRUE(said_.empty()) << "nothing was under way, or not for so long";
+  recorder->begin(kSum, 4, now_);
+  now_ = now_ + 61;
+  dog.look();
+  dog.look();
+  expect_said({"rank 5 (host node3, GPU 1) has waited 61 s",
+               "all-reduce of 4.0 MiB in the tensor group (outside of steps)"});
+  EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
+}
+
+TEST_F(Watching, LimitsFollowThePhase) {
+  const auto recorder = std::make_shared<FlightRecorder>();
+  recorder->took("saving", 40);
+  Watchdog::Settings with = settings();
+  with.host = recorder;
+  with.timeout = -1;
+  Watchdog dog(with);
+  const auto watch = dog.watch(queue_, 1);
+  {
+    const WhereScope loading = WhereScope::phase("loading");
+    recorder->begin(kSum, 1, now_);
+  }
+  now_ = now_ + FlightRecorder::kFirstLimit;
+  dog.look();
+  recorder->end(now_);
+  {
+    const WhereScope saving = WhereScope::phase("saving");
+    watch->begin(0, kSum, 1);
+  }
+  now_ = now_ + 120;
+  dog.look();
+  EXPECT_TRUE(said_.empty());
+  now_ = now_ + 1;
+  dog.look();
+  expect_said({"has waited 121 s", "(saving)",
+               "set parallel.timeout; without it they may take three times as long"});
+}
+
+// What its ranks tell rank 0, as a roll call does.
+class FakeRoll : public RollCall {
+ public:
+  Heard listen(const std::function<Standing()>&) override { return heard; }
+  std::string call(const std::function<Standing()>& own) override {
+    own();
+    return "rank 3 is stopped";
+  }
+  std::string records() const override { return "of all ranks\n"; }
+
+  Heard heard = Heard::nothing;
+};
+
+TEST_F(Watching, EachRankLeavesARecordOfAStandstill) {
+  const std::string folder = testing::TempDir() + "standstill" + std::to_string(getpid());
+  const auto roll = std::make_shared<FakeRoll>();
+  Watchdog::Settings with = settings();
+  with.roll = roll;
+  with.own = [] {
+    Standing own;
+    own.rank = 12;
+    own.host = "b";
+    own.exchanges = {"1 2 all-reduce", "2 3 barrier"};
+    return own;
+  };
+  with.folder = folder;
+  Watchdog dog(with);
+  dog.look();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  roll->heard = RollCall::Heard::late;
+  dog.look();
+  expect_said(
+      {"rank 5 (host node3, GPU 1): rank 3 is stopped. What each rank exchanged last is in " +
+       folder + ". Then start the job again"});
+  EXPECT_EQ(text_of(folder + "/all-ranks.txt"), "of all ranks\n");
+  const std::string own = text_of(folder + "/rank-00012.txt");
+  EXPECT_EQ(own.find("rank 12 (host b, process 0)"), 0u) << own;
+  EXPECT_NE(own.find("\n1 2 all-reduce\n2 3 barrier\n"), std::string::npos) << own;
+  std::filesystem::remove_all(folder);
+}
+
+// The others have waited for this process, which was stopped, and have ended the job meanwhile.
+TEST_F(Watching, WhatOthersHaveSaidIsNotSaidAgain) {
+  const auto roll = std::make_shared<FakeRoll>();
+  const auto recorder = std::make_shared<FlightRecorder>();
+  Watchdog::Settings with = settings();
+  with.roll = roll;
+  with.host = recorder;
+  Watchdog dog(with);
+  recorder->begin(kSum, 1, now_);
+  now_ = now_ + 100;
+  roll->heard = RollCall::Heard::over;
+  dog.look();
+  EXPECT_TRUE(said_.empty());
+  EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ ROOMS = {
         "sentencepiece": {"split", "models"},
         "": {"split", "models", "sentencepiece"}, "learn": {"", "split", "models"},
     },
-    "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}},
+    "comm": {"": set(), "tcp": {""}, "cuda": {""}, "world.cpp": {"", "tcp"}, "roll_call.cpp": {"", "tcp"}},
     "data": {
         "files": set(), "stores": {"files"}, "columns": {"files", "stores"},
         "samples": {"files", "stores", "columns"}, "records": {"files", "samples"},

@@ -22,8 +22,4 @@ struct DeviceLinks {
 void connect_devices(Group& group, Device device, const DeviceLinks& links,
                      const std::shared_ptr<Watchdog>& watchdog);
 
-// A watchdog that ends the job of `world`, which must outlive it, after `timeout` seconds; 0:
-// never. It calls abort() from a thread of its own. Null for CPUs.
-std::shared_ptr<Watchdog> device_watchdog(Group& world, Device device, double timeout);
-
 }  // namespace skein

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/comm/flight_recorder.h"
 #include "skein/comm/trade.h"
 #include "skein/comm/work.h"
 #include "skein/tensor/tensor.h"
@@ -45,7 +46,8 @@ class Group {
   // out holds size() blocks of `bytes`, in rank order. in may be out's own block.
   virtual Work all_gather_bytes(const std::byte* in, std::byte* out, int64_t bytes) = 0;
   virtual Work broadcast_bytes(std::byte* data, int64_t bytes, int root) = 0;
-  virtual void barrier() = 0;
+  // Returns once all members have called it.
+  virtual void meet() = 0;
   // Members with equal color form a group, ordered by key, then by rank here. Collective.
   virtual std::unique_ptr<Group> split(int color, int key) = 0;
   // Memory that all members see, where they are on one host and the transport has such memory; else
@@ -55,7 +57,13 @@ class Group {
   // while another one is in a call here.
   virtual void abort(int exit_code) = 0;
 
-  // --- typed collectives, the same for every transport ---
+  // What the group is called in messages, a literal ("data"), and its number among those of that
+  // name.
+  void set_name(const char* name, int number);
+  void barrier();
+
+  // --- typed collectives, the same for every transport. A watchdog of this thread sees what is
+  // under way (comm/flight_recorder.h) ---
 
   // Between connected devices both ends must queue a pair's messages in one order
   // (comm/queued_transport.h).
@@ -93,6 +101,7 @@ class Group {
   // Of each rank, in rank order; T is plain bytes.
   template <class T>
   std::vector<T> all_values(const T& own) {
+    const InFlight here = collective("all-gather", size() * static_cast<int64_t>(sizeof(T)));
     std::vector<T> all(size());
     all_gather_bytes(reinterpret_cast<const std::byte*>(&own),
                      reinterpret_cast<std::byte*>(all.data()), sizeof(T))
@@ -104,7 +113,12 @@ class Group {
   template <class T>
   T sum_values(T value);
   Window* window_for(int64_t bytes);
+  // A collective that begins here.
+  InFlight collective(const char* what, int64_t bytes);
+  Work watched(Work work, const char* what, int64_t bytes, int peer, bool outgoing) const;
 
+  const char* name_ = "world";
+  int64_t turn_ = 0;  // collectives so far
   std::unique_ptr<QueuedTransport> devices_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/comm/group.h"
+#include "skein/comm/watchdog.h"
 
 namespace skein {
 
@@ -44,9 +45,12 @@ class Mesh {
   int stage() const { return pp_->rank(); }
   bool first_stage() const { return stage() == 0; }
   bool last_stage() const { return stage() == shape_.pp - 1; }
-  // Collective. From the first call on devices of the ranks exchange tensors without the host where
-  // they can (comm/device_transport.h), whatever models share the mesh; an exchange that takes
-  // longer than `timeout` seconds ends the job. Warns of a GPU that others use. Nothing for CPUs.
+  // Collective. From the first call on an exchange of this thread that takes too long ends the job,
+  // by whatever way it goes; timeout and folder as Watchdog::Settings has them.
+  void watch(Device device, double timeout, const std::string& folder);
+  // Collective; watches, too. From the first call on, whatever models share the mesh, devices of
+  // the ranks exchange tensors without the host where they can (comm/device_transport.h). Warns of
+  // a GPU that others use.
   void connect(Device device, double timeout);
   // Collective over pp(): every stage gets what the last one has.
   void share_last_stage(const Tensor& tensor) const;
@@ -61,8 +65,9 @@ class Mesh {
  private:
   Group& world_;
   MeshShape shape_;
+  std::shared_ptr<Watchdog> watchdog_;  // after the groups, which it looks after, it goes
   std::unique_ptr<Group> pp_, dp_, tp_;
-  bool connected_ = false;
+  bool watched_ = false, connected_ = false;
 };
 
 }  // namespace skein

@@ -1,5 +1,6 @@
-// Looks after exchanges between devices, for which no host waits: one that does not end, or that
-// fails by itself, ends the job with a message that says which it was.
+// Looks after exchanges: one that does not end, or that fails by itself, ends the job with a
+// message that says which it was. Those between devices, for which no host waits, it is told of;
+// what a thread waits for itself it reads from that thread's recorder.
 //
 //   auto watchdog = std::make_shared<Watchdog>(settings);
 //   const auto watch = watchdog->watch(queue, 1);
@@ -15,10 +16,14 @@
 #include <thread>
 #include <vector>
 
+#include "skein/comm/flight_recorder.h"
+#include "skein/comm/roll_call.h"
 #include "skein/core/error.h"
-#include "skein/core/where.h"
+#include "skein/tensor/device.h"
 
 namespace skein {
+
+class Group;
 
 // What runs exchanges. All of its functions are called from threads of the watchdog, and must not
 // throw. Where passed or error stand still, what is under way is late all the same.
@@ -35,27 +40,23 @@ class WatchedWork {
   virtual void abort() = 0;
 };
 
-// Both names are literals.
-struct Exchange {
-  const char* what = "";   // "all-reduce"
-  const char* group = "";  // "tensor"
-  int64_t bytes = 0;
-  int peer = -1;          // the other rank of the group; -1: all of them
-  bool outgoing = false;  // to the peer, not from it
-
-  // "all-reduce of 4.0 MiB in the tensor group", "send of 512 bytes to rank 2 of the pipeline
-  // group"
-  std::string str() const;
-};
-
 class Watchdog {
  public:
   struct Settings {
-    std::string speaker;     // who speaks: "rank 5 (host node3, GPU 1)"
-    double timeout = 600;    // seconds; 0: exchanges may take for ever, failures are still reported
+    std::string speaker;  // who speaks: "rank 5 (host node3, GPU 1)"
+    // Seconds. 0: exchanges may take for ever, failures are still reported. Below 0: as the host's
+    // recorder has it for their phase.
+    double timeout = 600;
     double interval = 0.25;  // seconds between looks; 0: no thread, somebody calls look()
     // seconds that each of the message, aborting and `end` may take before the job ends without it
     double abort_grace = 10;
+    // Of the thread that exchanges through the host; may be null.
+    std::shared_ptr<const FlightRecorder> host = nullptr;
+    // Asks all ranks where they stand before the job ends; may be null. own: where this one does.
+    std::shared_ptr<RollCall> roll = nullptr;
+    std::function<Standing()> own = {};
+    // Where each rank leaves the record of a standstill, rank 0 those of all; "": nowhere.
+    std::string folder = {};
     // Ends the job; called once, after every watched thing was aborted.
     std::function<void(ExitCode code)> end;
     std::function<void(int code)> exit;  // where `end` does not return; empty: leaves the process
@@ -78,8 +79,8 @@ class Watchdog {
   ~Watchdog();
 
   std::unique_ptr<Watch> watch(WatchedWork& watched, int lanes);
-  // What the threads do at each interval. An exchange is late when it is not over `timeout` seconds
-  // after it began and no other of its WatchedWork has ended meanwhile.
+  // What the threads do at each interval. An exchange is late when it is not over so many seconds
+  // after it began and no other of its WatchedWork, or of the recorder, has ended meanwhile.
   void look();
   const std::string& speaker() const { return settings_.speaker; }
 
@@ -89,17 +90,35 @@ class Watchdog {
   void repeat(const std::function<void()>& look);
   void ask();
   void judge();
+  void hear();
   void inspect(LaneWatch& watch, double now);
+  void judge(const BegunExchange& oldest, double waited);
+  void end_standstill(const std::string& what);
+  double limit_of(const BegunExchange& exchange) const;
+  std::string advice() const;
+  Standing own_standing() const;
+  std::string leave_records();
   void end(ExitCode code, const std::string& message);
 
   Settings settings_;
   std::mutex asking_, judging_;
   std::vector<LaneWatch*> watches_;  // see watchdog.cpp
   bool ended_ = false;
+  double looked_ = 0;  // when judge() last did
+  double awake_ = 0;   // since when this process has not been stopped itself
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
   std::thread asking_thread_, judging_thread_;
 };
+
+// "rank 5 (host node3, GPU 0000:3b:00.0)"
+std::string speaker_of(Device device);
+
+// A watchdog over the calling thread's exchanges, and those of its device, that ends the job of
+// `world`, which must outlive it, after so many seconds (Settings::timeout) and leaves records in
+// that folder. It calls abort() from a thread of its own. Null for a group of one.
+std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeout,
+                                       const std::string& folder = "");
 
 }  // namespace skein

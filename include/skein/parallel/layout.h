@@ -37,7 +37,8 @@ struct ParallelConfig {
   // GPUs add gradients sample by sample, so that micro-batches of rows of one length do not matter
   bool equal_micro_batches = false;
   std::vector<int64_t> layers;  // blocks of each piece; empty: of equal work, the head included
-  double timeout = 600;         // seconds an exchange between GPUs may take; 0: for ever
+  // seconds an exchange between ranks may take; 0: for ever; below 0: as its phase has it
+  double timeout = -1;
 };
 
 // Binds every field under section "parallel".

@@ -120,6 +120,7 @@ class Run {
  private:
   bool out_of_patience() const;
   bool learnt() const { return saved_step_ < 0 || good_step_ == saved_step_; }
+  void advance(Learner& learner);
   bool learn(Learner& learner);
   void evaluate(Learner& learner);
   void save(Learner& learner, bool must);

@@ -3,7 +3,6 @@
 #include "skein/comm/device_transport.h"
 #include "skein/comm/queued_transport.h"
 #include "skein/core/error.h"
-#include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/tensor/cuda.h"
 
@@ -11,11 +10,6 @@
 
 namespace skein {
 namespace {
-
-std::string speaker_of(Device device) {
-  return fmt::format("rank {} (host {}, GPU {})", log::rank(), host_name(),
-                     cuda::address(device.index));
-}
 
 // Never over: the scope that connects ends first, or the watchdog ends the job.
 class ConnectionAttempt : public WatchedWork {
@@ -102,15 +96,6 @@ void connect_devices(Group& group, Device device, const DeviceLinks& links,
   auto transport = std::make_unique<QueuedTransport>(queue, spec, watchdog);
   exchange_once(*transport, spec, device);
   group.set_device_transport(std::move(transport));
-}
-
-std::shared_ptr<Watchdog> device_watchdog(Group& world, Device device, double timeout) {
-  if (device.kind != DeviceKind::cuda) return nullptr;
-  Watchdog::Settings settings;
-  settings.speaker = speaker_of(device);
-  settings.timeout = timeout;
-  settings.end = [&world](ExitCode code) { world.abort(static_cast<int>(code)); };
-  return std::make_shared<Watchdog>(settings);
 }
 
 }  // namespace skein

@@ -91,7 +91,7 @@ class TcpGroup : public Group {
   }
 
   // After each round a rank knows of twice as many that have come.
-  void barrier() override {
+  void meet() override {
     std::byte none{};
     for (int step = 1; step < size(); step *= 2) {
       Work sent = send(&none, 0, (rank_ + step) % size(), kCollective);

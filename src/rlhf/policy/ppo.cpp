@@ -40,11 +40,12 @@ train::PretrainConfig written_run(const TuneConfig& config) {
 // A part of an iteration, timed and profiled.
 class Phase {
  public:
-  Phase(const char* name, double& seconds) : span_(name), seconds_(seconds) {}
+  Phase(const char* name, double& seconds) : span_(name), watched_(name), seconds_(seconds) {}
   ~Phase() { seconds_ = seconds_since(start_); }
 
  private:
   Span span_;
+  TimedPhase watched_;
   double& seconds_;
   Clock::time_point start_ = Clock::now();
 };
@@ -169,6 +170,7 @@ void Tuner::begin(const CriticStart& critic) {
 }
 
 void Tuner::resume(const checkpoint::CheckpointInfo& own, const train::RunState& stored) {
+  const TimedPhase loading("loading");
   check_same_start(tuned_, config_, tuning_, own.path);
   tuned_.ema = config_.ppo.ema;
   const std::string changes =

@@ -1,0 +1,147 @@
+// What a rank exchanges through the host, kept for a watchdog. The thread that exchanges writes it
+// and another one reads it; neither waits for the other, so what stands still is told all the same.
+//
+//   const InFlight here({"all-reduce", "data", bytes}, turn);   // until the end of the scope
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skein/core/where.h"
+
+namespace skein {
+
+// Both names are literals.
+struct Exchange {
+  const char* what = "";   // "all-reduce"
+  const char* group = "";  // "tensor"
+  int64_t bytes = 0;
+  int peer = -1;          // the other rank of the group; -1: all of them
+  bool outgoing = false;  // to the peer, not from it
+
+  // "all-reduce of 4.0 MiB in the tensor group", "send of 512 bytes to rank 2 of the pipeline
+  // group"
+  std::string str() const;
+};
+
+// Seconds of the clock that recorders and watchdogs use.
+double steady_seconds();
+
+// An exchange that has begun, where the thread that began it then was.
+struct BegunExchange {
+  Exchange exchange;
+  Where where;         // its part is empty
+  char part[32] = "";  // and here: the model may be gone when somebody asks
+  double begun = 0;    // seconds
+
+  static BegunExchange here(const Exchange& exchange, double now);
+  // "all-reduce of 4.0 MiB in the data group (step 12, block.3)"
+  std::string str() const;
+};
+
+// How far a rank is in a group: members of one number call the same collectives in one order.
+struct GroupTurn {
+  const char* group = "";  // a literal
+  int number = 0;          // among the groups of that name
+  int64_t turn = 0;        // collectives that it has begun
+};
+
+class FlightRecorder {
+ public:
+  static constexpr size_t kKept = 32, kGroups = 8, kPhases = 8;
+  // Seconds that an exchange may take: before a phase of its kind is over, and in any case after.
+  static constexpr double kFirstLimit = 600, kLeastLimit = 60;
+
+  struct Entry : BegunExchange {
+    int64_t number = 0;  // of this rank's exchanges, from 1
+    int64_t turn = 0;    // of the group's collectives, alike on its ranks, from 1; 0 of messages
+    double ended = 0;    // seconds; 0: under way
+
+    // "  17     3  all-reduce of 4.0 MiB in the data group (step 12, block.3)  0.004 s", after
+    // number and turn; "under way" for a time
+    std::string line() const;
+  };
+
+  // That of the calling thread; it may outlive the thread.
+  static const std::shared_ptr<FlightRecorder>& of_this_thread();
+  // Of the thread that makes it.
+  FlightRecorder();
+
+  // By one thread. A group of the same name is forgotten.
+  void join(const char* group, int number);
+  void begin(const Exchange& exchange, int64_t turn, double now);
+  void end(double now);
+  // A phase of that kind, a literal, is over.
+  void took(const char* phase, double seconds);
+  // That exchanges have taken so far.
+  double waited() const { return waited_; }
+
+  // By any thread. The last kKept at most, the oldest first; one that is written at this moment is
+  // left out.
+  std::vector<Entry> kept() const;
+  std::optional<Entry> under_way() const;
+  std::vector<GroupTurn> turns() const;
+  // Seconds that an exchange may take in a phase: three times as many as the slowest of its kind.
+  double limit(const char* phase) const;
+  // That the thread has used so far, and its number on this host.
+  double processor_seconds() const;
+  int64_t thread() const { return thread_; }
+
+ private:
+  static constexpr size_t kWords = (sizeof(Entry) + 7) / 8;
+  // Odd versions are being written.
+  struct Slot {
+    std::atomic<uint64_t> version{0};
+    std::array<std::atomic<uint64_t>, kWords> words{};
+  };
+
+  void write(const Entry& entry);
+  std::optional<Entry> read(int64_t number) const;
+
+  int64_t thread_;
+  clockid_t clock_ = 0;
+  Entry now_;  // the writer's
+  double waited_ = 0;
+  std::atomic<int64_t> last_{0};
+  std::array<Slot, kKept> slots_;
+  struct Group {
+    std::atomic<const char*> name{nullptr};  // null: none from here on
+    std::atomic<int> number{0};
+    std::atomic<int64_t> turn{0};
+  };
+  std::array<Group, kGroups> groups_;
+  struct Phase {
+    std::atomic<const char*> name{nullptr};  // null: none from here on
+    std::atomic<double> slowest{0};
+  };
+  std::array<Phase, kPhases> phases_;
+};
+
+// What this thread does until the end of the scope: the limit of its exchanges follows from how
+// long the slowest phase of its kind has taken.
+class TimedPhase {
+ public:
+  explicit TimedPhase(const char* name);
+  ~TimedPhase();
+
+ private:
+  WhereScope here_;
+  double begun_;
+};
+
+// Records an exchange of this thread while it lives; nothing inside of another.
+class InFlight {
+ public:
+  explicit InFlight(const Exchange& exchange, int64_t turn = 0);
+  ~InFlight();
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+};
+
+}  // namespace skein

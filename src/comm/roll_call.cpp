@@ -1,0 +1,244 @@
+// Invariants.
+//
+// Every connection begins with the job's word, which only its ranks know; whoever brings another
+// one is let go. Frames from rank 0: "where" and "end"; to rank 0: "late", and a packed Standing
+// for each "where". Nothing is sent before a rank is late.
+#include "skein/comm/roll_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "skein/comm/group.h"
+#include "skein/comm/tcp/secret.h"
+#include "skein/core/host.h"
+#include "skein/core/log.h"
+
+#include "tcp/socket.h"
+
+namespace skein {
+namespace {
+
+using tcp::Address;
+using tcp::Deadline;
+using tcp::FrameReader;
+using tcp::Socket;
+
+constexpr size_t kMostBytes = 64 << 10;
+constexpr double kMeeting = 10;             // seconds in which all connect
+constexpr double kTurn = 0.05, kTurns = 5;  // seconds between ranks that miss rank 0, and at most
+
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+
+struct Line {
+  Socket socket;
+  std::unique_ptr<FrameReader> reader = std::make_unique<FrameReader>(kMostBytes);
+
+  // What has come, whole; nothing where there is no more, or the other end is gone.
+  std::optional<std::string> next() {
+    try {
+      if (!socket || !reader->read(socket)) return {};
+    } catch (const Error&) {
+      socket.close();
+      return {};
+    }
+    std::string content = reader->content();
+    reader = std::make_unique<FrameReader>(kMostBytes);
+    return content;
+  }
+  bool say(const std::string& text) { return socket && tcp::send_frame_at_once(socket, text); }
+};
+
+std::string hex_word() {
+  std::string word;
+  for (const auto byte : tcp::fresh_number()) word += fmt::format("{:02x}", byte);
+  return word;
+}
+
+// Where rank 0 listens, for the others: a word, a port, and its addresses.
+struct Meeting {
+  std::string word;
+  int port = 0;
+  std::vector<std::string> hosts;
+
+  std::string str() const {
+    std::string text = fmt::format("{} {}", word, port);
+    for (const std::string& host : hosts) text += " " + host;
+    return text;
+  }
+  static Meeting of(const std::string& text) {
+    Meeting made;
+    std::istringstream words(text);
+    words >> made.word >> made.port;
+    for (std::string host; words >> host;) made.hosts.push_back(host);
+    return made;
+  }
+};
+
+// Fills in what their hosts know of ranks that do not answer.
+void look_at_silent(const std::string& own_host, Standing& one) {
+  one.state = Standing::silent;
+  one.waiting.reset();
+  if (one.host != own_host) return;
+  const Standing::State found = state_of_thread(one.process, one.thread);
+  if (found != Standing::answers) one.state = found;
+}
+
+class Leader : public RollCall {
+ public:
+  explicit Leader(std::vector<Standing> all) : all_(std::move(all)), lines_(all_.size()) {}
+
+  // Ranks that came.
+  int admit(const Socket& listener, const std::string& word) {
+    const Deadline deadline(kMeeting);
+    std::vector<Line> strangers;
+    int came = 0;
+    while (came + 1 < std::ssize(all_) && !deadline.passed()) {
+      if (Socket one = tcp::accept_from(listener)) strangers.push_back({std::move(one)});
+      for (Line& stranger : strangers)
+        if (const auto first = stranger.next()) came += seat(stranger, *first, word);
+      pause();
+    }
+    return came;
+  }
+
+  Heard listen(const std::function<Standing()>&) override {
+    Heard heard = Heard::nothing;
+    for (Line& line : lines_)
+      while (const auto said = line.next())
+        if (*said == "end")
+          heard = Heard::over;
+        else if (*said == "late" && heard == Heard::nothing)
+          heard = Heard::late;
+    return heard;
+  }
+
+  std::string call(const std::function<Standing()>& own) override {
+    std::set<int> open;
+    for (int rank = 1; rank < std::ssize(lines_); ++rank)
+      if (lines_[static_cast<size_t>(rank)].say("where")) open.insert(rank);
+    std::vector<bool> answered(all_.size(), false);
+    for (const Deadline deadline(kAnswers); !open.empty() && !deadline.passed(); pause())
+      std::erase_if(open, [&](int rank) { return take_answer(rank, answered); });
+    all_[0] = own();
+    for (size_t rank = 1; rank < all_.size(); ++rank)
+      if (!answered[rank]) look_at_silent(all_[0].host, all_[rank]);
+    for (Line& line : lines_) line.say("end");
+    return verdict(all_);
+  }
+
+  std::string records() const override {
+    std::string text;
+    for (const Standing& one : all_) text += record_of(one) + "\n";
+    return text;
+  }
+
+ private:
+  bool seat(Line& stranger, const std::string& first, const std::string& word) {
+    std::istringstream words(first);
+    std::string brought;
+    int rank = 0;
+    words >> brought >> rank;
+    if (brought != word || rank < 1 || rank >= std::ssize(lines_)) {
+      stranger.socket.close();
+      return false;
+    }
+    lines_[static_cast<size_t>(rank)] = std::move(stranger);
+    return true;
+  }
+  bool take_answer(int rank, std::vector<bool>& answered) {
+    Line& line = lines_[static_cast<size_t>(rank)];
+    while (const auto said = line.next()) {
+      const auto standing = unpacked(*said);
+      if (!standing || standing->rank != rank) continue;
+      all_[static_cast<size_t>(rank)] = *standing;
+      return answered[static_cast<size_t>(rank)] = true;
+    }
+    return !line.socket;
+  }
+
+  std::vector<Standing> all_;
+  std::vector<Line> lines_;  // by rank; none of the own
+};
+
+class Follower : public RollCall {
+ public:
+  Follower(Socket socket, Standing leader) : leader_(std::move(leader)) {
+    line_.socket = std::move(socket);
+  }
+
+  Heard listen(const std::function<Standing()>& own) override {
+    while (const auto said = line_.next()) {
+      if (*said == "end") return Heard::over;
+      if (*said == "where") line_.say(packed(own()));
+    }
+    return Heard::nothing;
+  }
+
+  std::string call(const std::function<Standing()>& own) override {
+    line_.say("late");
+    const Standing here = own();
+    for (const Deadline deadline(kLeader); line_.socket && !deadline.passed(); pause()) {
+      if (listen(own) == Heard::over) return "";
+      look_at_silent(here.host, leader_);
+      if (leader_.state != Standing::silent) break;
+    }
+    // One of them is enough to say so.
+    for (const Deadline turn(std::min(kTurns, kTurn * (here.rank - 1))); !turn.passed(); pause())
+      if (listen(own) == Heard::over) return "";
+    line_.say("end");
+    return fmt::format("the job stands still: {}, and {}", here.str(), leader_.str());
+  }
+
+ private:
+  Line line_;
+  Standing leader_;  // as it was at the beginning, but for its state
+};
+
+std::unique_ptr<RollCall> follow(const Meeting& meeting, const Standing& leader, int rank) {
+  tcp::NoConnection why;
+  const Deadline deadline(kMeeting);
+  for (const std::string& host : meeting.hosts) {
+    Socket socket = tcp::connect_to({host, meeting.port}, deadline.within(2), why);
+    if (!socket) continue;
+    Line line{std::move(socket)};
+    if (line.say(fmt::format("{} {}", meeting.word, rank)))
+      return std::make_unique<Follower>(std::move(line.socket), leader);
+  }
+  return std::make_unique<Follower>(Socket(), leader);
+}
+
+}  // namespace
+
+std::unique_ptr<RollCall> RollCall::begin(Group& world, const Standing& own) {
+  if (world.size() == 1) return nullptr;
+  std::vector<Standing> all;
+  for (const std::string& text : world.all_gather(packed(own))) {
+    all.push_back(unpacked(text).value_or(Standing{}));
+    SKEIN_CHECK_EQ(all.back().rank, std::ssize(all) - 1);
+  }
+  const bool one_host =
+      std::ranges::all_of(all, [&](const Standing& one) { return one.host == own.host; });
+  Meeting meeting;
+  Socket listener;
+  if (world.rank() == 0) {
+    listener = tcp::listen_at({one_host ? "127.0.0.1" : "", 0});
+    meeting = {hex_word(), tcp::own_end(listener).port,
+               one_host ? std::vector<std::string>{"127.0.0.1"} : tcp::own_addresses()};
+  }
+  meeting = Meeting::of(world.broadcast(meeting.str(), 0));
+  if (world.rank() > 0) return follow(meeting, all[0], world.rank());
+  auto leader = std::make_unique<Leader>(std::move(all));
+  const int came = leader->admit(listener, meeting.word);
+  if (came + 1 < world.size())
+    log::warn(
+        "{} of {} ranks cannot reach this one at port {}: where the job stands still, nobody hears "
+        "from them. Open the hosts' ports to each other",
+        world.size() - 1 - came, world.size() - 1, meeting.port);
+  return leader;
+}
+
+}  // namespace skein
