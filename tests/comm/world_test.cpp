@@ -24,7 +24,8 @@ class World : public testing::Test {
          {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS",
           "SLURM_STEP_NUM_TASKS", "SKEIN_RENDEZVOUS", "SKEIN_RENDEZVOUS_TIMEOUT",
           "SKEIN_RENDEZVOUS_SECRET", "SKEIN_RENDEZVOUS_SECRET_FILE", "SKEIN_RENDEZVOUS_OPEN",
-          "SKEIN_RANK", "SKEIN_RANKS", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"}) {
+          "SKEIN_KEEPALIVE", "SKEIN_RANK", "SKEIN_RANKS", "MASTER_ADDR", "MASTER_PORT", "RANK",
+          "WORLD_SIZE"}) {
       const char* value = getenv(name);
       former_[name] = value ? std::optional<std::string>(value) : std::nullopt;
       unsetenv(name);
@@ -189,6 +190,8 @@ TEST_F(World, WrongVariablesOfARendezvousAreNamed) {
   expect_words(
       start_error({rendezvous, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_RENDEZVOUS_TIMEOUT", "5m"}}),
       {"SKEIN_RENDEZVOUS_TIMEOUT=5m", "seconds"});
+  expect_words(start_error({rendezvous, ranks, {"SKEIN_RANK", "1"}, {"SKEIN_KEEPALIVE", "0"}}),
+               {"SKEIN_KEEPALIVE=0 is no whole number from 1", "silent host"});
   expect_words(start_error({{"SKEIN_RENDEZVOUS", "node7"}, ranks, {"SKEIN_RANK", "1"}}),
                {"SKEIN_RENDEZVOUS=node7", "write host:port"});
   expect_words(start_error({{"SKEIN_RANK", "1"}}),

@@ -6,6 +6,7 @@
 //   MASTER_ADDR, MASTER_PORT,      the same, where WORLD_SIZE is above 1 and no launcher of MPI is
 //   RANK, WORLD_SIZE               at work
 //   SKEIN_RENDEZVOUS_TIMEOUT       seconds for all ranks to come; 300
+//   SKEIN_KEEPALIVE                seconds after which a silent host counts as lost; 20
 //   SKEIN_RENDEZVOUS_SECRET        what all ranks of the job know, 16 bytes or more
 //   SKEIN_RENDEZVOUS_SECRET_FILE   a file of mode 0600 that holds it
 //   SKEIN_RENDEZVOUS_OPEN          1: no secret is needed, though other hosts can reach rank 0

@@ -99,6 +99,9 @@ TcpJob job_of_environment() {
   if (std::getenv("SKEIN_RENDEZVOUS_TIMEOUT"))
     job.timeout = required_number("SKEIN_RENDEZVOUS_TIMEOUT", 1, job,
                                   "give the seconds that ranks wait for each other at the start");
+  if (std::getenv("SKEIN_KEEPALIVE"))
+    job.keepalive = required_number("SKEIN_KEEPALIVE", 1, job,
+                                    "give the seconds after which a silent host counts as lost");
   return job;
 }
 

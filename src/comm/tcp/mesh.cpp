@@ -55,9 +55,10 @@ struct Rest {
 
 }  // namespace
 
-TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked)
+TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked, double keepalive)
     : rank_(rank),
       most_unasked_(most_unasked > 0 ? most_unasked : half_of_memory()),
+      keepalive_(keepalive),
       peers_(peers.size()),
       alarm_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!alarm_)
@@ -66,6 +67,7 @@ TcpMesh::TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked)
   for (size_t r = 0; r < peers.size(); ++r) {
     peers_[r].socket = std::move(peers[r].socket);
     peers_[r].name = std::move(peers[r].name);
+    if (peers_[r].socket) set_keepalive(peers_[r].socket, keepalive_);
   }
   if (size() > 1) thread_ = std::thread([this] { run(); });
 }
@@ -158,7 +160,11 @@ void TcpMesh::cannot(Lock& lock, int rank, const std::string& what) {
   stay_if_aborting(lock);
   if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
   if (lost_ >= 0)
-    fail("{} is gone{}; look for the first error of the job", name(lost_),
+    fail("{} {}{}; look for the first error of the job", name(lost_),
+         unanswered_ ? fmt::format("has not answered for {:g} s: its host is down or cut off, or "
+                                   "needs a higher SKEIN_KEEPALIVE",
+                                   keepalive_)
+                     : "is gone",
          loss_told_by_ >= 0 ? ", says " + name(loss_told_by_) : "");
   fail("{} cannot complete: {} has ended without taking part", what, name(rank));
 }

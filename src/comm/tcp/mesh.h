@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <compare>
 #include <condition_variable>
 #include <cstddef>
@@ -70,7 +71,9 @@ inline std::byte* target_of(Incoming& message) {
 class TcpMesh {
  public:
   // most_unasked: of messages that came before they were asked for (TcpJob); 0: half of the memory.
-  TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked = 0);
+  // keepalive: as TcpJob has it.
+  TcpMesh(int rank, std::vector<TcpPeer> peers, int64_t most_unasked = 0,
+          double keepalive = kKeepalive);
   // Says goodbye first, unless an exception is on its way.
   ~TcpMesh();
 
@@ -120,6 +123,7 @@ class TcpMesh {
   [[noreturn]] void accuse(int rank, const std::string& fault);
   void finish(const std::shared_ptr<Incoming>& message);
   void close(int rank);
+  void close_unanswered();
 
   void write_to(int rank);
   void queue_control(int rank, TcpKind kind, int code = 0);
@@ -141,6 +145,7 @@ class TcpMesh {
 
   const int rank_;
   const int64_t most_unasked_;
+  const double keepalive_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::vector<Peer> peers_;
@@ -148,10 +153,12 @@ class TcpMesh {
   int64_t unasked_ = 0;    // of all that another rank has sent and nobody has asked for
   int lost_ = -1;          // the first rank that was gone without a goodbye, or sent what none may
   int loss_told_by_ = -1;  // who has said so, where this rank has not seen it itself
-  std::string broken_;     // why the thread has ended
+  bool unanswered_ = false;  // its host has not answered
+  std::string broken_;       // why the thread has ended
   bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;
   Socket alarm_;
+  std::chrono::steady_clock::time_point asked_at_;  // when the thread last looked for silent hosts
   std::thread thread_;
 };
 

@@ -12,6 +12,11 @@
 #include "mesh.h"
 
 namespace skein::tcp {
+namespace {
+
+constexpr int kLooks = 8;  // at silent hosts, while one may be silent
+
+}  // namespace
 
 void TcpMesh::run() {
   try {
@@ -33,7 +38,8 @@ bool TcpMesh::step() {
       watched.push_back({each.socket.descriptor(),
                          static_cast<short>(each.queue.empty() ? POLLIN : POLLIN | POLLOUT), 0});
   }
-  if (poll(watched.data(), watched.size(), -1) < 0) return true;
+  if (poll(watched.data(), watched.size(), static_cast<int>(1000 * keepalive_ / kLooks)) < 0)
+    return true;
   uint64_t rings = 0;
   if (watched[0].revents && read(alarm_.descriptor(), &rings, sizeof(rings)) < 0) return true;
   for (int r = 0; r < size(); ++r) {
@@ -42,7 +48,20 @@ bool TcpMesh::step() {
     if (found & ~POLLOUT) read_from(r);
     if (found & POLLOUT) write_to(r);
   }
+  close_unanswered();
   return true;
+}
+
+void TcpMesh::close_unanswered() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - asked_at_ < std::chrono::duration<double>(keepalive_ / kLooks)) return;
+  asked_at_ = now;
+  const Lock lock(mutex_);
+  for (int r = 0; r < size(); ++r) {
+    if (!is_unanswered(peer(r).socket, keepalive_)) continue;
+    unanswered_ = unanswered_ || lost_ < 0;
+    close(r);
+  }
 }
 
 void TcpMesh::read_from(int rank) {
@@ -64,7 +83,10 @@ int64_t TcpMesh::read_some(int rank) {
   const int64_t whole = message ? message->bytes : kTcpHeadBytes;
   const ssize_t came = recv(from.socket.descriptor(), target + done, whole - done, 0);
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (came <= 0) return close(rank), 0;
+  if (came <= 0) {
+    unanswered_ = unanswered_ || (came < 0 && errno == ETIMEDOUT && lost_ < 0);
+    return close(rank), 0;
+  }
   done += came;
   if (done < whole) return came;
   if (message)

@@ -33,14 +33,9 @@ void switch_on(const Socket& socket, int level, int option, int value = 1) {
   setsockopt(socket.descriptor(), level, option, &value, sizeof(value));
 }
 
-// A host that is lost without a word is noticed after a minute.
 void settle(const Socket& socket) {
   switch_on(socket, IPPROTO_TCP, TCP_NODELAY);
-  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
-  switch_on(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
-  switch_on(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
-  switch_on(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  switch_on(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 60000);
+  set_keepalive(socket, kKeepalive);
 }
 
 bool ready(const Socket& socket, short events, const Deadline& deadline) {
@@ -195,6 +190,24 @@ Socket connect_to(const Address& address, const Deadline& deadline, NoConnection
            is_no_way(error)};
   }
   return {};
+}
+
+void set_keepalive(const Socket& socket, double seconds) {
+  constexpr int kProbes = 3;
+  const auto whole = [](double time) { return std::max(1, static_cast<int>(time)); };
+  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPIDLE, whole(seconds / 2));
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPINTVL, whole(seconds / 2 / kProbes));
+  switch_on(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+}
+
+// Not TCP_USER_TIMEOUT, which also counts the time in which a process takes nothing.
+bool is_unanswered(const Socket& socket, double seconds) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (!socket || getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+    return false;
+  return info.tcpi_unacked > 0 && info.tcpi_last_ack_recv > 1000 * seconds;
 }
 
 bool is_closed(const Socket& socket) {

@@ -72,6 +72,13 @@ struct NoConnection {
 Socket connect_to(const Address& address, const Deadline& deadline, NoConnection& why);
 // The other end has closed, or the connection is broken.
 bool is_closed(const Socket& socket);
+// A connection over which nothing is sent breaks once the host at its other end has not answered
+// for so many seconds; kKeepalive of them where nobody says so.
+void set_keepalive(const Socket& socket, double seconds);
+constexpr double kKeepalive = 20;
+// Whether that host has not answered for so long to what was sent. A process there that stands
+// still does not matter: its host answers for it.
+bool is_unanswered(const Socket& socket, double seconds);
 
 // The other end has said nothing, or no more: it has closed, or the time is up.
 class Silence : public Error {

@@ -146,7 +146,7 @@ std::unique_ptr<Group> start_tcp(const TcpJob& job) {
   allow_more_files();
   std::vector<int> all(job.ranks);
   std::iota(all.begin(), all.end(), 0);
-  auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job), job.most_unasked);
+  auto mesh = std::make_shared<TcpMesh>(job.rank, meet(job), job.most_unasked, job.keepalive);
   return std::make_unique<TcpGroup>(std::move(mesh), 0, std::move(all), job.rank);
 }
 

@@ -18,7 +18,8 @@ namespace po = boost::program_options;
 constexpr std::string_view kPrefix = "SKEIN_";
 
 // Read by comm/world, before there are options.
-constexpr std::string_view kLaunchVariables[] = {"SKEIN_RANK",
+constexpr std::string_view kLaunchVariables[] = {"SKEIN_KEEPALIVE",
+                                                 "SKEIN_RANK",
                                                  "SKEIN_RANKS",
                                                  "SKEIN_RENDEZVOUS",
                                                  "SKEIN_RENDEZVOUS_OPEN",

@@ -26,6 +26,8 @@ struct TcpJob {
   std::string secret = "";
   bool open = false;     // without a secret, let everybody in who reaches the port
   double timeout = 300;  // seconds for all ranks to come
+  // seconds, 1 at least, after which a rank counts as lost whose host does not answer
+  double keepalive = 20;
   std::string origin = "SKEIN_RENDEZVOUS";  // where `rendezvous` was set, for errors
   // Bytes of messages that came before they were asked for, and 1024 for each, that this rank keeps
   // at a time; 0: half of the host's memory, for each rank of it. No schedule comes near: what a

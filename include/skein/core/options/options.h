@@ -21,7 +21,7 @@
 // An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any
 // program has) is left alone; one line of the log names them all. One that looks like a misspelt
 // option is an error. Others that begin with SKEIN_ are no options: SKEIN_HOME, SKEIN_TEST_*, and
-// those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_RENDEZVOUS and
+// those that say how ranks meet (SKEIN_RANK, SKEIN_RANKS, SKEIN_KEEPALIVE, SKEIN_RENDEZVOUS and
 // SKEIN_RENDEZVOUS_TIMEOUT, _SECRET, _SECRET_FILE, _OPEN).
 //
 // Every mistake is a usage Error: an unknown key names the nearest known one and where it stood
