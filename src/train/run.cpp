@@ -26,7 +26,8 @@ Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
       shape_(mesh_shape(config.parallel, world.size())),
       mesh_(world, shape_),
       folder_(config.run.dir, config.run.tensorboard),
-      claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)) {
+      claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
+      stragglers_(world, shape_.dp * shape_.tp) {
   if (claim_) config_.run.id = claim_->run();
   mesh_.watch(device_of(config.parallel.device), config.parallel.timeout,
               folder_.writes() ? folder_.path() + "/standstill" : "");
@@ -158,7 +159,10 @@ void Run::profile(bool over) {
 
 void Run::advance(Learner& learner) {
   const TimedPhase training("training");
+  const FlightRecorder& recorder = *FlightRecorder::of_this_thread();
+  const double begun = steady_seconds(), waited = recorder.waited();
   learner.advance();
+  stragglers_.count(steady_seconds() - begun - (recorder.waited() - waited));
 }
 
 bool Run::learn(Learner& learner) {

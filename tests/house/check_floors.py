@@ -35,7 +35,8 @@ ROOMS = {
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {
-        "optim": set(), "": {"optim"}, "tasks": {"", "optim"}, "chats": {"", "optim", "tasks"},
+        "watch": set(), "optim": {"watch"}, "": {"watch", "optim"}, "tasks": {"", "watch", "optim"},
+        "chats": {"", "watch", "optim", "tasks"},
         "attention": {""},
     },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},

@@ -26,6 +26,7 @@
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
 #include "skein/train/task.h"
+#include "skein/train/watch/stragglers.h"
 
 namespace skein::train {
 
@@ -134,6 +135,7 @@ class Run {
   Mesh mesh_;
   RunFolder folder_;
   std::unique_ptr<checkpoint::RunClaim> claim_;
+  Stragglers stragglers_;
   std::unique_ptr<RunData> data_;
   std::unique_ptr<checkpoint::CheckpointStore> store_, best_;
   bool compares_ = false;
