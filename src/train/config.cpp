@@ -129,6 +129,11 @@ void bind(Options& options, RunConfig& c) {
               "how long to wait for an older start that is at work in run.dir, before its place is "
               "taken; 0: not at all",
               "seconds");
+  options.add(
+      "run.check_replicas", c.check_replicas,
+      "between comparisons of all that ranks hold alike, bit for bit; each commit is behind "
+      "one; 0: none",
+      "steps");
   options.add("run.id", c.id,
               "the run's id, written into its checkpoints; those with another id are refused; "
               "empty: that of run.dir, or a new one at random");
@@ -189,7 +194,9 @@ void check_start(const PretrainConfig& c, int ranks) {
           c.run.log_every, c.validation.every, c.validation.patience);
   require(c.validation.points >= 0 && c.validation.points <= kMostPoints,
           "validation.points={} must be 0 to {}", c.validation.points, kMostPoints);
-  require(c.run.profile >= 0, "run.profile={} must be at least 0", c.run.profile);
+  require(c.run.profile >= 0 && c.run.check_replicas >= 0,
+          "run.profile={} and run.check_replicas={} must be at least 0", c.run.profile,
+          c.run.check_replicas);
   check_layout(c, ranks);
 }
 

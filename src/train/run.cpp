@@ -113,6 +113,7 @@ void Run::save(Learner& learner, bool must) {
                      state_.step, words_.step, saved_step_);
   const TimedPhase saving("saving");
   if (!data_->finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
+  if (config_.run.check_replicas > 0) check_replicas(learner.replicated(), mesh_);
   release_unused_memory();
   folder_.sync(claim_.get());
   learner.sync();
@@ -159,6 +160,8 @@ void Run::profile(bool over) {
 
 void Run::advance(Learner& learner) {
   const TimedPhase training("training");
+  const int64_t every = config_.run.check_replicas;
+  if (every > 0 && state_.step % every == 0) check_replicas(learner.replicated(), mesh_);
   const FlightRecorder& recorder = *FlightRecorder::of_this_thread();
   const double begun = steady_seconds(), waited = recorder.waited();
   learner.advance();

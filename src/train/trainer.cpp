@@ -58,6 +58,7 @@ class Trainer : private Learner {
   std::vector<checkpoint::Piece> best_weights() override {
     return replica_->optimizer().weights(true);
   }
+  std::vector<Replicated> replicated() override { return replica_->optimizer().replicated(); }
   std::string state_text() override;
   // meeting: where it may be interrupted.
   EvaluatedModel evaluated_model(Meeting* meeting = nullptr) {

@@ -326,6 +326,9 @@ TEST_P(OnCuda, ReductionsAndMoves) {
   const Tensor order = Tensor::from(std::vector<int64_t>{1999, 3, 7}, {3});
   EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({1}, DType::f64)}), 1e-12,
                           kernels::ordered_sum(device, at(values), at(order), Out(out[0])));
+  for (int64_t count : {1, 3, 4, 1000, 5000})
+    EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({16}, DType::i64)}), 0,
+                            kernels::digest(device, at(x.flat(0, count)), Out(out[0])));
   for (int64_t last : {1, 3, 8, 64}) {
     const Tensor y = random_tensor({3, 5, last}, 2, dtype());
     EXPECT_EQUAL_ON_DEVICES((Tensors{Tensor::zeros({5, 3, last}, dtype())}), 0,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <omp.h>
+#include <set>
 
 #include "skein/core/philox.h"
 #include "skein/kernels/adamw.h"
@@ -178,6 +179,36 @@ TEST_P(Types, CrossEntropyPieces) {
 }
 
 // row_sum_exp of one column is the vectors' exponential of logit - maximum.
+// Of every bit, wherever it is, and of the places of equal words.
+TEST(Digest, ChangesWithEveryBit) {
+  for (const int64_t count : {1, 7, 8, 65}) {
+    const Tensor x = random_tensor({count}, 3, DType::bf16);
+    const auto sum = [&](int64_t parts) {
+      const Tensor made = Tensor::zeros({parts}, DType::i64);
+      kernels::digest(Cpu{}, x, Out(made));
+      uint64_t all = 0;
+      for (const int64_t part : made.span<int64_t>()) all += static_cast<uint64_t>(part);
+      return all;
+    };
+    const uint64_t before = sum(4);
+    EXPECT_EQ(sum(1), before);
+    EXPECT_EQ(sum(128), before);
+    std::set<uint64_t> seen{before};
+    for (int64_t bit = 0; bit < 8 * x.bytes(); ++bit) {
+      const auto mask = static_cast<std::byte>(1 << bit % 8);
+      x.bytes_data()[bit / 8] ^= mask;
+      EXPECT_TRUE(seen.insert(sum(4)).second) << bit;
+      x.bytes_data()[bit / 8] ^= mask;
+    }
+  }
+  const Tensor words = Tensor::from(std::vector<int64_t>{1, 2, 2}, {3}),
+               moved = Tensor::from(std::vector<int64_t>{2, 1, 2}, {3});
+  const Tensor a = Tensor::zeros({1}, DType::i64), b = Tensor::zeros({1}, DType::i64);
+  kernels::digest(Cpu{}, words, Out(a));
+  kernels::digest(Cpu{}, moved, Out(b));
+  EXPECT_NE(*a.data<int64_t>(), *b.data<int64_t>());
+}
+
 TEST(Exponential, IsWithinTwoUlp) {
   const int64_t rows = 200000;
   const Tensor logits = Tensor::empty({rows, 1}, DType::f32),

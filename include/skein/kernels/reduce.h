@@ -18,6 +18,12 @@ void range_sums(Cuda, const Tensor& values, const Tensor& ranges, Out sums);
 void ordered_sum(Cpu, const Tensor& values, const Tensor& order, Out sum);
 void ordered_sum(Cuda, const Tensor& values, const Tensor& order, Out sum);
 
+// parts [N] i64: numbers that stand for the bits of N equal shares of x, whatever it holds; where a
+// bit differs, so does the part. x begins at a multiple of 8 bytes. Ranks on devices of one kind
+// compare them.
+void digest(Cpu, const Tensor& x, Out parts);
+void digest(Cuda, const Tensor& x, Out parts);
+
 // out [B,...,C]: the mean over t of the rows x [B,T,C] with kept[b,t] >= 0 (i32), in the order of
 // t; 0 where there is none.
 void sample_means(Cpu, const Tensor& x, const Tensor& kept, Out out);

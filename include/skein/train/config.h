@@ -40,7 +40,8 @@ struct RunConfig {
   bool tensorboard = true;
   int64_t profile = 0;    // steps whose work is written to profile.json; 0: none
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
-  std::string id;         // the run's; "": the folder's, or a new one at random
+  int64_t check_replicas = 10;  // steps between comparisons of what ranks hold alike; 0: none
+  std::string id;               // the run's; "": the folder's, or a new one at random
   // no option: the caller has compared the token stores with their sums
   bool data_compared = false;
   std::chrono::milliseconds data_wait{

@@ -26,6 +26,7 @@
 #include "skein/train/run_state.h"
 #include "skein/train/stop.h"
 #include "skein/train/task.h"
+#include "skein/train/watch/replicas.h"
 #include "skein/train/watch/stragglers.h"
 
 namespace skein::train {
@@ -47,6 +48,8 @@ class Learner {
   // they are the best.
   virtual std::vector<checkpoint::Piece> tensors() = 0;
   virtual std::vector<checkpoint::Piece> best_weights() = 0;
+  // What ranks hold with the same bits.
+  virtual std::vector<Replicated> replicated() = 0;
   // The run's state with its own, as checkpoints hold it.
   virtual std::string state_text() = 0;
   // Its files outlive a loss of power from here on.

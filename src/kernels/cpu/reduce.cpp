@@ -5,6 +5,7 @@
 
 #include "skein/core/profile.h"
 
+#include "../digest.h"
 #include "parallel.h"
 #include "vector.h"
 
@@ -39,6 +40,17 @@ void chunk_square_sums(Cpu, const Tensor& x, int64_t chunk, Out sums) {
           }
         });
   });
+}
+
+void digest(Cpu, const Tensor& x, Out parts) {
+  const int64_t words = (x.bytes() + 7) / 8, share = (words + parts->size() - 1) / parts->size();
+  const auto* data = reinterpret_cast<const unsigned char*>(x.bytes_data());
+  parallel_ranges(parts->size(), std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, share)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t part = begin; part < end; ++part)
+                      parts->data<int64_t>()[part] = static_cast<int64_t>(digest_of_range(
+                          data, x.bytes(), part * share, std::min(words, (part + 1) * share), 1));
+                  });
 }
 
 void range_sums(Cpu, const Tensor& values, const Tensor& ranges, Out sums) {

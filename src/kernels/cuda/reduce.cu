@@ -2,6 +2,7 @@
 
 #include "skein/kernels/reduce.h"
 
+#include "../digest.h"
 #include "common.cuh"
 
 namespace skein::kernels {
@@ -20,6 +21,21 @@ __global__ void square_sums(int64_t count, int64_t chunk, const T* x, double* su
   }
   sum = block_sum(sum, parts);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+// A block a part.
+__global__ void digest_parts(const unsigned char* data, int64_t bytes, int64_t share,
+                             int64_t* parts) {
+  __shared__ uint64_t sums[kThreads];
+  const int64_t words = (bytes + 7) / 8, begin = blockIdx.x * share;
+  const int64_t end = begin + share < words ? begin + share : words;
+  sums[threadIdx.x] = digest_of_range(data, bytes, begin + threadIdx.x, end, blockDim.x);
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<int64_t>(sums[0]);
 }
 
 // A block a range.
@@ -133,6 +149,13 @@ void chunk_square_sums(Cuda on, const Tensor& x, int64_t chunk, Out sums) {
     launch("chunk_square_sums", on, square_sums<T>, grid_of(sums->size()), kThreads, 0, x.size(),
            chunk, x.data<T>(), sums->data<double>());
   });
+}
+
+void digest(Cuda on, const Tensor& x, Out parts) {
+  const int64_t words = (x.bytes() + 7) / 8, share = (words + parts->size() - 1) / parts->size();
+  launch("digest", on, digest_parts, grid_of(parts->size()), kThreads, 0,
+         reinterpret_cast<const unsigned char*>(x.bytes_data()), x.bytes(), share,
+         parts->data<int64_t>());
 }
 
 void range_sums(Cuda on, const Tensor& values, const Tensor& ranges, Out sums) {

@@ -118,6 +118,16 @@ std::vector<checkpoint::Piece> Actors::pieces(bool own) const {
   return all;
 }
 
+std::vector<train::Replicated> Actors::replicated() const {
+  std::vector<train::Replicated> all = policy_->optimizer().replicated();
+  if (!critic_) return all;
+  for (train::Replicated& one : critic_->optimizer().replicated()) {
+    one.name = "critic_" + one.name;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 void Actors::loaded(int64_t policy_steps, int64_t critic_steps) {
   policy_->optimizer().loaded(policy_steps);
   if (critic_) critic_->optimizer().loaded(critic_steps);

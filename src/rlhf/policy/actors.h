@@ -23,6 +23,7 @@ class Actors {
   void begin(const CriticStart& critic);
   // What a checkpoint holds; own: each element on one rank, to save.
   std::vector<checkpoint::Piece> pieces(bool own) const;
+  std::vector<train::Replicated> replicated() const;
   // Of the running mean of the policy, as a model of its own; with ppo.ema only.
   std::vector<checkpoint::Piece> mean_pieces() const { return policy_->optimizer().mean_pieces(); }
   void loaded(int64_t policy_steps, int64_t critic_steps);

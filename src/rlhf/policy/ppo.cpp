@@ -75,6 +75,7 @@ class Tuner : private train::Learner {
   std::vector<checkpoint::Piece> best_weights() override {
     return actors_->policy().optimizer().weights(true);
   }
+  std::vector<train::Replicated> replicated() override { return actors_->replicated(); }
   std::string state_text() override;
   void sync() override {
     if (rollouts_) rollouts_->sync(run_.claim());

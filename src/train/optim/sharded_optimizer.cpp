@@ -197,6 +197,32 @@ std::vector<checkpoint::Piece> ShardedOptimizer::mean_pieces() const {
   return all;
 }
 
+std::vector<Replicated> ShardedOptimizer::replicated() const {
+  const std::vector<std::string> names = optimizer_->state_names();
+  std::vector<Replicated> all;
+  for (size_t b = 0; b < states_.size(); ++b) {
+    const State& state = states_[b];
+    const auto& bucket = buckets_.all()[b];
+    if (bucket.alias) continue;
+    const auto add = [&](const std::string& kind, const Tensor& of_bucket, int64_t first,
+                         bool data) {
+      each_slice(bucket, first, first + of_bucket.size(),
+                 [&](const Buckets::Member& member, int64_t begin, int64_t count) {
+                   const Parameter& p = *member.parameter;
+                   all.push_back({kind + "/" + p.name, of_bucket.flat(begin - first, count), data,
+                                  p.split == Split::none});
+                 });
+    };
+    add("param", bucket.values, 0, true);
+    if (state.master.dtype() != bucket.values.dtype())
+      add("master", state.master, state.begin, !zero_);
+    if (state.mean.defined()) add("ema_param", state.mean, state.begin, !zero_);
+    for (size_t i = 0; i < state.kept.size(); ++i)
+      add(names[i], state.kept[i], state.begin, !zero_);
+  }
+  return all;
+}
+
 void ShardedOptimizer::begin_mean() {
   for (State& state : states_)
     if (state.master.defined()) state.mean.copy_from(state.master);

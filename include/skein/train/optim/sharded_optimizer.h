@@ -9,6 +9,7 @@
 #include "skein/checkpoint/piece.h"
 #include "skein/parallel/buckets.h"
 #include "skein/train/optim/optimizer.h"
+#include "skein/train/watch/replicas.h"
 
 namespace skein::train {
 
@@ -41,6 +42,9 @@ class ShardedOptimizer {
       bool own, const std::function<bool(const Parameter&)>& wanted = {}) const;
   // The running mean instead of the values, to save: a model of its own.
   std::vector<checkpoint::Piece> mean_pieces() const;
+  // What other ranks hold with the same bits: the values that the model reads, and what of the
+  // optimizer's is not divided.
+  std::vector<Replicated> replicated() const;
   // The running mean begins with the values as they are.
   void begin_mean();
   // Collective. After the pieces, or only the values among them, were loaded: brings the parameters
