@@ -26,6 +26,7 @@ void bind_all(Options& options, PretrainConfig& c, bool of_stores) {
   bind(options, c.train);
   bind(options, c.lr);
   bind(options, c.optimizer);
+  bind(options, c.spikes);
   if (of_stores) {
     bind(options, c.loss);
     bind(options, c.data);
@@ -204,6 +205,7 @@ void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
   check(c.lr, c.train.steps, c.train.global_batch * length);
   check(c.loss);
+  check(c.spikes);
 }
 
 }  // namespace skein::train

@@ -231,9 +231,9 @@ void Replica::add_auxiliary(const AuxiliaryBatch& auxiliary, int64_t number, dou
 }
 
 StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, double loss_scale,
-                         const AuxiliaryBatch* auxiliary) {
+                         const AuxiliaryBatch* auxiliary, const SpikeDetector::Limits& most) {
   try {
-    return learn(batch, number, lr, loss_scale, auxiliary);
+    return learn(batch, number, lr, loss_scale, auxiliary, most);
   } catch (const OutOfMemory& error) {
     MemoryShape shape = memory_shape(config_, plan_, mesh_, model_.parameters());
     if (longest_ > 0) {
@@ -244,20 +244,8 @@ StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, do
   }
 }
 
-StepResult Replica::learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
-                          const AuxiliaryBatch* auxiliary) {
-  const Span span("step");
-  const WhereScope step = WhereScope::step(number + 1);
-  StepResult result;
-  const auto [place_scale, tokens, flops] =
-      backpropagate(pipeline_, plan_, batch, number, loss_scale);
-  result.tokens = tokens;
-  result.flops = flops;
-  if (auxiliary) add_auxiliary(*auxiliary, number, loss_scale, result);
-  {
-    const Span update("optimizer");
-    result.grad_norm = optimizer_.step(lr, 1 / loss_scale);
-  }
+// The losses of the terms, and of those that are learnt.
+void Replica::add_terms(double place_scale, StepResult& result) const {
   const auto own = pipeline_.losses();
   for (size_t i = 0; i < terms_.size(); ++i) {
     SKEIN_CHECK(own.empty() || own.size() == terms_.size());
@@ -266,9 +254,30 @@ StepResult Replica::learn(const data::Batch& batch, int64_t number, double lr, d
     result.terms.push_back(mean_loss(own.empty() ? std::vector<double>() : own[i], plan_, scale));
     if (terms_[i].learnt) result.loss += result.terms.back();
   }
-  result.loss +=
-      optimizer_.ridge_loss() + (auxiliary ? auxiliary->coefficient * result.auxiliary : 0);
-  result.applied = std::isfinite(result.grad_norm);
+}
+
+StepResult Replica::learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
+                          const AuxiliaryBatch* auxiliary, const SpikeDetector::Limits& most) {
+  const Span span("step");
+  const WhereScope step = WhereScope::step(number + 1);
+  StepResult result;
+  const auto [place_scale, tokens, flops] =
+      backpropagate(pipeline_, plan_, batch, number, loss_scale);
+  result.tokens = tokens;
+  result.flops = flops;
+  if (auxiliary) add_auxiliary(*auxiliary, number, loss_scale, result);
+  // Devices learn while their losses are asked for, unless it hangs on these.
+  const bool first = std::isfinite(most.loss);
+  const double beside = auxiliary ? auxiliary->coefficient * result.auxiliary : 0;
+  if (first) add_terms(place_scale, result);
+  {
+    const Span update("optimizer");
+    result.grad_norm =
+        optimizer_.step(lr, 1 / loss_scale, {most.grad_norm, most.loss - result.loss - beside});
+  }
+  if (!first) add_terms(place_scale, result);
+  result.applied = optimizer_.applied();
+  result.loss += optimizer_.ridge_loss() + beside;
   return result;
 }
 

@@ -74,6 +74,14 @@ void Run::go_on(const RunState& stored, bool compared) {
   state_.fruitless = stored.fruitless;
 }
 
+void Run::roll_back(const RunState& stored, int64_t samples) {
+  count_from(stored);
+  state_.samples = samples;
+  state_.spikes = stored.spikes;
+  saved_step_ = evaluated_step_ = stored.step;
+  folder_.cut(stored.step, world());
+}
+
 void Run::open(const std::string& resolved, bool compares) {
   compares_ = compares;
   if (claim_) claim_->settle(world());
@@ -189,7 +197,7 @@ bool Run::learn(Learner& learner) {
     if (learner.validates() && learner.evaluation_due()) evaluate(learner);
     const int64_t every = config_.checkpoint.every;
     if (every > 0 && state_.step % every == 0 && !done()) save(learner, false);
-    stopped = !done() && stop_->agreed(world());
+    stopped = !done() && (state_.step == config_.run.stop_at || stop_->agreed(world()));
   }
   profile(true);
   if (stopped) return true;

@@ -78,6 +78,16 @@ void RunFolder::open(const std::string& config, int64_t step) {
   sync_directory(path_);
 }
 
+void RunFolder::cut(int64_t step, Group& world) {
+  checkpoint::agree(world, [&] {
+    if (!metrics_.is_open()) return;
+    const std::string path = path_ + "/metrics.jsonl";
+    metrics_.close();
+    metrics_.begin(path, joined(lines_up_to(path, step)));
+    last_lines_.clear();
+  });
+}
+
 void RunFolder::write_profile(const std::vector<ProfileEvent>& events, int64_t origin,
                               const std::string& what, Group& world) {
   const auto parts = world.all_gather(formats::chrome_trace_events(events, world.rank(), origin));

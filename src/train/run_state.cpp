@@ -27,6 +27,26 @@ nlohmann::ordered_json json_of(const std::vector<data::DataFile>& files) {
   return list;
 }
 
+nlohmann::ordered_json json_of(const SpikeRecord& record) {
+  auto decisions = nlohmann::ordered_json::array();
+  for (const Spike& spike : record.decisions)
+    decisions.push_back({{"step", spike.step},
+                         {"quantity", spike.quantity},
+                         {"value", spike.value},
+                         {"mean", spike.mean},
+                         {"deviation", spike.deviation},
+                         {"action", spike.action}});
+  return {{"losses", record.losses}, {"grad_norms", record.grad_norms}, {"decisions", decisions}};
+}
+
+SpikeRecord spike_record(const nlohmann::json& json) {
+  SpikeRecord record{json.at("losses"), json.at("grad_norms"), {}};
+  for (const auto& one : json.at("decisions"))
+    record.add({one.at("step"), one.at("quantity"), one.at("value"), one.at("mean"),
+                one.at("deviation"), one.at("action")});
+  return record;
+}
+
 uint64_t sum_of(const std::string& digits, const std::string& origin) {
   uint64_t sum = 0;
   const char* end = digits.data() + digits.size();
@@ -95,6 +115,7 @@ std::string to_json(const RunState& s, const MeshShape& layout) {
       {"tokenizer", s.tokenizer.text()}};
   if (!s.data.empty()) json["data"] = json_of(s.data);
   if (s.validation_owed) json["validation_owed"] = true;
+  if (!s.spikes.losses.empty()) json["spikes"] = json_of(s.spikes);
   if (!s.imported.empty()) json["imported"] = nlohmann::ordered_json::parse(s.imported);
   return json.dump();
 }
@@ -133,6 +154,8 @@ RunState run_state(const std::string& text, const std::string& origin) {
     if (const auto data = json.find("data"); data != json.end())
       state.data = data_files(*data, origin);
     state.validation_owed = json.value("validation_owed", false);
+    if (const auto spikes = json.find("spikes"); spikes != json.end())
+      state.spikes = spike_record(*spikes);
     // 0 where nothing has been summed.
     state.reduction_groups = std::max<int64_t>(1, state.reduction_groups);
     if (const auto imported = json.find("imported"); imported != json.end())

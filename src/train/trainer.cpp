@@ -5,6 +5,7 @@
 
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
+#include "skein/core/repeated_warnings.h"
 #include "skein/core/strings.h"
 #include "skein/tensor/cuda.h"
 #include "skein/train/adapt.h"
@@ -68,6 +69,9 @@ class Trainer : private Learner {
   }
   void record(const StepResult& result, double lr);
   void count(const StepResult& result);
+  // Warns of a spike in the step that was just made, and goes back where that is wanted.
+  void look_for_spike(const StepResult& result);
+  void roll_back(Spike spike);
   double rate() const {
     const int64_t length = task_.length();
     const RunState& state = run_.state();
@@ -85,6 +89,9 @@ class Trainer : private Learner {
   std::unique_ptr<Replica> replica_;
   std::vector<int64_t> points_;
   LossScale loss_scale_;
+  SpikeDetector spikes_;
+  int64_t rolled_back_ = 0, rolled_back_to_ = -1;  // so many times to the commit of that step
+  RepeatedWarnings warnings_;
   TrainResult result_;
   std::unique_ptr<data::Prefetcher> prefetcher_;  // of run(), as what follows
   std::unique_ptr<Progress> progress_;
@@ -102,7 +109,8 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
            config.train.steps, world, std::move(claim)),
       resume_from_(start ? start : find_start()),
       points_(evaluation_steps(config.validation.points, config.train.steps)),
-      loss_scale_(config.train.loss_scale, config.precision()) {
+      loss_scale_(config.train.loss_scale, config.precision()),
+      spikes_(config.spikes) {
   run_.set_data(task.data_files());
   std::optional<RunState> stored;
   if (resume_from_) stored = run_state(resume_from_->metadata, resume_from_->path);
@@ -168,6 +176,8 @@ void Trainer::load(const RunState& stored) {
   if (!weights_only) {
     run_.count_from(stored);
     loss_scale_.restore(stored.loss_scale, stored.good_steps);
+    spikes_.restore(stored.spikes);
+    run_.state().spikes = stored.spikes;
   }
   if (own) go_on(stored);
   log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path,
@@ -190,6 +200,7 @@ std::string Trainer::state_text() {
   state.optimizer_steps = replica_->optimizer().steps();
   state.loss_scale = loss_scale_.value();
   state.good_steps = loss_scale_.good_steps();
+  if (config_.spikes.action != SpikeConfig::Action::none) spikes_.keep(state.spikes);
   return to_json(state, run_.shape());
 }
 
@@ -197,9 +208,10 @@ void Trainer::count(const StepResult& result) {
   const RunState& state = run_.state();
   const double scale = loss_scale_.value();
   // An overflow that a smaller scale may mend is no fault of the run.
-  const bool scaled = loss_scale_.after_step(!result.applied);
-  run_.count_update(result.applied, scaled);
-  if (result.applied) return;
+  const bool finite = std::isfinite(result.grad_norm);
+  const bool scaled = loss_scale_.after_step(!finite);
+  run_.count_update(result.applied, scaled || finite);
+  if (finite) return;
   if (scaled)
     return log::info(
         "step {}: gradients overflow at a loss scale of {}; the step is skipped, the scale now {}",
@@ -212,6 +224,49 @@ void Trainer::count(const StepResult& result) {
         config_.lr.lr);
   log::warn("step {}: the gradient norm is {} (loss {}); the step is skipped", state.step,
             shown_number(result.grad_norm), shown_number(result.loss));
+}
+
+void Trainer::look_for_spike(const StepResult& result) {
+  using Action = SpikeConfig::Action;
+  if (config_.spikes.action == Action::none) return;
+  const RunState& state = run_.state();
+  auto spike = spikes_.judge(state.step, result.loss, result.grad_norm);
+  if (!spike) return;
+  if (config_.spikes.action == Action::rollback) return roll_back(*spike);
+  spike->action = result.applied ? "warned" : "skipped";
+  run_.state().spikes.add(*spike);
+  warnings_.tell("spikes of loss or gradient norm",
+                 fmt::format("step {}: {}{}", state.step, spike->str(),
+                             result.applied ? "" : "; the step is skipped"));
+}
+
+// The data from the checkpoint's to those behind the spike are left out. A start that goes on from
+// that checkpoint meets the same spike, and does the same.
+void Trainer::roll_back(Spike spike) {
+  constexpr int64_t kMost = 3;
+  const int64_t behind =
+      run_.state().samples + config_.spikes.leave_out * config_.train.global_batch;
+  const auto own = run_.own();
+  if (!own)
+    return warnings_.tell("spikes of loss or gradient norm",
+                          fmt::format("step {}: {}; there is no checkpoint yet to go back to",
+                                      spike.step, spike.str()));
+  if (std::exchange(rolled_back_to_, own->step) != own->step) rolled_back_ = 0;
+  if (++rolled_back_ > kMost)
+    fail(
+        "step {}: {}, also after {} ways around the data that have led to one; begin again from "
+        "an earlier checkpoint, with a lower lr.lr than {}, or look at the data",
+        spike.step, spike.str(), kMost, config_.lr.lr);
+  RunState stored = run_state(own->metadata, own->path);
+  spike.action = "rolled back";
+  stored.spikes.add(spike);
+  load_checkpoint(*own, replica_->optimizer().pieces(false), true, run_.world());
+  replica_->optimizer().loaded(stored.optimizer_steps);
+  loss_scale_.restore(stored.loss_scale, stored.good_steps);
+  spikes_.restore(stored.spikes);
+  log::warn("step {}: {}; back to {} and on with sample {}, behind the data since then", spike.step,
+            spike.str(), own->path, behind);
+  run_.roll_back(stored, behind);
 }
 
 void Trainer::record(const StepResult& result, double lr) {
@@ -235,8 +290,10 @@ void Trainer::advance() {
   const int64_t batch = config_.train.global_batch;
   const double lr = rate();
   task_.before_step(evaluated_model(), state.samples, batch);
+  const auto most = config_.spikes.action == SpikeConfig::Action::skip ? spikes_.limits()
+                                                                       : SpikeDetector::Limits{};
   const StepResult step = replica_->step(prefetcher_->take(state.samples, state.samples + batch),
-                                         state.step, lr, loss_scale_.value());
+                                         state.step, lr, loss_scale_.value(), nullptr, most);
   result_.losses.push_back(step.loss);
   result_.grad_norms.push_back(step.grad_norm);
   ++state.step;
@@ -244,6 +301,7 @@ void Trainer::advance() {
   if (result_.losses.size() == 1) tell_memory();
   record(step, lr);
   count(step);
+  look_for_spike(step);
 }
 
 // With what CUDA, its libraries and other processes hold, but not what is kept for later; "" on

@@ -16,6 +16,7 @@
 #include "skein/train/optim/loss_scale.h"
 #include "skein/train/optim/lr.h"
 #include "skein/train/optim/optimizer.h"
+#include "skein/train/watch/spikes.h"
 
 namespace skein::train {
 
@@ -42,6 +43,7 @@ struct RunConfig {
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
   int64_t check_replicas = 10;  // steps between comparisons of what ranks hold alike; 0: none
   std::string id;               // the run's; "": the folder's, or a new one at random
+  int64_t stop_at = 0;  // no option: after this step the run stops as if it was asked to; 0: none
   // no option: the caller has compared the token stores with their sums
   bool data_compared = false;
   std::chrono::milliseconds data_wait{
@@ -79,6 +81,7 @@ struct PretrainConfig {
   TrainConfig train;
   LrConfig lr;
   OptimizerConfig optimizer;
+  SpikeConfig spikes;
   LossConfig loss;
   data::DataConfig data;
   data::MaskConfig mlm;

@@ -39,7 +39,7 @@ struct StepResult {
   double grad_norm = 0;            // before clipping
   double tokens = 0;    // of the batch that went through the model on all ranks, padding included
   double flops = 0;     // model FLOPs by model_flops_per_token, the auxiliary batch included
-  bool applied = true;  // false: the norm was not finite and nothing was changed
+  bool applied = true;  // false: the norm was not finite, or a spike, and nothing was changed
 };
 
 // Bytes this rank holds in tensors.
@@ -61,8 +61,10 @@ class Replica {
   // Collective. batch: this rank's samples of the step; each micro-batch is trimmed. number: of the
   // step; dropout masks are keyed by it. loss_scale: losses are multiplied by it in backward,
   // gradients divided by it. OutOfMemory says what would need less.
+  // most: a step with a loss or norm beyond it changes nothing.
   StepResult step(const data::Batch& batch, int64_t number, double lr, double loss_scale = 1,
-                  const AuxiliaryBatch* auxiliary = nullptr);
+                  const AuxiliaryBatch* auxiliary = nullptr,
+                  const SpikeDetector::Limits& most = {});
   // Numbers of the samples that belong to this rank, of a step that begins with sample 0.
   data::SampleRange own_samples() const { return plan_.own_samples(mesh_); }
 
@@ -79,7 +81,8 @@ class Replica {
     double tokens = 0, flops = 0;
   };
   StepResult learn(const data::Batch& batch, int64_t number, double lr, double loss_scale,
-                   const AuxiliaryBatch* auxiliary);
+                   const AuxiliaryBatch* auxiliary, const SpikeDetector::Limits& most);
+  void add_terms(double place_scale, StepResult& result) const;
   PipelineStep cut(const data::Batch& batch, const BatchPlan& plan) const;
   StepWork step_work(const PipelineStep& work, bool differs);
   // Leaves the gradients of the batch's mean loss times factor, reduced.

@@ -103,6 +103,9 @@ class Run {
   // evaluation that it owes will be made. compared: coming evaluations are compared with the best
   // that it names.
   void go_on(const RunState& stored, bool compared);
+  // Counts from the checkpoint of the run's own folder that `stored` is of, once more, but goes on
+  // with the sample of that number.
+  void roll_back(const RunState& stored, int64_t samples);
   // Writes the folder. compares: keeps the best weights by the learner's evaluations.
   void open(const std::string& resolved, bool compares);
 

@@ -41,6 +41,8 @@ class RunFolder {
   // error on every rank: of usage where something else stands there, else a failure with what to
   // do.
   void begin(const std::string& config, int64_t step, Group& world);
+  // Collective, after begin: takes the lines of steps after `step` away again.
+  void cut(int64_t step, Group& world);
   // After begin: one line and, for TensorBoard, one scalar each, by rank 0. A line that ended the
   // file already, such as the last evaluation of a finished run, is not added again. Failing writes
   // warn once and never end a run.

@@ -31,6 +31,7 @@ struct RunState {
   int64_t best_step = -1, fruitless = 0;
   // the evaluation that was due at `step` was interrupted: it is made before the next step
   bool validation_owed = false;
+  SpikeRecord spikes{};
   TaskNotes notes{};  // of the task
   // what skein-convert keeps of the model's origin for the way back, JSON; "" for none
   std::string imported;

@@ -69,10 +69,17 @@ int64_t ShardedOptimizer::bytes() const {
   return total;
 }
 
-double ShardedOptimizer::step(double lr, double gradient_scale) {
+double ShardedOptimizer::step(double lr, double gradient_scale, const StepLimits& most) {
+  applied_ = false;
   if (config_.ridge > 0) add_ridge(gradient_scale);
   Update update{.number = steps_ + 1, .gradient_scale = gradient_scale, .clip = config_.clip};
   update.square_sum = buckets_.gradient_square_sum();
+  const auto norm_of = [&] {
+    return gradient_scale * std::sqrt(*update.square_sum.to(Device{}).data<double>());
+  };
+  if (std::isfinite(most.norm) || std::isfinite(most.ridge_loss))
+    if (const double norm = norm_of(); !(norm <= most.norm && ridge_loss_ <= most.ridge_loss))
+      return norm;
   std::vector<Shard> shards;
   for (size_t b = 0; b < states_.size(); ++b)
     if (states_[b].learns) add_shards(b, lr, shards);
@@ -81,8 +88,9 @@ double ShardedOptimizer::step(double lr, double gradient_scale) {
     if (states_[b].learns) round(b, update.number, update.square_sum);
   if (zero_) buckets_.gather_values();
   buckets_.values_changed();
-  const double norm = gradient_scale * std::sqrt(*update.square_sum.to(Device{}).data<double>());
-  if (!std::isfinite(norm)) return norm;
+  const double norm = norm_of();
+  applied_ = std::isfinite(norm);
+  if (!applied_) return norm;
   ++steps_;
   for (const State& state : states_)
     if (state.mean.defined() && state.learns) follow(state);

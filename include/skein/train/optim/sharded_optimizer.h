@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,12 @@
 
 namespace skein::train {
 
+// Beyond which a step changes nothing.
+struct StepLimits {
+  double norm = std::numeric_limits<double>::infinity(),
+         ridge_loss = std::numeric_limits<double>::infinity();
+};
+
 class ShardedOptimizer {
  public:
   // Copies the values, which must have begun. seed: of stochastic rounding.
@@ -22,8 +29,11 @@ class ShardedOptimizer {
   // (θ as the optimizer keeps it, in the accumulator type; tied tensors and replicas once), clips
   // by the global norm, updates, and gathers values where they are sharded. Returns the norm before
   // clipping (scaled); a device is waited for that, and for the size of a ridge. Nothing changes
-  // when the norm is not finite.
-  double step(double lr, double gradient_scale = 1);
+  // when the norm is not finite or beyond a limit; where there is one, a device is waited for
+  // earlier.
+  double step(double lr, double gradient_scale = 1, const StepLimits& most = {});
+  // Whether the latest step changed anything.
+  bool applied() const { return applied_; }
   // λ‖θ‖² before the latest step, on every rank; its bits depend on the layout as little as those
   // of the norm.
   double ridge_loss() const { return ridge_loss_; }
@@ -86,6 +96,7 @@ class ShardedOptimizer {
   uint64_t seed_;
   int64_t steps_ = 0;
   double ridge_loss_ = 0;
+  bool applied_ = false;
   std::vector<State> states_;  // by bucket
 };
 
