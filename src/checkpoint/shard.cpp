@@ -130,11 +130,11 @@ std::vector<std::string> dataset_names(const std::vector<Piece>& pieces) {
   return names;
 }
 
-Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces) {
+Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces, Bytes memory) {
   const std::vector<std::string> names = dataset_names(pieces);
   int64_t expected = kFileOverhead;
   for (const Piece& piece : pieces) expected += piece.bytes() + kPieceOverhead;
-  Bytes image(expected);
+  Bytes image = memory.capacity() < expected ? Bytes(expected) : std::move(memory);
   image.resize(0);
   const data::Hdf5Lock lock;
   Hdf5Handle file = create_in_memory(image);

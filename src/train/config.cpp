@@ -106,6 +106,14 @@ void bind(Options& options, ValidationConfig& c) {
 void bind(Options& options, CheckpointConfig& c) {
   options.add("checkpoint.every", c.every,
               "steps between checkpoints; 0: only when the run ends or is stopped", "steps");
+  options.add("checkpoint.minutes", c.minutes,
+              "between checkpoints, beside those by steps; 0: none by the clock", "minutes");
+  options.add("checkpoint.mean_time_between_failures", c.mean_time_between_failures,
+              "of the whole job: checkpoints are made as often as loses least time, by what one "
+              "costs; 0: unknown",
+              "hours");
+  options.add("checkpoint.async", c.async,
+              "write checkpoints beside training, from a snapshot in memory");
   options.add("checkpoint.keep", c.keep, "checkpoints that stay");
   options.add("checkpoint.load", c.load,
               "run folder or checkpoint to begin from when run.dir holds none");
@@ -189,6 +197,9 @@ void check_start(const PretrainConfig& c, int ranks) {
   require(c.checkpoint.every >= 0 && c.checkpoint.keep > 0,
           "checkpoint.every={} must be at least 0, checkpoint.keep={} at least 1",
           c.checkpoint.every, c.checkpoint.keep);
+  require(c.checkpoint.minutes >= 0 && c.checkpoint.mean_time_between_failures >= 0,
+          "checkpoint.minutes={} and checkpoint.mean_time_between_failures={} must be at least 0",
+          c.checkpoint.minutes, c.checkpoint.mean_time_between_failures);
   require(c.run.log_every > 0 && c.validation.every >= 0 && c.validation.patience >= 0,
           "run.log_every={} must be at least 1, validation.every={} and validation.patience={} at "
           "least 0",

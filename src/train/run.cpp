@@ -27,13 +27,15 @@ Run::Run(PretrainConfig& config, RunWords words, int64_t last, Group& world,
       mesh_(world, shape_),
       folder_(config.run.dir, config.run.tensorboard),
       claim_(claim ? std::move(claim) : RunFolder::claim(config.run, world)),
-      stragglers_(world, shape_.dp * shape_.tp) {
+      stragglers_(world, shape_.dp * shape_.tp),
+      commits_(config.checkpoint) {
   if (claim_) config_.run.id = claim_->run();
   mesh_.watch(device_of(config.parallel.device), config.parallel.timeout,
               folder_.writes() ? folder_.path() + "/standstill" : "");
 }
 
 std::optional<checkpoint::CheckpointInfo> Run::own() {
+  while (store_ && store_->under_way()) follow_commit(true, false);
   return claim_ ? find_own_checkpoint(config_.run, world()) : std::nullopt;
 }
 
@@ -99,6 +101,7 @@ bool Run::out_of_patience() const {
 
 void Run::count_update(bool applied, bool forgiven) {
   if (applied) good_step_ = saved_step_;
+  learnt_since_ = learnt_since_ || applied;
   state_.skipped_in_a_row = applied || forgiven ? 0 : state_.skipped_in_a_row + 1;
 }
 
@@ -106,11 +109,12 @@ std::string Run::advice() {
   return restart_advice(folder_.checkpoints(), saved_step_, good_step_, world());
 }
 
-// A save that fails leaves the earlier checkpoints as they are; the run goes on and tries again at
-// the next interval. Not so once another process writes the run. must: at the end, and where the
-// run is stopped.
+// must: at the end, and where the run is stopped; the rest of the run waits for it then.
 void Run::save(Learner& learner, bool must) {
-  if (!store_ || saved_step_ == state_.step) return;
+  if (!store_) return;
+  const TimedPhase saving("saving");
+  while (store_->under_way()) follow_commit(true, false);
+  if (saved_step_ == state_.step) return;
   if (state_.skipped_in_a_row > 0)
     return log::warn("no checkpoint at {} {}: {} is not finite", words_.step, state_.step,
                      words_.gradient);
@@ -119,22 +123,54 @@ void Run::save(Learner& learner, bool must) {
   if (!learnt() && !done())
     return log::info("no checkpoint at {} {}: nothing was learnt since that of {} {}", words_.step,
                      state_.step, words_.step, saved_step_);
-  const TimedPhase saving("saving");
   if (!data_->finish_within(must ? config_.run.data_wait : std::chrono::milliseconds(0))) return;
   if (config_.run.check_replicas > 0) check_replicas(learner.replicated(), mesh_);
-  release_unused_memory();
+  begin_commit(learner, must);
+}
+
+void Run::begin_commit(Learner& learner, bool must) {
+  const bool beside = config_.checkpoint.async && !must;
+  if (!beside) release_unused_memory();
   folder_.sync(claim_.get());
   learner.sync();
-  try {
-    store_->save(state_.step, learner.tensors(), learner.state_text(),
-                 saved_step_ < 0 ? std::nullopt : std::optional(good_step_));
-    saved_step_ = state_.step;
+  const double begun = steady_seconds();
+  begun_step_ = state_.step;
+  learnt_since_ = false;
+  if_it_fails(must, [&] {
+    if (!store_->begin(state_.step, learner.tensors(), learner.state_text(),
+                       saved_step_ < 0 ? std::nullopt : std::optional(good_step_), beside))
+      saved_step_ = begun_step_;
+  });
+  while (!beside && store_->under_way()) follow_commit(true, must);
+  const double stood_still = steady_seconds() - begun;
+  commits_.begun(stood_still);
+  if (beside && store_->under_way() && !std::exchange(told_memory_, true))
+    log::info(
+        "checkpoints are written beside training, from a snapshot of up to {} a rank, which took "
+        "{:.2g} s",
+        readable_size(world().max(store_->memory())), stood_still);
+}
+
+// Collective.
+void Run::follow_commit(bool wait, bool must) {
+  if_it_fails(must, [&] {
+    if (!store_->advance(wait)) return;
+    saved_step_ = begun_step_;
     failed_saves_ = 0;
+    if (learnt_since_) good_step_ = saved_step_;
+  });
+}
+
+// A commit that fails leaves the earlier ones as they are; the run goes on and tries again at the
+// next interval. Not so once another process writes the run.
+void Run::if_it_fails(bool must, const std::function<void()>& commit) {
+  try {
+    commit();
   } catch (const Error& error) {
     const bool over = must || error.code() == ExitCode::superseded;
     if (over || ++failed_saves_ >= kFailedSavesInARow) throw;
-    log::warn("no checkpoint at {} {}: {}; the run goes on, the next attempt is {} {}s away",
-              words_.step, state_.step, error.what(), config_.checkpoint.every, words_.step);
+    log::warn("no checkpoint at {} {}: {}; the run goes on, {}", words_.step, begun_step_,
+              error.what(), commits_.next_attempt(words_.step));
   }
 }
 
@@ -194,9 +230,9 @@ bool Run::learn(Learner& learner) {
     profile(false);
     advance(learner);
     data_->look();
+    if (store_ && store_->under_way()) follow_commit(false, false);
     if (learner.validates() && learner.evaluation_due()) evaluate(learner);
-    const int64_t every = config_.checkpoint.every;
-    if (every > 0 && state_.step % every == 0 && !done()) save(learner, false);
+    if (!done() && commits_.due(state_.step, world())) save(learner, false);
     stopped = !done() && (state_.step == config_.run.stop_at || stop_->agreed(world()));
   }
   profile(true);

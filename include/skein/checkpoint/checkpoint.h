@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "skein/checkpoint/claim.h"
 #include "skein/checkpoint/piece.h"
 #include "skein/comm/group.h"
+#include "skein/core/files/files.h"
 
 namespace skein::checkpoint {
 
@@ -43,6 +45,8 @@ class CheckpointStore {
   CheckpointStore(std::string directory, int64_t keep, Group& world, const std::string& run = "");
   // With the generation that the claim has taken, in its directory; the claim outlives the store.
   CheckpointStore(const RunClaim& claim, int64_t keep, Group& world);
+  // Waits for what this rank writes.
+  ~CheckpointStore();
 
   // Collective. Commits the pieces of all ranks under `step`; `metadata` is rank 0's JSON. Returns
   // the path. A step that this store has committed before is left as it is.
@@ -55,13 +59,32 @@ class CheckpointStore {
   std::string save(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
                    std::optional<int64_t> good = {});
 
+  // The same beside training, a step at a time; one checkpoint at most is under way.
+  // Collective. Takes the snapshot, after which the pieces may change, and begins to sum and write
+  // it; memory for it is kept for the next one. False where that step was committed before.
+  // beside: on a thread of lowest priority, else here.
+  bool begin(int64_t step, const std::vector<Piece>& pieces, const std::string& metadata,
+             std::optional<int64_t> good = {}, bool beside = true);
+  bool under_way() const { return saving_ != nullptr; }
+  // Collective, now and then while one is under way. True when it was committed: it is durable, and
+  // the log says so. What older ones make room for is still under way then. Errors as of save(),
+  // and then none is under way. wait: for the step that is being made.
+  bool advance(bool wait);
+  // Of the snapshot that is kept, on this rank.
+  int64_t memory() const;
+
  private:
+  class Saving;
+
   void check_keep() const;
+  void end_saving();
 
   std::string directory_, run_;
   int64_t keep_;
   Group& world_;
   int64_t generation_ = 0;
+  std::unique_ptr<Saving> saving_;
+  Bytes memory_;
 };
 
 // Committed checkpoints in a directory (or in the `checkpoints` folder of a run's), newest first,

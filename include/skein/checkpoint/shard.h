@@ -35,8 +35,8 @@ std::string shard_file_name(int rank);
 // a '#'.
 std::vector<std::string> dataset_names(const std::vector<Piece>& pieces);
 
-// The shard's bytes. Empty pieces are left out.
-Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces);
+// The shard's bytes, in `memory` where there is enough of it. Empty pieces are left out.
+Bytes build_shard(const ShardHeader& header, const std::vector<Piece>& pieces, Bytes memory = {});
 
 // Reads a shard from memory or a mapped file, without copying and without the HDF5 library.
 // Everything the manifest says of a shard is checked again.

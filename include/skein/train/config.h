@@ -51,7 +51,11 @@ struct RunConfig {
 };
 
 struct CheckpointConfig {
-  int64_t every = 500;  // steps; 0: only when the run ends or is stopped
+  int64_t every = 500;  // steps; 0: none by steps
+  double minutes = 0;   // of the clock, beside those; 0: none
+  // of the whole job, in hours: commits are as far apart as costs least; 0: unknown
+  double mean_time_between_failures = 0;
+  bool async = true;  // written beside training
   int64_t keep = 2;
   std::string load;  // checkpoint to begin from when run.dir holds none
   bool weights_only = false;

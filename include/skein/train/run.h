@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "skein/comm/meeting.h"
 #include "skein/comm/mesh.h"
 #include "skein/parallel/layout.h"
+#include "skein/train/commit_schedule.h"
 #include "skein/train/config.h"
 #include "skein/train/run_data.h"
 #include "skein/train/run_folder.h"
@@ -131,6 +133,9 @@ class Run {
   bool learn(Learner& learner);
   void evaluate(Learner& learner);
   void save(Learner& learner, bool must);
+  void begin_commit(Learner& learner, bool must);
+  void follow_commit(bool wait, bool must);
+  void if_it_fails(bool must, const std::function<void()>& commit);
   void commit_end(Learner& learner, bool stopped);
   void profile(bool over);
 
@@ -142,13 +147,16 @@ class Run {
   RunFolder folder_;
   std::unique_ptr<checkpoint::RunClaim> claim_;
   Stragglers stragglers_;
+  CommitSchedule commits_;
   std::unique_ptr<RunData> data_;
   std::unique_ptr<checkpoint::CheckpointStore> store_, best_;
   bool compares_ = false;
   RunState state_;
   Scores scores_;
   int64_t began_ = 0, saved_step_ = -1, evaluated_step_ = -1;
-  int64_t good_step_ = -1;  // as restart_advice has it
+  int64_t good_step_ = -1;   // as restart_advice has it
+  int64_t begun_step_ = -1;  // of the commit that was begun last
+  bool learnt_since_ = false, told_memory_ = false;
   int failed_saves_ = 0;
   bool loaded_ = false;  // and not asked to stop before
   int64_t profile_origin_ = 0;

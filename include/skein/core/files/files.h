@@ -58,6 +58,7 @@ class Bytes {
   explicit Bytes(int64_t size);
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
+  int64_t capacity() const { return capacity_; }
   std::span<const std::byte> span() const { return std::span<const std::byte>(data_.get(), size_); }
   std::string_view text() const { return as_text(span()); }
   // New bytes are zero; the old ones keep their values.

@@ -1,0 +1,37 @@
+// When a run commits: after steps, after minutes, or as often as costs least.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "skein/comm/group.h"
+#include "skein/train/config.h"
+
+namespace skein::train {
+
+// Seconds between commits of so many seconds each that lose least, where the job fails every
+// `failures` seconds: sqrt(2 cost failures) (Young 1974). cost: for which training stands still.
+double best_interval(double cost, double failures);
+
+class CommitSchedule {
+ public:
+  // clock: seconds; empty: the steady clock.
+  explicit CommitSchedule(const CheckpointConfig& config, std::function<double()> clock = {});
+
+  // Collective. Whether one is due after that step; by the clock, that of rank 0 counts.
+  bool due(int64_t step, Group& world) const;
+  // One has begun, for which this rank stood still for so long.
+  void begun(double stood_still);
+  // Between two by the clock, in seconds; 0: none are due by it.
+  double interval() const;
+  // "the next attempt is 500 steps away", for messages.
+  std::string next_attempt(const std::string& step) const;
+
+ private:
+  CheckpointConfig config_;
+  std::function<double()> clock_;
+  double last_, cost_ = 0;
+};
+
+}  // namespace skein::train
