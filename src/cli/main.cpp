@@ -48,6 +48,10 @@ constexpr Command kCommands[] = {
      attend_command},
     {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost",
      plan_command},
+    {"verify-resume", "train, and train again with a resume between; compare every byte",
+     verify_resume_command, true},
+    {"compare-layouts", "train at two layouts; the first step and tensor that differ",
+     compare_layouts_command, true},
     {"generate", "continue prompts with a checkpoint", generate_command},
 };
 

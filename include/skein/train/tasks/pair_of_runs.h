@@ -1,0 +1,47 @@
+// Two runs that must have the same bits: one of them interrupted and resumed, or at another layout.
+#pragma once
+
+#include <string>
+
+#include "skein/comm/group.h"
+#include "skein/core/options/options.h"
+#include "skein/train/tasks/seq2seq.h"
+#include "skein/train/trainer.h"
+
+namespace skein::train {
+
+// Of the second run, where it differs from parallel.* and train.*.
+struct OtherLayout {
+  int ranks = 0;                             // 0: all of the job
+  int pipeline = 0, tensor = 0, chunks = 0;  // 0: as the first, or 1 where the ranks are fewer
+  int64_t micro_batch = 0;                   // 0: as the first
+};
+// Section "other".
+void bind(Options& options, OtherLayout& other);
+
+class PairOfRuns {
+ public:
+  // Collective over world, which outlives it, as do the options that config is bound to. Both run
+  // in folders of run.dir: a usage error where that is there already.
+  PairOfRuns(const Options& options, const PretrainTaskConfig& config, const OtherLayout& other,
+             Group& world);
+
+  // Collective. Trains in the folder of that name, as told or, `second`, at the other layout; ranks
+  // that it has no need of wait. stop_at: as RunConfig has it. Error(failure) when it was asked to
+  // stop.
+  TrainResult train(const std::string& name, bool second, int64_t stop_at = 0) const;
+  // Collective. Whether the checkpoints of that step are equal bit for bit; rank 0 tells what
+  // differs.
+  bool equal(int64_t step, const std::string& first, const std::string& second) const;
+
+ private:
+  std::string folder(const std::string& name) const { return config_.run.run.dir + "/" + name; }
+  std::string path(const std::string& name, int64_t step) const;
+
+  const Options& options_;
+  PretrainTaskConfig config_;
+  OtherLayout other_;
+  Group& world_;
+};
+
+}  // namespace skein::train

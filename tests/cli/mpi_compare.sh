@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# verify-resume and compare-layouts: equal bits are said to be equal, others are named with the first step and tensor.
+source "$(dirname "$0")/expect.sh"
+make_stores
+
+resume="$bin/skein verify-resume $small --train.steps=6"
+expect 0 "6 steps, and 3 + 3 with a resume between: the same bits, losses and gradient norms included" \
+  $resume --run.dir=alone
+expect 0 "the same bits" mpirun -np 2 $resume --verify.at=2 --parallel.pipeline=2 --other.pipeline=1 --run.dir=data
+expect 0 "the same bits" mpirun -np 2 $resume --other.ranks=1 --run.dir=fewer
+grep -q "pipeline 1 x data 1 x tensor 1" output || die "the second half did not run on one rank"
+expect 1 "not the same bits" mpirun -np 2 $resume --other.tensor=2 --run.dir=tensor
+grep -q "first differing tensor: " output || die "no tensor is named"
+expect 2 "run.dir=alone is there already" $resume --run.dir=alone
+expect 2 "verify.at=6 must be 1 to 5" $resume --verify.at=6 --run.dir=wrong
+
+layouts="$bin/skein compare-layouts $small --train.steps=3"
+expect 0 "the same bits after each of 3 steps" mpirun -np 2 $layouts --run.dir=same
+expect 1 "the layouts differ from step 1 on" mpirun -np 2 $layouts --parallel.tensor=2 --run.dir=other
+grep -q "elements differ, the first at .* at most .* ulp" output || die "it is not said by how much"
+expect 2 "other.ranks=2 must be 0 to 1" $layouts --other.ranks=2 --run.dir=wrong2

@@ -1,0 +1,82 @@
+// Pairs of runs that are compared byte for byte.
+#include "skein/train/tasks/pair_of_runs.h"
+
+#include <gtest/gtest.h>
+
+#include "train/train_fixture.h"
+
+namespace skein::train {
+namespace {
+
+class PairsOfRuns : public testing::Test {
+ protected:
+  PairsOfRuns() : options_("test", "") {
+    write_small_store(folder_.at("train.h5"));
+    config_.run = small_config(folder_.at("train.h5"));
+    config_.run.train.steps = 4;
+    config_.run.checkpoint.every = 1;
+    config_.run.checkpoint.keep = 10;
+    config_.run.run.dir = folder_.at("pair");
+    bind(options_, config_);
+  }
+  void with(int ranks, const OtherLayout& other,
+            const std::function<void(const PairOfRuns&, Group&)>& work) {
+    run_ranks(ranks, [&](Group& world) {
+      Options own("test", "");
+      PretrainTaskConfig config = config_;
+      bind(own, config);
+      work(PairOfRuns(own, config, other, world), world);
+    });
+  }
+
+  Workspace folder_;
+  PretrainTaskConfig config_;
+  Options options_;
+};
+
+TEST_F(PairsOfRuns, EqualLayoutsAreEqualAndOthersAreNot) {
+  with(2, {.ranks = 1}, [](const PairOfRuns& runs, Group& world) {
+    const TrainResult first = runs.train("first", false), second = runs.train("second", true);
+    for (int64_t step = 1; step <= 4; ++step) EXPECT_TRUE(runs.equal(step, "first", "second"));
+    EXPECT_EQ(second.losses.size(), world.rank() == 0 ? 4u : 0u) << "one rank takes part";
+    if (world.rank() == 0) EXPECT_EQ(first.losses, second.losses);
+  });
+  std::filesystem::remove_all(folder_.at("pair"));
+  with(2, {.tensor = 2}, [](const PairOfRuns& runs, Group&) {
+    runs.train("first", false);
+    runs.train("second", true);
+    EXPECT_FALSE(runs.equal(4, "first", "second"));
+    EXPECT_THROW((void)runs.equal(5, "first", "second"), Error) << "there is no such step";
+  });
+}
+
+TEST_F(PairsOfRuns, ARunStopsAndGoesOn) {
+  with(2, {.pipeline = 2}, [](const PairOfRuns& runs, Group&) {
+    runs.train("whole", false);
+    const TrainResult part = runs.train("resumed", false, 3);
+    EXPECT_TRUE(part.stopped);
+    EXPECT_EQ(part.step, 3);
+    EXPECT_EQ(runs.train("resumed", true).losses.size(), 1u);
+    EXPECT_TRUE(runs.equal(4, "whole", "resumed"));
+  });
+}
+
+TEST_F(PairsOfRuns, WhatCannotBeIsRefused) {
+  const auto error_of = [&](const OtherLayout& other) -> std::string {
+    try {
+      with(2, other, [](const PairOfRuns&, Group&) {});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(error_of({.ranks = 3}).find("other.ranks=3 must be 0 to 2"), std::string::npos);
+  std::filesystem::create_directories(folder_.at("pair"));
+  EXPECT_NE(error_of({}).find("is there already"), std::string::npos);
+  config_.run.run.dir = "";
+  EXPECT_NE(error_of({}).find("run.dir is empty"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace skein::train
