@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# launch/supervise: a run whose ranks and launchers are killed comes to the end of the undisturbed one, and nothing is left behind.
+source "$(dirname "$0")/expect.sh"
+supervise=$SKEIN_TEST_SOURCE_DIR/launch/supervise
+
+# What it makes of codes; `+` after a code: that start has made a checkpoint.
+cat >fake <<'SH'
+#!/bin/bash
+n=$(($(cat "$1/n" 2>/dev/null || echo 0) + 1))
+echo $n >"$1/n"
+mkdir -p "$1/checkpoints"
+code=${@:n+1:1}
+[[ $code != *+ ]] || mkdir "$1/checkpoints/step-$(printf %08d $n).g000001"
+exit "${code%+}"
+SH
+chmod +x fake
+# codes WANTED STARTS CODE...
+codes() {
+  rm -rf fakes && mkdir fakes
+  "$supervise" --run fakes --wait 0 ./fake fakes "${@:3}" >output 2>&1 && got=0 || got=$?
+  [ "$got" = "$1" ] || { cat output >&2; die "code $got instead of $1 for codes ${*:3}"; }
+  [ "$(cat fakes/n)" = "$2" ] || die "$(cat fakes/n) starts instead of $2 for codes ${*:3}"
+}
+codes 0 1 0
+for code in 2 70 76 85; do codes $code 1 $code; done
+codes 0 3 137+ 75+ 0
+codes 1 3 1 1 1 0
+codes 205 5 1 137+ 1 1 205 0
+grep -q "3 starts in a row without a new checkpoint (newest: step-00000002.g000001); given up" output || die "it does not say why it gives up"
+expect 2 "which folder is the run's?" "$supervise" true
+expect 2 "unknown option '--often'" "$supervise" --often true
+
+make_stores
+train="$bin/skein pretrain $small --train.steps=80 --checkpoint.every=10 --checkpoint.keep=100"
+expect 0 "done: 80 steps" $train --run.dir=whole
+
+committed() { compgen -G "killed/checkpoints/step-0000$1.g*" >/dev/null; }
+"$supervise" --wait 0 mpirun -np 2 $train --run.dir=killed >log 2>&1 &
+guard=$!
+await committed 0010
+pkill -KILL -f "run.dir=killed" -P "$(pgrep -f -n "^mpirun.*run.dir=killed")" || true
+await committed 0040
+pkill -KILL -o -f "^mpirun.*run.dir=killed" || true
+wait $guard && code=0 || code=$?
+[ "$code" = 0 ] || { cat log >&2; die "code $code of the supervised run"; }
+expect 0 "" "$bin/skein-inspect" diff whole/checkpoints/step-00000080.* killed/checkpoints/step-00000080.*
+! pgrep -f "run.dir=killed" >/dev/null || die "a rank is still there"
+! compgen -G "/dev/shm/vader_segment.*" >/dev/null || grep -lsq vader_segment /proc/[0-9]*/maps || die "shared memory is left: $(ls /dev/shm)"
+echo "starts: $(grep -c 'supervise: code' log)"
+
+# Asked to stop: a commit, and no other start.
+"$supervise" --wait 0 mpirun -np 2 $train --train.steps=1000000 --run.dir=asked >log 2>&1 &
+guard=$!
+await test -s asked/metrics.jsonl
+kill -TERM $guard
+wait $guard && code=0 || code=$?
+[ "$code" = 85 ] || { cat log >&2; die "code $code instead of 85 after TERM"; }
+grep -q "supervise: stopped as asked (TERM): code 85" log || die "it does not say that it was asked"
