@@ -28,7 +28,8 @@ using tcp::FrameReader;
 using tcp::Socket;
 
 constexpr size_t kMostBytes = 64 << 10;
-constexpr double kMeeting = 10;             // seconds in which all connect
+constexpr size_t kFirstBytes = 1 << 10, kStrangers = 256;  // before the word was brought
+constexpr double kMeeting = 10;                            // seconds in which all connect
 constexpr double kTurn = 0.05, kTurns = 5;  // seconds between ranks that miss rank 0, and at most
 
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
@@ -97,9 +98,12 @@ class Leader : public RollCall {
     std::vector<Line> strangers;
     int came = 0;
     while (came + 1 < std::ssize(all_) && !deadline.passed()) {
-      if (Socket one = tcp::accept_from(listener)) strangers.push_back({std::move(one)});
+      if (strangers.size() == kStrangers) strangers.erase(strangers.begin());
+      if (Socket one = tcp::accept_from(listener))
+        strangers.push_back({std::move(one), std::make_unique<FrameReader>(kFirstBytes)});
       for (Line& stranger : strangers)
         if (const auto first = stranger.next()) came += seat(stranger, *first, word);
+      std::erase_if(strangers, [](const Line& line) { return !line.socket; });
       pause();
     }
     return came;
