@@ -126,6 +126,7 @@ static int faulted(const char* call, const char* path) {
     crawl();
   const int hit = strcmp(fail_call, call) == 0 &&
                   (fail_lasting ? number >= fail_number : number == fail_number);
+  if (hit && fail_errno == 0) kill(getpid(), SIGKILL);
   errno = hit ? fail_errno : kept;
   return hit;
 }

@@ -4,6 +4,7 @@
 //   TRACE=FILE               a line for each call: its name, which one of that name, the path
 //   FAIL=CALL:N:ERRNO        the Nth call of that name fails with this number
 //   FAIL=CALL:N:ERRNO:lasting  the later ones fail, too
+//   FAIL=CALL:N:0            the process is killed before it
 //   SLOW=MICROSECONDS:CALL   each call of that name takes so long; * stands for every call
 //   RECORD=FILE              what changes the folder, in order and with its bytes, for power_loss
 //   POWER=N                  the process is killed before its Nth change
