@@ -27,6 +27,21 @@ std::string size_text(int64_t bytes) {
 
 thread_local int nested = 0;
 
+// What tells exchanges of a step apart; sizes may differ from step to step.
+uint64_t fingerprint(const BegunExchange& one) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto mix = [&](const void* bytes, size_t size) {
+    for (size_t i = 0; i < size; ++i)
+      hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+  };
+  mix(one.exchange.what, std::strlen(one.exchange.what));
+  mix(one.exchange.group, std::strlen(one.exchange.group));
+  mix(&one.exchange.peer, sizeof(one.exchange.peer));
+  mix(&one.where.micro_batch, sizeof(one.where.micro_batch));
+  mix(one.part, std::strlen(one.part));
+  return hash;
+}
+
 }  // namespace
 
 double steady_seconds() {
@@ -87,8 +102,24 @@ std::vector<GroupTurn> FlightRecorder::turns() const {
   return found;
 }
 
+// A pair that takes the place of another one in the table is new at worst.
+void FlightRecorder::follow(const BegunExchange& exchange) {
+  const uint64_t own = fingerprint(exchange), pair = (before_ * 31 + own) | 1;
+  before_ = own;
+  step_ = std::max(step_, exchange.where.step);
+  for (uint64_t place = pair >> 32, end = place + 8; place < end; ++place) {
+    uint64_t& there = pairs_[place % kPairs];
+    if (there == pair) return;
+    if (there != 0) continue;
+    there = pair;
+    break;
+  }
+  new_in_step_ = step_;
+}
+
 void FlightRecorder::begin(const Exchange& exchange, int64_t turn, double now) {
   now_ = {BegunExchange::here(exchange, now), last_.load(std::memory_order_relaxed) + 1, turn};
+  follow(now_);
   for (Group& one : groups_)
     if (turn > 0 && one.name == exchange.group) one.turn = turn;
   write(now_);
@@ -163,6 +194,12 @@ double FlightRecorder::limit(const char* phase) const {
     if (const char* name = one.name; name && std::strcmp(name, phase) == 0)
       return std::max(kLeastLimit, 3 * one.slowest);
   return kFirstLimit;
+}
+
+std::string in_another_exchange() {
+  const auto entry = FlightRecorder::of_this_thread()->under_way();
+  return fmt::format("{}: the ranks are not in the same exchange, so one has left one out",
+                     entry ? "; under way was " + entry->str() : "");
 }
 
 TimedPhase::TimedPhase(const char* name)

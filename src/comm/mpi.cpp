@@ -21,6 +21,11 @@ void check(int code, const char* operation) {
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
   MPI_Error_string(code, text, &length);
+  int kind = code;
+  MPI_Error_class(code, &kind);
+  if (kind == MPI_ERR_TRUNCATE)
+    throw Error(ExitCode::internal,
+                fmt::format("{} failed: {}{}", operation, text, in_another_exchange()));
   fail("{} failed: {}. Another rank may have ended: look for the first error of the job", operation,
        text);
 }

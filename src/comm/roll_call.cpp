@@ -29,8 +29,11 @@ using tcp::Socket;
 
 constexpr size_t kMostBytes = 64 << 10;
 constexpr size_t kFirstBytes = 1 << 10, kStrangers = 256;  // before the word was brought
+constexpr int kAtOnce = 64;                                // connections taken at a time
 constexpr double kMeeting = 10;                            // seconds in which all connect
-constexpr double kTurn = 0.05, kTurns = 5;  // seconds between ranks that miss rank 0, and at most
+// Seconds between ranks that miss rank 0, and at most: mpirun takes more than one to end the
+// others.
+constexpr double kTurn = 2, kTurns = 6;
 
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
@@ -98,9 +101,12 @@ class Leader : public RollCall {
     std::vector<Line> strangers;
     int came = 0;
     while (came + 1 < std::ssize(all_) && !deadline.passed()) {
-      if (strangers.size() == kStrangers) strangers.erase(strangers.begin());
-      if (Socket one = tcp::accept_from(listener))
+      for (int turn = 0; turn < kAtOnce; ++turn) {
+        Socket one = tcp::accept_from(listener);
+        if (!one) break;
+        if (strangers.size() == kStrangers) strangers.erase(strangers.begin());
         strangers.push_back({std::move(one), std::make_unique<FrameReader>(kFirstBytes)});
+      }
       for (Line& stranger : strangers)
         if (const auto first = stranger.next()) came += seat(stranger, *first, word);
       std::erase_if(strangers, [](const Line& line) { return !line.socket; });
@@ -130,8 +136,11 @@ class Leader : public RollCall {
     all_[0] = own();
     for (size_t rank = 1; rank < all_.size(); ++rank)
       if (!answered[rank]) look_at_silent(all_[0].host, all_[rank]);
-    for (Line& line : lines_) line.say("end");
     return verdict(all_);
+  }
+
+  void dismiss() override {
+    for (Line& line : lines_) line.say("end");
   }
 
   std::string records() const override {
@@ -193,9 +202,10 @@ class Follower : public RollCall {
     // One of them is enough to say so.
     for (const Deadline turn(std::min(kTurns, kTurn * (here.rank - 1))); !turn.passed(); pause())
       if (listen(own) == Heard::over) return "";
-    line_.say("end");
-    return fmt::format("the job stands still: {}, and {}", here.str(), leader_.str());
+    return fmt::format("the job stands still: {}. This one waits; {}", leader_.str(), here.str());
   }
+
+  void dismiss() override { line_.say("end"); }
 
  private:
   Line line_;

@@ -13,9 +13,10 @@ namespace skein {
 std::string packed(const Standing& s) {
   nlohmann::json turns = nlohmann::json::array();
   for (const Turn& turn : s.turns) turns.push_back({turn.group, turn.number, turn.turn});
-  nlohmann::json made{{"rank", s.rank},     {"host", s.host},          {"process", s.process},
-                      {"thread", s.thread}, {"running", s.running},    {"turns", turns},
-                      {"last", s.last},     {"exchanges", s.exchanges}};
+  nlohmann::json made{
+      {"rank", s.rank},     {"host", s.host},           {"process", s.process},
+      {"thread", s.thread}, {"running", s.running},     {"turns", turns},
+      {"last", s.last},     {"exchanges", s.exchanges}, {"new_in_step", s.new_in_step}};
   if (s.waiting)
     made["waiting"] = {s.waiting->text, s.waiting->group, s.waiting->turn, s.waiting->peer,
                        s.waiting->seconds};
@@ -33,6 +34,7 @@ std::optional<Standing> unpacked(const std::string& text) {
     made.running = given.at("running");
     made.last = given.at("last");
     made.exchanges = given.at("exchanges");
+    made.new_in_step = given.at("new_in_step");
     for (const auto& turn : given.at("turns"))
       made.turns.push_back({turn.at(0), turn.at(1), turn.at(2)});
     if (given.contains("waiting")) {
@@ -151,9 +153,8 @@ std::vector<int> of_circle(const std::vector<Standing>& ranks, const std::set<in
   return {found.begin(), found.end()};
 }
 
-}  // namespace
-
-std::vector<int> waited_for(const std::vector<Standing>& ranks) {
+// Those that nobody else keeps, by the exchanges alone.
+std::vector<int> ends_of_waits(const std::vector<Standing>& ranks) {
   std::set<int> seen, found;
   std::vector<int> open;
   for (const Standing& one : ranks)
@@ -170,21 +171,65 @@ std::vector<int> waited_for(const std::vector<Standing>& ranks) {
   return {found.begin(), found.end()};
 }
 
-std::string verdict(const std::vector<Standing>& ranks) {
-  const std::vector<int> behind = waited_for(ranks);
-  std::vector<const Standing*> waiting;
+// The ranks whose exchanges have been new in a later step than those of others.
+std::vector<int> newest(const std::vector<Standing>& ranks) {
+  const auto [least, most] = std::ranges::minmax_element(ranks, {}, &Standing::new_in_step);
+  std::vector<int> found;
   for (const Standing& one : ranks)
-    if (one.state == Standing::answers && one.waiting) waiting.push_back(&one);
+    if (one.new_in_step == most->new_in_step && most->new_in_step > least->new_in_step)
+      found.push_back(one.rank);
+  return found;
+}
+
+bool waits(const Standing& one) { return one.state == Standing::answers && one.waiting; }
+
+}  // namespace
+
+// Where one stands outside of exchanges, the others wait for it. Where all of them wait, they are
+// in different exchanges. A turn alone does not tell, for the root of a broadcast does not wait in
+// it.
+Behind waited_for(const std::vector<Standing>& ranks) {
+  std::vector<int> odd;
+  if (std::ranges::all_of(ranks, waits)) odd = newest(ranks);
+  if (!odd.empty()) return {std::move(odd), true};
+  return {ends_of_waits(ranks)};
+}
+
+namespace {
+
+// The longest of those that wait for one of `behind`, or of all where nobody is known to.
+const Standing* longest_wait(const std::vector<Standing>& ranks, const std::vector<int>& behind) {
+  const Standing* found = nullptr;
+  bool found_direct = false;
+  for (const Standing& one : ranks) {
+    if (!waits(one)) continue;
+    const bool direct = std::ranges::any_of(waits_for(ranks, one), [&](int other) {
+      return std::ranges::binary_search(behind, other);
+    });
+    if (!found || direct > found_direct ||
+        (direct == found_direct && one.waiting->seconds > found->waiting->seconds))
+      found = &one, found_direct = direct;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string verdict(const std::vector<Standing>& ranks) {
+  const Behind behind = waited_for(ranks);
   std::string text = "the job stands still: ";
-  for (size_t i = 0; i < behind.size(); ++i)
-    text += (i ? "; " : "") + ranks[static_cast<size_t>(behind[i])].str();
-  if (behind.empty())
+  for (size_t i = 0; i < behind.ranks.size(); ++i)
+    text += (i ? "; " : "") + ranks[static_cast<size_t>(behind.ranks[i])].str();
+  if (behind.left_out)
+    text +=
+        ", which did not come next in earlier steps: an exchange may have been left out before it";
+  if (behind.ranks.empty())
     text += "every rank has come to what the others wait for, so look at the network between them";
-  const auto longest = std::ranges::max_element(
-      waiting, {}, [](const Standing* one) { return one->waiting->seconds; });
-  if (longest != waiting.end())
-    text += fmt::format(". {} rank{} wait{}; {}", waiting.size(), waiting.size() == 1 ? "" : "s",
-                        waiting.size() == 1 ? "s" : "", (*longest)->str());
+  const auto waiting = std::ranges::count_if(
+      ranks, [](const Standing& one) { return one.state == Standing::answers && one.waiting; });
+  if (const Standing* longest = longest_wait(ranks, behind.ranks))
+    text += fmt::format(". {} rank{} wait{}; {}", waiting, waiting == 1 ? "" : "s",
+                        waiting == 1 ? "s" : "", longest->str());
   return text;
 }
 

@@ -32,6 +32,27 @@ TEST(FlightRecorder, TellsWhatIsUnderWayAndWhere) {
   EXPECT_EQ(recorder.kept()[0].ended, 103);
 }
 
+TEST(FlightRecorder, KnowsWhatFollowedWhatInEarlierSteps) {
+  FlightRecorder recorder;
+  const auto step = [&](int64_t number, const std::vector<const char*>& parts) {
+    const WhereScope here = WhereScope::step(number);
+    for (const char* part : parts) {
+      const WhereScope there = WhereScope::part(part);
+      recorder.begin(kSum, 1, 0);
+      recorder.end(1);
+    }
+  };
+  EXPECT_EQ(recorder.new_in_step(), 0);
+  step(1, {"a", "b", "c"});
+  EXPECT_EQ(recorder.new_in_step(), 1);
+  step(2, {"a", "b", "c"});
+  EXPECT_EQ(recorder.new_in_step(), 2) << "a had not come after c";
+  for (int64_t number = 3; number < 9; ++number) step(number, {"a", "b", "c"});
+  EXPECT_EQ(recorder.new_in_step(), 2);
+  step(9, {"a", "c"});
+  EXPECT_EQ(recorder.new_in_step(), 9);
+}
+
 TEST(FlightRecorder, LimitsFollowThePhasesThatAreOver) {
   FlightRecorder recorder;
   EXPECT_EQ(recorder.limit("training"), FlightRecorder::kFirstLimit);

@@ -1,13 +1,21 @@
 // Ranks that tell each other where they stand, while their transport hangs.
 #include "skein/comm/roll_call.h"
 
+#include <atomic>
 #include <chrono>
-#include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
 #include "skein/comm/local.h"
 #include "skein/core/host.h"
+
+#include "comm/caller.h"
+#include "comm/passing_group.h"
 
 namespace skein {
 namespace {
@@ -47,6 +55,7 @@ TEST(RollCall, TheLeaderNamesWhoIsWaitedFor) {
     if (world.rank() == 0) {
       EXPECT_EQ(hear(*roll, own), RollCall::Heard::late);
       told = roll->call(own);
+      roll->dismiss();
     } else if (world.rank() == 1) {
       own_word = roll->call(own);
     } else {
@@ -87,13 +96,85 @@ TEST(RollCall, ALeaderThatStoodStillHearsThatTheJobIsOver) {
     Standing first = standing(world.rank());
     if (world.rank() == 0) first.thread = thread;
     const auto roll = RollCall::begin(world, first);
-    if (world.rank() == 1) told = roll->call(own);
+    if (world.rank() == 1) {
+      told = roll->call(own);
+      roll->dismiss();
+    }
     world.barrier();
-    if (world.rank() == 0) EXPECT_EQ(hear(*roll, own), RollCall::Heard::over);
+    if (world.rank() == 0) {
+      EXPECT_EQ(hear(*roll, own), RollCall::Heard::over);
+    }
   });
   EXPECT_NE(told.find(fmt::format("rank 0 (host {}, process {}) is gone", host_name(), getpid())),
             std::string::npos)
       << told;
+}
+
+// A port that this process listens at; 0 where there is none.
+int listening_port() {
+  std::set<std::string> own;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    own.insert(std::filesystem::read_symlink(entry, gone).string());
+  }
+  std::ifstream table("/proc/self/net/tcp");
+  std::string line;
+  while (std::getline(table, line)) {
+    std::istringstream words(line);
+    std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
+    if (fields.size() > 9 && fields[3] == "0A" && own.contains("socket:[" + fields[9] + "]"))
+      return std::stoi(fields[1].substr(fields[1].find(':') + 1), nullptr, 16);
+  }
+  return 0;
+}
+
+// Ranks that hear of the meeting when its place is full of strangers.
+class Late : public test::PassingGroup {
+ public:
+  Late(Group& group, const std::atomic<bool>& full) : PassingGroup(group), full_(full) {}
+  Work broadcast_bytes(std::byte* data, int64_t bytes, int root) override {
+    PassingGroup::broadcast_bytes(data, bytes, root).wait();
+    while (rank() > 0 && !full_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return {};
+  }
+
+ private:
+  const std::atomic<bool>& full_;
+};
+
+TEST(RollCall, StrangersKeepNobodyOut) {
+  std::atomic<bool> full = false, over = false;
+  std::thread strangers([&] {
+    int port = 0;
+    while ((port = listening_port()) == 0) std::this_thread::yield();
+    std::vector<test::Caller> callers;
+    for (int i = 0; i < 400; ++i) {
+      callers.emplace_back(port);
+      if (i % 4 == 1) callers.back().say("GET / HTTP/1.1\r\n\r\n");
+      if (i % 4 == 2) callers.back().say(tcp::frame_of("0123456789abcdef 1"));
+      if (i % 4 == 3) callers.back().say(std::string(8000, 'x'));
+    }
+    full = true;
+    while (!over) test::pause(1);
+  });
+  std::string told;
+  run_ranks(3, [&](Group& group) {
+    Late world(group, full);
+    const auto begun = std::chrono::steady_clock::now();
+    const auto roll = RollCall::begin(world, standing(world.rank()));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+    const auto own = [&] { return world.rank() == 2 ? standing(2) : in_a_barrier(world.rank()); };
+    if (world.rank() == 0) {
+      told = roll->call(own);
+      roll->dismiss();
+    } else {
+      EXPECT_EQ(hear(*roll, own), RollCall::Heard::over);
+    }
+  });
+  over = true;
+  strangers.join();
+  EXPECT_NE(told.find("rank 2 "), std::string::npos) << told;
+  EXPECT_EQ(told.find("does not answer"), std::string::npos) << told;
 }
 
 TEST(RollCall, StandingsArePackedWhole) {

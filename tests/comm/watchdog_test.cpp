@@ -316,8 +316,10 @@ class FakeRoll : public RollCall {
     own();
     return "rank 3 is stopped";
   }
+  void dismiss() override { dismissed = true; }
   std::string records() const override { return "of all ranks\n"; }
 
+  bool dismissed = false;
   Heard heard = Heard::nothing;
 };
 
@@ -347,6 +349,7 @@ TEST_F(Watching, EachRankLeavesARecordOfAStandstill) {
   EXPECT_EQ(own.find("rank 12 (host b, process 0)"), 0u) << own;
   EXPECT_NE(own.find("\n1 2 all-reduce\n2 3 barrier\n"), std::string::npos) << own;
   std::filesystem::remove_all(folder);
+  EXPECT_TRUE(roll->dismissed) << "after the message";
 }
 
 // The others have waited for this process, which was stopped, and have ended the job meanwhile.

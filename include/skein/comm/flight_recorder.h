@@ -81,6 +81,10 @@ class FlightRecorder {
   void took(const char* phase, double seconds);
   // That exchanges have taken so far.
   double waited() const { return waited_; }
+  // The last step in which an exchange has followed another one for the first time: from a step to
+  // the next the same follow each other, so a rank that leaves one out is the only one that has
+  // something new. 0: in none.
+  int64_t new_in_step() const { return new_in_step_; }
 
   // By any thread. The last kKept at most, the oldest first; one that is written at this moment is
   // left out.
@@ -94,13 +98,14 @@ class FlightRecorder {
   int64_t thread() const { return thread_; }
 
  private:
-  static constexpr size_t kWords = (sizeof(Entry) + 7) / 8;
+  static constexpr size_t kWords = (sizeof(Entry) + 7) / 8, kPairs = 1 << 12;
   // Odd versions are being written.
   struct Slot {
     std::atomic<uint64_t> version{0};
     std::array<std::atomic<uint64_t>, kWords> words{};
   };
 
+  void follow(const BegunExchange& exchange);
   void write(const Entry& entry);
   std::optional<Entry> read(int64_t number) const;
 
@@ -108,7 +113,10 @@ class FlightRecorder {
   clockid_t clock_ = 0;
   Entry now_;  // the writer's
   double waited_ = 0;
-  std::atomic<int64_t> last_{0};
+  std::atomic<int64_t> last_{0}, new_in_step_{0};
+  int64_t step_ = 0;     // the writer's
+  uint64_t before_ = 0;  // of the exchange before, as pairs_ is the writer's: those that have been
+  std::array<uint64_t, kPairs> pairs_{};
   std::array<Slot, kKept> slots_;
   struct Group {
     std::atomic<const char*> name{nullptr};  // null: none from here on
@@ -122,6 +130,10 @@ class FlightRecorder {
   };
   std::array<Phase, kPhases> phases_;
 };
+
+// For an error: a peer's message has another size than this thread's exchange asks for. "; under
+// way was all-reduce ...: ..." with what that means.
+std::string in_another_exchange();
 
 // What this thread does until the end of the scope: the limit of its exchanges follows from how
 // long the slowest phase of its kind has taken.

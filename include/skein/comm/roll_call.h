@@ -32,10 +32,12 @@ class RollCall {
   };
   // Hears the other ranks, to be called now and then; answers rank 0 with `own()`.
   virtual Heard listen(const std::function<Standing()>& own) = 0;
-  // This rank is late, or rank 0 has heard of one. Rank 0 asks all, tells them that the job ends,
-  // and returns the verdict. Another rank tells rank 0 and returns "" once that has ended the job;
-  // where rank 0 does not answer it tells that the job ends, and returns what it can say itself.
+  // This rank is late, or rank 0 has heard of one. Rank 0 asks all and returns the verdict. Another
+  // rank tells rank 0 and returns "" once that has ended the job; where rank 0 does not answer it
+  // returns what it can say itself.
   virtual std::string call(const std::function<Standing()>& own) = 0;
+  // After that, once this rank has said why: tells the others, who may end it before it could.
+  virtual void dismiss() = 0;
   // After that, at rank 0: the records of all ranks, what is known of those that did not answer.
   virtual std::string records() const { return ""; }
 };

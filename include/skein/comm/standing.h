@@ -36,7 +36,8 @@ struct Standing {
   std::string host;
   int64_t process = 0, thread = 0;  // their numbers there
   State state = answers;
-  bool running = false;  // the thread that trains has used the processor meanwhile
+  bool running = false;     // the thread that trains has used the processor meanwhile
+  int64_t new_in_step = 0;  // FlightRecorder::new_in_step
   std::vector<Turn> turns;
   std::optional<WaitingFor> waiting;
   std::string last;                    // its last exchange, where it waits for none
@@ -57,11 +58,17 @@ std::optional<Standing> unpacked(const std::string& text);
 // What this host knows of one of its threads: gone, stopped, blocked, or answers for all else.
 Standing::State state_of_thread(int64_t process, int64_t thread);
 
+struct Behind {
+  std::vector<int> ranks;  // ascending
+  bool left_out = false;   // they have left out a collective, by what they did in earlier steps
+};
+
 // The ranks that others wait for, directly or by others, and that wait for nobody themselves. Where
-// they wait in a circle: those of it that left out a collective which others have made before they
-// came to the same place; all of it where nobody can tell. By rank; empty where everybody has come
-// to where the others are.
-std::vector<int> waited_for(const std::vector<Standing>& ranks);
+// all of them wait, those whose exchanges are new in this step and not in earlier ones, unless that
+// holds for all. In a circle otherwise: those of it that left out a collective which others have
+// made before they came to the same place; all of it where nobody can tell. Empty where everybody
+// has come to where the others are.
+Behind waited_for(const std::vector<Standing>& ranks);
 
 // What is said of a job that stands still.
 std::string verdict(const std::vector<Standing>& ranks);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "skein/comm/flight_recorder.h"
 #include "skein/core/error.h"
 #include "skein/core/last_moment.h"
 #include "skein/core/log.h"
@@ -146,8 +147,9 @@ void TcpMesh::wait(const Incoming& message) {
   });
   if (!message.done && !is_of_another_size(message)) cannot(lock, source, what);
   if (is_of_another_size(message))
-    throw Error(ExitCode::internal, fmt::format("{} met a message of {} bytes from {}", what,
-                                                message.bytes, name(source)));
+    throw Error(ExitCode::internal,
+                fmt::format("{} met a message of {} bytes from {}{}", what, message.bytes,
+                            name(source), in_another_exchange()));
 }
 
 // A thread that is about to end this process has told why; what others notice meanwhile follows
