@@ -10,6 +10,8 @@
 #include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 
+#include "seal.h"
+
 namespace skein::checkpoint {
 namespace {
 
@@ -40,11 +42,12 @@ std::string generation_text(const Generation& g) {
                       {"job", job == nullptr ? "" : job},
                       {"created", utc_now()}};
   if (!g.run.empty()) json["run"] = g.run;
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return sealed(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Generation parse_generation(const std::string& text) {
   const auto json = parse_strictly<nlohmann::json>(text, kOrigin, 4);
+  if (json.contains("crc32c")) check_seal(text);  // older programs wrote none
   Generation read;
   read.number = count(json, "generation");
   json.at("base").get_to(read.base);

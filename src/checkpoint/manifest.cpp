@@ -15,6 +15,7 @@
 #include "skein/formats/crc32c.h"
 
 #include "manifest_json.h"
+#include "seal.h"
 
 namespace skein::checkpoint {
 namespace {
@@ -23,13 +24,6 @@ using nlohmann::json;
 
 constexpr char kOrigin[] = "the manifest";
 constexpr int kMostDepth = 20;  // metadata takes the most of it
-
-// The last field with its line ends; its length never changes.
-std::string seal(uint32_t sum) { return fmt::format(" \"crc32c\": \"{:08x}\"\n}}\n", sum); }
-
-uint32_t sum_of(std::string_view text) {
-  return formats::crc32c(std::as_bytes(std::span(text.data(), text.size())));
-}
 
 std::string describe_tensor(const StoredTensor& tensor) {
   return fmt::format("{} {}", name_of(tensor.dtype), shape_text(tensor.shape));
@@ -83,16 +77,6 @@ void check_coverage(const std::map<std::string, StoredTensor>& tensors) {
   if (count > 0)
     fail("the pieces of {} tensors do not make up the whole: {}{}", count, faults,
          count > kShown ? "; ..." : "");
-}
-
-// Damage is found here, before the text is parsed.
-void check_seal(const std::string& text) {
-  const size_t seal_bytes = seal(0).size();
-  if (text.size() <= seal_bytes) fail("it has only {} bytes", text.size());
-  const std::string_view body = std::string_view(text).substr(0, text.size() - seal_bytes);
-  const std::string expected = seal(sum_of(body));
-  if (std::string_view(text).substr(body.size()) != expected)
-    fail("its bytes do not give the checksum in its last line: it is damaged or was cut or edited");
 }
 
 Manifest from_json(const json& json) {
@@ -223,10 +207,7 @@ std::string manifest_text(const Manifest& manifest) {
                  {"tensors", std::move(tensors)},
                  {"metadata", json::parse(manifest.metadata)}};
   if (!manifest.run.empty()) fields["run"] = manifest.run;
-  std::string text = fields.dump(1);
-  text.resize(text.size() - 2);  // the closing line, which the seal brings again
-  text += ",\n";
-  return text + seal(sum_of(text));
+  return sealed(fields.dump(1));
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& origin) {
