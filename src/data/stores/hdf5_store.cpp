@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 #include <vector>
+#include <xxhash.h>
 
 #include "skein/core/error.h"
 #include "skein/data/stores/store_fields.h"
@@ -27,6 +28,17 @@ void check_starts(const std::string& path, const char* name, std::span<const uin
   require(std::cmp_equal(starts.back(), tokens),
           "{} is damaged: /{} ends with {} but /tokens holds {} tokens", path, name, starts.back(),
           tokens);
+}
+
+// What passes the other checks may be damaged all the same.
+void check_sum(const std::string& path, const char* name, std::span<const uint64_t> starts,
+               std::optional<uint64_t> sum) {
+  const uint64_t found = XXH3_64bits(starts.data(), starts.size_bytes());
+  if (!sum || *sum == found) return;
+  fail(
+      "{} is damaged: the XXH3 sum of /{} is {:016x}, it should be {:016x}; copy it again or make "
+      "it again with `skein-data encode`",
+      path, name, found, *sum);
 }
 
 // Both ascend.
@@ -60,6 +72,7 @@ class Hdf5Store final : public StoreFile {
     tokens_ = file_.at(layout_.tokens_at);
     documents_ = starts_at(layout_.documents_at, info_.documents, copied_documents_);
     check_starts(path_, "documents", documents_, info_.tokens);
+    check_sum(path_, "documents", documents_, layout_.documents_sum);
   }
 
   // Of the file that is mapped, by reading rather than through the map, where the error of a disk
@@ -84,6 +97,7 @@ class Hdf5Store final : public StoreFile {
     const auto starts = starts_at(layout_.sentences_at, info_.sentences, copied_sentences_);
     check_starts(path_, "sentences", starts, info_.tokens);
     check_nesting(path_, starts, documents_);
+    check_sum(path_, "sentences", starts, layout_.sentences_sum);
     return starts;
   }
 

@@ -86,6 +86,10 @@ Hdf5Attribute StoreFields::attribute(const char* name) const {
   return *found;
 }
 
+bool StoreFields::has_attribute(const char* name) const {
+  return object_.attribute(name).has_value();
+}
+
 int64_t StoreFields::integer(const char* name) const {
   const Hdf5Attribute found = attribute(name);
   require(found.type.kind == Hdf5Type::Kind::integer,

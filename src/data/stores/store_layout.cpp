@@ -30,14 +30,21 @@ class LayoutReader {
     layout.info.documents = documents.count - 1;
     layout.tokens_at = tokens.at;
     layout.documents_at = documents.at;
+    layout.documents_sum = sum_of("documents_xxh3");
     if (!fields_.holds("sentences")) return layout;
     const StoredRun sentences = starts("sentences", "sentence");
     layout.info.sentences = sentences.count - 1;
     layout.sentences_at = sentences.at;
+    layout.sentences_sum = sum_of("sentences_xxh3");
     return layout;
   }
 
  private:
+  std::optional<uint64_t> sum_of(const char* name) const {
+    if (!fields_.has_attribute(name)) return {};
+    return static_cast<uint64_t>(fields_.integer(name));
+  }
+
   StoredRun numbers(const char* name) const {
     const Hdf5Dataset set = fields_.dataset(name);
     require(set.dims.size() == 1, "dataset /{} has {} dimensions, not 1", name, set.dims.size());
@@ -97,6 +104,8 @@ void write_store_layout(const std::string& path, StoreLayout& layout) {
   file.put_integer("", "end_of_text", info.end_of_text);
   file.put_integer("", "text_bytes", info.text_bytes);
   file.put_sum("", "xxh3", layout.sum);
+  if (layout.documents_sum) file.put_sum("", "documents_xxh3", *layout.documents_sum);
+  if (layout.sentences_sum) file.put_sum("", "sentences_xxh3", *layout.sentences_sum);
   file.put_text("", "tokenizer", info.tokenizer.text());
   const auto put = [&file](const char* name, const Hdf5Type& type, uint64_t count) {
     return file.add_dataset(name, type, {count});

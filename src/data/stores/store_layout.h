@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,6 +18,8 @@ struct StoreLayout {
   uint64_t documents_at = 0;  // offset of /documents, in bytes
   uint64_t sentences_at = 0;  // offset of /sentences; where info.sentences is 0 there are none
   uint64_t sum = 0;           // XXH3-64 of the token bytes
+  // The same of /documents and /sentences; stores of older programs have none.
+  std::optional<uint64_t> documents_sum, sentences_sum;
 };
 
 // Bytes a token of a vocabulary takes: 1, 2 or 4.

@@ -63,7 +63,7 @@ struct TokenStoreWriter::Impl {
     ++layout.info.sentences;
   }
 
-  void note_start(Spool& starts) const {
+  void note_start(SummedSpool& starts) const {
     const uint64_t start = layout.info.tokens;
     starts.append(std::as_bytes(std::span(&start, 1)));
   }
@@ -96,9 +96,8 @@ struct TokenStoreWriter::Impl {
   std::string path;
   ExistingFile existing;
   std::string stem;
-  SummedSpool tokens;
-  Spool documents;
-  std::optional<Spool> sentences;
+  SummedSpool tokens, documents;
+  std::optional<SummedSpool> sentences;
   StoreLayout layout;
   bool document_open = false;
   bool sentence_open = false;
@@ -155,6 +154,8 @@ StoreInfo TokenStoreWriter::finish() {
   impl_->note_start(impl_->documents);
   if (impl_->sentences) impl_->note_start(*impl_->sentences);
   layout.sum = impl_->tokens.sum();
+  layout.documents_sum = impl_->documents.sum();
+  if (impl_->sentences) layout.sentences_sum = impl_->sentences->sum();
   check_free_space(impl_->path, impl_->tokens.size() + impl_->documents.size() +
                                     (impl_->sentences ? impl_->sentences->size() : 0) +
                                     layout.info.tokenizer.text().size());

@@ -35,6 +35,7 @@ class StoreFields {
   StoreFields(const Hdf5View& file, uint64_t file_bytes, const StoreKind& kind,
               const std::string& group = "");
 
+  bool has_attribute(const char* name) const;
   int64_t integer(const char* name) const;
   std::string text(const char* name) const;
   // As `format` and `version` say it.
