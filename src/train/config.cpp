@@ -112,8 +112,10 @@ void bind(Options& options, CheckpointConfig& c) {
               "of the whole job: checkpoints are made as often as loses least time, by what one "
               "costs; 0: unknown",
               "hours");
-  options.add("checkpoint.async", c.async,
-              "write checkpoints beside training, from a snapshot in memory");
+  options.add_choice("checkpoint.async", c.async,
+                     {{"auto", std::nullopt}, {"true", true}, {"false", false}},
+                     "write checkpoints beside training, from a snapshot in memory; auto: where a "
+                     "GPU trains, for it leaves cores free");
   options.add("checkpoint.keep", c.keep, "checkpoints that stay");
   options.add("checkpoint.load", c.load,
               "run folder or checkpoint to begin from when run.dir holds none");

@@ -129,7 +129,8 @@ void Run::save(Learner& learner, bool must) {
 }
 
 void Run::begin_commit(Learner& learner, bool must) {
-  const bool beside = config_.checkpoint.async && !must;
+  const bool free_cores = device_of(config_.parallel.device).kind == DeviceKind::cuda;
+  const bool beside = config_.checkpoint.async.value_or(free_cores) && !must;
   if (!beside) release_unused_memory();
   folder_.sync(claim_.get());
   learner.sync();

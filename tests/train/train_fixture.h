@@ -67,6 +67,7 @@ inline PretrainConfig small_config(const std::string& store) {
   c.parallel.reduction_groups = 4;
   c.run.log_every = 1000;
   c.run.tensorboard = false;
+  c.checkpoint.async = true;  // what has more to go wrong
   c.data.train = {store};
   return c;
 }

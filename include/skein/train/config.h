@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ struct CheckpointConfig {
   double minutes = 0;   // of the clock, beside those; 0: none
   // of the whole job, in hours: commits are as far apart as costs least; 0: unknown
   double mean_time_between_failures = 0;
-  bool async = true;  // written beside training
+  std::optional<bool> async;  // written beside training; nothing: where a GPU trains
   int64_t keep = 2;
   std::string load;  // checkpoint to begin from when run.dir holds none
   bool weights_only = false;
