@@ -1,5 +1,7 @@
 // Files with bytes changed at random end in a usage error or are read as what they now say; nothing
 // else may happen.
+#include "support/damage.h"
+
 #include <gtest/gtest.h>
 
 #include "skein/checkpoint/manifest.h"
@@ -44,8 +46,8 @@ TEST(Damage, OfSafetensorsIsRefused) {
   const test::Scratch scratch;
   const std::string good = test::bytes_of_file("formats/reference.safetensors");
   int count = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
-    test::write_file(scratch.file("bad"), damaged(good, 740, seed));
+  for (int seed = 0; seed < test::damages(600); ++seed) {
+    test::write_file(scratch.file("bad"), damaged(good, 740, static_cast<uint64_t>(seed)));
     count += refused([&] {
       const formats::SafetensorsFile file(scratch.file("bad"));
       for (const formats::SafeTensor& tensor : file.tensors()) {
@@ -54,19 +56,19 @@ TEST(Damage, OfSafetensorsIsRefused) {
       }
     });
   }
-  EXPECT_GT(count, 400);
+  EXPECT_GT(count, test::damages(400));
 }
 
 TEST(Damage, OfConfigIsRefused) {
   for (const std::string& name : test::golden_names()) {
     const std::string good = test::bytes_of_file(test::golden(name) + "/config.json");
     int count = 0;
-    for (uint64_t seed = 0; seed < 100; ++seed)
+    for (int seed = 0; seed < test::damages(100); ++seed)
       count += refused([&] {
-        huggingface_names(
-            model_from_huggingface(damaged(good, good.size(), seed), "config.json", {}));
+        huggingface_names(model_from_huggingface(
+            damaged(good, good.size(), static_cast<uint64_t>(seed)), "config.json", {}));
       });
-    EXPECT_GT(count, 25) << name;
+    EXPECT_GT(count, test::damages(25)) << name;
   }
 }
 
@@ -76,11 +78,11 @@ TEST(Damage, OfAnIndexIsRefused) {
                     index = folder + "/model.safetensors.index.json";
   const std::string good = test::bytes_of_file(index);
   int count = 0;
-  for (uint64_t seed = 0; seed < 150; ++seed) {
-    test::write_file(index, damaged(good, good.size(), seed));
+  for (int seed = 0; seed < test::damages(150); ++seed) {
+    test::write_file(index, damaged(good, good.size(), static_cast<uint64_t>(seed)));
     count += refused([&] { open_safetensors(folder); });
   }
-  EXPECT_GT(count, 80);
+  EXPECT_GT(count, test::damages(80));
 }
 
 TEST(Damage, OfLlmcFilesIsRefused) {
@@ -92,11 +94,11 @@ TEST(Damage, OfLlmcFilesIsRefused) {
   test::write_file(scratch.file("good"), good);
   EXPECT_FALSE(refused([&] { open_llmc(scratch.file("good")); }));
   int count = 0;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    test::write_file(scratch.file("bad"), damaged(good, 32, seed));
+  for (int seed = 0; seed < test::damages(200); ++seed) {
+    test::write_file(scratch.file("bad"), damaged(good, 32, static_cast<uint64_t>(seed)));
     count += refused([&] { open_llmc(scratch.file("bad")); });
   }
-  EXPECT_GT(count, 150);
+  EXPECT_GT(count, test::damages(150));
 }
 
 TEST(Damage, OfAModelsSizesIsFoundBeforeAnythingIsMadeOfThem) {

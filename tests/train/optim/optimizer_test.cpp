@@ -9,6 +9,7 @@
 #include "skein/train/optim/loss_scale.h"
 #include "skein/train/optim/sharded_optimizer.h"
 
+#include "support/damage.h"
 #include "support/gradient_check.h"
 
 namespace skein::train {
@@ -112,15 +113,21 @@ TEST(Optimizer, KeepsARunningMeanOfItsValues) {
       });
 }
 
+// Any element of any tensor, on any rank.
 TEST(Optimizer, ChangesNothingAnywhereWhenOneGradientIsNotFinite) {
+  constexpr double kBad[] = {std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
   for (bool zero : {false, true})
-    for (double bad :
-         {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (int draw = 0; draw < test::damages(6); ++draw)
       run_ranks(4, [&](Group& world) {
+        const PhiloxBlock bits = philox(5, 0, static_cast<uint64_t>(draw));
         Setting setting(world, zero, DType::f32);
         const auto before = setting.bytes();
-        if (world.rank() == 2)
-          setting.parameters.all()[1].gradient.data<float>()[76] = static_cast<float>(bad);
+        const Tensor& gradient = setting.parameters.all()[bits[0] % 2].gradient;
+        if (world.rank() == static_cast<int>(bits[1] % 4))
+          gradient.data<float>()[bits[2] % static_cast<uint64_t>(gradient.size())] =
+              static_cast<float>(kBad[draw % 3]);
         EXPECT_FALSE(std::isfinite(setting.step(0.1)));
         EXPECT_EQ(setting.bytes(), before);
         EXPECT_EQ(setting.optimizer.steps(), 0);

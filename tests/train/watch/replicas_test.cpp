@@ -10,6 +10,7 @@
 #include "skein/core/host.h"
 #include "skein/train/replica.h"
 
+#include "support/damage.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -135,7 +136,7 @@ TEST(Replicas, ABitOfATrainedReplicaIsFound) {
   for (const MeshShape shape : {MeshShape{1, 2, 1}, MeshShape{1, 1, 2}, MeshShape{1, 3, 1}})
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const bool zero : {true, false})
-        for (int time = 0; time < 4; ++time) {
+        for (int time = 0; time < test::damages(4); ++time) {
           std::string flipped;
           const std::string error = error_of_a_replica({zero, dtype, shape, ++seed}, flipped);
           EXPECT_NE(error.find("the same of " + flipped + ":"), std::string::npos)
