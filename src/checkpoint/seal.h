@@ -8,7 +8,7 @@ namespace skein::checkpoint {
 
 // json: an object with fields, as nlohmann::json::dump(1) writes it.
 std::string sealed(std::string json);
-// Throws Error(failure) that says what is wrong; to be called before the text is parsed.
+// Throws Error(failure) that says what is wrong.
 void check_seal(const std::string& text);
 
 }  // namespace skein::checkpoint

@@ -27,18 +27,22 @@ std::string size_text(int64_t bytes) {
 
 thread_local int nested = 0;
 
-// What tells exchanges of a step apart; sizes may differ from step to step.
+// What tells exchanges of a step apart; sizes may differ from step to step. Names are literals, so
+// their addresses do.
 uint64_t fingerprint(const BegunExchange& one) {
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](const void* bytes, size_t size) {
-    for (size_t i = 0; i < size; ++i)
-      hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+  std::array<uint64_t, 4> part{};
+  static_assert(sizeof(part) == sizeof(one.part));
+  std::memcpy(part.data(), one.part, sizeof(part));
+  uint64_t hash = 0;
+  const auto mix = [&hash](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
   };
-  mix(one.exchange.what, std::strlen(one.exchange.what));
-  mix(one.exchange.group, std::strlen(one.exchange.group));
-  mix(&one.exchange.peer, sizeof(one.exchange.peer));
-  mix(&one.where.micro_batch, sizeof(one.where.micro_batch));
-  mix(one.part, std::strlen(one.part));
+  mix(reinterpret_cast<uint64_t>(one.exchange.what));
+  mix(reinterpret_cast<uint64_t>(one.exchange.group));
+  mix(static_cast<uint64_t>(one.exchange.peer));
+  mix(static_cast<uint64_t>(one.where.micro_batch));
+  for (const uint64_t word : part) mix(word);
   return hash;
 }
 
@@ -102,19 +106,21 @@ std::vector<GroupTurn> FlightRecorder::turns() const {
   return found;
 }
 
-// A pair that takes the place of another one in the table is new at worst.
 void FlightRecorder::follow(const BegunExchange& exchange) {
   const uint64_t own = fingerprint(exchange), pair = (before_ * 31 + own) | 1;
   before_ = own;
-  step_ = std::max(step_, exchange.where.step);
+  step_ = std::max(step_.load(std::memory_order_relaxed), exchange.where.step);
+  if (full_) return;
   for (uint64_t place = pair >> 32, end = place + 8; place < end; ++place) {
     uint64_t& there = pairs_[place % kPairs];
     if (there == pair) return;
     if (there != 0) continue;
     there = pair;
-    break;
+    new_in_step_ = step_.load(std::memory_order_relaxed);
+    return;
   }
-  new_in_step_ = step_;
+  full_ = true;
+  new_in_step_ = 0;
 }
 
 void FlightRecorder::begin(const Exchange& exchange, int64_t turn, double now) {

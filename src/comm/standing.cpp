@@ -13,10 +13,11 @@ namespace skein {
 std::string packed(const Standing& s) {
   nlohmann::json turns = nlohmann::json::array();
   for (const Turn& turn : s.turns) turns.push_back({turn.group, turn.number, turn.turn});
-  nlohmann::json made{
-      {"rank", s.rank},     {"host", s.host},           {"process", s.process},
-      {"thread", s.thread}, {"running", s.running},     {"turns", turns},
-      {"last", s.last},     {"exchanges", s.exchanges}, {"new_in_step", s.new_in_step}};
+  nlohmann::json made{{"rank", s.rank},       {"host", s.host},
+                      {"process", s.process}, {"thread", s.thread},
+                      {"running", s.running}, {"turns", turns},
+                      {"last", s.last},       {"exchanges", s.exchanges},
+                      {"step", s.step},       {"new_in_step", s.new_in_step}};
   if (s.waiting)
     made["waiting"] = {s.waiting->text, s.waiting->group, s.waiting->turn, s.waiting->peer,
                        s.waiting->seconds};
@@ -34,6 +35,7 @@ std::optional<Standing> unpacked(const std::string& text) {
     made.running = given.at("running");
     made.last = given.at("last");
     made.exchanges = given.at("exchanges");
+    made.step = given.at("step");
     made.new_in_step = given.at("new_in_step");
     for (const auto& turn : given.at("turns"))
       made.turns.push_back({turn.at(0), turn.at(1), turn.at(2)});
@@ -171,14 +173,12 @@ std::vector<int> ends_of_waits(const std::vector<Standing>& ranks) {
   return {found.begin(), found.end()};
 }
 
-// The ranks whose exchanges have been new in a later step than those of others.
-std::vector<int> newest(const std::vector<Standing>& ranks) {
-  const auto [least, most] = std::ranges::minmax_element(ranks, {}, &Standing::new_in_step);
+// The ranks that did something new in the step that they are in; none where all did.
+std::vector<int> on_new_ways(const std::vector<Standing>& ranks) {
   std::vector<int> found;
   for (const Standing& one : ranks)
-    if (one.new_in_step == most->new_in_step && most->new_in_step > least->new_in_step)
-      found.push_back(one.rank);
-  return found;
+    if (one.step > 0 && one.new_in_step == one.step) found.push_back(one.rank);
+  return found.size() < ranks.size() ? found : std::vector<int>();
 }
 
 bool waits(const Standing& one) { return one.state == Standing::answers && one.waiting; }
@@ -190,7 +190,7 @@ bool waits(const Standing& one) { return one.state == Standing::answers && one.w
 // it.
 Behind waited_for(const std::vector<Standing>& ranks) {
   std::vector<int> odd;
-  if (std::ranges::all_of(ranks, waits)) odd = newest(ranks);
+  if (std::ranges::all_of(ranks, waits)) odd = on_new_ways(ranks);
   if (!odd.empty()) return {std::move(odd), true};
   return {ends_of_waits(ranks)};
 }

@@ -293,7 +293,7 @@ void Watchdog::end(ExitCode code, const std::string& message) {
   if (!message.empty() &&
       !within(settings_.abort_grace, [say = settings_.say, message] { say(message); }))
     dprintf(STDERR_FILENO, "%s\n", message.c_str());
-  if (!message.empty() && settings_.roll) settings_.roll->dismiss();
+  if (!message.empty() && code == ExitCode::watchdog && settings_.roll) settings_.roll->dismiss();
   within(settings_.abort_grace, [watches = watches_] {
     for (LaneWatch* watch : watches) watch->watched().abort();
   });
@@ -328,6 +328,7 @@ Standing standing_of(int rank, const FlightRecorder& recorder) {
   const double before = recorder.processor_seconds();
   std::this_thread::sleep_for(std::chrono::duration<double>(kMoment));
   made.running = recorder.processor_seconds() - before > kMoment / 4;
+  made.step = recorder.step();
   made.new_in_step = recorder.new_in_step();
   for (const GroupTurn& turn : recorder.turns())
     made.turns.push_back({turn.group, turn.number, turn.turn});

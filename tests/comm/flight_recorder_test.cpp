@@ -51,6 +51,7 @@ TEST(FlightRecorder, KnowsWhatFollowedWhatInEarlierSteps) {
   EXPECT_EQ(recorder.new_in_step(), 2);
   step(9, {"a", "c"});
   EXPECT_EQ(recorder.new_in_step(), 9);
+  EXPECT_EQ(recorder.step(), 9);
 }
 
 TEST(FlightRecorder, LimitsFollowThePhasesThatAreOver) {

@@ -83,7 +83,7 @@ TEST(Standing, OfACircleTheOneThatWentANewWayIsBehind) {
   wait_in(ranks[1], "world");
   wait_in(ranks[2], "data");
   wait_in(ranks[3], "data");
-  for (Standing& one : ranks) one.new_in_step = 2;
+  for (Standing& one : ranks) one.new_in_step = 2, one.step = 7;
   ranks[1].new_in_step = 7;
   const Behind behind = waited_for(ranks);
   EXPECT_EQ(behind.ranks, (Ranks{1}));
@@ -101,9 +101,13 @@ TEST(Standing, OfACircleTheOneThatWentANewWayIsBehind) {
 // The same number of the group's collectives, but not the same one.
 TEST(Standing, WhereAllHaveComeTheOneThatWentANewWayIsBehind) {
   auto ranks = four();
-  for (Standing& one : ranks) wait_in(one, "world"), one.new_in_step = 2;
+  for (Standing& one : ranks) wait_in(one, "world"), one.new_in_step = 2, one.step = 9;
   ranks[3].new_in_step = 3;
+  EXPECT_EQ(waited_for(ranks).ranks, Ranks{}) << "that was long ago";
+  ranks[3].new_in_step = 9;
   EXPECT_EQ(waited_for(ranks).ranks, (Ranks{3}));
+  for (Standing& one : ranks) one.new_in_step = 9;
+  EXPECT_EQ(waited_for(ranks).ranks, Ranks{}) << "as at the first validation";
 }
 
 TEST(Standing, WhereAllHaveComeNobodyIsBehind) {

@@ -81,9 +81,11 @@ class FlightRecorder {
   void took(const char* phase, double seconds);
   // That exchanges have taken so far.
   double waited() const { return waited_; }
-  // The last step in which an exchange has followed another one for the first time: from a step to
+  // The last step of an exchange.
+  int64_t step() const { return step_; }
+  // The last one in which an exchange has followed another one for the first time: from a step to
   // the next the same follow each other, so a rank that leaves one out is the only one that has
-  // something new. 0: in none.
+  // something new. 0: in none, or there are too many to tell.
   int64_t new_in_step() const { return new_in_step_; }
 
   // By any thread. The last kKept at most, the oldest first; one that is written at this moment is
@@ -98,7 +100,7 @@ class FlightRecorder {
   int64_t thread() const { return thread_; }
 
  private:
-  static constexpr size_t kWords = (sizeof(Entry) + 7) / 8, kPairs = 1 << 12;
+  static constexpr size_t kWords = (sizeof(Entry) + 7) / 8, kPairs = 1 << 14;
   // Odd versions are being written.
   struct Slot {
     std::atomic<uint64_t> version{0};
@@ -113,9 +115,10 @@ class FlightRecorder {
   clockid_t clock_ = 0;
   Entry now_;  // the writer's
   double waited_ = 0;
-  std::atomic<int64_t> last_{0}, new_in_step_{0};
-  int64_t step_ = 0;     // the writer's
-  uint64_t before_ = 0;  // of the exchange before, as pairs_ is the writer's: those that have been
+  std::atomic<int64_t> last_{0}, step_{0}, new_in_step_{0};
+  // The writer's: of the exchange before, and of all pairs that have been.
+  uint64_t before_ = 0;
+  bool full_ = false;
   std::array<uint64_t, kPairs> pairs_{};
   std::array<Slot, kKept> slots_;
   struct Group {

@@ -15,8 +15,9 @@ class Group;
 
 class RollCall {
  public:
-  // How long rank 0 waits for answers, and the others for rank 0, in seconds.
-  static constexpr double kAnswers = 5, kLeader = 10;
+  // How long rank 0 waits for answers, and the others for rank 0, in seconds: it answers, leaves
+  // records and speaks before it dismisses them.
+  static constexpr double kAnswers = 5, kLeader = 20;
 
   // Collective. own: this rank, with its groups. Ranks that cannot reach rank 0 are told of in the
   // log; nobody hears from them.

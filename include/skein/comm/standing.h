@@ -36,8 +36,8 @@ struct Standing {
   std::string host;
   int64_t process = 0, thread = 0;  // their numbers there
   State state = answers;
-  bool running = false;     // the thread that trains has used the processor meanwhile
-  int64_t new_in_step = 0;  // FlightRecorder::new_in_step
+  bool running = false;               // the thread that trains has used the processor meanwhile
+  int64_t step = 0, new_in_step = 0;  // as its FlightRecorder tells them
   std::vector<Turn> turns;
   std::optional<WaitingFor> waiting;
   std::string last;                    // its last exchange, where it waits for none
@@ -64,10 +64,10 @@ struct Behind {
 };
 
 // The ranks that others wait for, directly or by others, and that wait for nobody themselves. Where
-// all of them wait, those whose exchanges are new in this step and not in earlier ones, unless that
-// holds for all. In a circle otherwise: those of it that left out a collective which others have
-// made before they came to the same place; all of it where nobody can tell. Empty where everybody
-// has come to where the others are.
+// all ranks wait, those alone whose exchanges of this step did not follow each other in earlier
+// ones, unless that holds for all. In a circle otherwise: those of it that left out a collective
+// which others have made before they came to the same place; all of it where nobody can tell. Empty
+// where everybody has come to where the others are.
 Behind waited_for(const std::vector<Standing>& ranks);
 
 // What is said of a job that stands still.
