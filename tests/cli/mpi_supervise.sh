@@ -30,15 +30,20 @@ grep -q "3 starts in a row without a new checkpoint (newest: step-00000002.g0000
 expect 2 "which folder is the run's?" "$supervise" true
 expect 2 "unknown option '--often'" "$supervise" --often true
 
-# An mpirun that hangs once its processes have ended, the first time.
-cat >mpirun <<'SH'
-#!/bin/bash
-sleep 3
-[ -e hung ] && exit 0
-touch hung && mkfifo never && read -r _ <>never
-SH
-chmod +x mpirun
-expect 0 "mpirun has had no process for 10 s and does not end: killed" "$supervise" --run fakes --wait 0 ./mpirun
+# An mpirun that waits for a lock for ever once its processes have ended, the first time; else it is left alone.
+cat >hang.py <<'PY'
+import os, threading, time
+open("/proc/self/comm", "w").write("mpirun")
+if os.path.exists("hung"):
+    time.sleep(12)
+else:
+    open("hung", "w").close()
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+PY
+expect 0 "mpirun has had no process for 10 s and does not end: killed" "$supervise" --run fakes --wait 0 python3 hang.py
+[ "$(grep -c "does not end: killed" output)" = 1 ] || { cat output >&2; die "an mpirun that only sleeps was killed"; }
 
 make_stores
 train="$bin/skein pretrain $small --train.steps=80 --checkpoint.every=10 --checkpoint.keep=100"
