@@ -5,6 +5,7 @@
                                      repository, of include/skein, or beside the document; NAME in a path
                                      stands for a new one, and the folder of that is there; every C++ name
                                      in backticks stands somewhere in the sources
+  SECURITY.md, docs/reliability.md   every test that holds a promise is there, in the repository or in tests
   CONTRIBUTING.md                    the table has the floors and rooms of check_floors.py, and which room
                                      uses which
 
@@ -18,11 +19,13 @@ sys.dont_write_bytecode = True
 from check_floors import FLOORS, ROOMS, TOOLS, sources  # noqa: E402
 
 DOCUMENTS = ("docs/tour.md", "docs/how-to-add.md")
+PROMISES = ("SECURITY.md", "docs/reliability.md")
 NEW = "NAME"
 
 QUOTED = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:h|cpp|cu|cuh|py|sh|md|txt|ini)")
+TEST = re.compile(r"tests/[\w./-]+|[\w./-]+(?:_test\.cpp|_fuzz\.cpp|\.sh)")
 CPP_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*(?:\(\))?")
 
 ROW = re.compile(r"\|\s*(tools|\d+)\s*\|\s*`(\w+)`\s*\|[^|]*\|([^|]*)\|")
@@ -56,6 +59,22 @@ def document_faults(document, words, root):
         yield f"{document.relative_to(root)}: names no file"
 
 
+def promise_faults(document, root):
+    if not document.is_file():
+        yield f"{document.relative_to(root)}: missing"
+        return
+    tests = 0
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        for name in (word for span in QUOTED.findall(line) for word in span.split()):
+            if not TEST.fullmatch(name):
+                continue
+            tests += 1
+            if not any((folder / name).exists() for folder in (root, root / "tests")):
+                yield f"{document.relative_to(root)}:{number}: there is no test {name}"
+    if tests == 0:
+        yield f"{document.relative_to(root)}: names no test"
+
+
 def rooms_in(cell):
     """{room: rooms that it uses} of a cell of the table, where / is the floor's own folder."""
     rooms = {}
@@ -84,10 +103,11 @@ def main(argv):
     root = Path(argv[1]).resolve()
     words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources(root))))
     faults = [fault for name in DOCUMENTS for fault in document_faults(root / name, words, root)]
+    faults += [fault for name in PROMISES for fault in promise_faults(root / name, root)]
     faults += table_faults(root)
     for fault in faults:
         print(fault)
-    print(f"{len(DOCUMENTS) + 1} documents, {len(faults)} faults")
+    print(f"{len(DOCUMENTS) + len(PROMISES) + 1} documents, {len(faults)} faults")
     return 1 if faults else 0
 
 

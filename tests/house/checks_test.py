@@ -282,6 +282,9 @@ class Core(unittest.TestCase):
 class Docs(unittest.TestCase):
     WHOLE = {"docs/tour.md": "`nn/stack.h` and `src/nn/stack.cpp`: `Stack::run()`, `f64`\n",
              "docs/how-to-add.md": "`src/nn/NAME.cpp`, [the tour](tour.md), `--x=y/z`\n",
+             "SECURITY.md": "| held | `nn/stack_test.cpp`, `tests/faults/calls` |\n",
+             "docs/reliability.md": "`tests/faults/calls COUNT`\n",
+             "tests/nn/stack_test.cpp": "\n", "tests/faults/calls": "\n",
              "include/skein/nn/stack.h": "class Stack { void run(double f64); };\n", "src/nn/stack.cpp": "\n"}
 
     def table(self, rooms=None):
@@ -315,6 +318,11 @@ class Docs(unittest.TestCase):
     def test_names(self):
         self.refused({"docs/tour.md": "`nn/stack.h`: `Stack::walk`\n"}, "docs/tour.md:1: no source says Stack::walk")
         self.refused({"docs/tour.md": "`nn/stack.h`: `make_stack()`\n"}, "no source says make_stack()")
+
+    def test_promises(self):
+        self.refused({"SECURITY.md": "`nn/block_test.cpp`\n"}, "SECURITY.md:1: there is no test nn/block_test.cpp")
+        self.refused({"docs/reliability.md": "`tests/faults/kills 100`\n"}, "there is no test tests/faults/kills")
+        self.refused({"SECURITY.md": "all is well\n"}, "SECURITY.md: names no test")
 
     def test_the_table(self):
         self.refused({"CONTRIBUTING.md": self.table().replace("| 5 |", "| 4 |")}, "nn is of floor 5, the table has 4")
