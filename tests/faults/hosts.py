@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import runs
 
 PREFIX = "10.83.7"
+BRIDGE = ["ip", "link", "add", "br0", "type", "bridge"]
 
 
 def missing():
@@ -19,9 +21,11 @@ def missing():
     if tools:
         return f"there is no {tools[0]}"
     tried = subprocess.run(
-        ["unshare", "-n", "-u", "-i", "-m", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ["unshare", "-n", "-u", "-i", "-m", *BRIDGE],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
-    return None if tried.returncode == 0 else "namespaces are not allowed here"
+    return None if tried.returncode == 0 else "namespaces with a bridge are not allowed here"
 
 
 class Hosts:
@@ -33,17 +37,22 @@ class Hosts:
         (folder / "hosts").write_text(
             "127.0.0.1 localhost\n" + "".join(f"{PREFIX}.{i} h{i}\n" for i in range(1, count + 1))
         )
-        self.hold("switch")
-        self.at("switch", "ip link add br0 type bridge && ip link set br0 up")
-        for name in self.names:
-            self.hold(name)
-            self.connect(name)
+        try:
+            self.hold("switch")
+            self.at("switch", f"{' '.join(BRIDGE)} && ip link set br0 up")
+            for name in self.names:
+                self.hold(name)
+                self.connect(name)
+        except BaseException:
+            self.close()
+            raise
 
     def hold(self, name):
         """A process that sleeps, and keeps the namespaces."""
         begin = (
             f"hostname {name}; ip link set lo up; mount -t tmpfs -o size=25% tmpfs /dev/shm; "
-            f"mount --bind {self.folder}/hosts /etc/hosts; touch {self.folder}/{name}.up; exec sleep infinity"
+            f"mount --bind {self.folder}/hosts /etc/hosts; touch {self.folder}/{name}.up; "
+            "exec sleep infinity"
         )
         self.holders[name] = subprocess.Popen(
             ["unshare", "-n", "-u", "-i", "-m", "--propagation", "private", "bash", "-c", begin],
@@ -72,11 +81,23 @@ class Hosts:
         path = self.folder / "agent"
         cases = "".join(f"  {name}) pid={self.holders[name].pid} ;;\n" for name in self.names)
         path.write_text(
-            '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nhost=$1\nshift\ncase $host in\n'
-            f'{cases}esac\nexec nsenter -t "$pid" -n -u -i -m -- bash -c "$*"\n'
+            "#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nhost=$1\nshift\ncase $host in\n"
+            f'{cases}esac\nexec env -u SKEIN_SUPERVISED nsenter -t "$pid" -n -u -i -m -- bash -c "$*"\n'
         )
         path.chmod(0o755)
         return path
+
+    def processes(self, name):
+        """What runs there, but for what keeps the namespaces."""
+        network = os.readlink(f"/proc/{self.holders[name].pid}/ns/net")
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(path / "ns/net") == network:
+                    found.append(int(path.name))
+            except OSError:
+                continue
+        return [one for one in found if one != self.holders[name].pid and runs.alive(one)]
 
     def cut(self, name):
         """Packets from and to it vanish; nobody is told."""

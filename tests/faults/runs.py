@@ -221,6 +221,28 @@ def alive(process):
         return False
 
 
+def processes_of(folder, name=None):
+    """The numbers of all living processes of the run in that folder, or of those of a name."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"--run.dir={folder}" not in (path / "cmdline").read_text().split("\0"):
+                continue
+            if name in (None, (path / "comm").read_text().strip()):
+                found.append(int(path.name))
+        except OSError:
+            continue
+    return [number for number in found if alive(number)]
+
+
+def kill_all(processes):
+    for number in processes:
+        try:
+            os.kill(number, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
 def run(command, log, limit=60, **variables):
     return Process(command, log, **variables).end(limit)
 
@@ -235,6 +257,7 @@ def pretrain(folder, store, steps, *options, every=2, batch=4):
         f"--train.steps={steps}",
         f"--checkpoint.every={every}",
         "--run.log_every=1",
+        "--checkpoint.async=true",  # what has more to go wrong
         f"--run.dir={folder}",
         *options,
     ]
