@@ -368,5 +368,19 @@ TEST_F(Watching, WhatOthersHaveSaidIsNotSaidAgain) {
   EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
 }
 
+// The job ends with this rank's code, not with that of a standstill.
+TEST_F(Watching, AFailedDeviceDismissesNobody) {
+  const auto roll = std::make_shared<FakeRoll>();
+  Watchdog::Settings with = settings();
+  with.roll = roll;
+  Watchdog dog(with);
+  const auto watch = dog.watch(queue_, 1);
+  queue_.failure = "NCCL: remote process exited";
+  dog.look();
+  expect_said({"NCCL: remote process exited"});
+  EXPECT_EQ(codes_, std::vector{ExitCode::failure});
+  EXPECT_FALSE(roll->dismissed);
+}
+
 }  // namespace
 }  // namespace skein

@@ -10,7 +10,8 @@
 //               them; the last entry is the number of tokens
 // and attributes on the root:
 //   format "skein-tokens", version 1, vocab_size, end_of_text (-1 if none), text_bytes (UTF-8 bytes
-//   the tokens came from), tokenizer (its JSON), xxh3 of the token bytes
+//   the tokens came from), tokenizer (its JSON), xxh3 of the token bytes; optional:
+//   documents_xxh3 and sentences_xxh3 of the bytes of those, a failure where they do not agree
 //
 // Each document is followed by end_of_text where the tokenizer has one; it belongs to the
 // document's last sentence. Stores converted from other programs' files keep it where those had it:
