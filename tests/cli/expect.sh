@@ -1,4 +1,4 @@
-# Sourced by the scripts here: a scratch folder to work in, `expect` and `await`.
+# Sourced by the scripts here: a scratch folder to work in, `expect`, `await` and `none_left`.
 set -euo pipefail
 
 bin="$SKEIN_TEST_BIN_DIR"
@@ -28,6 +28,16 @@ await() {
   done
   if [ -e output ]; then cat output >&2; fi
   die "in vain awaited: $*"
+}
+
+# none_left PATTERN: within 10 s no process has that in its command line (ranks may outlive mpirun for so long).
+none_left() {
+  for _ in $(seq 200); do
+    if ! pgrep -f -- "$1" >/dev/null; then return; fi
+    sleep 0.05
+  done
+  pgrep -a -f -- "$1" >&2
+  die "processes are left over 10 s later"
 }
 
 # break_weights FOLDER TENSOR: the first value of that tensor of FOLDER/model.safetensors becomes NaN.

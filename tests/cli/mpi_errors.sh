@@ -122,7 +122,7 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 wait $launcher && die "the job ended well although a rank was killed"
-if pgrep -f 'run.dir=dies' >/dev/null; then die "ranks are left over"; fi
+none_left 'run.dir=dies'
 
 # A job whose run another has taken: its first refused checkpoint ends it, with one message and one code.
 mpirun -np 2 $train --train.steps=1000000 --checkpoint.every=10 --run.dir=taken >output 2>&1 &

@@ -97,7 +97,7 @@ started $ppo --run.dir=parts "--reward.sources=$reward"
 await test -e scoring
 kill -USR2 $job
 ended 85 12
-! pgrep -f "$scratch/length.py" >/dev/null || die "the reward process lives on"
+none_left "$scratch/length.py"
 rm slow
 expect 0 "goes on from" mpirun -np 2 $ppo --run.dir=parts "--reward.sources=$reward"
 python3 - <<'PY' || die "a tuning that was stopped while it waited for scores ends otherwise"

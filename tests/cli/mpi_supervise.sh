@@ -59,7 +59,7 @@ pkill -KILL -o -f "^mpirun.*run.dir=killed" || true
 wait $guard && code=0 || code=$?
 [ "$code" = 0 ] || { cat log >&2; die "code $code of the supervised run"; }
 expect 0 "" "$bin/skein-inspect" diff whole/checkpoints/step-00000080.* killed/checkpoints/step-00000080.*
-! pgrep -f "run.dir=killed" >/dev/null || die "a rank is still there"
+none_left "run.dir=killed"
 ! compgen -G "/dev/shm/vader_segment.*" >/dev/null || grep -lsq vader_segment /proc/[0-9]*/maps || die "shared memory is left: $(ls /dev/shm)"
 echo "starts: $(grep -c 'supervise: code' log)"
 
