@@ -6,8 +6,10 @@
 #include "skein/comm/roll_call.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <future>
 #include <map>
 #include <set>
 #include <thread>
@@ -95,12 +97,12 @@ class Leader : public RollCall {
  public:
   explicit Leader(std::vector<Standing> all) : all_(std::move(all)), lines_(all_.size()) {}
 
-  // Ranks that came.
-  int admit(const Socket& listener, const std::string& word) {
+  // Until `wanted` ranks have come, ten seconds at most; how many came.
+  int admit(const Socket& listener, const std::string& word, const std::atomic<int>& wanted) {
     const Deadline deadline(kMeeting);
     std::vector<Line> strangers;
     int came = 0;
-    while (came + 1 < std::ssize(all_) && !deadline.passed()) {
+    while (came < wanted && !deadline.passed()) {
       for (int turn = 0; turn < kAtOnce; ++turn) {
         Socket one = tcp::accept_from(listener);
         if (!one) break;
@@ -212,17 +214,39 @@ class Follower : public RollCall {
   Standing leader_;  // as it was at the beginning, but for its state
 };
 
-std::unique_ptr<RollCall> follow(const Meeting& meeting, const Standing& leader, int rank) {
+// A line to the leader; none where it could not be reached.
+Line line_to(const Meeting& meeting, int rank) {
   tcp::NoConnection why;
   const Deadline deadline(kMeeting);
   for (const std::string& host : meeting.hosts) {
     Socket socket = tcp::connect_to({host, meeting.port}, deadline.within(2), why);
     if (!socket) continue;
     Line line{std::move(socket)};
-    if (line.say(fmt::format("{} {}", meeting.word, rank)))
-      return std::make_unique<Follower>(std::move(line.socket), leader);
+    if (line.say(fmt::format("{} {}", meeting.word, rank))) return line;
   }
-  return std::make_unique<Follower>(Socket(), leader);
+  return {};
+}
+
+// Collective. How many of the others have a line to rank 0. A rank that is gone is an error here,
+// where it is not waited for.
+int connected_ranks(Group& world, bool connected) {
+  int sum = 0;
+  for (const double one : world.all_gather(connected ? 1.0 : 0.0)) sum += static_cast<int>(one);
+  return sum;
+}
+
+// On rank 0: those who come are admitted while it hears from all whether they did.
+int admit_all(Group& world, Leader& leader, const Socket& listener, const std::string& word) {
+  std::atomic<int> wanted = world.size() - 1;
+  std::future<int> came =
+      std::async(std::launch::async, [&] { return leader.admit(listener, word, wanted); });
+  try {
+    wanted = connected_ranks(world, false);
+  } catch (...) {
+    wanted = 0;
+    throw;
+  }
+  return came.get();
 }
 
 }  // namespace
@@ -244,9 +268,13 @@ std::unique_ptr<RollCall> RollCall::begin(Group& world, const Standing& own) {
                one_host ? std::vector<std::string>{"127.0.0.1"} : tcp::own_addresses()};
   }
   meeting = Meeting::of(world.broadcast(meeting.str(), 0));
-  if (world.rank() > 0) return follow(meeting, all[0], world.rank());
+  if (world.rank() > 0) {
+    Line line = line_to(meeting, world.rank());
+    connected_ranks(world, static_cast<bool>(line.socket));
+    return std::make_unique<Follower>(std::move(line.socket), all[0]);
+  }
   auto leader = std::make_unique<Leader>(std::move(all));
-  const int came = leader->admit(listener, meeting.word);
+  const int came = admit_all(world, *leader, listener, meeting.word);
   if (came + 1 < world.size())
     log::warn(
         "{} of {} ranks cannot reach this one at port {}: where the job stands still, nobody hears "

@@ -16,6 +16,7 @@
 
 #include "comm/caller.h"
 #include "comm/passing_group.h"
+#include "comm/tcp_fixture.h"
 
 namespace skein {
 namespace {
@@ -175,6 +176,23 @@ TEST(RollCall, StrangersKeepNobodyOut) {
   strangers.join();
   EXPECT_NE(told.find("rank 2 "), std::string::npos) << told;
   EXPECT_EQ(told.find("does not answer"), std::string::npos) << told;
+}
+
+using RollCallOverTcp = test::Tcp;
+
+// It is not waited for until nobody more is expected.
+TEST_F(RollCallOverTcp, ARankThatIsGoneEndsTheMeeting) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto ended = test::run_tcp(2, file(), [](Group& world) {
+    if (world.rank() == 0) {
+      RollCall::begin(world, standing(0));
+    } else {  // as a rank does that is killed before it connects
+      world.all_gather(packed(standing(1)));
+      world.broadcast("", 0);
+    }
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8));
+  test::expect_error(ended[0], ExitCode::failure, {"rank 1 (", "has ended without taking part"});
 }
 
 TEST(RollCall, StandingsArePackedWhole) {
