@@ -69,6 +69,18 @@ std::unique_ptr<PeekedSource> decompressed(std::unique_ptr<PeekedSource> raw,
                                             : unpacked_stream(std::move(raw), name, kind));
 }
 
+std::unique_ptr<PeekedSource> opened(const std::string& path, const std::string& name,
+                                     std::shared_ptr<int64_t> taken) {
+  auto raw =
+      std::make_unique<PeekedSource>(std::make_unique<FileSource>(path, name, std::move(taken)));
+  const std::string_view head = raw->peek(), suffix = compression_in_name(path);
+  require(suffix.empty() || !compression_of(head).empty(),
+          "{} is named {} but does not begin like such data ({} bytes looked at); rename or "
+          "fetch it again",
+          path, suffix, head.size());
+  return decompressed(std::move(raw), name);
+}
+
 bool hidden(const std::string& member) {
   for (const auto& part : std::filesystem::path(member))
     if (part.native().starts_with('.') && part != "." && part != "..") return true;
@@ -96,13 +108,7 @@ std::string SkippedFiles::line() const {
 
 InputFiles::InputFiles(const std::string& path, SkippedFiles& skipped, bool found)
     : name_(input_name(path)), input_(name_), skipped_(skipped), found_(found) {
-  auto raw = std::make_unique<PeekedSource>(std::make_unique<FileSource>(path, name_, taken_));
-  const std::string_view head = raw->peek(), suffix = compression_in_name(path);
-  require(suffix.empty() || !compression_of(head).empty(),
-          "{} is named {} but does not begin like such data ({} bytes looked at); rename or "
-          "fetch it again",
-          path, suffix, head.size());
-  single_ = decompressed(std::move(raw), input_);
+  single_ = opened(path, input_, taken_);
   if (const std::string kind = archive_kind(single_->peek()); !kind.empty())
     unpacker_ =
         std::make_shared<Unpacker>(std::move(single_), input_, kind, Unpacker::Form::archive);
@@ -145,6 +151,10 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   require(!files.archive(), "{} is an archive; unpack it and name the files in it that are meant",
           files.name());
   return files.next();
+}
+
+std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
+  return opened(path, input_name(path), std::make_shared<int64_t>(0));
 }
 
 }  // namespace skein::data

@@ -32,5 +32,7 @@ std::string input_name(const std::string& path);
 // data: judged by its first bytes), or when its suffix promises a compression that it does not
 // have.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
+// The same of a file that may hold anything.
+std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 
 }  // namespace skein::data
