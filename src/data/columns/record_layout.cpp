@@ -1,8 +1,11 @@
 #include "record_layout.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "skein/core/error.h"
+#include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 #include "skein/data/stores/hdf5_writer.h"
 #include "skein/data/stores/store_fields.h"
@@ -30,9 +33,42 @@ TokenMeaning read_tokens(const StoreFields& fields) {
   return tokens;
 }
 
+template <class Value>
+std::vector<Value> read_list(const StoreFields& fields, const char* name) {
+  const auto list = parse_strictly<nlohmann::json>(fields.text(name), fields.path(name), 1);
+  try {
+    return list.get<std::vector<Value>>();
+  } catch (const nlohmann::json::exception&) {
+    fail_usage("{} is \"{}\", not a list of {}", fields.path(name), excerpt(list.dump()),
+               std::is_same_v<Value, double> ? "numbers" : "texts");
+  }
+}
+
+ImageMeaning read_image(const StoreFields& fields) {
+  ImageMeaning made{read_list<double>(fields, "mean"), read_list<double>(fields, "deviation")};
+  for (const double mean : made.mean)
+    require(std::abs(mean) <= 1, "{} holds {}; a mean lies in [0, 1]", fields.path("mean"), mean);
+  for (const double deviation : made.deviation)
+    require(deviation > 0 && deviation <= 1, "{} holds {}; a deviation lies in (0, 1]",
+            fields.path("deviation"), deviation);
+  return made;
+}
+
+CategoryMeaning read_categories(const StoreFields& fields) {
+  CategoryMeaning made{read_list<std::string>(fields, "names")};
+  require(!made.names.empty(), "{} is empty", fields.path("names"));
+  std::set<std::string> seen;
+  for (const std::string& name : made.names)
+    require(!name.empty() && seen.insert(name).second, "{} holds the name \"{}\" {}",
+            fields.path("names"), excerpt(name), name.empty() ? "" : "twice");
+  return made;
+}
+
 ColumnMeaning read_meaning(const StoreFields& fields) {
   const std::string meaning = fields.text("meaning");
   if (meaning == name_of(TokenMeaning())) return read_tokens(fields);
+  if (meaning == name_of(ImageMeaning())) return read_image(fields);
+  if (meaning == name_of(CategoryMeaning())) return read_categories(fields);
   require(meaning == name_of(PlainMeaning()),
           "{} is \"{}\", which this build does not know; a newer one may", fields.path("meaning"),
           excerpt(meaning));
@@ -43,6 +79,31 @@ void check_tokens(const StoreFields& fields, const ColumnInfo& column) {
   const int width = unsigned_width(column.type);
   require(column.row_shape.empty() && (width == 1 || width == 2 || width == 4),
           "/{} does not hold tokens: those are u8, u16 or u32, and 1-D", fields.path("values"));
+}
+
+void check_image(const StoreFields& fields, const ColumnInfo& column) {
+  const auto& shape = column.row_shape;
+  require(!column.ragged && shape.size() == 3 && unsigned_width(column.type) == 1 &&
+              (shape[0] == 1 || shape[0] == 3),
+          "/{} does not hold images: those are u8 [count,channels,height,width] of 1 or 3 channels",
+          fields.path("values"));
+  const auto& image = std::get<ImageMeaning>(column.meaning);
+  require(image.mean.size() == shape[0] && image.deviation.size() == shape[0],
+          "{} has {} means and {} deviations for {} channels", fields.path("values"),
+          image.mean.size(), image.deviation.size(), shape[0]);
+}
+
+void check_categories(const StoreFields& fields, const ColumnInfo& column) {
+  const int width = unsigned_width(column.type);
+  require(!column.ragged && column.row_shape.empty() && (width == 1 || width == 2 || width == 4),
+          "/{} does not hold categories: those are u8, u16 or u32, one a record",
+          fields.path("values"));
+}
+
+void check_column(const StoreFields& fields, const ColumnInfo& column) {
+  if (std::holds_alternative<TokenMeaning>(column.meaning)) check_tokens(fields, column);
+  if (std::holds_alternative<ImageMeaning>(column.meaning)) check_image(fields, column);
+  if (std::holds_alternative<CategoryMeaning>(column.meaning)) check_categories(fields, column);
 }
 
 class LayoutReader {
@@ -81,8 +142,8 @@ class LayoutReader {
             fields.path("values"));
     made.rows = values.dims.front();
     made.values_at = values.at;
-    if (std::holds_alternative<TokenMeaning>(made.info.meaning)) check_tokens(fields, made.info);
     made.info.ragged = fields.holds("starts");
+    check_column(fields, made.info);
     if (made.info.ragged) read_starts(fields, count, made);
     require(made.info.ragged || std::cmp_equal(made.rows, count),
             "/{} has {} rows, but the store holds {} records", fields.path("values"), made.rows,
@@ -105,6 +166,31 @@ class LayoutReader {
   StoreFields root_;
 };
 
+// What a column says of its meaning beside the meaning's name.
+class MeaningWriter {
+ public:
+  MeaningWriter(const Hdf5Writer& file, const std::string& column) : file_(file), name_(column) {}
+
+  void operator()(const PlainMeaning&) const {}
+  void operator()(const TokenMeaning& tokens) const {
+    file_.put_integer(name_, "vocab_size", tokens.vocab_size);
+    file_.put_integer(name_, "text_bytes", tokens.text_bytes);
+    file_.put_text(name_, "prefix", tokens.prefix);
+    file_.put_text(name_, "tokenizer", tokens.tokenizer.text());
+  }
+  void operator()(const ImageMeaning& image) const {
+    file_.put_text(name_, "mean", nlohmann::json(image.mean).dump());
+    file_.put_text(name_, "deviation", nlohmann::json(image.deviation).dump());
+  }
+  void operator()(const CategoryMeaning& categories) const {
+    file_.put_text(name_, "names", nlohmann::json(categories.names).dump());
+  }
+
+ private:
+  const Hdf5Writer& file_;
+  const std::string& name_;
+};
+
 void write_column(const Hdf5Writer& file, int64_t count, ColumnLayout& column) {
   const std::string& name = column.info.name;
   file.add_group(name);
@@ -118,12 +204,7 @@ void write_column(const Hdf5Writer& file, int64_t count, ColumnLayout& column) {
     column.starts_at =
         file.add_dataset(name + "/starts", kStarts, {static_cast<uint64_t>(count) + 1});
   }
-  const auto* tokens = std::get_if<TokenMeaning>(&column.info.meaning);
-  if (tokens == nullptr) return;
-  file.put_integer(name, "vocab_size", tokens->vocab_size);
-  file.put_integer(name, "text_bytes", tokens->text_bytes);
-  file.put_text(name, "prefix", tokens->prefix);
-  file.put_text(name, "tokenizer", tokens->tokenizer.text());
+  std::visit(MeaningWriter(file, name), column.info.meaning);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ void RecordWriter::finish() {
   SKEIN_CHECK(!impl_->finished);
   require(count_ > 0, "{} would hold no record: was the input empty?", impl_->path);
   impl_->finished = true;
+  settle_meanings();
   RecordLayout layout{count_, {}};
   uint64_t needed = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {

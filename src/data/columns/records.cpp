@@ -1,6 +1,7 @@
 #include "skein/data/columns/records.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <xxhash.h>
@@ -57,7 +58,8 @@ uint64_t value_bytes(const Column& column) {
 }  // namespace
 
 const char* name_of(const ColumnMeaning& meaning) {
-  return std::holds_alternative<TokenMeaning>(meaning) ? "tokens" : "numbers";
+  constexpr const char* kNames[] = {"numbers", "tokens", "image", "categories"};
+  return kNames[meaning.index()];
 }
 
 uint64_t row_size(const ColumnInfo& column) {
@@ -76,6 +78,15 @@ ColumnInfo token_column(const std::string& name, const text::Tokenizer& tokenize
   const uint64_t width = token_width(tokenizer.vocab_size());
   column.type = {Hdf5Type::Kind::integer, width, false};
   return column;
+}
+
+ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names) {
+  return {.name = name,
+          .meaning = CategoryMeaning{names},
+          .ragged = false,
+          .type = {Hdf5Type::Kind::integer, static_cast<uint64_t>(token_width(std::ssize(names))),
+                   false},
+          .row_shape = {}};
 }
 
 Records::Records(const std::string& path, bool verify) {
@@ -151,6 +162,18 @@ std::vector<int32_t> Records::tokens(size_t column, int64_t record) const {
           "ids; copy it again or make it again",
           name(), record, largest, from.info.name, meaning->vocab_size);
   return ids;
+}
+
+int32_t Records::category(size_t column, int64_t record) const {
+  const Column& from = columns()[column];
+  const auto& names = std::get<CategoryMeaning>(from.info.meaning).names;
+  std::array<int32_t, 1> id{};
+  const uint64_t found = widened_tokens(token_type(from.info), values(column, record).data(), id);
+  require(found < names.size(),
+          "{} is damaged: record {} has the number {} in column \"{}\", which has {} names; copy "
+          "it again or make it again",
+          name(), record, found, from.info.name, names.size());
+  return id[0];
 }
 
 uint64_t Records::fingerprint() const {

@@ -29,6 +29,10 @@ class RecordSink {
   // Tokens of the record under way, behind those that it has; text_bytes they came from. A usage
   // error for an id outside of the vocabulary.
   void add_tokens(size_t column, std::span<const int32_t> ids, int64_t text_bytes);
+  // The values of an image [channels,height,width].
+  void add_image(size_t column, std::span<const uint8_t> values);
+  // id: below the number of names.
+  void add_category(size_t column, int32_t id);
   // Whole rows of it, as they are stored.
   void add_rows(size_t column, std::span<const std::byte> rows);
   // Each column that is not ragged must have got one row.
@@ -37,6 +41,8 @@ class RecordSink {
  protected:
   // name: of what takes them, for messages. At least one column, each of another name.
   RecordSink(std::string name, std::vector<ColumnInfo> columns);
+  // Once all records are there: what their sums make of the meanings of columns.
+  void settle_meanings();
 
   std::string name_;
   std::vector<ColumnInfo> columns_;
@@ -44,6 +50,12 @@ class RecordSink {
   int64_t count_ = 0;
 
  private:
+  // Of the values of one channel of a column of images, exact up to 2^48 pixels.
+  struct ChannelSums {
+    uint64_t values = 0, squares = 0;
+  };
+  std::vector<std::vector<ChannelSums>> sums_;  // by column
+
   virtual void store(size_t column, std::span<const std::byte> bytes) = 0;
   // The rows before the next record.
   virtual void store_start(size_t column, uint64_t rows) = 0;

@@ -14,7 +14,10 @@
 //   attributes meaning (what the numbers are), xxh3 of the bytes of values, starts_xxh3 of those of
 //            starts, and what the meaning needs besides:
 //   meaning "numbers": nothing; "tokens": tokenizer (its JSON), vocab_size, text_bytes (UTF-8 bytes
-//            the tokens came from), prefix (what stands before each text); values are 1-D unsigned
+//            the tokens came from), prefix (what stands before each text); values are 1-D unsigned;
+//            "image": mean and deviation of each channel's values / 255 (JSON lists of numbers);
+//            values are u8 [count,channels,height,width]; "categories": names of the numbers 0, 1,
+//            ... (a JSON list of texts); values are 1-D unsigned, one a record
 //
 // The same are made in memory, of small files: RecordBuilder (record_sink.h).
 #pragma once
@@ -35,7 +38,8 @@
 
 namespace skein::data {
 
-inline constexpr StoreKind kRecordStore{"record store", "skein-records", "`skein-data pairs`",
+inline constexpr StoreKind kRecordStore{"record store", "skein-records",
+                                        "`skein-data pairs` or `skein-data images`",
                                         "docs/record-store.md"};
 
 // The columns of pairs of texts: ragged, of tokens.
@@ -49,7 +53,14 @@ struct TokenMeaning {
   int64_t text_bytes = 0;
   std::string prefix{};
 };
-using ColumnMeaning = std::variant<PlainMeaning, TokenMeaning>;
+struct ImageMeaning {
+  // of each channel, over all images, in units of 255; a deviation is above 0
+  std::vector<double> mean{}, deviation{};
+};
+struct CategoryMeaning {
+  std::vector<std::string> names{};  // of the numbers 0, 1, ...
+};
+using ColumnMeaning = std::variant<PlainMeaning, TokenMeaning, ImageMeaning, CategoryMeaning>;
 // As stores say it: "tokens".
 const char* name_of(const ColumnMeaning& meaning);
 
@@ -66,6 +77,8 @@ uint64_t row_size(const ColumnInfo& column);
 // A ragged column of tokens, of the smallest unsigned type that holds the vocabulary.
 ColumnInfo token_column(const std::string& name, const text::Tokenizer& tokenizer,
                         const std::string& prefix = "");
+// A column of one number a record, which is below the number of names.
+ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names);
 
 // A column and where its numbers lie.
 struct Column {
@@ -99,6 +112,8 @@ class Records : public SummedFile {
   std::span<const std::byte> values(size_t column, int64_t record) const;
   // Of a column of tokens. A usage error when one is outside of the vocabulary.
   std::vector<int32_t> tokens(size_t column, int64_t record) const;
+  // Of a column of categories. A usage error when it is none of the names.
+  int32_t category(size_t column, int64_t record) const;
 
   // Of names, types and sums: costs nothing.
   uint64_t fingerprint() const;
