@@ -10,7 +10,7 @@ RUN bash /source/launch/build cpu && cmake --install /source/build/cpu --prefix 
 FROM debian:12-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      libboost-program-options1.74.0 libfmt9 libgomp1 libhdf5-103-1 libarchive13 libnettle8 libonig5 libpcre2-8-0 libspdlog1.10 libutf8proc2 \
+      libboost-program-options1.74.0 libfmt9 libgomp1 libhdf5-103-1 libarchive13 libnettle8 libjpeg62-turbo libonig5 libpcre2-8-0 libpng16-16 libspdlog1.10 libutf8proc2 \
       libxxhash0 openmpi-bin zlib1g \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/skein /opt/skein

@@ -32,6 +32,7 @@ ROOMS = {
         "samples": {"files", "stores", "columns"}, "records": {"files", "samples"},
         "corpus": {"files", "stores", "columns", "records"}, "scores": {"files", "records"},
         "noise": {"stores", "samples"},
+        "images": {"files", "stores", "columns", "samples", "records", "corpus"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {
@@ -60,7 +61,7 @@ INDOORS = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
     (re.compile(r"^nettle/"), {"comm"}),
     (re.compile(r"^hdf5"), {"data", "checkpoint"}),
-    (re.compile(r"^(archive(_entry)?|zlib)\.h$"), {"data"}),
+    (re.compile(r"^(archive(_entry)?|zlib|png|jpeglib)\.h$"), {"data"}),
     (re.compile(r"^(oniguruma|pcre2)\.h$"), {"text"}),
     (re.compile(r"^boost/program_options"), {"core"}),
     (re.compile(r"^cuda"), {"tensor", "kernels"}),

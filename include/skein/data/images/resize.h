@@ -1,0 +1,34 @@
+// Other sizes of images.
+#pragma once
+
+#include "skein/data/images/image.h"
+
+namespace skein::data {
+
+// What a new pixel is a mean of. Where an image becomes smaller all reach as much further, so that
+// each pixel of it counts. area: the pixels below it; bilinear: a triangle of twice that width;
+// bicubic: Keys' curve of a = -1/2 over four times that width.
+enum class Resampling { area, bilinear, bicubic };
+
+// Part of an image, in its pixels: [left, right) x [top, bottom), which need not be whole numbers.
+struct Region {
+  double left = 0, top = 0, right = 0, bottom = 0;
+};
+Region whole_region(const Image& image);
+// The largest part in the middle that has the ratio of these sides.
+Region middle_region(const Image& image, int64_t height, int64_t width);
+
+// The region, which lies inside, as height x width pixels: rows first, then columns, each in 8-bit
+// numbers by weights of 22 bits, which are Pillow's bits (Image.resize with box).
+Image resized(const Image& image, const Region& region, int64_t height, int64_t width,
+              Resampling how);
+
+// How images of any size come to one.
+enum class Fit {
+  cut,      // the largest part in the middle of the wanted form is resized
+  pad,      // all of it is resized to fit inside, in the middle of black
+  stretch,  // all of it is resized, whatever becomes of its form
+};
+Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how);
+
+}  // namespace skein::data

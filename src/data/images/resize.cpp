@@ -1,0 +1,139 @@
+#include "skein/data/images/resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+
+namespace skein::data {
+namespace {
+
+constexpr int kBits = 22;
+
+double half_width(Resampling how) {
+  return how == Resampling::area ? 0.5 : how == Resampling::bilinear ? 1 : 2;
+}
+
+double curve(Resampling how, double x) {
+  if (how == Resampling::area) return x > -0.5 && x <= 0.5 ? 1 : 0;
+  x = std::abs(x);
+  if (how == Resampling::bilinear) return x < 1 ? 1 - x : 0;
+  constexpr double a = -0.5;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+// Of one new pixel along a side: the old ones that it is made of, and their weights in 2^-22.
+struct Mix {
+  int64_t first = 0;
+  std::vector<int32_t> weights;
+};
+
+Mix mix_around(double centre, double spread, int64_t size, Resampling how) {
+  const double reach = half_width(how) * spread;
+  Mix made{std::max<int64_t>(0, static_cast<int64_t>(centre - reach + 0.5)), {}};
+  const int64_t end = std::min(size, static_cast<int64_t>(centre + reach + 0.5));
+  std::vector<double> exact;
+  double sum = 0;
+  for (int64_t x = made.first; x < end; ++x)
+    sum += exact.emplace_back(curve(how, (static_cast<double>(x) - centre + 0.5) * (1 / spread)));
+  for (const double weight : exact)
+    made.weights.push_back(
+        static_cast<int32_t>(std::lround((sum == 0 ? weight : weight / sum) * (1 << kBits))));
+  return made;
+}
+
+std::vector<Mix> mixes(double begin, double end, int64_t from, int64_t to, Resampling how) {
+  const double scale = (end - begin) / static_cast<double>(to), spread = std::max(scale, 1.0);
+  std::vector<Mix> made;
+  for (int64_t i = 0; i < to; ++i)
+    made.push_back(mix_around(begin + (static_cast<double>(i) + 0.5) * scale, spread, from, how));
+  return made;
+}
+
+// stride: from one of the old pixels to the next.
+uint8_t mixed(const uint8_t* line, int64_t stride, const Mix& mix) {
+  int32_t sum = 1 << (kBits - 1);
+  const uint8_t* at = line + mix.first * stride;
+  for (const int32_t weight : mix.weights) {
+    sum += *at * weight;
+    at += stride;
+  }
+  return static_cast<uint8_t>(std::clamp(sum >> kBits, 0, 255));
+}
+
+Image with_width(const Image& image, const std::vector<Mix>& mix) {
+  const int64_t width = std::ssize(mix), lines = image.channels * image.height;
+  Image made = black_image(image.channels, image.height, width);
+  for (int64_t line = 0; line < lines; ++line)
+    for (int64_t x = 0; x < width; ++x)
+      made.values[line * width + x] = mixed(image.values.data() + line * image.width, 1, mix[x]);
+  return made;
+}
+
+Image with_height(const Image& image, const std::vector<Mix>& mix) {
+  const int64_t height = std::ssize(mix), width = image.width;
+  Image made = black_image(image.channels, height, width);
+  for (int64_t channel = 0; channel < image.channels; ++channel)
+    for (int64_t y = 0; y < height; ++y)
+      for (int64_t x = 0; x < width; ++x)
+        made.values[(channel * height + y) * width + x] =
+            mixed(image.values.data() + channel * image.height * width + x, width, mix[y]);
+  return made;
+}
+
+bool is_all(double begin, double end, int64_t size, int64_t wanted) {
+  return begin == 0 && end == static_cast<double>(size) && size == wanted;
+}
+
+}  // namespace
+
+Region whole_region(const Image& image) {
+  return {0, 0, static_cast<double>(image.width), static_cast<double>(image.height)};
+}
+
+Region middle_region(const Image& image, int64_t height, int64_t width) {
+  const auto have_width = static_cast<double>(image.width),
+             have_height = static_cast<double>(image.height),
+             ratio = static_cast<double>(width) / static_cast<double>(height);
+  const double wide = std::min(have_width, have_height * ratio), high = wide / ratio,
+               left = (have_width - wide) / 2, top = (have_height - high) / 2;
+  return {left, top, std::min(left + wide, have_width), std::min(top + high, have_height)};
+}
+
+Image resized(const Image& image, const Region& region, int64_t height, int64_t width,
+              Resampling how) {
+  SKEIN_CHECK(height > 0 && width > 0 && region.left >= 0 && region.top >= 0 &&
+              region.left < region.right && region.top < region.bottom &&
+              region.right <= static_cast<double>(image.width) &&
+              region.bottom <= static_cast<double>(image.height));
+  const bool as_wide = is_all(region.left, region.right, image.width, width),
+             as_high = is_all(region.top, region.bottom, image.height, height);
+  const Image wide =
+      as_wide ? image
+              : with_width(image, mixes(region.left, region.right, image.width, width, how));
+  return as_high ? wide
+                 : with_height(wide, mixes(region.top, region.bottom, image.height, height, how));
+}
+
+Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how) {
+  if (fit == Fit::stretch) return resized(image, whole_region(image), height, width, how);
+  if (fit == Fit::cut)
+    return resized(image, middle_region(image, height, width), height, width, how);
+  const double scale = std::min(static_cast<double>(height) / static_cast<double>(image.height),
+                                static_cast<double>(width) / static_cast<double>(image.width));
+  const auto side = [scale](int64_t old, int64_t most) {
+    return std::clamp<int64_t>(std::llround(static_cast<double>(old) * scale), 1, most);
+  };
+  const Image inner = resized(image, whole_region(image), side(image.height, height),
+                              side(image.width, width), how);
+  Image made = black_image(image.channels, height, width);
+  const int64_t top = (height - inner.height) / 2, left = (width - inner.width) / 2;
+  for (int64_t channel = 0; channel < inner.channels; ++channel)
+    for (int64_t y = 0; y < inner.height; ++y)
+      std::copy_n(inner.values.data() + (channel * inner.height + y) * inner.width, inner.width,
+                  made.values.data() + (channel * height + top + y) * width + left);
+  return made;
+}
+
+}  // namespace skein::data
