@@ -1,19 +1,14 @@
-// skein-data on records: pairs of texts as a store, and what a store of records holds.
+// skein-data on pairs of texts: stores of them, and pairs to copy.
 #pragma once
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
-#include "skein/core/numbers.h"
 #include "skein/core/options/options.h"
 #include "skein/core/options/program.h"
-#include "skein/core/strings.h"
-#include "skein/data/columns/records.h"
 #include "skein/data/corpus/copy_shift.h"
 #include "skein/data/corpus/encode_pairs.h"
 #include "skein/text/tokenizer.h"
@@ -77,42 +72,6 @@ inline void run_copy_shift(const std::vector<std::string>& arguments) {
   const data::CopyShiftCounts made = write_copy_shift(options.words(), config);
   log::info("{}: {} pairs of {} words, of a text of {}", config.output, made.pairs, config.words,
             made.words);
-}
-
-// "u16", "f32".
-inline std::string name_of_type(const data::Hdf5Type& type) {
-  const bool real = type.kind == data::Hdf5Type::Kind::real;
-  return fmt::format("{}{}", real ? 'f' : type.is_signed ? 'i' : 'u', type.bytes * 8);
-}
-
-inline void show_column(const data::Records& records, size_t number,
-                        const std::function<std::string(const text::StoredTokenizer&)>& kind) {
-  const data::Column& column = records.columns()[number];
-  const data::ColumnInfo& info = column.info;
-  fmt::print("column        {}: {}", visible(info.name), name_of(info.meaning));
-  fmt::print(", {}{}\n", name_of_type(info.type),
-             info.row_shape.empty() ? "" : fmt::format(" [{}]", fmt::join(info.row_shape, ",")));
-  uint64_t longest = 1;
-  for (size_t i = 1; i < column.starts.size(); ++i)
-    longest = std::max(longest, column.starts[i] - column.starts[i - 1]);
-  fmt::print("  rows        {}, {:.2f} a record, {} at most\n", column.rows,
-             ratio(column.rows, records.count()), longest);
-  const auto* tokens = std::get_if<data::TokenMeaning>(&info.meaning);
-  if (tokens == nullptr) return;
-  fmt::print("  text bytes  {}, {:.4f} a token\n", tokens->text_bytes,
-             ratio(tokens->text_bytes, std::max<uint64_t>(1, column.rows)));
-  fmt::print("  vocab size  {}\n", tokens->vocab_size);
-  fmt::print("  tokenizer   {}\n", kind(tokens->tokenizer));
-  if (!tokens->prefix.empty()) fmt::print("  prefix      \"{}\"\n", visible(tokens->prefix));
-}
-
-// kind: what a tokenizer is called.
-inline void show_records(const std::string& path, bool verify,
-                         const std::function<std::string(const text::StoredTokenizer&)>& kind) {
-  const data::Records records(path, verify);
-  fmt::print("path          {}\nformat        records\nrecords       {}\n", path, records.count());
-  for (size_t i = 0; i < records.columns().size(); ++i) show_column(records, i, kind);
-  if (verify) fmt::print("checksums     hold\n");
 }
 
 }  // namespace skein

@@ -1,4 +1,5 @@
-// skein-data: from text to token stores, and back to look at them and to score what models wrote.
+// skein-data: from text and pictures to stores, and back to look at them and to score what models
+// wrote.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -20,8 +21,10 @@
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
+#include "data_images.h"
 #include "data_options.h"
 #include "data_pairs.h"
+#include "data_records.h"
 #include "data_tokenizers.h"
 #include "progress_line.h"
 
@@ -175,15 +178,24 @@ std::shared_ptr<const text::Tokenizer> tokenizer_of(const data::TokenStore& stor
 
 void run_inspect(const Words& arguments) {
   bool verify = false;
+  std::string sheet;
+  data::AugmentConfig augment;
   GivenNotes given;
   Options options("skein-data inspect",
-                  "Says what the token store or the store of pairs STORE holds.");
+                  "Says what the token store or the store of records STORE holds.");
   options.add("store.verify", verify,
               "also read all tokens and compare them with their checksum, or the vocabulary");
+  options.add("store.sheet", sheet,
+              "PNG file for a sheet of the pictures in a store of them; with augment options, of "
+              "what training makes of them");
+  bind(options, augment);
   add_notes(options, given);
   if (!parsed(options, arguments)) return;
   const std::string path = only_store(options);
-  if (data::is_record_store(path)) return show_records(path, verify, tokenizer_kind);
+  if (data::is_record_store(path))
+    return show_records(path, {verify, sheet, augment, tokenizer_kind});
+  require(sheet.empty(), "store.sheet={} is for stores of pictures, but {} holds tokens", sheet,
+          path);
   const data::TokenStore store(path, given.notes(), verify);
   const data::StoreInfo& info = store.info();
   const bool native = info.format == data::TokenFormat::native;
@@ -267,6 +279,7 @@ constexpr Command kCommands[] = {
     {"export-tokenizer", "TOKENIZER", "write it as other libraries read it", run_export_tokenizer},
     {"encode", "INPUT...", "make a token store", run_encode},
     {"pairs", "INPUT...", "make a store of pairs, such as texts and their translations", run_pairs},
+    {"images", "INPUT...", "make a store of pictures and their classes", run_images},
     {"copy-shift", "INPUT...", "make pairs to copy, the target shifted by one word",
      run_copy_shift},
     {"markov", "", "make token stores of known entropy", run_markov},
@@ -281,8 +294,8 @@ int dispatch(const Words& arguments) {
   for (const Command& command : kCommands)
     all.push_back({command.name, command.arguments, command.help});
   const auto help = [&] {
-    return program_help("skein-data", "From text to token stores, and back to look at them.", all,
-                        kNotes);
+    return program_help("skein-data", "From text and pictures to stores, and back to look at them.",
+                        all, kNotes);
   };
   if (answered("skein-data", arguments, help)) return 0;
   for (const Command& command : kCommands)

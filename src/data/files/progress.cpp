@@ -25,6 +25,18 @@ std::string readable_time(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
+// Where things are counted, and bytes are not.
+std::string counted_line(const CorpusProgress& progress) {
+  const double done = progress.documents, total = progress.documents_total;
+  const double rate = progress.seconds > 0 ? done / progress.seconds : 0;
+  std::string line = fmt::format("{}", progress.documents);
+  if (total > 0)
+    line += fmt::format(" of {} ({:.0f}%)", progress.documents_total, 100 * done / total);
+  line += fmt::format(" {}, {:.0f} a second", progress.things, rate);
+  if (total > 0 && rate > 0) line += fmt::format(", {} left", readable_time((total - done) / rate));
+  return line;
+}
+
 }  // namespace
 
 std::string readable_bytes(int64_t bytes) {
@@ -32,6 +44,7 @@ std::string readable_bytes(int64_t bytes) {
 }
 
 std::string progress_line(const CorpusProgress& progress) {
+  if (progress.bytes_read == 0 && progress.documents > 0) return counted_line(progress);
   const double read = progress.bytes_read;
   const double rate = progress.seconds > 0 ? read / progress.seconds : 0;
   const bool known = progress.bytes_total > 0;

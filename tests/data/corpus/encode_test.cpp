@@ -302,6 +302,9 @@ TEST(Progress, LinesSayWhatIsKnown) {
   EXPECT_EQ(progress_line({400'000'000, 1'600'000'000, 10411, 101'200'000, 5}),
             "400.0 MB of 1.6 GB (25%), 80.0 MB/s, 10411 documents, 101.2M tokens, 15 s left");
   EXPECT_EQ(progress_line({999, -1, 1, 0, 0}), "999 B, 0.0 MB/s, 1 documents");
+  EXPECT_EQ(progress_line({0, -1, 300, 0, 2, "pictures", 1200}),
+            "300 of 1200 (25%) pictures, 150 a second, 6 s left");
+  EXPECT_EQ(progress_line({0, -1, 300, 0, 2, "pictures"}), "300 pictures, 150 a second");
   EXPECT_EQ(readable_bytes(999'999), "1.0 MB");
   EXPECT_EQ(readable_bytes(1536), "1.5 kB");
 }

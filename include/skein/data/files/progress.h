@@ -14,6 +14,7 @@ struct CorpusProgress {
   int64_t tokens = 0;  // 0 where none are made
   double seconds = 0;
   const char* things = "documents";  // what they are to the user
+  int64_t documents_total = -1;      // -1 when unknown; told where no bytes are
 };
 
 using ProgressCall = std::function<void(const CorpusProgress&)>;

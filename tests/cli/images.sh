@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Stores of pictures: what makes them, what is in them, how they look, and what is refused.
+source "$(dirname "$0")/expect.sh"
+data="$bin/skein-data"
+
+python3 - <<'PY'
+import gzip, os, struct
+SIDE, CLASSES, EACH = 12, ("cross", "ring"), 15
+
+def picture(kind, number):
+    """A grey cross or ring, a little brighter each time."""
+    middle, light = SIDE // 2, 100 + number
+    def pixel(y, x):
+        far = max(abs(y - middle), abs(x - middle))
+        return light if (y == middle or x == middle) == (kind == 0) and (kind == 0 or far == 4) else 0
+    return bytes(pixel(y, x) for y in range(SIDE) for x in range(SIDE))
+
+images, labels, rows = b"", b"", ["file,kind"]
+for kind, name in enumerate(CLASSES):
+    os.makedirs(f"set/{name}")
+    for number in range(EACH):
+        path = f"set/{name}/{number:02}.pgm"
+        with open(path, "wb") as out:
+            out.write(b"P5\n%d %d\n255\n" % (SIDE, SIDE) + picture(kind, number))
+        images += picture(kind, number)
+        labels += bytes([kind])
+        rows.append(f"{path},{name}")
+open("table.csv", "w").write("\n".join(rows) + "\n")
+with gzip.open("images.gz", "wb") as out:
+    out.write(struct.pack(">4B3I", 0, 0, 8, 3, len(labels), SIDE, SIDE) + images)
+open("labels", "wb").write(struct.pack(">4BI", 0, 0, 8, 1, len(labels)) + labels)
+PY
+
+# The same pictures from all layouts, by any number of threads, are the same file.
+images=("$data" images)
+expect 0 "folders.h5: 30 pictures of 2 classes (15 to 15 each), 1 x 12 x 12" "${images[@]}" --output.path=folders.h5 set
+"${images[@]}" --images.path=file --images.label=kind --run.threads=3 --output.path=table.h5 --run.quiet table.csv
+cmp folders.h5 table.h5 || die "the pictures of the table are others"
+"${images[@]}" --images.labels=labels --images.classes=cross,ring --output.path=idx.h5 --run.quiet images.gz
+cmp folders.h5 idx.h5 || die "the pictures of the IDX files are others"
+
+expect 0 "records       30" "$data" inspect --store.verify --store.sheet=sheet.png folders.h5
+for line in "column        image: image, u8 [1,12,12]" "column        label: categories, u8" "          15  ring" "checksums     hold"; do
+  grep -qF -- "$line" output || { cat output >&2; die "inspect does not say: $line"; }
+done
+head -c 8 sheet.png | cmp - <(printf '\x89PNG\r\n\x1a\n') || die "the sheet is no PNG"
+expect 0 "30 pictures without labels" "${images[@]}" --images.labelled=false --output.path=bare.h5 set
+expect 0 "bare.png: the first pictures of bare.h5" "$data" inspect --store.sheet=bare.png bare.h5
+
+expect 0 "what training makes of each" "$data" inspect --store.sheet=changed.png --augment.rotate=20 --augment.mixup=1 --augment.erase=0.5 folders.h5
+expect 2 "augment.flip=2 must lie in [0, 1]" "$data" inspect --store.sheet=c.png --augment.flip=2 folders.h5
+
+# Other sizes.
+expect 0 "3 x 20 x 30" "${images[@]}" --images.size=20x30 --images.channels=3 --output.path=large.h5 set
+expect 2 "images.size=20y" "${images[@]}" --images.size=20y --output.path=c.h5 set
+
+# What cannot be a store of pictures.
+expect 2 "no pictures were given" "${images[@]}" --output.path=c.h5
+expect 2 "output.path" "${images[@]}" set
+expect 2 "give --output.replace" "${images[@]}" --output.path=idx.h5 set
+expect 2 "set/cross has no folders" "${images[@]}" --output.path=c.h5 set/cross
+expect 2 "set/ring is a class that images.classes does not name; did you mean \"rings\"" "${images[@]}" --images.classes=cross,rings --output.path=c.h5 set
+expect 2 "no column \"path\"" "${images[@]}" --output.path=c.h5 table.csv
+expect 2 "1 IDX files of images and 0 of labels" "${images[@]}" --output.path=c.h5 images.gz
+expect 2 "labels begins with 00 00 08 01" "${images[@]}" --images.labels=labels --output.path=c.h5 labels
+head -c 100 set/ring/03.pgm >set/ring/04.pgm
+expect 2 "set/ring/04.pgm is a PNM file that is cut short" "${images[@]}" --output.path=c.h5 set
+expect 0 "29 pictures" "${images[@]}" --data.bad_records=1 --output.path=d.h5 set
+printf 'some words\n' >words.txt
+"$data" encode --tokenizer.path=bytes --output.path=words.h5 --run.quiet words.txt
+expect 2 "store.sheet=s.png is for stores of pictures" "$data" inspect --store.sheet=s.png words.h5
+[ ! -e c.h5 ] || die "a refused store was written"
+echo ok
