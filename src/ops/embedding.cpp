@@ -52,12 +52,50 @@ Var take_places(const Var& x, const data::Batch& batch) {
                 });
 }
 
+namespace {
+
+// Positions [from, from + count) of x [B,T,C].
+Tensor positions_of(const Tensor& x, int64_t from, int64_t count) {
+  return made_on_device(x.like({x.dim(0), count, x.dim(2)}), [&](auto device, Out out) {
+    kernels::copy_positions(device, x, from, count, 0, out);
+  });
+}
+
+}  // namespace
+
+Var prepend(const Weight& table, const Var& x) {
+  check_operands("prepend", {{"x", "BTC", x.value()},
+                             {"table", "RC", table.value()},
+                             gradient_of("table's gradient", "RC", table)});
+  check(table.value().dim(0) == 1, "prepend: table must have 1 row, not {}: table {}",
+        table.value().dim(0), table.value().shape());
+  const int64_t samples = x.shape()[0], length = x.shape()[1];
+  const Tensor ids = Tensor::zeros({samples, 1}, DType::i32, x.value().device());
+  const Tensor made = made_on_device(
+      x.value().like({samples, length + 1, x.shape()[2]}), [&](auto device, Out out) {
+        const Tensor first = x.value().like({samples, 1, x.shape()[2]});
+        kernels::embedding(device, table.value(), ids, 0, Out(first));
+        kernels::copy_positions(device, first, 0, 1, 0, out);
+        kernels::copy_positions(device, x.value(), 0, length, 1, out);
+      });
+  return record(made, {x}, table.learns(), [x, table, ids, length](const Tensor& dy) {
+    x.add_gradient(positions_of(dy, 1, length));
+    if (!table.learns()) return;
+    const Tensor first = positions_of(dy, 0, 1);
+    on_device(dy.device(), [&](auto device) {
+      add_by_group({table.gradient()}, ids.dim(0),
+                   [&](int64_t begin, int64_t end, const std::vector<Out>& into) {
+                     kernels::embedding_backward(device, first.rows(begin, end),
+                                                 ids.rows(begin, end), 0, into[0]);
+                   });
+    });
+  });
+}
+
 Tensor last_position(const Tensor& x) {
   check_operands("last_position", {{"x", "BTC", x}});
   check(x.dim(1) > 0, "last_position: there must be 1 position or more: x {}", x.shape());
-  return made_on_device(x.like({x.dim(0), 1, x.dim(2)}), [&](auto device, Out last) {
-    kernels::copy_positions(device, x, x.dim(1) - 1, 1, 0, last);
-  });
+  return positions_of(x, x.dim(1) - 1, 1);
 }
 
 Var sample_means(const Var& x, const Tensor& segments) {

@@ -246,6 +246,11 @@ TEST(OpChecks, TextsOfShapesAndPlaces) {
          ops::last_position(f32({2, 0, 4}));
        },
        "last_position: there must be 1 position or more: x [2,0,4]"},
+      {[&] {
+         const WeightMemory table = learning({2, 4});
+         ops::prepend(table, x);
+       },
+       "prepend: table must have 1 row, not 2: table [2,4]"},
   });
   EXPECT_EQ(refusal_of([&] { ops::reshape(x, {4, -1}); }), "");
 }

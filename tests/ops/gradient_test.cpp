@@ -221,6 +221,21 @@ TEST(Gradient, SampleMeans) {
   }
 }
 
+TEST(Gradient, Prepend) {
+  check_gradients([](const Checked& at) { return ops::prepend(at.weights[0], at.inputs[0]); },
+                  {{3, 4, 5}}, {{1, 5}});
+  const Tensor x = test::random_tensor({2, 2, 3}, 3), row = test::random_tensor({1, 3}, 4);
+  const WeightMemory table{row, {}, nullptr, false};
+  const Tensor made = ops::prepend(table, Var(x)).value();
+  EXPECT_EQ(made.shape(), (Shape{2, 3, 3}));
+  for (int64_t i = 0; i < 18; ++i) {
+    const int64_t place = i / 3 % 3, sample = i / 9;
+    EXPECT_EQ(made.data<double>()[i], place == 0
+                                          ? row.data<double>()[i % 3]
+                                          : x.data<double>()[(sample * 2 + place - 1) * 3 + i % 3]);
+  }
+}
+
 TEST(Gradient, CrossEntropyOfALinearHeadWithPaddingRows) {
   const auto alone = single_rank();
   const Tensor targets = ids({0, 4, 2}, {3}),

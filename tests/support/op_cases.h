@@ -145,6 +145,14 @@ inline std::vector<OpCase> product_cases() {
          ops::take_places(Var(in[0]), batch);
        },
        "C"},
+      {"prepend",
+       {numbers("x", "BTC", {2, 3, 4}), numbers("table", "RC", {1, 4}),
+        gradient("table's gradient", "RC", {1, 4})},
+       [](const auto& in) {
+         const WeightMemory table_held = weight_of(in[1], in[2]);
+         ops::prepend(table_held, Var(in[0]));
+       },
+       "BT"},
       {"last_position",
        {numbers("x", "BTC", {2, 3, 4})},
        [](const auto& in) { ops::last_position(in[0]); },

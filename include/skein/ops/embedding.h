@@ -14,6 +14,9 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 // batch names none.
 Var take_places(const Var& x, const data::Batch& batch);
 
+// [B,T+1,C]: the row of table [1,C] ahead of each sample's rows of x [B,T,C].
+Var prepend(const Weight& table, const Var& x);
+
 // The last position of each sample, x [B,T,C] -> [B,1,C]; not recorded.
 Tensor last_position(const Tensor& x);
 
