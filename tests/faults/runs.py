@@ -140,6 +140,11 @@ def rank(number, ranks, meeting):
     return {"SKEIN_RENDEZVOUS": f"file://{meeting}", "SKEIN_RANK": number, "SKEIN_RANKS": ranks}
 
 
+def heed_hangups():
+    """Also where the script itself was started with nohup, which programs would inherit."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Process:
     """A program in a process group of its own; its output is read from a file."""
 
@@ -157,6 +162,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 env=environment(**variables),
                 start_new_session=True,
+                preexec_fn=heed_hangups,
             )
 
     def output(self):
