@@ -1,5 +1,6 @@
 #include "skein/ops/embedding.h"
 
+#include "skein/core/numbers.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/reduce.h"
 
@@ -89,6 +90,35 @@ Var prepend(const Weight& table, const Var& x) {
                                                  ids.rows(begin, end), 0, into[0]);
                    });
     });
+  });
+}
+
+Var repeat_rows(const Var& x, int64_t times) {
+  check_operands("repeat_rows", {{"x", "MC", x.value()}});
+  SKEIN_CHECK(times > 0);
+  const int64_t rows = x.shape()[0], width = x.shape()[1];
+  const Tensor from = Tensor::empty({rows * times}, DType::i32);
+  for (int64_t i = 0; i < rows * times; ++i) from.data<int32_t>()[i] = narrow<int32_t>(i / times);
+  const Tensor ids = from.to(x.value().device());
+  const Tensor made = made_on_device(
+      x.value().like({rows * times, width}),
+      [&](auto device, Out out) { kernels::embedding(device, x.value(), ids, 0, out); });
+  return record(made, {x}, false, [x, ids](const Tensor& dy) {
+    const Tensor sums = Tensor::zeros(x.shape(), gradient_dtype(dy.dtype()), dy.device());
+    on_device(dy.device(),
+              [&](auto device) { kernels::embedding_backward(device, dy, ids, 0, Out(sums)); });
+    x.add_gradient(sums.to(dy.dtype()));
+  });
+}
+
+Var first_position(const Var& x) {
+  check_operands("first_position", {{"x", "BTC", x.value()}});
+  SKEIN_CHECK(x.shape()[1] > 0);
+  return record(positions_of(x.value(), 0, 1), {x}, false, [x](const Tensor& dy) {
+    const Tensor dx = Tensor::zeros(x.shape(), dy.dtype(), dy.device());
+    on_device(dy.device(),
+              [&](auto device) { kernels::copy_positions(device, dy, 0, 1, 0, Out(dx)); });
+    x.add_gradient(dx);
   });
 }
 

@@ -221,6 +221,19 @@ TEST(Gradient, SampleMeans) {
   }
 }
 
+TEST(Gradient, RepeatRows) {
+  check_gradients([](const Checked& at) { return ops::repeat_rows(at.inputs[0], 3); }, {{2, 4}});
+  const Tensor x = test::random_tensor({2, 2}, 3);
+  const Tensor made = ops::repeat_rows(Var(x), 2).value();
+  EXPECT_EQ(made.shape(), (Shape{4, 2}));
+  for (int64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(made.data<double>()[i], x.data<double>()[i / 4 * 2 + i % 2]);
+}
+
+TEST(Gradient, FirstPosition) {
+  check_gradients([](const Checked& at) { return ops::first_position(at.inputs[0]); }, {{2, 3, 4}});
+}
+
 TEST(Gradient, Prepend) {
   check_gradients([](const Checked& at) { return ops::prepend(at.weights[0], at.inputs[0]); },
                   {{3, 4, 5}}, {{1, 5}});

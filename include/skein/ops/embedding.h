@@ -17,6 +17,12 @@ Var take_places(const Var& x, const data::Batch& batch);
 // [B,T+1,C]: the row of table [1,C] ahead of each sample's rows of x [B,T,C].
 Var prepend(const Weight& table, const Var& x);
 
+// x [M,C] -> [M*times,C]: each row so many times, one after the other.
+Var repeat_rows(const Var& x, int64_t times);
+
+// The first position of each sample, x [B,T,C] -> [B,1,C].
+Var first_position(const Var& x);
+
 // The last position of each sample, x [B,T,C] -> [B,1,C]; not recorded.
 Tensor last_position(const Tensor& x);
 
