@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,11 @@ struct Part {
 };
 
 struct Start {
-  enum Kind { zeros, ones, normal } kind = zeros;
+  enum Kind { zeros, ones, normal, given } kind = zeros;
   // of normal: element i is N(0, deviation) by philox(seed, name, global index)
   double deviation = 0;
+  // of given: what the elements of a tensor that is not split begin with, in row-major order
+  std::shared_ptr<const std::vector<double>> values = nullptr;
 };
 
 // A tensor as a layer declares it.

@@ -7,12 +7,15 @@ namespace skein::data {
 
 // One side of each sample, such as the text to translate or its translation: T tokens a row.
 struct Sequence {
-  Tensor tokens;     // [B,T] i32, token ids
+  Tensor tokens;     // [B,T] i32, token ids; where features are read, zeros
   Tensor positions;  // [B,T] i32, position fed to the embedding or rotation
   // [B,T] i32, attention stays inside equal numbers: documents of a sample, or its padding, apart.
   // Undefined when every token may see every other.
   Tensor segments;
   Tensor types;  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
+  // [B,N,K] f32, what tokens are made of instead of ids, such as the pixels of N patches;
+  // undefined: nothing
+  Tensor features;
   // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken
   // for such
   Tensor lengths;

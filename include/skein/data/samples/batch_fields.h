@@ -29,6 +29,7 @@ inline constexpr BatchField<Sequence> kSequenceFields[] = {
     {&Sequence::positions, {FieldDim::sample, FieldDim::token, FieldHome::device}},
     {&Sequence::segments, {FieldDim::sample, FieldDim::token, FieldHome::device}},
     {&Sequence::types, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::features, {FieldDim::sample, FieldDim::none, FieldHome::device}},
     {&Sequence::lengths, {FieldDim::sample, FieldDim::none, FieldHome::host}},
 };
 
