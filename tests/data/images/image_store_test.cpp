@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "skein/data/images/augmented_sample.h"
+#include "skein/data/images/image_samples.h"
 #include "skein/data/images/picture_sheet.h"
 
 #include "data/data_fixtures.h"
@@ -289,6 +289,32 @@ TEST(AugmentedSample, ErasesToTheMeanColour) {
   const std::vector<uint8_t> made = augmented_sample(images, config, {1, 3, 2}).image.values;
   EXPECT_TRUE(std::ranges::all_of(made, [](int value) { return value == 20 || value == 30; }));
   EXPECT_GT(std::ranges::count(made, 20), 0);
+}
+
+TEST(ImageSamples, PatchesLieByChannelRowAndColumn) {
+  Image image = black_image(2, 4, 6);
+  for (size_t i = 0; i < image.values.size(); ++i) image.values[i] = static_cast<uint8_t>(5 * i);
+  const PictureForm form{.channels = 2,
+                         .height = 4,
+                         .width = 6,
+                         .patch_height = 2,
+                         .patch_width = 3,
+                         .class_token = true,
+                         .mean = {0, 0.5},
+                         .deviation = {1, 0.25}};
+  EXPECT_EQ(form.patches(), 4);
+  EXPECT_EQ(form.tokens(), 5);
+  EXPECT_EQ(form.patch_numbers(), 12);
+  std::vector<float> numbers(4 * 12);
+  fill_patches(image, form, numbers.data());
+  for (int64_t patch = 0; patch < 4; ++patch)
+    for (int64_t i = 0; i < 12; ++i) {
+      const int64_t channel = i / 6, row = patch / 2 * 2 + i / 3 % 2,
+                    column = patch % 2 * 3 + i % 3;
+      const double value = image.values[(channel * 4 + row) * 6 + column] / 255.0;
+      EXPECT_FLOAT_EQ(numbers[patch * 12 + i],
+                      static_cast<float>((value - form.mean[channel]) / form.deviation[channel]));
+    }
 }
 
 TEST(ImageRecords, RefuseOtherStores) {

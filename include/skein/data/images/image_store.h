@@ -60,6 +60,7 @@ class ImageRecords {
   explicit ImageRecords(std::shared_ptr<const Records> records);
 
   const Records& records() const { return *records_; }
+  const std::shared_ptr<const Records>& shared() const { return records_; }
   int64_t count() const { return records_->count(); }
   int64_t channels() const { return shape_[0]; }
   int64_t height() const { return shape_[1]; }

@@ -1,0 +1,47 @@
+// Pictures of stores as batches of patches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "skein/data/images/augmented_sample.h"
+#include "skein/data/images/picture_form.h"
+#include "skein/data/samples/order.h"
+#include "skein/data/samples/source.h"
+
+namespace skein::data {
+
+// The patches of an image, row by row of them, each in the order channel, row, column: numbers
+// [patches, patch_numbers].
+void fill_patches(const Image& image, const PictureForm& form, float* numbers);
+
+// Stores that are blended by weight, as SampleOrder has it.
+struct ImageBlend {
+  std::vector<ImageRecords> parts;
+  std::vector<double> weights;
+};
+
+class ImageSamples : public RowSource {
+ public:
+  // All parts have the form's sizes. shuffle: each epoch in another order; else sample i is i.
+  // Where two pictures are mixed a sample has two targets, whose weights are their shares.
+  ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
+               uint64_t seed, bool shuffle);
+
+  int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
+  const ImageBlend& blend() const { return blend_; }
+  const PictureForm& form() const { return form_; }
+  double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
+
+ private:
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
+
+  ImageBlend blend_;
+  PictureForm form_;
+  AugmentConfig augment_;
+  uint64_t seed_;
+  SampleOrder order_;
+};
+
+}  // namespace skein::data

@@ -1,0 +1,75 @@
+#include "skein/data/images/image_samples.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+
+namespace skein::data {
+namespace {
+
+std::vector<int64_t> sizes_of(const ImageBlend& blend) {
+  std::vector<int64_t> made;
+  for (const ImageRecords& part : blend.parts) made.push_back(part.count());
+  return made;
+}
+
+}  // namespace
+
+void fill_patches(const Image& image, const PictureForm& form, float* numbers) {
+  for (int64_t top = 0; top < form.height; top += form.patch_height)
+    for (int64_t left = 0; left < form.width; left += form.patch_width)
+      for (int64_t channel = 0; channel < form.channels; ++channel) {
+        const double mean = form.mean[channel], deviation = form.deviation[channel];
+        for (int64_t y = top; y < top + form.patch_height; ++y) {
+          const uint8_t* from =
+              image.values.data() + (channel * form.height + y) * form.width + left;
+          for (int64_t x = 0; x < form.patch_width; ++x)
+            *numbers++ = static_cast<float>((from[x] / 255.0 - mean) / deviation);
+        }
+      }
+}
+
+ImageSamples::ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
+                           uint64_t seed, bool shuffle)
+    : blend_(std::move(blend)),
+      form_(form),
+      augment_(augment),
+      seed_(seed),
+      order_(sizes_of(blend_), blend_.weights, seed, shuffle) {
+  for (const ImageRecords& part : blend_.parts)
+    SKEIN_CHECK(part.channels() == form.channels && part.height() == form.height &&
+                part.width() == form.width);
+}
+
+Batch ImageSamples::empty_batch(int64_t count) const {
+  const int64_t targets = augment_.mixes() ? 2 : 1;
+  Batch made;
+  made.tokens = filled(count, form_.tokens(), 0);
+  made.positions = filled(count, form_.tokens(), 0);
+  made.features = Tensor::empty({count, form_.patches(), form_.patch_numbers()}, DType::f32);
+  made.targets = filled(count, targets, 0);
+  made.weights = Tensor::zeros({count, targets}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  return made;
+}
+
+void ImageSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
+  const SampleIndex at = order_.at(index);
+  const AugmentKey key{derive_key(seed_, "store " + std::to_string(at.dataset)), at.epoch,
+                       at.sample};
+  const AugmentedSample sample = augmented_sample(blend_.parts[at.dataset], augment_, key);
+  int32_t* const positions = row_of<int32_t>(batch.positions, row);
+  std::iota(positions, positions + form_.tokens(), 0);
+  fill_patches(sample.image, form_,
+               batch.features.data<float>() + row * form_.patches() * form_.patch_numbers());
+  if (sample.label < 0) return;
+  row_of<int32_t>(batch.targets, row)[0] = sample.label;
+  row_of<float>(batch.weights, row)[0] = static_cast<float>(1 - sample.share);
+  if (!augment_.mixes()) return;
+  row_of<int32_t>(batch.targets, row)[1] = sample.second;
+  row_of<float>(batch.weights, row)[1] = static_cast<float>(sample.share);
+}
+
+}  // namespace skein::data
