@@ -3,12 +3,13 @@
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/models/transformer/transformer.h"
+#include "skein/models/vit/vit.h"
 
 namespace skein {
 
 std::span<const Architecture* const> architectures() {
   static const Architecture* const all[] = {&gpt_architecture(), &bert_architecture(),
-                                            &transformer_architecture()};
+                                            &transformer_architecture(), &vit_architecture()};
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "skein/core/where.h"
 #include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
 #include "skein/ops/likeliest.h"
 #include "skein/ops/loss.h"
 
@@ -76,12 +77,18 @@ Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
   const WhereScope here = WhereScope::part("head");
   const data::Batch& batch = *pass.batch;
   const Var scores = scorer_.label_scores(output, pass);
-  const int64_t rows = batch.weights.size(), labels = scores.shape()[2];
-  const Var found =
-      batch.values.defined()
-          ? ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows}))
-          : ops::cross_entropy(ops::reshape(scores, {rows, labels}), batch.targets.reshape({-1}));
-  return {found, row_weights_of(batch.weights, pass.loss_scale, output.value()), {batch.weights}};
+  const int64_t rows = batch.weights.size(), labels = scores.shape()[2],
+                places = scores.shape()[0] * scores.shape()[1];
+  const Tensor row_weights = row_weights_of(batch.weights, pass.loss_scale, output.value());
+  if (batch.values.defined())
+    return {ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows})),
+            row_weights,
+            {batch.weights}};
+  SKEIN_CHECK_EQ(rows % places, 0);
+  const Var of_places = ops::reshape(scores, {places, labels}),
+            all = rows == places ? of_places : ops::repeat_rows(of_places, rows / places);
+  const Var found = ops::cross_entropy(all, batch.targets.reshape({-1}));
+  return {found, row_weights, {batch.weights}};
 }
 
 std::vector<Tensor> LabelTerm::answers(const Var& output, const Pass& pass) const {

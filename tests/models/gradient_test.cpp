@@ -3,6 +3,7 @@
 #include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
+#include "skein/models/vit/vit.h"
 
 #include "support/gradient_check.h"
 
@@ -42,6 +43,36 @@ ModelConfig small(ModelConfig config) {
   return config;
 }
 
+ModelConfig small_vit(bool class_token, Positions positions) {
+  ModelConfig made = small({});
+  made.architecture = &vit_architecture();
+  made.vocab_size = 0;
+  made.positions = positions;
+  made.head = Head::sequence;
+  made.labels = 3;
+  made.own.get<VitOptions>() = {.image_height = 4,
+                                .image_width = 6,
+                                .channels = 1,
+                                .patch_height = 2,
+                                .class_token = class_token,
+                                .pool = class_token ? Pool::first : Pool::mean};
+  made.context = vit_options(made).tokens();
+  return made;
+}
+
+data::Batch picture_batch(int64_t tokens) {
+  data::Batch made;
+  made.tokens = Tensor::zeros({2, tokens}, DType::i32);
+  made.positions = Tensor::zeros({2, tokens}, DType::i32);
+  for (int64_t i = 0; i < 2 * tokens; ++i)
+    made.positions.data<int32_t>()[i] = static_cast<int32_t>(i % tokens);
+  made.features = test::random_tensor({2, 6, 4}, 5, DType::f32);
+  made.targets = Tensor::from(std::vector<int32_t>{2, 0}, {2, 1});
+  made.weights = Tensor::from(std::vector<float>{1, 1}, {2, 1});
+  made.sample_ids = Tensor::from(std::vector<int64_t>{4, 9}, {2});
+  return made;
+}
+
 // Of all terms, as their objective weighs them.
 double total(const Losses& losses) {
   double sum = 0;
@@ -72,7 +103,7 @@ void check_gradients_of(const ModelConfig& config, const data::Batch& batch) {
   backward(losses.rows, losses.row_weights);
   int64_t learnt = 0;
   for (const Parameter& p : parameters.all()) {
-    if (p.tied()) continue;
+    if (p.tied() || p.constant) continue;
     learnt += p.value.size();
     for (const Parameter& second : parameters.all())
       if (second.tied_to == p.name)
@@ -230,6 +261,27 @@ TEST(Gradients, HeadsOfLabels) {
     bert_options(bert).pool = Pool::mean;
     check_gradients_of(bert, labelled_batch(false));
   }
+}
+
+TEST(Gradients, VitWithAClassToken) {
+  const ModelConfig config = small_vit(true, Positions::learned);
+  check(config, 1, false);
+  check_gradients_of(config, picture_batch(7));
+}
+
+TEST(Gradients, VitOfMeansAndWaves) {
+  ModelConfig config = small_vit(false, Positions::sinusoidal);
+  config.embedding_norm = true;
+  config.norm_placement = NormPlacement::post;
+  check(config, 1, false);
+  check_gradients_of(config, picture_batch(6));
+}
+
+TEST(Gradients, VitOfMeansBesideAClassToken) {
+  ModelConfig config = small_vit(true, Positions::learned);
+  config.own.get<VitOptions>().pool = Pool::mean;
+  config.dropout = 0.2;
+  check_gradients_of(config, picture_batch(7));
 }
 
 TEST(Gradients, Regression) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/data/images/picture_form.h"
 #include "skein/models/config.h"
 #include "skein/models/model.h"
 
@@ -37,6 +38,13 @@ class Architecture {
   // come with it where both sides are as long as they may be; FLOPs are counted by it.
   virtual RowsPerToken rows_per_token(const ModelConfig& config) const = 0;
 
+  // Whether it reads the patches of pictures (Sequence::features) and has no vocabulary.
+  virtual bool reads_images() const { return false; }
+  // Of a model that reads them: how, but for mean and deviation.
+  virtual data::PictureForm picture_form(const ModelConfig&) const { return {}; }
+  // Fills in the sizes of pictures, and what follows from them, where they are not given. A usage
+  // error for a model of other sizes.
+  virtual void take_pictures(ModelConfig&, const data::PictureForm& /*sizes*/) const {}
   // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
   // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;

@@ -42,7 +42,8 @@ class TokenTerm : public Objective {
 };
 
 // Cross entropy of batch.targets, or the squared error from batch.values where the batch has those
-// (labels = 1), over all places whose weight is not 0. Answers: the scores, [B,P,labels] f32.
+// (labels = 1), over all places whose weight is not 0. A place may have several targets, one after
+// the other, each with its weight. Answers: the scores, [B,P,labels] f32.
 class LabelTerm : public Objective {
  public:
   explicit LabelTerm(const Scorer& scorer) : scorer_(scorer) {}

@@ -1,0 +1,64 @@
+// Vision transformers (Dosovitskiy and others, "An image is worth 16x16 words", 2021): encoders
+// whose tokens are the patches of a picture.
+//
+// Tensors, by global name (C = d_model, K = channels * patch height * patch width, T = context;
+// blocks as in gpt.h):
+//   embedding.patches.weight [C,K], .bias [C]   embedding.class [1,C] (class_token)
+//   embedding.positions.weight [T,C] (constant where positions are sinusoidal)
+//   final_norm.gain/bias [C] (pre-norm)
+//   classifier.weight [labels,C], .bias [labels]
+#pragma once
+
+#include <optional>
+
+#include "skein/models/architecture.h"
+#include "skein/models/trunk.h"
+#include "skein/nn/patch_embedding.h"
+
+namespace skein {
+
+struct VitOptions {
+  int64_t image_height = 0, image_width = 0, channels = 0;  // 0: those of the data
+  int64_t patch_height = 16, patch_width = 0;               // 0: as high
+  bool class_token = true;
+  // What the classifier reads: the class token's last hidden state, or the mean of all patches'.
+  Pool pool = Pool::first;
+
+  bool operator==(const VitOptions&) const = default;
+  int64_t width_of_patch() const { return patch_width ? patch_width : patch_height; }
+  int64_t rows() const { return image_height / patch_height; }
+  int64_t columns() const { return image_width / width_of_patch(); }
+  // Tokens of a picture.
+  int64_t tokens() const { return rows() * columns() + (class_token ? 1 : 0); }
+};
+
+inline VitOptions& vit_options(ModelConfig& config) { return config.own.get<VitOptions>(); }
+inline const VitOptions& vit_options(const ModelConfig& config) {
+  return config.own.get<VitOptions>();
+}
+
+class Vit : public Model, public Scorer {
+ public:
+  // parameters outlives the model and receives its tensors.
+  Vit(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
+  // The last piece gives hidden states [B,T,C], normed where norms stand before each half block.
+  Flow forward(const Flow& flow, const Pass& pass) const override;
+  std::vector<FlowPart> flow_parts(const Pass& pass) const override;
+  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
+  std::unique_ptr<Objective> objective() const override;
+
+  // [B,1,labels].
+  Var label_scores(const Var& hidden, const Pass& pass) const override;
+
+ private:
+  ModelConfig config_;
+  DType dtype_;
+  std::optional<PatchEmbedding> embedding_;
+  std::optional<Stack> stack_;
+  std::optional<NormLayer> final_norm_;
+  std::optional<Linear> classifier_;
+};
+
+const Architecture& vit_architecture();
+
+}  // namespace skein
