@@ -19,6 +19,7 @@
 #include "skein/train/evaluate_denoised.h"
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/taken_over.h"
+#include "skein/train/tasks/evaluate_images.h"
 #include "skein/train/tasks/evaluate_labels.h"
 #include "skein/train/tasks/evaluate_pairs.h"
 #include "skein/train/tasks/pair_notes.h"
@@ -193,6 +194,8 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
                   .values())};
+  if (train::labels_images(source))
+    return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
   if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
   if (architecture.continues_text(source.model))
     return {known(train::evaluate_chats(

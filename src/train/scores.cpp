@@ -117,6 +117,19 @@ ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t
   return scores;
 }
 
+double calibration_error(std::span<const double> confidences, const std::vector<bool>& right,
+                         int64_t bins) {
+  SKEIN_CHECK(confidences.size() == right.size() && !right.empty() && bins > 0);
+  std::vector<double> distances(bins);
+  for (size_t i = 0; i < right.size(); ++i) {
+    const auto bin = static_cast<int64_t>(confidences[i] * static_cast<double>(bins));
+    distances[std::clamp<int64_t>(bin, 0, bins - 1)] += confidences[i] - (right[i] ? 1 : 0);
+  }
+  double sum = 0;
+  for (const double distance : distances) sum += std::abs(distance);
+  return sum / std::ssize(right);
+}
+
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted) {
   check_lengths(truth.size(), predicted.size());
   double sum = 0;

@@ -1,6 +1,7 @@
 #include "skein/train/trained_model.h"
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
 #include "skein/train/run_weights.h"
 
 #include "stored_section.h"
@@ -25,6 +26,11 @@ TrainedModel open_trained_model(const std::string& path, Group& world, const std
 }
 
 void require_tokenizer(const TrainedModel& source) {
+  require(
+      !source.model.architecture->reads_images(),
+      "{} reads pictures, and this is for texts; `skein eval --data.test=STORE` measures it on a "
+      "store of pictures",
+      source.info.path);
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
 }

@@ -70,4 +70,18 @@ printf 'some words\n' >words.txt
 "$data" encode --tokenizer.path=bytes --output.path=words.h5 --run.quiet words.txt
 expect 2 "store.sheet=s.png is for stores of pictures" "$data" inspect --store.sheet=s.png words.h5
 [ ! -e c.h5 ] || die "a refused store was written"
+# A model of pictures: learnt, judged, and told from one of texts.
+vit="--model.architecture=vit --model.patch_height=4 --model.d_model=32 --model.n_layers=2 --model.n_heads=2 --model.init_std=0.1"
+expect 0 "done: 60 steps" "$bin/skein" pretrain $vit --data.train=folders.h5 --data.validation=folders.h5 --train.steps=60 \
+  --train.global_batch=10 --lr.lr=3e-3 --augment.pad=1 --run.dir=run
+grep -q "validation: loss .* accuracy 1.0000" output || { cat output >&2; die "it has not learnt two classes"; }
+expect 0 "accuracy 1.0000, of five 1.0000" "$bin/skein" eval --checkpoint.path=run --data.test=table.h5 --eval.output=found.json
+grep -qF "        cross     15      0" output || { cat output >&2; die "no table of classes"; }
+grep -qF '"samples": 30' found.json || die "found.json does not say how many pictures there are"
+expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" eval --checkpoint.path=run --data.test=large.h5
+expect 2 "run/checkpoints/step-00000060.g000001 reads pictures, and this is for texts" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
+expect 2 "do not divide into patches of 5 x 5" "$bin/skein" pretrain $vit --model.patch_height=5 --data.train=folders.h5 --run.dir=none
+expect 2 "augment.flip is for pictures" "$bin/skein" pretrain --augment.flip=1 --data.train=words.h5 --run.dir=none
+expect 2 "model.class_token and image_pool are for model.architecture=vit" "$bin/skein" pretrain --model.class_token=false --model.context=8 --data.train=words.h5 --run.dir=none
+[ ! -e none ] || die "a refused run has left a folder"
 echo ok

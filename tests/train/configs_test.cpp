@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "skein/models/architecture.h"
 #include "skein/train/config.h"
 
 namespace skein::train {
@@ -21,12 +22,24 @@ PretrainConfig read(const std::filesystem::path& path) {
   return config;
 }
 
+// As data would.
+void complete(ModelConfig& model) {
+  const Architecture& kind = *model.architecture;
+  if (!kind.reads_images()) {
+    if (model.vocab_size == 0) model.vocab_size = 2048;
+    return;
+  }
+  const int64_t side = model.d_model < 200 ? 28 : 224;
+  kind.take_pictures(model, {.channels = side == 28 ? 1 : 3, .height = side, .width = side});
+  kind.begin_labels(model, Head::sequence, 1000);
+}
+
 TEST(Configs, AllAreValid) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("../configs")) {
     if (entry.is_directory()) continue;  // languages
     PretrainConfig c = read(entry.path());
-    if (c.model.vocab_size == 0) c.model.vocab_size = 2048;
+    complete(c.model);
     EXPECT_NO_THROW(check(c.model, 1, false)) << entry.path();
     EXPECT_NO_THROW(check(c.lr, c.train.steps, c.train.global_batch * c.model.context))
         << entry.path();
@@ -36,7 +49,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 30);
+  EXPECT_EQ(count, 33);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
@@ -61,6 +74,16 @@ TEST(Configs, OfEncoderDecodersHaveThePublishedSizes) {
       {"bart_large", 406'291'456},    {"vaswani_base", 63'082'496},  {"vaswani_big", 214'245'376}};
   for (const auto& [name, parameters] : published)
     EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
+}
+
+// Counts of timm's vit_base_patch16_224 and vit_large_patch16_224.
+TEST(Configs, OfPicturesHaveThePublishedSizes) {
+  for (const auto& [name, parameters] :
+       {std::pair("vit_base", 86'567'656), std::pair("vit_large", 304'326'632)}) {
+    PretrainConfig c = read(std::string("../configs/") + name + ".ini");
+    complete(c.model);
+    EXPECT_EQ(c.model.parameters(), parameters) << name;
+  }
 }
 
 TEST(Configs, FitTheLayoutsTheyName) {

@@ -37,6 +37,12 @@ struct ClassScores {
 ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t> predicted,
                          int64_t classes);
 
+// How far what a model says of its certainty is from how often it is right: in `bins` equal parts
+// of [0, 1] the distance of mean confidence and share right, weighed by the examples there (Guo and
+// others, "On calibration of modern neural networks", 2017).
+double calibration_error(std::span<const double> confidences, const std::vector<bool>& right,
+                         int64_t bins = 15);
+
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted);
 
 // Linear correlation in [-1, 1]. 0 when either side is constant, where SciPy has no number: a

@@ -110,11 +110,13 @@ LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
 }
 
 TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
-  const nlohmann::ordered_json json{
+  nlohmann::ordered_json json{
       {"task", "labels"},      {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
       {"labels", head.labels}, {"mean", head.mean},           {"deviation", head.deviation},
       {"length", head.length}, {"separator", head.separator}, {"pairs", head.pairs},
       {"framed", head.framed}, {"columns", head.columns},     {"training_checksum", checksum}};
+  if (head.reads_images())
+    json["pictures"] = {{"mean", head.picture_mean}, {"deviation", head.picture_deviation}};
   return TaskNotes(json.dump());
 }
 
@@ -133,6 +135,10 @@ std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string&
     head->separator = json.at("separator");
     head->pairs = json.at("pairs");
     head->framed = json.value("framed", false);
+    if (json.contains("pictures")) {
+      head->picture_mean = json["pictures"].at("mean").get<std::vector<double>>();
+      head->picture_deviation = json["pictures"].at("deviation").get<std::vector<double>>();
+    }
     head->columns = json.at("columns").get<std::map<std::string, std::string>>();
     return head;
   } catch (const std::exception& error) {

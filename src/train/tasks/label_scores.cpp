@@ -87,7 +87,12 @@ int32_t LabelAnswers::best(int64_t sample, int64_t place) const {
 
 LabelAnswers label_answers(const EvaluatedModel& model, const data::LabelSamples& samples,
                            int64_t outputs) {
-  const int64_t count = samples.samples_per_epoch(), places = samples.shape().places;
+  return label_answers(model, samples, samples.samples_per_epoch(), samples.shape().places,
+                       outputs);
+}
+
+LabelAnswers label_answers(const EvaluatedModel& model, const data::SampleSource& samples,
+                           int64_t count, int64_t places, int64_t outputs) {
   LabelAnswers made{Tensor::zeros({count, places, outputs}, DType::f32)};
   const Tensor weight = Tensor::zeros({1}, DType::f64);
   const auto sums = judge(model, samples, count, 1, true,

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
+#include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/language_task.h"
 
 namespace skein::train {
@@ -35,8 +37,7 @@ data::PairTokenizers tokenizers_for(const PretrainTaskConfig& c) {
 }
 
 void refuse_changed(const Options& options, const Options& own, const std::string& why) {
-  for (const auto& [key, value] : own.values())
-    require(!options.changed(key), "{} {}; leave it out, or give task.kind=seq2seq", key, why);
+  for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void refuse_pair_options(const Options& options, const std::string& why) {
   Seq2seqConfig config;
   Options own("", "");
   bind_beside_labels(own, config);
-  refuse_changed(options, own, why);
+  refuse_changed(options, own, why + "; leave it out, or give task.kind=seq2seq");
 }
 
 namespace {
@@ -84,14 +85,44 @@ void bind(Options& options, PretrainTaskConfig& c) {
                      "language: token stores, of which the model predicts or restores tokens; "
                      "seq2seq: pairs of texts, a source and its target");
   bind_pair_options(options, c);
+  bind(options, c.augment);
 }
 
+namespace {
+
+void refuse_augmentation(const Options& options, const std::string& why) {
+  data::AugmentConfig none;
+  Options own("", "");
+  bind(own, none);
+  refuse_changed(options, own, why);
+}
+
+void refuse_pairs(const Options& options, const std::string& why) {
+  PretrainTaskConfig none;
+  Options own("", "");
+  bind_pair_options(own, none);
+  refuse_changed(options, own, why);
+}
+
+}  // namespace
+
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
+  const Architecture& architecture = *c.run.model.architecture;
+  if (architecture.reads_images()) {
+    const std::string why =
+        fmt::format("is for texts, but model.architecture={} reads pictures; leave it out",
+                    architecture.name());
+    require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
+    refuse_pairs(options, why);
+    return image_task(c.run, c.augment);
+  }
+  refuse_augmentation(
+      options, fmt::format("is for pictures, but model.architecture={} reads texts; leave it out",
+                           architecture.name()));
   if (c.kind == PretrainKind::language) {
-    PretrainTaskConfig none;
-    Options own("", "");
-    bind_pair_options(own, none);
-    refuse_changed(options, own, "is for pairs of texts, but task.kind is language");
+    refuse_pairs(options,
+                 "is for pairs of texts, but task.kind is language; leave it out, or give "
+                 "task.kind=seq2seq");
     return language_task(c.run);
   }
   require(!c.run.data.train.empty(), "data.train names no pairs; give a file or a store of them");

@@ -45,12 +45,15 @@ struct LabelHead {
   std::string separator = "\n";
   bool pairs = false;
   std::map<std::string, std::string> columns{};  // by option
+  // of pictures: a mean and a deviation a channel; empty for texts
+  std::vector<double> picture_mean{}, picture_deviation{};
   // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
   bool framed = false;
 
   // Whether another program made the head; then nothing says whether it judges single texts or
   // pairs.
   bool imported() const { return columns.empty(); }
+  bool reads_images() const { return !picture_mean.empty(); }
   int64_t outputs() const { return kind == LabelKind::regress ? 1 : std::ssize(labels); }
   data::LabelForm form(const ModelConfig& model, const text::Tokenizer& tokenizer) const;
 };

@@ -24,6 +24,9 @@ struct LabelAnswers {
 // layout. samples: not shuffled.
 LabelAnswers label_answers(const EvaluatedModel& model, const data::LabelSamples& samples,
                            int64_t outputs);
+// The same of samples [0, count) with so many places each.
+LabelAnswers label_answers(const EvaluatedModel& model, const data::SampleSource& samples,
+                           int64_t count, int64_t places, int64_t outputs);
 
 // The probabilities of the classes at a place: the softmax of its scores.
 std::vector<double> shares(const LabelAnswers& answers, int64_t sample, int64_t place);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "skein/data/corpus/encode_pairs.h"
+#include "skein/data/images/augment.h"
 #include "skein/data/samples/two_sided_samples.h"
 #include "skein/generate/beam_search.h"
 #include "skein/train/config.h"
@@ -50,13 +51,14 @@ enum class PretrainKind { language, seq2seq };
 struct PretrainTaskConfig {
   PretrainConfig run;
   PretrainKind kind = PretrainKind::language;
+  data::AugmentConfig augment;  // of a model that reads pictures
   Seq2seqConfig seq2seq;
   // that encode files of pairs: one, or one for each side; "": those of the first store
   std::string tokenizer, target_tokenizer;
 };
 void bind(Options& options, PretrainTaskConfig& config);
-// Makes language_task or seq2seq_task. options: those that it is bound to; a usage error for given
-// ones of the other kind.
+// Makes language_task or seq2seq_task, or image_task for a model that reads pictures. options:
+// those that it is bound to; a usage error for given ones of the other kind.
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& config);
 
 }  // namespace skein::train

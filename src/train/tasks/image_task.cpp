@@ -1,0 +1,156 @@
+#include "skein/train/tasks/image_task.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/strings.h"
+#include "skein/models/architecture.h"
+#include "skein/train/tasks/adapting.h"
+#include "skein/train/tasks/image_scores.h"
+
+namespace skein::train {
+namespace {
+
+void check_like(const data::ImageRecords& one, const data::ImageRecords& first) {
+  require(
+      one.channels() == first.channels() && one.height() == first.height() &&
+          one.width() == first.width(),
+      "{} has pictures of {} x {} x {} (channels, height, width), but {} has {} x {} x {}; make "
+      "one of them again with the other's size",
+      one.records().name(), one.channels(), one.height(), one.width(), first.records().name(),
+      first.channels(), first.height(), first.width());
+}
+
+void check_classes(const data::ImageRecords& one, const std::vector<std::string>& classes,
+                   const std::string& whose) {
+  require(!one.classes().empty(),
+          "{} has no labels; make it with them (`skein-data images` without images.labelled=false)",
+          one.records().name());
+  require(one.classes() == classes,
+          "{} has the classes {}, but {} has {}; make one of them again with images.classes",
+          one.records().name(), excerpt(listed(one.classes())), whose, excerpt(listed(classes)));
+}
+
+std::vector<data::DataFile> files_of(const std::string& option, const data::ImageBlend& blend) {
+  std::vector<data::DataFile> made;
+  for (const data::ImageRecords& part : blend.parts)
+    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
+                                    part.records().fingerprint(), part.shared()));
+  return made;
+}
+
+data::PictureForm form_of(const PretrainConfig& run, const LabelHead& head) {
+  data::PictureForm made = run.model.architecture->picture_form(run.model);
+  made.mean = head.picture_mean;
+  made.deviation = head.picture_deviation;
+  return made;
+}
+
+uint32_t checksum_of(const data::ImageBlend& blend) {
+  uint64_t sum = 0;
+  for (const data::ImageRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
+  return static_cast<uint32_t>(sum ^ sum >> 32);
+}
+
+class ImageTask : public Task {
+ public:
+  ImageTask(const PretrainConfig& run, LabelHead head, data::ImageBlend learnt,
+            data::ImageBlend known, const data::AugmentConfig& augment);
+
+  const data::ImageSamples& samples() const override { return *training_; }
+  int64_t length() const override { return training_->form().tokens(); }
+  text::StoredTokenizer tokenizer() const override { return {}; }
+  std::vector<data::DataFile> data_files() const override { return files_; }
+  bool validates() const override { return validation_ != nullptr; }
+  Scores validate(const EvaluatedModel& model) const override {
+    Scores made =
+        image_scores(head_, *validation_, image_answers(model, *validation_, head_.outputs()));
+    for (auto& [name, value] : made.values) name = "validation_" + name;
+    return made;
+  }
+  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
+
+ private:
+  LabelHead head_;
+  std::unique_ptr<data::ImageSamples> training_, validation_;
+  std::vector<data::DataFile> files_;
+};
+
+ImageTask::ImageTask(const PretrainConfig& run, LabelHead head, data::ImageBlend learnt,
+                     data::ImageBlend known, const data::AugmentConfig& augment)
+    : head_(std::move(head)), files_(files_of("data.train", learnt)) {
+  const data::PictureForm form = form_of(run, head_);
+  std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
+  training_ = std::make_unique<data::ImageSamples>(std::move(learnt), form, augment, run.train.seed,
+                                                   run.data.shuffle);
+  if (known.parts.empty()) return;
+  validation_ = std::make_unique<data::ImageSamples>(std::move(known), form, data::AugmentConfig{},
+                                                     run.train.seed, false);
+}
+
+void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+  const auto stored = label_head(notes, origin);
+  require_run_of("training on pictures", stored && stored->reads_images(), origin);
+  require(stored->labels == head_.labels,
+          "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
+          origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
+  require(stored->picture_mean == head_.picture_mean &&
+              stored->picture_deviation == head_.picture_deviation,
+          "{} reads pictures in units of mean {} and deviation {}, but those of data.train have {} "
+          "and {}; give the same pictures, or another run.dir to begin anew",
+          origin, fmt::join(stored->picture_mean, ", "), fmt::join(stored->picture_deviation, ", "),
+          fmt::join(head_.picture_mean, ", "), fmt::join(head_.picture_deviation, ", "));
+  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+}
+
+LabelHead head_for(const data::ImageRecords& first) {
+  LabelHead made;
+  made.labels = first.classes();
+  made.picture_mean = first.meaning().mean;
+  made.picture_deviation = first.meaning().deviation;
+  return made;
+}
+
+}  // namespace
+
+data::ImageBlend open_images(const std::vector<std::string>& entries,
+                             const std::vector<std::string>& classes) {
+  data::ImageBlend made;
+  for (const std::string& text : entries) {
+    const data::DataEntry entry = data::data_entry(text);
+    made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
+    made.weights.push_back(entry.weight);
+    const data::ImageRecords& first = made.parts.front();
+    check_like(made.parts.back(), first);
+    check_classes(made.parts.back(), classes.empty() ? first.classes() : classes,
+                  classes.empty() ? first.records().name() : "data.train");
+  }
+  return made;
+}
+
+std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment) {
+  require(!run.data.train.empty(),
+          "data.train names no store of pictures; make one with `skein-data images`");
+  require(run.loss.label_smoothing == 0,
+          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
+          run.loss.label_smoothing);
+  check(augment);
+  data::ImageBlend learnt = open_images(run.data.train, {});
+  const data::ImageRecords& first = learnt.parts.front();
+  LabelHead head = head_for(first);
+  require(head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
+          head.labels.front());
+  data::ImageBlend known = open_images(run.data.validation, head.labels);
+  if (!known.parts.empty()) check_like(known.parts.front(), first);
+  const Architecture& kind = *run.model.architecture;
+  kind.take_pictures(
+      run.model, {.channels = first.channels(), .height = first.height(), .width = first.width()});
+  kind.begin_labels(run.model, Head::sequence, head.outputs());
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
+  return std::make_unique<ImageTask>(run, std::move(head), std::move(learnt), std::move(known),
+                                     augment);
+}
+
+}  // namespace skein::train

@@ -1,0 +1,191 @@
+// Models of pictures learn their classes, to the same bits at every layout, and go on where they
+// were.
+#include "skein/train/tasks/image_task.h"
+
+#include <gtest/gtest.h>
+
+#include "skein/models/vit/vit.h"
+
+#include "support/expect_error.h"
+#include "train/task_run.h"
+#include "train/train_fixture.h"
+
+namespace skein::train {
+namespace {
+
+using test::expect_error;
+
+struct ImageConfig {
+  PretrainConfig run;
+  data::AugmentConfig augment;
+};
+
+// A bright stroke in a noisy picture: down in class 0, across in class 1, both in class 2.
+std::vector<uint8_t> picture(int64_t number, int64_t channels) {
+  std::mt19937 random(static_cast<uint32_t>(number));
+  std::vector<uint8_t> made(channels * 64);
+  for (uint8_t& value : made) value = static_cast<uint8_t>(random() % 60);
+  const int64_t kind = number % 3, row = 1 + random() % 6, column = 1 + random() % 6;
+  for (int64_t channel = 0; channel < channels; ++channel)
+    for (int64_t i = 0; i < 8; ++i) {
+      if (kind != 1) made[channel * 64 + i * 8 + column] = 220;
+      if (kind != 0) made[channel * 64 + row * 8 + i] = 220;
+    }
+  return made;
+}
+
+struct StoreForm {
+  int64_t count = 96, channels = 1;
+  std::vector<std::string> classes{"down", "across", "both"};
+  bool labelled = true;
+};
+
+std::string write_pictures(const std::string& path, const StoreForm& form = {}) {
+  data::ColumnInfo images{.name = data::kImageColumn,
+                          .meaning = data::ImageMeaning{},
+                          .ragged = false,
+                          .type = {data::Hdf5Type::Kind::integer, 1, false},
+                          .row_shape = {static_cast<uint64_t>(form.channels), 8, 8}};
+  std::vector<data::ColumnInfo> columns{images};
+  if (form.labelled) columns.push_back(data::category_column(data::kLabelColumn, form.classes));
+  data::RecordWriter writer(path, columns);
+  for (int64_t i = 0; i < form.count; ++i) {
+    writer.add_image(0, picture(i, form.channels));
+    if (form.labelled) writer.add_category(1, static_cast<int32_t>(i % std::ssize(form.classes)));
+    writer.end_record();
+  }
+  writer.finish();
+  return path;
+}
+
+class ImageTasks : public test::TaskRuns<ImageConfig> {
+ protected:
+  std::unique_ptr<Task> task(ImageConfig& c) const override { return image_task(c.run, c.augment); }
+
+  ImageConfig small() const {
+    ImageConfig c;
+    c.run.model.architecture = &vit_architecture();
+    vit_options(c.run.model).patch_height = 4;
+    c.run.model.d_model = 32;
+    c.run.model.n_layers = 2;
+    c.run.model.n_heads = 2;
+    c.run.model.init_std = 0.1;
+    c.run.train.steps = 6;
+    c.run.train.global_batch = 16;
+    c.run.lr.lr = 3e-3;
+    c.run.lr.warmup = 2;
+    c.run.validation.every = 0;
+    c.run.run.log_every = 1000;
+    c.run.run.tensorboard = false;
+    c.run.checkpoint.async = true;
+    c.run.data.train = c.run.data.validation = {store_};
+    return c;
+  }
+
+  const std::string store_ = write_pictures(folder_.at("pictures.h5"));
+};
+
+data::AugmentConfig everything() {
+  data::AugmentConfig made;
+  made.crop = 0.6;
+  made.rotate = 10;
+  made.erase = 0.3;
+  made.mixup = 0.5;
+  made.cutmix = 0.5;
+  return made;
+}
+
+TEST_F(ImageTasks, ClassesAreLearnt) {
+  for (const bool class_token : {true, false}) {
+    ImageConfig c = small();
+    vit_options(c.run.model).class_token = class_token;
+    if (!class_token) vit_options(c.run.model).pool = Pool::mean;
+    if (!class_token) c.run.model.positions = Positions::sinusoidal;
+    c.run.train.steps = 120;
+    const Scores scores = run(c).validation;
+    EXPECT_EQ(value(scores, "accuracy"), 1) << class_token << scores.text;
+    EXPECT_EQ(value(scores, "accuracy_of_five"), 1);
+    EXPECT_LT(value(scores, "calibration_error"), 0.2);
+    EXPECT_EQ(scores.quality, 1);
+    EXPECT_NE(scores.text.find("96 pictures"), std::string::npos) << scores.text;
+  }
+}
+
+TEST_F(ImageTasks, GiveEqualBitsAtEveryLayout) {
+  ImageConfig c = small();
+  c.augment = everything();
+  c.run.model.dropout = 0.1;
+  expect_equal_bits(c, "plain", {{2, 1, 2}, {4, 1, 1, true}, {1, 2, 1}, {2, 2, 2, true}});
+  c.run.train.precision = DType::bf16;
+  vit_options(c.run.model).pool = Pool::mean;
+  c.run.model.positions = Positions::sinusoidal;
+  expect_equal_bits(c, "waves", {{2, 1, 2}, {2, 2, 2, true}});
+}
+
+TEST_F(ImageTasks, TensorParallelRanksAgree) {
+  ImageConfig c = small();
+  const Ended expected = run(c);
+  c.run.parallel.tensor = 2;
+  const Ended found = run(c, 2);
+  for (size_t i = 0; i < expected.finished.losses.size(); ++i)
+    EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4);
+  c.run.parallel.sequence = true;
+  expect_error(ExitCode::usage, {"parallel.sequence is for models that read texts"},
+               [&] { run(c, 2); });
+}
+
+TEST_F(ImageTasks, GoOnWithEqualBits) {
+  ImageConfig c = small();
+  c.augment = everything();
+  expect_to_go_on_with_equal_bits(c);
+}
+
+// A second pass sees other changes of the same pictures.
+TEST_F(ImageTasks, MixedTargetsShareTheirWeight) {
+  ImageConfig c = small();
+  c.augment = everything();
+  const auto made = task(c);
+  const data::Batch first = made->samples().batch(0, 8), later = made->samples().batch(96, 8);
+  EXPECT_EQ(first.targets.shape(), (Shape{8, 2}));
+  EXPECT_EQ(first.features.shape(), (Shape{8, 4, 16}));
+  EXPECT_EQ(first.tokens.shape(), (Shape{8, 5}));
+  const auto weights = first.weights.span<float>();
+  for (int64_t i = 0; i < 8; ++i) EXPECT_NEAR(weights[2 * i] + weights[2 * i + 1], 1, 1e-6);
+  EXPECT_EQ(made->samples().batch(3, 1).features.span<float>()[5],
+            first.features.rows(3, 4).span<float>()[5]);
+  EXPECT_NE(
+      std::memcmp(first.features.bytes_data(), later.features.bytes_data(), first.features.bytes()),
+      0);
+}
+
+TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
+  const auto refused = [&](const ImageConfig& c, std::initializer_list<std::string> words) {
+    expect_error(ExitCode::usage, words, [&] {
+      ImageConfig own = c;
+      task(own);
+    });
+  };
+  ImageConfig c = small();
+  c.run.data.train = {};
+  refused(c, {"data.train names no store of pictures"});
+  c.run.data.train = {write_pictures(folder_.at("bare.h5"), {.labelled = false})};
+  refused(c, {"bare.h5 has no labels"});
+  c = small();
+  c.run.data.validation = {
+      write_pictures(folder_.at("others.h5"), {.classes = {"down", "up", "left"}})};
+  refused(c, {"others.h5 has the classes down, up, left", "data.train has down, across, both"});
+  c.run.data.validation = {write_pictures(folder_.at("colours.h5"), {.channels = 3})};
+  refused(c, {"colours.h5 has pictures of 3 x 8 x 8", "pictures.h5 has 1 x 8 x 8"});
+  c = small();
+  vit_options(c.run.model).patch_height = 3;
+  refused(c, {"pictures of 8 x 8 pixels (height, width) do not divide into patches of 3 x 3"});
+  vit_options(c.run.model).patch_height = 4;
+  vit_options(c.run.model).image_width = 28;
+  refused(c, {"model.image_width=28, but the pictures have 8"});
+  c = small();
+  c.augment.flip = 2;
+  refused(c, {"augment.flip=2"});
+}
+
+}  // namespace
+}  // namespace skein::train
