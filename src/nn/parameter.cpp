@@ -164,7 +164,7 @@ void initialize(const Parameter& parameter, uint64_t seed) {
   if (parameter.start.kind == Start::normal)
     fill_normal(parameter, derive_key(seed, parameter.tensor()), values);
   if (parameter.start.kind == Start::given) {
-    const std::vector<double>& given = *parameter.start.values;
+    const std::vector<double> given = parameter.start.values();
     SKEIN_CHECK_EQ(std::ssize(given), values.size());
     visit_float(values.dtype(), [&]<class T>(TypeTag<T>) {
       std::ranges::transform(given, values.span<T>().begin(), [](double value) {

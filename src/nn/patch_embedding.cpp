@@ -26,9 +26,10 @@ ParameterSpec positions_of(const PatchEmbeddingSpec& spec) {
                      .shape = {spec.tokens(), spec.width},
                      .start = {Start::normal, spec.deviation}};
   if (spec.positions == Positions::learned) return made;
-  made.start = {Start::given, 0,
-                std::make_shared<const std::vector<double>>(
-                    grid_waves(spec.rows, spec.columns, spec.width, spec.class_token))};
+  // Not made here: whoever describes a model takes no memory for it.
+  made.start = {Start::given, 0, [spec] {
+                  return grid_waves(spec.rows, spec.columns, spec.width, spec.class_token);
+                }};
   made.constant = true;
   return made;
 }

@@ -7,7 +7,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,8 +42,8 @@ struct Start {
   enum Kind { zeros, ones, normal, given } kind = zeros;
   // of normal: element i is N(0, deviation) by philox(seed, name, global index)
   double deviation = 0;
-  // of given: what the elements of a tensor that is not split begin with, in row-major order
-  std::shared_ptr<const std::vector<double>> values = nullptr;
+  // of given: makes what the elements of a tensor that is not split begin with, in row-major order
+  std::function<std::vector<double>()> values = {};
 };
 
 // A tensor as a layer declares it.

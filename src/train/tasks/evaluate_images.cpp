@@ -16,8 +16,15 @@ constexpr int64_t kMostShown = 20;
 
 data::ImageSamples samples_of(const std::vector<std::string>& stores, const TrainedModel& source,
                               const LabelHead& head) {
-  data::ImageBlend blend = open_images(stores, head.labels);
   data::PictureForm form = source.model.architecture->picture_form(source.model);
+  require(std::ssize(head.picture_mean) == form.channels &&
+              std::ssize(head.picture_deviation) == form.channels &&
+              head.outputs() == source.model.labels,
+          "the notes of {} do not fit its model: {} means, {} deviations and {} labels for {} "
+          "channels and {} outputs",
+          source.info.path, head.picture_mean.size(), head.picture_deviation.size(), head.outputs(),
+          form.channels, source.model.labels);
+  data::ImageBlend blend = open_images(stores, head.labels);
   const data::ImageRecords& first = blend.parts.front();
   require(first.channels() == form.channels && first.height() == form.height &&
               first.width() == form.width,
