@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,23 +50,28 @@ inline void run_images(const std::vector<std::string>& arguments) {
             made.left_out, made.seconds);
 }
 
-// The first pictures of each class, a row a class; without labels pictures from all over the store.
+// The first pictures of each of the first classes that have some, a row a class; without labels
+// pictures from all over the store.
 inline std::vector<std::vector<data::Image>> rows_to_show(const data::ImageRecords& images) {
   constexpr int64_t kColumns = 10, kRows = 20;
-  const int64_t classes = std::ssize(images.classes());
-  std::vector<std::vector<data::Image>> rows(
-      std::min(kRows, classes > 0 ? classes : (images.count() + kColumns - 1) / kColumns));
-  const int64_t wanted = std::ssize(rows) * kColumns,
-                step = classes > 0 ? 1 : std::max<int64_t>(1, images.count() / wanted);
+  const bool labelled = !images.classes().empty();
+  const int64_t step = labelled ? 1 : std::max<int64_t>(1, images.count() / (kColumns * kRows));
+  std::map<int64_t, std::vector<data::Image>> rows;  // by class, or by tens of what is shown
   int64_t shown = 0;
-  for (int64_t i = 0; i < images.count() && shown < wanted; i += step) {
-    const int64_t row = classes > 0 ? images.label(i) : shown / kColumns;
-    if (row >= std::ssize(rows) || std::ssize(rows[row]) == kColumns) continue;
-    rows[row].push_back(images.image(i));
+  for (int64_t i = 0; i < images.count(); i += step) {
+    const int64_t key = labelled ? images.label(i) : shown / kColumns;
+    if (std::ssize(rows) == kRows && !rows.contains(key)) {
+      if (!labelled || rows.rbegin()->first < key) continue;
+      rows.erase(std::prev(rows.end()));
+    }
+    std::vector<data::Image>& row = rows[key];
+    if (std::ssize(row) == kColumns) continue;
+    row.push_back(images.image(i));
     ++shown;
   }
-  std::erase_if(rows, [](const auto& row) { return row.empty(); });
-  return rows;
+  std::vector<std::vector<data::Image>> made;
+  for (auto& [key, row] : rows) made.push_back(std::move(row));
+  return made;
 }
 
 // A row a picture: itself, and what training makes of it in its first passes.
@@ -77,7 +83,7 @@ inline std::vector<std::vector<data::Image>> augmented_rows(const data::ImageRec
     std::vector<data::Image>& row = rows.emplace_back();
     row.push_back(images.image(i));
     for (int64_t pass = 0; pass < kPasses; ++pass)
-      row.push_back(augmented_sample(images, how, {.epoch = pass, .image = i}).image);
+      row.push_back(augmented_sample(images, how, data::key_of(1, 0, pass, i)).image);
   }
   return rows;
 }
@@ -85,7 +91,6 @@ inline std::vector<std::vector<data::Image>> augmented_rows(const data::ImageRec
 // path: the PNG file to write.
 inline void write_sheet(const data::ImageRecords& images, const std::string& path,
                         const data::AugmentConfig& how) {
-  check(how);
   ResultFile file("store.sheet", path);
   const auto rows = how.changes() ? augmented_rows(images, how) : rows_to_show(images);
   file.write(encode_png(sheet_of(rows, data::usual_zoom(images.height()))));

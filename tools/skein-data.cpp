@@ -192,6 +192,9 @@ void run_inspect(const Words& arguments) {
   add_notes(options, given);
   if (!parsed(options, arguments)) return;
   const std::string path = only_store(options);
+  check(augment);
+  require(!augment.changes() || !sheet.empty(),
+          "augment options are for a sheet of pictures; give store.sheet with them");
   if (data::is_record_store(path))
     return show_records(path, {verify, sheet, augment, tokenizer_kind});
   require(sheet.empty(), "store.sheet={} is for stores of pictures, but {} holds tokens", sheet,

@@ -120,6 +120,8 @@ ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t
 double calibration_error(std::span<const double> confidences, const std::vector<bool>& right,
                          int64_t bins) {
   SKEIN_CHECK(confidences.size() == right.size() && !right.empty() && bins > 0);
+  if (!std::ranges::all_of(confidences, [](double one) { return std::isfinite(one); }))
+    return std::numeric_limits<double>::quiet_NaN();
   std::vector<double> distances(bins);
   for (size_t i = 0; i < right.size(); ++i) {
     const auto bin = static_cast<int64_t>(confidences[i] * static_cast<double>(bins));

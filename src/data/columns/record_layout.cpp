@@ -47,7 +47,8 @@ std::vector<Value> read_list(const StoreFields& fields, const char* name) {
 ImageMeaning read_image(const StoreFields& fields) {
   ImageMeaning made{read_list<double>(fields, "mean"), read_list<double>(fields, "deviation")};
   for (const double mean : made.mean)
-    require(std::abs(mean) <= 1, "{} holds {}; a mean lies in [0, 1]", fields.path("mean"), mean);
+    require(mean >= 0 && mean <= 1, "{} holds {}; a mean lies in [0, 1]", fields.path("mean"),
+            mean);
   for (const double deviation : made.deviation)
     require(deviation > 0 && deviation <= 1, "{} holds {}; a deviation lies in (0, 1]",
             fields.path("deviation"), deviation);

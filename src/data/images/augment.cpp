@@ -23,8 +23,9 @@ double between(Draws& draws, double low, double high) {
 Image cropped(const Image& image, const AugmentConfig& c, const AugmentKey& key) {
   Draws draws = draws_for("crop", key);
   const auto height = static_cast<double>(image.height), width = static_cast<double>(image.width);
-  const double area = between(draws, c.crop, 1),
-               form = std::exp(between(draws, -std::log(c.aspect), std::log(c.aspect)));
+  // No side of what is cut out is longer than the picture's.
+  const double area = between(draws, c.crop, 1), least = std::max(1 / c.aspect, area),
+               form = std::exp(between(draws, std::log(least), -std::log(least)));
   const double wide = std::min(width, width * std::sqrt(area * form)),
                high = std::min(height, height * std::sqrt(area / form));
   const double left = between(draws, 0, width - wide), top = between(draws, 0, height - high);
@@ -116,24 +117,29 @@ double normal(Draws& draws) {
   return radius * std::cos(2 * std::numbers::pi * draws.uniform());
 }
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
-double gamma(Draws& draws, double shape) {
+// The logarithm of a gamma variable (Marsaglia and Tsang, "A simple method for generating gamma
+// variables", 2000): those of small shapes are below what a double holds.
+double log_gamma_variable(Draws& draws, double shape) {
   if (shape < 1) {
-    const double above = gamma(draws, shape + 1);
-    return above * std::pow(1 - draws.uniform(), 1 / shape);
+    const double above = log_gamma_variable(draws, shape + 1);
+    return above + std::log(1 - draws.uniform()) / shape;
   }
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   while (true) {
     const double x = normal(draws), v = std::pow(1 + c * x, 3);
     if (v <= 0) continue;
-    if (std::log(1 - draws.uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+    if (std::log(1 - draws.uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+      return std::log(d * v);
   }
 }
 
 double beta(Draws& draws, double shape) {
-  const double one = gamma(draws, shape), other = gamma(draws, shape);
-  return one + other > 0 ? one / (one + other) : 0.5;
+  const double one = log_gamma_variable(draws, shape), other = log_gamma_variable(draws, shape);
+  return 1 / (1 + std::exp(other - one));
 }
+
+// In whole parts of 2^24: it and what is left of 1 are exact in f32, and so are sums of them.
+double rounded_share(double share) { return std::round(share * 0x1p24) * 0x1p-24; }
 
 // Around a point anywhere, as far as it lies inside.
 Rectangle around(Draws& draws, double high, double wide, int64_t height, int64_t width) {
@@ -144,6 +150,10 @@ Rectangle around(Draws& draws, double high, double wide, int64_t height, int64_t
 }
 
 }  // namespace
+
+AugmentKey key_of(uint64_t seed, int64_t store, int64_t epoch, int64_t image) {
+  return {derive_key(seed, "store " + std::to_string(store)), epoch, image};
+}
 
 void bind(Options& options, AugmentConfig& c) {
   options.add("augment.crop", c.crop,
@@ -171,6 +181,9 @@ void check(const AugmentConfig& c) {
   };
   require(c.crop > 0 && c.crop <= 1, "augment.crop={} must lie in (0, 1]", c.crop);
   within("aspect", c.aspect, 1, 100);
+  require(c.crop < 1 || c.aspect == 1,
+          "augment.aspect={} is the form of what augment.crop cuts out; give augment.crop below 1",
+          c.aspect);
   require(c.pad >= 0 && c.pad <= 65536, "augment.pad={} must lie in [0, 65536]", c.pad);
   within("rotate", c.rotate, 0, 180);
   within("shift", c.shift, 0, 1);
@@ -183,7 +196,7 @@ void check(const AugmentConfig& c) {
 }
 
 Image augmented(const Image& image, const AugmentConfig& c, const AugmentKey& key) {
-  Image made = c.crop < 1 || c.aspect > 1 ? cropped(image, c, key) : image;
+  Image made = c.crop < 1 ? cropped(image, c, key) : image;
   if (c.pad > 0) made = padded(made, c, key);
   if (c.rotate > 0 || c.shift > 0) made = turned(made, c, key);
   if (draws_for("flip", key).uniform() < c.flip) mirror(made);
@@ -198,7 +211,10 @@ Rectangle erased(const AugmentConfig& c, const AugmentKey& key, int64_t height, 
   if (draws.uniform() >= c.erase) return {};
   const double area = between(draws, 0.02, 0.33) * static_cast<double>(height * width),
                form = std::exp(between(draws, std::log(0.3), std::log(3.3)));
-  return around(draws, std::sqrt(area * form), std::sqrt(area / form), height, width);
+  const int64_t high = std::clamp<int64_t>(std::llround(std::sqrt(area * form)), 1, height),
+                wide = std::clamp<int64_t>(std::llround(std::sqrt(area / form)), 1, width);
+  const int64_t top = draws.below(height - high + 1), left = draws.below(width - wide + 1);
+  return {top, top + high, left, left + wide};
 }
 
 Mixing mixing(const AugmentConfig& c, const AugmentKey& key, int64_t images, int64_t height,
@@ -206,12 +222,13 @@ Mixing mixing(const AugmentConfig& c, const AugmentKey& key, int64_t images, int
   Draws draws = draws_for("mix", key);
   Mixing made{.other = draws.below(images)};
   made.cuts = c.cutmix > 0 && (c.mixup == 0 || draws.uniform() < 0.5);
-  made.share = beta(draws, made.cuts ? c.cutmix : c.mixup);
+  made.share = rounded_share(beta(draws, made.cuts ? c.cutmix : c.mixup));
   if (!made.cuts) return made;
   const double side = std::sqrt(made.share);
   made.cut = around(draws, side * static_cast<double>(height), side * static_cast<double>(width),
                     height, width);
-  made.share = static_cast<double>(made.cut.area()) / static_cast<double>(height * width);
+  made.share =
+      rounded_share(static_cast<double>(made.cut.area()) / static_cast<double>(height * width));
   return made;
 }
 

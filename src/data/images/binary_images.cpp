@@ -7,7 +7,6 @@
 #include "skein/core/strings.h"
 #include "skein/data/files/byte_source.h"
 
-#include "decoders.h"
 #include "image_sources.h"
 
 namespace skein::data {
@@ -50,7 +49,7 @@ class WholeReader {
   int64_t read_ = 0;
 };
 
-constexpr int64_t kPart = int64_t{1} << 16;
+constexpr int64_t kPart = int64_t{1} << 16, kMostIdxPixels = int64_t{1} << 24;
 
 // The sizes that an IDX file of u8 has, which are `dims` many.
 std::vector<int64_t> idx_sizes(WholeReader& file, size_t dims, const char* what) {
@@ -76,11 +75,12 @@ class IdxImages : public ImageFiles::Source {
             "{} IDX files of images and {} of labels were given (images.labels); each needs its "
             "own, or give images.labelled=false",
             config.inputs.size(), config.labels.size());
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      WholeReader file(inputs_[i]);
+    if (config.labelled) label_paths_ = config.labels;
+    for (const std::string& path : inputs_) {
+      WholeReader file(path);
       counts_.push_back(idx_sizes(file, 3, "images").front());
-      if (config.labelled) read_labels(config.labels[i], i, classes);
     }
+    if (config.labelled) count_classes(classes);
   }
 
   int64_t count() const override {
@@ -97,28 +97,42 @@ class IdxImages : public ImageFiles::Source {
     }
     image = {fmt::format("{}, image {}", file_->path(), at_), "", black_image(1, height_, width_)};
     file_->all(image.image.values);
-    if (!labels_.empty()) image.label = labels_[done_];
+    if (labels_) {
+      uint8_t label = 0;
+      labels_->all({&label, 1});
+      image.label = label;
+    }
     ++at_;
-    ++done_;
     return true;
   }
 
  private:
-  void read_labels(const std::string& path, size_t number, std::vector<std::string>& classes) {
-    WholeReader file(path);
+  // The labels are read once for their number and the largest of them, and again beside the images.
+  void count_classes(std::vector<std::string>& classes) {
+    uint8_t largest = 0;
+    std::string where = label_paths_.front();
+    for (size_t i = 0; i < label_paths_.size(); ++i) {
+      const uint8_t here = largest_label(i);
+      if (here > largest) where = label_paths_[i];
+      largest = std::max(largest, here);
+    }
+    number_classes(largest, where, classes);
+  }
+
+  uint8_t largest_label(size_t number) const {
+    WholeReader file(label_paths_[number]);
     const int64_t count = idx_sizes(file, 1, "labels").front();
-    require(count == counts_[number], "{} has {} labels, but {} has {} images", path, count,
+    require(count == counts_[number], "{} has {} labels, but {} has {} images", file.path(), count,
             inputs_[number], counts_[number]);
     uint8_t largest = 0;
-    for (int64_t left = count; left > 0;) {  // in parts, for a file may lie about its size
-      std::vector<uint8_t> values(std::min<int64_t>(left, kPart));
-      file.all(values);
-      largest = std::max(largest, *std::ranges::max_element(values));
-      labels_.insert(labels_.end(), values.begin(), values.end());
-      left -= std::ssize(values);
+    std::vector<uint8_t> part;
+    for (int64_t left = count; left > 0; left -= std::ssize(part)) {
+      part.resize(std::min(left, kPart));
+      file.all(part);
+      largest = std::max(largest, *std::ranges::max_element(part));
     }
     file.check_end();
-    number_classes(largest, path, classes);
+    return largest;
   }
 
   void open_next() {
@@ -127,17 +141,22 @@ class IdxImages : public ImageFiles::Source {
     const std::vector<int64_t> sizes = idx_sizes(*file_, 3, "images");
     height_ = sizes[1];
     width_ = sizes[2];
-    check_pixels(path, width_, height_, 0);
+    require(height_ > 0 && width_ > 0 && width_ <= kMostIdxPixels / height_,
+            "{} has images of {} x {} pixels; those of 1 to {} are read", path, height_, width_,
+            kMostIdxPixels);
+    if (!label_paths_.empty()) {
+      labels_ = std::make_unique<WholeReader>(label_paths_[opened_]);
+      idx_sizes(*labels_, 1, "labels");
+    }
     at_ = 0;
     ++opened_;
   }
 
-  std::vector<std::string> inputs_;
+  std::vector<std::string> inputs_, label_paths_;
   std::vector<int64_t> counts_;
-  std::vector<uint8_t> labels_;  // of all
-  std::unique_ptr<WholeReader> file_;
+  std::unique_ptr<WholeReader> file_, labels_;
   size_t opened_ = 0;
-  int64_t at_ = 0, done_ = 0, height_ = 0, width_ = 0;
+  int64_t at_ = 0, height_ = 0, width_ = 0;
 };
 
 constexpr int64_t kCifarSide = 32;

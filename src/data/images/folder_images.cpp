@@ -26,15 +26,17 @@ bool named_like_an_image(const fs::path& path) {
 // The pictures in a folder and below it, in the order of their paths.
 std::vector<std::string> images_below(const std::string& folder, SkippedFiles& skipped) {
   std::vector<std::string> found;
-  std::error_code error;
+  std::error_code error, ignored;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     if (hidden(at->path())) {
       at.disable_recursion_pending();
       skipped.add(at->path().native(), "hidden");
-    } else if (at->is_regular_file() && named_like_an_image(at->path())) {
+    } else if (at->is_regular_file(ignored) && named_like_an_image(at->path())) {
       found.push_back(at->path().native());
-    } else if (!at->is_directory()) {
+    } else if (at->is_symlink(ignored) && at->is_directory(ignored)) {
+      skipped.add(at->path().native(), "a link to a folder");
+    } else if (!at->is_directory(ignored)) {
       skipped.add(at->path().native(), "not .png, .jpg, .jpeg, .ppm, .pgm or .pnm");
     }
   }
@@ -45,9 +47,10 @@ std::vector<std::string> images_below(const std::string& folder, SkippedFiles& s
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;
+  std::error_code error, ignored;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->is_directory() && !hidden(at->path())) names.push_back(at->path().filename().native());
+    if (at->is_directory(ignored) && !hidden(at->path()))
+      names.push_back(at->path().filename().native());
   if (error) fail("cannot read the folder {}: {}", folder, error.message());
   std::ranges::sort(names);
   return names;

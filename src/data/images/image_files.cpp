@@ -8,6 +8,7 @@
 #include "skein/core/strings.h"
 #include "skein/data/files/byte_source.h"
 #include "skein/data/files/suffix.h"
+#include "skein/data/records/labels.h"
 
 #include "image_sources.h"
 
@@ -45,6 +46,9 @@ void check(const ImageFilesConfig& config) {
   require(config.labelled || config.classes.empty(),
           "images.classes names {} classes, but images.labelled=false asks for no labels",
           config.classes.size());
+  require(config.labelled || config.labels.empty(),
+          "images.labels={} are not looked at with images.labelled=false; leave one of them out",
+          listed(config.labels));
   std::set<std::string> seen;
   for (const std::string& name : config.classes) {
     require(!name.empty(), "images.classes holds an empty name");
@@ -100,9 +104,17 @@ void number_classes(int64_t largest, const std::string& where, std::vector<std::
           where, largest, classes.size(), classes.size() - 1);
 }
 
+namespace {
+
+// A usage error for names that cannot be stored.
+void check_names(const std::vector<std::string>& classes) { const LabelSet storable(classes); }
+
+}  // namespace
+
 ImageFiles::ImageFiles(ImageFilesConfig config) : classes_(config.classes) {
   check(config);
   source_ = source_of(config, classes_);
+  if (!classes_.empty()) check_names(classes_);
 }
 
 ImageFiles::~ImageFiles() = default;

@@ -37,10 +37,24 @@ ImageSamples::ImageSamples(ImageBlend blend, const PictureForm& form, const Augm
       form_(form),
       augment_(augment),
       seed_(seed),
+      shuffle_(shuffle),
       order_(sizes_of(blend_), blend_.weights, seed, shuffle) {
   for (const ImageRecords& part : blend_.parts)
     SKEIN_CHECK(part.channels() == form.channels && part.height() == form.height &&
                 part.width() == form.width);
+}
+
+SampleIndex ImageSamples::at(int64_t index) const {
+  if (shuffle_) return order_.at(index);
+  SampleIndex made{0, index % samples_per_epoch(), index / samples_per_epoch()};
+  while (made.sample >= blend_.parts[made.dataset].count())
+    made.sample -= blend_.parts[made.dataset++].count();
+  return made;
+}
+
+int32_t ImageSamples::label(int64_t index) const {
+  const SampleIndex found = at(index);
+  return blend_.parts[found.dataset].label(found.sample);
 }
 
 Batch ImageSamples::empty_batch(int64_t count) const {
@@ -56,10 +70,9 @@ Batch ImageSamples::empty_batch(int64_t count) const {
 }
 
 void ImageSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const SampleIndex at = order_.at(index);
-  const AugmentKey key{derive_key(seed_, "store " + std::to_string(at.dataset)), at.epoch,
-                       at.sample};
-  const AugmentedSample sample = augmented_sample(blend_.parts[at.dataset], augment_, key);
+  const SampleIndex from = at(index);
+  const AugmentedSample sample = augmented_sample(
+      blend_.parts[from.dataset], augment_, key_of(seed_, from.dataset, from.epoch, from.sample));
   int32_t* const positions = row_of<int32_t>(batch.positions, row);
   std::iota(positions, positions + form_.tokens(), 0);
   fill_patches(sample.image, form_,

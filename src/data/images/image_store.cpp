@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchImages = 64, kBatchFiles = 8, kBatchValues = size_t{1} << 20;
-constexpr int64_t kMostSide = 65536;
+constexpr int64_t kMostSide = 65536, kMostPixels = int64_t{1} << 26;
 
 int64_t side_of(std::string_view text, const std::string& whole) {
   int64_t value = 0;
@@ -59,7 +59,9 @@ MadeImage made_of(const StoredImage& stored, const ImageStoreConfig& config) {
     made.image = loaded(stored, config.background);
     if (config.channels > 0) made.image = with_channels(std::move(made.image), config.channels);
     if (config.height > 0)
-      made.image = fitted(made.image, config.height, config.width, config.fit, config.resampling);
+      made.image = with_origin(stored.name, [&] {
+        return fitted(made.image, config.height, config.width, config.fit, config.resampling);
+      });
   });
   return made;
 }
@@ -164,18 +166,25 @@ ImageStoreConfig settled(const ImageStoreOptions& given) {
   require(made.channels == 0 || made.channels == 1 || made.channels == 3,
           "images.channels={} must be 1 (grey), 3 (colours) or 0 (as the first picture)",
           made.channels);
+  require(!given.size.empty() || (made.fit == Fit::cut && made.resampling == Resampling::bilinear),
+          "images.fit and images.resampling say how pictures come to images.size; give it with "
+          "them");
   if (!given.background.empty()) made.background = colour_of(given.background, "images.background");
   if (given.size.empty()) return made;
   const std::string_view size = given.size;
   const size_t cross = size.find('x');
   made.height = side_of(size.substr(0, cross), given.size);
   made.width = cross == size.npos ? made.height : side_of(size.substr(cross + 1), given.size);
+  require(made.width <= kMostPixels / made.height, "images.size={} is more than {} pixels",
+          given.size, kMostPixels);
   return made;
 }
 
 ImageCounts write_image_store(const ImageStoreConfig& config, const ProgressCall& progress) {
   const auto begun = Clock::now();
-  check_output("output.path", config.output, config.files.inputs, existing(config.replace));
+  std::vector<std::string> taken = config.files.inputs;
+  std::ranges::copy(config.files.labels, std::back_inserter(taken));
+  check_output("output.path", config.output, taken, existing(config.replace));
   ImageFiles files(config.files);
   ImageWriter writer(config, files.classes());
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };

@@ -22,6 +22,8 @@ class PngReader {
     SKEIN_CHECK(info_ != nullptr);
     png_set_read_fn(png_, this, &PngReader::hand_on);
     png_set_chunk_malloc_max(png_, kMostChunk);
+    // All but what pixels are made of: texts and the like are many, and unpack to anything.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   }
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
   PngReader(const PngReader&) = delete;

@@ -9,6 +9,7 @@ namespace skein::data {
 namespace {
 
 constexpr int kBits = 22;
+constexpr int64_t kMostBetween = int64_t{1} << 28;  // pixels, once rows are resized
 
 double half_width(Resampling how) {
   return how == Resampling::area ? 0.5 : how == Resampling::bilinear ? 1 : 2;
@@ -62,12 +63,15 @@ uint8_t mixed(const uint8_t* line, int64_t stride, const Mix& mix) {
   return static_cast<uint8_t>(std::clamp(sum >> kBits, 0, 255));
 }
 
-Image with_width(const Image& image, const std::vector<Mix>& mix) {
-  const int64_t width = std::ssize(mix), lines = image.channels * image.height;
-  Image made = black_image(image.channels, image.height, width);
-  for (int64_t line = 0; line < lines; ++line)
+// Of the rows [top, bottom).
+Image with_width(const Image& image, const std::vector<Mix>& mix, int64_t top, int64_t bottom) {
+  const int64_t width = std::ssize(mix), height = bottom - top;
+  Image made = black_image(image.channels, height, width);
+  for (int64_t line = 0; line < image.channels * height; ++line) {
+    const int64_t from = line / height * image.height + top + line % height;
     for (int64_t x = 0; x < width; ++x)
-      made.values[line * width + x] = mixed(image.values.data() + line * image.width, 1, mix[x]);
+      made.values[line * width + x] = mixed(image.values.data() + from * image.width, 1, mix[x]);
+  }
   return made;
 }
 
@@ -109,15 +113,27 @@ Image resized(const Image& image, const Region& region, int64_t height, int64_t 
               region.bottom <= static_cast<double>(image.height));
   const bool as_wide = is_all(region.left, region.right, image.width, width),
              as_high = is_all(region.top, region.bottom, image.height, height);
+  if (as_wide && as_high) return image;
+  std::vector<Mix> down;
+  if (!as_high) down = mixes(region.top, region.bottom, image.height, height, how);
+  if (as_wide) return with_height(image, down);
+  // Rows that no new pixel is made of are left out.
+  const int64_t top = as_high ? 0 : down.front().first,
+                bottom = as_high ? height : down.back().first + std::ssize(down.back().weights);
+  for (Mix& mix : down) mix.first -= top;
   const Image wide =
-      as_wide ? image
-              : with_width(image, mixes(region.left, region.right, image.width, width, how));
-  return as_high ? wide
-                 : with_height(wide, mixes(region.top, region.bottom, image.height, height, how));
+      with_width(image, mixes(region.left, region.right, image.width, width, how), top, bottom);
+  return as_high ? wide : with_height(wide, down);
 }
 
 Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how) {
-  if (fit == Fit::stretch) return resized(image, whole_region(image), height, width, how);
+  if (fit == Fit::stretch) {
+    require(
+        image.height <= kMostBetween / width,
+        "a picture of {} x {} pixels cannot be stretched to {} x {}: {} rows of {} are too many",
+        image.height, image.width, height, width, image.height, width);
+    return resized(image, whole_region(image), height, width, how);
+  }
   if (fit == Fit::cut)
     return resized(image, middle_region(image, height, width), height, width, how);
   const double scale = std::min(static_cast<double>(height) / static_cast<double>(image.height),

@@ -94,6 +94,9 @@ void VitArchitecture::take_pictures(ModelConfig& config, const data::PictureForm
   take("image_height", own.image_height, sizes.height);
   take("image_width", own.image_width, sizes.width);
   check_patches(own);
+  require(config.context == ModelConfig{}.context || config.context == own.tokens(),
+          "model.context={}, but these pictures have {} tokens; leave it out", config.context,
+          own.tokens());
   config.context = own.tokens();
 }
 
@@ -113,6 +116,10 @@ void VitArchitecture::check(const ModelConfig& c) const {
   require(c.positions == Positions::learned || c.d_model % 4 == 0,
           "model.positions=sinusoidal of pictures needs model.d_model={} to divide by 4",
           c.d_model);
+  require(c.vocab_size == 0 && c.token_types == 0 && c.position_offset == 0 &&
+              !c.scale_embeddings && c.sinusoids == kernels::Sinusoid::halves,
+          "model.vocab_size, token_types, position_offset, scale_embeddings and sinusoids are for "
+          "models that read texts; leave them out with model.architecture=vit");
   require(c.window == 0, "model.window={} is not for model.architecture=vit; leave it out",
           c.window);
   require(c.mup_base_width == 0,

@@ -1,5 +1,8 @@
 #include "skein/train/tasks/evaluate_images.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -17,6 +20,11 @@ constexpr int64_t kMostShown = 20;
 data::ImageSamples samples_of(const std::vector<std::string>& stores, const TrainedModel& source,
                               const LabelHead& head) {
   data::PictureForm form = source.model.architecture->picture_form(source.model);
+  metric_of(head.kind, head.metric);
+  const auto usable = [](double deviation) { return std::isfinite(deviation) && deviation > 0; };
+  require(head.kind == LabelKind::classify && std::ranges::all_of(head.picture_deviation, usable) &&
+              std::ranges::all_of(head.picture_mean, [](double one) { return std::isfinite(one); }),
+          "the notes of {} are damaged: they do not say how pictures are read", source.info.path);
   require(std::ssize(head.picture_mean) == form.channels &&
               std::ssize(head.picture_deviation) == form.channels &&
               head.outputs() == source.model.labels,

@@ -16,6 +16,7 @@ constexpr int64_t kFew = 5;
 // Whether the truth is among the `most` likeliest; of equal scores the lower id is likelier.
 bool among(const LabelAnswers& answers, int64_t sample, int32_t truth, int64_t most) {
   const float* scores = answers.at(sample, 0);
+  if (!std::isfinite(scores[truth])) return false;
   int64_t before = 0;
   for (int64_t id = 0; id < answers.scores.dim(2); ++id)
     before += scores[id] > scores[truth] || (scores[id] == scores[truth] && id < truth);
@@ -24,8 +25,7 @@ bool among(const LabelAnswers& answers, int64_t sample, int32_t truth, int64_t m
 
 std::vector<int32_t> truths(const data::ImageSamples& samples) {
   std::vector<int32_t> made;
-  for (const data::ImageRecords& part : samples.blend().parts)
-    for (int64_t i = 0; i < part.count(); ++i) made.push_back(part.label(i));
+  for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) made.push_back(samples.label(i));
   return made;
 }
 
@@ -63,7 +63,7 @@ Scores image_scores(const LabelHead& head, const data::ImageSamples& samples,
   Scores made{fmt::format("loss {:.4f}, accuracy {:.4f}, of five {:.4f}, macro F1 {:.4f}, "
                           "calibration error {:.4f} ({} pictures)",
                           shown_number(answers.loss), scores.accuracy(), of_few, scores.macro_f1(),
-                          calibration, truth.size()),
+                          shown_number(calibration), truth.size()),
               {{"loss", answers.loss},
                {"accuracy", scores.accuracy()},
                {"accuracy_of_five", of_few},

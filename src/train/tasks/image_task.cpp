@@ -147,6 +147,11 @@ std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig&
   const Architecture& kind = *run.model.architecture;
   kind.take_pictures(
       run.model, {.channels = first.channels(), .height = first.height(), .width = first.width()});
+  require(
+      run.model.head != Head::token &&
+          (run.model.labels == 0 || run.model.labels == head.outputs()),
+      "model.labels={} (model.head), but the pictures have {} classes, one each; leave both out",
+      run.model.labels, head.outputs());
   kind.begin_labels(run.model, Head::sequence, head.outputs());
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
   return std::make_unique<ImageTask>(run, std::move(head), std::move(learnt), std::move(known),

@@ -97,6 +97,23 @@ void refuse_augmentation(const Options& options, const std::string& why) {
   refuse_changed(options, own, why);
 }
 
+// Options that only texts give a meaning to.
+void refuse_text_options(const Options& options, const std::string& why) {
+  constexpr std::string_view kSections[] = {"mlm.", "noise.", "lm."};
+  constexpr std::string_view kKeys[] = {"data.stride",
+                                        "data.tokenizer",
+                                        "data.cross_document_attention",
+                                        "data.mask_document_ends",
+                                        "validation.windows",
+                                        "validation.stride"};
+  for (const auto& [key, value] : options.values()) {
+    const bool of_texts =
+        std::ranges::any_of(kSections, [&](auto section) { return key.starts_with(section); }) ||
+        std::ranges::find(kKeys, key) != std::end(kKeys);
+    require(!of_texts || !options.changed(key), "{} {}", key, why);
+  }
+}
+
 void refuse_pairs(const Options& options, const std::string& why) {
   PretrainTaskConfig none;
   Options own("", "");
@@ -114,6 +131,7 @@ std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfi
                     architecture.name());
     require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
     refuse_pairs(options, why);
+    refuse_text_options(options, why);
     return image_task(c.run, c.augment);
   }
   refuse_augmentation(

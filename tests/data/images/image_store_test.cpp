@@ -159,7 +159,7 @@ TEST(ImageStore, RefusesIdxFilesThatLie) {
   write_file(config.files.inputs[0], idx(3, {2, 1, 3}, "abcdefg"));
   expect_refused(config, {"images has more bytes than it announces, 22"});
   write_file(config.files.inputs[0], idx(3, {1, 0, 3}, ""));
-  expect_refused(config, {"images is an image of 3 x 0 pixels"});
+  expect_refused(config, {"images has images of 0 x 3 pixels"});
 }
 
 TEST(ImageStore, OfCifarFiles) {

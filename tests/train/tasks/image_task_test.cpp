@@ -158,6 +158,16 @@ TEST_F(ImageTasks, MixedTargetsShareTheirWeight) {
       0);
 }
 
+// Each picture once, whatever the sizes of the stores are.
+TEST_F(ImageTasks, SeveralStoresAreJudgedOneAfterTheOther) {
+  ImageConfig c = small();
+  c.run.train.steps = 120;
+  c.run.data.validation = {write_pictures(folder_.at("few.h5"), {.count = 7}), store_};
+  const Scores scores = run(c).validation;
+  EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
+  EXPECT_NE(scores.text.find("103 pictures"), std::string::npos) << scores.text;
+}
+
 TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
   const auto refused = [&](const ImageConfig& c, std::initializer_list<std::string> words) {
     expect_error(ExitCode::usage, words, [&] {
@@ -182,6 +192,12 @@ TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
   vit_options(c.run.model).patch_height = 4;
   vit_options(c.run.model).image_width = 28;
   refused(c, {"model.image_width=28, but the pictures have 8"});
+  c = small();
+  c.run.model.context = 512;
+  refused(c, {"model.context=512, but these pictures have 5 tokens"});
+  c = small();
+  c.run.model.labels = 7;
+  refused(c, {"model.labels=7", "the pictures have 3 classes"});
   c = small();
   c.augment.flip = 2;
   refused(c, {"augment.flip=2"});

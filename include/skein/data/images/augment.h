@@ -26,8 +26,8 @@ struct AugmentConfig {
   bool mixes() const { return mixup > 0 || cutmix > 0; }
   // Whether pictures become others at all.
   bool changes() const {
-    return crop < 1 || aspect > 1 || pad > 0 || rotate > 0 || shift > 0 || flip > 0 ||
-           brightness > 0 || contrast > 0 || erase > 0 || mixes();
+    return crop < 1 || pad > 0 || rotate > 0 || shift > 0 || flip > 0 || brightness > 0 ||
+           contrast > 0 || erase > 0 || mixes();
   }
 };
 // Binds every field under section "augment".
@@ -42,6 +42,9 @@ struct AugmentKey {
   int64_t image = 0;  // number in all of the data
 };
 
+// As training has it for picture `image` of store number `store` under train.seed.
+AugmentKey key_of(uint64_t seed, int64_t store, int64_t epoch, int64_t image);
+
 // All up to contrast; the rest is for whoever knows the mean colour and the other pictures.
 Image augmented(const Image& image, const AugmentConfig& config, const AugmentKey& key);
 
@@ -50,7 +53,8 @@ struct Rectangle {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
   int64_t area() const { return (bottom - top) * (right - left); }
 };
-// What is erased: of 2 to 33% of the area and a form from 0.3 to 3.3 (Zhong and others, 2020).
+// What is erased: of 2 to 33% of the area and a form from 0.3 to 3.3, as far as the picture has
+// room (Zhong and others, 2020).
 Rectangle erased(const AugmentConfig& config, const AugmentKey& key, int64_t height, int64_t width);
 
 // How a second picture comes in.
@@ -60,7 +64,8 @@ struct Mixing {
   bool cuts = false;   // cutmix
   Rectangle cut = {};  // cutmix: where the second's pixels stand; else all are blended by share
 };
-// Zhang and others, "mixup", 2018; Yun and others, "CutMix", 2019.
+// Zhang and others, "mixup", 2018; Yun and others, "CutMix", 2019: of a rectangle of the drawn area
+// around a point anywhere, what lies inside.
 Mixing mixing(const AugmentConfig& config, const AugmentKey& key, int64_t images, int64_t height,
               int64_t width);
 

@@ -23,24 +23,29 @@ struct ImageBlend {
 
 class ImageSamples : public RowSource {
  public:
-  // All parts have the form's sizes. shuffle: each epoch in another order; else sample i is i.
-  // Where two pictures are mixed a sample has two targets, whose weights are their shares.
+  // All parts have the form's sizes. shuffle: each epoch in another order; else one part after the
+  // other, each picture once. Where two pictures are mixed a sample has two targets, whose weights
+  // are their shares.
   ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
                uint64_t seed, bool shuffle);
 
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const ImageBlend& blend() const { return blend_; }
   const PictureForm& form() const { return form_; }
+  // Of sample `index` of the stream; -1 where there are no labels.
+  int32_t label(int64_t index) const;
   double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
 
  private:
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
+  SampleIndex at(int64_t index) const;
 
   ImageBlend blend_;
   PictureForm form_;
   AugmentConfig augment_;
   uint64_t seed_;
+  bool shuffle_;
   SampleOrder order_;
 };
 

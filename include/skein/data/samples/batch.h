@@ -30,7 +30,9 @@ struct Sequence {
 struct Batch : Sequence {
   Sequence source;  // what predictions may read besides; undefined where samples have one side
   Tensor targets;   // [B,P] i32, the token or class to predict at each place
-  Tensor weights;   // [B,P] f32, 0 where a place does not count in the loss, else 1
+  // [B,P] f32, 0 where a place does not count in the loss, else 1, or its share of a sample that
+  // has several targets
+  Tensor weights;
   // [B] i64, number of the sample in the run's stream: the key of its dropout masks
   Tensor sample_ids;
   // [B,P] i32, where in its sample each prediction is made, no place twice; -1: nowhere
