@@ -32,20 +32,20 @@ void fill_patches(const Image& image, const PictureForm& form, float* numbers) {
 }
 
 ImageSamples::ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
-                           uint64_t seed, bool shuffle)
+                           uint64_t seed, ImageOrder order)
     : blend_(std::move(blend)),
       form_(form),
       augment_(augment),
       seed_(seed),
-      shuffle_(shuffle),
-      order_(sizes_of(blend_), blend_.weights, seed, shuffle) {
+      once_(order == ImageOrder::once),
+      order_(sizes_of(blend_), blend_.weights, seed, order == ImageOrder::shuffled) {
   for (const ImageRecords& part : blend_.parts)
     SKEIN_CHECK(part.channels() == form.channels && part.height() == form.height &&
                 part.width() == form.width);
 }
 
 SampleIndex ImageSamples::at(int64_t index) const {
-  if (shuffle_) return order_.at(index);
+  if (!once_) return order_.at(index);
   SampleIndex made{0, index % samples_per_epoch(), index / samples_per_epoch()};
   while (made.sample >= blend_.parts[made.dataset].count())
     made.sample -= blend_.parts[made.dataset++].count();

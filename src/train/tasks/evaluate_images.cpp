@@ -42,7 +42,7 @@ data::ImageSamples samples_of(const std::vector<std::string>& stores, const Trai
           form.channels, form.height, form.width);
   form.mean = head.picture_mean;
   form.deviation = head.picture_deviation;
-  return {std::move(blend), form, {}, 0, false};
+  return {std::move(blend), form, {}, 0, data::ImageOrder::once};
 }
 
 // A row a class, a column what was said.

@@ -83,11 +83,13 @@ ImageTask::ImageTask(const PretrainConfig& run, LabelHead head, data::ImageBlend
     : head_(std::move(head)), files_(files_of("data.train", learnt)) {
   const data::PictureForm form = form_of(run, head_);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
-  training_ = std::make_unique<data::ImageSamples>(std::move(learnt), form, augment, run.train.seed,
-                                                   run.data.shuffle);
+  using data::ImageOrder;
+  training_ = std::make_unique<data::ImageSamples>(
+      std::move(learnt), form, augment, run.train.seed,
+      run.data.shuffle ? ImageOrder::shuffled : ImageOrder::blended);
   if (known.parts.empty()) return;
   validation_ = std::make_unique<data::ImageSamples>(std::move(known), form, data::AugmentConfig{},
-                                                     run.train.seed, false);
+                                                     run.train.seed, ImageOrder::once);
 }
 
 void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) const {

@@ -120,6 +120,9 @@ TEST_F(ImageTasks, GiveEqualBitsAtEveryLayout) {
   vit_options(c.run.model).pool = Pool::mean;
   c.run.model.positions = Positions::sinusoidal;
   expect_equal_bits(c, "waves", {{2, 1, 2}, {2, 2, 2, true}});
+  const Ended kept = run(c);
+  c.run.parallel.recompute = Recompute::full;
+  EXPECT_EQ(run(c).finished.losses, kept.finished.losses);
 }
 
 TEST_F(ImageTasks, TensorParallelRanksAgree) {
@@ -156,6 +159,23 @@ TEST_F(ImageTasks, MixedTargetsShareTheirWeight) {
   EXPECT_NE(
       std::memcmp(first.features.bytes_data(), later.features.bytes_data(), first.features.bytes()),
       0);
+}
+
+// Weights count also where nothing is shuffled.
+TEST_F(ImageTasks, StoresAreBlendedByWeightInTheirOwnOrder) {
+  ImageConfig c = small();
+  c.run.data.shuffle = false;
+  c.run.data.train = {"3:" + store_, "1:" + write_pictures(folder_.at("few.h5"), {.count = 7})};
+  const auto made = task(c);
+  const auto* samples = dynamic_cast<const data::ImageSamples*>(&made->samples());
+  ASSERT_NE(samples, nullptr);
+  const data::SampleOrder order({96, 7}, {3, 1}, c.run.train.seed, false);
+  int64_t of_few = 0;
+  for (int64_t i = 0; i < 16; ++i) {
+    of_few += order.at(i).dataset;
+    EXPECT_EQ(samples->label(i), order.at(i).sample % 3) << i;
+  }
+  EXPECT_EQ(of_few, 4);
 }
 
 // Each picture once, whatever the sizes of the stores are.

@@ -21,20 +21,24 @@ struct ImageBlend {
   std::vector<double> weights;
 };
 
+enum class ImageOrder {
+  shuffled,  // by the weights of the blend, each epoch in another order
+  blended,   // by the weights, each part in its own order
+  once,      // one part after the other, each picture once: for judging
+};
+
 class ImageSamples : public RowSource {
  public:
-  // All parts have the form's sizes. shuffle: each epoch in another order; else one part after the
-  // other, each picture once. Where two pictures are mixed a sample has two targets, whose weights
-  // are their shares.
+  // All parts have the form's sizes. Where two pictures are mixed a sample has two targets, whose
+  // weights are their shares.
   ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
-               uint64_t seed, bool shuffle);
+               uint64_t seed, ImageOrder order);
 
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const ImageBlend& blend() const { return blend_; }
   const PictureForm& form() const { return form_; }
   // Of sample `index` of the stream; -1 where there are no labels.
   int32_t label(int64_t index) const;
-  double samples_seen_again(int64_t samples) const { return order_.seen_again(samples); }
 
  private:
   Batch empty_batch(int64_t count) const override;
@@ -45,7 +49,7 @@ class ImageSamples : public RowSource {
   PictureForm form_;
   AugmentConfig augment_;
   uint64_t seed_;
-  bool shuffle_;
+  bool once_;
   SampleOrder order_;
 };
 

@@ -37,7 +37,8 @@ struct ImageStoreOptions {
   std::string size, background;
 };
 void bind(Options& options, ImageStoreOptions& given);
-// A usage error for a size or a colour that is none, and for channels other than 1 and 3.
+// A usage error for a size or a colour that is none, a size of more than 2^26 pixels, channels
+// other than 1 and 3, and for a fit or a resampling without a size.
 ImageStoreConfig settled(const ImageStoreOptions& given);
 
 struct ImageCounts {

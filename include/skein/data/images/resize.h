@@ -29,6 +29,8 @@ enum class Fit {
   pad,      // all of it is resized to fit inside, in the middle of black
   stretch,  // all of it is resized, whatever becomes of its form
 };
+// A usage error, without a name, where an image that is stretched has so many rows that they would
+// take more than 2^28 pixels on the way.
 Image fitted(const Image& image, int64_t height, int64_t width, Fit fit, Resampling how);
 
 }  // namespace skein::data
