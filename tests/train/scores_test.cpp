@@ -155,5 +155,15 @@ TEST(EntityScores, WrongUseIsOurOwnFault) {
   EXPECT_THROW(entity_scores({{"O"}}, {{""}}), Error);
 }
 
+// Two of 0.9 of which one is right, and one of 0.6 that is: (|1.8 - 1| + |0.6 - 1|) / 3.
+TEST(CalibrationError, IsTheDistanceOfConfidenceAndShareRight) {
+  const std::vector<double> said{0.9, 0.9, 0.6};
+  EXPECT_NEAR(calibration_error(said, {true, false, true}, 10), 0.4, 1e-12);
+  EXPECT_NEAR(calibration_error(said, {true, false, true}, 1), std::abs(2.4 - 2) / 3, 1e-12);
+  const std::vector<double> sure{1, 1}, none{std::nan(""), 1};
+  EXPECT_EQ(calibration_error(sure, {true, true}), 0);
+  EXPECT_TRUE(std::isnan(calibration_error(none, {true, true})));
+}
+
 }  // namespace
 }  // namespace skein::train
