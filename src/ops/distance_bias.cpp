@@ -24,16 +24,15 @@ void check_distances(const Tensor& table, int64_t samples, const Distances& of) 
 
 }  // namespace
 
-Var distance_bias(const Weight& table, int64_t samples, const Distances& of) {
+Var distance_bias(const Weight& table, int64_t samples, const kernels::BucketedDistances& at) {
   const Tensor& numbers = table.value();
   check_operands("distance_bias",
                  {{"table", "HN", numbers}, gradient_of("table's gradient", "HN", table)});
-  check_distances(numbers, samples, of);
-  const int64_t width = of.queries + of.keys - 1;
-  const kernels::BucketedDistances at = kernels::bucketed_distances(
-      of.buckets, 1 - of.queries - of.first_query, width, numbers.device());
+  check(at.starts.size() == numbers.dim(1) + 1,
+        "distance_bias: table must have {} columns, one a bucket: table {}", at.starts.size() - 1,
+        numbers.shape());
   const Tensor bias = made_on_device(
-      numbers.like({samples, numbers.dim(0), width}, gradient_dtype(numbers.dtype())),
+      numbers.like({samples, numbers.dim(0), at.buckets.size()}, gradient_dtype(numbers.dtype())),
       [&](auto device, Out out) { kernels::distance_bias(device, numbers, at, out); });
   return record(bias, {}, table.learns(), [table, at](const Tensor& dbias) {
     on_device(dbias.device(), [&](auto device) {
@@ -43,6 +42,15 @@ Var distance_bias(const Weight& table, int64_t samples, const Distances& of) {
                    });
     });
   });
+}
+
+Var distance_bias(const Weight& table, int64_t samples, const Distances& of) {
+  check_operands("distance_bias", {{"table", "HN", table.value()}});
+  check_distances(table.value(), samples, of);
+  return distance_bias(
+      table, samples,
+      kernels::bucketed_distances(of.buckets, 1 - of.queries - of.first_query,
+                                  of.queries + of.keys - 1, table.value().device()));
 }
 
 }  // namespace skein::ops

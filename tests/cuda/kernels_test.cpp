@@ -91,6 +91,9 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
   part.first_column = 33, part.columns = 100;
   EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                           kernels::dropout(device, at(x), at(part), Out(out[0])));
+  for (part = mask, part.whole_samples = true; part.key < 80; ++part.key)
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
+                            kernels::dropout(device, at(x), at(part), Out(out[0])));
 }
 
 TEST_P(OnCuda, Norms) {
@@ -154,7 +157,7 @@ TEST_P(OnCuda, DistanceBias) {
                  dbias = random_tensor(bias.shape(), 2, DType::f32);
     const auto here = kernels::bucketed_distances(buckets, -50, 90, {});
     const auto seen = [&](const auto& at) {
-      return kernels::BucketedDistances{at(here.buckets), at(here.runs)};
+      return kernels::BucketedDistances{at(here.buckets), at(here.starts), at(here.members)};
     };
     EXPECT_EQUAL_ON_DEVICES(Tensors{bias}, 0,
                             kernels::distance_bias(device, at(table), seen(at), Out(out[0])));

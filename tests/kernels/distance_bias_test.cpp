@@ -32,9 +32,11 @@ TEST(DistanceBuckets, OfDistancesInARowAreRuns) {
     const DistanceBuckets buckets{32, 128, both_ways};
     const auto found = kernels::bucketed_distances(buckets, -200, 321, {});
     std::vector<bool> told(321);
+    const int32_t *starts = found.starts.data<int32_t>(), *members = found.members.data<int32_t>();
     for (int32_t k = 0; k < 32; ++k)
-      for (int32_t i = found.runs.data<int32_t>()[2 * k]; i < found.runs.data<int32_t>()[2 * k + 1];
-           ++i) {
+      for (int32_t at = starts[k], i; at < starts[k + 1]; ++at) {
+        i = members[at];
+        if (at > starts[k]) EXPECT_EQ(i, members[at - 1] + 1);
         EXPECT_EQ(kernels::bucket_of(i - 200, buckets), k) << i;
         EXPECT_EQ(found.buckets.data<int32_t>()[i], k) << i;
         told[static_cast<size_t>(i)] = true;

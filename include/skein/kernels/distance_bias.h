@@ -1,6 +1,8 @@
 // What the scores of attention get for the distance between key and query, from a learnt table.
 #pragma once
 
+#include <vector>
+
 #include "skein/tensor/tensor.h"
 
 namespace skein::kernels {
@@ -19,12 +21,15 @@ struct DistanceBuckets {
 // e)), at most n - 1; in f32, as the programs do whose tables are read.
 int64_t bucket_of(int64_t distance, const DistanceBuckets& buckets);
 
-// Distances that rise by 1 from the first on, and where they are in the table.
+// Distances, each with its place in the table, and the same by place: i32.
 struct BucketedDistances {
-  Tensor buckets;  // [W] i32: the row of each
-  Tensor
-      runs;  // [count,2] i32: the distances that read a row, which follow one another: [begin, end)
+  Tensor buckets;  // [W]: the bucket of each
+  // [count+1], [W]: members[starts[k]] .. members[starts[k+1] - 1] are the numbers of those in
+  // bucket k, which rise.
+  Tensor starts, members;
 };
+BucketedDistances in_buckets(const std::vector<int32_t>& buckets, int64_t count, Device device);
+// Of distances that rise by 1 from the first on.
 BucketedDistances bucketed_distances(const DistanceBuckets& buckets, int64_t first, int64_t width,
                                      Device device);
 

@@ -51,6 +51,7 @@ struct DropoutMask {
   int64_t first_position = 0;  // of the tensor's rows in the whole sequence
   int64_t first_column = 0;    // of its columns in rows of `columns`
   int64_t columns = 0;         // 0: as many as the tensor has
+  bool whole_samples = false;  // number 0 of a sample's stream decides about all of its elements
 };
 // x, out [B,T,C]: element (t, c) of sample s is dropped where philox(key, s, (first_position + t) *
 // columns + first_column + c) says so, else divided by 1 - probability. Its own gradient: apply it

@@ -17,5 +17,7 @@ struct Distances {
 // of query i, in place first_query + i, gets for key j. All samples have the same numbers and a
 // gradient each, so that the bits of the table's do not depend on which samples come together.
 Var distance_bias(const Weight& table, int64_t samples, const Distances& of);
+// table [H,n] -> [samples,H,W]: the same of any W distances.
+Var distance_bias(const Weight& table, int64_t samples, const kernels::BucketedDistances& at);
 
 }  // namespace skein::ops

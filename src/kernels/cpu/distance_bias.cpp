@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "skein/core/numbers.h"
 #include "skein/core/profile.h"
 
 #include "parallel.h"
@@ -22,19 +23,23 @@ int64_t bucket_of(int64_t distance, const DistanceBuckets& buckets) {
   return first + std::min(n - 1, exact + static_cast<int64_t>(along));
 }
 
+BucketedDistances in_buckets(const std::vector<int32_t>& buckets, int64_t count, Device device) {
+  const auto width = std::ssize(buckets);
+  std::vector<int32_t> starts(count + 1), members(buckets.size());
+  for (const int32_t bucket : buckets) ++starts[bucket + 1];
+  for (int64_t k = 0; k < count; ++k) starts[k + 1] += starts[k];
+  std::vector<int32_t> next(starts.begin(), starts.end() - 1);
+  for (int64_t i = 0; i < width; ++i) members[next[buckets[i]]++] = narrow<int32_t>(i);
+  return {Tensor::from(buckets, {width}).to(device), Tensor::from(starts, {count + 1}).to(device),
+          Tensor::from(members, {width}).to(device)};
+}
+
 BucketedDistances bucketed_distances(const DistanceBuckets& buckets, int64_t first, int64_t width,
                                      Device device) {
-  const Tensor rows = Tensor::empty({width}, DType::i32),
-               runs = Tensor::zeros({buckets.count, 2}, DType::i32);
-  int32_t *row = rows.data<int32_t>(), *run = runs.data<int32_t>();
-  for (int32_t i = 0; i < width; ++i) {
-    const auto bucket = static_cast<int32_t>(bucket_of(first + i, buckets));
-    row[i] = bucket;
-    int32_t *begin = run + 2 * bucket, *end = begin + 1;
-    if (*end == 0) *begin = i;
-    *end = i + 1;
-  }
-  return {rows.to(device), runs.to(device)};
+  std::vector<int32_t> made;
+  for (int64_t i = 0; i < width; ++i)
+    made.push_back(narrow<int32_t>(bucket_of(first + i, buckets)));
+  return in_buckets(made, buckets.count, device);
 }
 
 void distance_bias(Cpu, const Tensor& table, const BucketedDistances& at, Out bias) {
@@ -57,7 +62,7 @@ void distance_bias_backward(Cpu, const Tensor& dbias, const BucketedDistances& a
   const Span span("distance bias backward");
   const int64_t samples = dbias.dim(0), heads = dbias.dim(1), width = dbias.dim(2),
                 count = table_gradient->dim(1);
-  const int32_t* runs = at.runs.data<int32_t>();
+  const int32_t *starts = at.starts.data<int32_t>(), *members = at.members.data<int32_t>();
   visit_float(dbias.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const A* slopes = dbias.data<A>();
@@ -68,7 +73,7 @@ void distance_bias_backward(Cpu, const Tensor& dbias, const BucketedDistances& a
           const A* row = slopes + (b * heads + h) * width;
           for (int64_t k = 0; k < count; ++k) {
             A sum{};
-            for (int32_t i = runs[2 * k]; i < runs[2 * k + 1]; ++i) sum += row[i];
+            for (int32_t i = starts[k]; i < starts[k + 1]; ++i) sum += row[members[i]];
             to[h * count + k] += sum;
           }
         }

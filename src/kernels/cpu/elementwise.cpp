@@ -142,6 +142,22 @@ void drop(const DropoutStream& stream, int64_t first, int64_t count, Accumulator
                          });
 }
 
+template <class T>
+void drop_samples(const Tensor& x, const DropoutMask& mask, uint32_t threshold, Out out) {
+  using A = Accumulator<T>;
+  const int64_t size = x.size() / x.dim(0);
+  const int64_t* ids = mask.sample_ids.data<int64_t>();
+  const A keep = A(1) / A(1 - mask.probability);
+  for (int64_t sample = 0; sample < x.dim(0); ++sample) {
+    const T* in = x.data<T>() + sample * size;
+    T* to = out->data<T>() + sample * size;
+    if (philox(mask.key, static_cast<uint64_t>(ids[sample]), 0)[0] < threshold)
+      std::fill_n(to, size, T{});
+    else
+      for_elements<T>(size, [=](auto at) { at.store(to, at.load(in) * keep); });
+  }
+}
+
 }  // namespace
 
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
@@ -153,6 +169,7 @@ void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const auto threshold = static_cast<uint32_t>(mask.probability * 4294967296.0);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
+    if (mask.whole_samples) return drop_samples<T>(x, mask, threshold, out);
     const T* in = x.data<T>();
     T* to = out->data<T>();
     const A keep = A(1) / A(1 - mask.probability);

@@ -19,17 +19,17 @@ __global__ void look_up(int64_t heads, int64_t count, int64_t width, const T* ta
 // order.
 template <class A>
 __global__ void add_samples(int64_t samples, int64_t heads, int64_t width, const A* slopes,
-                            const int32_t* runs, A* table) {
+                            const int32_t* starts, const int32_t* members, A* table) {
   __shared__ A sums[kThreads];
   const int64_t head = blockIdx.y, count = gridDim.x, bucket = blockIdx.x;
-  const int32_t begin = runs[2 * bucket], end = runs[2 * bucket + 1];
+  const int32_t begin = starts[bucket], end = starts[bucket + 1];
   A total = table[head * count + bucket];
   for (int64_t first = 0; first < samples; first += kThreads) {
     const int64_t sample = first + threadIdx.x;
     A sum(0);
     if (sample < samples) {
       const A* row = slopes + (sample * heads + head) * width;
-      for (int32_t i = begin; i < end; ++i) sum += row[i];
+      for (int32_t i = begin; i < end; ++i) sum += row[members[i]];
     }
     sums[threadIdx.x] = sum;
     __syncthreads();
@@ -58,7 +58,8 @@ void distance_bias_backward(Cuda on, const Tensor& dbias, const BucketedDistance
   visit_float(dbias.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     launch("distance_bias_backward", on, add_samples<A>, grid, kThreads, 0, dbias.dim(0), heads,
-           dbias.dim(2), dbias.data<A>(), at.runs.data<int32_t>(), table_gradient->data<A>());
+           dbias.dim(2), dbias.data<A>(), at.starts.data<int32_t>(), at.members.data<int32_t>(),
+           table_gradient->data<A>());
   });
 }
 

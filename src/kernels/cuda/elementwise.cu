@@ -138,6 +138,19 @@ __global__ void drop(int64_t per_sample, DroppedRows rows, DropoutStreams<Accumu
   }
 }
 
+// A block a piece of a sample.
+template <class T>
+__global__ void drop_samples(int64_t size, DropoutStreams<Accumulator<T>> dropping, const T* x,
+                             T* out) {
+  const int64_t sample = blockIdx.y, i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  if (i >= size) return;
+  const DeviceBlock bits = philox_on_device(
+      dropping.key, static_cast<uint64_t>(dropping.sample_ids[sample]), uint64_t{0});
+  const int64_t at = sample * size + i;
+  store(out + at,
+        bits.word[0] < dropping.threshold ? Accumulator<T>(0) : load(x + at) * dropping.keep);
+}
+
 dim3 blocks_of(int64_t count) { return grid_of(pieces_of(count, kThreads)); }
 
 }  // namespace
@@ -249,6 +262,13 @@ void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
     const DropoutStreams<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
                                      static_cast<uint32_t>(mask.probability * 4294967296.0),
                                      A(1) / A(1 - mask.probability)};
+    if (mask.whole_samples) {
+      dim3 of_samples = blocks_of(per_sample);
+      of_samples.y = static_cast<unsigned>(batch);
+      launch("dropout", on, drop_samples<T>, of_samples, kThreads, 0, per_sample, dropping,
+             x.data<T>(), out->data<T>());
+      return;
+    }
     launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, rows, dropping, x.data<T>(),
            out->data<T>());
   });
