@@ -29,6 +29,48 @@ Var embedding(const Tensor& ids, const Weight& table, int64_t first_id) {
   });
 }
 
+RowChoice choose_rows(const std::vector<int32_t>& rows, int64_t length, int64_t samples,
+                      Device device) {
+  const auto chosen = std::ssize(rows);
+  std::vector<bool> taken(length);
+  for (const int32_t row : rows) {
+    check(row < length, "choose_rows: row {} is none of a sample's {}", row, length);
+    check(row < 0 || !taken[row], "choose_rows: row {} is taken twice", row);
+    if (row >= 0) taken[row] = true;
+  }
+  const Tensor there = Tensor::empty({samples * chosen}, DType::i32),
+               back = Tensor::empty({samples * length}, DType::i32);
+  std::fill_n(back.data<int32_t>(), back.size(), -1);
+  for (int64_t n = 0; n < samples * chosen; ++n) {
+    const int32_t row = rows[n % chosen];
+    const int64_t from = row < 0 ? -1 : n / chosen * length + row;
+    there.data<int32_t>()[n] = narrow<int32_t>(from);
+    if (from >= 0) back.data<int32_t>()[from] = narrow<int32_t>(n);
+  }
+  return {there.to(device), back.to(device)};
+}
+
+Var take_rows(const Var& x, const RowChoice& choice) {
+  check_operands("take_rows", {{"x", "BTC", x.value()},
+                               {"rows", "M", choice.rows, DType::i32},
+                               {"back", "N", choice.back, DType::i32}});
+  const int64_t samples = x.shape()[0], rows = samples * x.shape()[1];
+  check(choice.back.size() == rows && choice.rows.size() % samples == 0,
+        "take_rows: back must have {} values as x has rows, and rows a multiple of {} samples, not "
+        "{} and {}",
+        rows, samples, choice.back.size(), choice.rows.size());
+  const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
+    return made_on_device(from.like(shape), [&](auto device, Out out) {
+      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out);
+    });
+  };
+  const Shape shape{samples, choice.rows.size() / samples, x.shape()[2]};
+  return record(taken(x.value(), choice.rows, shape), {x}, false,
+                [x, rows = choice.back, taken](const Tensor& dy) {
+                  x.add_gradient(taken(dy, rows, x.shape()));
+                });
+}
+
 Var take_places(const Var& x, const data::Batch& batch) {
   if (!batch.places.defined()) return x;
   check_operands("take_places", {{"x", "BTC", x.value()},
@@ -41,16 +83,7 @@ Var take_places(const Var& x, const data::Batch& batch) {
       "take_places: place_rows must have {} values as places, and row_places {} as x has rows, not "
       "{} and {}",
       places, rows, batch.place_rows.size(), batch.row_places.size());
-  const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
-    return made_on_device(from.like(shape), [&](auto device, Out out) {
-      kernels::embedding(device, from.reshape({-1, from.dim(-1)}), rows, 0, out);
-    });
-  };
-  const Shape shape{batch.size(), batch.places.dim(1), x.shape()[2]};
-  return record(taken(x.value(), batch.place_rows, shape), {x}, false,
-                [x, rows = batch.row_places, taken](const Tensor& dy) {
-                  x.add_gradient(taken(dy, rows, x.shape()));
-                });
+  return take_rows(x, {batch.place_rows, batch.row_places});
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // Table look-up on the tape.
 #pragma once
 
+#include <vector>
+
 #include "skein/data/samples/batch.h"
 #include "skein/ops/var.h"
 
@@ -9,6 +11,17 @@ namespace skein::ops {
 // ids [B,T] i32, table [V,C] holding the rows from first_id on -> [B,T,C]; rows held elsewhere are
 // zero.
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
+
+// Rows of [B,T,C] in another order or number, P a sample; none twice.
+struct RowChoice {
+  Tensor rows;  // [B*P] i32: numbers among the B*T rows; -1: a row of zeros
+  Tensor back;  // [B*T] i32: the number that each row has among the B*P; -1: it was left out
+};
+// Of `samples` samples that choose alike. rows: P numbers among a sample's T rows, or -1.
+RowChoice choose_rows(const std::vector<int32_t>& rows, int64_t length, int64_t samples,
+                      Device device);
+// x [B,T,C] -> [B,P,C].
+Var take_rows(const Var& x, const RowChoice& choice);
 
 // Rows of x [B,T,C] at the batch's places -> [B,P,C], zero where there is none; x itself where the
 // batch names none.
