@@ -30,8 +30,10 @@ LinearSpec query_projection(const AttentionSpec& spec) {
 void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   const RowKind keys = spec.memory_width ? RowKind::source_tokens : RowKind::tokens;
   const int64_t width = spec.heads * spec.head_width, key_width = spec.kv_heads * spec.head_width;
-  parameters.add_cost(
-      ScoreCost{.width = width, .causal = spec.causal && keys == RowKind::tokens, .keys = keys});
+  parameters.add_cost(ScoreCost{.width = width,
+                                .causal = spec.causal && !spec.grid && keys == RowKind::tokens,
+                                .keys = keys,
+                                .seen = spec.grid ? spec.grid->places() : 0});
   parameters.add_cost(KeptCost{.split = 2 * width});                    // queries, results
   parameters.add_cost(KeptCost{.split = 2 * key_width, .rows = keys});  // keys, values
 }
@@ -66,6 +68,8 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
                         spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
   SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.window == 0));
+  if (spec.grid)
+    windows_.emplace(parameters, spec.name + ".offsets", spec.heads, *spec.grid, spec.in_deviation);
   add_costs(parameters, spec);
 }
 
@@ -134,6 +138,14 @@ Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias,
   return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
 }
 
+// Of [B*W,M,H,D].
+Var Attention::attend_in_windows(const Var& q, const KeysAndValues& own, const Pass& pass) const {
+  const int64_t samples = pass.batch->size();
+  ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  windows_->confine(samples, how);
+  return ops::attention(q, own.k, own.v, how, windows_->bias(samples));
+}
+
 // When decoding, rows that look at one memory are queries of one sample.
 Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const {
   ops::AttentionArguments how = arguments(q.shape()[2], pass);
@@ -158,16 +170,19 @@ Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pa
 }
 
 Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pass) const {
-  const Var entered = enter_shards(x, pass);
+  const Var all = enter_shards(x, pass), entered = windows_ ? windows_->cut(all) : all;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
   KeysAndValues seen = looks_elsewhere() ? of_memory(beside.memory, pass) : made_of(entered, pass);
-  leave_shards(entered, x, pass);
+  leave_shards(all, x, pass);
   if (spec_.rotary) {
     q = turned(q, pass.sequence().positions, spec_.waves);
     seen.k = turned(seen.k, pass.sequence().positions, spec_.waves);
   }
-  const Var y = looks_elsewhere() ? look(q, seen, pass) : attend(q, seen, beside.bias, pass);
-  return out_(ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]}), pass);
+  const Var y = looks_elsewhere() ? look(q, seen, pass)
+                : windows_        ? attend_in_windows(q, seen, pass)
+                                  : attend(q, seen, beside.bias, pass);
+  const Var read = ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
+  return out_(windows_ ? windows_->joined(read) : read, pass);
 }
 
 }  // namespace skein

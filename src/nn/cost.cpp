@@ -9,12 +9,13 @@ namespace {
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-double rows_per_token(RowKind kind, const RowsPerToken& rows) {
+// share: as in Part.
+double rows_per_token(RowKind kind, double share, const RowsPerToken& rows) {
   switch (kind) {
     case RowKind::none:
     case RowKind::looked_up: return 0;
-    case RowKind::tokens: return 1;
-    case RowKind::source_tokens: return rows.source_tokens;
+    case RowKind::tokens: return share;
+    case RowKind::source_tokens: return share * rows.source_tokens;
     case RowKind::places: return rows.places;
     case RowKind::samples: return rows.samples;
   }
@@ -47,10 +48,12 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
                                       const RowsPerToken& rows, double causal) {
   std::map<int, double> made;
   for (const Parameter& p : parameters.all())
-    made[p.part.block_number] += 6 * rows_per_token(p.meets, rows) * number(p.shape.size());
+    made[p.part.block_number] +=
+        6 * rows_per_token(p.meets, p.part.rows, rows) * number(p.shape.size());
   for (const ScoreCost& cost : parameters.costs().scores) {
-    const double keys = rows_per_token(cost.keys, rows) * number(length),
-                 pairs = rows_per_token(cost.queries, rows) * keys;
+    const double all = rows_per_token(cost.keys, cost.share, rows) * number(length),
+                 keys = cost.seen ? number(cost.seen) : all,
+                 pairs = rows_per_token(cost.queries, cost.share, rows) * keys;
     made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * pairs;
   }
   return made;
@@ -61,7 +64,7 @@ double kept_bytes(const Parameters& parameters, const KeptShape& shape) {
   const double ranks = parameters.shards(), stream_ranks = shape.sequence ? ranks : 1;
   std::map<int, BlockMemory> blocks;
   for (const KeptCost& cost : parameters.costs().kept)
-    blocks[cost.block].add(cost, rows_per_token(cost.rows, rows), stream_ranks, ranks);
+    blocks[cost.block].add(cost, rows_per_token(cost.rows, cost.share, rows), stream_ranks, ranks);
   double sum = 0, largest = 0;
   for (const auto& [block, kept] : blocks) {
     largest = std::max(largest, kept.all);

@@ -67,12 +67,14 @@ void Parameters::add_cost(ScoreCost cost) {
   cost.block = part_.block_number;
   cost.keys = met(cost.keys);
   cost.queries = met(cost.queries);
+  cost.share = part_.rows;
   costs_.scores.push_back(cost);
 }
 
 void Parameters::add_cost(KeptCost cost) {
   cost.block = part_.block_number;
   cost.rows = met(cost.rows);
+  cost.share = part_.rows;
   costs_.kept.push_back(cost);
 }
 

@@ -64,8 +64,10 @@ PatchEmbedding::PatchEmbedding(Parameters& parameters, const PatchEmbeddingSpec&
     class_ = parameters.add({.name = "embedding.class",
                              .shape = {1, spec.width},
                              .start = {Start::normal, spec.deviation}});
-  enter("embedding.positions");
-  positions_ = &parameters.add(positions_of(spec));
+  if (spec.positions != Positions::distance) {
+    enter("embedding.positions");
+    positions_ = &parameters.add(positions_of(spec));
+  }
   if (!spec.norm) return;
   enter("embedding.rest");
   NormSpec norm = *spec.norm;
@@ -81,7 +83,7 @@ Var PatchEmbedding::operator()(const Pass& pass) const {
   const Pass whole = pass.whole();
   Var x = (*patches_)(Var(batch.features.to(dtype_)), whole);
   if (spec_.class_token) x = ops::prepend(class_, x);
-  x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
+  if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
   if (norm_) x = (*norm_)(x);
   return residual_dropout(x, whole, spec_.dropout, -1, 0);
 }

@@ -17,7 +17,9 @@ Spec within_block(Spec spec, int block) {
 }
 
 // Dropout sites of a block: -i is within sublayer i (the weights of its attention, or what enters
-// its last product), 1 + i its result.
+// its last product), 1 + i its result, kSkips + i whether samples go past it.
+constexpr int kSkips = 1 << 16;
+
 template <class Branch>
 Branch within_block(Branch spec, int block, int number) {
   spec.block = block;
@@ -34,6 +36,13 @@ std::variant<Attention, Mlp> made_branch(Parameters& parameters, const SublayerS
 
 }  // namespace
 
+void give_skips(std::span<BlockSpec> blocks, int64_t first, int64_t all, double most) {
+  for (BlockSpec& block : blocks) {
+    const double along = all > 1 ? static_cast<double>(first++) / static_cast<double>(all - 1) : 1;
+    for (SublayerSpec& sublayer : block.sublayers) sublayer.skip = most * along;
+  }
+}
+
 BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
                             const NormSpec& norm, NormPlacement placement, double dropout) {
   BlockSpec made{{{norm, attention, dropout}, {norm, mlp, dropout}}, placement};
@@ -48,9 +57,19 @@ Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, 
     : block_(block),
       number_(number),
       dropout_(spec.dropout),
+      skip_(spec.skip),
       norm_(parameters, within_block(spec.norm, block)),
       branch_(made_branch(parameters, spec, block, number)) {
   parameters.add_cost(KeptCost{.whole = 2 * spec.norm.width, .input = spec.norm.width});
+}
+
+Var Sublayer::skipped(const Var& branch, const Pass& pass) const {
+  if (!pass.train || skip_ <= 0) return branch;
+  ops::DropoutMask mask{skip_, pass.dropout_key(block_, kSkips + number_), pass.batch->sample_ids};
+  mask.whole_samples = true;
+  const Var made = ops::dropout(branch, mask);
+  branch.drop_value();
+  return made;
 }
 
 // The branch's value is needed by nobody once it is added.
@@ -59,7 +78,7 @@ ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const Nor
   const auto* attention = std::get_if<Attention>(&branch_);
   const Var branch =
       attention ? (*attention)(entered, beside, pass) : std::get<Mlp>(branch_)(entered, pass);
-  const Var dropped = residual_dropout(branch, pass, dropout_, block_, 1 + number_);
+  const Var dropped = skipped(residual_dropout(branch, pass, dropout_, block_, 1 + number_), pass);
   const ops::SumAndNorm made =
       next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
   branch.drop_value();
@@ -70,6 +89,7 @@ ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const Nor
 Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
     : name_(block_name(number)), placement_(spec.placement) {
   SKEIN_CHECK(!spec.sublayers.empty());
+  if (spec.merging) merging_.emplace(parameters, name_ + ".merging", *spec.merging);
   for (size_t i = 0; i < spec.sublayers.size(); ++i)
     sublayers_.emplace_back(parameters, spec.sublayers[i], number, static_cast<int>(i));
 }
@@ -91,7 +111,8 @@ Var Block::run(size_t first, size_t last, const Var& in, const SideInputs& besid
   return x;
 }
 
-Var Block::operator()(const Var& in, const SideInputs& beside, const Pass& pass) const {
+Var Block::operator()(const Var& given, const SideInputs& beside, const Pass& pass) const {
+  const Var in = merging_ ? (*merging_)(given, pass) : given;
   const SideInputs seen{ops::one_use(beside.memory), ops::one_use(beside.bias)};
   if (pass.recompute != Recompute::selective) return run(0, sublayers_.size(), in, seen, pass);
   Var x = in;
@@ -121,8 +142,8 @@ void tell_when_done(const Var& x, const Pass& pass, int bucket) {
 Stack::Stack(Parameters& parameters, int first, int chunk, std::span<const BlockSpec> blocks) {
   for (const BlockSpec& spec : blocks) {
     const int number = first + static_cast<int>(blocks_.size());
-    buckets_.push_back(
-        parameters.enter(block_name(number), chunk, {Part::block, number, spec.of_source}));
+    buckets_.push_back(parameters.enter(block_name(number), chunk,
+                                        {Part::block, number, spec.of_source, spec.rows}));
     blocks_.emplace_back(parameters, number, spec);
   }
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));

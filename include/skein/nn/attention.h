@@ -2,8 +2,11 @@
 // cache for decoding, or to another sequence.
 #pragma once
 
+#include <optional>
+
 #include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
+#include "skein/nn/token_grid.h"
 #include "skein/ops/attention.h"
 
 namespace skein {
@@ -34,6 +37,9 @@ struct AttentionSpec {
   int64_t memory_width = 0;
   int dropout_site = 0;         // in the block
   double query_deviation = -1;  // of the queries' start weights; below 0: in_deviation
+  // The tokens lie in a grid, and each sees those of its window there; `window` and `causal` play
+  // no part. Scores get a bias by offset.
+  std::optional<GridWindows> grid = {};
 };
 
 class Attention {
@@ -57,10 +63,12 @@ class Attention {
   Var watched(const Var& q, const KeysAndValues& seen, const ops::AttentionArguments& how,
               const Var& bias, const Pass& pass) const;
   Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Pass& pass) const;
+  Var attend_in_windows(const Var& q, const KeysAndValues& own, const Pass& pass) const;
   Var look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const;
 
   AttentionSpec spec_;
   Linear q_, k_, v_, out_;
+  std::optional<WindowSight> windows_;
 };
 
 }  // namespace skein

@@ -26,7 +26,9 @@ struct ScoreCost {
   int64_t width = 0;  // heads times their width
   bool causal = false;
   RowKind keys = RowKind::tokens, queries = RowKind::tokens;
-  int block = -1;  // as in Parameter
+  int64_t seen = 0;  // keys that each query sees; 0: all
+  double share = 1;  // rows for each token, as in Part
+  int block = -1;    // as in Parameter
 };
 
 // Numbers that forward keeps for backward, of each row.
@@ -35,6 +37,7 @@ struct KeptCost {
   int64_t split = 0;  // divided by tensor-parallel ranks
   int64_t input = 0;  // of `whole`: what is left of a sublayer when it is recomputed
   RowKind rows = RowKind::tokens;
+  double share = 1;
   int block = -1;
 };
 

@@ -36,6 +36,7 @@ struct Part {
   Kind kind = other;
   int block_number = -1;   // in the whole model; -1: of none
   bool of_source = false;  // what it works on are tokens of the batch's source
+  double rows = 1;         // it works on so many rows for each of these tokens
 };
 
 struct Start {

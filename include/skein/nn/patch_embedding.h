@@ -12,7 +12,8 @@ struct PatchEmbeddingSpec {
   int64_t numbers = 0;            // of a patch, in the order channel, row, column
   int64_t width = 0;
   bool class_token = true;  // a learnt token stands ahead of the patches
-  // learned: one vector a token; sinusoidal: of a patch's row and column, never learnt
+  // learned: one vector a token; sinusoidal: of a patch's row and column, never learnt; distance:
+  // none is added
   Positions positions = Positions::learned;
   std::optional<NormSpec> norm{};  // of the sum; its name is replaced
   double deviation = 0.02, dropout = 0;

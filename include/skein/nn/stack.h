@@ -2,6 +2,7 @@
 // else.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -18,13 +19,22 @@ struct SublayerSpec {
   NormSpec norm;
   std::variant<AttentionSpec, MlpSpec> branch;
   double dropout = 0;  // on the branch's result
+  // Probability that a sample goes past the branch, whose result is else divided by 1 - that.
+  double skip = 0;
 };
 
 struct BlockSpec {
   std::vector<SublayerSpec> sublayers;  // at least one
   NormPlacement placement = NormPlacement::pre;
-  bool of_source = false;  // its stream is the batch's source
+  bool of_source = false;                        // its stream is the batch's source
+  std::optional<PatchMergingSpec> merging = {};  // of what enters it
+  double rows = 1;                               // of its stream, for each token of a sample
 };
+
+// Stochastic depth: gives blocks, of which the first is number `first` of `all`, a `skip` that
+// rises linearly from 0 in a model's first block to `most` in its last (Huang and others, "Deep
+// networks with stochastic depth", 2016).
+void give_skips(std::span<BlockSpec> blocks, int64_t first, int64_t all, double most);
 
 // norm_1, attention, norm_2, mlp: what GPT, Llama and BERT are made of. The specs' names are
 // replaced.
@@ -42,17 +52,20 @@ class Sublayer {
   const NormLayer& norm() const { return norm_; }
 
  private:
+  Var skipped(const Var& branch, const Pass& pass) const;
+
   int block_, number_;
-  double dropout_;
+  double dropout_, skip_;
   NormLayer norm_;
   std::variant<Attention, Mlp> branch_;
 };
 
-// For each sublayer f, in order:   pre: x = x + f(norm(x))   post: x = norm(x + f(x))
+// Merges patches, where it has a merging; then, for each sublayer f, in order:   pre: x = x +
+// f(norm(x))   post: x = norm(x + f(x))
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);
-  // x [B,T,C] -> [B,T,C].
+  // x [B,T,C] -> [B,T,C]; with a merging as PatchMerging says.
   Var operator()(const Var& x, const SideInputs& beside, const Pass& pass) const;
   bool learns() const { return sublayers_.front().norm().learns(); }
 
@@ -62,6 +75,7 @@ class Block {
 
   std::string name_;
   NormPlacement placement_;
+  std::optional<PatchMerging> merging_;
   std::vector<Sublayer> sublayers_;
 };
 
