@@ -28,6 +28,7 @@ void ModelConfig::take_dropout(const ModelConfig& from) {
   dropout = from.dropout;
   attention_dropout = from.attention_dropout;
   activation_dropout = from.activation_dropout;
+  stochastic_depth = from.stochastic_depth;
 }
 
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
@@ -129,6 +130,9 @@ void bind_training(Options& options, ModelConfig& c) {
               "on attention weights alone; below 0: model.dropout");
   options.add("model.activation_dropout", c.activation_dropout,
               "within feed-forward layers, on what enters their last product");
+  options.add("model.stochastic_depth", c.stochastic_depth,
+              "probability that a sample goes past a half block of the last block; it rises "
+              "linearly from 0 in the first");
   options.add("model.head_std", c.head_std,
               "deviation of a label or value head's start weights; below 0: model.init_std");
   options.add("model.mup_base_width", c.mup_base_width,
@@ -231,6 +235,8 @@ void check_dropout(const ModelConfig& c) {
           c.attention_dropout);
   require(c.activation_dropout >= 0 && c.activation_dropout < 1,
           "model.activation_dropout is {}; it must be in [0, 1)", c.activation_dropout);
+  require(c.stochastic_depth >= 0 && c.stochastic_depth < 1,
+          "model.stochastic_depth is {}; it must be in [0, 1)", c.stochastic_depth);
 }
 
 void check_sizes(const ModelConfig& c) {

@@ -48,6 +48,14 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
                            c.dropout);
 }
 
+std::vector<BlockSpec> block_specs(const ModelConfig& c, const ModelPiece& piece,
+                                   bool sequence_parallel) {
+  std::vector<BlockSpec> made(static_cast<size_t>(piece.last_block - piece.first_block),
+                              block_spec(c, sequence_parallel));
+  give_skips(made, piece.first_block, c.n_layers, c.stochastic_depth);
+  return made;
+}
+
 LinearSpec head_layer(const ModelConfig& c, const char* name, int64_t outputs, double deviation,
                       RowKind meets, bool bias) {
   return {name, c.d_model, outputs, Split::none, bias, deviation, false, 1, meets};
@@ -93,9 +101,8 @@ Trunk::Trunk(const ModelConfig& c, const ModelPiece& piece, bool sequence_parall
       dtype_(parameters.dtype()) {
   if (piece.embeds)
     embedding_.emplace(parameters, embedding_spec(c, sequence_parallel_), piece.chunk);
-  const std::vector<BlockSpec> blocks(static_cast<size_t>(piece.last_block - piece.first_block),
-                                      block_spec(c, sequence_parallel_));
-  stack_.emplace(parameters, piece.first_block, piece.chunk, blocks);
+  stack_.emplace(parameters, piece.first_block, piece.chunk,
+                 block_specs(c, piece, sequence_parallel_));
 }
 
 Pass Trunk::carried_out(const Pass& pass) const {

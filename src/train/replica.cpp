@@ -124,9 +124,9 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
           config.loss.label_smoothing);
   require(!config.parallel.cuda_graph || !config.model.drops(),
           "parallel.cuda_graph repeats one recording, but model.dropout={} (attention {}, "
-          "activation {}) draws other masks each time; leave one of them out",
+          "activation {}, whole branches {}) draws other masks each time; leave one of them out",
           config.model.dropout, config.model.dropout_of_attention(),
-          config.model.activation_dropout);
+          config.model.activation_dropout, config.model.stochastic_depth);
   model_.parameters().keep_packed();
   if (!learning.auxiliary) return;
   PipelineModel network = model_.pipeline_model();

@@ -37,6 +37,9 @@ TEST(ModelOptions, RefusesWhatCannotBe) {
   c = small();
   c.activation_dropout = -0.5;
   expect_refused(c, "model.activation_dropout is -0.5; it must be in [0, 1)");
+  c = small();
+  c.stochastic_depth = 1;
+  expect_refused(c, "model.stochastic_depth is 1; it must be in [0, 1)");
 }
 
 TEST(ModelOptions, AttentionDropsAsAllUnlessToldOtherwise) {
@@ -48,12 +51,13 @@ TEST(ModelOptions, AttentionDropsAsAllUnlessToldOtherwise) {
   EXPECT_EQ(c.dropout_of_attention(), 0);
   EXPECT_TRUE(c.drops());
   ModelConfig other = small();
-  other.activation_dropout = 0.2;
+  other.activation_dropout = other.stochastic_depth = 0.2;
   EXPECT_TRUE(other.drops());
   other.take_dropout(c);
   EXPECT_EQ(other.dropout, 0.1);
   EXPECT_EQ(other.attention_dropout, 0);
   EXPECT_EQ(other.activation_dropout, 0);
+  EXPECT_EQ(other.stochastic_depth, 0);
 }
 
 TEST(ModelOptions, ActivationsHaveNames) {

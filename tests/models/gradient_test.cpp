@@ -2,7 +2,9 @@
 #include "skein/comm/local.h"
 #include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
+#include "skein/models/swin/swin.h"
 #include "skein/models/vit/vit.h"
 
 #include "support/gradient_check.h"
@@ -50,23 +52,20 @@ ModelConfig small_vit(bool class_token, Positions positions) {
   made.positions = positions;
   made.head = Head::sequence;
   made.labels = 3;
-  made.own.get<VitOptions>() = {.image_height = 4,
-                                .image_width = 6,
-                                .channels = 1,
-                                .patch_height = 2,
-                                .class_token = class_token,
-                                .pool = class_token ? Pool::first : Pool::mean};
-  made.context = vit_options(made).tokens();
+  picture_options(made) = {.image_height = 4, .image_width = 6, .channels = 1, .patch_height = 2};
+  vit_options(made) = {.class_token = class_token, .pool = class_token ? Pool::first : Pool::mean};
+  made.context = class_token ? 7 : 6;
   return made;
 }
 
-data::Batch picture_batch(int64_t tokens) {
+data::Batch picture_batch(int64_t patches, bool class_token = false) {
+  const int64_t tokens = patches + (class_token ? 1 : 0);
   data::Batch made;
   made.tokens = Tensor::zeros({2, tokens}, DType::i32);
   made.positions = Tensor::zeros({2, tokens}, DType::i32);
   for (int64_t i = 0; i < 2 * tokens; ++i)
     made.positions.data<int32_t>()[i] = static_cast<int32_t>(i % tokens);
-  made.features = test::random_tensor({2, 6, 4}, 5, DType::f32);
+  made.features = test::random_tensor({2, patches, 4}, 5, DType::f32);
   made.targets = Tensor::from(std::vector<int32_t>{2, 0}, {2, 1});
   made.weights = Tensor::from(std::vector<float>{1, 1}, {2, 1});
   made.sample_ids = Tensor::from(std::vector<int64_t>{4, 9}, {2});
@@ -84,7 +83,7 @@ double total(const Losses& losses) {
 void check_gradients_of(const ModelConfig& config, const data::Batch& batch) {
   const auto alone = single_rank();
   Parameters parameters(DType::f64, 0, 1);
-  const auto model = config.architecture->piece(config, {0, 2, true, true, 0}, false, parameters);
+  const auto model = config.architecture->piece(config, whole_piece(config), false, parameters);
   parameters.allocate(true);
   parameters.initialize(3);
   const auto objective = model->objective();
@@ -266,7 +265,7 @@ TEST(Gradients, HeadsOfLabels) {
 TEST(Gradients, VitWithAClassToken) {
   const ModelConfig config = small_vit(true, Positions::learned);
   check(config, 1, false);
-  check_gradients_of(config, picture_batch(7));
+  check_gradients_of(config, picture_batch(6, true));
 }
 
 TEST(Gradients, VitOfMeansAndWaves) {
@@ -281,7 +280,24 @@ TEST(Gradients, VitOfMeansBesideAClassToken) {
   ModelConfig config = small_vit(true, Positions::learned);
   config.own.get<VitOptions>().pool = Pool::mean;
   config.dropout = 0.2;
-  check_gradients_of(config, picture_batch(7));
+  check_gradients_of(config, picture_batch(6, true));
+}
+
+// Windows that do not fill their grid, shifted ones, and a second stage.
+TEST(Gradients, Swin) {
+  ModelConfig config = small_vit(false, Positions::distance);
+  vit_options(config) = {};
+  config.architecture = &swin_architecture();
+  picture_options(config).image_height = 10;
+  picture_options(config).image_width = 14;
+  swin_options(config) = {.depths = {2, 1}, .window_side = 3};
+  config.context = 35;
+  config.n_layers = 3;
+  config.embedding_norm = true;
+  config.stochastic_depth = 0.4;
+  config.dropout = 0.1;
+  check(config, 1, false);
+  check_gradients_of(config, picture_batch(35));
 }
 
 TEST(Gradients, Regression) {

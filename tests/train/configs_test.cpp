@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "skein/data/images/augment.h"
 #include "skein/models/architecture.h"
 #include "skein/train/config.h"
 
@@ -18,18 +19,19 @@ PretrainConfig read(const std::filesystem::path& path) {
   PretrainConfig config;
   Options options("test", "");
   bind(options, config);
+  data::AugmentConfig augment;
+  bind(options, augment);
   options.read_ini(text.str(), path.string());
   return config;
 }
 
-// As data would.
-void complete(ModelConfig& model) {
+// As data would. side: of pictures.
+void complete(ModelConfig& model, int64_t side = 224) {
   const Architecture& kind = *model.architecture;
   if (!kind.reads_images()) {
     if (model.vocab_size == 0) model.vocab_size = 2048;
     return;
   }
-  const int64_t side = model.d_model < 200 ? 28 : 224;
   kind.take_pictures(model, {.channels = side == 28 ? 1 : 3, .height = side, .width = side});
   kind.begin_labels(model, Head::sequence, 1000);
 }
@@ -39,7 +41,7 @@ TEST(Configs, AllAreValid) {
   for (const auto& entry : std::filesystem::directory_iterator("../configs")) {
     if (entry.is_directory()) continue;  // languages
     PretrainConfig c = read(entry.path());
-    complete(c.model);
+    complete(c.model, entry.path().stem().string().ends_with("digits") ? 28 : 224);
     EXPECT_NO_THROW(check(c.model, 1, false)) << entry.path();
     EXPECT_NO_THROW(check(c.lr, c.train.steps, c.train.global_batch * c.model.context))
         << entry.path();
@@ -49,7 +51,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 33);
+  EXPECT_EQ(count, 35);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
@@ -76,10 +78,11 @@ TEST(Configs, OfEncoderDecodersHaveThePublishedSizes) {
     EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
 }
 
-// Counts of timm's vit_base_patch16_224 and vit_large_patch16_224.
+// Counts of timm's vit_base_patch16_224, vit_large_patch16_224 and swin_tiny_patch4_window7_224.
 TEST(Configs, OfPicturesHaveThePublishedSizes) {
   for (const auto& [name, parameters] :
-       {std::pair("vit_base", 86'567'656), std::pair("vit_large", 304'326'632)}) {
+       {std::pair("vit_base", 86'567'656), std::pair("vit_large", 304'326'632),
+        std::pair("swin_tiny", 28'288'354)}) {
     PretrainConfig c = read(std::string("../configs/") + name + ".ini");
     complete(c.model);
     EXPECT_EQ(c.model.parameters(), parameters) << name;

@@ -57,6 +57,8 @@ struct ModelConfig {
   double dropout = 0;
   double attention_dropout = -1;  // of attention's weights; below 0: dropout
   double activation_dropout = 0;  // of what enters the last product of a feed-forward layer
+  // probability that a sample goes past a half block of the last block; rises linearly to that
+  double stochastic_depth = 0;
   double init_std = 0.02;
   // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
   int64_t mup_base_width = 0;
@@ -71,7 +73,9 @@ struct ModelConfig {
   double dropout_of_attention() const {
     return attention_dropout < 0 ? dropout : attention_dropout;
   }
-  bool drops() const { return dropout > 0 || attention_dropout > 0 || activation_dropout > 0; }
+  bool drops() const {
+    return dropout > 0 || attention_dropout > 0 || activation_dropout > 0 || stochastic_depth > 0;
+  }
   // Dropout is a run's, not a model's.
   void take_dropout(const ModelConfig& from);
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }

@@ -14,6 +14,9 @@ namespace skein {
 // of blocks' layers are their own.
 EmbeddingSpec embedding_spec(const ModelConfig& config, bool sequence_parallel);
 BlockSpec block_spec(const ModelConfig& config, bool sequence_parallel);
+// Of the blocks of a piece.
+std::vector<BlockSpec> block_specs(const ModelConfig& config, const ModelPiece& piece,
+                                   bool sequence_parallel);
 NormSpec norm_spec(const ModelConfig& config, const std::string& name, bool sequence_parallel);
 // A layer of a head, whole on every rank, that reads rows of the hidden width.
 LinearSpec head_layer(const ModelConfig& config, const char* name, int64_t outputs,

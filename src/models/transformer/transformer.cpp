@@ -47,15 +47,17 @@ Transformer::Transformer(const ModelConfig& config, const ModelPiece& piece, boo
       decoder_(static_cast<int>(transformer_options(config_).encoder_layers)) {
   if (piece.embeds) begin_encoder(piece.chunk, parameters);
   if (first_ < decoder_) {
-    const std::vector<BlockSpec> blocks(static_cast<size_t>(std::min(last_, decoder_) - first_),
-                                        encoder_block(config_, sequence_parallel_));
+    std::vector<BlockSpec> blocks(static_cast<size_t>(std::min(last_, decoder_) - first_),
+                                  encoder_block(config_, sequence_parallel_));
+    give_skips(blocks, first_, config_.n_layers, config_.stochastic_depth);
     encoder_blocks_.emplace(parameters, first_, piece.chunk, blocks);
   }
   if (begins_decoder() && last_ > decoder_) begin_decoder(piece.chunk, parameters);
   if (last_ > decoder_) {
     const int first = std::max(first_, decoder_);
-    const std::vector<BlockSpec> blocks(static_cast<size_t>(last_ - first),
-                                        decoder_block(config_, sequence_parallel_));
+    std::vector<BlockSpec> blocks(static_cast<size_t>(last_ - first),
+                                  decoder_block(config_, sequence_parallel_));
+    give_skips(blocks, first, config_.n_layers, config_.stochastic_depth);
     decoder_blocks_.emplace(parameters, first, piece.chunk, blocks);
   }
   if (piece.predicts) add_head(piece.chunk, parameters);

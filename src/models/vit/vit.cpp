@@ -1,22 +1,15 @@
 #include "skein/models/vit/vit.h"
 
 #include "skein/models/terms.h"
+#include "skein/models/trunk.h"
 #include "skein/ops/embedding.h"
 
 namespace skein {
 namespace {
 
-PatchEmbeddingSpec patch_spec(const ModelConfig& c) {
-  const VitOptions& own = vit_options(c);
-  PatchEmbeddingSpec made{.rows = own.rows(),
-                          .columns = own.columns(),
-                          .numbers = own.channels * own.patch_height * own.width_of_patch(),
-                          .width = c.d_model,
-                          .class_token = own.class_token,
-                          .positions = c.positions,
-                          .deviation = c.init_std,
-                          .dropout = c.dropout};
-  if (c.embedding_norm) made.norm = norm_spec(c, "", false);
+PatchEmbeddingSpec embedding_of(const ModelConfig& c) {
+  PatchEmbeddingSpec made = patch_spec(c);
+  made.class_token = vit_options(c).class_token;
   return made;
 }
 
@@ -32,9 +25,8 @@ Tensor class_tokens_left_out(const Var& hidden) {
 
 Vit::Vit(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
     : config_(c), dtype_(parameters.dtype()) {
-  if (piece.embeds) embedding_.emplace(parameters, patch_spec(c), piece.chunk);
-  const std::vector<BlockSpec> blocks(piece.last_block - piece.first_block, block_spec(c, false));
-  stack_.emplace(parameters, piece.first_block, piece.chunk, blocks);
+  if (piece.embeds) embedding_.emplace(parameters, embedding_of(c), piece.chunk);
+  stack_.emplace(parameters, piece.first_block, piece.chunk, block_specs(c, piece, false));
   if (!piece.predicts) return;
   if (c.norm_placement == NormPlacement::pre) {
     parameters.enter("final_norm", piece.chunk, {Part::final_norm});

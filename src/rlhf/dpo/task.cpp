@@ -43,9 +43,10 @@ void check(const DpoTuneConfig& c) {
           "model.head=vocabulary");
   train::require_one_way(c.run.model, "skein dpo");
   require(!c.run.model.drops(),
-          "model.dropout={} (attention {}, activation {}) would make the policy another one than "
-          "its reference; leave it out",
-          c.run.model.dropout, c.run.model.dropout_of_attention(), c.run.model.activation_dropout);
+          "model.dropout={} (attention {}, activation {}, whole branches {}) would make the policy "
+          "another one than its reference; leave it out",
+          c.run.model.dropout, c.run.model.dropout_of_attention(), c.run.model.activation_dropout,
+          c.run.model.stochastic_depth);
   require(!c.run.parallel.cuda_graph, "parallel.cuda_graph records pretraining only; leave it out");
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "skein/models/swin/swin.h"
 #include "skein/models/vit/vit.h"
 
 #include "support/expect_error.h"
@@ -65,7 +66,7 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
   ImageConfig small() const {
     ImageConfig c;
     c.run.model.architecture = &vit_architecture();
-    vit_options(c.run.model).patch_height = 4;
+    picture_options(c.run.model).patch_height = 4;
     c.run.model.d_model = 32;
     c.run.model.n_layers = 2;
     c.run.model.n_heads = 2;
@@ -79,6 +80,20 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
     c.run.run.tensorboard = false;
     c.run.checkpoint.async = true;
     c.run.data.train = c.run.data.validation = {store_};
+    return c;
+  }
+
+  // A grid of 4 x 4 in windows of 3, then one of 2 x 2.
+  ImageConfig small_swin() const {
+    ImageConfig c = small();
+    c.run.model.architecture = &swin_architecture();
+    c.run.model.positions = Positions::distance;
+    c.run.model.d_model = 16;
+    c.run.model.embedding_norm = true;
+    c.run.model.stochastic_depth = 0.2;
+    picture_options(c.run.model).patch_height = 2;
+    swin_options(c.run.model) = {.depths = {2, 2}, .window_side = 3};
+    c.run.model.n_layers = 4;
     return c;
   }
 
@@ -125,13 +140,37 @@ TEST_F(ImageTasks, GiveEqualBitsAtEveryLayout) {
   EXPECT_EQ(run(c).finished.losses, kept.finished.losses);
 }
 
+TEST_F(ImageTasks, SwinGivesEqualBitsAtEveryLayout) {
+  ImageConfig c = small_swin();
+  c.augment = everything();
+  c.run.model.dropout = 0.1;
+  expect_equal_bits(c, "swin", {{2, 1, 2}, {4, 1, 1, true}, {1, 2, 1}, {2, 2, 2, true}});
+  c.run.train.precision = DType::bf16;
+  expect_equal_bits(c, "swin_bf16", {{2, 1, 2}, {2, 2, 2, true}});
+  const Ended kept = run(c);
+  for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
+    c.run.parallel.recompute = recompute;
+    EXPECT_EQ(run(c).finished.losses, kept.finished.losses);
+  }
+}
+
+TEST_F(ImageTasks, SwinLearnsClasses) {
+  ImageConfig c = small_swin();
+  c.run.train.steps = 150;
+  const Scores scores = run(c).validation;
+  EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
+}
+
 TEST_F(ImageTasks, TensorParallelRanksAgree) {
+  for (ImageConfig c : {small(), small_swin()}) {
+    const Ended expected = run(c);
+    c.run.parallel.tensor = 2;
+    const Ended found = run(c, 2);
+    for (size_t i = 0; i < expected.finished.losses.size(); ++i)
+      EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4);
+  }
   ImageConfig c = small();
-  const Ended expected = run(c);
   c.run.parallel.tensor = 2;
-  const Ended found = run(c, 2);
-  for (size_t i = 0; i < expected.finished.losses.size(); ++i)
-    EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4);
   c.run.parallel.sequence = true;
   expect_error(ExitCode::usage, {"parallel.sequence is for models that read texts"},
                [&] { run(c, 2); });
@@ -139,6 +178,12 @@ TEST_F(ImageTasks, TensorParallelRanksAgree) {
 
 TEST_F(ImageTasks, GoOnWithEqualBits) {
   ImageConfig c = small();
+  c.augment = everything();
+  expect_to_go_on_with_equal_bits(c);
+}
+
+TEST_F(ImageTasks, SwinGoesOnWithEqualBits) {
+  ImageConfig c = small_swin();
   c.augment = everything();
   expect_to_go_on_with_equal_bits(c);
 }
@@ -207,10 +252,10 @@ TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
   c.run.data.validation = {write_pictures(folder_.at("colours.h5"), {.channels = 3})};
   refused(c, {"colours.h5 has pictures of 3 x 8 x 8", "pictures.h5 has 1 x 8 x 8"});
   c = small();
-  vit_options(c.run.model).patch_height = 3;
+  picture_options(c.run.model).patch_height = 3;
   refused(c, {"pictures of 8 x 8 pixels (height, width) do not divide into patches of 3 x 3"});
-  vit_options(c.run.model).patch_height = 4;
-  vit_options(c.run.model).image_width = 28;
+  picture_options(c.run.model).patch_height = 4;
+  picture_options(c.run.model).image_width = 28;
   refused(c, {"model.image_width=28, but the pictures have 8"});
   c = small();
   c.run.model.context = 512;

@@ -11,25 +11,17 @@
 
 #include <optional>
 
-#include "skein/models/architecture.h"
-#include "skein/models/trunk.h"
-#include "skein/nn/patch_embedding.h"
+#include "skein/models/model.h"
+#include "skein/models/pictures.h"
 
 namespace skein {
 
 struct VitOptions {
-  int64_t image_height = 0, image_width = 0, channels = 0;  // 0: those of the data
-  int64_t patch_height = 16, patch_width = 0;               // 0: as high
   bool class_token = true;
   // What the classifier reads: the class token's last hidden state, or the mean of all patches'.
   Pool pool = Pool::first;
 
   bool operator==(const VitOptions&) const = default;
-  int64_t width_of_patch() const { return patch_width ? patch_width : patch_height; }
-  int64_t rows() const { return image_height / patch_height; }
-  int64_t columns() const { return image_width / width_of_patch(); }
-  // Tokens of a picture.
-  int64_t tokens() const { return rows() * columns() + (class_token ? 1 : 0); }
 };
 
 inline VitOptions& vit_options(ModelConfig& config) { return config.own.get<VitOptions>(); }

@@ -1,0 +1,60 @@
+// What models of pictures have in common: the sizes of pictures and patches, and a head that tells
+// classes.
+#pragma once
+
+#include "skein/models/architecture.h"
+#include "skein/nn/patch_embedding.h"
+
+namespace skein {
+
+struct PictureOptions {
+  int64_t image_height = 0, image_width = 0, channels = 0;  // 0: those of the data
+  int64_t patch_height = 16, patch_width = 0;               // 0: as high
+
+  bool operator==(const PictureOptions&) const = default;
+  int64_t width_of_patch() const { return patch_width ? patch_width : patch_height; }
+  int64_t rows() const { return image_height / patch_height; }
+  int64_t columns() const { return image_width / width_of_patch(); }
+  int64_t patches() const { return rows() * columns(); }
+};
+
+inline PictureOptions& picture_options(ModelConfig& config) {
+  return config.own.get<PictureOptions>();
+}
+inline const PictureOptions& picture_options(const ModelConfig& config) {
+  return config.own.get<PictureOptions>();
+}
+
+void bind_pictures(Options& options, ModelConfig& config);
+// Throws usage errors where sizes of pictures are given and the model reads none.
+void check_no_pictures(const ModelConfig& config);
+
+// Grid and pixels of the config's pictures, without a class token, and what else it says.
+PatchEmbeddingSpec patch_spec(const ModelConfig& config);
+
+class PictureArchitecture : public Architecture {
+ public:
+  void write_out(ModelConfig& config) const override {
+    PictureOptions& own = picture_options(config);
+    own.patch_width = own.width_of_patch();
+  }
+  // Of sizes, of options that are for texts only, and that it ends in labels.
+  void check(const ModelConfig& config) const override;
+  RowsPerToken rows_per_token(const ModelConfig&) const override { return {.places = 0}; }
+  bool reads_images() const override { return true; }
+  data::PictureForm picture_form(const ModelConfig& config) const override;
+  void take_pictures(ModelConfig& config, const data::PictureForm& sizes) const override;
+  bool sees_ahead() const override { return true; }
+  std::string_view otherwise(const ModelConfig&) const override {
+    return "one that reads pictures";
+  }
+
+ private:
+  // Whether a learnt token stands ahead of the patches.
+  virtual bool class_token(const ModelConfig&) const { return false; }
+  int64_t tokens(const ModelConfig& config) const {
+    return picture_options(config).patches() + (class_token(config) ? 1 : 0);
+  }
+};
+
+}  // namespace skein
