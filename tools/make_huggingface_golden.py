@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes tiny Hugging Face models with their logits, loss and some gradients into tests/convert/golden.
 
-Each folder is what `save_pretrained` writes, and skein_expected.safetensors: ids I64 [B,T], types I64 [B,T] (BERT),
+Each folder is what `save_pretrained` writes, and skein_expected.safetensors: ids I64 [B,T] (of models of pictures pixel_values F32
+[B,channels,height,width]), types I64 [B,T] (BERT),
 targets I64, logits F32, pair_logits F32 [B,2] (BERT's second head), loss F32 [1] (mean cross entropy over all targets) and gradient:NAME F32 of a few
 parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first. Of models that map a
 source to a target, ids I64 [B,S] and mask I64 [B,S] are the source, decoder_ids I64 [B,T] what the decoder is fed.
@@ -47,6 +48,12 @@ T5 = dict(MAPPER, d_kv=3, d_ff=12, num_layers=2, num_decoder_layers=1, num_heads
 BART = dict(MAPPER, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=12,
             decoder_ffn_dim=12, max_position_embeddings=16)
 MARIAN = dict(BART, pad_token_id=30, decoder_start_token_id=30, scale_embedding=True, activation_function="swish")
+VIT = dict(image_size=[8, 12], patch_size=4, num_channels=3, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
+           num_labels=3)
+# The first stage's grid does not fill its windows and is shifted, and is merged at odd sides.
+SWIN = dict(image_size=[10, 14], patch_size=2, num_channels=1, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=3, mlp_ratio=2.0,
+            num_labels=3)
+PICTURES = ("vit", "swin")
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -73,6 +80,8 @@ CASES = {
     "mbart": (tf.MBartForConditionalGeneration, tf.MBartConfig(**BART, scale_embedding=True)),
     "marian": (tf.MarianMTModel, tf.MarianConfig(**MARIAN)),
     "marian_two": (tf.MarianMTModel, tf.MarianConfig(**MARIAN, decoder_vocab_size=33, share_encoder_decoder_embeddings=False)),
+    "vit": (tf.ViTForImageClassification, tf.ViTConfig(**VIT)),
+    "swin": (tf.SwinForImageClassification, tf.SwinConfig(**SWIN)),
 }
 # Heads of their own that transformers keeps where a file has them, though its class would tie them.
 OWN_HEADS = {"t5_v1_1", "mt5"}
@@ -162,7 +171,8 @@ GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias",
              "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias",
              "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
              "embed_positions.weight", "layernorm_embedding.weight", "self_attn.k_proj.weight", "encoder_attn.v_proj", "fc1.bias",
-             "final_layer_norm.weight")
+             "final_layer_norm.weight", "cls_token", "position_embeddings", "projection", "layernorm_before", "q_proj", "v_proj.bias",
+             "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
 # Both sides of each activation and norm, positions, and what positions act on.
 GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
                          "k_proj.bias", "gate_proj.bias", "up_proj.bias", "model.norm.weight", "position_embeddings.weight",
@@ -199,6 +209,8 @@ def two_sides(config, length):
 
 
 def inputs(config, length):
+    if config.model_type in PICTURES:
+        return {"pixel_values": torch.randn(4, config.num_channels, *config.image_size)}
     if config.is_encoder_decoder:
         return two_sides(config, length)
     ids = torch.randint(3, config.vocab_size, (2, length))
@@ -218,7 +230,8 @@ def expected(model, config, length=13, gradients=GRADIENTS):
     targets = torch.randint(0, logits.shape[-1], logits.shape[:-1])
     loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
     loss.backward()
-    made = {"ids": given["input_ids"], "targets": targets, "logits": logits, "loss": loss.reshape(1)}
+    read = "pixel_values" if "pixel_values" in given else "input_ids"
+    made = {"ids" if read == "input_ids" else read: given[read], "targets": targets, "logits": logits, "loss": loss.reshape(1)}
     if hasattr(output, "seq_relationship_logits"):
         made["pair_logits"] = output.seq_relationship_logits
     if "token_type_ids" in given:
@@ -227,8 +240,20 @@ def expected(model, config, length=13, gradients=GRADIENTS):
         made["mask"], made["decoder_ids"] = given["attention_mask"], given["decoder_input_ids"]
     for name, value in model.named_parameters():
         if value.grad is not None and any(part in name for part in gradients):
-            made["gradient:" + name] = value.grad
+            made["gradient:" + file_name(model, name)] = value.grad
     return {name: value.detach().contiguous() for name, value in made.items()}
+
+
+def file_name(model, name):
+    """That of a file, which some classes of pictures have otherwise."""
+    if model.config.model_type not in PICTURES:
+        return name
+    name = name.replace("vit.layers", "vit.encoder.layer").replace("relative_position_bias.relative", "relative")
+    of_self = "attention.attention." if model.config.model_type == "vit" else "attention.self."
+    for theirs, kept in {"q_proj": of_self + "query", "k_proj": of_self + "key", "v_proj": of_self + "value", "o_proj": "output.dense"}.items():
+        name = name.replace("attention." + theirs, kept if kept.startswith("attention") else "attention." + kept)
+    name = name.replace("attention.relative_position_bias_table", "attention.self.relative_position_bias_table")
+    return name.replace("mlp.fc1", "intermediate.dense").replace("mlp.fc2", "output.dense")
 
 
 def merged(base, patch):
@@ -244,6 +269,12 @@ def merged(base, patch):
 
 def save(model, folder, **how):
     model.save_pretrained(folder, **how)
+    if model.config.model_type in PICTURES:
+        channels = model.config.num_channels
+        units = dict(do_normalize=True, do_rescale=True, do_resize=True, image_mean=[0.5, 0.25, 0.75][:channels],
+                     image_processor_type="ViTImageProcessor", image_std=[0.25, 0.5, 0.125][:channels], resample=2,
+                     rescale_factor=1 / 255, size=dict(zip(("height", "width"), model.config.image_size)))
+        (folder / "preprocessor_config.json").write_text(json.dumps(units, indent=2) + "\n")
     if not model.config.is_encoder_decoder:
         (folder / "generation_config.json").unlink(missing_ok=True)
 

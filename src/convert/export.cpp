@@ -349,6 +349,10 @@ void Export::write_folder(const std::string& folder) {
     texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
   if (said.ids.start >= 0)
     texts[kGenerationConfig] = generation_config(said.ids, texts[kGenerationConfig]);
+  if (head_ && head_->reads_images()) {
+    std::string& units = texts["preprocessor_config.json"];
+    units = preprocessor_config(model_, *head_, units);
+  }
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }
 

@@ -76,6 +76,28 @@ std::string ForeignConfig::class_name() const {
   return list[0].get<std::string>();
 }
 
+std::vector<int64_t> ForeignConfig::integers(const std::string& key) const {
+  std::vector<int64_t> made;
+  if (!json_[key].is_array()) refuse(key, "and a list of whole numbers belongs there");
+  for (const ForeignJson& one : json_[key]) {
+    if (!is_whole<int32_t>(one) || one.get<int64_t>() < 0)
+      refuse(key, "and a list of whole numbers from 0 to 2147483647 belongs there");
+    made.push_back(one.get<int64_t>());
+  }
+  return made;
+}
+
+std::vector<double> ForeignConfig::reals(const std::string& key) const {
+  require(has(key), "{} lacks \"{}\"", origin_, key);
+  std::vector<double> made;
+  if (!json_[key].is_array()) refuse(key, "and a list of numbers belongs there");
+  for (const ForeignJson& one : json_[key]) {
+    if (!one.is_number()) refuse(key, "and a list of numbers belongs there");
+    made.push_back(one.get<double>());
+  }
+  return made;
+}
+
 void ForeignConfig::size(const std::string& key, int64_t& value, std::optional<int64_t> otherwise,
                          const std::string& alias) {
   write(key, value);

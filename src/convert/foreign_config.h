@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "skein/convert/huggingface_config.h"
 #include "skein/core/strict_json.h"
@@ -39,6 +40,9 @@ class ForeignConfig {
   ForeignConfig object(const std::string& key) const;
   // A key without `otherwise` must be there. Integers are from 0 to 2^31 - 1.
   int64_t integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;
+  // A list of integers from 0 to 2^31 - 1.
+  std::vector<int64_t> integers(const std::string& key) const;
+  std::vector<double> reals(const std::string& key) const;
   double real(const std::string& key, std::optional<double> otherwise = {}) const {
     return value(key, otherwise, &ForeignJson::is_number, "a number");
   }

@@ -1,6 +1,7 @@
 #include "skein/convert/huggingface_config.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
@@ -19,7 +20,12 @@ int64_t labels_of(const ForeignConfig& config) {
 
 // Of a class, by its name without the family's stem.
 Head head_of(const std::string& ending, const ForeignFamily& family, const ForeignConfig& config) {
-  if (ending == "ForSequenceClassification") return Head::sequence;
+  const bool pictures = family.architecture.reads_images();
+  require(!pictures || ending == "ForImageClassification",
+          "{}: the architecture {} has a head that is not known here; of models of pictures "
+          "{}ForImageClassification is",
+          config.origin(), config.class_name(), family.stem);
+  if (pictures || ending == "ForSequenceClassification") return Head::sequence;
   if (ending == "ForTokenClassification") return Head::token;
   const auto& known = family.vocabulary_classes;
   require(ending == "Model" || std::find(known.begin(), known.end(), ending) != known.end(),
@@ -61,8 +67,30 @@ void refuse_other_attention(const ForeignConfig& config, const ModelConfig& c) {
 
 }  // namespace
 
+namespace {
+
+// How pictures are read, by preprocessor_config.json; false where it is not there.
+bool read_units(const std::string& text, const std::string& origin, int64_t channels,
+                train::LabelHead& head) {
+  if (text.empty()) return false;
+  const ForeignConfig config(text, origin);
+  constexpr double kOf255 = 1.0 / 255;
+  config.must_be("do_rescale", true, "and pixels are read as value / 255 here");
+  if (const double factor = config.real("rescale_factor", kOf255); std::abs(factor - kOf255) > 1e-9)
+    config.refuse("rescale_factor", "and pixels are read as value / 255 here");
+  const bool normalized = config.truth("do_normalize", true);
+  head.picture_mean = normalized ? config.reals("image_mean") : std::vector(channels, 0.0);
+  head.picture_deviation = normalized ? config.reals("image_std") : std::vector(channels, 1.0);
+  for (const char* key : {"image_mean", "image_std"})
+    if (normalized && std::ssize(config.reals(key)) != channels)
+      config.refuse(key, fmt::format("and the model reads {} channels", channels));
+  return true;
+}
+
+}  // namespace
+
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
-                             const ModelConfig& model) {
+                             const ModelConfig& model, const std::string& preprocessor) {
   const ForeignConfig config(text, origin);
   if (model.head == Head::vocabulary ||
       config.text("problem_type", "") == "multi_label_classification")
@@ -73,6 +101,10 @@ train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                                         : train::LabelKind::classify;
   head.metric = metric_of(head.kind, train::LabelMetric::automatic);
   head.length = model.context;
+  if (model.architecture->reads_images() &&
+      !read_units(preprocessor, "the preprocessor_config.json beside " + origin,
+                  model.architecture->picture_form(model).channels, head))
+    return {};
   head.framed = !model.architecture->sees_ahead();
   if (head.kind == train::LabelKind::regress) return to_notes(head, 0);
   if (!config.has("id2label") || !config.at("id2label").is_object()) return {};
@@ -106,7 +138,7 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   c.architecture = &family.architecture;
   read_head(config, family, c);
   c.tie_embeddings = config.truth("tie_word_embeddings", family.ties_embeddings);
-  c.vocab_size = config.integer("vocab_size");
+  if (!c.architecture->reads_images()) c.vocab_size = config.integer("vocab_size");
   if (!family.deviation.empty()) c.init_std = config.real(family.deviation, c.init_std);
   family.keys(config, c);
   refuse_other_attention(config, c);

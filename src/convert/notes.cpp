@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kKept[] = {"generation_config.json",
                                  "chat_template.jinja",
+                                 "preprocessor_config.json",
                                  "tokenizer.json",
                                  "tokenizer_config.json",
                                  "vocab.json",
@@ -38,7 +39,7 @@ constexpr const char* kKept[] = {"generation_config.json",
                                  "sentencepiece.bpe.model",
                                  "target.spm",
                                  "target_vocab.json"};
-constexpr size_t kNoTokenizer = 2;  // the first of them
+constexpr size_t kNoTokenizer = 3;  // the first of a tokenizer's
 // Any of them is a tokenizer.
 constexpr const char* kTokenizers[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
@@ -95,6 +96,15 @@ train::PairNotes mapper_notes(const ModelConfig& model, const FolderTokenizer& t
   return made;
 }
 
+train::TaskNotes task_notes(const ModelConfig& model, const FolderTokenizer& tokenizer,
+                            const ImportNotes& notes) {
+  if (model.architecture->maps_source(model))
+    return to_notes(mapper_notes(model, tokenizer, notes));
+  const auto units = notes.texts.find("preprocessor_config.json");
+  return label_notes(notes.config, join_path(notes.source, "config.json"), model,
+                     units == notes.texts.end() ? "" : units->second);
+}
+
 // As JSON can hold them.
 std::map<std::string, std::string> storable(std::map<std::string, std::string> texts) {
   for (auto& [name, text] : texts)
@@ -117,10 +127,7 @@ void take_bytes(std::map<std::string, std::string>& texts, const std::string& or
 std::string import_metadata(const ModelConfig& model, const FolderTokenizer& tokenizer,
                             const ImportNotes& notes) {
   train::RunState state;
-  if (!notes.config.empty())
-    state.notes = model.architecture->maps_source(model)
-                      ? to_notes(mapper_notes(model, tokenizer, notes))
-                      : label_notes(notes.config, join_path(notes.source, "config.json"), model);
+  if (!notes.config.empty()) state.notes = task_notes(model, tokenizer, notes);
   state.reduction_groups = 1;
   state.tokenizer = tokenizer.tokenizer;
   state.config = model_values(model);

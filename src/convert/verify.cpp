@@ -9,6 +9,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/data/images/image_samples.h"
 #include "skein/formats/safetensors.h"
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
@@ -85,7 +86,23 @@ data::Batch two_sided_batch(const formats::SafetensorsFile& file, const ModelCon
   return placed(batch, {});
 }
 
+// Pictures, as the model reads them.
+data::Batch picture_batch(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  const data::PictureForm form = model.architecture->picture_form(model);
+  const Tensor pixels = read(file, "pixel_values", DType::f32);
+  const int64_t count = pixels.shape().rank() > 0 ? pixels.dim(0) : 0;
+  const Shape wanted{count, form.channels, form.height, form.width};
+  require(count > 0 && pixels.shape() == wanted, "{}: pixel_values is {}, and the model reads {}",
+          file.path(), pixels.shape().str(), wanted.str());
+  const data::Batch batch = data::picture_batch(count, form);
+  for (int64_t row = 0; row < count; ++row)
+    data::fill_patches(pixels.rows(row, row + 1).data<float>(), form,
+                       batch.features.rows(row, row + 1).data<float>());
+  return placed(batch, {});
+}
+
 data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  if (model.architecture->reads_images()) return picture_batch(file, model);
   if (model.architecture->maps_source(model)) return two_sided_batch(file, model);
   data::Batch batch;
   static_cast<data::Sequence&>(batch) =

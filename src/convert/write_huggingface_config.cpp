@@ -15,6 +15,7 @@ using Json = ForeignJson;
 constexpr char kOrigin[] = "the config.json of the import";
 
 std::string class_name(const ModelConfig& c, const ForeignFamily& family) {
+  if (c.architecture->reads_images()) return family.stem + "ForImageClassification";
   return family.stem + (c.head == Head::vocabulary ? family.vocabulary_classes.front()
                         : c.head == Head::sequence ? "ForSequenceClassification"
                                                    : "ForTokenClassification");
@@ -56,9 +57,9 @@ bool pads_with_end(const Json& json, const SpecialIds& ids) {
 }
 
 Json begun_config(const ModelConfig& c, const ForeignFamily& family, const SpecialIds& ids) {
-  Json json{{"architectures", {class_name(c, family)}},
-            {"model_type", family.name},
-            {"vocab_size", c.vocab_size}};
+  Json json{{"architectures", {class_name(c, family)}}, {"model_type", family.name}};
+  if (c.architecture->reads_images()) return json;
+  json["vocab_size"] = c.vocab_size;
   const bool maps = c.architecture->maps_source(c);
   const int32_t bos = ids.bos >= 0 || maps ? ids.bos : ids.eos;
   if (bos >= 0) json["bos_token_id"] = bos;
@@ -77,7 +78,8 @@ Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras)
   if (extras.ids.start >= 0) json["decoder_start_token_id"] = extras.ids.start;
   if (family.forces_end) json["forced_eos_token_id"] = nullptr;
   if (!family.deviation.empty()) json[family.deviation] = c.init_std;
-  json.update({{"tie_word_embeddings", c.tie_embeddings}, {"torch_dtype", dtype_name(dtype)}});
+  if (!c.architecture->reads_images()) json["tie_word_embeddings"] = c.tie_embeddings;
+  json["torch_dtype"] = dtype_name(dtype);
   return json;
 }
 
@@ -158,6 +160,29 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
         "config.json says no pad_token_id, for no id here stands only for padding: transformers "
         "then takes one text at a time; for more, set it to an id that no text holds");
   return text_of(json);
+}
+
+std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
+                                const std::string& before) {
+  const data::PictureForm form = model.architecture->picture_form(model);
+  Json json{{"do_normalize", true},
+            {"do_rescale", true},
+            {"do_resize", true},
+            {"image_mean", head.picture_mean},
+            {"image_processor_type", "ViTImageProcessor"},
+            {"image_std", head.picture_deviation},
+            {"resample", 2},
+            {"rescale_factor", 1.0 / 255},
+            {"size", {{"height", form.height}, {"width", form.width}}}};
+  if (before.empty()) return text_of(json);
+  Json had =
+      parse_strictly<Json>(before, "the preprocessor_config.json of the import", kMostConfigDepth);
+  const bool plain = had.value("do_normalize", true);
+  if (plain && had.value("image_mean", Json()) == json["image_mean"] &&
+      had.value("image_std", Json()) == json["image_std"])
+    return before;
+  for (const char* key : {"do_normalize", "image_mean", "image_std"}) had[key] = json[key];
+  return text_of(had);
 }
 
 }  // namespace skein::convert

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/data/images/image_samples.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
@@ -41,10 +42,22 @@ inline data::Sequence source_of(const formats::SafetensorsFile& file) {
   return made;
 }
 
+inline data::Sequence pictures_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
+  const data::PictureForm form = model.architecture->picture_form(model);
+  const Tensor pixels = read_tensor(file, "pixel_values");
+  data::Batch made = data::picture_batch(pixels.dim(0), form);
+  for (int64_t row = 0; row < made.size(); ++row)
+    data::fill_patches(pixels.rows(row, row + 1).data<float>(), form,
+                       made.features.rows(row, row + 1).data<float>());
+  return made;
+}
+
 struct Expected {
   Expected(const std::string& path, const ModelConfig& model) : file(path) {
-    const bool maps = model.architecture->maps_source(model);
-    static_cast<data::Sequence&>(batch) = sequence_of(file, maps ? "decoder_ids" : "ids");
+    const bool maps = model.architecture->maps_source(model),
+               pictures = model.architecture->reads_images();
+    static_cast<data::Sequence&>(batch) =
+        pictures ? pictures_of(file, model) : sequence_of(file, maps ? "decoder_ids" : "ids");
     const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1),
                   places = model.head == Head::sequence ? 1 : length;
     if (maps) {
@@ -59,7 +72,7 @@ struct Expected {
     std::vector<int64_t> numbers(static_cast<size_t>(samples));
     std::iota(numbers.begin(), numbers.end(), 0);
     batch.sample_ids = Tensor::from(numbers, {samples});
-    if (model.head == Head::sequence)
+    if (model.head == Head::sequence && !pictures)
       batch.places = Tensor::from(
           std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)),
           {samples, 1});

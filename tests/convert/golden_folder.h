@@ -94,10 +94,23 @@ inline std::vector<std::string> golden_mappers() {
 }
 
 inline std::vector<std::string> golden_names() {
-  std::vector<std::string> all{
-      "gpt2",           "gpt2_sequence", "gpt2_untied",      "llama",         "llama_biased",
-      "llama_sequence", "bert",          "bert_masked",      "bert_untied",   "bert_sequence",
-      "bert_token",     "roberta",       "roberta_sequence", "roberta_token", "roberta_untied"};
+  std::vector<std::string> all{"gpt2",
+                               "gpt2_sequence",
+                               "gpt2_untied",
+                               "llama",
+                               "llama_biased",
+                               "llama_sequence",
+                               "bert",
+                               "bert_masked",
+                               "bert_untied",
+                               "bert_sequence",
+                               "bert_token",
+                               "roberta",
+                               "roberta_sequence",
+                               "roberta_token",
+                               "roberta_untied",
+                               "vit",
+                               "swin"};
   const auto mappers = golden_mappers();
   all.insert(all.end(), mappers.begin(), mappers.end());
   return all;

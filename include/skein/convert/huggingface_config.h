@@ -9,6 +9,7 @@
 
 #include "skein/convert/names.h"
 #include "skein/train/task_notes.h"
+#include "skein/train/tasks/label_head.h"
 
 namespace skein::convert {
 
@@ -30,9 +31,14 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
 
 // What a config.json says of its model's labels, as the notes of a head of labels of ours; none
 // where the model is no classifier, or names no label for each of its numbers, or was trained to
-// say several of them at once. Decoders' samples are framed by their tokenizer.
+// say several of them at once. Decoders' samples are framed by their tokenizer. Of a model of
+// pictures `preprocessor`, the text of preprocessor_config.json, says the units of pixels; none
+// where that is "".
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
-                             const ModelConfig& model);
+                             const ModelConfig& model, const std::string& preprocessor = "");
+// preprocessor_config.json of such a model. With `before`: that text where it still says the same.
+std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
+                                const std::string& before);
 
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {

@@ -14,6 +14,8 @@ const ForeignFamily& mt5_family();
 const ForeignFamily& bart_family();
 const ForeignFamily& mbart_family();
 const ForeignFamily& marian_family();
+const ForeignFamily& vit_family();
+const ForeignFamily& swin_family();
 
 // Collects the names of a model's tensors.
 struct NameCollector {
@@ -60,6 +62,15 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
                          const std::string& decoder, const std::string& bias);
 // The model has its position_offset.
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
+
+// Models of pictures.
+std::vector<Demand> picture_demands(const ModelConfig& c);
+void add_patches(NameCollector& names);
+void add_picture_block(NameCollector& names, const std::string& theirs, const std::string& ours,
+                       int64_t width, int64_t hidden);
+// patch: the size of patches where nothing says it. Of a model that is read the context becomes the
+// number of patches.
+void picture_keys(ForeignConfig& keys, ModelConfig& c, int64_t patch);
 
 // Encoder-decoders. How many of the blocks are the encoder's, which are the first.
 int64_t encoder_layers(const ModelConfig& c);

@@ -15,20 +15,47 @@ std::vector<int64_t> sizes_of(const ImageBlend& blend) {
   return made;
 }
 
+// value: of a channel and a number in it, row by row.
+template <class Value>
+void fill(const PictureForm& form, const Value& value, float* numbers) {
+  for (int64_t top = 0; top < form.height; top += form.patch_height)
+    for (int64_t left = 0; left < form.width; left += form.patch_width)
+      for (int64_t channel = 0; channel < form.channels; ++channel)
+        for (int64_t y = top; y < top + form.patch_height; ++y)
+          for (int64_t x = left; x < left + form.patch_width; ++x)
+            *numbers++ = value(channel, y * form.width + x);
+}
+
 }  // namespace
 
 void fill_patches(const Image& image, const PictureForm& form, float* numbers) {
-  for (int64_t top = 0; top < form.height; top += form.patch_height)
-    for (int64_t left = 0; left < form.width; left += form.patch_width)
-      for (int64_t channel = 0; channel < form.channels; ++channel) {
-        const double mean = form.mean[channel], deviation = form.deviation[channel];
-        for (int64_t y = top; y < top + form.patch_height; ++y) {
-          const uint8_t* from =
-              image.values.data() + (channel * form.height + y) * form.width + left;
-          for (int64_t x = 0; x < form.patch_width; ++x)
-            *numbers++ = static_cast<float>((from[x] / 255.0 - mean) / deviation);
-        }
-      }
+  const int64_t pixels = form.height * form.width;
+  const uint8_t* values = image.values.data();
+  fill(
+      form,
+      [&](int64_t channel, int64_t at) {
+        return static_cast<float>((values[channel * pixels + at] / 255.0 - form.mean[channel]) /
+                                  form.deviation[channel]);
+      },
+      numbers);
+}
+
+void fill_patches(const float* pixels, const PictureForm& form, float* numbers) {
+  const int64_t size = form.height * form.width;
+  fill(
+      form, [&](int64_t channel, int64_t at) { return pixels[channel * size + at]; }, numbers);
+}
+
+Batch picture_batch(int64_t count, const PictureForm& form) {
+  Batch made;
+  made.tokens = filled(count, form.tokens(), 0);
+  made.positions = filled(count, form.tokens(), 0);
+  for (int64_t row = 0; row < count; ++row) {
+    int32_t* const positions = row_of<int32_t>(made.positions, row);
+    std::iota(positions, positions + form.tokens(), 0);
+  }
+  made.features = Tensor::empty({count, form.patches(), form.patch_numbers()}, DType::f32);
+  return made;
 }
 
 ImageSamples::ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
@@ -59,10 +86,7 @@ int32_t ImageSamples::label(int64_t index) const {
 
 Batch ImageSamples::empty_batch(int64_t count) const {
   const int64_t targets = augment_.mixes() ? 2 : 1;
-  Batch made;
-  made.tokens = filled(count, form_.tokens(), 0);
-  made.positions = filled(count, form_.tokens(), 0);
-  made.features = Tensor::empty({count, form_.patches(), form_.patch_numbers()}, DType::f32);
+  Batch made = picture_batch(count, form_);
   made.targets = filled(count, targets, 0);
   made.weights = Tensor::zeros({count, targets}, DType::f32);
   made.sample_ids = Tensor::zeros({count}, DType::i64);
@@ -73,8 +97,6 @@ void ImageSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const SampleIndex from = at(index);
   const AugmentedSample sample = augmented_sample(
       blend_.parts[from.dataset], augment_, key_of(seed_, from.dataset, from.epoch, from.sample));
-  int32_t* const positions = row_of<int32_t>(batch.positions, row);
-  std::iota(positions, positions + form_.tokens(), 0);
   fill_patches(sample.image, form_,
                batch.features.data<float>() + row * form_.patches() * form_.patch_numbers());
   if (sample.label < 0) return;

@@ -14,6 +14,10 @@ namespace skein::data {
 // The patches of an image, row by row of them, each in the order channel, row, column: numbers
 // [patches, patch_numbers].
 void fill_patches(const Image& image, const PictureForm& form, float* numbers);
+// The same of pixels [channels,height,width] that are in the model's units already.
+void fill_patches(const float* pixels, const PictureForm& form, float* numbers);
+// Tokens, positions and features of so many pictures, whose numbers nobody has filled in yet.
+Batch picture_batch(int64_t count, const PictureForm& form);
 
 // Stores that are blended by weight, as SampleOrder has it.
 struct ImageBlend {

@@ -1,0 +1,131 @@
+// Models of pictures that come from other programs: what is refused, and what goes back.
+#include <gtest/gtest.h>
+
+#include "skein/convert/huggingface_config.h"
+#include "skein/models/swin/swin.h"
+
+#include "convert/edited_golden.h"
+
+namespace skein::convert {
+namespace {
+
+using test::edit_config;
+using test::Json;
+using test::Scratch;
+
+constexpr char kUnits[] = "preprocessor_config.json";
+
+struct Edit {
+  std::string key;
+  Json value;
+  std::string said;
+};
+
+void expect_refusals(const std::string& golden, const std::vector<Edit>& edits) {
+  for (const Edit& edit : edits) {
+    const Scratch scratch;
+    const std::string folder = test::copy_of(scratch, golden);
+    edit_config(folder, [&](Json& json) { json[edit.key] = edit.value; });
+    test::refused(folder, {edit.key, edit.said});
+  }
+}
+
+TEST(Pictures, OfVitThatAreNotKnownAreRefused) {
+  expect_refusals("vit", {{"qkv_bias", false, "attention of pictures has biases here"},
+                          {"image_size", {8, 12, 3}, "a height and a width belong there"},
+                          {"image_size", {8, -1}, "a list of whole numbers from 0"},
+                          {"hidden_act", "gelu_10", "gelu_10"}});
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "vit");
+  edit_config(folder, [](Json& json) { json["patch_size"] = 5; });
+  test::refused(folder, {"do not divide into patches of 5 x 5"});
+  edit_config(folder, [](Json& json) { json["architectures"] = {"ViTForMaskedImageModeling"}; });
+  test::refused(folder, {"ViTForMaskedImageModeling", "ViTForImageClassification is"});
+  edit_config(folder, [](Json& json) { json["architectures"] = {"ViTModel"}; });
+  test::refused(folder, {"ViTModel", "ViTForImageClassification is"});
+}
+
+TEST(Pictures, OfSwinThatAreNotKnownAreRefused) {
+  expect_refusals("swin", {{"use_absolute_embeddings", true, "biases by offset only"},
+                           {"num_heads", {2, 2}, "twice the heads of the one before it"},
+                           {"num_heads", {2}, "a number for each of the stages"},
+                           {"depths", "2,2", "a list of whole numbers"},
+                           {"mlp_ratio", 2.5, "a whole number above 0"}});
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "swin");
+  edit_config(folder, [](Json& json) { json["window_size"] = 4; });
+  test::refused(folder, {"model.window_side that no stage's grid is smaller than"});
+}
+
+void edit_units(const std::string& folder, const std::function<void(Json&)>& edit) {
+  Json json = Json::parse(test::bytes_of_file(folder + "/" + kUnits));
+  edit(json);
+  test::write_file(folder + "/" + kUnits, json.dump());
+}
+
+train::LabelHead head_of(const std::string& folder, const Scratch& scratch,
+                         const std::string& name) {
+  const std::string path = test::import_folder(folder, scratch.file(name));
+  const auto head = train::label_head(test::state_of(path).notes, path);
+  return head ? *head : train::LabelHead{};
+}
+
+TEST(Pictures, AreReadInTheUnitsThatTheFolderSays) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "vit");
+  const train::LabelHead head = head_of(folder, scratch, "a");
+  EXPECT_EQ(head.picture_mean, (std::vector{0.5, 0.25, 0.75}));
+  EXPECT_EQ(head.picture_deviation, (std::vector{0.25, 0.5, 0.125}));
+  EXPECT_EQ(head.labels, (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+  edit_units(folder, [](Json& json) { json["do_normalize"] = false; });
+  EXPECT_EQ(head_of(folder, scratch, "b").picture_deviation, (std::vector{1.0, 1.0, 1.0}));
+  edit_units(folder, [](Json& json) {
+    json["do_normalize"] = true;
+    json["image_mean"] = {0.5};
+  });
+  test::refused(folder, {"image_mean", "the model reads 3 channels"});
+  edit_units(folder, [](Json& json) { json["rescale_factor"] = 0.5; });
+  test::refused(folder, {"rescale_factor", "value / 255"});
+  std::filesystem::remove(folder + "/" + kUnits);
+  EXPECT_FALSE(head_of(folder, scratch, "c").reads_images());
+}
+
+TEST(Pictures, GoBackWithTheirUnits) {
+  const Scratch scratch;
+  const std::string path = test::import_folder(test::golden("vit"), scratch.file("run"));
+  const ModelConfig model = test::model_of(path);
+  auto head = train::label_head(test::state_of(path).notes, path);
+  const std::string before = test::bytes_of_file(test::golden("vit") + "/" + kUnits);
+  EXPECT_EQ(preprocessor_config(model, *head, before), before);
+  const Json fresh = Json::parse(preprocessor_config(model, *head, ""));
+  EXPECT_EQ(fresh, Json::parse(before));
+  head->picture_mean[1] = 0.125;
+  Json changed = fresh;
+  changed["image_mean"][1] = 0.125;
+  EXPECT_EQ(Json::parse(preprocessor_config(model, *head, before)), changed);
+}
+
+TEST(Pictures, HaveNoTokenizer) {
+  const Scratch scratch;
+  ConvertConfig config;
+  config.tokenizer = "any";
+  test::refused(test::golden("vit"), {"--tokenizer=any is for models of texts"}, config);
+}
+
+TEST(Pictures, OfOptionsThatOtherProgramsLackStayHere) {
+  ModelConfig model;
+  model.architecture = &swin_architecture();
+  model.vocab_size = 0;
+  model.positions = Positions::distance;
+  model.head = Head::sequence;
+  model.labels = 3;
+  model.n_layers = 2;
+  picture_options(model) = {.image_height = 8, .image_width = 8, .channels = 1, .patch_height = 2};
+  swin_options(model) = {.depths = {1, 1}, .window_side = 4};
+  test::expect_error(ExitCode::usage,
+                     {"swin needs model.embedding_norm", "no stage's grid is smaller than"},
+                     [&] { huggingface_names(model); });
+}
+
+}  // namespace
+}  // namespace skein::convert
