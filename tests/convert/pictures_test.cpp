@@ -50,7 +50,8 @@ TEST(Pictures, OfSwinThatAreNotKnownAreRefused) {
                            {"num_heads", {2, 2}, "twice the heads of the one before it"},
                            {"num_heads", {2}, "a number for each of the stages"},
                            {"depths", "2,2", "a list of whole numbers"},
-                           {"mlp_ratio", 2.5, "a whole number above 0"}});
+                           {"mlp_ratio", 2.5, "a whole number from 1"},
+                           {"mlp_ratio", 1e300, "a whole number from 1"}});
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "swin");
   edit_config(folder, [](Json& json) { json["window_size"] = 4; });

@@ -80,9 +80,9 @@ void read_stages(const ForeignConfig& keys, ModelConfig& c) {
     if (heads[i] != 2 * heads[i - 1])
       keys.refuse("num_heads", "and each stage has twice the heads of the one before it here");
   const double ratio = keys.real("mlp_ratio", 4.0);
-  c.d_ff = static_cast<int64_t>(ratio * static_cast<double>(c.d_model));
-  if (!(ratio > 0) || ratio != std::floor(ratio))
-    keys.refuse("mlp_ratio", "and a whole number above 0 belongs there here");
+  if (!(ratio >= 1 && ratio <= 1024) || ratio != std::floor(ratio))
+    keys.refuse("mlp_ratio", "and a whole number from 1 to 1024 belongs there here");
+  c.d_ff = static_cast<int64_t>(ratio) * c.d_model;
 }
 
 void write_stages(ForeignConfig& keys, const ModelConfig& c) {
