@@ -53,8 +53,8 @@ void check_known(const train::PretrainConfig& c, int ranks) {
 
 }  // namespace
 
-AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c,
-                         std::unique_ptr<Group>& world) {
+AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c, std::unique_ptr<Group>& world,
+                         bool pictures) {
   world = begin_run(c.run.dir);
   c.train.micro_batch_open = !options.given("train.micro_batch");
   if (c.train.micro_batch_open)
@@ -63,7 +63,7 @@ AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c,
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);
   take_model(c, run.source.model, run.given);
-  require_tokenizer(run.source);
+  if (!pictures || !run.source.model.architecture->reads_images()) require_tokenizer(run.source);
   return run;
 }
 

@@ -4,7 +4,9 @@
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
+#include "skein/train/tasks/picture_input.h"
 #include "skein/train/tasks/text_input.h"
 #include "skein/train/tasks/vector_file.h"
 #include "skein/train/trained_model.h"
@@ -18,6 +20,7 @@ namespace {
 struct EmbedConfig {
   std::string checkpoint, input, output;
   train::LabelColumns columns;
+  train::PictureFitting fitting;
   Pool pool = Pool::mean;
   int64_t length = 0, batch = 8;
   ParallelConfig parallel;
@@ -27,7 +30,10 @@ struct EmbedConfig {
 void bind(Options& options, EmbedConfig& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
-  options.add("data.input", c.input, "texts: .csv, .tsv or .jsonl, else one a line; - for stdin");
+  options.add(
+      "data.input", c.input,
+      "texts: .csv, .tsv or .jsonl, else one a line; - for stdin; for a model of pictures a "
+      "store of them, a picture, or a folder or table of pictures");
   options.add("embed.text", c.columns.text,
               "column of the text, by name or number from 1; JSONL: its key");
   options.add("embed.output", c.output,
@@ -35,7 +41,9 @@ void bind(Options& options, EmbedConfig& c) {
               "JSONL to stdout");
   options.add_choice(
       "embed.pool", c.pool, {{"mean", Pool::mean}, {"first", Pool::first}, {"last", Pool::last}},
-      "mean of all hidden states of a text, or that of its first ([CLS]) or last token");
+      "mean of all hidden states of a text or of a picture's patches, or that of the first token "
+      "([CLS]) or the last");
+  bind(options, c.fitting);
   options.add("embed.length", c.length,
               "longest text, what is longer loses its end; 0: model.context", "tokens");
   options.add("embed.batch", c.batch, "texts a forward pass", "texts");
@@ -50,7 +58,7 @@ void check(const EmbedConfig& c) {
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
-int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
   require(!model.architecture->maps_source(model),
@@ -84,7 +92,9 @@ int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& wo
     const train::LabelAnswers vectors =
         train::label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
     checkpoint::agree(world, [&] {
-      if (file) file->add(texts, vectors.scores);
+      std::vector<std::string> named;
+      for (const data::LabelledExample& one : texts) named.push_back(one.text);
+      if (file) file->add(named, vectors.scores);
     });
     cut += data.cut;
   });
@@ -98,12 +108,49 @@ int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& wo
   return done;
 }
 
+int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+  constexpr size_t kPictures = 256;  // read at once
+  const data::PictureForm form = source.model.architecture->picture_form(source.model);
+  require(c.pool == Pool::mean || (c.pool == Pool::first && form.class_token),
+          "embed.pool must be mean{} for {}, which reads pictures",
+          form.class_token ? " or first" : "", source.info.path);
+  require(c.length == 0, "embed.length={} is for texts, but {} reads pictures; leave it out",
+          c.length, source.info.path);
+  const int64_t width = source.model.architecture->features(source.model);
+  const PoolingObjective pooled(c.pool, form.class_token ? 1 : 0);
+  train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
+                          world, &pooled);
+  std::unique_ptr<train::VectorFile> file;  // of rank 0
+  checkpoint::agree(world, [&] {
+    if (world.rank() == 0)
+      file = std::make_unique<train::VectorFile>("embed.output", c.output, width, "picture");
+  });
+  train::PictureInput input(c.input, c.fitting, model.form());
+  const int64_t done = each_part(
+      input, "pictures", world,
+      [&](const std::vector<train::NamedPicture>& pictures) {
+        const train::LabelAnswers vectors = model.answers(
+            train::PictureSamples(pictures, model.form()), std::ssize(pictures), width);
+        std::vector<std::string> named;
+        for (const train::NamedPicture& one : pictures) named.push_back(one.name);
+        checkpoint::agree(world, [&] {
+          if (file) file->add(named, vectors.scores);
+        });
+      },
+      kPictures);
+  require(done > 0, "data.input={} holds no picture", c.input);
+  checkpoint::agree(world, [&] {
+    if (file) file->finish();
+  });
+  return done;
+}
+
 }  // namespace
 
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EmbedConfig config;
   Options options("skein embed",
-                  "Turns texts into vectors: hidden states of a model, one for each text.");
+                  "Turns texts or pictures into vectors: hidden states of a model, one for each.");
   bind(options, config);
   if (!parse(options, args, false, [&] {
         settle_precision(options, "embed.precision", config.precision, config.parallel.device);
@@ -112,9 +159,15 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   check(config);
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  require_tokenizer(source);
-  const int64_t done = embed(config, source, *world);
-  log::info("{} vectors of {} numbers from {}", done, source.model.d_model, source.info.path);
+  const Architecture& kind = *source.model.architecture;
+  if (!kind.reads_images()) {
+    require_tokenizer(source);
+    train::refuse_fitting(options);
+  }
+  const int64_t done = kind.reads_images() ? embed_pictures(config, source, *world)
+                                           : embed_texts(config, source, *world);
+  log::info("{} vectors of {} numbers from {}", done, kind.features(source.model),
+            source.info.path);
   return 0;
 }
 

@@ -194,7 +194,7 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
                   .values())};
-  if (train::labels_images(source))
+  if (architecture.reads_images())
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
   if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
   if (architecture.continues_text(source.model))

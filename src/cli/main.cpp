@@ -27,9 +27,10 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"pretrain", "pretrain a model on token stores or pairs of texts, or go on with a run",
+    {"pretrain", "pretrain a model on tokens, pairs of texts or pictures, or go on with a run",
      pretrain_command, true},
-    {"finetune", "teach a pretrained model labels of texts, pairs or words, or targets of sources",
+    {"finetune",
+     "teach a pretrained model labels of texts, words or pictures, or targets of sources",
      finetune_command, true},
     {"sft", "teach a pretrained decoder to answer, from conversations", sft_command, true},
     {"ppo", "tune a policy by rewards of its own answers: PPO, RLOO, GRPO", ppo_command, true},
@@ -42,8 +43,8 @@ constexpr Command kCommands[] = {
     {"bench", "measure what this machine makes of a model", bench_command},
     {"sweep", "train the models of a scaling experiment, as many at a time as there are ranks",
      sweep_command, true},
-    {"predict", "label texts, pairs or words with a fine-tuned model", predict_command},
-    {"embed", "turn texts into vectors", embed_command},
+    {"predict", "label texts, pairs, words or pictures with a trained model", predict_command},
+    {"embed", "turn texts or pictures into vectors", embed_command},
     {"attend", "what a model looks at in a text: weights of attention as numbers and pictures",
      attend_command},
     {"plan", "from a budget to a model, its tokens, settings, layout, run time and cost",

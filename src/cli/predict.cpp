@@ -4,8 +4,11 @@
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
+#include "skein/train/tasks/picture_input.h"
 #include "skein/train/tasks/text_input.h"
 
 #include "command.h"
@@ -18,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct PredictConfig {
   std::string checkpoint, input, output;
   train::LabelColumns columns;
+  train::PictureFitting fitting;
   ParallelConfig parallel;
   Precision precision;
   int64_t batch = 8;
@@ -28,15 +32,19 @@ void bind(Options& options, PredictConfig& c) {
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("data.input", c.input,
               "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - "
-              "for stdin");
+              "for stdin; for a model of pictures a store of them, a picture, or a folder or table "
+              "of pictures");
   options.add("output.path", c.output,
               "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the "
               "last one");
   bind(options, c.columns);
+  bind(options, c.fitting);
   options.add("predict.batch", c.batch, "samples a forward pass", "samples");
   bind_precision(options, "predict.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
 }
+
+constexpr size_t kPictures = 256;  // read at once
 
 // Bytes that are no UTF-8 become U+FFFD.
 std::string line_of(const Json& json) {
@@ -67,6 +75,26 @@ int64_t predict_texts(train::LabelModel& model, train::TextInput& input, ResultF
   });
 }
 
+int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, ResultFile* result,
+                         Group& world) {
+  return each_part(
+      input, "pictures", world,
+      [&](const std::vector<train::NamedPicture>& pictures) {
+        const train::LabelAnswers answers =
+            model.answers(train::PictureSamples(pictures, model.form()), std::ssize(pictures),
+                          model.head().outputs());
+        checkpoint::agree(world, [&] {
+          for (size_t i = 0; result && i < pictures.size(); ++i) {
+            Json json{{"picture", pictures[i].name}};
+            if (!pictures[i].truth.empty()) json["truth"] = pictures[i].truth;
+            json.update(said_of(model.head(), answers, i));
+            result->write(line_of(json));
+          }
+        });
+      },
+      kPictures);
+}
+
 int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, ResultFile* result,
                      Group& world) {
   return each_part(input, "sentences", world,
@@ -85,38 +113,60 @@ int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, Resu
                    });
 }
 
+struct Done {
+  int64_t count;
+  const char* what;
+};
+
+Done label_pictures(const PredictConfig& c, const train::TrainedModel& source, ResultFile* result,
+                    Group& world) {
+  train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
+                          world);
+  train::PictureInput input(c.input, c.fitting, model.form());
+  return {predict_pictures(model, input, result, world), "pictures"};
+}
+
+Done label_texts(Options& options, const PredictConfig& c, const train::TrainedModel& source,
+                 ResultFile* result, Group& world) {
+  train::LabelModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
+                          world);
+  model.settle_columns(options, c.columns, source.info.path);
+  if (model.head().kind == train::LabelKind::tag) {
+    train::SentenceInput sentences(c.input, c.columns);
+    return {predict_tags(model, sentences, result, world), "sentences"};
+  }
+  train::TextInput texts(c.input, c.columns, model.head().pairs);
+  return {predict_texts(model, texts, result, world), "texts"};
+}
+
 }  // namespace
 
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   PredictConfig config;
-  Options options("skein predict", "Labels texts, pairs or words with a fine-tuned model.");
+  Options options("skein predict", "Labels texts, pairs, words or pictures with a trained model.");
   bind(options, config);
   if (!parse(options, args, false, [&] {
         settle_precision(options, "predict.precision", config.precision, config.parallel.device);
       }))
     return 0;
-  require(!config.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
+  require(!config.input.empty(),
+          "data.input is empty; give a file of texts, - for stdin, or pictures");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  train::LabelModel model(source, config.parallel,
-                          precision_on(config.parallel.device, config.precision), config.batch,
-                          *world);
-  model.settle_columns(options, config.columns, source.info.path);
+  const bool pictures = source.model.architecture->reads_images();
+  if (!pictures) train::refuse_fitting(options);
   std::unique_ptr<ResultFile> result;
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
-  train::TextInput texts(config.input, config.columns, model.head().pairs);
-  train::SentenceInput sentences(config.input, config.columns);
-  const bool tags = model.head().kind == train::LabelKind::tag;
-  const int64_t done = tags ? predict_tags(model, sentences, result.get(), *world)
-                            : predict_texts(model, texts, result.get(), *world);
-  require(done > 0, "data.input={} holds nothing to label", config.input);
+  const Done done = pictures ? label_pictures(config, source, result.get(), *world)
+                             : label_texts(options, config, source, result.get(), *world);
+  require(done.count > 0, "data.input={} holds nothing to label", config.input);
   checkpoint::agree(*world, [&] {
     if (result) result->finish();
   });
-  log::info("{} {} labelled by {}", done, tags ? "sentences" : "texts", source.info.path);
+  log::info("{} {} labelled by {}", done.count, done.what, source.info.path);
   return 0;
 }
 

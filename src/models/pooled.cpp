@@ -5,9 +5,10 @@
 namespace skein {
 namespace {
 
-// Tokens of a sample ahead of its padding.
+// Tokens of a sample, of so many, ahead of its padding.
 int64_t tokens_of(const data::Batch& batch, const Tensor& segments, const Tensor& places,
-                  int64_t sample) {
+                  int64_t sample, int64_t all) {
+  if (batch.features.defined()) return all;
   if (!segments.defined()) return places.data<int32_t>()[sample * places.dim(1)] + 1;
   const int32_t* from = segments.data<int32_t>() + sample * batch.length();
   return std::find(from, from + batch.length(), -1) - from;
@@ -24,16 +25,20 @@ Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
 
 std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pass) const {
   const data::Batch& batch = *pass.batch;
-  const int64_t samples = batch.size(), length = batch.length(),
+  // Models of pictures may have fewer tokens at their end.
+  const int64_t samples = batch.size(),
+                length = batch.features.defined() ? output.shape()[1] : batch.length(),
                 width = output.value().size() / (samples * length);
   const Tensor hidden = output.value().to(Device{}).to(DType::f32),
                made = Tensor::zeros({samples, 1, width}, DType::f32);
   const Tensor segments = batch.segments.defined() ? batch.segments.to(Device{}) : Tensor(),
-               places = batch.places.to(Device{});
+               places = batch.places.defined() ? batch.places.to(Device{}) : Tensor();
   for (int64_t sample = 0; sample < samples; ++sample) {
-    const int64_t tokens = tokens_of(batch, segments, places, sample);
-    const int64_t first = pool_ == Pool::last ? tokens - 1 : 0,
-                  count = pool_ == Pool::mean ? tokens : 1;
+    const int64_t tokens = tokens_of(batch, segments, places, sample, length);
+    const int64_t first = pool_ == Pool::last   ? tokens - 1
+                          : pool_ == Pool::mean ? ahead_
+                                                : 0,
+                  count = pool_ == Pool::mean ? tokens - ahead_ : 1;
     const float* from = hidden.data<float>() + (sample * length + first) * width;
     for (int64_t column = 0; column < width; ++column) {
       double sum = 0;

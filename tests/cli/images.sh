@@ -63,9 +63,11 @@ expect 2 "set/ring is a class that images.classes does not name; did you mean \"
 expect 2 "no column \"path\"" "${images[@]}" --output.path=c.h5 table.csv
 expect 2 "1 IDX files of images and 0 of labels" "${images[@]}" --output.path=c.h5 images.gz
 expect 2 "labels begins with 00 00 08 01" "${images[@]}" --images.labels=labels --output.path=c.h5 labels
+cp set/ring/04.pgm whole.pgm
 head -c 100 set/ring/03.pgm >set/ring/04.pgm
 expect 2 "set/ring/04.pgm is a PNM file that is cut short" "${images[@]}" --output.path=c.h5 set
 expect 0 "29 pictures" "${images[@]}" --data.bad_records=1 --output.path=d.h5 set
+mv whole.pgm set/ring/04.pgm
 printf 'some words\n' >words.txt
 "$data" encode --tokenizer.path=bytes --output.path=words.h5 --run.quiet words.txt
 expect 2 "store.sheet=s.png is for stores of pictures" "$data" inspect --store.sheet=s.png words.h5
@@ -79,7 +81,40 @@ expect 0 "accuracy 1.0000, of five 1.0000" "$bin/skein" eval --checkpoint.path=r
 grep -qF "        cross     15      0" output || { cat output >&2; die "no table of classes"; }
 grep -qF '"samples": 30' found.json || die "found.json does not say how many pictures there are"
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" eval --checkpoint.path=run --data.test=large.h5
-expect 2 "run/checkpoints/step-00000060.g000001 reads pictures, and this is for texts" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
+expect 2 "words.txt" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
+
+# What it says of pictures: of stores, folders and files the same.
+expect 0 "30 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=folders.h5 --output.path=said.jsonl
+[ "$(grep -c '"truth":"cross","label":"cross"' said.jsonl)" = 15 ] || die "said.jsonl has other labels"
+expect 0 "30 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=set --predict.batch=7 --output.path=files.jsonl
+grep -qF '{"picture":"set/cross/00.pgm","label":"cross"' files.jsonl || { cat files.jsonl >&2; die "no word of set/cross/00.pgm"; }
+scores() { sed 's/.*"scores"://' "$1"; }
+cmp <(scores said.jsonl) <(scores files.jsonl) || die "files are judged otherwise than their store"
+expect 0 "1 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=set/ring/03.pgm
+expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" predict --checkpoint.path=run --data.input=large.h5
+expect 0 "30 vectors of 32 numbers" "$bin/skein" embed --checkpoint.path=run --data.input=folders.h5 --embed.output=all.npy
+[ "$(stat -c %s all.npy)" = $((128 + 30 * 32 * 4)) ] || die "all.npy has another size"
+expect 0 '{"picture":"set/ring/03.pgm","embedding":' "$bin/skein" embed --checkpoint.path=run --data.input=set/ring/03.pgm --embed.pool=first
+expect 2 "embed.pool must be mean or first" "$bin/skein" embed --checkpoint.path=run --data.input=set --embed.pool=last
+
+# Tuned: the head stays for the same classes, and begins anew for others.
+expect 0 "done:" "$bin/skein" finetune --checkpoint.load=run --data.train=folders.h5 --data.validation=folders.h5 \
+  --task.epochs=2 --train.global_batch=10 --augment.pad=1 --run.dir=tuned
+! grep -q "begin anew" output || die "the same classes begin anew"
+grep -q "validation: loss .* accuracy 1.0000" output || { cat output >&2; die "it has unlearnt its classes"; }
+expect 0 "accuracy 1.0000" "$bin/skein" eval --checkpoint.path=tuned --data.test=folders.h5
+"${images[@]}" --images.classes=ring,cross --output.path=turned.h5 --run.quiet set
+expect 0 "tensors that begin anew: classifier.bias, classifier.weight" "$bin/skein" finetune --checkpoint.load=run --data.train=turned.h5 \
+  --task.epochs=1 --train.global_batch=10 --run.dir=turned
+expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" finetune --checkpoint.load=run --data.train=large.h5 --run.dir=none
+expect 2 "task.length is for texts, but the model reads pictures" "$bin/skein" finetune --checkpoint.load=run --task.length=8 --data.train=folders.h5 --run.dir=none
+
+# One whose tokens grow.
+swin="--model.architecture=swin --model.patch_height=2 --model.d_model=16 --model.n_heads=2 --model.depths=1,1 --model.window_side=3 --model.positions=distance --model.embedding_norm --model.init_std=0.1"
+expect 0 "done: 60 steps" "$bin/skein" pretrain $swin --data.train=folders.h5 --data.validation=folders.h5 --train.steps=60 \
+  --train.global_batch=10 --lr.lr=3e-3 --model.stochastic_depth=0.1 --run.dir=swin
+grep -q "validation: loss .* accuracy 1.0000" output || { cat output >&2; die "the Swin has not learnt two classes"; }
+expect 0 "30 vectors of 32 numbers" "$bin/skein" embed --checkpoint.path=swin --data.input=folders.h5 --embed.output=swin.npy
 expect 2 "do not divide into patches of 5 x 5" "$bin/skein" pretrain $vit --model.patch_height=5 --data.train=folders.h5 --run.dir=none
 expect 2 "augment.flip is for pictures" "$bin/skein" pretrain --augment.flip=1 --data.train=words.h5 --run.dir=none
 expect 2 "model.class_token and image_pool are for model.architecture=vit" "$bin/skein" pretrain --model.class_token=false --model.context=8 --data.train=words.h5 --run.dir=none

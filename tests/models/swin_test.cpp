@@ -71,7 +71,10 @@ TEST(Swin, RefusesWhatCannotBe) {
   expect_refused(c, "model.depths names 0 stages; there may be 1 to 8");
   c = small_swin();
   swin_options(c).window_side = 0;
-  expect_refused(c, "model.window_side=0 must lie in [1, 1024]");
+  expect_refused(c, "model.window_side=0 must lie in [1, 64]");
+  c = small_swin();
+  c.d_ff = 1 << 24;
+  expect_refused(c, "model.d_ff=16777216 double with each of the 2 stages");
   c = small_swin();
   c.positions = Positions::learned;
   expect_refused(c, "give model.positions=distance");

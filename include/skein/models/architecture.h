@@ -38,6 +38,8 @@ class Architecture {
   // come with it where both sides are as long as they may be; FLOPs are counted by it.
   virtual RowsPerToken rows_per_token(const ModelConfig& config) const = 0;
 
+  // Width of the last hidden states.
+  virtual int64_t features(const ModelConfig& config) const { return config.d_model; }
   // Whether it reads the patches of pictures (Sequence::features) and has no vocabulary.
   virtual bool reads_images() const { return false; }
   // Of a model that reads them: how, but for mean and deviation.

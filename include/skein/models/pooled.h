@@ -8,15 +8,17 @@ namespace skein {
 
 // It replaces a model's own objective: its answers are the vectors [B,1,C] f32, its losses are 0.
 // Padding is left out: in encoders batch.segments say which tokens are padding, in decoders it
-// is all that lies behind the sample's place.
+// is all that lies behind the sample's place; pictures have none.
 class PoolingObjective : public Objective {
  public:
-  explicit PoolingObjective(Pool pool) : pool_(pool) {}
+  // ahead: tokens at the beginning, such as a class token, that means leave out.
+  explicit PoolingObjective(Pool pool, int64_t ahead = 0) : pool_(pool), ahead_(ahead) {}
   Losses losses(const Var& output, const LossPass& pass) const override;
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:
   Pool pool_;
+  int64_t ahead_;
 };
 
 }  // namespace skein

@@ -1,4 +1,4 @@
-#include <numeric>
+#include <algorithm>
 
 #include "skein/core/error.h"
 #include "skein/models/swin/swin.h"
@@ -6,8 +6,33 @@
 namespace skein {
 namespace {
 
+constexpr int64_t kMostStages = 8, kMostSide = 64, kMostBlocks = 10'000;
+// Of the last stage: what the width of any model may be.
+constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24;
+
+// A depth that none can have counts as one more than may be.
 int64_t blocks_of(const SwinOptions& own) {
-  return std::accumulate(own.depths.begin(), own.depths.end(), int64_t{0});
+  int64_t sum = 0;
+  for (const int64_t depth : own.depths) sum += std::clamp<int64_t>(depth, 0, kMostBlocks + 1);
+  return sum;
+}
+
+void check_stages(const ModelConfig& c) {
+  const SwinOptions& own = swin_options(c);
+  require(own.stages() > 0 && own.stages() <= kMostStages,
+          "model.depths names {} stages; there may be 1 to {}", own.stages(), kMostStages);
+  for (const int64_t depth : own.depths)
+    require(depth > 0 && depth <= c.n_layers,
+            "model.depths={} must be numbers above 0 whose sum is model.n_layers={}",
+            fmt::join(own.depths, ","), c.n_layers);
+  require(c.n_layers == blocks_of(own),
+          "model.n_layers={} is not the {} blocks of model.depths={}; leave it out", c.n_layers,
+          blocks_of(own), fmt::join(own.depths, ","));
+  const int64_t times = int64_t{1} << (own.stages() - 1);
+  require(c.d_model <= kMostWidth / times && c.hidden() <= kMostHidden / times,
+          "model.d_model={} and model.d_ff={} double with each of the {} stages; {} and {} are the "
+          "most of the last one",
+          c.d_model, c.hidden(), own.stages(), kMostWidth, kMostHidden);
 }
 
 class SwinArchitecture : public PictureArchitecture {
@@ -29,6 +54,9 @@ class SwinArchitecture : public PictureArchitecture {
     return std::make_unique<Swin>(config, piece, parameters);
   }
   bool biases_by_distance() const override { return true; }
+  int64_t features(const ModelConfig& config) const override {
+    return swin_stage(config, config.n_layers - 1).width;
+  }
 };
 
 void SwinArchitecture::bind(Options& options, ModelConfig& config) const {
@@ -47,19 +75,9 @@ void SwinArchitecture::take_pictures(ModelConfig& config, const data::PictureFor
 }
 
 void SwinArchitecture::check(const ModelConfig& c) const {
-  constexpr int64_t kMostStages = 8, kMostSide = 1024;
   PictureArchitecture::check(c);
+  check_stages(c);
   const SwinOptions& own = swin_options(c);
-  require(own.stages() > 0 && own.stages() <= kMostStages,
-          "model.depths names {} stages; there may be 1 to {}", own.stages(), kMostStages);
-  for (const int64_t depth : own.depths)
-    require(depth > 0 && depth <= c.n_layers,
-            "model.depths={} must be numbers above 0 whose sum "
-            "is model.n_layers={}",
-            fmt::join(own.depths, ","), c.n_layers);
-  require(c.n_layers == blocks_of(own),
-          "model.n_layers={} is not the {} blocks of model.depths={}; leave it out", c.n_layers,
-          blocks_of(own), fmt::join(own.depths, ","));
   require(own.window_side > 0 && own.window_side <= kMostSide,
           "model.window_side={} must lie in [1, {}]", own.window_side, kMostSide);
   require(c.positions == Positions::distance,

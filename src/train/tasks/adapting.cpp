@@ -33,6 +33,10 @@ void fill_in(PretrainConfig& c, const Passes& passes) {
   if (c.validation.every < 0) c.validation.every = whole_steps(steps_a_pass / passes.evaluations);
 }
 
+void refuse_changed(const Options& options, const Options& own, const std::string& why) {
+  for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
+}
+
 void require_one_way(const ModelConfig& model, const std::string& task) {
   require(
       !model.architecture->reads_prompts_both_ways(model),

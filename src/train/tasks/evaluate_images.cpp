@@ -1,14 +1,11 @@
 #include "skein/train/tasks/evaluate_images.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
-#include "skein/models/architecture.h"
-#include "skein/parallel/local_model.h"
+#include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/image_scores.h"
 #include "skein/train/tasks/image_task.h"
 
@@ -17,31 +14,17 @@ namespace {
 
 constexpr int64_t kMostShown = 20;
 
-data::ImageSamples samples_of(const std::vector<std::string>& stores, const TrainedModel& source,
-                              const LabelHead& head) {
-  data::PictureForm form = source.model.architecture->picture_form(source.model);
-  metric_of(head.kind, head.metric);
-  const auto usable = [](double deviation) { return std::isfinite(deviation) && deviation > 0; };
-  require(head.kind == LabelKind::classify && std::ranges::all_of(head.picture_deviation, usable) &&
-              std::ranges::all_of(head.picture_mean, [](double one) { return std::isfinite(one); }),
-          "the notes of {} are damaged: they do not say how pictures are read", source.info.path);
-  require(std::ssize(head.picture_mean) == form.channels &&
-              std::ssize(head.picture_deviation) == form.channels &&
-              head.outputs() == source.model.labels,
-          "the notes of {} do not fit its model: {} means, {} deviations and {} labels for {} "
-          "channels and {} outputs",
-          source.info.path, head.picture_mean.size(), head.picture_deviation.size(), head.outputs(),
-          form.channels, source.model.labels);
-  data::ImageBlend blend = open_images(stores, head.labels);
+data::ImageSamples samples_of(const std::vector<std::string>& stores, const ImageModel& model,
+                              const std::string& origin) {
+  const data::PictureForm& form = model.form();
+  data::ImageBlend blend = open_images(stores, model.head().labels);
   const data::ImageRecords& first = blend.parts.front();
   require(first.channels() == form.channels && first.height() == form.height &&
               first.width() == form.width,
           "{} has pictures of {} x {} x {} (channels, height, width), but {} reads {} x {} x {}; "
           "make it again with that size",
-          first.records().name(), first.channels(), first.height(), first.width(), source.info.path,
+          first.records().name(), first.channels(), first.height(), first.width(), origin,
           form.channels, form.height, form.width);
-  form.mean = head.picture_mean;
-  form.deviation = head.picture_deviation;
   return {std::move(blend), form, {}, 0, data::ImageOrder::once};
 }
 
@@ -63,21 +46,13 @@ void tell_confusions(const LabelHead& head, const data::ImageSamples& samples,
 
 }  // namespace
 
-bool labels_images(const TrainedModel& source) {
-  const auto head = label_head(source.state.notes, source.info.path);
-  return head && head->reads_images() && source.model.architecture->reads_images();
-}
-
 NamedValues evaluate_images(const std::vector<std::string>& stores, const TrainedModel& source,
                             const ParallelConfig& parallel, int64_t batch, Group& world) {
-  const LabelHead head = *label_head(source.state.notes, source.info.path);
-  const data::ImageSamples samples = samples_of(stores, source, head);
-  Mesh mesh(world, mesh_shape(parallel, world.size()));
-  LocalModel local(source.model, parallel, mesh, DType::f32);
-  load_weights(source.info, local.parameters(), mesh.world());
-  Pipeline pipeline(mesh, local.pipeline_model(), parallel.schedule);
-  const LabelAnswers answers =
-      image_answers({pipeline, local.pass(), mesh, batch}, samples, head.outputs());
+  ImageModel model(source, parallel, DType::f32, batch, world);
+  const LabelHead& head = model.head();
+  metric_of(head.kind, head.metric);
+  const data::ImageSamples samples = samples_of(stores, model, source.info.path);
+  const LabelAnswers answers = model.answers(samples, samples.samples_per_epoch(), head.outputs());
   Scores scores = image_scores(head, samples, answers);
   log::info("{}: {}", source.info.path, scores.text);
   tell_confusions(head, samples, answers);

@@ -4,6 +4,8 @@
 
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
+#include "skein/train/tasks/adapting.h"
+#include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/pair_data.h"
 
 namespace skein::train {
@@ -45,6 +47,7 @@ void bind_task(Options& options, FinetuneConfig& c) {
               "decoders: what stands between the texts of a pair");
   options.add("task.epochs", c.task.epochs, "passes over data.train, where train.steps is 0");
   bind_beside_labels(options, c.seq2seq);
+  bind(options, c.augment);
 }
 
 LabelMetric label_metric(const std::string& name, LabelKind kind) {
@@ -53,6 +56,19 @@ LabelMetric label_metric(const std::string& name, LabelKind kind) {
   require(found != known.end(), "task.metric={} does not measure task.kind={}", name,
           name_of(kind));
   return metric_of(kind, found->second);
+}
+
+// Of pictures a store says all.
+void refuse_texts(const Options& options, const FinetuneConfig& c) {
+  require(c.kind == LabelKind::classify,
+          "task.kind must be classify for a model that reads pictures; leave it out");
+  LabelColumns none;
+  Options columns("", "");
+  bind(columns, none);
+  const std::string why = "is for texts, but the model reads pictures; leave it out";
+  refuse_changed(options, columns, why);
+  for (const char* key : {"task.labels", "task.length", "task.separator"})
+    require(!options.changed(key), "{} {}", key, why);
 }
 
 void refuse_label_options(const Options& options) {
@@ -72,7 +88,7 @@ void bind(Options& options, FinetuneConfig& c) {
   bind_task(options, c);
   options.add("data.train", c.run.data.train,
               "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns; seq2seq: files or "
-              "stores of pairs, each PATH or WEIGHT:PATH");
+              "stores of pairs, each PATH or WEIGHT:PATH; for a model of pictures stores of them");
   options.add("data.validation", c.run.data.validation, "the same, to evaluate on");
   bind(options, c.run.loss);
   bind_adapting(options, c.run);
@@ -93,7 +109,13 @@ void settle(const Options& options, FinetuneConfig& c) {
   c.seq2seq.epochs = c.task.epochs;
 }
 
-std::unique_ptr<Task> finetune_task(FinetuneConfig& config, const TrainedModel& source) {
+std::unique_ptr<Task> finetune_task(const Options& options, FinetuneConfig& config,
+                                    const TrainedModel& source) {
+  if (config.run.model.architecture->reads_images()) {
+    refuse_texts(options, config);
+    return finetuned_image_task(config, source);
+  }
+  refuse_augmentation(options, *config.run.model.architecture);
   if (config.kind) return label_task(config, source.state.tokenizer.value());
   Seq2seqConfig& c = config.seq2seq;
   const data::PairTokenizers tokenizers = pair_tokenizers(source);

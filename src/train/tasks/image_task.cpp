@@ -53,10 +53,16 @@ uint32_t checksum_of(const data::ImageBlend& blend) {
   return static_cast<uint32_t>(sum ^ sum >> 32);
 }
 
+// What a run learns from and is judged by.
+struct ImageData {
+  data::ImageBlend learnt, known;
+  LabelHead head;
+};
+
 class ImageTask : public Task {
  public:
-  ImageTask(const PretrainConfig& run, LabelHead head, data::ImageBlend learnt,
-            data::ImageBlend known, const data::AugmentConfig& augment);
+  ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
+            bool adapts);
 
   const data::ImageSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->form().tokens(); }
@@ -71,16 +77,20 @@ class ImageTask : public Task {
   }
   TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
+  bool adapts() const override { return adapts_; }
+  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
  private:
   LabelHead head_;
+  bool adapts_;
   std::unique_ptr<data::ImageSamples> training_, validation_;
   std::vector<data::DataFile> files_;
 };
 
-ImageTask::ImageTask(const PretrainConfig& run, LabelHead head, data::ImageBlend learnt,
-                     data::ImageBlend known, const data::AugmentConfig& augment)
-    : head_(std::move(head)), files_(files_of("data.train", learnt)) {
+ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
+                     bool adapts)
+    : head_(std::move(data.head)), adapts_(adapts), files_(files_of("data.train", data.learnt)) {
+  auto& [learnt, known, head] = data;
   const data::PictureForm form = form_of(run, head_);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
   using data::ImageOrder;
@@ -105,6 +115,13 @@ void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           origin, fmt::join(stored->picture_mean, ", "), fmt::join(stored->picture_deviation, ", "),
           fmt::join(head_.picture_mean, ", "), fmt::join(head_.picture_deviation, ", "));
   if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+}
+
+// A head is kept where it says the same classes.
+bool ImageTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
+  if (part.kind != Part::label_head) return false;
+  const auto before = label_head(notes, "checkpoint.load");
+  return !in_checkpoint || !before || before->labels != head_.labels;
 }
 
 LabelHead head_for(const data::ImageRecords& first) {
@@ -132,32 +149,85 @@ data::ImageBlend open_images(const std::vector<std::string>& entries,
   return made;
 }
 
-std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment) {
-  require(!run.data.train.empty(),
+namespace {
+
+ImageData opened(const data::DataConfig& files) {
+  require(!files.train.empty(),
           "data.train names no store of pictures; make one with `skein-data images`");
+  ImageData made{.learnt = open_images(files.train, {})};
+  const data::ImageRecords& first = made.learnt.parts.front();
+  made.head = head_for(first);
+  require(made.head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
+          made.head.labels.front());
+  made.known = open_images(files.validation, made.head.labels);
+  if (!made.known.parts.empty()) check_like(made.known.parts.front(), first);
+  return made;
+}
+
+// Those of a model to begin from.
+void take_units(ImageData& data, const TrainedModel& source) {
+  const data::PictureForm form = source.model.architecture->picture_form(source.model);
+  const data::ImageRecords& first = data.learnt.parts.front();
+  require(first.channels() == form.channels && first.height() == form.height &&
+              first.width() == form.width,
+          "{} has pictures of {} x {} x {} (channels, height, width), but {} reads {} x {} x {}; "
+          "make it again with that size",
+          first.records().name(), first.channels(), first.height(), first.width(), source.info.path,
+          form.channels, form.height, form.width);
+  const auto before = label_head(source.state.notes, source.info.path);
+  if (!before || std::ssize(before->picture_mean) != form.channels ||
+      std::ssize(before->picture_deviation) != form.channels)
+    return;
+  data.head.picture_mean = before->picture_mean;
+  data.head.picture_deviation = before->picture_deviation;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment) {
   require(run.loss.label_smoothing == 0,
           "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
           run.loss.label_smoothing);
   check(augment);
-  data::ImageBlend learnt = open_images(run.data.train, {});
-  const data::ImageRecords& first = learnt.parts.front();
-  LabelHead head = head_for(first);
-  require(head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
-          head.labels.front());
-  data::ImageBlend known = open_images(run.data.validation, head.labels);
-  if (!known.parts.empty()) check_like(known.parts.front(), first);
+  ImageData data = opened(run.data);
+  const data::ImageRecords& first = data.learnt.parts.front();
   const Architecture& kind = *run.model.architecture;
   kind.take_pictures(
       run.model, {.channels = first.channels(), .height = first.height(), .width = first.width()});
+  const int64_t classes = data.head.outputs();
   require(
-      run.model.head != Head::token &&
-          (run.model.labels == 0 || run.model.labels == head.outputs()),
+      run.model.head != Head::token && (run.model.labels == 0 || run.model.labels == classes),
       "model.labels={} (model.head), but the pictures have {} classes, one each; leave both out",
-      run.model.labels, head.outputs());
-  kind.begin_labels(run.model, Head::sequence, head.outputs());
+      run.model.labels, classes);
+  kind.begin_labels(run.model, Head::sequence, classes);
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
-  return std::make_unique<ImageTask>(run, std::move(head), std::move(learnt), std::move(known),
-                                     augment);
+  return std::make_unique<ImageTask>(run, std::move(data), augment, false);
+}
+
+std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const TrainedModel& source) {
+  PretrainConfig& run = config.run;
+  require(run.loss.label_smoothing == 0,
+          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
+          run.loss.label_smoothing);
+  check(config.augment);
+  ImageData data = opened(run.data);
+  take_units(data, source);
+  data.head.metric = config.task.metric;
+  run.model.architecture->begin_labels(run.model, Head::sequence, data.head.outputs());
+  auto made = std::make_unique<ImageTask>(run, std::move(data), config.augment, true);
+  fill_in(run, {"task.epochs", config.task.epochs, made->samples().samples_per_epoch()});
+  if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
+  return made;
+}
+
+void refuse_augmentation(const Options& options, const Architecture& architecture) {
+  data::AugmentConfig none;
+  Options own("", "");
+  bind(own, none);
+  refuse_changed(options, own,
+                 fmt::format("is for pictures, but model.architecture={} reads texts; leave it out",
+                             architecture.name()));
 }
 
 }  // namespace skein::train

@@ -4,6 +4,7 @@
 
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/language_task.h"
 
@@ -34,10 +35,6 @@ data::PairTokenizers tokenizers_for(const PretrainTaskConfig& c) {
   fail_usage(
       "none of data.train is a store of pairs that names its tokenizer; give tokenizer.path (and "
       "tokenizer.target where targets have another), or make stores with `skein-data pairs`");
-}
-
-void refuse_changed(const Options& options, const Options& own, const std::string& why) {
-  for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
 }
 
 }  // namespace
@@ -90,13 +87,6 @@ void bind(Options& options, PretrainTaskConfig& c) {
 
 namespace {
 
-void refuse_augmentation(const Options& options, const std::string& why) {
-  data::AugmentConfig none;
-  Options own("", "");
-  bind(own, none);
-  refuse_changed(options, own, why);
-}
-
 // Options that only texts give a meaning to.
 void refuse_text_options(const Options& options, const std::string& why) {
   constexpr std::string_view kSections[] = {"mlm.", "noise.", "lm."};
@@ -134,9 +124,7 @@ std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfi
     refuse_text_options(options, why);
     return image_task(c.run, c.augment);
   }
-  refuse_augmentation(
-      options, fmt::format("is for pictures, but model.architecture={} reads texts; leave it out",
-                           architecture.name()));
+  refuse_augmentation(options, architecture);
   if (c.kind == PretrainKind::language) {
     refuse_pairs(options,
                  "is for pairs of texts, but task.kind is language; leave it out, or give "

@@ -17,17 +17,12 @@ namespace {
 
 using namespace test;
 
-std::vector<data::LabelledExample> examples(const std::vector<std::string>& texts) {
-  std::vector<data::LabelledExample> made;
-  for (const std::string& text : texts) made.emplace_back().text = text;
-  return made;
-}
-
 TEST(VectorFiles, AreArraysOfAllRows) {
   const Scratch scratch;
   VectorFile file("x.output", scratch.file("a.npy"), 2);
-  file.add(examples({"a", "b"}), Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2}));
-  file.add(examples({"c"}), Tensor::from(std::vector<float>{5, 6}, {1, 2}));
+  file.add(std::vector<std::string>{"a", "b"},
+           Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2}));
+  file.add(std::vector<std::string>{"c"}, Tensor::from(std::vector<float>{5, 6}, {1, 2}));
   EXPECT_FALSE(std::filesystem::exists(scratch.file("a.npy")));
   file.finish();
   const std::string bytes = bytes_of_file(scratch.file("a.npy"));
@@ -41,11 +36,17 @@ TEST(VectorFiles, AreArraysOfAllRows) {
 TEST(VectorFiles, AreObjectsALine) {
   const Scratch scratch;
   VectorFile file("x.output", scratch.file("a.jsonl"), 2);
-  file.add(examples({"a", "caf\xc3"}), Tensor::from(std::vector<float>{1, 2, 0.5, -4}, {2, 2}));
+  file.add(std::vector<std::string>{"a", "caf\xc3"},
+           Tensor::from(std::vector<float>{1, 2, 0.5, -4}, {2, 2}));
   file.finish();
   EXPECT_EQ(bytes_of_file(scratch.file("a.jsonl")),
             "{\"text\":\"a\",\"embedding\":[1.0,2.0]}\n"
             "{\"text\":\"caf\xef\xbf\xbd\",\"embedding\":[0.5,-4.0]}\n");
+  VectorFile pictures("x.output", scratch.file("b.jsonl"), 1, "picture");
+  pictures.add({"a.png"}, Tensor::from(std::vector<float>{3}, {1, 1}));
+  pictures.finish();
+  EXPECT_EQ(bytes_of_file(scratch.file("b.jsonl")),
+            "{\"picture\":\"a.png\",\"embedding\":[3.0]}\n");
 }
 
 TEST(VectorFiles, OfArraysAreNoPipes) {

@@ -23,6 +23,9 @@ struct Passes {
 // and for more than 1e12 steps.
 void fill_in(PretrainConfig& config, const Passes& passes);
 
+// A usage error, the key and `why`, for an option that `own` has too and that was given.
+void refuse_changed(const Options& options, const Options& own, const std::string& why);
+
 // A usage error for a model that reads prompts both ways, whose answers `task`, such as "skein
 // sft", would learn as if they were read one way only.
 void require_one_way(const ModelConfig& model, const std::string& task);

@@ -11,9 +11,6 @@
 
 namespace skein::train {
 
-// Collective. Whether the model reads pictures and labels them.
-bool labels_images(const TrainedModel& source);
-
 // Collective. Returns the metrics of the stores' pictures, and logs them with the table of classes
 // and what was said for them, where there are at most 20. batch: pictures a forward pass.
 NamedValues evaluate_images(const std::vector<std::string>& stores, const TrainedModel& source,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/data/images/augment.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 #include "skein/train/tasks/label_head.h"
@@ -30,6 +31,7 @@ struct FinetuneConfig {
   PretrainConfig run;  // data.train and data.validation name files of examples or pairs
   LabelTaskConfig task;
   Seq2seqConfig seq2seq;
+  data::AugmentConfig augment;  // of pictures
   // As options say them; settle() brings them into the task that is meant. kind: of labels;
   // nothing: seq2seq.
   std::optional<LabelKind> kind = LabelKind::classify;
@@ -45,9 +47,10 @@ void bind(Options& options, FinetuneConfig& config);
 // not measure such a task, and for given options of the other kind of task.
 void settle(const Options& options, FinetuneConfig& config);
 
-// Makes label_task, or seq2seq_task with the tokenizers of the model to begin from or to go on
-// with; config.run.model describes it.
-std::unique_ptr<Task> finetune_task(FinetuneConfig& config, const TrainedModel& source);
+// Makes label_task, finetuned_image_task, or seq2seq_task with the tokenizers of the model to begin
+// from or to go on with; config.run.model describes it. options: those that config is bound to.
+std::unique_ptr<Task> finetune_task(const Options& options, FinetuneConfig& config,
+                                    const TrainedModel& source);
 
 // Makes the task for the model that config.run.model describes and its tokenizer. Reads the data,
 // gives config.run.model the head and fills in what was left open. Usage errors for data that does

@@ -7,6 +7,8 @@
 #include "skein/data/images/image_samples.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
+#include "skein/train/tasks/finetune.h"
+#include "skein/train/trained_model.h"
 
 namespace skein::train {
 
@@ -19,5 +21,11 @@ data::ImageBlend open_images(const std::vector<std::string>& entries,
 // Makes the task for the model that run.model describes. Reads data.train and data.validation, and
 // fills in what the data say of the model: the sizes of pictures, and its labels.
 std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment);
+// The same for a model to begin from or to go on with, which config.run.model describes: its head
+// stays where the classes are the same, and begins anew where they are others. Pictures are read in
+// the units that it knows. A usage error for pictures of other sizes than it reads.
+std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const TrainedModel& source);
+// Usage errors for options of augmentation, for a model that reads texts.
+void refuse_augmentation(const Options& options, const Architecture& architecture);
 
 }  // namespace skein::train

@@ -43,13 +43,14 @@ class SentenceInput {
   std::unique_ptr<data::ConllReader> reader_;
 };
 
-// Collective. Calls use(part) for every part of an input, and tells how many of `what` are done.
+// Collective. Calls use(part) for every part of an input, of at most so many, and tells how many of
+// `what` are done.
 // Returns how many there are.
 template <class Input, class Use>
-int64_t each_part(Input& input, const char* what, Group& world, const Use& use) {
-  constexpr size_t kPart = 1024;
+int64_t each_part(Input& input, const char* what, Group& world, const Use& use,
+                  size_t most = 1024) {
   int64_t done = 0;
-  for (auto part = input.next(kPart, world); !part.empty(); part = input.next(kPart, world)) {
+  for (auto part = input.next(most, world); !part.empty(); part = input.next(most, world)) {
     use(part);
     done += std::ssize(part);
     log::info("{} {} done", done, what);

@@ -1,0 +1,33 @@
+// A trained model of pictures at work.
+#pragma once
+
+#include "skein/data/images/picture_form.h"
+#include "skein/parallel/local_model.h"
+#include "skein/train/tasks/label_scores.h"
+#include "skein/train/trained_model.h"
+
+namespace skein::train {
+
+class ImageModel {
+ public:
+  // Collective. batch: pictures a forward pass. objective: whose answers are wanted, which outlives
+  // this; null: the model's own, the scores of its classes. A usage error for a checkpoint whose
+  // notes do not say how pictures are read.
+  ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
+             Group& world, const Objective* objective = nullptr);
+
+  const LabelHead& head() const { return head_; }
+  const data::PictureForm& form() const { return form_; }
+  // Collective. Of samples [0, count), [count,1,outputs].
+  LabelAnswers answers(const data::SampleSource& samples, int64_t count, int64_t outputs);
+
+ private:
+  LabelHead head_;
+  data::PictureForm form_;
+  Mesh mesh_;
+  LocalModel local_;
+  Pipeline pipeline_;
+  int64_t batch_;
+};
+
+}  // namespace skein::train

@@ -1,0 +1,70 @@
+// Pictures that a command is given. Rank 0 reads them in parts and sends each part to all ranks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skein/comm/group.h"
+#include "skein/core/options/options.h"
+#include "skein/data/images/image_samples.h"
+
+namespace skein::train {
+
+// How files of pictures come to the size that a model reads.
+struct PictureFitting {
+  data::Fit fit = data::Fit::cut;
+  data::Resampling resampling = data::Resampling::bilinear;
+  std::string background;  // "": transparent pixels are an error
+};
+// Binds images.fit, images.resampling and images.background.
+void bind(Options& options, PictureFitting& fitting);
+// A usage error where one of them was given, for a model that reads texts.
+void refuse_fitting(const Options& options);
+
+struct NamedPicture {
+  std::string name;   // of its file, or "test.h5, image 17"
+  std::string truth;  // its class, where the input says one
+  data::Image image;  // as large as the model reads them
+};
+
+class PictureInput {
+ public:
+  // path: a store of pictures of the form's size; a picture's file; a folder, table or IDX file of
+  // pictures (data/images/image_files.h), whose labels are not looked at. Opens nothing yet.
+  PictureInput(std::string path, const PictureFitting& fitting, const data::PictureForm& form);
+  // Collective. The next pictures, at most so many; none at the end. Usage errors of rank 0 are
+  // those of every rank.
+  std::vector<NamedPicture> next(size_t most, Group& world);
+
+ private:
+  void open();
+  void open_store();
+  NamedPicture fitted(const data::StoredImage& stored) const;
+
+  std::string path_;
+  PictureFitting fitting_;
+  data::PictureForm form_;
+  // Gives the next one; false at the end.
+  std::function<bool(NamedPicture&)> read_;
+};
+
+// Such pictures as samples, without labels.
+class PictureSamples : public data::RowSource {
+ public:
+  // Both outlive this.
+  PictureSamples(const std::vector<NamedPicture>& pictures, const data::PictureForm& form)
+      : pictures_(pictures), form_(form) {}
+  int64_t samples_per_epoch() const override { return std::ssize(pictures_); }
+
+ private:
+  data::Batch empty_batch(int64_t count) const override;
+  void fill(const data::Batch& batch, int64_t row, int64_t index) const override;
+
+  const std::vector<NamedPicture>& pictures_;
+  const data::PictureForm& form_;
+};
+
+}  // namespace skein::train

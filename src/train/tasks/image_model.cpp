@@ -1,0 +1,64 @@
+#include "skein/train/tasks/image_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/checkpoint/parameters.h"
+#include "skein/core/error.h"
+#include "skein/models/architecture.h"
+
+namespace skein::train {
+namespace {
+
+LabelHead head_in(const TrainedModel& source) {
+  const auto head = label_head(source.state.notes, source.info.path);
+  require(head && head->reads_images(),
+          "the notes of {} do not say in which units it reads pictures, or what its classes are "
+          "called; an import takes them from preprocessor_config.json and \"id2label\"",
+          source.info.path);
+  return *head;
+}
+
+data::PictureForm form_in(const TrainedModel& source, const LabelHead& head) {
+  data::PictureForm form = source.model.architecture->picture_form(source.model);
+  const auto usable = [](double deviation) { return std::isfinite(deviation) && deviation > 0; };
+  require(head.kind == LabelKind::classify && std::ranges::all_of(head.picture_deviation, usable) &&
+              std::ranges::all_of(head.picture_mean, [](double one) { return std::isfinite(one); }),
+          "the notes of {} are damaged: they do not say how pictures are read", source.info.path);
+  require(std::ssize(head.picture_mean) == form.channels &&
+              std::ssize(head.picture_deviation) == form.channels &&
+              head.outputs() == source.model.labels,
+          "the notes of {} do not fit its model: {} means, {} deviations and {} labels for {} "
+          "channels and {} outputs",
+          source.info.path, head.picture_mean.size(), head.picture_deviation.size(), head.outputs(),
+          form.channels, source.model.labels);
+  form.mean = head.picture_mean;
+  form.deviation = head.picture_deviation;
+  return form;
+}
+
+PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
+  PipelineModel made = local.pipeline_model();
+  if (objective) made.objective = objective;
+  return made;
+}
+
+}  // namespace
+
+ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
+                       int64_t batch, Group& world, const Objective* objective)
+    : head_(head_in(source)),
+      form_(form_in(source, head_)),
+      mesh_(world, mesh_shape(parallel, world.size())),
+      local_(source.model, parallel, mesh_, dtype),
+      pipeline_(mesh_, pieces_of(local_, objective), parallel.schedule),
+      batch_(batch) {
+  load_weights(source.info, local_.parameters(), mesh_.world());
+}
+
+LabelAnswers ImageModel::answers(const data::SampleSource& samples, int64_t count,
+                                 int64_t outputs) {
+  return label_answers({pipeline_, local_.pass(), mesh_, batch_}, samples, count, 1, outputs);
+}
+
+}  // namespace skein::train

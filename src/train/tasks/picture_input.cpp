@@ -1,0 +1,131 @@
+#include "skein/train/tasks/picture_input.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "skein/checkpoint/agree.h"
+#include "skein/core/error.h"
+#include "skein/core/json.h"
+
+namespace skein::train {
+namespace {
+
+using Json = nlohmann::json;
+
+// The first bytes of a file; "" of what is none.
+std::string head_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string head(64, '\0');
+  file.read(head.data(), std::ssize(head));
+  head.resize(file ? head.size() : file.gcount());
+  return head;
+}
+
+}  // namespace
+
+void bind(Options& options, PictureFitting& fitting) {
+  options.add_choice(
+      "images.fit", fitting.fit,
+      {{"cut", data::Fit::cut}, {"pad", data::Fit::pad}, {"stretch", data::Fit::stretch}},
+      "how files of pictures come to the model's size: the middle of them, all of them on black, "
+      "or all of them out of shape");
+  options.add_choice("images.resampling", fitting.resampling,
+                     {{"area", data::Resampling::area},
+                      {"bilinear", data::Resampling::bilinear},
+                      {"bicubic", data::Resampling::bicubic}},
+                     "what a new pixel is a mean of");
+  options.add("images.background", fitting.background,
+              "colour behind transparent pixels, such as ffffff; empty: they are an error");
+}
+
+void refuse_fitting(const Options& options) {
+  for (const char* key : {"images.fit", "images.resampling", "images.background"})
+    require(!options.changed(key), "{} is for pictures, but the model reads texts; leave it out",
+            key);
+}
+
+PictureInput::PictureInput(std::string path, const PictureFitting& fitting,
+                           const data::PictureForm& form)
+    : path_(std::move(path)), fitting_(fitting), form_(form) {}
+
+NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
+  std::optional<data::Colour> background;
+  if (!fitting_.background.empty())
+    background = data::colour_of(fitting_.background, "images.background");
+  const data::Image image = with_channels(loaded(stored, background), form_.channels);
+  return {stored.name, "", with_origin(stored.name, [&] {
+            return data::fitted(image, form_.height, form_.width, fitting_.fit,
+                                fitting_.resampling);
+          })};
+}
+
+void PictureInput::open_store() {
+  const auto store =
+      std::make_shared<data::ImageRecords>(std::make_shared<const data::Records>(path_));
+  require(store->channels() == form_.channels && store->height() == form_.height &&
+              store->width() == form_.width,
+          "{} has pictures of {} x {} x {} (channels, height, width), but the model reads {} x {} "
+          "x {}; make it again with that size",
+          path_, store->channels(), store->height(), store->width(), form_.channels, form_.height,
+          form_.width);
+  read_ = [store, path = path_, number = int64_t{0}](NamedPicture& one) mutable {
+    if (number == store->count()) return false;
+    const int32_t label = store->label(number);
+    one = {fmt::format("{}, image {}", path, number), label < 0 ? "" : store->classes()[label],
+           store->image(number)};
+    ++number;
+    return true;
+  };
+}
+
+void PictureInput::open() {
+  if (data::is_record_store(path_)) return open_store();
+  if (data::is_image(head_of(path_))) {
+    read_ = [this, done = false](NamedPicture& one) mutable {
+      if (done) return false;
+      one = fitted({.name = path_, .path = path_});
+      return done = true;
+    };
+    return;
+  }
+  const auto files = std::make_shared<data::ImageFiles>(
+      data::ImageFilesConfig{.inputs = {path_}, .labelled = false});
+  read_ = [this, files](NamedPicture& one) {
+    data::StoredImage stored;
+    if (!files->next(stored)) return false;
+    one = fitted(stored);
+    return true;
+  };
+}
+
+std::vector<NamedPicture> PictureInput::next(size_t most, Group& world) {
+  const std::string shared = checkpoint::from_root(world, [&] {
+    if (!read_) open();
+    Json all = Json::array();
+    for (NamedPicture one; all.size() < most && read_(one);)
+      all.push_back({one.name, one.truth, Json::binary(std::move(one.image.values))});
+    const auto bytes = Json::to_cbor(all);
+    return std::string(bytes.begin(), bytes.end());
+  });
+  std::vector<NamedPicture> made;
+  for (Json& one : Json::from_cbor(shared))
+    made.push_back({one[0],
+                    one[1],
+                    {form_.channels, form_.height, form_.width, std::move(one[2].get_binary())}});
+  return made;
+}
+
+data::Batch PictureSamples::empty_batch(int64_t count) const {
+  data::Batch made = data::picture_batch(count, form_);
+  made.targets = data::filled(count, 1, 0);
+  made.weights = Tensor::zeros({count, 1}, DType::f32);
+  made.sample_ids = Tensor::zeros({count}, DType::i64);
+  return made;
+}
+
+void PictureSamples::fill(const data::Batch& batch, int64_t row, int64_t index) const {
+  fill_patches(pictures_[index].image, form_,
+               batch.features.data<float>() + row * form_.patches() * form_.patch_numbers());
+}
+
+}  // namespace skein::train
