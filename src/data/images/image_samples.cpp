@@ -46,6 +46,15 @@ void fill_patches(const float* pixels, const PictureForm& form, float* numbers) 
       form, [&](int64_t channel, int64_t at) { return pixels[channel * size + at]; }, numbers);
 }
 
+void check_size(const ImageRecords& store, const PictureForm& form, const std::string& reader) {
+  require(store.channels() == form.channels && store.height() == form.height &&
+              store.width() == form.width,
+          "{} has pictures of {} x {} x {} (channels, height, width), but {} reads {} x {} x {}; "
+          "make it again with that size",
+          store.records().name(), store.channels(), store.height(), store.width(), reader,
+          form.channels, form.height, form.width);
+}
+
 Batch picture_batch(int64_t count, const PictureForm& form) {
   Batch made;
   made.tokens = filled(count, form.tokens(), 0);

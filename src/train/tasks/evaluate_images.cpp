@@ -16,16 +16,9 @@ constexpr int64_t kMostShown = 20;
 
 data::ImageSamples samples_of(const std::vector<std::string>& stores, const ImageModel& model,
                               const std::string& origin) {
-  const data::PictureForm& form = model.form();
   data::ImageBlend blend = open_images(stores, model.head().labels);
-  const data::ImageRecords& first = blend.parts.front();
-  require(first.channels() == form.channels && first.height() == form.height &&
-              first.width() == form.width,
-          "{} has pictures of {} x {} x {} (channels, height, width), but {} reads {} x {} x {}; "
-          "make it again with that size",
-          first.records().name(), first.channels(), first.height(), first.width(), origin,
-          form.channels, form.height, form.width);
-  return {std::move(blend), form, {}, 0, data::ImageOrder::once};
+  check_size(blend.parts.front(), model.form(), origin);
+  return {std::move(blend), model.form(), {}, 0, data::ImageOrder::once};
 }
 
 // A row a class, a column what was said.

@@ -19,6 +19,8 @@ LabelHead head_in(const TrainedModel& source) {
   return *head;
 }
 
+}  // namespace
+
 data::PictureForm form_in(const TrainedModel& source, const LabelHead& head) {
   data::PictureForm form = source.model.architecture->picture_form(source.model);
   const auto usable = [](double deviation) { return std::isfinite(deviation) && deviation > 0; };
@@ -36,6 +38,8 @@ data::PictureForm form_in(const TrainedModel& source, const LabelHead& head) {
   form.deviation = head.picture_deviation;
   return form;
 }
+
+namespace {
 
 PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
   PipelineModel made = local.pipeline_model();

@@ -7,6 +7,7 @@
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
 #include "skein/train/tasks/adapting.h"
+#include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/image_scores.h"
 
 namespace skein::train {
@@ -151,7 +152,12 @@ data::ImageBlend open_images(const std::vector<std::string>& entries,
 
 namespace {
 
-ImageData opened(const data::DataConfig& files) {
+ImageData opened(const PretrainConfig& run, const data::AugmentConfig& augment) {
+  require(run.loss.label_smoothing == 0,
+          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
+          run.loss.label_smoothing);
+  check(augment);
+  const data::DataConfig& files = run.data;
   require(!files.train.empty(),
           "data.train names no store of pictures; make one with `skein-data images`");
   ImageData made{.learnt = open_images(files.train, {})};
@@ -166,30 +172,19 @@ ImageData opened(const data::DataConfig& files) {
 
 // Those of a model to begin from.
 void take_units(ImageData& data, const TrainedModel& source) {
-  const data::PictureForm form = source.model.architecture->picture_form(source.model);
-  const data::ImageRecords& first = data.learnt.parts.front();
-  require(first.channels() == form.channels && first.height() == form.height &&
-              first.width() == form.width,
-          "{} has pictures of {} x {} x {} (channels, height, width), but {} reads {} x {} x {}; "
-          "make it again with that size",
-          first.records().name(), first.channels(), first.height(), first.width(), source.info.path,
-          form.channels, form.height, form.width);
+  check_size(data.learnt.parts.front(), source.model.architecture->picture_form(source.model),
+             source.info.path);
   const auto before = label_head(source.state.notes, source.info.path);
-  if (!before || std::ssize(before->picture_mean) != form.channels ||
-      std::ssize(before->picture_deviation) != form.channels)
-    return;
-  data.head.picture_mean = before->picture_mean;
-  data.head.picture_deviation = before->picture_deviation;
+  if (!before || !before->reads_images()) return;
+  const data::PictureForm form = form_in(source, *before);
+  data.head.picture_mean = form.mean;
+  data.head.picture_deviation = form.deviation;
 }
 
 }  // namespace
 
 std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment) {
-  require(run.loss.label_smoothing == 0,
-          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
-          run.loss.label_smoothing);
-  check(augment);
-  ImageData data = opened(run.data);
+  ImageData data = opened(run, augment);
   const data::ImageRecords& first = data.learnt.parts.front();
   const Architecture& kind = *run.model.architecture;
   kind.take_pictures(
@@ -206,11 +201,7 @@ std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig&
 
 std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const TrainedModel& source) {
   PretrainConfig& run = config.run;
-  require(run.loss.label_smoothing == 0,
-          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
-          run.loss.label_smoothing);
-  check(config.augment);
-  ImageData data = opened(run.data);
+  ImageData data = opened(run, config.augment);
   take_units(data, source);
   data.head.metric = config.task.metric;
   run.model.architecture->begin_labels(run.model, Head::sequence, data.head.outputs());

@@ -62,12 +62,7 @@ NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
 void PictureInput::open_store() {
   const auto store =
       std::make_shared<data::ImageRecords>(std::make_shared<const data::Records>(path_));
-  require(store->channels() == form_.channels && store->height() == form_.height &&
-              store->width() == form_.width,
-          "{} has pictures of {} x {} x {} (channels, height, width), but the model reads {} x {} "
-          "x {}; make it again with that size",
-          path_, store->channels(), store->height(), store->width(), form_.channels, form_.height,
-          form_.width);
+  check_size(*store, form_, "the model");
   read_ = [store, path = path_, number = int64_t{0}](NamedPicture& one) mutable {
     if (number == store->count()) return false;
     const int32_t label = store->label(number);

@@ -16,6 +16,8 @@ namespace skein::data {
 void fill_patches(const Image& image, const PictureForm& form, float* numbers);
 // The same of pixels [channels,height,width] that are in the model's units already.
 void fill_patches(const float* pixels, const PictureForm& form, float* numbers);
+// A usage error where the store's pictures are not of the form's size; reader: who has the form.
+void check_size(const ImageRecords& store, const PictureForm& form, const std::string& reader);
 // Tokens, positions and features of so many pictures, whose numbers nobody has filled in yet.
 Batch picture_batch(int64_t count, const PictureForm& form);
 

@@ -8,6 +8,10 @@
 
 namespace skein::train {
 
+// How the model reads pictures, in the units of its head's notes. A usage error where these are
+// damaged, or not of this model.
+data::PictureForm form_in(const TrainedModel& source, const LabelHead& head);
+
 class ImageModel {
  public:
   // Collective. batch: pictures a forward pass. objective: whose answers are wanted, which outlives
