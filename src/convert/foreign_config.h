@@ -97,7 +97,9 @@ class ForeignConfig {
       fail_usage("{}: \"{}\" is {}; {} belongs there", origin_, key, shown(key), what);
     return json_[key].template get<T>();
   }
-  std::string shown(const std::string& key) const { return json_[key].dump().substr(0, 80); }
+  std::string shown(const std::string& key) const {
+    return json_.contains(key) ? json_[key].dump().substr(0, 80) : "not given";
+  }
 
   bool makes_ = false;
   ForeignJson json_ = ForeignJson::object(), made_;

@@ -1,13 +1,13 @@
 #include "skein/convert/huggingface_config.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 #include "skein/train/tasks/label_head.h"
 
 #include "foreign_family.h"
+#include "picture_config.h"
 
 namespace skein::convert {
 namespace {
@@ -22,9 +22,11 @@ int64_t labels_of(const ForeignConfig& config) {
 Head head_of(const std::string& ending, const ForeignFamily& family, const ForeignConfig& config) {
   const bool pictures = family.architecture.reads_images();
   require(!pictures || ending == "ForImageClassification",
-          "{}: the architecture {} has a head that is not known here; of models of pictures "
-          "{}ForImageClassification is",
-          config.origin(), config.class_name(), family.stem);
+          "{}: {} is not known here; of models of pictures {}ForImageClassification is",
+          config.origin(),
+          config.class_name().empty() ? "a model without \"architectures\""
+                                      : "the head of " + config.class_name(),
+          family.stem);
   if (pictures || ending == "ForSequenceClassification") return Head::sequence;
   if (ending == "ForTokenClassification") return Head::token;
   const auto& known = family.vocabulary_classes;
@@ -43,6 +45,9 @@ void read_head(const ForeignConfig& config, const ForeignFamily& family, ModelCo
           config.origin(), name, family.name, family.stem);
   c.head = head_of(name.empty() ? "Model" : name.substr(family.stem.size()), family, config);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
+  require(!c.architecture->reads_images() || c.labels > 1,
+          "{}: a model of pictures with {} output tells no classes; two or more are known here",
+          config.origin(), c.labels);
   require(
       c.head == Head::vocabulary || !c.architecture->maps_source(c),
       "{}: {} has a head of labels, which models that map a source to a target do not have here",
@@ -67,44 +72,19 @@ void refuse_other_attention(const ForeignConfig& config, const ModelConfig& c) {
 
 }  // namespace
 
-namespace {
-
-// How pictures are read, by preprocessor_config.json; false where it is not there.
-bool read_units(const std::string& text, const std::string& origin, int64_t channels,
-                train::LabelHead& head) {
-  if (text.empty()) return false;
-  const ForeignConfig config(text, origin);
-  constexpr double kOf255 = 1.0 / 255;
-  config.must_be("do_rescale", true, "and pixels are read as value / 255 here");
-  if (const double factor = config.real("rescale_factor", kOf255); std::abs(factor - kOf255) > 1e-9)
-    config.refuse("rescale_factor", "and pixels are read as value / 255 here");
-  const bool normalized = config.truth("do_normalize", true);
-  head.picture_mean = normalized ? config.reals("image_mean") : std::vector(channels, 0.0);
-  head.picture_deviation = normalized ? config.reals("image_std") : std::vector(channels, 1.0);
-  for (const char* key : {"image_mean", "image_std"})
-    if (normalized && std::ssize(config.reals(key)) != channels)
-      config.refuse(key, fmt::format("and the model reads {} channels", channels));
-  return true;
-}
-
-}  // namespace
-
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                              const ModelConfig& model, const std::string& preprocessor) {
   const ForeignConfig config(text, origin);
   if (model.head == Head::vocabulary ||
       config.text("problem_type", "") == "multi_label_classification")
     return {};
+  if (model.architecture->reads_images()) return picture_notes(config, model, preprocessor);
   train::LabelHead head;
   head.kind = model.head == Head::token ? train::LabelKind::tag
               : model.labels == 1       ? train::LabelKind::regress
                                         : train::LabelKind::classify;
   head.metric = metric_of(head.kind, train::LabelMetric::automatic);
   head.length = model.context;
-  if (model.architecture->reads_images() &&
-      !read_units(preprocessor, "the preprocessor_config.json beside " + origin,
-                  model.architecture->picture_form(model).channels, head))
-    return {};
   head.framed = !model.architecture->sees_ahead();
   if (head.kind == train::LabelKind::regress) return to_notes(head, 0);
   if (!config.has("id2label") || !config.at("id2label").is_object()) return {};

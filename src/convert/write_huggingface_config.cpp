@@ -6,6 +6,7 @@
 #include "skein/models/architecture.h"
 
 #include "foreign_family.h"
+#include "picture_config.h"
 
 namespace skein::convert {
 namespace {
@@ -115,7 +116,11 @@ bool says_the_same(const Json& json, const std::string& text, const ModelConfig&
   const bool same_model =
       model_values(model_from_huggingface(text, kOrigin, {names})) == model_values(model);
   if (!same_model || extras.other_architecture) return false;
-  if (!extras.labels.empty() && !has_labels(json, extras.labels)) return false;
+  const bool pictures = model.architecture->reads_images();
+  if (pictures && !extras.labels.empty() &&
+      picture_labels(ForeignConfig(text, kOrigin), model.labels) != extras.labels)
+    return false;
+  if (!pictures && !extras.labels.empty() && !has_labels(json, extras.labels)) return false;
   const int32_t start = extras.ids.start;
   if (start >= 0 && json.value("decoder_start_token_id", Json()) != start) return false;
   if (extras.problem.empty()) return true;
@@ -160,29 +165,6 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
         "config.json says no pad_token_id, for no id here stands only for padding: transformers "
         "then takes one text at a time; for more, set it to an id that no text holds");
   return text_of(json);
-}
-
-std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
-                                const std::string& before) {
-  const data::PictureForm form = model.architecture->picture_form(model);
-  Json json{{"do_normalize", true},
-            {"do_rescale", true},
-            {"do_resize", true},
-            {"image_mean", head.picture_mean},
-            {"image_processor_type", "ViTImageProcessor"},
-            {"image_std", head.picture_deviation},
-            {"resample", 2},
-            {"rescale_factor", 1.0 / 255},
-            {"size", {{"height", form.height}, {"width", form.width}}}};
-  if (before.empty()) return text_of(json);
-  Json had =
-      parse_strictly<Json>(before, "the preprocessor_config.json of the import", kMostConfigDepth);
-  const bool plain = had.value("do_normalize", true);
-  if (plain && had.value("image_mean", Json()) == json["image_mean"] &&
-      had.value("image_std", Json()) == json["image_std"])
-    return before;
-  for (const char* key : {"do_normalize", "image_mean", "image_std"}) had[key] = json[key];
-  return text_of(had);
 }
 
 }  // namespace skein::convert

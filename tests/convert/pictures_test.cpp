@@ -35,6 +35,10 @@ TEST(Pictures, OfVitThatAreNotKnownAreRefused) {
                           {"image_size", {8, 12, 3}, "a height and a width belong there"},
                           {"image_size", {8, -1}, "a list of whole numbers from 0"},
                           {"hidden_act", "gelu_10", "gelu_10"}});
+  const Scratch other;
+  const std::string single = test::copy_of(other, "vit");
+  edit_config(single, [](Json& json) { json["id2label"] = {{"0", "size"}}; });
+  test::refused(single, {"a model of pictures with 1 output tells no classes"});
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "vit");
   edit_config(folder, [](Json& json) { json["patch_size"] = 5; });
@@ -43,6 +47,8 @@ TEST(Pictures, OfVitThatAreNotKnownAreRefused) {
   test::refused(folder, {"ViTForMaskedImageModeling", "ViTForImageClassification is"});
   edit_config(folder, [](Json& json) { json["architectures"] = {"ViTModel"}; });
   test::refused(folder, {"ViTModel", "ViTForImageClassification is"});
+  edit_config(folder, [](Json& json) { json.erase("architectures"); });
+  test::refused(folder, {"a model without \"architectures\" is not known here"});
 }
 
 TEST(Pictures, OfSwinThatAreNotKnownAreRefused) {
@@ -50,12 +56,17 @@ TEST(Pictures, OfSwinThatAreNotKnownAreRefused) {
                            {"num_heads", {2, 2}, "twice the heads of the one before it"},
                            {"num_heads", {2}, "a number for each of the stages"},
                            {"depths", "2,2", "a list of whole numbers"},
+                           {"window_size", 4, "the grid of stage 1 has 3 x 4 tokens only"},
+                           {"image_size", 0, "sides above 0"},
                            {"mlp_ratio", 2.5, "a whole number from 1"},
                            {"mlp_ratio", 1e300, "a whole number from 1"}});
+}
+
+TEST(Pictures, OfSwinWithoutAKeyAreToldWhatItStandsFor) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "swin");
-  edit_config(folder, [](Json& json) { json["window_size"] = 4; });
-  test::refused(folder, {"model.window_side that no stage's grid is smaller than"});
+  edit_config(folder, [](Json& json) { json.erase("window_size"); });
+  test::refused(folder, {"\"window_size\" is not given, and the grid of stage 0 has 5 x 7"});
 }
 
 void edit_units(const std::string& folder, const std::function<void(Json&)>& edit) {
@@ -85,10 +96,34 @@ TEST(Pictures, AreReadInTheUnitsThatTheFolderSays) {
     json["image_mean"] = {0.5};
   });
   test::refused(folder, {"image_mean", "the model reads 3 channels"});
+  edit_units(folder, [](Json& json) {
+    json["image_mean"] = {0.5, 0.5, 0.5};
+    json["image_std"] = {0.5, 0, 0.5};
+  });
+  test::refused(folder, {"image_std"});
   edit_units(folder, [](Json& json) { json["rescale_factor"] = 0.5; });
   test::refused(folder, {"rescale_factor", "value / 255"});
   std::filesystem::remove(folder + "/" + kUnits);
   EXPECT_FALSE(head_of(folder, scratch, "c").reads_images());
+}
+
+// ImageNet's 1,000 classes have two cranes.
+TEST(Pictures, OfClassesWithOneNameAreToldApart) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "vit");
+  edit_config(folder, [](Json& json) {
+    json["id2label"] = {{"0", "crane"}, {"1", "cat"}, {"2", "crane"}};
+    json["label2id"] = {{"crane", 2}, {"cat", 1}};
+  });
+  EXPECT_EQ(head_of(folder, scratch, "a").labels,
+            (std::vector<std::string>{"crane (0)", "cat", "crane (2)"}));
+  test::export_folder(scratch.file("a"), scratch.file("back"));
+  EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/config.json"),
+            test::bytes_of_file(folder + "/config.json"));
+  edit_config(folder, [](Json& json) { json["id2label"].erase("1"); });
+  edit_config(folder, [](Json& json) { json["id2label"]["x"] = "cat"; });
+  EXPECT_EQ(head_of(folder, scratch, "b").labels,
+            (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
 }
 
 TEST(Pictures, GoBackWithTheirUnits) {
@@ -104,6 +139,12 @@ TEST(Pictures, GoBackWithTheirUnits) {
   Json changed = fresh;
   changed["image_mean"][1] = 0.125;
   EXPECT_EQ(Json::parse(preprocessor_config(model, *head, before)), changed);
+  Json odd = fresh;
+  odd["do_normalize"] = "yes";
+  odd["do_rescale"] = false;
+  EXPECT_EQ(Json::parse(preprocessor_config(model, *head, odd.dump())), changed);
+  test::expect_error(ExitCode::usage, {"preprocessor_config.json of the import"},
+                     [&] { preprocessor_config(model, *head, "[1]"); });
 }
 
 TEST(Pictures, HaveNoTokenizer) {

@@ -32,8 +32,8 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
 // What a config.json says of its model's labels, as the notes of a head of labels of ours; none
 // where the model is no classifier, or names no label for each of its numbers, or was trained to
 // say several of them at once. Decoders' samples are framed by their tokenizer. Of a model of
-// pictures `preprocessor`, the text of preprocessor_config.json, says the units of pixels; none
-// where that is "".
+// pictures `preprocessor`, the text of preprocessor_config.json, says the units of pixels; none,
+// with a warning, where that is "". Its classes have names whatever the config.json says.
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                              const ModelConfig& model, const std::string& preprocessor = "");
 // preprocessor_config.json of such a model. With `before`: that text where it still says the same.

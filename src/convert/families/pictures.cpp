@@ -6,6 +6,8 @@
 namespace skein::convert {
 namespace {
 
+constexpr int64_t kMostSide = 65536;
+
 // Height and width: a number where they are equal, else both.
 void side_keys(ForeignConfig& keys, const std::string& key, int64_t& height, int64_t& width,
                int64_t otherwise) {
@@ -17,6 +19,7 @@ void side_keys(ForeignConfig& keys, const std::string& key, int64_t& height, int
   if (sides.size() != 2) keys.refuse(key, "and a height and a width belong there");
   height = sides[0];
   width = sides[1];
+  if (height == 0 || width == 0) keys.refuse(key, "and sides above 0 belong there");
 }
 
 }  // namespace
@@ -75,7 +78,10 @@ void picture_keys(ForeignConfig& keys, ModelConfig& c, int64_t patch) {
   keys.activation("hidden_act", c.activation, "gelu");
   keys.real("hidden_dropout_prob", c.dropout, 0);
   keys.write("attention_probs_dropout_prob", c.dropout_of_attention());
-  if (keys.reads() && own.patch_height > 0 && own.patch_width > 0) c.context = own.patches();
+  // Other sizes are refused by their names later.
+  const bool fits =
+      own.patches() > 0 && own.image_height <= kMostSide && own.image_width <= kMostSide;
+  if (keys.reads() && fits) c.context = own.patches();
 }
 
 }  // namespace skein::convert

@@ -8,6 +8,8 @@
 namespace skein::convert {
 namespace {
 
+constexpr size_t kMostStages = 8;
+
 // transformers' tables of offsets have the size of whole windows, which smaller grids do not fit.
 bool fills_windows(const ModelConfig& c) {
   for (int64_t block = 0; block < c.n_layers; ++block) {
@@ -75,6 +77,8 @@ void read_stages(const ForeignConfig& keys, ModelConfig& c) {
   for (const int64_t depth : own.depths) c.n_layers += depth;
   if (heads.size() != own.depths.size() || heads.empty())
     keys.refuse("num_heads", "and a number for each of the stages in \"depths\" belongs there");
+  if (heads.size() > kMostStages)
+    keys.refuse("depths", fmt::format("and {} stages are the most here", kMostStages));
   c.n_heads = heads.front();
   for (size_t i = 1; i < heads.size(); ++i)
     if (heads[i] != 2 * heads[i - 1])
@@ -83,6 +87,19 @@ void read_stages(const ForeignConfig& keys, ModelConfig& c) {
   if (!(ratio >= 1 && ratio <= 1024) || ratio != std::floor(ratio))
     keys.refuse("mlp_ratio", "and a whole number from 1 to 1024 belongs there here");
   c.d_ff = static_cast<int64_t>(ratio) * c.d_model;
+}
+
+// Those that transformers cannot compute either.
+void check_grids(const ForeignConfig& keys, const ModelConfig& c) {
+  const SwinOptions& own = swin_options(c);
+  int64_t rows = picture_options(c).rows(), columns = picture_options(c).columns();
+  for (int64_t stage = 0; stage < own.stages(); ++stage) {
+    if (std::min(rows, columns) < own.window_side)
+      keys.refuse("window_size", fmt::format("and the grid of stage {} has {} x {} tokens only",
+                                             stage, rows, columns));
+    rows = (rows + 1) / 2;
+    columns = (columns + 1) / 2;
+  }
 }
 
 void write_stages(ForeignConfig& keys, const ModelConfig& c) {
@@ -107,6 +124,7 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
   keys.refuse_true("use_absolute_embeddings", "and Swin has biases by offset only here");
   keys.write("use_absolute_embeddings", false);
   picture_keys(keys, c, 4);
+  if (keys.reads()) check_grids(keys, c);
 }
 
 }  // namespace
