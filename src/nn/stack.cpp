@@ -38,7 +38,7 @@ std::variant<Attention, Mlp> made_branch(Parameters& parameters, const SublayerS
 
 void give_skips(std::span<BlockSpec> blocks, int64_t first, int64_t all, double most) {
   for (BlockSpec& block : blocks) {
-    const double along = all > 1 ? static_cast<double>(first++) / static_cast<double>(all - 1) : 1;
+    const double along = all > 1 ? static_cast<double>(first++) / static_cast<double>(all - 1) : 0;
     for (SublayerSpec& sublayer : block.sublayers) sublayer.skip = most * along;
   }
 }

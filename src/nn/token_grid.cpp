@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "skein/core/error.h"
 #include "skein/core/numbers.h"
 
 namespace skein {
@@ -105,6 +106,13 @@ WindowSight::WindowSight(Parameters& parameters, const std::string& name, int64_
 Var WindowSight::cut(const Var& x) const {
   SKEIN_CHECK_EQ(x.shape()[1], tokens());
   const int64_t samples = x.shape()[0];
+  // Blocks of a CUDA grid's third dim.
+  constexpr int64_t kMostOnGpu = 65535;
+  require(
+      device_.kind == DeviceKind::cpu || samples * windows_.count() <= kMostOnGpu,
+      "{} pictures of {} windows each are more than the {} windows that attention on a GPU takes "
+      "at once; take fewer (train.micro_batch, eval.batch)",
+      samples, windows_.count(), kMostOnGpu);
   const Var taken =
       ops::take_rows(x, ops::choose_rows(tokens_of(windows_), tokens(), samples, device_));
   return ops::reshape(taken, {samples * windows_.count(), windows_.places(), x.shape()[2]});

@@ -76,6 +76,10 @@ TEST(Swin, RefusesWhatCannotBe) {
   c.d_ff = 1 << 24;
   expect_refused(c, "model.d_ff=16777216 double with each of the 2 stages");
   c = small_swin();
+  c.n_heads = 1;
+  c.d_head = 1 << 22;
+  expect_refused(c, "model.n_heads=1 with a head width of 4194304 double with each");
+  c = small_swin();
   c.positions = Positions::learned;
   expect_refused(c, "give model.positions=distance");
   c = small_swin();

@@ -179,6 +179,9 @@ TEST(StochasticDepth, SendsWholeSamplesPastABranch) {
   give_skips(specs, 0, 2, 0.5);
   EXPECT_EQ(specs[0].sublayers[1].skip, 0);
   EXPECT_EQ(specs[1].sublayers[0].skip, 0.5);
+  std::vector<BlockSpec> one{specs[0]};
+  give_skips(one, 0, 1, 0.5);
+  EXPECT_EQ(one[0].sublayers[0].skip, 0);
   specs = {specs[1]};
   specs[0].sublayers.resize(1);
   Parameters parameters(DType::f64, 0, 1);

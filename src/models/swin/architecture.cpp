@@ -8,7 +8,8 @@ namespace {
 
 constexpr int64_t kMostStages = 8, kMostSide = 64, kMostBlocks = 10'000;
 // Of the last stage: what the width of any model may be.
-constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24;
+constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24,
+                  kMostHeadWidths = int64_t{1} << 22;
 
 // A depth that none can have counts as one more than may be.
 int64_t blocks_of(const SwinOptions& own) {
@@ -33,6 +34,11 @@ void check_stages(const ModelConfig& c) {
           "model.d_model={} and model.d_ff={} double with each of the {} stages; {} and {} are the "
           "most of the last one",
           c.d_model, c.hidden(), own.stages(), kMostWidth, kMostHidden);
+  require(
+      std::max(c.n_heads, c.kv_heads()) * c.head_width() <= kMostHeadWidths / times,
+      "model.n_heads={} with a head width of {} double with each of the {} stages; {} numbers a "
+      "token are the most of the last one",
+      c.n_heads, c.head_width(), own.stages(), kMostHeadWidths);
 }
 
 class SwinArchitecture : public PictureArchitecture {
