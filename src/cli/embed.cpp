@@ -36,9 +36,10 @@ void bind(Options& options, EmbedConfig& c) {
       "store of them, a picture, or a folder or table of pictures");
   options.add("embed.text", c.columns.text,
               "column of the text, by name or number from 1; JSONL: its key");
-  options.add("embed.output", c.output,
-              "file for the vectors: .jsonl, or .npy for an array of f32 with a row a text; empty: "
-              "JSONL to stdout");
+  options.add(
+      "embed.output", c.output,
+      "file for the vectors: .jsonl, or .npy for an array of f32 with a row for each; empty: "
+      "JSONL to stdout");
   options.add_choice(
       "embed.pool", c.pool, {{"mean", Pool::mean}, {"first", Pool::first}, {"last", Pool::last}},
       "mean of all hidden states of a text or of a picture's patches, or that of the first token "
@@ -46,13 +47,13 @@ void bind(Options& options, EmbedConfig& c) {
   bind(options, c.fitting);
   options.add("embed.length", c.length,
               "longest text, what is longer loses its end; 0: model.context", "tokens");
-  options.add("embed.batch", c.batch, "texts a forward pass", "texts");
+  options.add("embed.batch", c.batch, "texts or pictures a forward pass", "samples");
   bind_precision(options, "embed.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
 }
 
 void check(const EmbedConfig& c) {
-  require(!c.input.empty(), "data.input is empty; give a file of texts, or - for stdin");
+  require(!c.input.empty(), "data.input is empty; give a file of texts, - for stdin, or pictures");
   require(c.output.empty() || c.output.ends_with(".jsonl") || c.output.ends_with(".npy"),
           "embed.output={} must end in .jsonl or .npy", c.output);
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
@@ -109,7 +110,6 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
 }
 
 int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
-  constexpr size_t kPictures = 256;  // read at once
   const data::PictureForm form = source.model.architecture->picture_form(source.model);
   require(c.pool == Pool::mean || (c.pool == Pool::first && form.class_token),
           "embed.pool must be mean{} for {}, which reads pictures",
@@ -137,7 +137,7 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
           if (file) file->add(named, vectors.scores);
         });
       },
-      kPictures);
+      input.at_once());
   require(done > 0, "data.input={} holds no picture", c.input);
   checkpoint::agree(world, [&] {
     if (file) file->finish();
@@ -160,7 +160,9 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   const Architecture& kind = *source.model.architecture;
-  if (!kind.reads_images()) {
+  if (kind.reads_images()) {
+    train::refuse_columns(options, {"embed.text"});
+  } else {
     require_tokenizer(source);
     train::refuse_fitting(options);
   }

@@ -44,8 +44,6 @@ void bind(Options& options, PredictConfig& c) {
   bind(options, c.parallel);
 }
 
-constexpr size_t kPictures = 256;  // read at once
-
 // Bytes that are no UTF-8 become U+FFFD.
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -92,7 +90,7 @@ int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, R
           }
         });
       },
-      kPictures);
+      input.at_once());
 }
 
 int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, ResultFile* result,
@@ -118,8 +116,14 @@ struct Done {
   const char* what;
 };
 
-Done label_pictures(const PredictConfig& c, const train::TrainedModel& source, ResultFile* result,
-                    Group& world) {
+Done label_pictures(const Options& options, const PredictConfig& c,
+                    const train::TrainedModel& source, ResultFile* result, Group& world) {
+  train::LabelColumns none;
+  Options columns("", "");
+  bind(columns, none);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : columns.values()) keys.push_back(key);
+  train::refuse_columns(options, keys);
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
   train::PictureInput input(c.input, c.fitting, model.form());
@@ -160,7 +164,7 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
-  const Done done = pictures ? label_pictures(config, source, result.get(), *world)
+  const Done done = pictures ? label_pictures(options, config, source, result.get(), *world)
                              : label_texts(options, config, source, result.get(), *world);
   require(done.count > 0, "data.input={} holds nothing to label", config.input);
   checkpoint::agree(*world, [&] {

@@ -26,11 +26,10 @@ TrainedModel open_trained_model(const std::string& path, Group& world, const std
 }
 
 void require_tokenizer(const TrainedModel& source) {
-  require(
-      !source.model.architecture->reads_images(),
-      "{} reads pictures, and this is for texts; `skein eval --data.test=STORE` measures it on a "
-      "store of pictures",
-      source.info.path);
+  require(!source.model.architecture->reads_images(),
+          "{} reads pictures, and this is for texts; skein eval, predict, embed and finetune take "
+          "pictures",
+          source.info.path);
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
 }

@@ -81,7 +81,9 @@ expect 0 "accuracy 1.0000, of five 1.0000" "$bin/skein" eval --checkpoint.path=r
 grep -qF "        cross     15      0" output || { cat output >&2; die "no table of classes"; }
 grep -qF '"samples": 30' found.json || die "found.json does not say how many pictures there are"
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" eval --checkpoint.path=run --data.test=large.h5
-expect 2 "words.txt" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
+expect 2 "words.txt is no folder, table" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
+expect 2 "task.text is for texts, but the model reads pictures" "$bin/skein" predict --checkpoint.path=run --task.text=x --data.input=set
+expect 2 "folders.h5 is a store" "$bin/skein" predict --checkpoint.path=run --images.fit=pad --data.input=folders.h5
 
 # What it says of pictures: of stores, folders and files the same.
 expect 0 "30 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=folders.h5 --output.path=said.jsonl
@@ -106,6 +108,19 @@ expect 0 "accuracy 1.0000" "$bin/skein" eval --checkpoint.path=tuned --data.test
 "${images[@]}" --images.classes=ring,cross --output.path=turned.h5 --run.quiet set
 expect 0 "tensors that begin anew: classifier.bias, classifier.weight" "$bin/skein" finetune --checkpoint.load=run --data.train=turned.h5 \
   --task.epochs=1 --train.global_batch=10 --run.dir=turned
+# Pictures are read in the units of what was learnt before, whatever the new ones have.
+python3 - <<'PY'
+import os, pathlib
+for path in sorted(pathlib.Path("set").glob("*/*.pgm")):
+    data = path.read_bytes()
+    new = pathlib.Path("bright") / path.relative_to("set")
+    os.makedirs(new.parent, exist_ok=True)
+    new.write_bytes(data[:-144] + bytes(min(255, 60 + value) for value in data[-144:]))
+PY
+"${images[@]}" --output.path=bright.h5 --run.quiet bright
+expect 0 "done:" "$bin/skein" finetune --checkpoint.load=run --data.train=bright.h5 --task.epochs=1 --train.global_batch=10 --run.dir=brighter
+units() { "$bin/skein-inspect" config "$1" | grep -o 'pictures.*'; }
+[ "$(units brighter)" = "$(units run)" ] || die "the fine-tuned model reads pictures in other units: $(units brighter)"
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" finetune --checkpoint.load=run --data.train=large.h5 --run.dir=none
 expect 2 "task.length is for texts, but the model reads pictures" "$bin/skein" finetune --checkpoint.load=run --task.length=8 --data.train=folders.h5 --run.dir=none
 

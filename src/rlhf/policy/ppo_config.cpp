@@ -256,9 +256,11 @@ void settle(TuneConfig& c) {
     log::warn("reward.kl_estimator: {}", caveat);
   if (c.run.model.drops())
     log::info(
-        "model.dropout={} of the policy is left out: with it no ratio of probabilities would mean "
-        "anything",
-        c.run.model.dropout);
+        "model.dropout={} of the policy (attention {}, activation {}, whole branches {}) is left "
+        "out: "
+        "with it no ratio of probabilities would mean anything",
+        c.run.model.dropout, c.run.model.dropout_of_attention(), c.run.model.activation_dropout,
+        c.run.model.stochastic_depth);
   c.run.model.take_dropout({});
   c.generate.precision = c.run.train.precision;
   c.generate.sampling.seed = c.run.train.seed;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
@@ -175,7 +176,11 @@ void take_units(ImageData& data, const TrainedModel& source) {
   check_size(data.learnt.parts.front(), source.model.architecture->picture_form(source.model),
              source.info.path);
   const auto before = label_head(source.state.notes, source.info.path);
-  if (!before || !before->reads_images()) return;
+  if (!before || !before->reads_images()) {
+    log::warn("{} does not say in which units it reads pictures; those of {} are taken",
+              source.info.path, data.learnt.parts.front().records().name());
+    return;
+  }
   const data::PictureForm form = form_in(source, *before);
   data.head.picture_mean = form.mean;
   data.head.picture_deviation = form.deviation;

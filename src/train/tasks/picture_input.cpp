@@ -1,6 +1,6 @@
 #include "skein/train/tasks/picture_input.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <fstream>
 
 #include "skein/checkpoint/agree.h"
@@ -44,15 +44,27 @@ void refuse_fitting(const Options& options) {
             key);
 }
 
+void refuse_columns(const Options& options, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    require(!options.changed(key), "{} is for texts, but the model reads pictures; leave it out",
+            key);
+}
+
 PictureInput::PictureInput(std::string path, const PictureFitting& fitting,
                            const data::PictureForm& form)
-    : path_(std::move(path)), fitting_(fitting), form_(form) {}
+    : path_(std::move(path)), fitting_(fitting), form_(form) {
+  if (!fitting.background.empty())
+    background_ = data::colour_of(fitting.background, "images.background");
+}
+
+size_t PictureInput::at_once() const {
+  constexpr int64_t kBytes = int64_t{1} << 26, kMost = 256;
+  const int64_t bytes = form_.channels * form_.height * form_.width;
+  return std::clamp<int64_t>(kBytes / std::max<int64_t>(1, bytes), 1, kMost);
+}
 
 NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
-  std::optional<data::Colour> background;
-  if (!fitting_.background.empty())
-    background = data::colour_of(fitting_.background, "images.background");
-  const data::Image image = with_channels(loaded(stored, background), form_.channels);
+  const data::Image image = with_channels(loaded(stored, background_), form_.channels);
   return {stored.name, "", with_origin(stored.name, [&] {
             return data::fitted(image, form_.height, form_.width, fitting_.fit,
                                 fitting_.resampling);
@@ -60,6 +72,11 @@ NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
 }
 
 void PictureInput::open_store() {
+  require(
+      fitting_ == PictureFitting{},
+      "images.fit, images.resampling and images.background are for files of pictures, and {} is "
+      "a store; leave them out",
+      path_);
   const auto store =
       std::make_shared<data::ImageRecords>(std::make_shared<const data::Records>(path_));
   check_size(*store, form_, "the model");

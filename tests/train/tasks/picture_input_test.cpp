@@ -69,6 +69,8 @@ TEST(PictureInputs, OfStoresHaveNumbersAndClasses) {
       EXPECT_EQ(found[i].image.values, std::vector<uint8_t>(16, static_cast<uint8_t>(40 * i)));
     }
   }
+  expect_error(ExitCode::usage, {"images.fit", "a.h5 is a store"},
+               [&] { all_of(path, 4, {.fit = data::Fit::pad}); });
   expect_error(ExitCode::usage, {"b.h5 has pictures of 1 x 6 x 6", "the model reads 1 x 4 x 4"},
                [&] { all_of(write_store(scratch.file("b.h5"), 1, 6), 4); });
 }
@@ -111,6 +113,15 @@ TEST(PictureInputs, AreSamplesWithoutWeight) {
   EXPECT_EQ(batch.features.span<float>()[0], -2);
   EXPECT_EQ(batch.features.span<float>()[31], 2);
   for (const float weight : batch.weights.span<float>()) EXPECT_EQ(weight, 0);
+}
+
+TEST(PictureInputs, ReadFewerOfLargePictures) {
+  data::PictureForm form = kForm;
+  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 256u);
+  form = {.channels = 3, .height = 1024, .width = 1024};
+  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 21u);
+  form.height = form.width = 65536;
+  EXPECT_EQ(PictureInput("x", {}, form).at_once(), 1u);
 }
 
 TEST(PictureInputs, HaveOptionsThatTextsLack) {

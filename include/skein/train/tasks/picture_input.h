@@ -18,11 +18,15 @@ struct PictureFitting {
   data::Fit fit = data::Fit::cut;
   data::Resampling resampling = data::Resampling::bilinear;
   std::string background;  // "": transparent pixels are an error
+
+  bool operator==(const PictureFitting&) const = default;
 };
 // Binds images.fit, images.resampling and images.background.
 void bind(Options& options, PictureFitting& fitting);
 // A usage error where one of them was given, for a model that reads texts.
 void refuse_fitting(const Options& options);
+// The same for columns of texts, under any section, for a model that reads pictures.
+void refuse_columns(const Options& options, const std::vector<std::string>& keys);
 
 struct NamedPicture {
   std::string name;   // of its file, or "test.h5, image 17"
@@ -33,11 +37,15 @@ struct NamedPicture {
 class PictureInput {
  public:
   // path: a store of pictures of the form's size; a picture's file; a folder, table or IDX file of
-  // pictures (data/images/image_files.h), whose labels are not looked at. Opens nothing yet.
+  // pictures (data/images/image_files.h), whose labels are not looked at. Opens nothing yet. Usage
+  // errors: for a background that is no colour; later for a store where something of the fitting
+  // was given.
   PictureInput(std::string path, const PictureFitting& fitting, const data::PictureForm& form);
   // Collective. The next pictures, at most so many; none at the end. Usage errors of rank 0 are
   // those of every rank.
   std::vector<NamedPicture> next(size_t most, Group& world);
+  // How many to read at once: 64 MiB of them, at most 256.
+  size_t at_once() const;
 
  private:
   void open();
@@ -46,6 +54,7 @@ class PictureInput {
 
   std::string path_;
   PictureFitting fitting_;
+  std::optional<data::Colour> background_;
   data::PictureForm form_;
   // Gives the next one; false at the end.
   std::function<bool(NamedPicture&)> read_;
