@@ -161,7 +161,8 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   const Architecture& kind = *source.model.architecture;
   if (kind.reads_images()) {
-    train::refuse_columns(options, {"embed.text"});
+    require(!options.changed("embed.text"),
+            "embed.text is for texts, but the model reads pictures; leave it out");
   } else {
     require_tokenizer(source);
     train::refuse_fitting(options);

@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/picture_input.h"
@@ -121,9 +122,8 @@ Done label_pictures(const Options& options, const PredictConfig& c,
   train::LabelColumns none;
   Options columns("", "");
   bind(columns, none);
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : columns.values()) keys.push_back(key);
-  train::refuse_columns(options, keys);
+  train::refuse_changed(options, columns,
+                        "is for texts, but the model reads pictures; leave it out");
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
   train::PictureInput input(c.input, c.fitting, model.form());

@@ -1,15 +1,14 @@
 #include "skein/models/pictures.h"
 
+#include "skein/models/terms.h"
 #include "skein/models/trunk.h"
 
 namespace skein {
 namespace {
 
-constexpr int64_t kMostSide = 65536;
-
 void check_side(const char* key, int64_t value, int64_t least) {
-  require(value >= least && value <= kMostSide, "model.{}={} must lie in [{}, {}]", key, value,
-          least, kMostSide);
+  require(value >= least && value <= kMostPictureSide, "model.{}={} must lie in [{}, {}]", key,
+          value, least, kMostPictureSide);
 }
 
 void check_patches(const PictureOptions& own) {
@@ -104,6 +103,32 @@ void PictureArchitecture::check(const ModelConfig& c) const {
           "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
           "here, leave it out",
           c.mup_base_width);
+}
+
+Flow PictureModel::forward(const Flow& flow, const Pass& pass) const {
+  const Pass whole = pass.whole();
+  const Var x = (*stack_)(embedding_ ? (*embedding_)(whole) : flow.only(), whole);
+  return final_norm_ ? (*final_norm_)(x) : x;
+}
+
+Var PictureModel::label_scores(const Var& hidden, const Pass& pass) const {
+  const Pass whole = pass.whole();
+  return (*classifier_)(residual_dropout(read(hidden), whole, config_.dropout, -1, 1), whole);
+}
+
+std::unique_ptr<Objective> PictureModel::objective() const {
+  if (!classifier_) return nullptr;
+  return std::make_unique<LabelTerm>(*this);
+}
+
+void PictureModel::add_head(const ModelConfig& last, int chunk, Parameters& parameters) {
+  if (last.norm_placement == NormPlacement::pre) {
+    parameters.enter("final_norm", chunk, {Part::final_norm});
+    final_norm_.emplace(parameters, norm_spec(last, "final_norm", false));
+  }
+  parameters.enter("head", chunk, {Part::label_head});
+  classifier_.emplace(parameters, head_layer(last, "classifier", last.labels, last.head_deviation(),
+                                             RowKind::samples));
 }
 
 }  // namespace skein

@@ -104,7 +104,6 @@ TEST(WindowedAttention, HasTheGradientsOfItsDifferences) {
     const std::vector<BlockSpec> specs(1, windowed_block(windows, 0.2));
     const Stack stack(parameters, 0, 0, specs);
     test::initialize_all(parameters, true);
-    std::vector<Tensor> values;
     test::check_gradients(
         [&](const test::Checked& at) { return stack(at.inputs[0], setting.pass); },
         {{2, tokens, kWidth}}, {});

@@ -2,10 +2,16 @@
 // classes.
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "skein/models/architecture.h"
+#include "skein/models/model.h"
 #include "skein/nn/patch_embedding.h"
 
 namespace skein {
+
+constexpr int64_t kMostPictureSide = 65536;  // pixels
 
 struct PictureOptions {
   int64_t image_height = 0, image_width = 0, channels = 0;  // 0: those of the data
@@ -55,6 +61,36 @@ class PictureArchitecture : public Architecture {
   int64_t tokens(const ModelConfig& config) const {
     return picture_options(config).patches() + (class_token(config) ? 1 : 0);
   }
+};
+
+// Patches, blocks, a norm of the last hidden states, and a classifier of what the model reads of
+// them. Who derives from it makes the embedding and the stack.
+class PictureModel : public Model, public Scorer {
+ public:
+  // The last piece gives hidden states [B,T,C], normed where norms stand before each half block.
+  Flow forward(const Flow& flow, const Pass& pass) const override;
+  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
+  std::unique_ptr<Objective> objective() const override;
+  // [B,1,labels].
+  Var label_scores(const Var& hidden, const Pass& pass) const override;
+
+ protected:
+  PictureModel(const ModelConfig& config, const Parameters& parameters)
+      : config_(config), dtype_(parameters.dtype()) {}
+  // "final_norm" and "classifier", for hidden states of a model with this config.
+  void add_head(const ModelConfig& last, int chunk, Parameters& parameters);
+
+  ModelConfig config_;
+  DType dtype_;
+  std::optional<PatchEmbedding> embedding_;
+  std::optional<Stack> stack_;
+
+ private:
+  // Of the last hidden states [B,T,C] what stands for a picture, [B,1,C].
+  virtual Var read(const Var& hidden) const = 0;
+
+  std::optional<NormLayer> final_norm_;
+  std::optional<Linear> classifier_;
 };
 
 }  // namespace skein

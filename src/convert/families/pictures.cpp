@@ -6,8 +6,6 @@
 namespace skein::convert {
 namespace {
 
-constexpr int64_t kMostSide = 65536;
-
 // Height and width: a number where they are equal, else both.
 void side_keys(ForeignConfig& keys, const std::string& key, int64_t& height, int64_t& width,
                int64_t otherwise) {
@@ -79,8 +77,8 @@ void picture_keys(ForeignConfig& keys, ModelConfig& c, int64_t patch) {
   keys.real("hidden_dropout_prob", c.dropout, 0);
   keys.write("attention_probs_dropout_prob", c.dropout_of_attention());
   // Other sizes are refused by their names later.
-  const bool fits =
-      own.patches() > 0 && own.image_height <= kMostSide && own.image_width <= kMostSide;
+  const bool fits = own.patches() > 0 && own.image_height <= kMostPictureSide &&
+                    own.image_width <= kMostPictureSide;
   if (keys.reads() && fits) c.context = own.patches();
 }
 

@@ -137,6 +137,20 @@ class ImageWriter {
 
 }  // namespace
 
+void bind_fitting(Options& options, Fit& fit, Resampling& resampling, std::string& background) {
+  options.add_choice(
+      "images.fit", fit, {{"cut", Fit::cut}, {"pad", Fit::pad}, {"stretch", Fit::stretch}},
+      "how pictures come to the size that is wanted: the middle of them, all of them "
+      "on black, or all of them out of shape");
+  options.add_choice("images.resampling", resampling,
+                     {{"area", Resampling::area},
+                      {"bilinear", Resampling::bilinear},
+                      {"bicubic", Resampling::bicubic}},
+                     "what a new pixel is a mean of");
+  options.add("images.background", background,
+              "colour behind transparent pixels, such as ffffff; empty: they are an error");
+}
+
 void bind(Options& options, ImageStoreOptions& given) {
   ImageStoreConfig& c = given.config;
   bind(options, c.files);
@@ -144,19 +158,9 @@ void bind(Options& options, ImageStoreOptions& given) {
       "images.size", given.size,
       "pixels of all pictures, such as 224 or 160x224 (height, width); empty: they have one "
       "size already");
-  options.add_choice("images.fit", c.fit,
-                     {{"cut", Fit::cut}, {"pad", Fit::pad}, {"stretch", Fit::stretch}},
-                     "how they come to images.size: the middle of them, all of them on black, or "
-                     "all of them out of shape");
-  options.add_choice("images.resampling", c.resampling,
-                     {{"area", Resampling::area},
-                      {"bilinear", Resampling::bilinear},
-                      {"bicubic", Resampling::bicubic}},
-                     "what a new pixel is a mean of");
+  bind_fitting(options, c.fit, c.resampling, given.background);
   options.add("images.channels", c.channels,
               "1: grey, 3: colours; 0: as the first picture, which all others must be like");
-  options.add("images.background", given.background,
-              "colour behind transparent pixels, such as ffffff; empty: they are an error");
   options.add("data.bad_records", c.bad_records,
               "pictures to leave out, such as damaged files, before giving up", "pictures");
 }

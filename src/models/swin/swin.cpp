@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "skein/models/terms.h"
 #include "skein/models/trunk.h"
 #include "skein/ops/embedding.h"
 
@@ -59,22 +58,11 @@ SwinStage swin_stage(const ModelConfig& c, int64_t block) {
 }
 
 Swin::Swin(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
-    : config_(c), dtype_(parameters.dtype()), first_block_(piece.first_block) {
+    : PictureModel(c, parameters), first_block_(piece.first_block) {
   if (piece.embeds) embedding_.emplace(parameters, patch_spec(c), piece.chunk);
   stack_.emplace(parameters, piece.first_block, piece.chunk, specs_of(c, piece));
-  if (!piece.predicts) return;
-  const ModelConfig last = config_of(c, swin_stage(c, c.n_layers - 1));
-  parameters.enter("final_norm", piece.chunk, {Part::final_norm});
-  final_norm_.emplace(parameters, norm_spec(last, "final_norm", false));
-  parameters.enter("head", piece.chunk, {Part::label_head});
-  classifier_.emplace(
-      parameters, head_layer(last, "classifier", c.labels, c.head_deviation(), RowKind::samples));
-}
-
-Flow Swin::forward(const Flow& flow, const Pass& pass) const {
-  const Pass whole = pass.whole();
-  const Var x = (*stack_)(embedding_ ? (*embedding_)(whole) : flow.only(), whole);
-  return final_norm_ ? (*final_norm_)(x) : x;
+  if (piece.predicts)
+    add_head(config_of(c, swin_stage(c, c.n_layers - 1)), piece.chunk, parameters);
 }
 
 // A piece that begins with a stage merges what enters it.
@@ -83,15 +71,6 @@ std::vector<FlowPart> Swin::flow_parts(const Pass& pass) const {
   return {{{pass.batch->size(), before.rows * before.columns, before.width}, dtype_}};
 }
 
-Var Swin::label_scores(const Var& hidden, const Pass& pass) const {
-  const Pass whole = pass.whole();
-  const Var read = ops::sample_means(hidden, Tensor());
-  return (*classifier_)(residual_dropout(read, whole, config_.dropout, -1, 1), whole);
-}
-
-std::unique_ptr<Objective> Swin::objective() const {
-  if (!classifier_) return nullptr;
-  return std::make_unique<LabelTerm>(*this);
-}
+Var Swin::read(const Var& hidden) const { return ops::sample_means(hidden, Tensor()); }
 
 }  // namespace skein

@@ -6,6 +6,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/train/tasks/adapting.h"
 
 namespace skein::train {
 namespace {
@@ -24,30 +25,14 @@ std::string head_of(const std::string& path) {
 }  // namespace
 
 void bind(Options& options, PictureFitting& fitting) {
-  options.add_choice(
-      "images.fit", fitting.fit,
-      {{"cut", data::Fit::cut}, {"pad", data::Fit::pad}, {"stretch", data::Fit::stretch}},
-      "how files of pictures come to the model's size: the middle of them, all of them on black, "
-      "or all of them out of shape");
-  options.add_choice("images.resampling", fitting.resampling,
-                     {{"area", data::Resampling::area},
-                      {"bilinear", data::Resampling::bilinear},
-                      {"bicubic", data::Resampling::bicubic}},
-                     "what a new pixel is a mean of");
-  options.add("images.background", fitting.background,
-              "colour behind transparent pixels, such as ffffff; empty: they are an error");
+  data::bind_fitting(options, fitting.fit, fitting.resampling, fitting.background);
 }
 
 void refuse_fitting(const Options& options) {
-  for (const char* key : {"images.fit", "images.resampling", "images.background"})
-    require(!options.changed(key), "{} is for pictures, but the model reads texts; leave it out",
-            key);
-}
-
-void refuse_columns(const Options& options, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys)
-    require(!options.changed(key), "{} is for texts, but the model reads pictures; leave it out",
-            key);
+  PictureFitting none;
+  Options own("", "");
+  bind(own, none);
+  refuse_changed(options, own, "is for pictures, but the model reads texts; leave it out");
 }
 
 PictureInput::PictureInput(std::string path, const PictureFitting& fitting,

@@ -31,6 +31,9 @@ struct ImageStoreConfig {
   bool replace = false;  // a store that is there already
   int threads = 0;       // 0: one a processor
 };
+// Binds images.fit, images.resampling and images.background: how pictures come to a size.
+void bind_fitting(Options& options, Fit& fit, Resampling& resampling, std::string& background);
+
 // As options say it, before it is settled.
 struct ImageStoreOptions {
   ImageStoreConfig config;

@@ -12,9 +12,6 @@
 //   classifier.weight [labels,W], .bias [labels]
 #pragma once
 
-#include <optional>
-
-#include "skein/models/model.h"
 #include "skein/models/pictures.h"
 
 namespace skein {
@@ -41,27 +38,17 @@ struct SwinStage {
 };
 SwinStage swin_stage(const ModelConfig& config, int64_t block);
 
-class Swin : public Model, public Scorer {
+class Swin : public PictureModel {
  public:
   // parameters outlives the model and receives its tensors.
   Swin(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
-  // The last piece gives normed hidden states [B,T,W] of the last stage.
-  Flow forward(const Flow& flow, const Pass& pass) const override;
   std::vector<FlowPart> flow_parts(const Pass& pass) const override;
-  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
-  std::unique_ptr<Objective> objective() const override;
-
-  // [B,1,labels], of the means of all tokens.
-  Var label_scores(const Var& hidden, const Pass& pass) const override;
 
  private:
-  ModelConfig config_;
-  DType dtype_;
+  // The means of all tokens.
+  Var read(const Var& hidden) const override;
+
   int first_block_;
-  std::optional<PatchEmbedding> embedding_;
-  std::optional<Stack> stack_;
-  std::optional<NormLayer> final_norm_;
-  std::optional<Linear> classifier_;
 };
 
 const Architecture& swin_architecture();

@@ -9,9 +9,6 @@
 //   classifier.weight [labels,C], .bias [labels]
 #pragma once
 
-#include <optional>
-
-#include "skein/models/model.h"
 #include "skein/models/pictures.h"
 
 namespace skein {
@@ -29,26 +26,15 @@ inline const VitOptions& vit_options(const ModelConfig& config) {
   return config.own.get<VitOptions>();
 }
 
-class Vit : public Model, public Scorer {
+class Vit : public PictureModel {
  public:
   // parameters outlives the model and receives its tensors.
   Vit(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
-  // The last piece gives hidden states [B,T,C], normed where norms stand before each half block.
-  Flow forward(const Flow& flow, const Pass& pass) const override;
   std::vector<FlowPart> flow_parts(const Pass& pass) const override;
-  const Scorer* scorer() const override { return classifier_ ? this : nullptr; }
-  std::unique_ptr<Objective> objective() const override;
-
-  // [B,1,labels].
-  Var label_scores(const Var& hidden, const Pass& pass) const override;
 
  private:
-  ModelConfig config_;
-  DType dtype_;
-  std::optional<PatchEmbedding> embedding_;
-  std::optional<Stack> stack_;
-  std::optional<NormLayer> final_norm_;
-  std::optional<Linear> classifier_;
+  // By VitOptions::pool.
+  Var read(const Var& hidden) const override;
 };
 
 const Architecture& vit_architecture();

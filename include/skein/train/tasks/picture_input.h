@@ -25,8 +25,6 @@ struct PictureFitting {
 void bind(Options& options, PictureFitting& fitting);
 // A usage error where one of them was given, for a model that reads texts.
 void refuse_fitting(const Options& options);
-// The same for columns of texts, under any section, for a model that reads pictures.
-void refuse_columns(const Options& options, const std::vector<std::string>& keys);
 
 struct NamedPicture {
   std::string name;   // of its file, or "test.h5, image 17"
