@@ -80,7 +80,10 @@ inline kernels::Pattern drawn_pattern(Draws& draws, const AttentionSizes& s) {
     made.first_key = draws.ids(1, s.samples, [&] { return draws.below(20); }).reshape({s.samples});
   if (draws.one_in(3))
     made.prefix = draws.ids(1, s.samples, [&] { return draws.below(s.keys); }).reshape({s.samples});
-  if (draws.one_in(3)) made.marked = draws.ids(s.samples, s.keys, [&] { return draws.one_in(20); });
+  if (draws.one_in(3)) {
+    made.marked = draws.ids(s.samples, s.keys, [&] { return draws.one_in(20); });
+    if (draws.one_in(2)) made.marked_after = draws.below(20);
+  }
   if (draws.one_in(3)) made.lists = drawn_lists(draws, s, draws.one_in(2));
   if (draws.one_in(4)) {
     made.query_places = draws.ids(s.samples, s.queries, [&] { return draws.below(s.keys); });

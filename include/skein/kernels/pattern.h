@@ -23,7 +23,7 @@ struct BlockLists {
 
 // Query i of T sees key j of S where
 //
-//   ((in the band and listed) or j < prefix or j is marked)
+//   ((in the band and listed) or j < prefix or (j is marked and p - j >= -marked_after))
 //   and the segments are equal and the key's is not negative and j >= first_key
 //
 // Heads and samples see alike but for what the tensors say; those that are undefined say nothing.
@@ -36,8 +36,9 @@ struct Pattern {
   Tensor query_segments = {}, key_segments = {};  // [B,T] and [B,S] i32, both or neither
   Tensor first_key = {};                          // [B] i32: left padding
   BlockLists lists = {};
-  Tensor prefix = {};  // [B] i32: keys before it are seen by all
-  Tensor marked = {};  // [B,S] i32: keys where it is not 0 are seen by all
+  Tensor prefix = {};                 // [B] i32: keys before it are seen by all
+  Tensor marked = {};                 // [B,S] i32: keys where it is not 0 are seen by all...
+  int64_t marked_after = kUnlimited;  // ...that stand no further than this before them
   // [B,T] and [B,S] i32, both or neither: the band is judged by these instead of p and j, and the
   // stream of dropout counts by them. For rows that were sorted or cut into windows.
   Tensor query_places = {}, key_places = {};
@@ -62,11 +63,13 @@ constexpr double kAlone = -1e5;  // below every real score
 struct PatternView {
   PatternView(const Pattern& pattern, int64_t sample, int64_t head, int64_t queries, int64_t keys);
 
-  int64_t queries, keys, before, after, first_query, first_key, prefix, block;
+  int64_t queries, keys, before, after, first_query, first_key, prefix, marked_after, block;
   const int32_t *query_segments, *key_segments, *marked, *query_places, *key_places;
   const int32_t *starts, *blocks;  // of this head
   bool self_last;
 
+  // The query's place less the key's.
+  int64_t places_back(int64_t query, int64_t key) const;
   // How often the query counts the key: 0 where it does not see it. By the definition above, and
   // slow: the kernels go by runs, and tests hold them against this. Of self_last it knows nothing
   // but that a query's own place is not seen.

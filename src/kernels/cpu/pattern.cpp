@@ -27,6 +27,7 @@ PatternView::PatternView(const Pattern& pattern, int64_t sample, int64_t head, i
       first_query(pattern.first_query),
       first_key(pattern.first_key.defined() ? pattern.first_key.data<int32_t>()[sample] : 0),
       prefix(pattern.prefix.defined() ? pattern.prefix.data<int32_t>()[sample] : 0),
+      marked_after(pattern.marked_after),
       block(pattern.lists.size),
       query_segments(row_of(pattern.query_segments, sample)),
       key_segments(row_of(pattern.key_segments, sample)),
@@ -38,12 +39,15 @@ PatternView::PatternView(const Pattern& pattern, int64_t sample, int64_t head, i
       blocks(block ? pattern.lists.blocks.data<int32_t>() : nullptr),
       self_last(pattern.self_last) {}
 
+int64_t PatternView::places_back(int64_t query, int64_t key) const {
+  return key_places ? int64_t{query_places[query]} - key_places[key] : first_query + query - key;
+}
+
 int64_t PatternView::times(int64_t query, int64_t key) const {
   if (key < first_key) return 0;
   if (key_segments && (key_segments[key] != query_segments[query] || key_segments[key] < 0))
     return 0;
-  const int64_t apart =
-      key_places ? int64_t{query_places[query]} - key_places[key] : first_query + query - key;
+  const int64_t apart = places_back(query, key);
   if (self_last && apart == 0) return 0;
   int64_t listed = 1;
   if (block) {
@@ -53,7 +57,7 @@ int64_t PatternView::times(int64_t query, int64_t key) const {
     listed = found.second - found.first;
   }
   if (listed > 0 && -after <= apart && apart <= before) return listed;
-  return key < prefix || (marked && marked[key]) ? 1 : 0;
+  return key < prefix || (marked && marked[key] && apart >= -marked_after) ? 1 : 0;
 }
 
 class KeyRunsBuilder {
@@ -103,10 +107,10 @@ class KeyRunsBuilder {
     settled_ = 0;
     mark_ = 0;
     for (const KeyRun& run : near_) {
-      add_widened(run.begin);
+      add_widened(query, run.begin);
       add_seen(run);
     }
-    add_widened(view_.keys);
+    add_widened(query, view_.keys);
   }
 
   // What the band and the lists give.
@@ -132,11 +136,13 @@ class KeyRunsBuilder {
   }
 
   // What prefix and marks give before `end`.
-  void add_widened(int64_t end) {
+  void add_widened(int64_t query, int64_t end) {
     if (settled_ < std::min(view_.prefix, end))
       add_seen({settled_, std::min(view_.prefix, end), 1, true});
     for (; mark_ < marked_.size() && marked_[mark_] < end; ++mark_)
-      if (marked_[mark_] >= settled_) add_seen({marked_[mark_], marked_[mark_] + 1, 1, true});
+      if (marked_[mark_] >= settled_ &&
+          view_.places_back(query, marked_[mark_]) >= -view_.marked_after)
+        add_seen({marked_[mark_], marked_[mark_] + 1, 1, true});
   }
 
   void add_seen(const KeyRun& run) {

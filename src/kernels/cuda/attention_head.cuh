@@ -38,6 +38,7 @@ struct AttentionPointers {
   const int32_t *prefix = nullptr, *marked = nullptr, *query_places = nullptr,
                 *key_places = nullptr;
   const int32_t *starts = nullptr, *blocks = nullptr;  // of lists
+  int64_t marked_after = 0;
   int64_t block = 0, sets = 1;  // places of a block; sets of lists, 1 or heads
   bool self_last = false;
   const int32_t* alone = nullptr;  // [B,sets,T], of self_last
@@ -103,6 +104,7 @@ AttentionPointers<T> make_attend(const Tensor& q, const Tensor& k, const Tensor&
   }
   made.prefix = p.prefix.data_or_null<int32_t>();
   made.marked = p.marked.data_or_null<int32_t>();
+  made.marked_after = p.marked_after;
   made.query_places = p.query_places.data_or_null<int32_t>();
   made.key_places = p.key_places.data_or_null<int32_t>();
   made.block = p.lists.size;
@@ -182,7 +184,8 @@ struct AttentionHead {
       const int listed = a.block ? listed_times(query, key) : 1;
       if (listed) return own ? 1 : listed;
     }
-    return (a.prefix && key < a.prefix[sample]) || (a.marked && a.marked[sample * a.keys + key]);
+    return (a.prefix && key < a.prefix[sample]) ||
+           (a.marked && a.marked[sample * a.keys + key] && apart >= -a.marked_after);
   }
   __device__ bool sees(int64_t query, int64_t key) const {
     if (!a.is_band()) return times(query, key) > 0;
