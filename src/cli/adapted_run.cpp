@@ -15,7 +15,7 @@ namespace {
 Values given_model(const Options& options) {
   Values given;
   for (const auto& [key, value] : options.values())
-    if (key.starts_with("model.") && options.given(key)) given[key] = value;
+    if (is_of_model(key) && options.given(key)) given[key] = value;
   return given;
 }
 
@@ -72,7 +72,7 @@ void settle_run(Options& options, const train::PretrainConfig& c, const AdaptedR
   for (const auto& [key, value] : options.values()) {
     const auto settled = final.find(key);
     if (settled == final.end() || settled->second == value) continue;
-    const bool of_model = key.starts_with("model.");
+    const bool of_model = is_of_model(key);
     require(!of_model || !run.given.contains(key),
             "{}={} was given, but the model of {} with the head of this task has {}; leave it out",
             key, value, run.source.info.path, settled->second);

@@ -36,7 +36,7 @@ Values identity_of(const train::RunState& state, const std::string& path) {
   config.model = stored_model(state, path).written_out();
   Values values;
   for (const auto& [key, value] : config_values(config))
-    if (key.starts_with("model.") && !key.ends_with("dropout") && !key.ends_with("_std"))
+    if (is_of_model(key) && !key.ends_with("dropout") && !key.ends_with("_std"))
       values[key] = value;
   return values;
 }

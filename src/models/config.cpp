@@ -119,9 +119,6 @@ void bind_inputs_and_heads(Options& options, ModelConfig& c) {
       "token");
   options.add("model.labels", c.labels, "outputs of model.head sequence and token");
   options.add("model.tie_embeddings", c.tie_embeddings, "output weights are the token embedding");
-  options.add("model.window", c.window,
-              "places a token attends to, its own included (sliding window); 0: all before it",
-              "tokens");
 }
 
 void bind_training(Options& options, ModelConfig& c) {
@@ -153,6 +150,10 @@ void bind(Options& options, ModelConfig& c) {
   bind_layers(options, c);
   bind_inputs_and_heads(options, c);
   bind_training(options, c);
+  bind(options, c.attention);
+  options.add_former("model.window", [&c](int64_t window) {
+    take_former_window(window, c.architecture->sees_ahead(), c.attention);
+  });
   for (const Architecture* one : architectures()) one->bind(options, c);
 }
 
@@ -183,7 +184,6 @@ void check_bounds(const ModelConfig& c) {
   check_size("position_offset", c.position_offset, kMostIds, 0);
   check_size("token_types", c.token_types, kMostIds, 0);
   check_size("labels", c.labels, kMostIds, 0);
-  check_size("window", c.window, kMostIds, 0);
   check_size("rope_context", c.rope_context, kMostIds);
   const int64_t heads = std::max(c.n_heads, c.kv_heads());
   require(heads <= kMostHeadWidths / std::max<int64_t>(1, c.head_width()),
@@ -229,6 +229,15 @@ void check_mup(const ModelConfig& c) {
           c.mup_base_head);
 }
 
+void check_attention(const ModelConfig& c) {
+  check(c.attention, !c.architecture->sees_ahead(), c.context);
+  require(
+      c.attention.is_full() || c.architecture->attends_by_structure(),
+      "attention.kind={} is for model.architecture=gpt and bert; model.architecture={} sees all "
+      "that it may",
+      fmt::join(c.attention.kinds, ","), c.architecture->name());
+}
+
 void check_dropout(const ModelConfig& c) {
   require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be in [0, 1)", c.dropout);
   require(c.attention_dropout < 1, "model.attention_dropout is {}; it must be below 1",
@@ -257,6 +266,7 @@ void check_sizes(const ModelConfig& c) {
           c.architecture->name());
   require(c.head == Head::vocabulary || c.labels > 0,
           "model.head gives labels, but model.labels is 0; give their number");
+  check_attention(c);
   c.architecture->check(c);
   for (const Architecture* other : architectures())
     if (other != c.architecture) other->check_unused(c);

@@ -10,28 +10,35 @@ namespace skein {
 
 namespace {
 
-std::map<int, double> by_block(const ModelConfig& model, int64_t length, AttentionCount count,
-                               const RowsPerToken& rows) {
-  Parameters all(DType::f32, 0, 1);
-  describe(model, whole_piece(model), all);
-  return flops_per_token(all, length, rows, count == AttentionCount::half ? 0.5 : 1);
-}
+double share_of(AttentionCount count) { return count == AttentionCount::half ? 0.5 : 1; }
+
+struct Described {
+  Parameters all{DType::f32, 0, 1};
+
+  explicit Described(const ModelConfig& model) { describe(model, whole_piece(model), all); }
+};
 
 }  // namespace
 
 std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
                                      AttentionCount count) {
-  return by_block(model, length, count, model.architecture->rows_per_token(model));
+  return flops_per_token(Described(model).all, length, model.architecture->rows_per_token(model),
+                         share_of(count));
 }
 
-// With r tokens of a source for each of T tokens they are a + b T + r (c + d r T + e T).
+// With r tokens of a source for each of T tokens they are a + b T + r (c + d r T + e T), but for
+// attention that has a structure.
 TokenFlops::TokenFlops(const ModelConfig& model, AttentionCount count) {
   RowsPerToken rows = model.architecture->rows_per_token(model);
   const bool reads_source = rows.source_tokens > 0;
+  const Described described(model);
+  for (const ScoreCost& cost : described.all.costs().scores)
+    if (cost.structure) structures_.push_back(cost);
   const auto of = [&](int64_t length, double source_tokens) {
     rows.source_tokens = source_tokens;
-    double sum = 0;
-    for (const auto& [block, own] : by_block(model, length, count, rows)) sum += own;
+    double sum = -structured(length);
+    for (const auto& [block, own] : flops_per_token(described.all, length, rows, share_of(count)))
+      sum += own;
     return sum;
   };
   products_ = of(0, 0);
@@ -44,9 +51,17 @@ TokenFlops::TokenFlops(const ModelConfig& model, AttentionCount count) {
   cross_scores_ = once - source_scores_;
 }
 
+double TokenFlops::structured(int64_t length) const {
+  if (structures_.empty()) return 0;
+  const auto [known, is_new] = known_.try_emplace(length, 0.0);
+  if (is_new)
+    for (const ScoreCost& cost : structures_) known->second += score_flops(cost, length);
+  return known->second;
+}
+
 double TokenFlops::operator()(int64_t length, int64_t source_length) const {
   const auto tokens = static_cast<double>(length), source = static_cast<double>(source_length);
-  const double own = products_ + scores_ * tokens;
+  const double own = products_ + scores_ * tokens + structured(length);
   if (source_length == 0) return own;
   return own + source / tokens * (source_products_ + source_scores_ * source) +
          cross_scores_ * source;

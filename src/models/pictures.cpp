@@ -97,8 +97,6 @@ void PictureArchitecture::check(const ModelConfig& c) const {
           "model.vocab_size, token_types, position_offset, scale_embeddings and sinusoids are for "
           "models that read texts; leave them out with model.architecture={}",
           name());
-  require(c.window == 0, "model.window={} is not for model.architecture={}; leave it out", c.window,
-          name());
   require(c.mup_base_width == 0,
           "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
           "here, leave it out",

@@ -21,7 +21,7 @@ EmbeddingSpec embedding_spec(const ModelConfig& c, bool sequence_parallel) {
   return made;
 }
 
-BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
+BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel, int64_t block) {
   const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
   const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
   const AttentionSpec attention{"",
@@ -37,7 +37,7 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
                                 deviation,
                                 out_deviation,
                                 sequence_parallel,
-                                c.window,
+                                c.attention.of_block(block),
                                 !c.architecture->sees_ahead(),
                                 rate,
                                 c.attention_scale()};
@@ -50,8 +50,9 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel) {
 
 std::vector<BlockSpec> block_specs(const ModelConfig& c, const ModelPiece& piece,
                                    bool sequence_parallel) {
-  std::vector<BlockSpec> made(static_cast<size_t>(piece.last_block - piece.first_block),
-                              block_spec(c, sequence_parallel));
+  std::vector<BlockSpec> made;
+  for (int block = piece.first_block; block < piece.last_block; ++block)
+    made.push_back(block_spec(c, sequence_parallel, block));
   give_skips(made, piece.first_block, c.n_layers, c.stochastic_depth);
   return made;
 }

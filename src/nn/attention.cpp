@@ -1,7 +1,9 @@
 #include "skein/nn/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "skein/core/numbers.h"
 #include "skein/nn/attention_watcher.h"
 #include "skein/ops/recompute.h"
 
@@ -27,15 +29,29 @@ LinearSpec query_projection(const AttentionSpec& spec) {
   return made;
 }
 
+bool is_sparse(const AttentionSpec& spec) {
+  return !spec.memory_width && !spec.grid && spec.sight.kind != SightKind::full;
+}
+
+bool has_global_projections(const AttentionSpec& spec) {
+  return is_sparse(spec) && spec.sight.kind == SightKind::global && !spec.causal;
+}
+
 void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   const RowKind keys = spec.memory_width ? RowKind::source_tokens : RowKind::tokens;
   const int64_t width = spec.heads * spec.head_width, key_width = spec.kv_heads * spec.head_width;
-  parameters.add_cost(ScoreCost{.width = width,
-                                .causal = spec.causal && !spec.grid && keys == RowKind::tokens,
-                                .keys = keys,
-                                .seen = spec.grid ? spec.grid->places() : 0});
+  ScoreCost scores{.width = width,
+                   .causal = spec.causal && !spec.grid && keys == RowKind::tokens,
+                   .keys = keys,
+                   .seen = spec.grid ? spec.grid->places() : 0};
+  if (is_sparse(spec))
+    scores.structure = [sight = spec.sight, causal = spec.causal](int64_t length) {
+      return keys_per_query(sight, causal, length);
+    };
+  parameters.add_cost(scores);
   parameters.add_cost(KeptCost{.split = 2 * width});                    // queries, results
   parameters.add_cost(KeptCost{.split = 2 * key_width, .rows = keys});  // keys, values
+  if (has_global_projections(spec)) parameters.add_cost(KeptCost{.split = 2 * key_width + width});
 }
 
 // Where one of two sequences tells none, its tokens are all of segment 0.
@@ -58,6 +74,32 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
   return made;
 }
 
+// What tells dropout of marked queries from that of the others.
+constexpr uint64_t kMarkedSites = 0x6d61726b6564;
+
+// [B,T] i32: first, first + 1, ...
+Tensor counted(int64_t samples, int64_t first, int64_t length) {
+  const Tensor made = Tensor::empty({samples, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = narrow<int32_t>(first + i % length);
+  return made;
+}
+
+// The last `columns` of x [B,T] i32.
+Tensor last_columns(const Tensor& x, int64_t columns) {
+  if (x.dim(1) == columns) return x;
+  const Tensor made = Tensor::empty({x.dim(0), columns}, x.dtype(), x.device());
+  for (int64_t row = 0; row < x.dim(0); ++row)
+    made.flat(row * columns, columns).copy_from(x.flat((row + 1) * x.dim(1) - columns, columns));
+  return made;
+}
+
+// Rows [first, first + count) of x [B,S,G,D], seen as [B*S,G,D], as those of one sample.
+Tensor rows_of(const Tensor& x, int64_t first, int64_t count) {
+  const int64_t size = x.dim(2) * x.dim(3);
+  return x.flat(first * size, count * size).reshape({1, count, x.dim(2), x.dim(3)});
+}
+
 }  // namespace
 
 Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
@@ -67,21 +109,24 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
       v_(parameters, key_projection(spec, ".v")),
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
                         spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
-  SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.window == 0));
+  SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.sight.kind == SightKind::full));
+  if (has_global_projections(spec)) {
+    LinearSpec of_marked = projection(spec, ".global_q", spec.width, spec.heads);
+    of_marked.meets = RowKind::samples;  // a few
+    global_q_.emplace(parameters, of_marked);
+    global_k_.emplace(parameters, projection(spec, ".global_k", spec.width, spec.kv_heads));
+    global_v_.emplace(parameters, projection(spec, ".global_v", spec.width, spec.kv_heads));
+  }
   if (spec.grid)
     windows_.emplace(parameters, spec.name + ".offsets", spec.heads, *spec.grid, spec.in_deviation);
   add_costs(parameters, spec);
 }
 
-kernels::Pattern Attention::own_pattern(const Pass& pass) const {
-  kernels::Pattern made = kernels::Pattern::full();
-  if (spec_.window)
-    made = kernels::Pattern::window(spec_.window, spec_.causal);
-  else if (spec_.causal)
-    made = kernels::Pattern::causal();
-  made.query_segments = made.key_segments = pass.sequence().segments;
-  if (spec_.causal) made.prefix = pass.batch->prefix;
-  return made;
+void Attention::turn(Var& q, KeysAndValues& seen, const Tensor& positions,
+                     const Tensor& of_keys) const {
+  if (!spec_.rotary) return;
+  q = turned(q, positions, spec_.waves);
+  seen.k = turned(seen.k, of_keys, spec_.waves);
 }
 
 Attention::KeysAndValues Attention::made_of(const Var& entered, const Pass& pass) const {
@@ -126,16 +171,122 @@ Var Attention::watched(const Var& q, const KeysAndValues& seen, const ops::Atten
   return ops::attention(q, seen.k, seen.v, how, bias);
 }
 
-Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias,
+kernels::Pattern Attention::own_pattern(const Var& q, int64_t first_query,
+                                        int64_t first_head) const {
+  kernels::Pattern made = pattern_of(spec_.sight, spec_.causal,
+                                     {.queries = q.shape()[1],
+                                      .first_query = first_query,
+                                      .block = spec_.block,
+                                      .first_head = first_head,
+                                      .heads = q.shape()[2]});
+  const Device device = q.value().device();
+  if (made.lists.size)
+    made.lists = {made.lists.size, made.lists.starts.to(device), made.lists.blocks.to(device)};
+  return made;
+}
+
+// Queries of marked tokens, of what has projections of its own for them.
+Attention::Marked Attention::marked_in(const Var& entered, const Pass& pass) const {
+  const data::Sequence& sequence = pass.sequence();
+  Marked made{.marks = marks_of(spec_.sight.marks, sequence)};
+  made.rows = marked_rows(made.marks, entered.value().device());
+  if (!global_q_ || made.rows.most == 0) return made;
+  const auto heads = [&](const Linear& layer, const Var& x) {
+    return in_heads(layer(x, pass), spec_.head_width);
+  };
+  made.q = heads(*global_q_, ops::take_rows(entered, made.rows.taken));
+  made.seen = {heads(*global_k_, entered), heads(*global_v_, entered)};
+  turn(made.q, made.seen, at_rows(sequence.positions, made.rows, 0), sequence.positions);
+  return made;
+}
+
+// Queries of marked tokens among those of all, of which the last ones are asked.
+Attention::Marked Attention::marked_of(const Tensor& marks, const Var& q,
+                                       const KeysAndValues& own) const {
+  const int64_t samples = q.shape()[0], queries = q.shape()[1], width = q.shape()[2] * q.shape()[3];
+  Marked made{.marks = marks, .seen = own};
+  made.rows = marked_rows(last_columns(marks, queries), q.value().device());
+  if (made.rows.most == 0) return made;
+  const Var rows = ops::take_rows(ops::reshape(q, {samples, queries, width}), made.rows.taken);
+  made.q = ops::reshape(rows, {samples, made.rows.most, q.shape()[2], q.shape()[3]});
+  return made;
+}
+
+// Marked tokens' results take the place of those that they have as others do. how: of the others.
+Var Attention::with_marked(const Var& near, const Marked& marked,
+                           const ops::AttentionArguments& how) const {
+  if (marked.rows.most == 0) return near;
+  const int64_t samples = near.shape()[0], keys = marked.seen.k.shape()[1],
+                before = keys - near.shape()[1];
+  const Device device = near.value().device();
+  ops::AttentionArguments all = how;
+  all.dropout_key ^= kMarkedSites;
+  all.pattern = spec_.causal ? kernels::Pattern::causal() : kernels::Pattern::full();
+  all.pattern.query_places =
+      at_rows(counted(samples, before, near.shape()[1]), marked.rows, narrow<int32_t>(keys));
+  all.pattern.key_places = counted(samples, 0, keys).to(device);
+  const Tensor& segments = how.pattern.key_segments;
+  all.pattern.key_segments =
+      segments.defined() ? segments : Tensor::zeros({samples, keys}, DType::i32, device);
+  all.pattern.query_segments =
+      at_rows(last_columns(all.pattern.key_segments, near.shape()[1]), marked.rows, -1);
+  const auto flat = [](const Var& y) {
+    return ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
+  };
+  const Var far = ops::attention(marked.q, marked.seen.k, marked.seen.v, all);
+  return ops::reshape(with_rows(flat(near), flat(far), marked.rows), near.shape());
+}
+
+Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias, const Marked& marked,
                       const Pass& pass) const {
+  if (pass.cache) return decode(q, own, bias, pass);
   ops::AttentionArguments how = arguments(q.shape()[2], pass);
-  how.pattern = own_pattern(pass);
-  if (!pass.cache) return watched(q, own, how, bias, pass);
+  how.pattern = own_pattern(q, 0, how.first_head);
+  how.pattern.query_segments = how.pattern.key_segments = pass.sequence().segments;
+  if (spec_.causal) how.pattern.prefix = pass.batch->prefix;
+  if (!marks()) return watched(q, own, how, bias, pass);
+  how.pattern.marked = marked.marks.to(q.value().device());
+  const Var near = watched(q, own, how, bias, pass);
+  return with_marked(near, global_q_ ? marked : marked_of(marked.marks, q, own), how);
+}
+
+// Blocks and marks count from where a row begins, so there each row is looked at alone.
+Var Attention::decode(const Var& q, const KeysAndValues& own, const Var& bias,
+                      const Pass& pass) const {
   pass.cache->append(spec_.block, own.k.value(), own.v.value());
   const auto& layer = pass.cache->layers[spec_.block];
-  how.pattern.first_query = pass.cache->length;
-  how.pattern.first_key = pass.cache->first_key;
-  return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
+  const int64_t queries = q.shape()[1], columns = layer.keys.dim(1);
+  ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  if (spec_.sight.kind == SightKind::full || spec_.sight.kind == SightKind::window) {
+    how.pattern = own_pattern(q, pass.cache->length, how.first_head);
+    how.pattern.first_key = pass.cache->first_key;
+    return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
+  }
+  const Tensor begins = pass.cache->first_key.to(Device{}), made = q.value().like();
+  made.fill_zero();
+  for (int64_t row = 0; row < q.shape()[0]; ++row) {
+    const int64_t first = begins.data<int32_t>()[row], from = row * columns + first,
+                  keys = pass.cache->length + queries - first, asked = std::min(queries, keys),
+                  at = (row + 1) * queries - asked;
+    rows_of(made, at, asked)
+        .copy_from(decode_row(rows_of(q.value(), at, asked), rows_of(layer.keys, from, keys),
+                              rows_of(layer.values, from, keys), how));
+  }
+  return Var(made);
+}
+
+// q [1,T,H,D], the last T of S tokens; keys and values [1,S,G,D].
+Tensor Attention::decode_row(const Tensor& q, const Tensor& keys, const Tensor& values,
+                             ops::AttentionArguments how) const {
+  const KeysAndValues seen{Var(keys), Var(values)};
+  how.pattern = own_pattern(Var(q), keys.dim(1) - q.dim(1), how.first_head);
+  if (!marks()) return ops::attention(Var(q), seen.k, seen.v, how).value();
+  data::Sequence row;
+  row.tokens = Tensor::zeros({1, keys.dim(1)}, DType::i32);
+  const Tensor marks = marks_of(spec_.sight.marks, row);
+  how.pattern.marked = marks.to(q.device());
+  const Var near = ops::attention(Var(q), seen.k, seen.v, how);
+  return with_marked(near, marked_of(marks, Var(q), seen), how).value();
 }
 
 // Of [B*W,M,H,D].
@@ -173,14 +324,12 @@ Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pa
   const Var all = enter_shards(x, pass), entered = windows_ ? windows_->cut(all) : all;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
   KeysAndValues seen = looks_elsewhere() ? of_memory(beside.memory, pass) : made_of(entered, pass);
+  const Marked marked = marks() && !pass.cache ? marked_in(entered, pass) : Marked();
   leave_shards(all, x, pass);
-  if (spec_.rotary) {
-    q = turned(q, pass.sequence().positions, spec_.waves);
-    seen.k = turned(seen.k, pass.sequence().positions, spec_.waves);
-  }
+  turn(q, seen, pass.sequence().positions, pass.sequence().positions);
   const Var y = looks_elsewhere() ? look(q, seen, pass)
                 : windows_        ? attend_in_windows(q, seen, pass)
-                                  : attend(q, seen, beside.bias, pass);
+                                  : attend(q, seen, beside.bias, marked, pass);
   const Var read = ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
   return out_(windows_ ? windows_->joined(read) : read, pass);
 }

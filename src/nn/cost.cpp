@@ -44,18 +44,22 @@ int64_t learned_numbers(const Parameters& parameters,
   return sum;
 }
 
+double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& rows, double causal) {
+  const double width = 12 * number(cost.width);
+  if (cost.structure) return width * cost.structure(length);
+  const double all = rows_per_token(cost.keys, cost.share, rows) * number(length),
+               keys = cost.seen ? number(cost.seen) : all;
+  return (cost.causal ? causal : 1) * width * rows_per_token(cost.queries, cost.share, rows) * keys;
+}
+
 std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
                                       const RowsPerToken& rows, double causal) {
   std::map<int, double> made;
   for (const Parameter& p : parameters.all())
     made[p.part.block_number] +=
         6 * rows_per_token(p.meets, p.part.rows, rows) * number(p.shape.size());
-  for (const ScoreCost& cost : parameters.costs().scores) {
-    const double all = rows_per_token(cost.keys, cost.share, rows) * number(length),
-                 keys = cost.seen ? number(cost.seen) : all,
-                 pairs = rows_per_token(cost.queries, cost.share, rows) * keys;
-    made[cost.block] += 12 * (cost.causal ? causal : 1) * number(cost.width) * pairs;
-  }
+  for (const ScoreCost& cost : parameters.costs().scores)
+    made[cost.block] += score_flops(cost, length, rows, causal);
   return made;
 }
 

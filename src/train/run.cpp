@@ -5,6 +5,7 @@
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
+#include "skein/models/architecture.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
@@ -262,6 +263,10 @@ void Run::tell_start(Device device, const std::string& what) const {
       : adds_as_one_rank(config_.parallel.group_order, groups, shape_.dp)
           ? "as by one rank"
           : fmt::format("as by {} data-parallel ranks", shape_.dp));
+  const ModelConfig& model = config_.model;
+  for (const std::string& line :
+       useless_structures(model.attention, !model.architecture->sees_ahead(), model.context))
+    log::warn("{}", line);
   if (!folder_.writes())
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }

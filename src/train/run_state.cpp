@@ -91,7 +91,7 @@ std::map<std::string, std::string> written_out(const RunState& stored, const std
   config.model = stored_model(stored, origin).written_out();
   auto all = stored.config;
   for (const auto& [key, value] : config_values(config))
-    if (key.starts_with("model.") && all.contains(key)) all[key] = value;
+    if (is_of_model(key)) all[key] = value;
   return all;
 }
 
@@ -227,8 +227,8 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
     // Options that were not known then did what their defaults do.
     const std::string before = found == then.end() ? defaults.at(key) : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
-    const bool shapes = key.starts_with("model.") && !key.ends_with("dropout") &&
-                        key != "model.init_std" && key != "model.head_std";
+    const bool shapes = is_of_model(key) && !key.ends_with("dropout") && key != "model.init_std" &&
+                        key != "model.head_std";
     std::string& list = shapes ? model : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }

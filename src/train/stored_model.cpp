@@ -30,7 +30,7 @@ void check_tensor(const std::string& name, const std::vector<int64_t>& shape,
 }  // namespace
 
 ModelConfig stored_model(const RunState& state, const std::string& origin) {
-  const auto model = stored_section<ModelConfig>(state, "model.", origin);
+  const auto model = stored_section<ModelConfig>(state, kModelSections, origin);
   with_origin(origin + ", in the options that it was saved with", [&] { check(model, 1, false); });
   return model;
 }

@@ -12,8 +12,8 @@ TrainedModel trained_model(const checkpoint::CheckpointInfo& info, Group& world)
   RunState state = run_state(info.metadata, info.path);
   const ModelConfig model = stored_model(state, info.path);
   check_held(model, checkpoint_tensors(info, world), info.path);
-  const auto mlm = stored_section<data::MaskConfig>(state, "mlm.", info.path);
-  const auto noise = stored_section<data::NoiseConfig>(state, "noise.", info.path);
+  const auto mlm = stored_section<data::MaskConfig>(state, {"mlm."}, info.path);
+  const auto noise = stored_section<data::NoiseConfig>(state, {"noise."}, info.path);
   return {info, std::move(state), model, mlm, noise};
 }
 

@@ -60,7 +60,7 @@ std::vector<ModelConfig> configs() {
   all.back().tie_embeddings = false, all.back().d_head = 96, all.back().n_kv_heads = 4;
   all.push_back(gpt2());
   all.back().norm_placement = NormPlacement::post, all.back().bias = false;
-  all.back().attention_bias = true, all.back().embedding_norm = true, all.back().window = 128;
+  all.back().attention_bias = true, all.back().embedding_norm = true;
   all.push_back(llama());
   all.back().tie_embeddings = true, all.back().bias = true, all.back().n_kv_heads = 0;
   all.push_back(bert());

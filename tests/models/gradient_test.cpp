@@ -180,8 +180,33 @@ TEST(Gradients, OtherGatesAndSilu) {
 
 TEST(Gradients, SlidingWindow) {
   ModelConfig c;
-  c.window = 3;
+  c.attention = windowed(3);
   check_gradients(c);
+}
+
+// One for decoders, whose windows may be odd.
+std::vector<AttentionOptions> structures(int64_t window) {
+  std::vector<AttentionOptions> made(4);
+  made[0].kinds = {"global", "full"};
+  made[0].windows = {window};
+  made[0].other.marks = {.first = 1, .every = 3};
+  made[1].kinds = {"bigbird"};
+  made[1].other.block = 1, made[1].other.random = 1;
+  made[2].kinds = {"bigbird"};
+  made[2].other.block = 1, made[2].other.random = 0, made[2].other.drawn = false;
+  made[3].kinds = {"fixed"};
+  made[3].other.block = 1, made[3].other.stretch = 2;
+  return made;
+}
+
+TEST(Gradients, StructuresOfDecoders) {
+  for (const AttentionOptions& attention : structures(2)) {
+    ModelConfig c;
+    c.attention = attention;
+    c.attention_dropout = 0.2;
+    c.positions = Positions::rotary;
+    check_gradients(c);
+  }
 }
 
 TEST(Gradients, Relu) {
@@ -220,6 +245,19 @@ TEST(Gradients, Bert) {
   data::Batch batch = masked_batch();
   batch.pair_labels = Tensor::from(std::vector<int32_t>{1, 0}, {2});
   check_gradients_of(c, batch);
+}
+
+// Longformer's marked tokens are of another number in each sample, and have projections.
+TEST(Gradients, StructuresOfEncoders) {
+  for (AttentionOptions& attention : structures(2)) {
+    ModelConfig c = encoder();
+    c.attention = attention;
+    c.attention.other.marks.token = attention.kinds[0] == "global" ? 6 : -1;
+    c.attention_dropout = 0.2;
+    check_gradients_of(c, masked_batch());
+    c.positions = Positions::rotary;
+    check_gradients_of(c, masked_batch());
+  }
 }
 
 TEST(Gradients, RobertaWithADecoderOfItsOwn) {

@@ -98,7 +98,6 @@ TEST(ModelBounds, NameTheOptionTheValueAndTheBound) {
                         {&ModelConfig::position_offset, "position_offset"},
                         {&ModelConfig::token_types, "token_types"},
                         {&ModelConfig::labels, "labels"},
-                        {&ModelConfig::window, "window"},
                         {&ModelConfig::rope_context, "rope_context"}};
   for (const Case& one : cases) {
     for (const int64_t large :

@@ -312,7 +312,7 @@ TEST(Transformers, RefuseWhatCannotBe) {
       small_t5(), [](auto& m) { transformer_options(m).distance_max = 4; },
       "model.distance_max=4 must be above 4");
   expect_refused(
-      c, [](auto& m) { m.window = 3; }, "model.window=3");
+      c, [](auto& m) { m.attention = windowed(3); }, "attention.kind=window");
   expect_refused(
       c, [](auto& m) { m.head = Head::token, m.labels = 2; }, "model.head must be vocabulary");
   expect_refused(

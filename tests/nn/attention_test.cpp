@@ -175,7 +175,7 @@ TEST(AttentionToMemory, IsRefusedWithoutAnyAndWithWindowsOrRotations) {
   spec.rotary = true;
   EXPECT_THROW(Attention(parameters, spec), Error);
   spec.rotary = false;
-  spec.window = 3;
+  spec.sight = {.kind = SightKind::window, .window = 3};
   EXPECT_THROW(Attention(parameters, spec), Error);
 }
 

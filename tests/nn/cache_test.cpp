@@ -26,6 +26,7 @@ Tensor forward(const Stack& stack, const Tensor& x, const Tensor& positions, Gro
                KvCache* cache) {
   data::Batch batch;
   batch.positions = positions;
+  batch.tokens = Tensor::zeros(positions.shape(), DType::i32);
   Pass pass;
   pass.tp = &tp;
   pass.batch = &batch;
@@ -67,9 +68,10 @@ Tensor whole(const Stack& stack, const Tensor& x, int64_t row, Group& tp) {
   return forward(stack, own, test::counted_positions(1, kLength - first, {0}), tp, nullptr);
 }
 
-void compare(Family family, Group& tp) {
+void compare(Family family, const SightSpec& sight, Group& tp) {
   Parameters parameters(DType::f64, tp.rank(), tp.size());
-  const std::vector<BlockSpec> blocks = test::small_blocks(family);
+  std::vector<BlockSpec> blocks = test::small_blocks(family);
+  for (BlockSpec& block : blocks) std::get<AttentionSpec>(block.sublayers[0].branch).sight = sight;
   const Stack stack(parameters, 0, 0, blocks);
   test::initialize_all(parameters, false);
   const Tensor x = test::random_tensor({2, kLength, kWidth}, 1);
@@ -94,7 +96,18 @@ void compare(Family family, Group& tp) {
 TEST(Cache, PromptAndStepsAreTheWholeSequence) {
   for (int shards : {1, 2, 4})
     for (Family family : {Family::gpt2, Family::post_norm, Family::llama})
-      run_ranks(shards, [family](Group& tp) { compare(family, tp); });
+      run_ranks(shards, [family](Group& tp) { compare(family, {}, tp); });
+}
+
+TEST(Cache, OfStructuresToo) {
+  const std::vector<SightSpec> sights{
+      {.kind = SightKind::window, .window = 2},
+      {.kind = SightKind::global, .window = 2, .marks = {.first = 1, .every = 3}},
+      {.kind = SightKind::bigbird, .block = 1, .random = 1},
+      {.kind = SightKind::fixed, .block = 1, .stretch = 2}};
+  for (const SightSpec& sight : sights)
+    for (int shards : {1, 2})
+      run_ranks(shards, [&](Group& tp) { compare(Family::llama, sight, tp); });
 }
 
 // Three rows of two caches, one of them twice, after the prompt.

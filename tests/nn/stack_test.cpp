@@ -18,7 +18,8 @@ constexpr int64_t kLength = 3, kMemory = 5;
 std::vector<BlockSpec> two_kinds(NormPlacement placement) {
   BlockSpec narrow = test::small_block(Family::llama), wide = test::small_block(Family::decoder);
   narrow.placement = wide.placement = placement;
-  std::get<AttentionSpec>(narrow.sublayers[0].branch).window = 2;
+  std::get<AttentionSpec>(narrow.sublayers[0].branch).sight = {.kind = SightKind::window,
+                                                               .window = 2};
   std::get<MlpSpec>(wide.sublayers[2].branch).hidden = 32;
   wide.sublayers[2].branch.swap(wide.sublayers[0].branch);
   return {narrow, wide};

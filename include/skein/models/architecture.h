@@ -52,6 +52,8 @@ class Architecture {
   virtual bool sees_ahead() const = 0;
   // Whether scores of its attention may have a bias by distance, model.positions=distance.
   virtual bool biases_by_distance() const { return false; }
+  // Whether its attention may have a structure, attention.kind.
+  virtual bool attends_by_structure() const { return false; }
   // Whether it gives logits for the token after the last one.
   virtual bool continues_text(const ModelConfig&) const { return false; }
   // Whether it gives logits for tokens that are masked.

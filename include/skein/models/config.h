@@ -2,9 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "skein/core/options/options.h"
 #include "skein/kernels/rotary.h"
+#include "skein/models/attention_options.h"
 #include "skein/models/own_options.h"
 #include "skein/models/registry.h"
 #include "skein/nn/embedding.h"
@@ -62,10 +66,9 @@ struct ModelConfig {
   double init_std = 0.02;
   // d_model of the model at which the learning rate was chosen, for muP (below); 0: without
   int64_t mup_base_width = 0;
-  int64_t mup_base_head = 0;  // width of that model's heads; 0: as wide as here
-  // a token attends to the last `window` tokens, itself included; 0: to all before it
-  int64_t window = 0;
-  OwnOptions own;  // of one architecture alone: a struct in its folder
+  int64_t mup_base_head = 0;   // width of that model's heads; 0: as wide as here
+  AttentionOptions attention;  // who sees whom
+  OwnOptions own;              // of one architecture alone: a struct in its folder
 
   int64_t kv_heads() const { return n_kv_heads ? n_kv_heads : n_heads; }
   int64_t head_width() const { return d_head ? d_head : d_model / n_heads; }
@@ -96,10 +99,16 @@ struct ModelConfig {
   int64_t parameters() const;
 };
 
+// Sections of the options that say which model it is.
+inline const std::vector<std::string> kModelSections{"model.", "attention."};
+inline bool is_of_model(std::string_view key) {
+  return key.starts_with(kModelSections[0]) || key.starts_with(kModelSections[1]);
+}
+
 // The frequencies of rotary positions.
 kernels::RotaryWaves rotary_waves(const ModelConfig& config);
 
-// Binds every field under section "model".
+// Binds every field under sections "model" and "attention".
 void bind(Options& options, ModelConfig& config);
 // Throws usage errors for sizes that are impossible, by themselves or with `tensor_parallel`
 // shards. They name both values and what to change.

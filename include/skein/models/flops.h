@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "skein/models/config.h"
+#include "skein/nn/cost.h"
 
 namespace skein {
 
@@ -29,10 +31,14 @@ class TokenFlops {
   double further_pairs(double pairs) const { return 2 * scores_ * pairs; }
 
  private:
+  double structured(int64_t length) const;
+
   double products_ = 0, scores_ = 0;  // scores: for each token of the length
   // for each token of the source that comes with a token: its products, its scores for each token
   // of the source, and what both sides' tokens are to each other
   double source_products_ = 0, source_scores_ = 0, cross_scores_ = 0;
+  std::vector<ScoreCost> structures_;
+  mutable std::map<int64_t, double> known_;  // of the structures, by length
 };
 // Of one length, with as long a source as comes with it (Architecture::rows_per_token).
 double model_flops_per_token(const ModelConfig& model, int64_t length,

@@ -13,7 +13,8 @@ namespace skein {
 // What the options say of the layers, of which models may be put together in other ways, too. Names
 // of blocks' layers are their own.
 EmbeddingSpec embedding_spec(const ModelConfig& config, bool sequence_parallel);
-BlockSpec block_spec(const ModelConfig& config, bool sequence_parallel);
+// block: its number in the model, where attention differs by it.
+BlockSpec block_spec(const ModelConfig& config, bool sequence_parallel, int64_t block = 0);
 // Of the blocks of a piece.
 std::vector<BlockSpec> block_specs(const ModelConfig& config, const ModelPiece& piece,
                                    bool sequence_parallel);

@@ -6,6 +6,7 @@
 
 #include "skein/kernels/rotary.h"
 #include "skein/nn/layers.h"
+#include "skein/nn/sight.h"
 #include "skein/nn/token_grid.h"
 #include "skein/ops/attention.h"
 
@@ -27,21 +28,23 @@ struct AttentionSpec {
   double dropout = 0;
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
-  int64_t window = 0;  // tokens that a token attends to, its own included; 0: all before it
-  bool causal = true;  // false: all after it too
-  double rate = 1;     // learning rate of the weights, as a multiple of the run's
-  double scale = 0;    // of the scores; 0: 1 / sqrt(head_width)
+  SightSpec sight = {};  // of self-attention
+  bool causal = true;    // false: tokens see those after them too
+  double rate = 1;       // learning rate of the weights, as a multiple of the run's
+  double scale = 0;      // of the scores; 0: 1 / sqrt(head_width)
   // Width of another sequence, the memory, whose tokens keys and values are made of; all of them
-  // are seen, so there is no window, `causal` plays no part, and nothing is rotary. 0:
-  // self-attention.
+  // are seen, so `sight` and `causal` play no part, and nothing is rotary. 0: self-attention.
   int64_t memory_width = 0;
   int dropout_site = 0;         // in the block
   double query_deviation = -1;  // of the queries' start weights; below 0: in_deviation
-  // The tokens lie in a grid, and each sees those of its window there; `window` and `causal` play
+  // The tokens lie in a grid, and each sees those of its window there; `sight` and `causal` play
   // no part. Scores get a bias by offset.
   std::optional<GridWindows> grid = {};
 };
 
+// Where marked tokens are queries of all others and there are tokens after them, they have
+// projections of their own: "NAME.global_q", "NAME.global_k" and "NAME.global_v", like those of the
+// rest.
 class Attention {
  public:
   Attention(Parameters& parameters, const AttentionSpec& spec);
@@ -54,20 +57,37 @@ class Attention {
   struct KeysAndValues {
     Var k, v;  // [B,S,G/t,D]
   };
+  // Of tokens that see all: what they ask, [B,M,H/t,D], and of whom.
+  struct Marked {
+    Tensor marks;  // [B,S], in host memory
+    MarkedRows rows;
+    Var q;
+    KeysAndValues seen;
+  };
 
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
-  kernels::Pattern own_pattern(const Pass& pass) const;
+  bool marks() const { return spec_.sight.kind == SightKind::global; }
   KeysAndValues made_of(const Var& entered, const Pass& pass) const;
   KeysAndValues of_memory(const Var& memory, const Pass& pass) const;
+  void turn(Var& q, KeysAndValues& seen, const Tensor& positions, const Tensor& of_keys) const;
+  Marked marked_in(const Var& entered, const Pass& pass) const;
+  Marked marked_of(const Tensor& marks, const Var& q, const KeysAndValues& own) const;
   ops::AttentionArguments arguments(int64_t heads, const Pass& pass) const;
+  kernels::Pattern own_pattern(const Var& q, int64_t first_query, int64_t first_head) const;
   Var watched(const Var& q, const KeysAndValues& seen, const ops::AttentionArguments& how,
               const Var& bias, const Pass& pass) const;
-  Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Pass& pass) const;
+  Var attend(const Var& q, const KeysAndValues& own, const Var& bias, const Marked& marked,
+             const Pass& pass) const;
+  Var with_marked(const Var& near, const Marked& marked, const ops::AttentionArguments& how) const;
+  Var decode(const Var& q, const KeysAndValues& own, const Var& bias, const Pass& pass) const;
+  Tensor decode_row(const Tensor& q, const Tensor& keys, const Tensor& values,
+                    ops::AttentionArguments how) const;
   Var attend_in_windows(const Var& q, const KeysAndValues& own, const Pass& pass) const;
   Var look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const;
 
   AttentionSpec spec_;
   Linear q_, k_, v_, out_;
+  std::optional<Linear> global_q_, global_k_, global_v_;
   std::optional<WindowSight> windows_;
 };
 

@@ -27,6 +27,8 @@ struct ScoreCost {
   bool causal = false;
   RowKind keys = RowKind::tokens, queries = RowKind::tokens;
   int64_t seen = 0;  // keys that each query sees; 0: all
+  // Keys that a query of so many sees on average, where that is no share of all.
+  std::function<double(int64_t length)> structure = {};
   double share = 1;  // rows for each token, as in Part
   int block = -1;    // as in Parameter
 };
@@ -62,9 +64,13 @@ struct RowsPerToken {
 // number of block, -1 for what is outside of blocks; recomputation not counted:
 //   6 · weights · rows a token + 12 · width · queries a token · keys a query
 // A query of causal attention counts `causal` of all keys: half are needed (Megatron-LM, llm.c),
-// all are counted by PaLM's appendix B and torchtitan. Windows are not looked at.
+// all are counted by PaLM's appendix B and torchtitan. Where attention has a structure
+// (SightSpec), what is seen counts.
 std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
                                       const RowsPerToken& rows = {}, double causal = 0.5);
+// What one entry of attention adds to that.
+double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& rows = {},
+                   double causal = 0.5);
 
 struct KeptShape {
   int64_t tokens = 0;        // of the micro-batches in flight together

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct OptionEntry {
 struct Options::Impl {
   std::string program, summary;
   std::vector<OptionEntry> entries;
+  std::map<std::string, Options::Take> former;  // by key
   std::vector<std::string> words;
   bool takes_words = false;
 

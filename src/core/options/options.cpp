@@ -96,7 +96,18 @@ void Options::Impl::add(OptionEntry entry) {
   entries.push_back(std::move(entry));
 }
 
+void Options::add_former(const std::string& key, Take take) {
+  SKEIN_CHECK(impl_->find(key) == nullptr);
+  impl_->former[key] = std::move(take);
+}
+
 void Options::set(const std::string& key, const std::string& text, const std::string& origin) {
+  if (const auto former = impl_->former.find(key); former != impl_->former.end()) {
+    int64_t value = 0;
+    require(read_value(text, value), "{} = '{}' ({}): {} was expected", key, excerpt(text), origin,
+            wanted(value));
+    return former->second(value);
+  }
   const OptionEntry* found = impl_->find(key);
   require(found != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
           origin, key_suggestion(key, impl_->entries), impl_->program);

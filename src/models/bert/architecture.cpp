@@ -41,6 +41,7 @@ class BertArchitecture : public Architecture {
   }
 
   bool sees_ahead() const override { return true; }
+  bool attends_by_structure() const override { return true; }
   bool fills_masks(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
   bool judges_pairs(const ModelConfig& c) const override {
     return c.head == Head::vocabulary && bert_options(c).pooler;

@@ -20,10 +20,10 @@ class GptArchitecture : public Architecture {
 
   void check(const ModelConfig& c) const override {
     if (c.head != Head::vocabulary) check_unused(c);
-    require(!c.own.get<GptOptions>().prefix || c.window == 0,
-            "model.prefix lets all tokens see the prompt, but model.window={} only the last {}; "
+    require(!c.own.get<GptOptions>().prefix || c.attention.is_full(),
+            "model.prefix lets all tokens see the prompt, but attention.kind={} only some of it; "
             "leave one of them out",
-            c.window, c.window);
+            fmt::join(c.attention.kinds, ","));
   }
   void check_unused(const ModelConfig& c) const override {
     require(!c.own.get<GptOptions>().value_head,
@@ -41,6 +41,7 @@ class GptArchitecture : public Architecture {
   }
 
   bool sees_ahead() const override { return false; }
+  bool attends_by_structure() const override { return true; }
   bool continues_text(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
   bool reads_prompts_both_ways(const ModelConfig& c) const override {
     return c.own.get<GptOptions>().prefix;

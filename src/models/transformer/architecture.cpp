@@ -140,10 +140,6 @@ void TransformerArchitecture::check(const ModelConfig& c) const {
   check_distances(c);
   require(c.head == Head::vocabulary,
           "model.architecture=transformer gives tokens; model.head must be vocabulary");
-  require(c.window == 0,
-          "model.window={} is for model.architecture=gpt and bert; the transformer's attention "
-          "sees all",
-          c.window);
   require(c.token_types == 0,
           "model.token_types={} is for model.architecture=gpt and bert; leave it out",
           c.token_types);

@@ -88,11 +88,11 @@ TEST_F(Prefixes, AreWhatEvaluationDoesNotScore) {
 
 TEST_F(Prefixes, AreRefusedWhereTheyCannotBe) {
   PretrainConfig c = config();
-  c.model.window = 4;
+  c.model.attention = windowed(4);
   EXPECT_EQ(
       refused(c),
-      "model.prefix lets all tokens see the prompt, but model.window=4 only the last 4; leave "
-      "one of them out");
+      "model.prefix lets all tokens see the prompt, but attention.kind=window only some of it; "
+      "leave one of them out");
   c = config();
   c.data.prefix = 1;
   EXPECT_EQ(refused(c),
@@ -119,7 +119,8 @@ TEST_F(Prefixes, AreRefusedWhereTheyCannotBe) {
 TEST_F(Prefixes, StridesGiveEqualBitsToo) {
   PretrainConfig c = config();
   c.data.prefix = 0;
-  c.data.stride = c.model.window = c.validation.eval.stride = 8;
+  c.data.stride = c.validation.eval.stride = 8;
+  c.model.attention = windowed(8);
   const Finished expected = train(c, 1, *folder_, "windows");
   EXPECT_LT(expected.losses.back(), expected.losses.front());
   c.train.micro_batch = 2;

@@ -71,6 +71,10 @@ class Options {
     add_named(key, labels, current, assign, help);
   }
 
+  // A number of earlier versions, which no help tells: where it is still given, `take` gets it.
+  using Take = std::function<void(int64_t)>;
+  void add_former(const std::string& key, Take take);
+
   enum class Outcome { run, help, print_config };
   // Reads --config file, environment and flags. `args` excludes the program's name. Words that are
   // no options are an error unless allow_words, when words() returns them. Words after `--` are

@@ -1,0 +1,193 @@
+#include "skein/models/attention_options.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <limits>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/strings.h"
+
+namespace skein {
+namespace {
+
+using Kind = std::pair<const char*, SightKind>;
+constexpr Kind kKinds[] = {{"full", SightKind::full},
+                           {"window", SightKind::window},
+                           {"global", SightKind::global},
+                           {"bigbird", SightKind::bigbird},
+                           {"fixed", SightKind::fixed}};
+
+const Kind* kind_of(const std::string& name) {
+  const auto* found = std::ranges::find(kKinds, name, &Kind::first);
+  return found == std::end(kKinds) ? nullptr : found;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> made;
+  for (const Kind& kind : kKinds) made.emplace_back(kind.first);
+  return made;
+}
+
+bool has(const AttentionOptions& c, SightKind kind) {
+  return std::ranges::any_of(
+      c.kinds, [&](const std::string& name) { return kind_of(name)->second == kind; });
+}
+
+}  // namespace
+
+bool AttentionOptions::is_full() const {
+  return std::ranges::all_of(kinds, [](const std::string& kind) { return kind == "full"; });
+}
+
+SightSpec AttentionOptions::of_block(int64_t block) const {
+  SightSpec made = other;
+  const Kind* kind = kind_of(kinds[static_cast<size_t>(block) % kinds.size()]);
+  made.kind = kind ? kind->second : SightKind::full;
+  made.window = windows[static_cast<size_t>(block) % windows.size()];
+  return made;
+}
+
+AttentionOptions windowed(int64_t window) {
+  AttentionOptions made;
+  made.kinds = {"window"};
+  made.windows = {window};
+  return made;
+}
+
+void bind(Options& options, AttentionOptions& c) {
+  SightSpec& other = c.other;
+  options.add("attention.kind", c.kinds,
+              fmt::format("who sees whom, for gpt and bert: {}; by block where several are given, "
+                          "begun again behind the last one",
+                          fmt::join(kind_names(), ", ")));
+  options.add(
+      "attention.window", c.windows,
+      "window, global: tokens that a token sees; in decoders its own and those right before "
+      "it, in encoders half of them (an even number) on each side; by block as the kind");
+  options.add("attention.mark_first", other.marks.first,
+              "global: the first tokens of each sequence see all and are seen by all", "tokens");
+  options.add("attention.mark_every", other.marks.every,
+              "global: so does every so manieth token; 0: none", "tokens");
+  options.add("attention.mark_token", other.marks.token,
+              "global: so does each token with this id, in encoders; -1: none", "id");
+  options.add("attention.block", other.block, "bigbird, fixed: tokens of a block", "tokens");
+  options.add("attention.random", other.random,
+              "bigbird: blocks that are drawn for each head and block, once for all", "blocks");
+  options.add("attention.drawn", other.drawn,
+              "bigbird: false: instead of drawn blocks the first one counts so many times more, as "
+              "transformers evaluates such models");
+  options.add("attention.stretch", other.stretch,
+              "fixed: blocks of a stretch, which see each other, and the last one of each other "
+              "stretch",
+              "blocks");
+}
+
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+void check_range(const char* key, int64_t value, int64_t least, int64_t most) {
+  require(value >= least && value <= most, "attention.{}={} must be from {} to {}", key, value,
+          least, most);
+}
+
+void check_kinds(const AttentionOptions& c) {
+  require(!c.kinds.empty() && !c.windows.empty(),
+          "attention.kind and attention.window need a value each; leave them out for full "
+          "attention");
+  for (const std::string& name : c.kinds)
+    require(kind_of(name) != nullptr, "attention.kind has '{}'; it may name {}", excerpt(name),
+            fmt::join(kind_names(), ", "));
+}
+
+void check_windows(const AttentionOptions& c, bool causal) {
+  const bool used = has(c, SightKind::window) || has(c, SightKind::global);
+  if (!used) {
+    require(c.windows == std::vector<int64_t>{0},
+            "attention.window={} is for attention.kind window and global, not {}; leave it out",
+            fmt::join(c.windows, ","), fmt::join(c.kinds, ","));
+    return;
+  }
+  for (const int64_t window : c.windows) {
+    check_range("window", window, 1, kMost);
+    require(causal || window % 2 == 0,
+            "attention.window={} must be even where tokens see those after them, too: half of it "
+            "lies on each side",
+            window);
+  }
+}
+
+void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
+  const MarkRule& marks = c.other.marks;
+  if (!has(c, SightKind::global)) {
+    require(
+        marks == MarkRule{},
+        "attention.mark_first, mark_every and mark_token are for attention.kind=global, not {}; "
+        "leave them out",
+        fmt::join(c.kinds, ","));
+    return;
+  }
+  require(marks.first >= 0 && marks.first <= context,
+          "attention.mark_first={} must be from 0 to model.context={}", marks.first, context);
+  require(marks.every >= 0 && marks.every <= context,
+          "attention.mark_every={} must be from 0 to model.context={}", marks.every, context);
+  require(marks.token < 0 || !causal,
+          "attention.mark_token={} is for encoders; mark tokens of a decoder by their places, "
+          "attention.mark_first and mark_every",
+          marks.token);
+}
+
+void check_blocks(const AttentionOptions& c, int64_t context) {
+  const SightSpec &own = c.other, none;
+  check_range("block", own.block, 1, kMost);
+  check_range("random", own.random, 0, kMost);
+  check_range("stretch", own.stretch, 1, kMost);
+  const bool bigbird = has(c, SightKind::bigbird), fixed = has(c, SightKind::fixed);
+  require(bigbird || (own.random == none.random && own.drawn == none.drawn),
+          "attention.random and attention.drawn are for attention.kind=bigbird, not {}; leave them "
+          "out",
+          fmt::join(c.kinds, ","));
+  require(fixed || own.stretch == none.stretch,
+          "attention.stretch={} is for attention.kind=fixed, not {}; leave it out", own.stretch,
+          fmt::join(c.kinds, ","));
+  require(bigbird || fixed || own.block == none.block,
+          "attention.block={} is for attention.kind bigbird and fixed, not {}; leave it out",
+          own.block, fmt::join(c.kinds, ","));
+  const int64_t blocks = (context + own.block - 1) / own.block;
+  require(!bigbird || own.random == none.random || own.random <= blocks,
+          "attention.random={} is more than the {} blocks of {} tokens that model.context={} has",
+          own.random, blocks, own.block, context);
+}
+
+}  // namespace
+
+void check(const AttentionOptions& c, bool causal, int64_t context) {
+  check_kinds(c);
+  check_windows(c, causal);
+  check_marks(c, causal, context);
+  check_blocks(c, context);
+}
+
+void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& c) {
+  require(window >= 0 && window <= kMost / 2, "model.window={} must be from 0 to {}", window,
+          kMost / 2);
+  if (window > 0) c = windowed(sees_ahead ? 2 * (window - 1) : window);
+}
+
+std::vector<std::string> useless_structures(const AttentionOptions& c, bool causal,
+                                            int64_t context) {
+  std::vector<std::string> made;
+  for (size_t block = 0; block < std::max(c.kinds.size(), c.windows.size()); ++block) {
+    const SightSpec sight = c.of_block(static_cast<int64_t>(block));
+    if (sight.kind == SightKind::full || saves(sight, causal, context)) continue;
+    const std::string line = fmt::format(
+        "attention.kind={} sees no less than full attention does in model.context={}{}",
+        c.kinds[block % c.kinds.size()], context,
+        sight.kind == SightKind::window ? fmt::format(" (attention.window={})", sight.window) : "");
+    if (std::ranges::find(made, line) == made.end()) made.push_back(line);
+  }
+  return made;
+}
+
+}  // namespace skein

@@ -1,0 +1,253 @@
+#include "skein/nn/sight.h"
+
+#include <algorithm>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/philox.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/loss.h"
+
+namespace skein {
+namespace {
+
+using kernels::Pattern;
+
+// Of the drawn blocks: of no run, so that a model sees the same wherever it goes.
+constexpr uint64_t kDrawKey = 0x626967626972;
+
+int64_t blocks_of(int64_t tokens, int64_t size) { return (tokens + size - 1) / size; }
+
+Pattern band_of(const SightSpec& spec, bool causal) {
+  const bool near = spec.kind == SightKind::window || spec.kind == SightKind::global;
+  if (!near) return causal ? Pattern::causal() : Pattern::full();
+  if (causal) return Pattern::window(spec.window, true);
+  return {spec.window / 2, spec.window / 2};
+}
+
+// One row of the lists: what the block number `own` of `count` looks at.
+struct ListedBlock {
+  const SightSpec& spec;
+  bool causal;
+  int block;     // of the model
+  int64_t head;  // of all
+  int64_t own, count;
+};
+
+using Numbers = std::vector<int32_t>;
+
+bool holds(const Numbers& list, int64_t number) {
+  return std::ranges::find(list, narrow<int32_t>(number)) != list.end();
+}
+
+// Those of [0, end) that are in reach.
+void add_if_there(Numbers& list, int64_t number, int64_t end) {
+  if (number >= 0 && number < end && !holds(list, number)) list.push_back(narrow<int32_t>(number));
+}
+
+// So many of [0, end) that are not listed yet, or all where there are no more.
+void draw(const ListedBlock& of, int64_t end, Numbers& list) {
+  const int64_t left = std::min(of.spec.random, end - std::ssize(list));
+  const uint64_t place = static_cast<uint64_t>(of.head) << 32 | static_cast<uint64_t>(of.own);
+  uint64_t tries = 0;
+  for (const int64_t most = std::ssize(list) + left; std::ssize(list) < most; ++tries) {
+    const auto words = philox(kDrawKey, tries << 16 | static_cast<uint64_t>(of.block), place);
+    add_if_there(list, static_cast<int64_t>(words[0] % static_cast<uint64_t>(end)), end);
+  }
+}
+
+Numbers bigbird_blocks(const ListedBlock& of) {
+  const int64_t last = of.count - 1, end = of.causal ? of.own + 1 : of.count;
+  Numbers made;
+  if (!of.causal && (of.own == 0 || of.own == last)) {
+    for (int64_t i = 0; i < of.count; ++i) made.push_back(narrow<int32_t>(i));
+    return made;
+  }
+  for (const int64_t one : {int64_t{0}, of.own - 1, of.own, of.own + 1, last})
+    add_if_there(made, one, end);
+  if (of.spec.drawn)
+    draw(of, end, made);
+  else
+    made.insert(made.end(), static_cast<size_t>(of.spec.random), 0);
+  return made;
+}
+
+Numbers fixed_blocks(const ListedBlock& of) {
+  const int64_t stretch = of.spec.stretch, own = of.own / stretch * stretch,
+                end = of.causal ? of.own + 1 : of.count;
+  Numbers made;
+  for (int64_t i = own; i < own + stretch; ++i) add_if_there(made, i, end);
+  for (int64_t i = stretch - 1; i < end; i += stretch)
+    if (i < own || i >= own + stretch) made.push_back(narrow<int32_t>(i));
+  return made;
+}
+
+Numbers blocks_of(const ListedBlock& of) {
+  Numbers made = of.spec.kind == SightKind::fixed ? fixed_blocks(of) : bigbird_blocks(of);
+  std::ranges::sort(made);
+  return made;
+}
+
+bool lists_blocks(const SightSpec& spec, bool causal, int64_t length) {
+  if (spec.kind == SightKind::fixed) return true;
+  return spec.kind == SightKind::bigbird &&
+         (causal || blocks_of(length, spec.block) > 5 + 2 * spec.random);
+}
+
+kernels::BlockLists lists_of(const SightSpec& spec, bool causal, const SightShape& shape) {
+  const int64_t before = shape.first_query / spec.block,
+                rows = blocks_of(shape.queries, spec.block),
+                count = blocks_of(shape.first_query + shape.queries, spec.block),
+                sets = spec.kind == SightKind::bigbird && spec.drawn ? shape.heads : 1;
+  SKEIN_CHECK(shape.first_query % spec.block == 0 || shape.queries == 1);
+  Numbers starts, listed;
+  for (int64_t set = 0; set < sets; ++set) {
+    starts.push_back(narrow<int32_t>(std::ssize(listed)));
+    for (int64_t row = 0; row < rows; ++row) {
+      const Numbers own = blocks_of(
+          ListedBlock{spec, causal, shape.block, shape.first_head + set, before + row, count});
+      listed.insert(listed.end(), own.begin(), own.end());
+      starts.push_back(narrow<int32_t>(std::ssize(listed)));
+    }
+  }
+  const int64_t size = std::ssize(listed);
+  return {spec.block, Tensor::from(starts, {sets, rows + 1}), Tensor::from(listed, {size})};
+}
+
+}  // namespace
+
+Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape) {
+  Pattern made = band_of(spec, causal);
+  made.first_query = shape.first_query;
+  if (causal) made.marked_after = 0;
+  if (lists_blocks(spec, causal, shape.first_query + shape.queries))
+    made.lists = lists_of(spec, causal, shape);
+  return made;
+}
+
+namespace {
+
+// What marks add, as if a sample's first tokens and every n-th were marked: of each query the
+// marked keys out of its band, and of each marked one all that it sees besides.
+double marked_pairs(const SightSpec& spec, bool causal, int64_t length) {
+  data::Sequence one;
+  one.tokens = Tensor::zeros({1, length}, DType::i32);
+  MarkRule rule = spec.marks;
+  rule.token = -1;
+  Pattern pattern = band_of(spec, causal);
+  pattern.marked = marks_of(rule, one);
+  pattern.marked_after = causal ? 0 : kernels::kUnlimited;
+  double pairs = kernels::visible_pairs(pattern, 1, 1, length, length);
+  for (int64_t i = 0; i < length; ++i)
+    if (pattern.marked.data<int32_t>()[i]) pairs += static_cast<double>(causal ? i + 1 : length);
+  return pairs;
+}
+
+double lsh_pairs(const SightSpec& spec, bool causal, int64_t length) {
+  const double all = static_cast<double>(length) * static_cast<double>(length),
+               of_rounds =
+                   static_cast<double>(length) * static_cast<double>(2 * spec.block * spec.rounds);
+  return (length <= spec.block ? all : of_rounds) / (causal ? 2 : 1);
+}
+
+}  // namespace
+
+double keys_per_query(const SightSpec& spec, bool causal, int64_t length) {
+  double pairs = 0;
+  if (spec.kind == SightKind::global)
+    pairs = marked_pairs(spec, causal, length);
+  else if (spec.kind == SightKind::lsh)
+    pairs = lsh_pairs(spec, causal, length);
+  else
+    pairs =
+        kernels::visible_pairs(pattern_of(spec, causal, {.queries = length}), 1, 1, length, length);
+  return pairs / static_cast<double>(std::max<int64_t>(1, length));
+}
+
+bool saves(const SightSpec& spec, bool causal, int64_t length) {
+  return keys_per_query(spec, causal, length) < keys_per_query({}, causal, length);
+}
+
+Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence) {
+  const Tensor tokens = sequence.tokens.to(Device{}),
+               segments = sequence.segments.defined() ? sequence.segments.to(Device{}) : Tensor(),
+               made = Tensor::zeros(tokens.shape(), DType::i32);
+  const int64_t length = sequence.length();
+  for (int64_t i = 0; i < made.size(); ++i) {
+    const int64_t place = i % length;
+    const bool marked = place < rule.first || (rule.every > 0 && place % rule.every == 0) ||
+                        (rule.token >= 0 && tokens.data<int32_t>()[i] == rule.token),
+               padding = segments.defined() && segments.data<int32_t>()[i] < 0;
+    made.data<int32_t>()[i] = marked && !padding;
+  }
+  return made;
+}
+
+namespace {
+
+// Numbers of the marked rows, sample by sample.
+std::vector<std::vector<int32_t>> places_of(const Tensor& marks) {
+  std::vector<std::vector<int32_t>> made(static_cast<size_t>(marks.dim(0)));
+  for (int64_t i = 0; i < marks.size(); ++i)
+    if (marks.data<int32_t>()[i])
+      made[static_cast<size_t>(i / marks.dim(1))].push_back(narrow<int32_t>(i % marks.dim(1)));
+  return made;
+}
+
+// On the host.
+struct Choice {
+  Numbers rows, back;
+
+  Choice(int64_t to, int64_t from)
+      : rows(static_cast<size_t>(to), -1), back(static_cast<size_t>(from), -1) {}
+  void take(int64_t to, int64_t from) {
+    rows[static_cast<size_t>(to)] = narrow<int32_t>(from);
+    back[static_cast<size_t>(from)] = narrow<int32_t>(to);
+  }
+  ops::RowChoice on(Device device) const {
+    return {Tensor::from(rows, {std::ssize(rows)}).to(device),
+            Tensor::from(back, {std::ssize(back)}).to(device)};
+  }
+};
+
+}  // namespace
+
+MarkedRows marked_rows(const Tensor& marks, Device device) {
+  const auto places = places_of(marks);
+  const int64_t samples = marks.dim(0), length = marks.dim(1), tokens = samples * length;
+  MarkedRows made{.device = device};
+  for (const auto& one : places) made.most = std::max(made.most, std::ssize(one));
+  const int64_t rows = samples * made.most;
+  Choice taken(rows, tokens), put_back(tokens, tokens + rows);
+  for (int64_t i = 0; i < tokens; ++i)
+    if (!marks.data<int32_t>()[i]) put_back.take(i, i);
+  for (int64_t sample = 0; sample < samples; ++sample)
+    for (int64_t i = 0; const int32_t place : places[static_cast<size_t>(sample)]) {
+      const int64_t row = sample * made.most + i++, token = sample * length + place;
+      taken.take(row, token);
+      put_back.take(token, tokens + row);
+    }
+  made.taken = taken.on(device);
+  made.put_back = put_back.on(device);
+  return made;
+}
+
+Tensor at_rows(const Tensor& of_tokens, const MarkedRows& rows, int32_t otherwise) {
+  const Tensor known = of_tokens.to(Device{}), from = rows.taken.rows.to(Device{}),
+               made = Tensor::empty({of_tokens.dim(0), rows.most}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i) {
+    const int32_t token = from.data<int32_t>()[i];
+    made.data<int32_t>()[i] = token < 0 ? otherwise : known.data<int32_t>()[token];
+  }
+  return made.to(rows.device);
+}
+
+Var with_rows(const Var& y, const Var& marked, const MarkedRows& rows) {
+  const int64_t width = y.shape()[2], all = y.value().size() + marked.value().size();
+  const Var both = ops::end_to_end(
+      {ops::reshape(y, {y.value().size()}), ops::reshape(marked, {marked.value().size()})});
+  return ops::reshape(ops::take_rows(ops::reshape(both, {1, all / width, width}), rows.put_back),
+                      y.shape());
+}
+
+}  // namespace skein

@@ -1,0 +1,157 @@
+#include "skein/models/attention_options.h"
+
+#include <gtest/gtest.h>
+
+#include "skein/core/error.h"
+#include "skein/models/architecture.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/flops.h"
+
+namespace skein {
+namespace {
+
+template <class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+AttentionOptions of_kind(const std::string& kind) {
+  AttentionOptions made;
+  made.kinds = {kind};
+  if (kind == "window" || kind == "global") made.windows = {8};
+  return made;
+}
+
+std::string refused(const AttentionOptions& c, bool causal = true, int64_t context = 64) {
+  return error_of([&] { check(c, causal, context); });
+}
+
+TEST(AttentionOptions, DifferByBlockAndBeginAgain) {
+  AttentionOptions c;
+  c.kinds = {"window", "full", "global"};
+  c.windows = {8, 16};
+  const std::vector<SightKind> kinds{SightKind::window, SightKind::full, SightKind::global};
+  for (int64_t block = 0; block < 7; ++block) {
+    EXPECT_EQ(c.of_block(block).kind, kinds[block % 3]) << block;
+    EXPECT_EQ(c.of_block(block).window, block % 2 ? 16 : 8) << block;
+  }
+  EXPECT_FALSE(c.is_full());
+  EXPECT_TRUE(AttentionOptions{}.is_full());
+}
+
+TEST(AttentionOptions, AreReadFromText) {
+  ModelConfig c;
+  Options options("", "");
+  bind(options, c);
+  options.set("attention.kind", "global,window", "here");
+  options.set("attention.window", "512,64", "here");
+  options.set("attention.mark_every", "100", "here");
+  EXPECT_EQ(c.attention.of_block(0).kind, SightKind::global);
+  EXPECT_EQ(c.attention.of_block(3).window, 64);
+  EXPECT_EQ(c.attention.of_block(2).marks.every, 100);
+}
+
+// Runs and checkpoints of earlier versions have model.window.
+TEST(AttentionOptions, TakeTheFormerWindow) {
+  for (const bool encoder : {false, true}) {
+    ModelConfig c;
+    Options options("", "");
+    bind(options, c);
+    if (encoder) options.set("model.architecture", "bert", "old");
+    options.set("model.window", "0", "old");
+    EXPECT_TRUE(c.attention.is_full());
+    options.set("model.window", "9", "old");
+    EXPECT_EQ(c.attention.of_block(5).kind, SightKind::window);
+    EXPECT_EQ(c.attention.of_block(5).window, encoder ? 16 : 9);
+    EXPECT_NE(error_of([&] {
+                options.set("model.window", "nine", "old.ini:3");
+              }).find("model.window = 'nine' (old.ini:3): a whole number"),
+              std::string::npos);
+    EXPECT_EQ(error_of([&] { options.set("model.window", "-1", "old"); }).find("model.window=-1"),
+              0u);
+    EXPECT_EQ(options.help().find("model.window "), std::string::npos);
+  }
+}
+
+TEST(AttentionOptions, RefuseWhatCannotBe) {
+  EXPECT_EQ(refused(of_kind("sideways")),
+            "attention.kind has 'sideways'; it may name full, window, global, bigbird, fixed");
+  AttentionOptions c = of_kind("window");
+  for (const std::string kind : {"window", "global", "bigbird", "fixed", "full"})
+    EXPECT_EQ(refused(of_kind(kind), kind == "window"), "") << kind;
+  c.windows = {0};
+  EXPECT_EQ(refused(c).find("attention.window=0 must be from 1 to"), 0u);
+  c.windows = {8, 7};
+  EXPECT_EQ(refused(c), "");
+  EXPECT_EQ(refused(c, false),
+            "attention.window=7 must be even where tokens see those after them, too: half of it "
+            "lies on each side");
+  c = of_kind("bigbird");
+  c.windows = {8};
+  EXPECT_EQ(refused(c).find("attention.window=8 is for attention.kind window and global"), 0u);
+  c = of_kind("bigbird");
+  c.other.random = 9;
+  c.other.block = 8;
+  EXPECT_EQ(refused(c),
+            "attention.random=9 is more than the 8 blocks of 8 tokens that model.context=64 has");
+  c.other.block = 0;
+  EXPECT_EQ(refused(c).find("attention.block=0 must be from 1 to"), 0u);
+  c = of_kind("global");
+  c.other.marks.first = 65;
+  EXPECT_EQ(refused(c), "attention.mark_first=65 must be from 0 to model.context=64");
+  c.other.marks = {.every = 65};
+  EXPECT_EQ(refused(c), "attention.mark_every=65 must be from 0 to model.context=64");
+  c.other.marks = {.token = 3};
+  EXPECT_EQ(refused(c, false), "");
+  EXPECT_EQ(refused(c).find("attention.mark_token=3 is for encoders"), 0u);
+  c.kinds = {"full"};
+  c.windows = {0};
+  EXPECT_EQ(refused(c).find("attention.mark_first, mark_every and mark_token are for"), 0u);
+  c = of_kind("full");
+  c.other.stretch = 4;
+  EXPECT_EQ(refused(c).find("attention.stretch=4 is for attention.kind=fixed"), 0u);
+  c.other = {.block = 4};
+  EXPECT_EQ(refused(c).find("attention.block=4 is for attention.kind bigbird and fixed"), 0u);
+  c.other = {.random = 4};
+  EXPECT_EQ(refused(c).find("attention.random and attention.drawn are for"), 0u);
+}
+
+TEST(AttentionOptions, SayWhereAStructureSavesNothing) {
+  AttentionOptions c = windowed(64);
+  EXPECT_EQ(useless_structures(c, true, 65).size(), 0u);
+  EXPECT_EQ(useless_structures(c, true, 64),
+            std::vector<std::string>{"attention.kind=window sees no less than full attention does "
+                                     "in model.context=64 (attention.window=64)"});
+  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 11).size(), 1u);
+  EXPECT_EQ(useless_structures(of_kind("bigbird"), false, 64 * 24).size(), 0u);
+}
+
+TEST(AttentionOptions, AreWhatFlopsCount) {
+  ModelConfig c;
+  c.vocab_size = 100;
+  c.context = 64;
+  const auto scores = [&](int64_t length) {
+    ModelConfig full = c;
+    full.attention = {};
+    // Causal attention counts half of all pairs, windows the pairs that they have.
+    const double pairs = 12.0 * 256 * static_cast<double>(c.n_layers);
+    return (TokenFlops(c)(length) - TokenFlops(full)(length)) / pairs +
+           static_cast<double>(length) / 2;
+  };
+  c.attention = windowed(4);
+  EXPECT_NEAR(scores(64), (1 + 2 + 3 + 61 * 4) / 64.0, 1e-9);
+  EXPECT_NEAR(scores(2), 1.5, 1e-9);
+  EXPECT_NEAR(model_flops_per_token(c, 64), TokenFlops(c)(64), 1e-6);
+  c.attention = of_kind("fixed");
+  c.attention.other.block = c.attention.other.stretch = 4;
+  EXPECT_NEAR(scores(64), keys_per_query(c.attention.of_block(0), true, 64), 1e-9);
+}
+
+}  // namespace
+}  // namespace skein
