@@ -53,7 +53,10 @@ VIT = dict(image_size=[8, 12], patch_size=4, num_channels=3, hidden_size=8, num_
 # The first stage's grid does not fill its windows and is shifted, and is merged at odd sides.
 SWIN = dict(image_size=[10, 14], patch_size=2, num_channels=1, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=3, mlp_ratio=2.0,
             num_labels=3)
+LONGFORMER = dict(ROBERTA, attention_window=[8, 4], sep_token_id=2)
+BIG_BIRD = dict(BERT, max_position_embeddings=32, block_size=2, num_random_blocks=2)
 PICTURES = ("vit", "swin")
+LENGTHS = {"big_bird": 29, "big_bird_short": 29}
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -80,6 +83,10 @@ CASES = {
     "mbart": (tf.MBartForConditionalGeneration, tf.MBartConfig(**BART, scale_embedding=True)),
     "marian": (tf.MarianMTModel, tf.MarianConfig(**MARIAN)),
     "marian_two": (tf.MarianMTModel, tf.MarianConfig(**MARIAN, decoder_vocab_size=33, share_encoder_decoder_embeddings=False)),
+    "longformer_sequence": (tf.LongformerForSequenceClassification, tf.LongformerConfig(**LONGFORMER, num_labels=3)),
+    "longformer": (tf.LongformerForMaskedLM, tf.LongformerConfig(**dict(LONGFORMER, hidden_size=8, intermediate_size=12))),
+    "big_bird": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**BIG_BIRD)),
+    "big_bird_short": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**dict(BIG_BIRD, num_random_blocks=6, hidden_size=8, intermediate_size=12))),
     "vit": (tf.ViTForImageClassification, tf.ViTConfig(**VIT)),
     "swin": (tf.SwinForImageClassification, tf.SwinConfig(**SWIN)),
 }
@@ -166,7 +173,7 @@ UNREAD = {"bert_untied": ("cls.predictions.bias", "cls.predictions.decoder.bias"
 SHARDED = {"llama": "12KB"}
 BF16 = {"llama"}
 GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias", "ln_f.weight", "layers.0.self_attn.k_proj", "embed_tokens.weight",
-             "layers.1.mlp.gate_proj", "model.norm.weight", "token_type_embeddings.weight", "layer.0.attention.self.query",
+             "layers.1.mlp.gate_proj", "model.norm.weight", "token_type_embeddings.weight", "layer.0.attention.self.query", "self.key_global", "layer.1.attention.self.value_global",
              "layer.1.output.LayerNorm", "predictions.transform.dense", "lm_head.dense.weight", "lm_head.bias", "predictions.bias",
              "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias",
              "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
@@ -335,7 +342,7 @@ def main(argv):
             with torch.no_grad():
                 for value in model.parameters():
                     value.copy_(value.to(torch.bfloat16))
-        made = expected(model, config)
+        made = expected(model, config, LENGTHS.get(name, 13))
         if name in BF16:
             model = model.to(torch.bfloat16)
         folder = Path(argv[1]) / name

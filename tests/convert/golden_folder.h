@@ -109,6 +109,10 @@ inline std::vector<std::string> golden_names() {
                                "roberta_sequence",
                                "roberta_token",
                                "roberta_untied",
+                               "longformer",
+                               "longformer_sequence",
+                               "big_bird",
+                               "big_bird_short",
                                "vit",
                                "swin"};
   const auto mappers = golden_mappers();

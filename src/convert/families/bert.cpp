@@ -7,7 +7,10 @@ namespace {
 
 // The vocabulary head has the blocks' activation.
 std::vector<Demand> demands(const ModelConfig& c) {
-  return encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
+  std::vector<Demand> all =
+      encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
+  all.push_back(full_attention(c));
+  return all;
 }
 
 NameMap names(const ModelConfig& c) {

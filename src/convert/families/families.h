@@ -9,6 +9,8 @@ const ForeignFamily& gpt2_family();
 const ForeignFamily& llama_family();
 const ForeignFamily& bert_family();
 const ForeignFamily& roberta_family();
+const ForeignFamily& longformer_family();
+const ForeignFamily& big_bird_family();
 const ForeignFamily& t5_family();
 const ForeignFamily& mt5_family();
 const ForeignFamily& bart_family();
@@ -62,6 +64,12 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
                          const std::string& decoder, const std::string& bias);
 // The model has its position_offset.
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
+Demand full_attention(const ModelConfig& c);
+
+// RoBERTa and what was made of it, but for who sees whom.
+std::vector<Demand> roberta_demands(const ModelConfig& c);
+void add_roberta_head(NameCollector& names);
+void roberta_keys(ForeignConfig& keys, ModelConfig& c);
 
 // Models of pictures.
 std::vector<Demand> picture_demands(const ModelConfig& c);

@@ -46,13 +46,17 @@ void encoder_sizes(ForeignConfig& keys, ModelConfig& c) {
 
 }  // namespace
 
+Demand full_attention(const ModelConfig& c) {
+  return {c.attention.is_full(), "attention.kind=full"};
+}
+
 Demand plain_heads(const ModelConfig& c) {
   return {c.kv_heads() == c.n_heads && c.head_width() * c.n_heads == c.d_model,
           "as many key heads as query heads, together as wide as model.d_model"};
 }
 
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
-  own.insert(own.end(), {{c.window == 0, "model.window=0"},
+  own.insert(own.end(), {full_attention(c),
                          {!c.architecture->reads_prompts_both_ways(c), "model.prefix=false"},
                          {c.head != Head::token, "model.head other than token"},
                          {!c.scale_embeddings, "model.scale_embeddings=false"},
@@ -86,7 +90,6 @@ std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, 
           {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
           {c.token_types > 0, "model.token_types above 0"},
           plain_heads(c),
-          {c.window == 0, "model.window=0"},
           {bert_options(c).pool == Pool::first, "model.pool=first"}};
 }
 
@@ -160,7 +163,7 @@ void take_layers(const ForeignConfig& keys, ModelConfig& c, int64_t encoder, int
 }
 
 std::vector<Demand> mapper_demands(const ModelConfig& c) {
-  return {{c.window == 0, "model.window=0"}, {c.token_types == 0, "model.token_types=0"}};
+  return {full_attention(c), {c.token_types == 0, "model.token_types=0"}};
 }
 
 void mapper_keys(ForeignConfig& keys) {

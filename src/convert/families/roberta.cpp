@@ -9,6 +9,21 @@ namespace {
 constexpr MlpKind kOfHead = MlpKind::gelu_erf;
 
 std::vector<Demand> demands(const ModelConfig& c) {
+  std::vector<Demand> all = roberta_demands(c);
+  all.push_back(full_attention(c));
+  return all;
+}
+
+NameMap names(const ModelConfig& c) {
+  NameCollector names(c, "roberta.");
+  add_encoder(names);
+  add_roberta_head(names);
+  return names.map;
+}
+
+}  // namespace
+
+std::vector<Demand> roberta_demands(const ModelConfig& c) {
   std::vector<Demand> all =
       encoder_demands(c, {c.position_offset > 0, "model.position_offset above 0"}, kOfHead);
   all.push_back({!(c.head == Head::vocabulary && bert_options(c).pooler),
@@ -16,9 +31,8 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
-  NameCollector names(c, "roberta.");
-  add_encoder(names);
+void add_roberta_head(NameCollector& names) {
+  const ModelConfig& c = names.c;
   if (c.head == Head::vocabulary) {
     add_vocabulary_head(names, "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
                         "lm_head.bias");
@@ -28,10 +42,9 @@ NameMap names(const ModelConfig& c) {
   } else {
     names.linear("classifier", "classifier", c.labels, c.d_model, true);
   }
-  return names.map;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void roberta_keys(ForeignConfig& keys, ModelConfig& c) {
   if (keys.reads()) c.position_offset = keys.integer("pad_token_id", 1) + 1;
   encoder_keys(keys, c);
   keys.write("pad_token_id", c.position_offset - 1);
@@ -40,12 +53,10 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
   bert_options(c).pooler = c.head == Head::sequence;
 }
 
-}  // namespace
-
 const ForeignFamily& roberta_family() {
-  static const ForeignFamily only{
-      "roberta", "Roberta", {"ForMaskedLM", "ForCausalLM"}, bert_architecture(), demands,
-      names,     keys};
+  static const ForeignFamily only{"roberta",           "Roberta", {"ForMaskedLM", "ForCausalLM"},
+                                  bert_architecture(), demands,   names,
+                                  roberta_keys};
   return only;
 }
 

@@ -1,0 +1,83 @@
+// Where transformers evaluates such a model, all blocks that its training draws are the first one:
+// attention.drawn=false.
+#include "skein/models/bert/bert.h"
+
+#include "families.h"
+
+namespace skein::convert {
+namespace {
+
+const std::vector<std::string> kSparse{"bigbird"};
+
+std::vector<Demand> demands(const ModelConfig& c) {
+  std::vector<Demand> all =
+      encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
+  const bool sparse = c.attention.kinds == kSparse;
+  all.push_back({sparse || c.attention.is_full(), "attention.kind=bigbird or full"});
+  all.push_back({!sparse || !c.attention.other.drawn, "attention.drawn=false"});
+  all.push_back({c.head != Head::sequence, "model.head other than sequence"});
+  return all;
+}
+
+NameMap names(const ModelConfig& c) {
+  NameCollector names(c, "bert.");
+  add_encoder(names);
+  const bool pooler = bert_options(c).pooler;
+  if (pooler) names.linear("bert.pooler", "pooler", c.d_model, c.d_model, true);
+  if (c.head == Head::vocabulary) {
+    add_vocabulary_head(names, "cls.predictions.transform.dense",
+                        "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
+                        "cls.predictions.bias");
+    if (pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
+  } else {
+    names.linear("classifier", "classifier", c.labels, c.d_model, true);
+  }
+  return names.map;
+}
+
+void attention_keys(ForeignConfig& keys, ModelConfig& c) {
+  SightSpec& sight = c.attention.other;
+  if (keys.reads()) {
+    const std::string kind = keys.text("attention_type", "block_sparse");
+    if (kind != "block_sparse" && kind != "original_full")
+      keys.refuse("attention_type", "and block_sparse and original_full are known");
+    if (kind == "block_sparse") {
+      c.attention.kinds = kSparse;
+      sight.block = keys.integer("block_size", 64);
+      sight.random = keys.integer("num_random_blocks", 3);
+      sight.drawn = false;
+    }
+  }
+  const bool sparse = c.attention.kinds == kSparse;
+  keys.write("attention_type", sparse ? "block_sparse" : "original_full");
+  keys.write("block_size", sight.block);
+  keys.write("num_random_blocks", sight.random);
+}
+
+void keys(ForeignConfig& keys, ModelConfig& c) {
+  encoder_keys(keys, c);
+  if (keys.reads() && c.head == Head::sequence)
+    keys.refuse("architectures",
+                "and a BigBird that classifies texts has a head that is not known");
+  if (keys.reads() && !keys.has("hidden_act")) c.activation = MlpKind::gelu_tanh;
+  attention_keys(keys, c);
+  keys.must_be("use_bias", true, "and models of this family have biases here");
+  keys.refuse_true("rescale_embeddings", "and embeddings of this family are not scaled here");
+  const bool masks = c.head == Head::vocabulary;
+  if (keys.reads())
+    bert_options(c).pooler = masks && keys.has_tensor("bert.pooler.weight") &&
+                             keys.has_tensor("cls.seq_relationship.weight");
+  if (masks && bert_options(c).pooler)
+    keys.write("architectures", ForeignJson::array({"BigBirdForPreTraining"}));
+}
+
+}  // namespace
+
+const ForeignFamily& big_bird_family() {
+  static const ForeignFamily only{
+      "big_bird", "BigBird", {"ForMaskedLM", "ForPreTraining"}, bert_architecture(), demands,
+      names,      keys};
+  return only;
+}
+
+}  // namespace skein::convert
