@@ -29,7 +29,11 @@ void bind(Options& options, BenchConfig& c) {
               "tokens");
   options.add("bench.batches", c.batches, "prompts decoded together, once each");
   options.add("bench.attention", c.structures,
-              fmt::format("who sees whom, of attention: {}", fmt::join(structure_names(), ", ")));
+              fmt::format("who sees whom, of attention: {}; or model: the whole layer, as the "
+                          "model has it",
+                          fmt::join(structure_names(), ", ")));
+  options.add("bench.lengths", c.lengths,
+              "of the model's layer (bench.attention=model); none: model.context", "tokens");
   options.add("bench.reach", c.reach, "of a band, a document, a prefix and eight listed blocks",
               "tokens");
   options.add("bench.peak_size", c.peak_size,
@@ -144,7 +148,10 @@ std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, 
           "bench.samples={} and bench.prompt={} must be above 0, bench.new_tokens={} above 1",
           config.samples, config.prompt, config.new_tokens);
   // Before anything is measured.
-  for (const std::string& name : config.structures) structure(name, 1, 1, config.reach);
+  for (const std::string& name : config.structures)
+    if (name != kModelStructure) structure(name, 1, 1, config.reach);
+  require(std::ranges::all_of(config.lengths, [](int64_t one) { return one > 0; }),
+          "bench.lengths={} must be above 0", fmt::join(config.lengths, ","));
   Figures figures(world.rank() == 0);
   const Device device = device_of(run.parallel.device);
   figures.title(fmt::format("{} rank(s) of {} thread(s); {} by {}", world.size(),

@@ -75,6 +75,7 @@ void bench_attention(const Bench& bench) {
   const Device device = bench.device;
   const ModelConfig& c = run.model;
   check(c, 1, false);
+  if (std::ranges::count(bench.config.structures, kModelStructure)) bench_layers(bench);
   const DType dtype = run.precision();
   const int64_t batch = run.train.micro_batch, length = c.context;
   const Shape queries{batch, length, c.n_heads, c.head_width()},

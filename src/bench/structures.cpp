@@ -99,8 +99,8 @@ const std::vector<std::string>& structure_names() {
 
 Pattern structure(const std::string& name, int64_t samples, int64_t tokens, int64_t reach) {
   const auto found = std::ranges::find(structures(), name, &Structure::name);
-  require(found != structures().end(), "bench.attention has '{}'; it may name {}", name,
-          fmt::join(structure_names(), ", "));
+  require(found != structures().end(), "bench.attention has '{}'; it may name {} and {}", name,
+          fmt::join(structure_names(), ", "), kModelStructure);
   require(reach > 0, "bench.reach={} must be at least 1 token", reach);
   return found->made({samples, tokens, reach});
 }
@@ -129,6 +129,7 @@ std::vector<std::string> write_structures(const std::vector<std::string>& names,
   if (error) fail("the folder {} cannot be made: {}", folder, error.message());
   std::vector<std::string> made;
   for (const std::string& name : names) {
+    if (name == kModelStructure) continue;
     made.push_back(folder + "/attention-" + name + ".svg");
     write_result("bench.plots", made.back(), cells_svg(structure_picture(name, tokens, reach)));
   }

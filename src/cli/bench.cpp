@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 
+#include "skein/bench/layers.h"
 #include "skein/bench/structures.h"
 #include "skein/checkpoint/agree.h"
 #include "skein/core/files/result_file.h"
@@ -49,6 +50,10 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
     if (measures("attention"))
       plots =
           bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
+    if (std::ranges::count(config.structures, bench::kModelStructure) && config.lengths.size() > 1)
+      for (std::string& path :
+           write_figure(bench::layer_figure(figures, config, run.model), config.plots))
+        plots.push_back(std::move(path));
     if (measures("coordinates"))
       for (std::string& path :
            write_figure(scaling::report::coordinate_figure(checks_of(figures, run)), config.plots))

@@ -31,7 +31,7 @@ TEST(Structures, AreWhatTheyAreCalled) {
 TEST(Structures, AreRefusedByName) {
   EXPECT_EQ(refusal_of([] { structure("rings", 1, 8, 4); }),
             "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, "
-            "prefix, marked");
+            "prefix, marked and model");
   EXPECT_EQ(refusal_of([] { structure("band", 1, 8, 0); }),
             "bench.reach=0 must be at least 1 token");
 }

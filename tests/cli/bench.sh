@@ -36,8 +36,20 @@ names = [f["name"] for f in json.load(open("structures.json"))["figures"]]
 assert names == [f"{s} {way}" for s in ("band", "documents", "blocks", "prefix", "marked") for way in ("forward", "backward")], names
 EOF
 for name in band documents blocks prefix marked; do grep -q ">$name</text>" structures/attention-$name.svg || die "no picture of $name"; done
+expect 0 "grow with the length to the power of" $bench --bench.what=attention --bench.attention=model --attention.kind=window --attention.window=8 --bench.lengths=32,64 --bench.output=lengths.json --bench.plots=lengths
+python3 - <<'EOF' || die "a length is missing, or windows do not count as what they are"
+import json
+figures = json.load(open("lengths.json"))["figures"]
+ways = ("forward", "forward and backward")
+assert [f["name"] for f in figures] == [f"{n} tokens {way}" for n in (32, 64) for way in ways], figures
+# A token more costs the projections and its window, less what the first ones do not see.
+flops = [f["flops"] for f in figures]
+assert flops[3] < 2.1 * flops[1] and flops[1] == 3 * flops[0], flops
+EOF
+[ -s lengths/attention-lengths.svg ] || die "no plot over lengths"
+expect 2 "bench.lengths=0 must be above 0" $bench --bench.what=attention --bench.lengths=0
 expect 0 "training step" $bench --model.architecture=transformer --bench.what=step,decode --bench.output=two.json
-expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked" $bench --bench.attention=rings
+expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked and model" $bench --bench.attention=rings
 expect 2 "bench.reach=0 must be at least 1 token" $bench --bench.reach=0
 expect 2 "bench.trace=/dev/null is a device" $bench --bench.what=gemm --bench.trace=/dev/null
 expect 2 "bench.output=none/x.json cannot be written" $bench --bench.output=none/x.json

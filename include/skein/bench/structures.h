@@ -15,6 +15,8 @@ namespace skein::bench {
 // `reach` tokens and all before it; marked: the band, and each of the tokens that are marked, the
 // first and every `reach`-th.
 const std::vector<std::string>& structure_names();
+// A name beside those: not a structure of its own, but the one that the model has.
+constexpr char kModelStructure[] = "model";
 
 // Of so many samples of `tokens` tokens, on the host. A usage error, with the names that there are,
 // for another one; for a reach below 1.

@@ -1,0 +1,142 @@
+#include "skein/bench/layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/models/trunk.h"
+#include "skein/nn/cost.h"
+
+#include "parts.h"
+
+namespace skein::bench {
+namespace {
+
+constexpr char kGroup[] = "layer";
+
+// Self-attention of the model's first block with its projections, and what it reads.
+class Layer {
+ public:
+  Layer(const Bench& bench, const ModelConfig& model)
+      : parameters_(bench.run.precision(), 0, 1, bench.device),
+        attention_(parameters_, spec_of(model)),
+        batch_(placed(random_batch(bench.run.train.micro_batch, model, 1), bench.device)),
+        alone_(single_rank()) {
+    parameters_.allocate(true);
+    parameters_.initialize(1);
+    const Shape shape{batch_.size(), batch_.length(), model.d_model};
+    x_ = random_values(shape, parameters_.dtype(), 2, bench.device);
+    dy_ = random_values(shape, parameters_.dtype(), 3, bench.device);
+    pass_.tp = alone_.get();
+    pass_.batch = &batch_;
+    for (const auto& [block, flops] : flops_per_token(parameters_, batch_.length()))
+      flops_ += flops * static_cast<double>(batch_.tokens.size());
+  }
+
+  void forward() const {
+    const NoGrad no_grad;
+    attention_(Var(x_), {}, pass_);
+  }
+  void both() const { backward(attention_(Var::leaf(x_), {}, pass_), dy_); }
+  // Of both.
+  double flops() const { return flops_; }
+
+ private:
+  static AttentionSpec spec_of(const ModelConfig& model) {
+    auto made = std::get<AttentionSpec>(block_spec(model, false).sublayers[0].branch);
+    made.name = "attention";
+    return made;
+  }
+
+  Parameters parameters_;
+  Attention attention_;
+  data::Batch batch_;
+  std::unique_ptr<Group> alone_;
+  Tensor x_, dy_;
+  Pass pass_;
+  double flops_ = 0;
+};
+
+std::string name_of(int64_t length, const char* way) {
+  return fmt::format("{} tokens {}", length, way);
+}
+
+constexpr char kForward[] = "forward", kBoth[] = "forward and backward";
+
+// The figure's seconds by length, where it was measured.
+std::vector<std::pair<int64_t, double>> seconds_by_length(const std::vector<Figure>& figures,
+                                                          const BenchConfig& config,
+                                                          const char* way) {
+  std::vector<std::pair<int64_t, double>> made;
+  for (const int64_t length : config.lengths)
+    for (const Figure& figure : figures)
+      if (figure.group == kGroup && figure.name == name_of(length, way))
+        made.emplace_back(length, figure.seconds);
+  std::ranges::sort(made);
+  return made;
+}
+
+// The exponent by which time grows with the length: of a line through all points by least squares.
+double exponent_of(const std::vector<std::pair<int64_t, double>>& points) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  const auto count = static_cast<double>(points.size());
+  for (const auto& [length, seconds] : points) {
+    const double u = std::log(static_cast<double>(length)), v = std::log(seconds);
+    x += u, y += v, xx += u * u, xy += u * v;
+  }
+  return (count * xy - x * y) / (count * xx - x * x);
+}
+
+}  // namespace
+
+void bench_layers(const Bench& bench) {
+  Yardsticks yardsticks(bench.device, bench.config);
+  const DType dtype = bench.run.precision();
+  const auto peak = [&] { return yardsticks.products(dtype); };
+  bench.figures.title(
+      fmt::format("the model's self-attention with its projections, {} sequences, "
+                  "attention.kind={}",
+                  bench.run.train.micro_batch, bench.run.model.attention.kinds.front()));
+  for (const int64_t length : lengths_of(bench.config, bench.run.model)) {
+    ModelConfig model = bench.run.model;
+    model.context = length;
+    check(model, 1, false);
+    const Layer layer(bench, model);
+    add_timed(bench,
+              {.group = kGroup, .name = name_of(length, kForward), .flops = layer.flops() / 3},
+              peak, [&] { layer.forward(); });
+    add_timed(bench, {.group = kGroup, .name = name_of(length, kBoth), .flops = layer.flops()},
+              peak, [&] { layer.both(); });
+  }
+  const auto points = seconds_by_length(bench.figures.all(), bench.config, kBoth);
+  if (points.size() > 1)
+    bench.figures.title(fmt::format(
+        "forward and backward grow with the length to the power of {:.2f}", exponent_of(points)));
+}
+
+std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& model) {
+  return config.lengths.empty() ? std::vector<int64_t>{model.context} : config.lengths;
+}
+
+scaling::report::ScalingFigure layer_figure(const std::vector<Figure>& figures,
+                                            const BenchConfig& config, const ModelConfig& model) {
+  using namespace scaling::report;
+  ScalingFigure made{
+      .name = "attention-lengths",
+      .title = fmt::format("attention.kind={}, {} heads, width {}", model.attention.kinds.front(),
+                           model.n_heads, model.d_model)};
+  Panel panel{.title = "self-attention with its projections",
+              .x = {.label = "tokens", .logarithmic = true},
+              .y = {.label = "milliseconds", .logarithmic = true}};
+  int64_t number = 0;
+  for (const char* way : {kForward, kBoth}) {
+    Series series{.title = way, .ink = size_ink(number++, 2), .mark = Mark::line};
+    for (const auto& [length, seconds] : seconds_by_length(figures, config, way))
+      series.samples.push_back({.x = static_cast<double>(length), .y = seconds * 1e3});
+    panel.series.push_back(std::move(series));
+  }
+  made.panels.push_back(std::move(panel));
+  return made;
+}
+
+}  // namespace skein::bench
