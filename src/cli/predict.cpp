@@ -126,6 +126,9 @@ Done label_pictures(const Options& options, const PredictConfig& c,
                         "is for texts, but the model reads pictures; leave it out");
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
+  require(!model.head().labels.empty(),
+          "{} says hidden patches of pictures and no classes; teach it some with skein finetune",
+          source.info.path);
   train::PictureInput input(c.input, c.fitting, model.form());
   return {predict_pictures(model, input, result, world), "pictures"};
 }

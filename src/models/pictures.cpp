@@ -42,7 +42,7 @@ void bind_pictures(Options& options, ModelConfig& config) {
 void check_no_pictures(const ModelConfig& config) {
   require(picture_options(config) == PictureOptions{},
           "model.image_height, image_width, channels, patch_height and patch_width are for models "
-          "that read pictures (model.architecture=vit, swin); leave them out");
+          "that read pictures (model.architecture=vit, swin, mae); leave them out");
 }
 
 PatchEmbeddingSpec patch_spec(const ModelConfig& c) {
@@ -80,18 +80,24 @@ void PictureArchitecture::take_pictures(ModelConfig& config, const data::Picture
   take("image_height", own.image_height, sizes.height);
   take("image_width", own.image_width, sizes.width);
   check_patches(own);
-  require(config.context == ModelConfig{}.context || config.context == tokens(config),
+  const int64_t tokens = picture_form(config).tokens();
+  require(config.context == ModelConfig{}.context || config.context == tokens,
           "model.context={}, but these pictures have {} tokens; leave it out", config.context,
-          tokens(config));
-  config.context = tokens(config);
+          tokens);
+  config.context = tokens;
+}
+
+void PictureArchitecture::check_head(const ModelConfig& c) const {
+  require(c.head == Head::sequence,
+          "model.architecture={} gives labels of pictures; give model.head=sequence", name());
 }
 
 void PictureArchitecture::check(const ModelConfig& c) const {
   check_patches(picture_options(c));
-  require(c.context == tokens(c),
-          "model.context={} is not the {} tokens of a picture; leave it out", c.context, tokens(c));
-  require(c.head == Head::sequence,
-          "model.architecture={} gives labels of pictures; give model.head=sequence", name());
+  const int64_t tokens = picture_form(c).tokens();
+  require(c.context == tokens, "model.context={} is not the {} tokens of a picture; leave it out",
+          c.context, tokens);
+  check_head(c);
   require(c.vocab_size == 0 && c.token_types == 0 && c.position_offset == 0 &&
               !c.scale_embeddings && c.sinusoids == kernels::Sinusoid::halves,
           "model.vocab_size, token_types, position_offset, scale_embeddings and sinusoids are for "

@@ -81,7 +81,7 @@ Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
                 places = scores.shape()[0] * scores.shape()[1];
   const Tensor row_weights = row_weights_of(batch.weights, pass.loss_scale, output.value());
   if (batch.values.defined())
-    return {ops::squared_error(ops::reshape(scores, {rows}), batch.values.reshape({rows})),
+    return {ops::squared_error(ops::reshape(scores, {rows, 1}), batch.values.reshape({rows, 1})),
             row_weights,
             {batch.weights}};
   SKEIN_CHECK_EQ(rows % places, 0);

@@ -144,15 +144,39 @@ Var repeat_rows(const Var& x, int64_t times) {
   });
 }
 
+Var positions(const Var& x, int64_t first, int64_t count) {
+  check_operands("positions", {{"x", "BTC", x.value()}});
+  check(first >= 0 && count > 0 && first + count <= x.shape()[1],
+        "positions: {} of them from {} on are not among x's {}: x {}", count, first, x.shape()[1],
+        x.shape());
+  return record(positions_of(x.value(), first, count), {x}, false,
+                [x, first, count](const Tensor& dy) {
+                  const Tensor dx = Tensor::zeros(x.shape(), dy.dtype(), dy.device());
+                  on_device(dy.device(), [&](auto device) {
+                    kernels::copy_positions(device, dy, 0, count, first, Out(dx));
+                  });
+                  x.add_gradient(dx);
+                });
+}
+
+Var append(const Var& x, const Var& y) {
+  check_operands("append", {{"x", "BTC", x.value()}, {"y", "BSC", y.value()}});
+  const int64_t length = x.shape()[1], behind = y.shape()[1];
+  const Tensor made = made_on_device(
+      x.value().like({x.shape()[0], length + behind, x.shape()[2]}), [&](auto device, Out out) {
+        kernels::copy_positions(device, x.value(), 0, length, 0, out);
+        kernels::copy_positions(device, y.value(), 0, behind, length, out);
+      });
+  return record(made, {x, y}, false, [x, y, length, behind](const Tensor& dy) {
+    x.add_gradient(positions_of(dy, 0, length));
+    y.add_gradient(positions_of(dy, length, behind));
+  });
+}
+
 Var first_position(const Var& x) {
   check_operands("first_position", {{"x", "BTC", x.value()}});
   SKEIN_CHECK(x.shape()[1] > 0);
-  return record(positions_of(x.value(), 0, 1), {x}, false, [x](const Tensor& dy) {
-    const Tensor dx = Tensor::zeros(x.shape(), dy.dtype(), dy.device());
-    on_device(dy.device(),
-              [&](auto device) { kernels::copy_positions(device, dy, 0, 1, 0, Out(dx)); });
-    x.add_gradient(dx);
-  });
+  return positions(x, 0, 1);
 }
 
 Tensor last_position(const Tensor& x) {

@@ -335,7 +335,7 @@ ValueLosses value_losses(const Var& x, const kernels::ValueTerms& terms, const T
 
 Var squared_error(const Var& x, const Tensor& values) {
   const Tensor& given = x.value();
-  check_operands("squared_error", {{"x", "M", given}, {"values", "M", values, DType::f32}});
+  check_operands("squared_error", {{"x", "MN", given}, {"values", "MN", values, DType::f32}});
   const Tensor losses = made_on_device(sums_of_rows(given), [&](auto device, Out out) {
     kernels::squared_errors(device, given, values, out);
   });

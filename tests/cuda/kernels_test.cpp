@@ -169,8 +169,8 @@ TEST_P(OnCuda, DistanceBias) {
 
 TEST_P(OnCuda, SquaredErrors) {
   for (int64_t rows : {1, 9, 300}) {
-    const Tensor x = random_tensor({rows}, 1, dtype()),
-                 values = random_tensor({rows}, 2, DType::f32),
+    const Shape shape{rows, rows == 9 ? 1 : 48};
+    const Tensor x = random_tensor(shape, 1, dtype()), values = random_tensor(shape, 2, DType::f32),
                  scales = random_tensor({rows}, 3, DType::f32);
     EXPECT_EQUAL_ON_DEVICES(Tensors{Tensor::zeros({rows}, DType::f32)}, 1e-6,
                             kernels::squared_errors(device, at(x), at(values), Out(out[0])));

@@ -132,16 +132,20 @@ TEST_P(Types, EmbeddingAndSinusoid) {
 }
 
 TEST_P(Types, SquaredErrors) {
-  const Tensor x = random({7}, 1), values = random_tensor({7}, 2, DType::f32), losses = sums({7}),
-               scale = sums({7}), gradient = blank({7});
+  const Tensor x = random({7, 21}, 1), values = random_tensor({7, 21}, 2, DType::f32),
+               losses = sums({7}), scale = sums({7}), gradient = blank({7, 21});
   const auto miss = [&](int64_t i) {
     return at(x, i) - static_cast<double>(values.data<float>()[i]);
   };
   kernels::squared_errors(Cpu{}, x, values, Out(losses));
-  expect_each(losses, [&](int64_t i) { return miss(i) * miss(i); });
+  expect_each(losses, [&](int64_t row) {
+    double sum = 0;
+    for (int64_t i = row * 21; i < row * 21 + 21; ++i) sum += miss(i) * miss(i);
+    return sum / 21;
+  });
   scale.copy_from(random_tensor({7}, 3).to(scale.dtype()));
   kernels::squared_errors_backward(Cpu{}, x, values, scale, Out(gradient));
-  expect_each(gradient, [&](int64_t i) { return 2 * miss(i) * at(scale, i); });
+  expect_each(gradient, [&](int64_t i) { return 2 * miss(i) * at(scale, i / 21) / 21; });
 }
 
 TEST_P(Types, CrossEntropyPieces) {

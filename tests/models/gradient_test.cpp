@@ -1,9 +1,11 @@
 // Gradients of the whole GPT and of its options against central differences in f64.
 #include "skein/comm/local.h"
+#include "skein/data/images/hidden_patches.h"
 #include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"
 #include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
+#include "skein/models/mae/mae.h"
 #include "skein/models/swin/swin.h"
 #include "skein/models/vit/vit.h"
 
@@ -336,6 +338,29 @@ TEST(Gradients, Swin) {
   config.dropout = 0.1;
   check(config, 1, false);
   check_gradients_of(config, picture_batch(35));
+}
+
+// Three of six patches are seen.
+TEST(Gradients, Mae) {
+  ModelConfig config = small_vit(true, Positions::sinusoidal);
+  config.architecture = &mae_architecture();
+  config.head = Head::vocabulary;
+  config.labels = 0;
+  config.n_layers = 3;
+  config.context = 4;
+  config.dropout = 0.1;
+  mae_options(config) = {
+      .decoder_layers = 1, .decoder_heads = 2, .decoder_width = 8, .mask_ratio = 0.5};
+  check(config, 1, false);
+  const data::PictureForm form = config.architecture->picture_form(config);
+  const data::Batch batch = data::hiding_batch(2, form);
+  const std::vector<double> noise{0.5, 0.1, 0.9, 0.2, 0.8, 0.3},
+      other{0.1, 0.2, 0.7, 0.8, 0.3, 0.9};
+  const Tensor numbers = test::random_tensor({2, 24}, 5, DType::f32);
+  for (int64_t row = 0; row < 2; ++row)
+    fill_hiding(batch, row, numbers.rows(row, row + 1).span<float>(),
+                data::hide_largest(row ? other : noise, 3), form);
+  check_gradients_of(config, batch);
 }
 
 TEST(Gradients, Regression) {

@@ -102,7 +102,7 @@ TEST(Swin, HasOptionsOfItsOwn) {
   c = {};
   c.vocab_size = 8;
   picture_options(c).channels = 3;
-  expect_refused(c, "are for models that read pictures (model.architecture=vit, swin)");
+  expect_refused(c, "are for models that read pictures (model.architecture=vit, swin, mae)");
 }
 
 }  // namespace

@@ -272,16 +272,16 @@ TEST(Gradient, Scale) {
 }
 
 TEST(Gradient, SmallLosses) {
-  const Tensor targets = ids({0, 4, 2}, {3}), values = test::random_tensor({3}, 5, DType::f32);
+  const Tensor targets = ids({0, 4, 2}, {3}), values = test::random_tensor({3, 4}, 5, DType::f32);
   check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets); },
                   {{3, 5}});
   check_gradients([&](const Checked& at) { return ops::squared_error(at.inputs[0], values); },
-                  {{3}});
+                  {{3, 4}});
   check_gradients(
       [&](const Checked& at) {
         return ops::end_to_end({ops::squared_error(at.inputs[0], values), at.inputs[1]});
       },
-      {{3}, {4}});
+      {{3, 4}, {4}});
 }
 
 TEST(Gradient, Recompute) {

@@ -43,5 +43,35 @@ TEST(TakeRows, RefusesWhatCannotBe) {
             "not 5 and 4");
 }
 
+TEST(Positions, AreTakenAndPutBehind) {
+  const auto both = [](const test::Checked& at) {
+    return ops::positions(ops::append(at.inputs[0], at.inputs[1]), 1, 3);
+  };
+  test::check_gradients(both, {{2, 3, 4}, {2, 2, 4}});
+  const Tensor x = test::random_tensor({2, 3, 4}, 3), y = test::random_tensor({2, 2, 4}, 4),
+               made = ops::append(Var(x), Var(y)).value(),
+               some = ops::positions(Var(made), 2, 2).value();
+  ASSERT_EQ(made.shape(), (Shape{2, 5, 4}));
+  ASSERT_EQ(some.shape(), (Shape{2, 2, 4}));
+  const auto at = [](const Tensor& of, int64_t sample, int64_t row, int64_t column) {
+    return of.data<double>()[(sample * of.dim(1) + row) * 4 + column];
+  };
+  for (int64_t sample = 0; sample < 2; ++sample)
+    for (int64_t column = 0; column < 4; ++column) {
+      for (int64_t row = 0; row < 5; ++row)
+        EXPECT_EQ(at(made, sample, row, column),
+                  row < 3 ? at(x, sample, row, column) : at(y, sample, row - 3, column));
+      for (int64_t row = 0; row < 2; ++row)
+        EXPECT_EQ(at(some, sample, row, column), at(made, sample, row + 2, column));
+    }
+}
+
+TEST(Positions, ThatAreNotThereAreRefused) {
+  EXPECT_EQ(test::refusal_of([] {
+              ops::positions(Var(Tensor::zeros({2, 3, 4}, DType::f32)), 2, 2);
+            }),
+            "positions: 2 of them from 2 on are not among x's 3: x [2,3,4]");
+}
+
 }  // namespace
 }  // namespace skein

@@ -89,11 +89,12 @@ void smoothed_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
 void smoothed_backward(Cuda, const PredictedRows& rows, const Tensor& row_scale,
                        const Smoothing& smoothing, Out dlogits);
 
-// losses [M] = (x [M] - values [M] f32)², in f64 before it is stored.
+// losses [M] = the mean of (x - values)² over each row of x [M,N] and values [M,N] f32, in f64
+// before it is stored, in a fixed order.
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses);
 void squared_errors(Cuda, const Tensor& x, const Tensor& values, Out losses);
 
-// dx [M] = 2 (x - values) row_scale [M], in f64 before it is stored.
+// dx [M,N] = 2 (x - values) row_scale [M] / N, in f64 before it is stored.
 void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale,
                              Out dx);
 void squared_errors_backward(Cuda, const Tensor& x, const Tensor& values, const Tensor& row_scale,

@@ -44,7 +44,7 @@ class PictureArchitecture : public Architecture {
     PictureOptions& own = picture_options(config);
     own.patch_width = own.width_of_patch();
   }
-  // Of sizes, of options that are for texts only, and that it ends in labels.
+  // Of sizes, of options that are for texts only, and of its head.
   void check(const ModelConfig& config) const override;
   RowsPerToken rows_per_token(const ModelConfig&) const override { return {.places = 0}; }
   bool reads_images() const override { return true; }
@@ -58,9 +58,8 @@ class PictureArchitecture : public Architecture {
  private:
   // Whether a learnt token stands ahead of the patches.
   virtual bool class_token(const ModelConfig&) const { return false; }
-  int64_t tokens(const ModelConfig& config) const {
-    return picture_options(config).patches() + (class_token(config) ? 1 : 0);
-  }
+  // Usage errors for a head that it has none of; as it is, for all but labels of pictures.
+  virtual void check_head(const ModelConfig& config) const;
 };
 
 // Patches, blocks, a norm of the last hidden states, and a classifier of what the model reads of

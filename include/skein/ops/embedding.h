@@ -33,6 +33,12 @@ Var prepend(const Weight& table, const Var& x);
 // x [M,C] -> [M*times,C]: each row so many times, one after the other.
 Var repeat_rows(const Var& x, int64_t times);
 
+// Positions [first, first + count) of each sample, x [B,T,C] -> [B,count,C].
+Var positions(const Var& x, int64_t first, int64_t count);
+
+// [B,T+S,C]: each sample's rows of y [B,S,C] behind those of x [B,T,C].
+Var append(const Var& x, const Var& y);
+
 // The first position of each sample, x [B,T,C] -> [B,1,C].
 Var first_position(const Var& x);
 

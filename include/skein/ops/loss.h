@@ -70,7 +70,8 @@ Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient);
 // its own: for few classes.
 Var cross_entropy(const Var& logits, const Tensor& targets);
 
-// x [M], values [M] f32 -> (x - values)² [M] in the accumulator type.
+// x [M,N], values [M,N] f32 -> the mean of (x - values)² over each row, [M] in the accumulator
+// type.
 Var squared_error(const Var& x, const Tensor& values);
 
 struct ValueLosses {

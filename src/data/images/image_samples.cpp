@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
+#include "skein/data/images/hidden_patches.h"
 
 namespace skein::data {
 namespace {
@@ -13,6 +14,11 @@ std::vector<int64_t> sizes_of(const ImageBlend& blend) {
   std::vector<int64_t> made;
   for (const ImageRecords& part : blend.parts) made.push_back(part.count());
   return made;
+}
+
+Draws hiding_draws(const AugmentKey& key) {
+  const uint64_t seed = derive_key(key.seed, "hidden patches");
+  return {derive_key(seed, fmt::format("epoch {}", key.epoch)), static_cast<uint64_t>(key.image)};
 }
 
 // value: of a channel and a number in it, row by row.
@@ -56,6 +62,7 @@ void check_size(const ImageRecords& store, const PictureForm& form, const std::s
 }
 
 Batch picture_batch(int64_t count, const PictureForm& form) {
+  SKEIN_CHECK_EQ(form.hidden, 0);
   Batch made;
   made.tokens = filled(count, form.tokens(), 0);
   made.positions = filled(count, form.tokens(), 0);
@@ -93,7 +100,13 @@ int32_t ImageSamples::label(int64_t index) const {
   return blend_.parts[found.dataset].label(found.sample);
 }
 
+Image ImageSamples::picture(int64_t index) const {
+  const SampleIndex found = at(index);
+  return blend_.parts[found.dataset].image(found.sample);
+}
+
 Batch ImageSamples::empty_batch(int64_t count) const {
+  if (form_.hidden > 0) return hiding_batch(count, form_);
   const int64_t targets = augment_.mixes() ? 2 : 1;
   Batch made = picture_batch(count, form_);
   made.targets = filled(count, targets, 0);
@@ -104,11 +117,20 @@ Batch ImageSamples::empty_batch(int64_t count) const {
 
 void ImageSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   const SampleIndex from = at(index);
-  const AugmentedSample sample = augmented_sample(
-      blend_.parts[from.dataset], augment_, key_of(seed_, from.dataset, from.epoch, from.sample));
-  fill_patches(sample.image, form_,
-               batch.features.data<float>() + row * form_.patches() * form_.patch_numbers());
-  if (sample.label < 0) return;
+  const AugmentKey key = key_of(seed_, from.dataset, from.epoch, from.sample);
+  const AugmentedSample sample = augmented_sample(blend_.parts[from.dataset], augment_, key);
+  const int64_t numbers = form_.patches() * form_.patch_numbers();
+  if (form_.hidden > 0) {
+    std::vector<float> all(numbers);
+    fill_patches(sample.image, form_, all.data());
+    return fill_hiding(batch, row, all, hide_patches(form_, hiding_draws(key)), form_);
+  }
+  fill_patches(sample.image, form_, batch.features.data<float>() + row * numbers);
+  if (sample.label >= 0) fill_label(batch, row, sample);
+}
+
+void ImageSamples::fill_label(const Batch& batch, int64_t row,
+                              const AugmentedSample& sample) const {
   row_of<int32_t>(batch.targets, row)[0] = sample.label;
   row_of<float>(batch.weights, row)[0] = static_cast<float>(1 - sample.share);
   if (!augment_.mixes()) return;

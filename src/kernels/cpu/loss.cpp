@@ -212,25 +212,42 @@ void smoothed_backward(Cpu, const PredictedRows& rows, const Tensor& row_scale,
 
 void squared_errors(Cpu, const Tensor& x, const Tensor& values, Out losses) {
   const Span span("squared errors");
+  const int64_t columns = x.dim(1);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    for (int64_t i = 0; i < x.size(); ++i) {
-      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
-      losses->data<A>()[i] = static_cast<A>(miss * miss);
-    }
+    const T* in = x.data<T>();
+    const float* wanted = values.data<float>();
+    A* loss = losses->data<A>();
+    parallel_ranges(x.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const double sum = lane_sum<double>(columns, [=](int64_t i) {
+          const int64_t at = row * columns + i;
+          const double miss = load(in + at) - static_cast<double>(wanted[at]);
+          return miss * miss;
+        });
+        loss[row] = static_cast<A>(sum / static_cast<double>(columns));
+      }
+    });
   });
 }
 
 void squared_errors_backward(Cpu, const Tensor& x, const Tensor& values, const Tensor& row_scale,
                              Out dx) {
   const Span span("squared errors backward");
+  const int64_t columns = x.dim(1);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    for (int64_t i = 0; i < x.size(); ++i) {
-      const double miss = load(x.data<T>() + i) - static_cast<double>(values.data<float>()[i]);
-      store(dx->data<T>() + i,
-            static_cast<A>(2 * miss * static_cast<double>(row_scale.data<A>()[i])));
-    }
+    const T* in = x.data<T>();
+    const float* wanted = values.data<float>();
+    const A* scales = row_scale.data<A>();
+    T* to = dx->data<T>();
+    parallel_ranges(x.dim(0), row_grain(columns), [=](int64_t begin, int64_t end) {
+      for (int64_t at = begin * columns; at < end * columns; ++at) {
+        const double miss = load(in + at) - static_cast<double>(wanted[at]),
+                     scale = static_cast<double>(scales[at / columns]);
+        store(to + at, static_cast<A>(2 * miss * scale / static_cast<double>(columns)));
+      }
+    });
   });
 }
 

@@ -182,21 +182,32 @@ struct RowEntropy {
   }
 };
 
-struct SquaredError {
-  template <class A>
-  __device__ A operator()(A x, float value) const {
-    const double miss = static_cast<double>(x) - static_cast<double>(value);
-    return static_cast<A>(miss * miss);
-  }
-};
+template <class T>
+__global__ void mean_squares(const T* x, const float* values, int64_t columns,
+                             Accumulator<T>* losses) {
+  __shared__ double parts[kWarp];
+  const int64_t row = blockIdx.x;
+  double sum = 0;
+  for_row(x + row * columns, columns, false, [&](int64_t c, Accumulator<T> said) {
+    const double miss = static_cast<double>(said) - static_cast<double>(values[row * columns + c]);
+    sum += miss * miss;
+  });
+  sum = block_sum(sum, parts);
+  if (threadIdx.x == 0)
+    losses[row] = static_cast<Accumulator<T>>(sum / static_cast<double>(columns));
+}
 
-struct SquaredErrorSlope {
-  template <class A>
-  __device__ A operator()(A x, float value, A scale) const {
-    const double miss = static_cast<double>(x) - static_cast<double>(value);
-    return static_cast<A>(2 * miss * static_cast<double>(scale));
-  }
-};
+template <class T>
+__global__ void mean_square_slopes(const T* x, const float* values, const Accumulator<T>* scales,
+                                   int64_t columns, T* dx) {
+  const int64_t row = blockIdx.x;
+  const double scale = static_cast<double>(scales[row]), count = static_cast<double>(columns);
+  for_row(x + row * columns, columns, false, [&](int64_t c, Accumulator<T> said) {
+    const int64_t at = row * columns + c;
+    const double miss = static_cast<double>(said) - static_cast<double>(values[at]);
+    store(dx + at, static_cast<Accumulator<T>>(2 * miss * scale / count));
+  });
+}
 
 template <class T>
 LogitRows<T> view(const Tensor& logits, const VocabShard& shard, const Tensor& targets) {
@@ -319,16 +330,17 @@ void smoothed_backward(Cuda on, const PredictedRows& rows, const Tensor& row_sca
 
 void squared_errors(Cuda on, const Tensor& x, const Tensor& values, Out losses) {
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
-    map("squared_errors", on, x.size(), SquaredError{}, losses->data<Accumulator<T>>(), x.data<T>(),
-        values.data<float>());
+    launch("squared_errors", on, mean_squares<T>, grid_of(x.dim(0)), kThreads, 0, x.data<T>(),
+           values.data<float>(), x.dim(1), losses->data<Accumulator<T>>());
   });
 }
 
 void squared_errors_backward(Cuda on, const Tensor& x, const Tensor& values,
                              const Tensor& row_scale, Out dx) {
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
-    map("squared_errors_backward", on, x.size(), SquaredErrorSlope{}, dx->data<T>(), x.data<T>(),
-        values.data<float>(), row_scale.data<Accumulator<T>>());
+    launch("squared_errors_backward", on, mean_square_slopes<T>, grid_of(x.dim(0)), kThreads, 0,
+           x.data<T>(), values.data<float>(), row_scale.data<Accumulator<T>>(), x.dim(1),
+           dx->data<T>());
   });
 }
 

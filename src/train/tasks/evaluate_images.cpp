@@ -16,9 +16,10 @@ constexpr int64_t kMostShown = 20;
 
 data::ImageSamples samples_of(const std::vector<std::string>& stores, const ImageModel& model,
                               const std::string& origin) {
-  data::ImageBlend blend = open_images(stores, model.head().labels);
+  data::ImageBlend blend = open_images(stores);
+  if (model.form().hidden == 0) check_classes(blend, model.head().labels);
   check_size(blend.parts.front(), model.form(), origin);
-  return {std::move(blend), model.form(), {}, 0, data::ImageOrder::once};
+  return {std::move(blend), model.form(), {}, kJudgedSeed, data::ImageOrder::once};
 }
 
 // A row a class, a column what was said.
@@ -39,16 +40,25 @@ void tell_confusions(const LabelHead& head, const data::ImageSamples& samples,
 
 }  // namespace
 
+namespace {
+
+Scores scores_of_classes(ImageModel& model, const data::ImageSamples& samples) {
+  const LabelHead& head = model.head();
+  metric_of(head.kind, head.metric);
+  const LabelAnswers answers = model.answers(samples, samples.samples_per_epoch(), head.outputs());
+  tell_confusions(head, samples, answers);
+  return image_scores(head, samples, answers);
+}
+
+}  // namespace
+
 NamedValues evaluate_images(const std::vector<std::string>& stores, const TrainedModel& source,
                             const ParallelConfig& parallel, int64_t batch, Group& world) {
   ImageModel model(source, parallel, DType::f32, batch, world);
-  const LabelHead& head = model.head();
-  metric_of(head.kind, head.metric);
   const data::ImageSamples samples = samples_of(stores, model, source.info.path);
-  const LabelAnswers answers = model.answers(samples, samples.samples_per_epoch(), head.outputs());
-  Scores scores = image_scores(head, samples, answers);
+  Scores scores = model.form().hidden > 0 ? hidden_patch_scores(model.evaluated(), samples)
+                                          : scores_of_classes(model, samples);
   log::info("{}: {}", source.info.path, scores.text);
-  tell_confusions(head, samples, answers);
   scores.values.emplace_back("samples", samples.samples_per_epoch());
   return scores.values;
 }

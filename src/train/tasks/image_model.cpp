@@ -62,7 +62,7 @@ ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& paralle
 
 LabelAnswers ImageModel::answers(const data::SampleSource& samples, int64_t count,
                                  int64_t outputs) {
-  return label_answers({pipeline_, local_.pass(), mesh_, batch_}, samples, count, 1, outputs);
+  return label_answers(evaluated(), samples, count, 1, outputs);
 }
 
 }  // namespace skein::train

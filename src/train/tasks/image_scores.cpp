@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "skein/core/numbers.h"
 #include "skein/core/values.h"
+#include "skein/data/images/picture_sheet.h"
+#include "skein/data/images/rebuilt_pictures.h"
+#include "skein/train/judge.h"
 #include "skein/train/scores.h"
 
 namespace skein::train {
 namespace {
 
 constexpr int64_t kFew = 5;
+constexpr int64_t kShown = 10;  // pictures of a sheet
 
 // Whether the truth is among the `most` likeliest; of equal scores the lower id is likelier.
 bool among(const LabelAnswers& answers, int64_t sample, int32_t truth, int64_t most) {
@@ -73,6 +78,35 @@ Scores image_scores(const LabelHead& head, const data::ImageSamples& samples,
   made.quality = value_named(made.values, name_of(head.metric));
   if (!std::isfinite(made.quality)) made.quality = std::numeric_limits<double>::lowest();
   return made;
+}
+
+Scores hidden_patch_scores(const EvaluatedModel& model, const data::ImageSamples& samples) {
+  const int64_t count = samples.samples_per_epoch(), hidden = samples.form().hidden;
+  const auto sums = judge(model, samples, count, 1, false, [](const auto&, const auto&) {});
+  const double loss = std::accumulate(sums[0].begin(), sums[0].end(), 0.0) /
+                      (static_cast<double>(count) * static_cast<double>(hidden));
+  return {fmt::format("loss {:.4f} of {} hidden patches in each of {} pictures", shown_number(loss),
+                      hidden, count),
+          {{"loss", loss}},
+          std::isfinite(loss) ? -loss : std::numeric_limits<double>::lowest()};
+}
+
+std::string rebuilt_sheet(const EvaluatedModel& model, const data::ImageSamples& samples) {
+  const data::PictureForm& form = samples.form();
+  const int64_t count = std::min(kShown, samples.samples_per_epoch()),
+                numbers = form.hidden * form.patch_numbers();
+  const Tensor said = all_answers(model, samples, count, form.hidden, form.patch_numbers()),
+               targets = samples.batch(0, count).targets;
+  std::vector<std::vector<data::Image>> rows;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int32_t> hidden(form.hidden);
+    std::ranges::transform(targets.rows(i, i + 1).span<int32_t>(), hidden.begin(),
+                           [&](int32_t place) { return place - (form.class_token ? 1 : 0); });
+    rows.push_back(rebuilt_row(samples.picture(i), hidden,
+                               {said.data<float>() + i * numbers, static_cast<size_t>(numbers)},
+                               form));
+  }
+  return encode_png(sheet_of(rows, data::usual_zoom(form.height)));
 }
 
 }  // namespace skein::train

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
+#include "skein/core/files/files.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
@@ -24,8 +25,8 @@ void check_like(const data::ImageRecords& one, const data::ImageRecords& first) 
       first.channels(), first.height(), first.width());
 }
 
-void check_classes(const data::ImageRecords& one, const std::vector<std::string>& classes,
-                   const std::string& whose) {
+void check_labelled(const data::ImageRecords& one, const std::vector<std::string>& classes,
+                    const std::string& whose) {
   require(!one.classes().empty(),
           "{} has no labels; make it with them (`skein-data images` without images.labelled=false)",
           one.records().name());
@@ -71,27 +72,29 @@ class ImageTask : public Task {
   text::StoredTokenizer tokenizer() const override { return {}; }
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
-  Scores validate(const EvaluatedModel& model) const override {
-    Scores made =
-        image_scores(head_, *validation_, image_answers(model, *validation_, head_.outputs()));
-    for (auto& [name, value] : made.values) name = "validation_" + name;
-    return made;
-  }
+  Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return adapts_; }
   bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
  private:
+  bool says_patches() const { return training_->form().hidden > 0; }
+  void draw(const EvaluatedModel& model) const;
+
   LabelHead head_;
   bool adapts_;
+  std::string folder_;  // of the run
   std::unique_ptr<data::ImageSamples> training_, validation_;
   std::vector<data::DataFile> files_;
 };
 
 ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
                      bool adapts)
-    : head_(std::move(data.head)), adapts_(adapts), files_(files_of("data.train", data.learnt)) {
+    : head_(std::move(data.head)),
+      adapts_(adapts),
+      folder_(run.run.dir),
+      files_(files_of("data.train", data.learnt)) {
   auto& [learnt, known, head] = data;
   const data::PictureForm form = form_of(run, head_);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
@@ -101,12 +104,37 @@ ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::Augm
       run.data.shuffle ? ImageOrder::shuffled : ImageOrder::blended);
   if (known.parts.empty()) return;
   validation_ = std::make_unique<data::ImageSamples>(std::move(known), form, data::AugmentConfig{},
-                                                     run.train.seed, ImageOrder::once);
+                                                     kJudgedSeed, ImageOrder::once);
+}
+
+Scores ImageTask::validate(const EvaluatedModel& model) const {
+  Scores made = says_patches() ? hidden_patch_scores(model, *validation_)
+                               : image_scores(head_, *validation_,
+                                              image_answers(model, *validation_, head_.outputs()));
+  if (says_patches()) draw(model);
+  for (auto& [name, value] : made.values) name = "validation_" + name;
+  return made;
+}
+
+// A sheet that cannot be written ends no run.
+void ImageTask::draw(const EvaluatedModel& model) const {
+  const std::string sheet = rebuilt_sheet(model, *validation_);
+  if (folder_.empty() || model.mesh.world().rank() > 0) return;
+  const std::string path = folder_ + "/rebuilt.png";
+  try {
+    replace_file(path, sheet);
+  } catch (const Error& error) {
+    log::warn("{} is not written: {}", path, error.what());
+  }
 }
 
 void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = label_head(notes, origin);
   require_run_of("training on pictures", stored && stored->reads_images(), origin);
+  require(stored->labels.empty() == head_.labels.empty(),
+          "{} learns {}, and this run learns {}; give another run.dir to begin anew", origin,
+          stored->labels.empty() ? "hidden patches" : "classes",
+          head_.labels.empty() ? "hidden patches" : "classes");
   require(stored->labels == head_.labels,
           "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
           origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
@@ -126,29 +154,25 @@ bool ImageTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNote
   return !in_checkpoint || !before || before->labels != head_.labels;
 }
 
-LabelHead head_for(const data::ImageRecords& first) {
-  LabelHead made;
-  made.labels = first.classes();
-  made.picture_mean = first.meaning().mean;
-  made.picture_deviation = first.meaning().deviation;
-  return made;
-}
-
 }  // namespace
 
-data::ImageBlend open_images(const std::vector<std::string>& entries,
-                             const std::vector<std::string>& classes) {
+data::ImageBlend open_images(const std::vector<std::string>& entries) {
   data::ImageBlend made;
   for (const std::string& text : entries) {
     const data::DataEntry entry = data::data_entry(text);
     made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
     made.weights.push_back(entry.weight);
-    const data::ImageRecords& first = made.parts.front();
-    check_like(made.parts.back(), first);
-    check_classes(made.parts.back(), classes.empty() ? first.classes() : classes,
-                  classes.empty() ? first.records().name() : "data.train");
+    check_like(made.parts.back(), made.parts.front());
   }
   return made;
+}
+
+void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes) {
+  for (const data::ImageRecords& part : blend.parts) {
+    const data::ImageRecords& first = blend.parts.front();
+    check_labelled(part, classes.empty() ? first.classes() : classes,
+                   classes.empty() ? first.records().name() : "data.train");
+  }
 }
 
 namespace {
@@ -161,14 +185,22 @@ ImageData opened(const PretrainConfig& run, const data::AugmentConfig& augment) 
   const data::DataConfig& files = run.data;
   require(!files.train.empty(),
           "data.train names no store of pictures; make one with `skein-data images`");
-  ImageData made{.learnt = open_images(files.train, {})};
+  ImageData made{.learnt = open_images(files.train), .known = open_images(files.validation)};
   const data::ImageRecords& first = made.learnt.parts.front();
-  made.head = head_for(first);
-  require(made.head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
-          made.head.labels.front());
-  made.known = open_images(files.validation, made.head.labels);
   if (!made.known.parts.empty()) check_like(made.known.parts.front(), first);
+  made.head.picture_mean = first.meaning().mean;
+  made.head.picture_deviation = first.meaning().deviation;
   return made;
+}
+
+// Names the classes.
+void take_classes(ImageData& data) {
+  check_classes(data.learnt, {});
+  LabelHead& head = data.head;
+  head.labels = data.learnt.parts.front().classes();
+  require(head.outputs() > 1, "all pictures of data.train are of the class \"{}\"",
+          head.labels.front());
+  check_classes(data.known, head.labels);
 }
 
 // Those of a model to begin from.
@@ -194,19 +226,23 @@ std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig&
   const Architecture& kind = *run.model.architecture;
   kind.take_pictures(
       run.model, {.channels = first.channels(), .height = first.height(), .width = first.width()});
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
+  if (kind.picture_form(run.model).hidden > 0)
+    return std::make_unique<ImageTask>(run, std::move(data), augment, false);
+  take_classes(data);
   const int64_t classes = data.head.outputs();
   require(
       run.model.head != Head::token && (run.model.labels == 0 || run.model.labels == classes),
       "model.labels={} (model.head), but the pictures have {} classes, one each; leave both out",
       run.model.labels, classes);
   kind.begin_labels(run.model, Head::sequence, classes);
-  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
   return std::make_unique<ImageTask>(run, std::move(data), augment, false);
 }
 
 std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const TrainedModel& source) {
   PretrainConfig& run = config.run;
   ImageData data = opened(run, config.augment);
+  take_classes(data);
   take_units(data, source);
   data.head.metric = config.task.metric;
   run.model.architecture->begin_labels(run.model, Head::sequence, data.head.outputs());

@@ -18,7 +18,8 @@ void fill_patches(const Image& image, const PictureForm& form, float* numbers);
 void fill_patches(const float* pixels, const PictureForm& form, float* numbers);
 // A usage error where the store's pictures are not of the form's size; reader: who has the form.
 void check_size(const ImageRecords& store, const PictureForm& form, const std::string& reader);
-// Tokens, positions and features of so many pictures, whose numbers nobody has filled in yet.
+// Tokens, positions and features of so many pictures that are seen whole, whose numbers nobody has
+// filled in yet.
 Batch picture_batch(int64_t count, const PictureForm& form);
 
 // Stores that are blended by weight, as SampleOrder has it.
@@ -36,7 +37,9 @@ enum class ImageOrder {
 class ImageSamples : public RowSource {
  public:
   // All parts have the form's sizes. Where two pictures are mixed a sample has two targets, whose
-  // weights are their shares.
+  // weights are their shares. Where the form hides patches, batches are hiding_batch's instead, and
+  // labels play no part; which are hidden is a pure function of the seed, the epoch and the
+  // picture.
   ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
                uint64_t seed, ImageOrder order);
 
@@ -45,10 +48,13 @@ class ImageSamples : public RowSource {
   const PictureForm& form() const { return form_; }
   // Of sample `index` of the stream; -1 where there are no labels.
   int32_t label(int64_t index) const;
+  // The picture of that sample, unchanged.
+  Image picture(int64_t index) const;
 
  private:
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
+  void fill_label(const Batch& batch, int64_t row, const AugmentedSample& sample) const;
   SampleIndex at(int64_t index) const;
 
   ImageBlend blend_;

@@ -29,7 +29,8 @@ struct Sequence {
 // in batch_fields.h.
 struct Batch : Sequence {
   Sequence source;  // what predictions may read besides; undefined where samples have one side
-  Tensor targets;   // [B,P] i32, the token or class to predict at each place
+  // [B,P] i32, the token or class to predict at each place; of hidden patches their positions
+  Tensor targets;
   // [B,P] f32, 0 where a place does not count in the loss, else 1, or its share of a sample that
   // has several targets
   Tensor weights;
@@ -42,7 +43,7 @@ struct Batch : Sequence {
   Tensor prefix;
   // [B] i32: 1 where the second part does not follow the first; undefined: no such task
   Tensor pair_labels;
-  Tensor values;  // [B,P] f32, the numbers to predict, of a regression
+  Tensor values;  // [B,P] or [B,P,n] f32, the numbers to predict at each place
   Tensor known;   // [B,P,n] f32, what the objective has to know of each place beside its target
   // Of places, by placed(): rows of [B*T] that predictions are made of, -1 for none, and the
   // prediction made of each row.

@@ -22,6 +22,7 @@ class ImageModel {
 
   const LabelHead& head() const { return head_; }
   const data::PictureForm& form() const { return form_; }
+  EvaluatedModel evaluated() { return {pipeline_, local_.pass(), mesh_, batch_}; }
   // Collective. Of samples [0, count), [count,1,outputs].
   LabelAnswers answers(const data::SampleSource& samples, int64_t count, int64_t outputs);
 

@@ -1,5 +1,7 @@
-// What a model says of pictures, and how good that is.
+// What a model says of pictures or of their hidden patches, and how good that is.
 #pragma once
+
+#include <string>
 
 #include "skein/data/images/image_samples.h"
 #include "skein/train/tasks/label_scores.h"
@@ -18,5 +20,12 @@ std::vector<std::vector<int64_t>> confusions(const data::ImageSamples& samples,
 // quality is the head's metric. Values are named without a prefix.
 Scores image_scores(const LabelHead& head, const data::ImageSamples& samples,
                     const LabelAnswers& answers);
+
+// Collective. Of a model that says hidden patches, over samples alike: the loss, whose opposite is
+// the quality.
+Scores hidden_patch_scores(const EvaluatedModel& model, const data::ImageSamples& samples);
+// Collective. The first of these pictures, what is seen of them, and what the model makes of them,
+// each in a row: the bytes of a PNG file.
+std::string rebuilt_sheet(const EvaluatedModel& model, const data::ImageSamples& samples);
 
 }  // namespace skein::train

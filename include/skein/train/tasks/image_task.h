@@ -1,4 +1,4 @@
-// Models of pictures learn their classes, from stores of them.
+// Models of pictures learn their classes, or hidden patches, from stores of them.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,20 @@
 
 namespace skein::train {
 
-// Opens stores of pictures: "path" or "weight:path" each. A usage error for none, for stores of
-// other sizes than the first, without labels, or with other classes than `classes` (where it is
-// not empty), naming both.
-data::ImageBlend open_images(const std::vector<std::string>& entries,
-                             const std::vector<std::string>& classes);
+// Opens stores of pictures: "path" or "weight:path" each. A usage error for stores of other sizes
+// than the first.
+data::ImageBlend open_images(const std::vector<std::string>& entries);
+// Usage errors for stores without labels, or with other classes than `classes`, or where it is
+// empty than the first, naming both.
+void check_classes(const data::ImageBlend& blend, const std::vector<std::string>& classes);
+
+// Of samples that models are judged by: all alike, so that hidden patches are the same ones.
+inline constexpr uint64_t kJudgedSeed = 0;
 
 // Makes the task for the model that run.model describes. Reads data.train and data.validation, and
-// fills in what the data say of the model: the sizes of pictures, and its labels.
+// fills in what the data say of the model: the sizes of pictures, and its labels. One that says
+// hidden patches needs no labels; each evaluation draws some pictures as it rebuilds them,
+// rebuilt.png in the run's folder.
 std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig& augment);
 // The same for a model to begin from or to go on with, which config.run.model describes: its head
 // stays where the classes are the same, and begins anew where they are others. Pictures are read in
