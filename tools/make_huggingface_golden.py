@@ -2,7 +2,7 @@
 """Writes tiny Hugging Face models with their logits, loss and some gradients into tests/convert/golden.
 
 Each folder is what `save_pretrained` writes, and skein_expected.safetensors: ids I64 [B,T] (of models of pictures pixel_values F32
-[B,channels,height,width]), types I64 [B,T] (BERT),
+[B,channels,height,width]; of masked autoencoders noise F32 [B,patches], too, which hides the patches that logits are of), types I64 [B,T] (BERT),
 targets I64, logits F32, pair_logits F32 [B,2] (BERT's second head), loss F32 [1] (mean cross entropy over all targets) and gradient:NAME F32 of a few
 parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first. Of models that map a
 source to a target, ids I64 [B,S] and mask I64 [B,S] are the source, decoder_ids I64 [B,T] what the decoder is fed.
@@ -55,8 +55,10 @@ SWIN = dict(image_size=[10, 14], patch_size=2, num_channels=1, embed_dim=8, dept
             num_labels=3)
 LONGFORMER = dict(ROBERTA, attention_window=[8, 4], sep_token_id=2)
 BIG_BIRD = dict(BERT, max_position_embeddings=32, block_size=2, num_random_blocks=2)
-PICTURES = ("vit", "swin")
 LENGTHS = {"big_bird": 29, "big_bird_short": 29}
+MAE = dict(image_size=[8, 8], patch_size=2, num_channels=3, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
+           decoder_hidden_size=12, decoder_num_hidden_layers=2, decoder_num_attention_heads=2, decoder_intermediate_size=20, norm_pix_loss=True)
+PICTURES = ("vit", "swin", "vit_mae")
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -83,12 +85,13 @@ CASES = {
     "mbart": (tf.MBartForConditionalGeneration, tf.MBartConfig(**BART, scale_embedding=True)),
     "marian": (tf.MarianMTModel, tf.MarianConfig(**MARIAN)),
     "marian_two": (tf.MarianMTModel, tf.MarianConfig(**MARIAN, decoder_vocab_size=33, share_encoder_decoder_embeddings=False)),
+    "vit": (tf.ViTForImageClassification, tf.ViTConfig(**VIT)),
+    "swin": (tf.SwinForImageClassification, tf.SwinConfig(**SWIN)),
+    "vit_mae": (tf.ViTMAEForPreTraining, tf.ViTMAEConfig(**MAE)),
     "longformer_sequence": (tf.LongformerForSequenceClassification, tf.LongformerConfig(**LONGFORMER, num_labels=3)),
     "longformer": (tf.LongformerForMaskedLM, tf.LongformerConfig(**dict(LONGFORMER, hidden_size=8, intermediate_size=12))),
     "big_bird": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**BIG_BIRD)),
     "big_bird_short": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**dict(BIG_BIRD, num_random_blocks=6, hidden_size=8, intermediate_size=12))),
-    "vit": (tf.ViTForImageClassification, tf.ViTConfig(**VIT)),
-    "swin": (tf.SwinForImageClassification, tf.SwinConfig(**SWIN)),
 }
 # Heads of their own that transformers keeps where a file has them, though its class would tie them.
 OWN_HEADS = {"t5_v1_1", "mt5"}
@@ -178,7 +181,7 @@ GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias",
              "classifier.", "score.weight", "embeddings.LayerNorm.weight", "position_embeddings.weight", "pooler.dense.bias",
              "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
              "embed_positions.weight", "layernorm_embedding.weight", "self_attn.k_proj.weight", "encoder_attn.v_proj", "fc1.bias",
-             "final_layer_norm.weight", "cls_token", "position_embeddings", "projection", "layernorm_before", "q_proj", "v_proj.bias",
+             "final_layer_norm.weight", "cls_token", "mask_token", "decoder_embed", "decoder_norm", "decoder_pred", "position_embeddings", "projection", "layernorm_before", "q_proj", "v_proj.bias",
              "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
 # Both sides of each activation and norm, positions, and what positions act on.
 GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
@@ -227,7 +230,19 @@ def inputs(config, length):
     return given
 
 
+def hidden_patches(model, config):
+    """What a masked autoencoder says of the patches that are hidden by some noise, in their order."""
+    given = inputs(config, 0)
+    noise = torch.rand(len(given["pixel_values"]), model.vit.embeddings.patch_embeddings.num_patches)
+    output = model(**given, noise=noise)
+    output.loss.backward()
+    said = [logits[mask.bool()] for logits, mask in zip(output.logits, output.mask)]
+    return {**given, "noise": noise, "logits": torch.stack(said), "loss": output.loss.reshape(1)}
+
+
 def expected(model, config, length=13, gradients=GRADIENTS):
+    if config.model_type == "vit_mae":
+        return with_gradients(hidden_patches(model, config), model, gradients)
     for module in model.modules():  # else the padding token, with which targets may begin, would have no gradient
         if isinstance(module, torch.nn.Embedding) and config.is_encoder_decoder:
             module.padding_idx = None
@@ -245,6 +260,10 @@ def expected(model, config, length=13, gradients=GRADIENTS):
         made["types"] = given["token_type_ids"]
     if "decoder_input_ids" in given:
         made["mask"], made["decoder_ids"] = given["attention_mask"], given["decoder_input_ids"]
+    return with_gradients(made, model, gradients)
+
+
+def with_gradients(made, model, gradients):
     for name, value in model.named_parameters():
         if value.grad is not None and any(part in name for part in gradients):
             made["gradient:" + file_name(model, name)] = value.grad
@@ -256,7 +275,7 @@ def file_name(model, name):
     if model.config.model_type not in PICTURES:
         return name
     name = name.replace("vit.layers", "vit.encoder.layer").replace("relative_position_bias.relative", "relative")
-    of_self = "attention.attention." if model.config.model_type == "vit" else "attention.self."
+    of_self = "attention.self." if model.config.model_type == "swin" else "attention.attention."
     for theirs, kept in {"q_proj": of_self + "query", "k_proj": of_self + "key", "v_proj": of_self + "value", "o_proj": "output.dense"}.items():
         name = name.replace("attention." + theirs, kept if kept.startswith("attention") else "attention." + kept)
     name = name.replace("attention.relative_position_bias_table", "attention.self.relative_position_bias_table")

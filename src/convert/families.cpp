@@ -20,9 +20,9 @@ std::string obstacles(const ForeignFamily& family, const ModelConfig& c) {
 
 std::span<const ForeignFamily* const> foreign_families() {
   static const ForeignFamily* const all[] = {
-      &gpt2_family(), &llama_family(),      &bert_family(),    &roberta_family(), &t5_family(),
-      &mt5_family(),  &bart_family(),       &mbart_family(),   &marian_family(),  &vit_family(),
-      &swin_family(), &longformer_family(), &big_bird_family()};
+      &gpt2_family(), &llama_family(), &bert_family(),       &roberta_family(), &t5_family(),
+      &mt5_family(),  &bart_family(),  &mbart_family(),      &marian_family(),  &vit_family(),
+      &swin_family(), &mae_family(),   &longformer_family(), &big_bird_family()};
   return all;
 }
 

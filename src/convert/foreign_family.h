@@ -19,7 +19,8 @@ struct Demand {
 struct ForeignFamily {
   std::string name;  // as config.json's model_type says it
   std::string stem;  // with which transformers' names of classes begin, "GPT2"
-  // How those of them go on that have logits over the vocabulary. The first is written.
+  // How those of them go on that have logits over the vocabulary, or say hidden patches. The first
+  // is written. None: classifiers of pictures.
   std::vector<std::string> vocabulary_classes;
   const Architecture& architecture;
 

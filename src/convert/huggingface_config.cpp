@@ -21,15 +21,16 @@ int64_t labels_of(const ForeignConfig& config) {
 // Of a class, by its name without the family's stem.
 Head head_of(const std::string& ending, const ForeignFamily& family, const ForeignConfig& config) {
   const bool pictures = family.architecture.reads_images();
-  require(!pictures || ending == "ForImageClassification",
+  const auto& known = family.vocabulary_classes;
+  const bool classifies = pictures && known.empty();
+  require(!classifies || ending == "ForImageClassification",
           "{}: {} is not known here; of models of pictures {}ForImageClassification is",
           config.origin(),
           config.class_name().empty() ? "a model without \"architectures\""
                                       : "the head of " + config.class_name(),
           family.stem);
-  if (pictures || ending == "ForSequenceClassification") return Head::sequence;
+  if (classifies || ending == "ForSequenceClassification") return Head::sequence;
   if (ending == "ForTokenClassification") return Head::token;
-  const auto& known = family.vocabulary_classes;
   require(ending == "Model" || std::find(known.begin(), known.end(), ending) != known.end(),
           "{}: the architecture {} has a head that is not known here; language models and "
           "classifiers of sequences and of tokens are",
@@ -45,7 +46,7 @@ void read_head(const ForeignConfig& config, const ForeignFamily& family, ModelCo
           config.origin(), name, family.name, family.stem);
   c.head = head_of(name.empty() ? "Model" : name.substr(family.stem.size()), family, config);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
-  require(!c.architecture->reads_images() || c.labels > 1,
+  require(c.head == Head::vocabulary || !c.architecture->reads_images() || c.labels > 1,
           "{}: a model of pictures with {} output tells no classes; two or more are known here",
           config.origin(), c.labels);
   require(
@@ -75,10 +76,9 @@ void refuse_other_attention(const ForeignConfig& config, const ModelConfig& c) {
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                              const ModelConfig& model, const std::string& preprocessor) {
   const ForeignConfig config(text, origin);
-  if (model.head == Head::vocabulary ||
-      config.text("problem_type", "") == "multi_label_classification")
-    return {};
+  if (config.text("problem_type", "") == "multi_label_classification") return {};
   if (model.architecture->reads_images()) return picture_notes(config, model, preprocessor);
+  if (model.head == Head::vocabulary) return {};
   train::LabelHead head;
   head.kind = model.head == Head::token ? train::LabelKind::tag
               : model.labels == 1       ? train::LabelKind::regress

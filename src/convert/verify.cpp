@@ -9,6 +9,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/data/images/hidden_patches.h"
 #include "skein/data/images/image_samples.h"
 #include "skein/formats/safetensors.h"
 #include "skein/models/architecture.h"
@@ -86,6 +87,25 @@ data::Batch two_sided_batch(const formats::SafetensorsFile& file, const ModelCon
   return placed(batch, {});
 }
 
+// The patches that are hidden by the file's noise, and the others.
+data::Batch hiding_batch(const formats::SafetensorsFile& file, const Tensor& pixels,
+                         const data::PictureForm& form) {
+  const Tensor noise = read(file, "noise", DType::f32);
+  const int64_t count = pixels.dim(0), width = form.patches() * form.patch_numbers();
+  const Shape wanted{count, form.patches()};
+  require(noise.shape() == wanted, "{}: noise is {}, and the model hides by {}", file.path(),
+          noise.shape().str(), wanted.str());
+  const data::Batch batch = data::hiding_batch(count, form);
+  std::vector<float> numbers(width);
+  for (int64_t row = 0; row < count; ++row) {
+    data::fill_patches(pixels.rows(row, row + 1).data<float>(), form, numbers.data());
+    const auto drawn = noise.rows(row, row + 1).span<float>();
+    const std::vector<double> of_row(drawn.begin(), drawn.end());
+    fill_hiding(batch, row, numbers, data::hide_largest(of_row, form.hidden), form);
+  }
+  return placed(batch, {});
+}
+
 // Pictures, as the model reads them.
 data::Batch picture_batch(const formats::SafetensorsFile& file, const ModelConfig& model) {
   const data::PictureForm form = model.architecture->picture_form(model);
@@ -94,6 +114,7 @@ data::Batch picture_batch(const formats::SafetensorsFile& file, const ModelConfi
   const Shape wanted{count, form.channels, form.height, form.width};
   require(count > 0 && pixels.shape() == wanted, "{}: pixel_values is {}, and the model reads {}",
           file.path(), pixels.shape().str(), wanted.str());
+  if (form.hidden > 0) return hiding_batch(file, pixels, form);
   const data::Batch batch = data::picture_batch(count, form);
   for (int64_t row = 0; row < count; ++row)
     data::fill_patches(pixels.rows(row, row + 1).data<float>(), form,
@@ -132,11 +153,14 @@ Tensor logits_of(const checkpoint::CheckpointInfo& info, const ModelConfig& conf
   pass.batch = &batch;
   const Var output = model->forward({}, pass);
   if (const Scorer* scorer = model->scorer()) return scorer->label_scores(output, pass).value();
-  return model->predictor()->logits(model->predictor()->rows(output, pass).value());
+  if (const Predictor* predictor = model->predictor())
+    return predictor->logits(predictor->rows(output, pass).value());
+  return model->objective()->answers(output, pass).front();
 }
 
 Shape logits_shape(const data::Batch& batch, const ModelConfig& model) {
   if (model.head == Head::sequence) return {batch.size(), model.labels};
+  if (batch.values.defined()) return batch.values.shape();
   return {batch.size(), batch.length(),
           model.head == Head::vocabulary ? model.vocab_size : model.labels};
 }

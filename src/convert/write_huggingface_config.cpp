@@ -16,7 +16,8 @@ using Json = ForeignJson;
 constexpr char kOrigin[] = "the config.json of the import";
 
 std::string class_name(const ModelConfig& c, const ForeignFamily& family) {
-  if (c.architecture->reads_images()) return family.stem + "ForImageClassification";
+  if (c.architecture->reads_images() && family.vocabulary_classes.empty())
+    return family.stem + "ForImageClassification";
   return family.stem + (c.head == Head::vocabulary ? family.vocabulary_classes.front()
                         : c.head == Head::sequence ? "ForSequenceClassification"
                                                    : "ForTokenClassification");

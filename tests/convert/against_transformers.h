@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/data/images/hidden_patches.h"
 #include "skein/data/images/image_samples.h"
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
@@ -52,8 +53,34 @@ inline data::Sequence pictures_of(const formats::SafetensorsFile& file, const Mo
   return made;
 }
 
+// What a masked autoencoder sees of them by the file's noise, and what it is to say.
+inline data::Batch hiding_batch(const formats::SafetensorsFile& file,
+                                const data::PictureForm& form) {
+  const Tensor pixels = read_tensor(file, "pixel_values"), noise = read_tensor(file, "noise");
+  const data::Batch made = data::hiding_batch(pixels.dim(0), form);
+  std::vector<float> numbers(static_cast<size_t>(form.patches() * form.patch_numbers()));
+  for (int64_t row = 0; row < made.size(); ++row) {
+    data::fill_patches(pixels.rows(row, row + 1).data<float>(), form, numbers.data());
+    const auto drawn = noise.rows(row, row + 1).span<float>();
+    fill_hiding(made, row, numbers,
+                data::hide_largest(std::vector<double>(drawn.begin(), drawn.end()), form.hidden),
+                form);
+  }
+  return placed(made, {});
+}
+
 struct Expected {
   Expected(const std::string& path, const ModelConfig& model) : file(path) {
+    logits = read_tensor(file, "logits");
+    loss = read_tensor(file, "loss").data<float>()[0];
+    const data::PictureForm form = model.architecture->picture_form(model);
+    if (form.hidden > 0)
+      batch = hiding_batch(file, form);
+    else
+      take_batch(model);
+  }
+
+  void take_batch(const ModelConfig& model) {
     const bool maps = model.architecture->maps_source(model),
                pictures = model.architecture->reads_images();
     static_cast<data::Sequence&>(batch) =
@@ -77,8 +104,6 @@ struct Expected {
           std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)),
           {samples, 1});
     batch = placed(batch, {});
-    logits = read_tensor(file, "logits");
-    loss = read_tensor(file, "loss").data<float>()[0];
   }
 
   formats::SafetensorsFile file;
@@ -188,6 +213,8 @@ class Runner {
   void check_logits(const Expected& expected, const Var& output, const Pass& pass) {
     if (const Scorer* scorer = model_->scorer())
       return check_labels(expected, scorer->label_scores(output, pass).value());
+    if (!model_->predictor())
+      return check_labels(expected, model_->objective()->answers(output, pass).front());
     const Predictor& predictor = *model_->predictor();
     check_vocabulary(expected, predictor.logits(predictor.rows(output, pass).value()),
                      predictor.vocab_shard());

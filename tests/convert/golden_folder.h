@@ -114,7 +114,8 @@ inline std::vector<std::string> golden_names() {
                                "big_bird",
                                "big_bird_short",
                                "vit",
-                               "swin"};
+                               "swin",
+                               "vit_mae"};
   const auto mappers = golden_mappers();
   all.insert(all.end(), mappers.begin(), mappers.end());
   return all;

@@ -141,7 +141,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
       {"gpt2", "scale_attn_weights", "false", "divides its scores"},
       {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
       {"gpt2", "add_cross_attention", "true", "no cross attention"},
-      {"gpt2", "model_type", "\"umt5\"", "swin, longformer and big_bird are known"},
+      {"gpt2", "model_type", "\"umt5\"", "vit_mae, longformer and big_bird are known"},
       {"gpt2", "n_embd", "-3", "whole number from 0"},
       {"gpt2", "n_layer", "1e30", "whole number from 0"},
       {"gpt2", "n_layer", "2000000000", "10000 is the most"},

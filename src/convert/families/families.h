@@ -18,6 +18,7 @@ const ForeignFamily& mbart_family();
 const ForeignFamily& marian_family();
 const ForeignFamily& vit_family();
 const ForeignFamily& swin_family();
+const ForeignFamily& mae_family();
 
 // Collects the names of a model's tensors.
 struct NameCollector {
@@ -73,6 +74,8 @@ void roberta_keys(ForeignConfig& keys, ModelConfig& c);
 
 // Models of pictures.
 std::vector<Demand> picture_demands(const ModelConfig& c);
+// The same without those of the head.
+std::vector<Demand> layer_demands(const ModelConfig& c);
 void add_patches(NameCollector& names);
 void add_picture_block(NameCollector& names, const std::string& theirs, const std::string& ours,
                        int64_t width, int64_t hidden);

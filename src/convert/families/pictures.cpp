@@ -23,8 +23,13 @@ void side_keys(ForeignConfig& keys, const std::string& key, int64_t& height, int
 }  // namespace
 
 std::vector<Demand> picture_demands(const ModelConfig& c) {
-  return {{c.head == Head::sequence, "model.head=sequence"},
-          {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
+  std::vector<Demand> all = layer_demands(c);
+  all.insert(all.begin(), {c.head == Head::sequence, "model.head=sequence"});
+  return all;
+}
+
+std::vector<Demand> layer_demands(const ModelConfig& c) {
+  return {{c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
            "layer norm before each half block"},
           plain_activation(c),
           {c.bias, "model.bias"},

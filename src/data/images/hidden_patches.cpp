@@ -67,8 +67,10 @@ void fill_hiding(const Batch& batch, int64_t row, std::span<const float> numbers
   for (const int32_t number : choice.hidden) {
     *target++ = number + first;
     const PatchUnits units = form.normed ? units_of(patch(number)) : PatchUnits{};
-    for (const float one : patch(number))
+    for (int64_t i = 0; i < width; ++i) {
+      const float one = patch(number)[said_number(form, i)];
       *value++ = static_cast<float>((one - units.mean) / units.deviation);
+    }
   }
 }
 

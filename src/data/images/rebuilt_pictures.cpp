@@ -43,9 +43,11 @@ std::vector<Image> rebuilt_row(const Image& picture, std::span<const int32_t> hi
     const std::span<const float> patch(numbers.data() + hidden[i] * width, width);
     const PatchUnits units = form.normed ? units_of(patch) : PatchUnits{};
     paint(made[1], hidden[i], form, [](int64_t, int64_t) { return kGrey; });
+    std::vector<double> rebuilt(width);
+    for (int64_t number = 0; number < width; ++number)
+      rebuilt[said_number(form, number)] = said[i * width + number] * units.deviation + units.mean;
     paint(made[2], hidden[i], form, [&](int64_t channel, int64_t number) {
-      const double one = said[i * width + number];
-      return pixel_of(one * units.deviation + units.mean, channel, form);
+      return pixel_of(rebuilt[number], channel, form);
     });
   }
   return made;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "skein/data/images/image_samples.h"
 #include "skein/data/images/rebuilt_pictures.h"
 
 namespace skein::data {
@@ -111,6 +112,29 @@ TEST(HiddenPatches, AreDrawn) {
   const auto odd = rebuilt_row(picture, hidden, right, of)[2].values;
   EXPECT_EQ(odd[0], 0);
   EXPECT_EQ(odd[1], 255);
+}
+
+// What is said of colours lies row, column, channel.
+TEST(HiddenPatches, OfColoursAreRebuiltFromWhatABatchHas) {
+  const PictureForm of{.channels = 3,
+                       .height = 2,
+                       .width = 4,
+                       .patch_height = 2,
+                       .patch_width = 2,
+                       .mean = {0.5, 0.25, 0.75},
+                       .deviation = {0.25, 0.5, 0.125},
+                       .hidden = 1,
+                       .normed = true};
+  Image picture{3, 2, 4, std::vector<uint8_t>(24)};
+  for (size_t i = 0; i < 24; ++i) picture.values[i] = static_cast<uint8_t>(i * i % 251);
+  std::vector<float> numbers(24);
+  fill_patches(picture, of, numbers.data());
+  const Batch batch = hiding_batch(1, of);
+  fill_hiding(batch, 0, numbers, {{0}, {1}}, of);
+  const auto values = batch.values.span<float>();
+  const PatchUnits units = units_of(std::span(numbers).subspan(12));
+  EXPECT_FLOAT_EQ(values[1], static_cast<float>((numbers[12 + 4] - units.mean) / units.deviation));
+  EXPECT_EQ(rebuilt_row(picture, Ids{1}, values, of)[2].values, picture.values);
 }
 
 }  // namespace

@@ -29,10 +29,16 @@ struct PatchUnits {
 };
 PatchUnits units_of(std::span<const float> patch);
 
+// What a model says of a patch lies row, column, channel, as published models have it: number `i`
+// of that is this one of the patch's own, which lie channel, row, column.
+inline int64_t said_number(const PictureForm& form, int64_t i) {
+  return i % form.channels * (form.patch_height * form.patch_width) + i / form.channels;
+}
+
 // A batch of so many pictures of which a model sees form.seen() patches each and says the others:
 // positions [B,T] and features [B,seen,K] of the patches that are seen, a class token ahead of
 // them; targets [B,hidden], the positions of the others among all tokens of the picture; values
-// [B,hidden,K], their numbers, and weights of 1. Nobody has filled in the numbers yet.
+// [B,hidden,K], what is to be said of them, and weights of 1. Nobody has filled in the numbers yet.
 Batch hiding_batch(int64_t count, const PictureForm& form);
 // Fills a row of it from the numbers [patches,K] of all patches.
 void fill_hiding(const Batch& batch, int64_t row, std::span<const float> numbers,

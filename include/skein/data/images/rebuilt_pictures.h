@@ -12,7 +12,7 @@ namespace skein::data {
 
 // A row for sheet_of: the picture, the picture with grey for its hidden patches, and with what the
 // model says of these instead. hidden: their numbers; said: [hidden, numbers of a patch], as the
-// model says them by the form.
+// model says them (hidden_patches.h).
 std::vector<Image> rebuilt_row(const Image& picture, std::span<const int32_t> hidden,
                                std::span<const float> said, const PictureForm& form);
 
