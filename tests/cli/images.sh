@@ -130,6 +130,27 @@ expect 0 "done: 60 steps" "$bin/skein" pretrain $swin --data.train=folders.h5 --
   --train.global_batch=10 --lr.lr=3e-3 --model.stochastic_depth=0.1 --run.dir=swin
 grep -q "validation: loss .* accuracy 1.0000" output || { cat output >&2; die "the Swin has not learnt two classes"; }
 expect 0 "30 vectors of 32 numbers" "$bin/skein" embed --checkpoint.path=swin --data.input=folders.h5 --embed.output=swin.npy
+
+# One that says hidden patches, and is taught classes then: a probe of what its encoder has learnt, and all of it.
+mae="--model.architecture=mae --model.patch_height=2 --model.d_model=16 --model.n_heads=2 --model.n_layers=3 --model.positions=sinusoidal --model.init_std=0.1"
+expect 0 "done: 40 steps" "$bin/skein" pretrain $mae --data.train=bare.h5 --data.validation=bare.h5 --train.steps=40 --train.global_batch=10 \
+  --lr.lr=3e-3 --augment.pad=1 --run.dir=mae
+grep -q "validation: loss .* of 27 hidden patches in each of 30 pictures" output || { cat output >&2; die "the hidden patches are not judged"; }
+head -c 8 mae/rebuilt.png | cmp - <(printf '\x89PNG\r\n\x1a\n') || die "what is rebuilt is no PNG"
+expect 0 "27 hidden patches in each of 30 pictures" "$bin/skein" eval --checkpoint.path=mae --data.test=folders.h5 --eval.output=hidden.json
+grep -qF '"samples": 30' hidden.json || die "hidden.json does not say how many pictures there are"
+expect 2 "step-00000040.g000001 says hidden patches of pictures and no classes" "$bin/skein" predict --checkpoint.path=mae --data.input=set
+expect 0 "30 vectors of 16 numbers" "$bin/skein" embed --checkpoint.path=mae --data.input=folders.h5 --embed.output=mae.npy
+expect 0 "tensors that begin anew: classifier.bias, classifier.weight" "$bin/skein" finetune --checkpoint.load=mae --data.train=folders.h5 \
+  --data.validation=folders.h5 --train.frozen_layers=2 --model.image_pool=mean --task.epochs=20 --train.global_batch=10 --lr.lr=1e-2 --run.dir=probe
+grep -q "validation: loss .* accuracy" output || { cat output >&2; die "the probe is not judged"; }
+"$bin/skein" embed --checkpoint.path=probe --data.input=folders.h5 --embed.output=probe.npy 2>log
+cmp mae.npy probe.npy || die "a probe changes the encoder"
+[ "$(units probe)" = "$(units mae)" ] || die "the probe reads pictures in other units: $(units probe)"
+expect 0 "done:" "$bin/skein" finetune --checkpoint.load=mae --data.train=folders.h5 --task.epochs=2 --train.global_batch=10 --run.dir=taught
+expect 2 "bare.h5 has no labels" "$bin/skein" finetune --checkpoint.load=mae --data.train=bare.h5 --run.dir=none
+expect 2 "model.mask_ratio=1 must be above 0 and below 1" "$bin/skein" pretrain $mae --model.mask_ratio=1 --data.train=bare.h5 --run.dir=none
+expect 2 "norm_pixels are for model.architecture=mae" "$bin/skein" pretrain $vit --model.mask_ratio=0.5 --data.train=folders.h5 --run.dir=none
 expect 2 "do not divide into patches of 5 x 5" "$bin/skein" pretrain $vit --model.patch_height=5 --data.train=folders.h5 --run.dir=none
 expect 2 "augment.flip is for pictures" "$bin/skein" pretrain --augment.flip=1 --data.train=words.h5 --run.dir=none
 expect 2 "model.class_token and image_pool are for model.architecture=vit" "$bin/skein" pretrain --model.class_token=false --model.context=8 --data.train=words.h5 --run.dir=none

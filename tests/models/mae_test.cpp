@@ -125,6 +125,10 @@ TEST(Mae, RefusesWhatHidesNothingOrAll) {
   expect_refused(hiding(0.99),
                  "model.mask_ratio=0.99 hides 12 of the 12 patches of a picture; at least one");
   c = small_mae();
+  picture_options(c) = {
+      .image_height = 65536, .image_width = 65536, .channels = 1, .patch_height = 1};
+  expect_refused(hiding(0.9), "pictures of 4294967296 patches have too many; 2147483646 is");
+  c = small_mae();
   picture_options(c).patch_height = 1;
   c.context = 13;
   expect_refused(c, "model.norm_pixels needs patches of more than 1 number");

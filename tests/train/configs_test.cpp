@@ -33,7 +33,7 @@ void complete(ModelConfig& model, int64_t side = 224) {
     return;
   }
   kind.take_pictures(model, {.channels = side == 28 ? 1 : 3, .height = side, .width = side});
-  kind.begin_labels(model, Head::sequence, 1000);
+  if (kind.picture_form(model).hidden == 0) kind.begin_labels(model, Head::sequence, 1000);
 }
 
 TEST(Configs, AllAreValid) {
@@ -51,7 +51,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 35);
+  EXPECT_EQ(count, 36);
 }
 
 TEST(Configs, HaveThePublishedSizes) {

@@ -3,6 +3,7 @@
 //   metrics.jsonl     one JSON object a step, and one an evaluation
 //   tensorboard/      event files
 //   profile.json      Chrome trace of the profiled steps, where run.profile asks for some
+//   rebuilt.png       what a model makes of hidden patches (tasks/image_task.h)
 //   checkpoints/      docs/checkpoint-format.md
 #pragma once
 

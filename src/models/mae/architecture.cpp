@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
@@ -7,7 +8,8 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24;
+constexpr int64_t kMostWidth = int64_t{1} << 20, kMostHidden = int64_t{1} << 24,
+                  kMostPatches = std::numeric_limits<int32_t>::max();
 
 class MaeArchitecture : public PictureArchitecture {
  public:
@@ -33,6 +35,7 @@ class MaeArchitecture : public PictureArchitecture {
     return {.places = static_cast<double>(form.hidden) / static_cast<double>(form.tokens())};
   }
   data::PictureForm picture_form(const ModelConfig& config) const override;
+  void take_pictures(ModelConfig& config, const data::PictureForm& sizes) const override;
   std::string_view otherwise(const ModelConfig&) const override {
     return "one that says the hidden patches of pictures";
   }
@@ -114,6 +117,9 @@ void check_hiding(const ModelConfig& c) {
   require(own.mask_ratio > 0 && own.mask_ratio < 1,
           "model.mask_ratio={} must be above 0 and below 1", own.mask_ratio);
   const data::PictureForm form = c.architecture->picture_form(c);
+  require(form.patches() < kMostPatches,
+          "pictures of {} patches have too many; {} is the most: give a larger model.patch_height",
+          form.patches(), kMostPatches - 1);
   require(form.hidden > 0 && form.seen() > 0,
           "model.mask_ratio={} hides {} of the {} patches of a picture; at least one must be "
           "hidden and one seen",
@@ -122,6 +128,11 @@ void check_hiding(const ModelConfig& c) {
           "model.norm_pixels needs patches of more than {} number; give model.norm_pixels=false or "
           "a larger model.patch_height",
           form.patch_numbers());
+}
+
+void MaeArchitecture::take_pictures(ModelConfig& config, const data::PictureForm& sizes) const {
+  PictureArchitecture::take_pictures(config, sizes);
+  check_hiding(config);
 }
 
 void MaeArchitecture::check(const ModelConfig& c) const {

@@ -76,18 +76,16 @@ Mae::Mae(const ModelConfig& config, const ModelPiece& piece, Parameters& paramet
   check_shards(decoder_config_, parameters.shards());
   const int last = piece.last_block, first_decoder = std::max(first_, decoder_);
   if (piece.embeds) embedding_.emplace(parameters, embedding_of(config_), piece.chunk);
-  ModelPiece part = piece;
-  if (first_ < decoder_) {
-    part.last_block = std::min(last, decoder_);
-    encoder_blocks_.emplace(parameters, first_, piece.chunk, block_specs(config_, part, false));
+  if (first_ < decoder_)
+    encoder_blocks_.emplace(parameters, first_, piece.chunk,
+                            block_specs(config_, {first_, std::min(last, decoder_)}, false));
+  if (last > decoder_) {
+    if (first_ <= decoder_) begin_decoder(piece.chunk, parameters);
+    std::vector<BlockSpec> blocks = block_specs(decoder_config_, {first_decoder, last}, false);
+    const double rows = decoder_rows(config_.architecture->picture_form(config_));
+    for (BlockSpec& block : blocks) block.rows = rows;
+    decoder_blocks_.emplace(parameters, first_decoder, piece.chunk, blocks);
   }
-  if (last <= decoder_) return;
-  if (first_ <= decoder_) begin_decoder(piece.chunk, parameters);
-  part = {first_decoder, last};
-  std::vector<BlockSpec> blocks = block_specs(decoder_config_, part, false);
-  const double rows = decoder_rows(config_.architecture->picture_form(config_));
-  for (BlockSpec& block : blocks) block.rows = rows;
-  decoder_blocks_.emplace(parameters, first_decoder, piece.chunk, blocks);
   if (piece.predicts) add_head(piece.chunk, parameters);
 }
 

@@ -47,6 +47,26 @@ PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
   return made;
 }
 
+// What reads pictures whole: of one that says hidden patches, its encoder, with a classifier that
+// nobody asks.
+ModelConfig reader_of(const ModelConfig& model, const Objective* objective) {
+  ModelConfig made = model;
+  if (objective && model.architecture->picture_form(model).hidden > 0)
+    model.architecture->begin_labels(made, Head::sequence, 1);
+  return made;
+}
+
+// Those of an encoder without its classifier.
+void load_encoder(const checkpoint::CheckpointInfo& from, Parameters& parameters, Group& world) {
+  parameters.allocate(false);
+  std::vector<checkpoint::Piece> pieces;
+  for (const Parameter& one : parameters.all())
+    if (one.part.kind != Part::label_head)
+      pieces.push_back(checkpoint::piece_of("param", one, 0, one.value.flat(0, one.valid_size())));
+  load_checkpoint(from, pieces, false, world);
+  parameters.values_changed();
+}
+
 }  // namespace
 
 ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
@@ -54,10 +74,15 @@ ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& paralle
     : head_(head_in(source)),
       form_(form_in(source, head_)),
       mesh_(world, mesh_shape(parallel, world.size())),
-      local_(source.model, parallel, mesh_, dtype),
+      local_(reader_of(source.model, objective), parallel, mesh_, dtype),
       pipeline_(mesh_, pieces_of(local_, objective), parallel.schedule),
       batch_(batch) {
-  load_weights(source.info, local_.parameters(), mesh_.world());
+  if (objective && form_.hidden > 0) {
+    form_.hidden = 0;
+    load_encoder(source.info, local_.parameters(), mesh_.world());
+  } else {
+    load_weights(source.info, local_.parameters(), mesh_.world());
+  }
 }
 
 LabelAnswers ImageModel::answers(const data::SampleSource& samples, int64_t count,

@@ -15,7 +15,8 @@ data::PictureForm form_in(const TrainedModel& source, const LabelHead& head);
 class ImageModel {
  public:
   // Collective. batch: pictures a forward pass. objective: whose answers are wanted, which outlives
-  // this; null: the model's own, the scores of its classes. A usage error for a checkpoint whose
+  // this and reads last hidden states of pictures that are seen whole; null: the model's own, the
+  // scores of its classes or what it says of hidden patches. A usage error for a checkpoint whose
   // notes do not say how pictures are read.
   ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
              Group& world, const Objective* objective = nullptr);

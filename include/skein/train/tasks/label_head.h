@@ -39,7 +39,7 @@ data::ConllConfig conll_config(const LabelColumns& columns, const std::vector<st
 struct LabelHead {
   LabelKind kind = LabelKind::classify;
   LabelMetric metric = LabelMetric::accuracy;
-  std::vector<std::string> labels{};  // of the ids; empty for regress
+  std::vector<std::string> labels{};  // of the ids; empty for regress, and for hidden patches
   double mean = 0, deviation = 1;     // regress: what is predicted is (value - mean) / deviation
   int64_t length = 128;               // tokens of the longest sample
   std::string separator = "\n";
