@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skein/comm/local.h"
 #include "skein/core/error.h"
 #include "skein/models/trunk.h"
 #include "skein/nn/cost.h"
@@ -121,11 +122,9 @@ std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& mo
 scaling::report::ScalingFigure layer_figure(const std::vector<Figure>& figures,
                                             const BenchConfig& config, const ModelConfig& model) {
   using namespace scaling::report;
-  ScalingFigure made{
-      .name = "attention-lengths",
-      .title = fmt::format("attention.kind={}, {} heads, width {}", model.attention.kinds.front(),
-                           model.n_heads, model.d_model)};
-  Panel panel{.title = "self-attention with its projections",
+  ScalingFigure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
+  Panel panel{.title = fmt::format("self-attention, kind {}, {} heads, width {}",
+                                   model.attention.kinds.front(), model.n_heads, model.d_model),
               .x = {.label = "tokens", .logarithmic = true},
               .y = {.label = "milliseconds", .logarithmic = true}};
   int64_t number = 0;
