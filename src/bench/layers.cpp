@@ -64,6 +64,11 @@ std::string name_of(int64_t length, const char* way) {
 
 constexpr char kForward[] = "forward", kBoth[] = "forward and backward";
 
+// Those to measure.
+std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& model) {
+  return config.lengths.empty() ? std::vector<int64_t>{model.context} : config.lengths;
+}
+
 // The figure's seconds by length, where it was measured.
 std::vector<std::pair<int64_t, double>> seconds_by_length(const std::vector<Figure>& figures,
                                                           const BenchConfig& config,
@@ -115,26 +120,10 @@ void bench_layers(const Bench& bench) {
         "forward and backward grow with the length to the power of {:.2f}", exponent_of(points)));
 }
 
-std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& model) {
-  return config.lengths.empty() ? std::vector<int64_t>{model.context} : config.lengths;
-}
-
-scaling::report::ScalingFigure layer_figure(const std::vector<Figure>& figures,
-                                            const BenchConfig& config, const ModelConfig& model) {
-  using namespace scaling::report;
-  ScalingFigure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
-  Panel panel{.title = fmt::format("self-attention, kind {}, {} heads, width {}",
-                                   model.attention.kinds.front(), model.n_heads, model.d_model),
-              .x = {.label = "tokens", .logarithmic = true},
-              .y = {.label = "milliseconds", .logarithmic = true}};
-  int64_t number = 0;
-  for (const char* way : {kForward, kBoth}) {
-    Series series{.title = way, .ink = size_ink(number++, 2), .mark = Mark::line};
-    for (const auto& [length, seconds] : seconds_by_length(figures, config, way))
-      series.samples.push_back({.x = static_cast<double>(length), .y = seconds * 1e3});
-    panel.series.push_back(std::move(series));
-  }
-  made.panels.push_back(std::move(panel));
+std::vector<LayerTimes> layer_times(const std::vector<Figure>& figures, const BenchConfig& config) {
+  std::vector<LayerTimes> made;
+  for (const char* way : {kForward, kBoth})
+    made.push_back({way, seconds_by_length(figures, config, way)});
   return made;
 }
 

@@ -21,6 +21,25 @@ std::vector<scaling::study::CoordinateCheck> checks_of(const std::vector<bench::
   return scaling::study::coordinate_checks_of(bench::bench_json(figures, run), "bench.what");
 }
 
+// Milliseconds over tokens.
+scaling::report::ScalingFigure layer_figure(const std::vector<bench::LayerTimes>& times,
+                                            const ModelConfig& model) {
+  using namespace scaling::report;
+  ScalingFigure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
+  Panel panel{.title = fmt::format("self-attention, kind {}, {} heads, width {}",
+                                   model.attention.kinds.front(), model.n_heads, model.d_model),
+              .x = {.label = "tokens", .logarithmic = true},
+              .y = {.label = "milliseconds", .logarithmic = true}};
+  for (const bench::LayerTimes& one : times) {
+    Series series{.title = one.way, .ink = size_ink(std::ssize(panel.series), std::ssize(times))};
+    for (const auto& [length, seconds] : one.seconds)
+      series.samples.push_back({.x = static_cast<double>(length), .y = seconds * 1e3});
+    panel.series.push_back(std::move(series));
+  }
+  made.panels.push_back(std::move(panel));
+  return made;
+}
+
 }  // namespace
 
 int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
@@ -52,7 +71,7 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
           bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
     if (std::ranges::count(config.structures, bench::kModelStructure) && config.lengths.size() > 1)
       for (std::string& path :
-           write_figure(bench::layer_figure(figures, config, run.model), config.plots))
+           write_figure(layer_figure(bench::layer_times(figures, config), run.model), config.plots))
         plots.push_back(std::move(path));
     if (measures("coordinates"))
       for (std::string& path :

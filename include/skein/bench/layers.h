@@ -1,16 +1,18 @@
 // Self-attention as the model has it, over lengths.
 #pragma once
 
+#include <utility>
+
 #include "skein/bench/bench.h"
-#include "skein/scaling/report/figure.h"
 
 namespace skein::bench {
 
-// Those to measure: bench.lengths, else the model's context.
-std::vector<int64_t> lengths_of(const BenchConfig& config, const ModelConfig& model);
+struct LayerTimes {
+  std::string way;                                  // "forward"
+  std::vector<std::pair<int64_t, double>> seconds;  // by rising length in tokens
+};
 
-// Milliseconds over lengths, of what was measured.
-scaling::report::ScalingFigure layer_figure(const std::vector<Figure>& figures,
-                                            const BenchConfig& config, const ModelConfig& model);
+// Of what was measured of the lengths of config.
+std::vector<LayerTimes> layer_times(const std::vector<Figure>& figures, const BenchConfig& config);
 
 }  // namespace skein::bench
