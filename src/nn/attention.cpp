@@ -245,8 +245,11 @@ Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias, c
   how.pattern.query_segments = how.pattern.key_segments = pass.sequence().segments;
   if (spec_.causal) how.pattern.prefix = pass.batch->prefix;
   if (!marks()) return watched(q, own, how, bias, pass);
+  require(!pass.watcher,
+          "tokens that attention.kind=global marks look twice, by weights of their own; such "
+          "attention cannot be shown");
   how.pattern.marked = marked.marks.to(q.value().device());
-  const Var near = watched(q, own, how, bias, pass);
+  const Var near = ops::attention(q, own.k, own.v, how);
   return with_marked(near, global_q_ ? marked : marked_of(marked.marks, q, own), how);
 }
 
@@ -260,6 +263,7 @@ Var Attention::decode(const Var& q, const KeysAndValues& own, const Var& bias,
   if (spec_.sight.kind == SightKind::full || spec_.sight.kind == SightKind::window) {
     how.pattern = own_pattern(q, pass.cache->length, how.first_head);
     how.pattern.first_key = pass.cache->first_key;
+    how.pattern.prefix = pass.batch->prefix;
     return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
   }
   const Tensor begins = pass.cache->first_key.to(Device{}), made = q.value().like();
