@@ -86,6 +86,7 @@ void bind(Options& options, AttentionOptions& c) {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostDrawn = 256, kMostListed = int64_t{1} << 26;
 
 void check_range(const char* key, int64_t value, int64_t least, int64_t most) {
   require(value >= least && value <= most, "attention.{}={} must be from {} to {}", key, value,
@@ -141,7 +142,7 @@ void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
 void check_blocks(const AttentionOptions& c, int64_t context) {
   const SightSpec &own = c.other, none;
   check_range("block", own.block, 1, kMost);
-  check_range("random", own.random, 0, kMost);
+  check_range("random", own.random, 0, kMostDrawn);
   check_range("stretch", own.stretch, 1, kMost);
   const bool bigbird = has(c, SightKind::bigbird), fixed = has(c, SightKind::fixed);
   require(bigbird || (own.random == none.random && own.drawn == none.drawn),
@@ -158,6 +159,13 @@ void check_blocks(const AttentionOptions& c, int64_t context) {
   require(!bigbird || own.random == none.random || own.random <= blocks,
           "attention.random={} is more than the {} blocks of {} tokens that model.context={} has",
           own.random, blocks, own.block, context);
+  const int64_t of_bigbird = bigbird ? 5 + own.random : 0,
+                of_fixed = fixed ? std::min(blocks, own.stretch) + blocks / own.stretch : 0,
+                listed = std::max<int64_t>({1, of_bigbird, of_fixed});
+  require(blocks <= kMostListed / listed || !(bigbird || fixed),
+          "attention.block={} cuts model.context={} into {} blocks that look at about {} each; {} "
+          "are the most together: give larger blocks",
+          own.block, context, blocks, listed, kMostListed);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Numbers fixed_blocks(const ListedBlock& of) {
   const int64_t stretch = of.spec.stretch, own = of.own / stretch * stretch,
                 end = of.causal ? of.own + 1 : of.count;
   Numbers made;
-  for (int64_t i = own; i < own + stretch; ++i) add_if_there(made, i, end);
+  for (int64_t i = own; i < std::min(own + stretch, end); ++i) made.push_back(narrow<int32_t>(i));
   for (int64_t i = stretch - 1; i < end; i += stretch)
     if (i < own || i >= own + stretch) made.push_back(narrow<int32_t>(i));
   return made;
@@ -143,21 +143,16 @@ double marked_pairs(const SightSpec& spec, bool causal, int64_t length) {
   return pairs;
 }
 
-double lsh_pairs(const SightSpec& spec, bool causal, int64_t length) {
-  const double all = static_cast<double>(length) * static_cast<double>(length),
-               of_rounds =
-                   static_cast<double>(length) * static_cast<double>(2 * spec.block * spec.rounds);
-  return (length <= spec.block ? all : of_rounds) / (causal ? 2 : 1);
-}
+// A configuration that anybody may have written can name any length.
+constexpr int64_t kMostCounted = 1 << 17;
 
 }  // namespace
 
-double keys_per_query(const SightSpec& spec, bool causal, int64_t length) {
+double keys_per_query(const SightSpec& spec, bool causal, int64_t all) {
+  const int64_t length = std::min(all, kMostCounted);
   double pairs = 0;
   if (spec.kind == SightKind::global)
     pairs = marked_pairs(spec, causal, length);
-  else if (spec.kind == SightKind::lsh)
-    pairs = lsh_pairs(spec, causal, length);
   else
     pairs =
         kernels::visible_pairs(pattern_of(spec, causal, {.queries = length}), 1, 1, length, length);
@@ -165,7 +160,8 @@ double keys_per_query(const SightSpec& spec, bool causal, int64_t length) {
 }
 
 bool saves(const SightSpec& spec, bool causal, int64_t length) {
-  return keys_per_query(spec, causal, length) < keys_per_query({}, causal, length);
+  return length > kMostCounted ||
+         keys_per_query(spec, causal, length) < keys_per_query({}, causal, length);
 }
 
 Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence) {

@@ -100,8 +100,16 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   c.other.block = 8;
   EXPECT_EQ(refused(c),
             "attention.random=9 is more than the 8 blocks of 8 tokens that model.context=64 has");
+  c.other.random = 257;
+  EXPECT_EQ(refused(c), "attention.random=257 must be from 0 to 256");
+  c.other.random = 9;
   c.other.block = 0;
   EXPECT_EQ(refused(c).find("attention.block=0 must be from 1 to"), 0u);
+  c = of_kind("fixed");
+  c.other.block = c.other.stretch = 1;
+  EXPECT_EQ(refused(c, true, 1'000'000),
+            "attention.block=1 cuts model.context=1000000 into 1000000 blocks that look at about "
+            "1000001 each; 67108864 are the most together: give larger blocks");
   c = of_kind("global");
   c.other.marks.first = 65;
   EXPECT_EQ(refused(c), "attention.mark_first=65 must be from 0 to model.context=64");

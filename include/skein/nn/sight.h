@@ -16,9 +16,8 @@ namespace skein {
 //          once for all (Zaheer and others, "Big Bird", 2020)
 // fixed    blocks: all of its stretch of blocks, and the last one of each other stretch (Child and
 //          others, "Generating long sequences with sparse transformers", 2019)
-// lsh      those that lie in a like direction (nn/lsh_attention.h)
 // A causal one sees nothing that is after it, and so no last block.
-enum class SightKind { full, window, global, bigbird, fixed, lsh };
+enum class SightKind { full, window, global, bigbird, fixed };
 
 // Of each sample: its first tokens, every n-th, and those of an id.
 struct MarkRule {
@@ -35,13 +34,10 @@ struct SightSpec {
   // tokens see half of it, which is even, on each side.
   int64_t window = 0;
   MarkRule marks = {};
-  int64_t block = 64;   // tokens of a block; of lsh: of a chunk
+  int64_t block = 64;   // tokens of a block
   int64_t random = 3;   // of bigbird: blocks drawn for each head and each block of tokens
   bool drawn = true;    // false: the first block counts so many times more instead
   int64_t stretch = 8;  // of fixed: blocks
-  // Of lsh.
-  int64_t rounds = 2, buckets = 0;  // 0: about two for each chunk
-  bool same_bucket = false;         // those of other buckets in a chunk are not seen
 
   bool operator==(const SightSpec&) const = default;
 };
@@ -54,12 +50,12 @@ struct SightShape {
   int64_t first_head = 0, heads = 1;
 };
 
-// What the spec says but for marked queries and lsh. Its tensors are in host memory; there are none
+// What the spec says but for marked queries. Its tensors are in host memory; there are none
 // where nothing but a band is to be said. A bigbird of no more than 5 + 2 random blocks that is not
 // causal sees all, as the models of its authors do.
 kernels::Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape);
 
-// How many keys a query of so many sees, on average.
+// How many keys a query of so many sees, on average; of more than 131,072 as of so many.
 double keys_per_query(const SightSpec& spec, bool causal, int64_t length);
 // Whether it sees less than a full one does.
 bool saves(const SightSpec& spec, bool causal, int64_t length);
