@@ -38,7 +38,8 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Value
   c.model.take_dropout(own);
   Options options("", "");
   bind(options, c.model);
-  std::vector<std::string> keys{"model.init_std", "model.head_std"};
+  std::vector<std::string> keys{"model.init_std", "model.head_std", "attention.mark_first",
+                                "attention.mark_every", "attention.mark_token"};
   for (const Architecture* one : architectures())
     for (std::string& key : one->options_of_heads()) keys.push_back(std::move(key));
   for (const std::string& key : keys)

@@ -56,6 +56,19 @@ grep -q "^pool = mean" more/config.ini || die "the pooler of the checkpoint is f
 grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does not say where the head comes from"
 expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
 
+# Attention by structure: which tokens see all may be said anew.
+expect 0 "done: 3 steps" "$skein" pretrain $shape --train.steps=3 --model.architecture=bert --model.norm_placement=post --model.embedding_norm --run.dir=long \
+  --attention.kind=global --attention.window=4 --attention.mark_first=0
+expect 0 "takes the weights" $tune --checkpoint.load=long --run.dir=marked --data.train=train.csv --task.label=category --train.steps=2 --attention.mark_first=1 \
+  --attention.mark_every=8
+grep -q "^mark_first = 1" marked/config.ini && grep -q "^mark_every = 8" marked/config.ini || die "config.ini does not say what is marked"
+expect 0 "good" "$skein" predict --checkpoint.path=marked --data.input=test.csv
+expect 2 "such attention cannot be shown" "$skein" attend --checkpoint.path=marked "good a b"
+expect 2 "attention.window=6 was given" $tune --checkpoint.load=long --run.dir=other --data.train=train.csv --task.label=category --attention.window=6
+expect 0 "attention.kind=window sees no less than full attention does in model.context=24 (attention.window=24)" "$skein" pretrain $shape --train.steps=3 \
+  --run.dir=wide --attention.kind=window,fixed --attention.window=24,24 --attention.block=2 --attention.stretch=2
+expect 0 "" "$skein" generate --checkpoint.path=wide --generate.max_tokens=4 "good a"
+
 # Evaluation: the columns are those of the training.
 expect 0 "takes the best weights of the run, of step" "$skein" eval --checkpoint.path=classes --data.test=test.csv --eval.output=classes.json
 expect 0 "accuracy" $mpi2 "$skein" eval --checkpoint.path=pairs --data.test=test.jsonl --eval.output=pairs.json
