@@ -13,21 +13,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
-  NameCollector names(c, "bert.");
-  add_encoder(names);
-  const bool pooler = bert_options(c).pooler;
-  if (pooler) names.linear("bert.pooler.dense", "pooler", c.d_model, c.d_model, true);
-  if (c.head == Head::vocabulary) {
-    add_vocabulary_head(names, "cls.predictions.transform.dense",
-                        "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
-                        "cls.predictions.bias");
-    if (pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
-  } else {
-    names.linear("classifier", "classifier", c.labels, c.d_model, true);
-  }
-  return names.map;
-}
+NameMap names(const ModelConfig& c) { return bert_names(c, "bert.pooler.dense"); }
 
 // Whether the vocabulary head has one for pairs beside it.
 bool has_pairs(const ForeignConfig& keys) {
@@ -47,6 +33,22 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }
 
 }  // namespace
+
+NameMap bert_names(const ModelConfig& c, const std::string& pooling) {
+  NameCollector names(c, "bert.");
+  add_encoder(names);
+  const bool pooler = bert_options(c).pooler;
+  if (pooler) names.linear(pooling, "pooler", c.d_model, c.d_model, true);
+  if (c.head == Head::vocabulary) {
+    add_vocabulary_head(names, "cls.predictions.transform.dense",
+                        "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
+                        "cls.predictions.bias");
+    if (pooler) names.linear("cls.seq_relationship", "pair", 2, c.d_model, true);
+  } else {
+    names.linear("classifier", "classifier", c.labels, c.d_model, true);
+  }
+  return names.map;
+}
 
 const ForeignFamily& bert_family() {
   static const ForeignFamily only{

@@ -67,6 +67,9 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
 Demand full_attention(const ModelConfig& c);
 
+// BERT and BigBird. pooling: what their files call the pooler's product.
+NameMap bert_names(const ModelConfig& c, const std::string& pooling);
+
 // RoBERTa and what was made of it, but for who sees whom.
 std::vector<Demand> roberta_demands(const ModelConfig& c);
 void add_roberta_head(NameCollector& names);
