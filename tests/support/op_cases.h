@@ -10,6 +10,7 @@
 #include "skein/ops/distance_bias.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
+#include "skein/ops/links.h"
 #include "skein/ops/loss.h"
 #include "skein/ops/preference.h"
 
@@ -272,9 +273,46 @@ inline std::vector<OpCase> loss_cases() {
   };
 }
 
+// From 2 rows to 3 columns, beside a tensor.
+inline ops::Links some_links(const Tensor& beside) {
+  const std::vector<int64_t> starts{0, 3, 4}, columns{0, 2, 2, 0};
+  return kernels::make_links(starts, columns, 3).to(beside.device());
+}
+
+inline std::vector<OpCase> link_cases() {
+  return {
+      {"gather_sum",
+       {numbers("x", "KHD", {3, 2, 5}), optional(sums("weights", "EH", {4, 2}))},
+       [](const auto& in) { ops::gather_sum(Var(in[0]), some_links(in[1]), Var(in[1])); },
+       "D"},
+      {"link_dot",
+       {numbers("q", "RHD", {2, 2, 5}), numbers("k", "KHD", {3, 2, 5})},
+       [](const auto& in) { ops::link_dot(Var(in[0]), Var(in[1]), some_links(in[1]), 1); }},
+      {"link_pick",
+       {numbers("s", "NH", {3, 2})},
+       [](const auto& in) { ops::link_pick(Var(in[0]), some_links(in[0]), ops::LinkEnd::column); },
+       "H"},
+      {"link_additive",
+       {optional(numbers("row", "RHD", {2, 2, 5})), optional(numbers("column", "KHD", {3, 2, 5})),
+        optional(numbers("link", "EHD", {4, 2, 5})), optional(numbers("weights", "HD", {2, 5})),
+        gradient("weights' gradient", "HD", {2, 5})},
+       [](const auto& in) {
+         const WeightMemory weights = weight_of(in[3], in[4]);
+         ops::link_additive({Var(in[0]), Var(in[1]), Var(in[2])}, weights, some_links(in[2]), 0.2);
+       }},
+      {"link_softmax",
+       {numbers("a", "EH", {4, 2})},
+       [](const auto& in) { ops::link_softmax(Var(in[0]), some_links(in[0])); },
+       "H"},
+      {"link_product",
+       {numbers("a", "EH", {4, 2}), numbers("b", "EH", {4, 2})},
+       [](const auto& in) { ops::link_product(Var(in[0]), Var(in[1])); }},
+  };
+}
+
 inline std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (const auto& some : {elementwise_cases(), product_cases(), loss_cases()})
+  for (const auto& some : {elementwise_cases(), product_cases(), loss_cases(), link_cases()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
