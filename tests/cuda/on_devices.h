@@ -6,6 +6,7 @@
 
 #include "skein/kernels/adamw.h"
 #include "skein/kernels/attention.h"
+#include "skein/kernels/links.h"
 
 #include "support/kernel_check.h"
 #include "support/kernel_home.h"
@@ -33,6 +34,11 @@ struct There {
                          &p.query_places, &p.key_places, &p.lists.starts, &p.lists.blocks, &x.bias})
       *part = (*this)(*part);
     x.sample_ids = (*this)(x.sample_ids);
+    return x;
+  }
+  kernels::Links operator()(const kernels::Links& x) const { return x.to(kHome); }
+  kernels::LinkTerms operator()(kernels::LinkTerms x) const {
+    for (Tensor* part : {&x.row, &x.column, &x.link, &x.weights}) *part = (*this)(*part);
     return x;
   }
   kernels::AdamWArguments operator()(kernels::AdamWArguments x) const {
