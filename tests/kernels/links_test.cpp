@@ -27,6 +27,7 @@ void expect_same(const Links& found, const Links& wanted) {
   EXPECT_EQ(ids_of(found.rows), ids_of(wanted.rows));
   EXPECT_EQ(ids_of(found.back_starts), ids_of(wanted.back_starts));
   EXPECT_EQ(ids_of(found.back_links), ids_of(wanted.back_links));
+  EXPECT_EQ(ids_of(found.back_rows), ids_of(wanted.back_rows));
 }
 
 TEST(Links, HaveTheEdgesOfARowInTheirOrder) {
@@ -39,6 +40,7 @@ TEST(Links, HaveTheEdgesOfARowInTheirOrder) {
   EXPECT_EQ(ids_of(links.rows), (Numbers{0, 0, 2, 2, 2}));
   EXPECT_EQ(ids_of(links.back_starts), (Numbers{0, 2, 3, 4, 5, 5}));
   EXPECT_EQ(ids_of(links.back_links), (Numbers{2, 4, 1, 3, 0}));
+  EXPECT_EQ(ids_of(links.back_rows), (Numbers{2, 2, 0, 2, 0}));
   EXPECT_EQ(links.row_count(), 4);
   EXPECT_EQ(links.column_count(), 5);
   expect_same(kernels::make_links(Numbers{0, 2, 2, 5, 5}, Numbers{3, 1, 0, 2, 0}, 5), links);

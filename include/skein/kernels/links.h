@@ -10,11 +10,12 @@
 
 namespace skein::kernels {
 
-// Links by one of their ends: those at n are links[starts[n]] .. links[starts[n+1] - 1].
+// Links by one of their ends: i = starts[n] .. starts[n+1] - 1 are those at n. Number links[i]
+// leads to others[i].
 struct LinkSide {
   Tensor starts;  // [N+1] i32
-  Tensor links;   // [E] i32: their numbers, which rise at each n; undefined: 0, 1, 2, ...
-  Tensor others;  // [E] i32, by number: the other end of each
+  Tensor links;   // [E] i32, which rise at each n; undefined: 0, 1, 2, ...
+  Tensor others;  // [E] i32
   int64_t size() const { return starts.size() - 1; }
 };
 
@@ -23,17 +24,18 @@ struct LinkSide {
 // nodes; a link that is there twice counts twice. Every sum over links goes in the order of their
 // numbers, at each row and at each column.
 struct Links {
-  Tensor starts;       // [R+1] i32
-  Tensor columns;      // [E] i32
-  Tensor rows;         // [E] i32: where each comes from
-  Tensor back_starts;  // [K+1] i32
-  Tensor back_links;   // [E] i32: column c has back_links[back_starts[c]] and so on, which rise
+  Tensor starts;   // [R+1] i32
+  Tensor columns;  // [E] i32
+  Tensor rows;     // [E] i32: where each comes from
+  // By column, [K+1], [E] and [E] i32: column c has back_links[back_starts[c]] and so on, which
+  // rise, and those come from back_rows.
+  Tensor back_starts, back_links, back_rows;
 
   int64_t row_count() const { return starts.size() - 1; }
   int64_t column_count() const { return back_starts.size() - 1; }
   int64_t size() const { return columns.size(); }
   LinkSide by_row() const { return {starts, {}, columns}; }
-  LinkSide by_column() const { return {back_starts, back_links, rows}; }
+  LinkSide by_column() const { return {back_starts, back_links, back_rows}; }
   Links to(Device device) const;
 };
 

@@ -15,6 +15,25 @@ double dot_flops(int64_t links, const Tensor& x) {
   return 2.0 * static_cast<double>(links * x.dim(1) * x.dim(2));
 }
 
+// Bytes [begin, end) of rows in memory, which are asked for ahead of their use. GCC drops calls of
+// functions that do nothing else, so that no lambda can do it.
+struct Ahead {
+  const char* rows = nullptr;
+  int64_t row_bytes = 0, begin = 0, end = 0;
+
+  template <class T>
+  static Ahead whole(const T* rows, int64_t width) {
+    const int64_t bytes = width * static_cast<int64_t>(sizeof(T));
+    return {reinterpret_cast<const char*>(rows), bytes, 0, rows ? bytes : 0};
+  }
+  // The line of memory that begins with an element, if one does.
+  template <class T>
+  Ahead line(const T*, int64_t element) const {
+    const int64_t at = element * static_cast<int64_t>(sizeof(T));
+    return {rows, row_bytes, at, at % 64 == 0 && end > 0 ? at + 1 : at};
+  }
+};
+
 // A LinkSide as the loops read it.
 struct Ends {
   explicit Ends(const LinkSide& at)
@@ -28,10 +47,21 @@ struct Ends {
 
   int64_t link(int64_t i) const { return links ? links[i] : i; }
 
-  // f(link, the other end) for the links at one end.
+  // f(link, the other end) for the links at one end. What those some way off need is fetched: rows
+  // of other ends, and of links.
   template <class F>
-  void each(int64_t end, const F& f) const {
-    for (int64_t i = starts[end]; i < starts[end + 1]; ++i) f(link(i), int64_t{others[link(i)]});
+  void each(int64_t end, const Ahead& other, const Ahead& own, const F& f) const {
+    constexpr int64_t kAhead = 12;
+    const int64_t all = starts[count];
+    for (int64_t i = starts[end]; i < starts[end + 1]; ++i) {
+      if (const int64_t next = i + kAhead; next < all) {
+        for (int64_t byte = other.begin; byte < other.end; byte += 64)
+          __builtin_prefetch(other.rows + others[next] * other.row_bytes + byte);
+        for (int64_t byte = own.begin; byte < own.end; byte += 64)
+          __builtin_prefetch(own.rows + link(next) * own.row_bytes + byte);
+      }
+      f(link(i), int64_t{others[i]});
+    }
   }
 
   // body(begin, end) for all ends, in pieces of about so many links and ends that a thread needs
@@ -51,32 +81,114 @@ struct Ends {
   }
 };
 
-// Sum over i < n of f(i) in an order that n fixes, in eight lanes where it fills them.
-template <class A, class F>
-inline A short_sum(int64_t n, const F& f) {
-  constexpr int kLanes = 8;
-  A lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int l = 0; l < kLanes; ++l) lanes[l] += f(i + l);
-  A sum = 0;
-  for (int64_t rest = i; rest < n; ++rest) sum += f(rest);
-  if (i == 0) return sum;
-  for (int width = kLanes / 2; width; width /= 2)
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  return lanes[0] + sum;
+// Eight sums at once, on whatever vectors this build has.
+template <class A>
+struct EightOf {
+  typedef A type __attribute__((vector_size(8 * sizeof(A))));
+};
+template <class A>
+using Eight = typename EightOf<A>::type;
+
+// Eight elements at i, and one.
+struct EightAt {
+  int64_t i;
+  template <class T>
+  Eight<Accumulator<T>> load(const T* p) const {
+    Eight<Accumulator<T>> made;
+    if constexpr (std::is_same_v<T, Accumulator<T>>)
+      std::memcpy(&made, p + i, sizeof(made));
+    else
+      for (int l = 0; l < 8; ++l) made[l] = kernels::load(p + i + l);
+    return made;
+  }
+  template <class T>
+  void store(T* p, Eight<Accumulator<T>> v) const {
+    if constexpr (std::is_same_v<T, Accumulator<T>>)
+      std::memcpy(p + i, &v, sizeof(v));
+    else
+      for (int l = 0; l < 8; ++l) kernels::store(p + i + l, v[l]);
+  }
+};
+struct OneAt {
+  int64_t i;
+  template <class T>
+  Accumulator<T> load(const T* p) const {
+    return kernels::load(p + i);
+  }
+  template <class T>
+  void store(T* p, Accumulator<T> v) const {
+    kernels::store(p + i, v);
+  }
+};
+
+// body(at) for the elements of [begin, end): at.load(pointer), at.store(pointer, value). Heads are
+// often narrower than a vector.
+template <class Body>
+inline void for_eights(int64_t begin, int64_t end, const Body& body) {
+  int64_t i = begin;
+  for (; i + 8 <= end; i += 8) body(EightAt{i});
+  for (; i < end; ++i) body(OneAt{i});
 }
 
-// sums [heads * width] += weight of each head times x.
-template <class T>
-inline void add_weighted(const T* x, const Accumulator<T>* weights, int64_t heads, int64_t width,
-                         Accumulator<T>* sums) {
-  for (int64_t h = 0; h < heads; ++h) {
-    const Accumulator<T> weight = weights[h];
-    for (int64_t d = 0; d < width; ++d)
-      sums[h * width + d] = fused(weight, load(x + h * width + d), sums[h * width + d]);
-  }
+// Sum over [begin, end) of f(at), in an order that their number fixes.
+template <class A, class F>
+inline A sum_eights(int64_t begin, int64_t end, const F& f) {
+  Eight<A> s = {};
+  A rest = 0;
+  int64_t i = begin;
+  for (; i + 8 <= end; i += 8) s += f(EightAt{i});
+  for (; i < end; ++i) rest += f(OneAt{i});
+  return (((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))) + rest;
 }
+
+// A row of heads.
+struct Heads {
+  int64_t count, width;
+  int64_t row() const { return count * width; }
+
+  // body(at, head) for all elements of a row: eights, and what is left of a head one by one. Heads
+  // of one element make eights together, of which number() tells all.
+  template <class Body>
+  void each(const Body& body) const {
+    if (width == 1) return for_eights(0, count, [&](auto at) { body(at, 0); });
+    for (int64_t h = 0; h < count; ++h)
+      for_eights(h * width, (h + 1) * width, [&](auto at) { body(at, h); });
+  }
+  // What the heads of these elements have among `numbers`, one a head.
+  template <class A>
+  auto number(const A* numbers, auto at, int64_t head) const {
+    return width == 1 ? at.load(numbers) : decltype(at.load(numbers)){} + numbers[head];
+  }
+  // a = the sum over each head of f(at).
+  template <class A, class F>
+  void sum(const F& f, A* a) const {
+    if (width == 1) return for_eights(0, count, [&](auto at) { at.store(a, f(at)); });
+    for (int64_t h = 0; h < count; ++h) a[h] = sum_eights<A>(h * width, (h + 1) * width, f);
+  }
+};
+
+// The sum of some elements of a row stays in registers while the links of one end pass by.
+template <class T>
+struct Gather {
+  using A = Accumulator<T>;
+  Ends ends;
+  Heads heads;
+  const T* x;
+  const A* weights;  // or null
+  A scale;
+
+  void sum(int64_t end, auto at, int64_t head, T* to) const {
+    const int64_t row = heads.row();
+    decltype(at.load(x)) total{};
+    ends.each(
+        end, Ahead::whole(x, row).line(x, at.i),
+        at.i == 0 ? Ahead::whole(weights, heads.count) : Ahead(), [&](int64_t link, int64_t other) {
+          const auto value = at.load(x + other * row);
+          total += weights ? heads.number(weights + link * heads.count, at, head) * value : value;
+        });
+    at.store(to + end * row, scale * total);
+  }
+};
 
 }  // namespace
 
@@ -84,24 +196,14 @@ void gather_sum(Cpu, const Tensor& x, const LinkSide& at, const Tensor& weights,
                 Out out) {
   const Ends ends(at);
   const Span span("gather sum", dot_flops(ends.starts[ends.count], x));
-  const int64_t heads = x.dim(1), width = x.dim(2), row = heads * width;
+  const Heads heads{x.dim(1), x.dim(2)};
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const T* from = x.data<T>();
-    const A* weight = weights.data_or_null<A>();
+    const Gather<T> gather{ends, heads, x.data<T>(), weights.data_or_null<A>(), A(scale)};
     T* to = out->data<T>();
-    ends.share(row, [=](int64_t begin, int64_t end) {
-      A* const sums = scratch<A>(Scratch::gradients, row);
-      for (int64_t n = begin; n < end; ++n) {
-        std::fill_n(sums, row, A(0));
-        ends.each(n, [=](int64_t link, int64_t other) {
-          if (weight)
-            add_weighted(from + other * row, weight + link * heads, heads, width, sums);
-          else
-            for (int64_t i = 0; i < row; ++i) sums[i] += load(from + other * row + i);
-        });
-        for (int64_t i = 0; i < row; ++i) store(to + n * row + i, A(scale) * sums[i]);
-      }
+    ends.share(heads.row(), [=](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n)
+        heads.each([&](auto at, int64_t head) { gather.sum(n, at, head, to); });
     });
   });
 }
@@ -109,20 +211,21 @@ void gather_sum(Cpu, const Tensor& x, const LinkSide& at, const Tensor& weights,
 void link_dot(Cpu, const Tensor& q, const Tensor& k, const Links& links, double scale, Out a) {
   const Ends ends(links.by_row());
   const Span span("link dot", dot_flops(links.size(), q));
-  const int64_t heads = q.dim(1), width = q.dim(2), row = heads * width;
+  const Heads heads{q.dim(1), q.dim(2)};
   visit_float(q.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     const T *query = q.data<T>(), *key = k.data<T>();
     A* to = a->data<A>();
-    ends.share(row, [=](int64_t begin, int64_t end) {
+    ends.share(heads.row(), [=](int64_t begin, int64_t end) {
+      const int64_t row = heads.row();
       for (int64_t n = begin; n < end; ++n)
-        ends.each(n, [=, of = query + n * row](int64_t link, int64_t other) {
-          for (int64_t h = 0; h < heads; ++h) {
-            const T *left = of + h * width, *right = key + other * row + h * width;
-            to[link * heads + h] = A(scale) * short_sum<A>(width, [=](int64_t d) {
-                                     return load(left + d) * load(right + d);
-                                   });
-          }
+        ends.each(n, Ahead::whole(key, row), {}, [=](int64_t link, int64_t other) {
+          A* const dots = to + link * heads.count;
+          const auto product = [l = query + n * row, r = key + other * row](auto at) {
+            return at.load(l) * at.load(r);
+          };
+          heads.sum(product, dots);
+          for (int64_t h = 0; h < heads.count; ++h) dots[h] *= A(scale);
         });
     });
   });
@@ -213,33 +316,49 @@ void link_product(Cpu, const Tensor& a, const Tensor& b, Out out) {
 
 namespace {
 
-// A term of all links, seen from one end of them: `other` is indexed by the other end. Null where
-// there is none.
+// LinkTerms, seen from one end of the links; null where there is none.
 template <class T>
 struct Terms {
   using A = Accumulator<T>;
 
-  Terms(const LinkTerms& terms, const Tensor& near, const Tensor& far, const Shape& shape)
+  Terms(const LinkTerms& terms, const Tensor& near, const Tensor& far)
       : near(near.data_or_null<T>()),
         far(far.data_or_null<T>()),
         own(terms.link.data_or_null<T>()),
         weights(terms.weights.data_or_null<T>()),
         slope(terms.slope),
-        heads(shape[1]),
-        width(shape[2]),
-        row(heads * width) {}
+        heads{terms.defined().dim(1), terms.defined().dim(2)},
+        row(heads.row()) {}
 
   const T *near, *far, *own, *weights;
   A slope;
-  int64_t heads, width, row;
+  Heads heads;
+  int64_t row;
 
-  static A at(const T* term, int64_t i) { return term ? load(term + i) : A(0); }
-  A weight(int64_t i) const { return weights ? load(weights + i) : A(1); }
-  // The sum of what number i of a row, of a column and of a link hold.
-  A sum(int64_t end, int64_t other, int64_t link, int64_t i) const {
-    return at(near, end * row + i) + at(far, other * row + i) + at(own, link * row + i);
+  // What a link meets: rows of its terms.
+  struct Met {
+    const T *near, *far, *own;
+  };
+  Met met(int64_t end, int64_t other, int64_t link) const {
+    return {near ? near + end * row : nullptr, far ? far + other * row : nullptr,
+            own ? own + link * row : nullptr};
   }
-  A f(A z) const { return z > 0 ? z : slope * z; }
+  static auto sum(const Met& met, auto at) {
+    decltype(at.load(met.near)) z{};
+    if (met.near) z += at.load(met.near);
+    if (met.far) z += at.load(met.far);
+    if (met.own) z += at.load(met.own);
+    return z;
+  }
+  auto weighted(auto z, auto at) const { return weights ? at.load(weights) * z : z; }
+  template <class V>
+  V f(V z) const {
+    return z > 0 ? z : slope * z;
+  }
+  template <class V>
+  V slope_of(V z) const {
+    return z > 0 ? V{} + 1 : V{} + slope;
+  }
 };
 
 // What the links at one end give to its term, and to what hangs on links or ends: null where nobody
@@ -250,27 +369,21 @@ struct EndSums {
   T *near, *own;
   A* weights;
 
-  // sums, weight_sums [row] are the calling thread's.
-  void add(const Terms<T>& terms, const A* da, int64_t end, int64_t other, int64_t link, A* sums,
-           A* weight_sums) const {
-    for (int64_t h = 0; h < terms.heads; ++h)
-      for (int64_t i = h * terms.width; i < (h + 1) * terms.width; ++i) {
-        const A z = terms.sum(end, other, link, i), slope = da[link * terms.heads + h],
-                dz = slope * terms.weight(i) * (z > 0 ? A(1) : terms.slope);
-        sums[i] += dz;
-        weight_sums[i] = fused(slope, terms.f(z), weight_sums[i]);
-        if (own) store(own + link * terms.row + i, dz);
-      }
-  }
-  void end(const Terms<T>& terms, const Ends& ends, const A* da, int64_t n) const {
-    const int64_t row = terms.row;
-    A* const sums = scratch<A>(Scratch::gradients, 2 * row);
-    std::fill_n(sums, 2 * row, A(0));
-    ends.each(n, [=, this, &terms](int64_t link, int64_t other) {
-      add(terms, da, n, other, link, sums, sums + row);
-    });
-    for (int64_t i = 0; near && i < row; ++i) store(near + n * row + i, sums[i]);
-    if (weights) std::copy_n(sums + row, row, weights + n * row);
+  void sum(const Terms<T>& terms, const Ends& ends, const A* da, int64_t end, auto at,
+           int64_t head) const {
+    const int64_t row = terms.row, heads = terms.heads.count;
+    decltype(at.load(da)) total{}, weight_total{};
+    ends.each(end, Ahead::whole(terms.far, row).line(terms.far, at.i),
+              at.i == 0 ? Ahead::whole(da, heads) : Ahead(), [&](int64_t link, int64_t other) {
+                const auto slope = terms.heads.number(da + link * heads, at, head);
+                const auto z = terms.sum(terms.met(end, other, link), at);
+                const auto dz = terms.weighted(slope * terms.slope_of(z), at);
+                total += dz;
+                weight_total += slope * terms.f(z);
+                if (own) at.store(own + link * row, dz);
+              });
+    if (near) at.store(near + end * row, total);
+    if (weights) at.store(weights + end * row, weight_total);
   }
 };
 
@@ -278,28 +391,27 @@ template <class T>
 void sum_ends(const Terms<T>& terms, const Ends& ends, const Tensor& da, const EndSums<T>& to) {
   const auto* slopes = da.data<Accumulator<T>>();
   ends.share(4 * terms.row, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) to.end(terms, ends, slopes, n);
+    for (int64_t n = begin; n < end; ++n)
+      terms.heads.each([&](auto at, int64_t head) { to.sum(terms, ends, slopes, n, at, head); });
   });
 }
 
 }  // namespace
 
 void link_additive(Cpu, const LinkTerms& terms, const Links& links, Out a) {
-  const Tensor& shape = terms.defined();
-  const Span span("link additive", 2 * dot_flops(links.size(), shape));
+  const Span span("link additive", 2 * dot_flops(links.size(), terms.defined()));
   const Ends ends(links.by_row());
-  visit_float(shape.dtype(), [&]<class T>(TypeTag<T>) {
+  visit_float(terms.defined().dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Terms<T> of(terms, terms.row, terms.column, shape.shape());
+    const Terms<T> of(terms, terms.row, terms.column);
     A* to = a->data<A>();
     ends.share(2 * of.row, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
-        ends.each(n, [=](int64_t link, int64_t other) {
-          for (int64_t h = 0; h < of.heads; ++h)
-            to[link * of.heads + h] = short_sum<A>(of.width, [=](int64_t d) {
-              const int64_t i = h * of.width + d;
-              return of.weight(i) * of.f(of.sum(n, other, link, i));
-            });
+        ends.each(n, Ahead::whole(of.far, of.row), {}, [=, &of](int64_t link, int64_t other) {
+          const auto term = [&of, met = of.met(n, other, link)](auto at) {
+            return of.weighted(of.f(of.sum(met, at)), at);
+          };
+          of.heads.sum(term, to + link * of.heads.count);
         });
     });
   });
@@ -307,16 +419,15 @@ void link_additive(Cpu, const LinkTerms& terms, const Links& links, Out a) {
 
 void link_additive_backward(Cpu, const LinkTerms& terms, const Links& links, const Tensor& da,
                             const LinkTermOuts& to) {
-  const Tensor& shape = terms.defined();
-  const Span span("link additive backward", 4 * dot_flops(links.size(), shape));
-  visit_float(shape.dtype(), [&]<class T>(TypeTag<T>) {
+  const Span span("link additive backward", 4 * dot_flops(links.size(), terms.defined()));
+  visit_float(terms.defined().dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     if (to.row->defined() || to.link->defined() || to.row_weights->defined())
-      sum_ends<T>({terms, terms.row, terms.column, shape.shape()}, Ends(links.by_row()), da,
+      sum_ends<T>({terms, terms.row, terms.column}, Ends(links.by_row()), da,
                   {to.row->data_or_null<T>(), to.link->data_or_null<T>(),
                    to.row_weights->data_or_null<A>()});
     if (to.column->defined())
-      sum_ends<T>({terms, terms.column, terms.row, shape.shape()}, Ends(links.by_column()), da,
+      sum_ends<T>({terms, terms.column, terms.row}, Ends(links.by_column()), da,
                   {to.column->data_or_null<T>(), nullptr, nullptr});
   });
 }

@@ -33,8 +33,9 @@ Tensor numbers(int64_t count) { return Tensor::empty({count}, DType::i32); }
 // All that is made of starts and columns. A column's links rise since they are dealt in order.
 Links with_columns(const Tensor& starts, const Tensor& columns, int64_t column_count) {
   const int64_t links = columns.size(), rows = starts.size() - 1;
-  const Links made{starts, columns, numbers(links), Tensor::zeros({column_count + 1}, DType::i32),
-                   numbers(links)};
+  const Links made{starts,         columns,
+                   numbers(links), Tensor::zeros({column_count + 1}, DType::i32),
+                   numbers(links), numbers(links)};
   const int32_t *start = starts.data<int32_t>(), *column = columns.data<int32_t>();
   for (int64_t r = 0; r < rows; ++r)
     std::fill(made.rows.data<int32_t>() + start[r], made.rows.data<int32_t>() + start[r + 1],
@@ -43,16 +44,19 @@ Links with_columns(const Tensor& starts, const Tensor& columns, int64_t column_c
   for (int64_t e = 0; e < links; ++e) ++back[column[e] + 1];
   std::partial_sum(back, back + column_count + 1, back);
   std::vector<int32_t> next(back, back + column_count);
-  for (int64_t e = 0; e < links; ++e)
-    made.back_links.data<int32_t>()[next[static_cast<size_t>(column[e])]++] = narrow<int32_t>(e);
+  for (int64_t e = 0; e < links; ++e) {
+    const int32_t at = next[static_cast<size_t>(column[e])]++;
+    made.back_links.data<int32_t>()[at] = narrow<int32_t>(e);
+    made.back_rows.data<int32_t>()[at] = made.rows.data<int32_t>()[e];
+  }
   return made;
 }
 
 }  // namespace
 
 Links Links::to(Device device) const {
-  return {starts.to(device), columns.to(device), rows.to(device), back_starts.to(device),
-          back_links.to(device)};
+  return {starts.to(device),      columns.to(device),    rows.to(device),
+          back_starts.to(device), back_links.to(device), back_rows.to(device)};
 }
 
 Links make_links(std::span<const int64_t> starts, std::span<const int64_t> columns,

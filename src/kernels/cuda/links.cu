@@ -26,10 +26,8 @@ __device__ inline int64_t own_number() {
 template <class F>
 __device__ void each_link(const Ends& ends, int64_t end, const F& f) {
   const int64_t last = ends.starts[end + 1];
-  for (int64_t i = ends.starts[end]; i < last; ++i) {
-    const int64_t link = ends.links ? ends.links[i] : i;
-    f(link, static_cast<int64_t>(ends.others[link]));
-  }
+  for (int64_t i = ends.starts[end]; i < last; ++i)
+    f(ends.links ? static_cast<int64_t>(ends.links[i]) : i, static_cast<int64_t>(ends.others[i]));
 }
 
 dim3 threads_for(int64_t count) { return grid_of(pieces_of(count, kThreads)); }
