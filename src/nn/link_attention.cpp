@@ -1,0 +1,202 @@
+#include "skein/nn/link_attention.h"
+
+#include <cmath>
+
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+#include "skein/ops/linear.h"
+
+namespace skein {
+namespace {
+
+LinearSpec projection(const LinkAttentionSpec& spec, const char* name, bool bias) {
+  return {spec.name + name,      spec.width, spec.heads * spec.head_width,
+          Split::columns,        bias,       spec.in_deviation,
+          spec.sequence_parallel};
+}
+
+// In terms of attention's scores and sums, of which each is one pass over the links' columns.
+double passes(LinkScore score) {
+  switch (score) {
+    case LinkScore::dot: return 1;
+    case LinkScore::gat2: return 1.5;
+    case LinkScore::gat:
+    case LinkScore::none: break;
+  }
+  return 0.5;
+}
+
+void add_costs(Parameters& parameters, const LinkAttentionSpec& spec) {
+  const int64_t width = spec.heads * spec.head_width;
+  const double hops = spec.hops > 0 ? 0.5 * (spec.hops - 1) : 0,
+               seen = (passes(spec.score) + hops) * spec.links_per_row;
+  parameters.add_cost(ScoreCost{.width = width, .structure = [seen](int64_t) { return seen; }});
+  const auto of_links = static_cast<int64_t>(std::ceil(2 * spec.links_per_row)) * spec.heads;
+  parameters.add_cost(KeptCost{.split = (4 + 2 * spec.hops) * width + of_links});
+}
+
+// From each of `rows` to the one of `parts` parts, all alike, that it is in; or back.
+std::vector<int64_t> part_of_each(int64_t rows, int64_t parts) {
+  std::vector<int64_t> made;
+  for (int64_t r = 0; r < rows; ++r) made.push_back(r / (rows / parts));
+  return made;
+}
+std::vector<int64_t> counted(int64_t last, int64_t step) {
+  std::vector<int64_t> made;
+  for (int64_t i = 0; i <= last; i += step) made.push_back(i);
+  return made;
+}
+
+}  // namespace
+
+LinkAttention::LinkAttention(Parameters& parameters, const LinkAttentionSpec& spec)
+    : spec_(spec),
+      v_(parameters, projection(spec, ".v", spec.bias && spec.score != LinkScore::gat)) {
+  require(spec.merge == LinkHeads::projected || parameters.shards() == 1,
+          "{}: heads that are not projected do not divide by parallel.tensor={}; set "
+          "parallel.tensor=1",
+          spec.name, parameters.shards());
+  const auto score = [&](const char* name) -> Weight {
+    return parameters.add({.name = spec.name + name,
+                           .shape = {spec.heads, spec.head_width},
+                           .split = Split::columns,
+                           .start = {Start::normal, spec.in_deviation}});
+  };
+  if (spec.score == LinkScore::dot || spec.score == LinkScore::gat2)
+    q_.emplace(parameters, projection(spec, ".q", spec.bias));
+  if (spec.score == LinkScore::dot) k_.emplace(parameters, projection(spec, ".k", spec.bias));
+  if (spec.score == LinkScore::gat2) row_score_ = score(".score");
+  if (spec.score == LinkScore::gat) {
+    row_score_ = score(".row_score");
+    column_score_ = score(".column_score");
+  }
+  const int64_t heads = spec.merge == LinkHeads::averaged ? 1 : spec.heads;
+  if (spec.merge == LinkHeads::projected)
+    out_.emplace(parameters,
+                 LinearSpec{spec.name + ".out", spec.heads * spec.head_width, spec.width,
+                            Split::rows, spec.bias, spec.out_deviation, spec.sequence_parallel});
+  else if (spec.bias)
+    bias_ = parameters.add({.name = spec.name + ".bias", .shape = {heads * spec.head_width}});
+  add_costs(parameters, spec);
+}
+
+// [B,T,N] -> [B*T,H,D]
+Var LinkAttention::heads_of(const Var& rows) const {
+  return ops::reshape(rows, {rows.shape()[0] * rows.shape()[1], rows.shape()[2] / spec_.head_width,
+                             spec_.head_width});
+}
+
+bool LinkAttention::adds_inside(const Var& numbers) const {
+  return numbers.defined() && spec_.score == LinkScore::gat && spec_.numbers == LinkNumbers::added;
+}
+
+// [B*T,H,1]: the product of each node's heads with the score's. Every sample has a copy of these,
+// so that their gradient is a sum over samples.
+Var LinkAttention::node_scores(const Var& v, const Weight& score, const ops::Links& samples) const {
+  const int64_t heads = score.value().dim(0);
+  const Tensor ids = Tensor::empty({samples.column_count(), heads}, DType::i32);
+  for (int64_t i = 0; i < ids.size(); ++i) ids.data<int32_t>()[i] = static_cast<int32_t>(i % heads);
+  const Var copies = ops::embedding(ids.to(v.value().device()), score, 0);
+  return ops::reshape(ops::link_dot(v, copies, samples, 1), {samples.row_count(), heads, 1});
+}
+
+Var LinkAttention::scores(const Var& entered, const Var& v, const ops::Links& links,
+                          const Var& numbers, const Pass& pass) const {
+  if (spec_.score == LinkScore::gat) {
+    const int64_t rows = v.shape()[0], samples = entered.shape()[0];
+    const ops::Links in_sample =
+        kernels::make_links(counted(rows, 1), part_of_each(rows, samples), samples)
+            .to(v.value().device());
+    return ops::link_additive(
+        {node_scores(v, row_score_, in_sample), node_scores(v, column_score_, in_sample),
+         adds_inside(numbers) ? ops::reshape(numbers, {numbers.shape()[0], numbers.shape()[1], 1})
+                              : Var()},
+        {}, links, spec_.slope);
+  }
+  const Var q = heads_of((*q_)(entered, pass));
+  if (spec_.score == LinkScore::gat2)
+    return ops::link_additive({q, v}, row_score_, links, spec_.slope);
+  return ops::link_dot(q, heads_of((*k_)(entered, pass)), links,
+                       1 / std::sqrt(static_cast<double>(spec_.head_width)));
+}
+
+Var LinkAttention::weights(const Var& scores, const ops::Links& links, const Var& numbers) const {
+  if (!numbers.defined() || adds_inside(numbers)) return ops::link_softmax(scores, links);
+  return ops::link_softmax(spec_.numbers == LinkNumbers::added ? ops::add(scores, numbers)
+                                                               : ops::link_product(scores, numbers),
+                           links);
+}
+
+Var LinkAttention::spread(const Var& v, const ops::Links& links, const Var& weights) const {
+  if (spec_.hops == 0) return ops::gather_sum(v, links, weights);
+  const Var start = ops::scale(v, spec_.teleport);
+  Var z = v;
+  for (int hop = 0; hop < spec_.hops; ++hop)
+    z = ops::add(ops::scale(ops::gather_sum(z, links, weights), 1 - spec_.teleport), start);
+  return z;
+}
+
+// y [B*T,H,D]
+Var LinkAttention::merged(const Var& y, const Var& rows, const Pass& pass) const {
+  const int64_t samples = rows.shape()[0], length = rows.shape()[1], nodes = samples * length;
+  if (spec_.merge != LinkHeads::averaged) {
+    const Var flat = ops::reshape(y, {samples, length, y.value().size() / nodes});
+    if (out_) return (*out_)(flat, pass);
+    return bias_.defined() ? ops::add_bias(flat, bias_) : flat;
+  }
+  const int64_t all = nodes * spec_.heads;
+  const ops::Links of_node =
+      kernels::make_links(counted(all, spec_.heads), counted(all - 1, 1), all)
+          .to(y.value().device());
+  const Var heads = ops::reshape(y, {all, 1, spec_.head_width}),
+            mean = ops::scale(ops::gather_sum(heads, of_node), 1.0 / spec_.heads),
+            flat = ops::reshape(mean, {samples, length, spec_.head_width});
+  return bias_.defined() ? ops::add_bias(flat, bias_) : flat;
+}
+
+Var LinkAttention::operator()(const Var& x, const ops::Links& links, const Var& numbers,
+                              const Pass& pass) const {
+  const Var entered = enter_shards(x, pass), rows = v_(entered, pass);
+  if (spec_.score == LinkScore::none) {
+    leave_shards(entered, x, pass);
+    const int64_t nodes = rows.shape()[0] * rows.shape()[1],
+                  heads = numbers.defined() ? numbers.shape()[1] : 1;
+    return merged(
+        spread(ops::reshape(rows, {nodes, heads, rows.shape()[2] / heads}), links, numbers), rows,
+        pass);
+  }
+  const Var v = heads_of(rows), a = scores(entered, v, links, numbers, pass);
+  leave_shards(entered, x, pass);
+  return merged(spread(v, links, weights(a, links, numbers)), rows, pass);
+}
+
+namespace {
+
+template <class F>
+Tensor weighed(const ops::Links& links, DType dtype, const F& weight_of) {
+  std::vector<double> made;
+  for (int64_t e = 0; e < links.size(); ++e)
+    made.push_back(weight_of(links.rows.data<int32_t>()[e], links.columns.data<int32_t>()[e]));
+  return Tensor::from(made, {links.size(), 1}).to(dtype);
+}
+
+double links_of_row(const ops::Links& links, int32_t row) {
+  const int32_t* start = links.starts.data<int32_t>() + row;
+  return start[1] - start[0];
+}
+
+}  // namespace
+
+Tensor mean_of_links(const ops::Links& links, DType dtype) {
+  return weighed(links, dtype, [&](int32_t row, int32_t) { return 1 / links_of_row(links, row); });
+}
+
+Tensor symmetric_weights(const ops::Links& links, DType dtype) {
+  SKEIN_CHECK_EQ(links.row_count(), links.column_count());
+  return weighed(links, dtype, [&](int32_t row, int32_t column) {
+    const double there = links_of_row(links, column);
+    return there > 0 ? 1 / std::sqrt(links_of_row(links, row) * there) : 0;
+  });
+}
+
+}  // namespace skein
