@@ -20,7 +20,8 @@ namespace skein::bench {
 void bind(Options& options, BenchConfig& c) {
   options.add(
       "bench.what", c.what,
-      "parts to measure: gemm, attention, fused, collectives, step, decode, rollout, coordinates");
+      "parts to measure: gemm, attention, links, fused, collectives, step, decode, rollout, "
+      "coordinates");
   options.add("bench.samples", c.samples,
               "measurements of each figure; the median counts. Of coordinates: seeds");
   options.add("bench.prompt", c.prompt, "length of the prompt before decoding", "tokens");
@@ -36,6 +37,8 @@ void bind(Options& options, BenchConfig& c) {
               "of the model's layer (bench.attention=model); none: model.context", "tokens");
   options.add("bench.reach", c.reach, "of a band, a document, a prefix and eight listed blocks",
               "tokens");
+  options.add("bench.nodes", c.nodes, "of the graph whose links are measured");
+  options.add("bench.links", c.links, "between nodes of it that are drawn");
   options.add("bench.peak_size", c.peak_size,
               "rows and columns of the product whose rate counts as a GPU's peak");
   options.add("bench.stream_mib", c.stream_mib,
@@ -114,10 +117,15 @@ struct BenchPart {
   void (*measure)(const Bench& bench);
 };
 
-constexpr BenchPart kParts[] = {{"gemm", bench_products},   {"attention", bench_attention},
-                                {"fused", bench_fused},     {"collectives", bench_collectives},
-                                {"step", bench_step},       {"decode", bench_decode},
-                                {"rollout", bench_rollout}, {"coordinates", bench_coordinates}};
+constexpr BenchPart kParts[] = {{"gemm", bench_products},
+                                {"attention", bench_attention},
+                                {"links", bench_links},
+                                {"fused", bench_fused},
+                                {"collectives", bench_collectives},
+                                {"step", bench_step},
+                                {"decode", bench_decode},
+                                {"rollout", bench_rollout},
+                                {"coordinates", bench_coordinates}};
 
 }  // namespace
 
@@ -160,7 +168,8 @@ std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, 
   for (const std::string& what : config.what) {
     const auto part = std::ranges::find(kParts, what, &BenchPart::name);
     require(part != std::end(kParts),
-            "bench.what has '{}'; it may name gemm, attention, fused, collectives, step, decode, "
+            "bench.what has '{}'; it may name gemm, attention, links, fused, collectives, step, "
+            "decode, "
             "rollout and coordinates",
             what);
     part->measure({run, config, world, device, figures});

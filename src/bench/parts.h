@@ -76,6 +76,7 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
 void bench_products(const Bench& bench);
 void bench_attention(const Bench& bench);
 void bench_layers(const Bench& bench);
+void bench_links(const Bench& bench);
 void bench_fused(const Bench& bench);
 void bench_collectives(const Bench& bench);
 void bench_step(const Bench& bench);

@@ -21,6 +21,7 @@ struct BenchConfig {
   std::vector<std::string> structures{"causal"};  // of attention (bench/structures.h)
   int64_t reach = 512;                            // of these
   std::vector<int64_t> lengths;                   // of the model's layer; none: its context
+  int64_t nodes = 200000, links = 4000000;        // of a graph
   int64_t peak_size = 8192;      // rows and columns of the product whose rate is a GPU's peak
   int64_t stream_mib = 256;      // of the tensors that memory speed is measured with
   CoordinateConfig coordinates;  // its seeds are `samples`

@@ -32,31 +32,44 @@ __device__ void each_link(const Ends& ends, int64_t end, const F& f) {
 
 dim3 threads_for(int64_t count) { return grid_of(pieces_of(count, kThreads)); }
 
+// Of rows, and how many numbers there are to make.
+struct Sizes {
+  int64_t count, heads, width;
+};
+
 template <class T>
-__global__ void gather(int64_t count, int64_t heads, int64_t width, Ends ends, const T* x,
-                       const Accumulator<T>* weights, Accumulator<T> scale, T* out) {
-  const int64_t at = own_number(), row = heads * width;
-  if (at >= count) return;
-  const int64_t i = at % row, head = i / width;
+__global__ void gather(Sizes sizes, Ends ends, const T* x, const Accumulator<T>* weights,
+                       Accumulator<T> scale, T* out) {
+  const int64_t at = own_number(), row = sizes.heads * sizes.width;
+  if (at >= sizes.count) return;
+  const int64_t i = at % row, head = i / sizes.width;
   Accumulator<T> sum = 0;
   each_link(ends, at / row, [&](int64_t link, int64_t other) {
     const Accumulator<T> value = load(x + other * row + i);
-    sum += weights ? weights[link * heads + head] * value : value;
+    sum += weights ? weights[link * sizes.heads + head] * value : value;
   });
   store(out + at, scale * sum);
 }
 
+// Where links come from and lead to, by number.
+struct Between {
+  const int32_t *rows, *columns;
+};
+
+Between between(const Links& links) {
+  return {links.rows.data<int32_t>(), links.columns.data<int32_t>()};
+}
+
 // A thread a link and head.
 template <class T>
-__global__ void dots(int64_t count, int64_t heads, int64_t width, const int32_t* rows,
-                     const int32_t* columns, const T* q, const T* k, Accumulator<T> scale,
+__global__ void dots(Sizes sizes, Between links, const T* q, const T* k, Accumulator<T> scale,
                      Accumulator<T>* a) {
-  const int64_t at = own_number(), link = at / heads, head = at % heads;
-  if (at >= count) return;
-  const T *left = q + (rows[link] * heads + head) * width,
-          *right = k + (columns[link] * heads + head) * width;
+  const int64_t at = own_number(), link = at / sizes.heads, head = at % sizes.heads;
+  if (at >= sizes.count) return;
+  const T *left = q + (links.rows[link] * sizes.heads + head) * sizes.width,
+          *right = k + (links.columns[link] * sizes.heads + head) * sizes.width;
   Accumulator<T> sum = 0;
-  for (int64_t d = 0; d < width; ++d) sum += load(left + d) * load(right + d);
+  for (int64_t d = 0; d < sizes.width; ++d) sum += load(left + d) * load(right + d);
   a[at] = scale * sum;
 }
 
@@ -123,13 +136,12 @@ Terms<T> terms_of(const LinkTerms& terms, const Tensor& near, const Tensor& far)
 
 // A thread a link and head.
 template <class T>
-__global__ void additive(int64_t count, Terms<T> terms, const int32_t* rows, const int32_t* columns,
-                         Accumulator<T>* a) {
+__global__ void additive(int64_t count, Terms<T> terms, Between links, Accumulator<T>* a) {
   const int64_t at = own_number(), link = at / terms.heads, head = at % terms.heads;
   if (at >= count) return;
   Accumulator<T> sum = 0;
   for (int64_t i = head * terms.width; i < (head + 1) * terms.width; ++i)
-    sum += terms.weight(i) * terms.f(terms.sum(rows[link], columns[link], link, i));
+    sum += terms.weight(i) * terms.f(terms.sum(links.rows[link], links.columns[link], link, i));
   a[at] = sum;
 }
 
@@ -164,18 +176,18 @@ void gather_sum(Cuda on, const Tensor& x, const LinkSide& at, const Tensor& weig
                 Out out) {
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    launch("gather_sum", on, gather<T>, threads_for(out->size()), kThreads, 0, out->size(),
-           x.dim(1), x.dim(2), ends_of(at), x.data<T>(), weights.data_or_null<A>(),
-           static_cast<A>(scale), out->data<T>());
+    launch("gather_sum", on, gather<T>, threads_for(out->size()), kThreads, 0,
+           Sizes{out->size(), x.dim(1), x.dim(2)}, ends_of(at), x.data<T>(),
+           weights.data_or_null<A>(), static_cast<A>(scale), out->data<T>());
   });
 }
 
 void link_dot(Cuda on, const Tensor& q, const Tensor& k, const Links& links, double scale, Out a) {
   visit_float(q.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    launch("link_dot", on, dots<T>, threads_for(a->size()), kThreads, 0, a->size(), q.dim(1),
-           q.dim(2), links.rows.data<int32_t>(), links.columns.data<int32_t>(), q.data<T>(),
-           k.data<T>(), static_cast<A>(scale), a->data<A>());
+    launch("link_dot", on, dots<T>, threads_for(a->size()), kThreads, 0,
+           Sizes{a->size(), q.dim(1), q.dim(2)}, between(links), q.data<T>(), k.data<T>(),
+           static_cast<A>(scale), a->data<A>());
   });
 }
 
@@ -217,8 +229,7 @@ void link_product(Cuda on, const Tensor& a, const Tensor& b, Out out) {
 void link_additive(Cuda on, const LinkTerms& terms, const Links& links, Out a) {
   visit_float(terms.defined().dtype(), [&]<class T>(TypeTag<T>) {
     launch("link_additive", on, additive<T>, threads_for(a->size()), kThreads, 0, a->size(),
-           terms_of<T>(terms, terms.row, terms.column), links.rows.data<int32_t>(),
-           links.columns.data<int32_t>(), a->data<Accumulator<T>>());
+           terms_of<T>(terms, terms.row, terms.column), between(links), a->data<Accumulator<T>>());
   });
 }
 
