@@ -121,10 +121,13 @@ Var LinkAttention::scores(const Var& entered, const Var& v, const ops::Links& li
 }
 
 Var LinkAttention::weights(const Var& scores, const ops::Links& links, const Var& numbers) const {
-  if (!numbers.defined() || adds_inside(numbers)) return ops::link_softmax(scores, links);
-  return ops::link_softmax(spec_.numbers == LinkNumbers::added ? ops::add(scores, numbers)
-                                                               : ops::link_product(scores, numbers),
-                           links);
+  Var a = scores;
+  if (numbers.defined() && !adds_inside(numbers))
+    a = spec_.numbers == LinkNumbers::added ? ops::add(scores, numbers)
+                                            : ops::link_product(scores, numbers);
+  const Var made = ops::link_softmax(a, links);
+  a.drop_value();  // backward is of the weights
+  return made;
 }
 
 Var LinkAttention::spread(const Var& v, const ops::Links& links, const Var& weights) const {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "skein/ops/math.h"
+#include "skein/ops/sample_groups.h"
 
 #include "support/drawn_links.h"
 #include "support/op_cases.h"
@@ -92,21 +93,19 @@ Attended attended(const Links& links, const Tensor& q, const Tensor& k, const Te
 
 // A graph in a batch does not know the others.
 TEST(LinkOps, AnotherGraphChangesNoBit) {
-  constexpr int64_t kNodes = 13;
+  constexpr int64_t kMost = 13;
   const std::vector<Links> graphs{test::drawn_links(1, 11, 11, 50),
                                   test::drawn_links(2, 13, 13, 30), test::drawn_links(3, 4, 4, 9)};
-  const Links all = kernels::joined_links(graphs, kNodes, kNodes);
+  const Links all = kernels::joined_links(graphs, kMost, kMost);
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const auto nodes = [&](uint64_t seed) {
-      return random_tensor({3 * kNodes, kHeads, kWidth}, seed, dtype);
+      return random_tensor({3 * kMost, kHeads, kWidth}, seed, dtype);
     };
     const Tensor q = nodes(1), k = nodes(2), v = nodes(3), dy = nodes(4);
     const Attended together = attended(all, q, k, v, dy);
     for (int64_t b = 0; b < 3; ++b) {
-      const auto own = [b](const Tensor& x) {
-        return x.rows(b * kNodes, (b + 1) * kNodes).clone();
-      };
-      const Attended alone = attended(kernels::links_of_samples(all, b, b + 1, kNodes, kNodes),
+      const auto own = [b](const Tensor& x) { return x.rows(b * kMost, (b + 1) * kMost).clone(); };
+      const Attended alone = attended(kernels::links_of_samples(all, b, b + 1, kMost, kMost),
                                       own(q), own(k), own(v), own(dy));
       EXPECT_EQ(test::bytes_of(alone.y), test::bytes_of(own(together.y)));
       EXPECT_EQ(test::bytes_of(alone.q), test::bytes_of(own(together.q)));
@@ -116,35 +115,54 @@ TEST(LinkOps, AnotherGraphChangesNoBit) {
   }
 }
 
-// Gradients of weights are added row after row, so that a batch may come in parts.
-TEST(LinkOps, WeightGradientsDoNotDependOnTheCutOfABatch) {
-  constexpr int64_t kNodes = 9, kSamples = 4;
+constexpr int64_t kNodes = 9, kSamples = 4;
+
+// Backward of additive scores of samples [begin, end) of four graphs; adds to the weights'
+// gradient.
+void add_gradient_of(int64_t begin, int64_t end, const WeightMemory& weights) {
   std::vector<Links> graphs;
   for (uint64_t b = 0; b < kSamples; ++b)
     graphs.push_back(test::drawn_links(b, kNodes, kNodes, 30));
   const Links all = kernels::joined_links(graphs, kNodes, kNodes);
-  const Tensor r = random_tensor({kSamples * kNodes, kHeads, kWidth}, 1, DType::f32),
-               c = random_tensor({kSamples * kNodes, kHeads, kWidth}, 2, DType::f32),
-               da = random_tensor({all.size(), kHeads}, 3, DType::f32);
+  const int32_t* starts = all.starts.data<int32_t>();
+  const auto nodes = [&](uint64_t seed) {
+    return Var::leaf(random_tensor({kSamples * kNodes, kHeads, kWidth}, seed, DType::f32)
+                         .rows(begin * kNodes, end * kNodes));
+  };
+  const Var a = ops::link_additive({nodes(1), nodes(2)}, weights,
+                                   kernels::links_of_samples(all, begin, end, kNodes, kNodes), 0.2);
+  backward(a, random_tensor({all.size(), kHeads}, 3, DType::f32)
+                  .rows(starts[begin * kNodes], starts[end * kNodes])
+                  .clone());
+}
+
+WeightMemory learning() {
+  return {random_tensor({kHeads, kWidth}, 8, DType::f32),
+          Tensor::zeros({kHeads, kWidth}, DType::f32)};
+}
+
+// Gradients of weights are added row after row, so that a batch may come in parts.
+TEST(LinkOps, WeightGradientsDoNotDependOnTheCutOfABatch) {
   const auto gradient = [&](int64_t step) {
-    const WeightMemory weights{random_tensor({kHeads, kWidth}, 8, DType::f32),
-                               Tensor::zeros({kHeads, kWidth}, DType::f32)};
-    const int32_t* starts = all.starts.data<int32_t>();
-    for (int64_t b = 0; b < kSamples; b += step) {
-      const int64_t begin = b * kNodes, end = (b + step) * kNodes;
-      const Var a = ops::link_additive(
-          {Var::leaf(r.rows(begin, end)), Var::leaf(c.rows(begin, end))}, weights,
-          kernels::links_of_samples(all, b, b + step, kNodes, kNodes), 0.2);
-      backward(a, da.rows(starts[begin], starts[end]).clone());
-    }
+    const WeightMemory weights = learning();
+    for (int64_t b = 0; b < kSamples; b += step) add_gradient_of(b, b + step, weights);
     return test::bytes_of(weights.gradient);
   };
   EXPECT_EQ(gradient(1), gradient(4));
   EXPECT_EQ(gradient(2), gradient(4));
 }
 
+TEST(LinkOps, WeightGradientsOfGroupsAreAddedInTheTree) {
+  const WeightMemory first = learning(), second = learning(), together = learning();
+  add_gradient_of(0, 2, first);
+  add_gradient_of(2, 4, second);
+  kernels::accumulate(Cpu{}, second.gradient, Out(first.gradient));
+  const ops::SampleGroups two(2);
+  add_gradient_of(0, 4, together);
+  EXPECT_EQ(test::bytes_of(together.gradient), test::bytes_of(first.gradient));
+}
+
 TEST(LinkOps, PermutedNodesPermuteTheResult) {
-  constexpr int64_t kNodes = 17;
   auto edges = test::drawn_edges(5, kNodes, kNodes, 60);
   std::vector<int32_t> moved(kNodes);
   std::iota(moved.begin(), moved.end(), 0);

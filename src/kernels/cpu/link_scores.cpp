@@ -21,16 +21,19 @@ struct Ahead {
   const char* rows = nullptr;
   int64_t row_bytes = 0, begin = 0, end = 0;
 
+  // Of rows of so many elements, which may be null.
   template <class T>
   static Ahead whole(const T* rows, int64_t width) {
     const int64_t bytes = width * static_cast<int64_t>(sizeof(T));
     return {reinterpret_cast<const char*>(rows), bytes, 0, rows ? bytes : 0};
   }
-  // The line of memory that begins with an element, if one does.
+  // Of each row the line of memory that begins with an element, if one does.
   template <class T>
-  Ahead line(const T*, int64_t element) const {
-    const int64_t at = element * static_cast<int64_t>(sizeof(T));
-    return {rows, row_bytes, at, at % 64 == 0 && end > 0 ? at + 1 : at};
+  static Ahead line(const T* rows, int64_t width, int64_t element) {
+    Ahead made = whole(rows, width);
+    made.begin = element * static_cast<int64_t>(sizeof(T));
+    made.end = rows && made.begin % 64 == 0 ? made.begin + 1 : made.begin;
+    return made;
   }
 };
 
@@ -73,7 +76,8 @@ struct Ends {
     const auto first_of = [&](int64_t piece) {
       const int64_t wanted = work * piece / pieces;
       const auto ends = std::views::iota(int64_t{0}, count);
-      return *std::ranges::partition_point(ends, [&](int64_t n) { return n + starts[n] < wanted; });
+      const auto before = [&](int64_t n) { return n + starts[n] < wanted; };
+      return std::ranges::partition_point(ends, before) - ends.begin();
     };
     parallel_ranges(pieces, 1, [&](int64_t begin, int64_t end) {
       body(first_of(begin), end == pieces ? count : first_of(end));
@@ -181,8 +185,8 @@ struct Gather {
     const int64_t row = heads.row();
     decltype(at.load(x)) total{};
     ends.each(
-        end, Ahead::whole(x, row).line(x, at.i),
-        at.i == 0 ? Ahead::whole(weights, heads.count) : Ahead(), [&](int64_t link, int64_t other) {
+        end, Ahead::line(x, row, at.i), at.i == 0 ? Ahead::whole(weights, heads.count) : Ahead(),
+        [&](int64_t link, int64_t other) {
           const auto value = at.load(x + other * row);
           total += weights ? heads.number(weights + link * heads.count, at, head) * value : value;
         });
@@ -373,8 +377,8 @@ struct EndSums {
            int64_t head) const {
     const int64_t row = terms.row, heads = terms.heads.count;
     decltype(at.load(da)) total{}, weight_total{};
-    ends.each(end, Ahead::whole(terms.far, row).line(terms.far, at.i),
-              at.i == 0 ? Ahead::whole(da, heads) : Ahead(), [&](int64_t link, int64_t other) {
+    ends.each(end, Ahead::line(terms.far, row, at.i), at.i == 0 ? Ahead::whole(da, heads) : Ahead(),
+              [&](int64_t link, int64_t other) {
                 const auto slope = terms.heads.number(da + link * heads, at, head);
                 const auto z = terms.sum(terms.met(end, other, link), at);
                 const auto dz = terms.weighted(slope * terms.slope_of(z), at);
