@@ -35,12 +35,22 @@ void add_costs(Parameters& parameters, const LinkAttentionSpec& spec) {
   parameters.add_cost(KeptCost{.split = (4 + 2 * spec.hops) * width + of_links});
 }
 
-// From each of `rows` to the one of `parts` parts, all alike, that it is in; or back.
-std::vector<int64_t> part_of_each(int64_t rows, int64_t parts) {
-  std::vector<int64_t> made;
-  for (int64_t r = 0; r < rows; ++r) made.push_back(r / (rows / parts));
-  return made;
+// Rows of a sample whose gradient of a score is summed as one: a single sum over a large graph
+// would keep one thread at work.
+constexpr int64_t kPiece = 256;
+
+// From each row of samples of `length` rows to its piece.
+ops::Links links_to_pieces(int64_t samples, int64_t length) {
+  const int64_t pieces = (length + kPiece - 1) / kPiece;
+  std::vector<int64_t> starts{0}, piece;
+  for (int64_t r = 0; r < samples * length; ++r) {
+    piece.push_back(r / length * pieces + r % length / kPiece);
+    starts.push_back(r + 1);
+  }
+  return kernels::make_links(starts, piece, samples * pieces);
 }
+
+// 0, step, 2 step, ..., last
 std::vector<int64_t> counted(int64_t last, int64_t step) {
   std::vector<int64_t> made;
   for (int64_t i = 0; i <= last; i += step) made.push_back(i);
@@ -90,25 +100,23 @@ bool LinkAttention::adds_inside(const Var& numbers) const {
   return numbers.defined() && spec_.score == LinkScore::gat && spec_.numbers == LinkNumbers::added;
 }
 
-// [B*T,H,1]: the product of each node's heads with the score's. Every sample has a copy of these,
-// so that their gradient is a sum over samples.
-Var LinkAttention::node_scores(const Var& v, const Weight& score, const ops::Links& samples) const {
+// [B*T,H,1]: the product of each node's heads with the score's. Every piece of a sample has a copy
+// of these, so that their gradient is a sum over pieces, sample by sample.
+Var LinkAttention::node_scores(const Var& v, const Weight& score, const ops::Links& pieces) const {
   const int64_t heads = score.value().dim(0);
-  const Tensor ids = Tensor::empty({samples.column_count(), heads}, DType::i32);
+  const Tensor ids = Tensor::empty({pieces.column_count(), heads}, DType::i32);
   for (int64_t i = 0; i < ids.size(); ++i) ids.data<int32_t>()[i] = static_cast<int32_t>(i % heads);
   const Var copies = ops::embedding(ids.to(v.value().device()), score, 0);
-  return ops::reshape(ops::link_dot(v, copies, samples, 1), {samples.row_count(), heads, 1});
+  return ops::reshape(ops::link_dot(v, copies, pieces, 1), {pieces.row_count(), heads, 1});
 }
 
 Var LinkAttention::scores(const Var& entered, const Var& v, const ops::Links& links,
                           const Var& numbers, const Pass& pass) const {
   if (spec_.score == LinkScore::gat) {
-    const int64_t rows = v.shape()[0], samples = entered.shape()[0];
-    const ops::Links in_sample =
-        kernels::make_links(counted(rows, 1), part_of_each(rows, samples), samples)
-            .to(v.value().device());
+    const ops::Links pieces =
+        links_to_pieces(entered.shape()[0], entered.shape()[1]).to(v.value().device());
     return ops::link_additive(
-        {node_scores(v, row_score_, in_sample), node_scores(v, column_score_, in_sample),
+        {node_scores(v, row_score_, pieces), node_scores(v, column_score_, pieces),
          adds_inside(numbers) ? ops::reshape(numbers, {numbers.shape()[0], numbers.shape()[1], 1})
                               : Var()},
         {}, links, spec_.slope);

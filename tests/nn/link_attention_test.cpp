@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "skein/comm/local.h"
 #include "skein/ops/embedding.h"
@@ -273,6 +274,36 @@ TEST(LinkAttentionLayer, IsTheSameOverRanks) {
         test::expect_near(part.gradient(), own(in.gradient()), 1e-13, "dx");
       });
     }
+}
+
+// A graph that is summed in pieces, and whose gradients are those of two halves that know nothing
+// of each other.
+TEST(LinkAttentionLayer, GradientsOfLargeGraphsAreSums) {
+  constexpr int64_t kNodes = 600;
+  const Links links = kernels::joined_links(std::vector{test::drawn_links(1, kNodes, kNodes, 2000),
+                                                        test::drawn_links(2, kNodes, kNodes, 900)},
+                                            kNodes, kNodes);
+  const Tensor x = random_tensor({2, kNodes, 4}, 5), dy = random_tensor({2, kNodes, 4}, 7);
+  Layer whole(spec_of(LinkScore::gat)), halves(spec_of(LinkScore::gat));
+  backward(whole(Var::leaf(x), links), dy.clone());
+  for (int64_t b = 0; b < 2; ++b)
+    backward(halves(Var::leaf(x.rows(b, b + 1)),
+                    kernels::links_of_samples(links, b, b + 1, kNodes, kNodes)),
+             dy.rows(b, b + 1).clone());
+  for (const char* name : {"row_score", "column_score"}) {
+    const std::string full = std::string("links.") + name;
+    EXPECT_EQ(test::bytes_of(whole.parameters.find(full)->gradient),
+              test::bytes_of(halves.parameters.find(full)->gradient))
+        << name;
+  }
+  Tensor& score = whole.value("row_score");
+  test::compare_with_differences(
+      score, whole.parameters.find("links.row_score")->gradient,
+      [&] {
+        const auto y = test::values_of(whole(Var(x), links).value()), slopes = test::values_of(dy);
+        return std::inner_product(y.begin(), y.end(), slopes.begin(), 0.0);
+      },
+      1e-6, "row_score");
 }
 
 TEST(LinkAttentionLayer, RefusesToDivideHeadsThatStandBesideEachOther) {

@@ -58,7 +58,7 @@ class LinkAttention {
  private:
   bool adds_inside(const Var& numbers) const;
   Var heads_of(const Var& rows) const;
-  Var node_scores(const Var& v, const Weight& score, const ops::Links& samples) const;
+  Var node_scores(const Var& v, const Weight& score, const ops::Links& pieces) const;
   Var scores(const Var& entered, const Var& v, const ops::Links& links, const Var& numbers,
              const Pass& pass) const;
   Var weights(const Var& scores, const ops::Links& links, const Var& numbers) const;
