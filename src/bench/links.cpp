@@ -1,5 +1,7 @@
 #include "skein/ops/links.h"
 
+#include <limits>
+
 #include "skein/core/philox.h"
 
 #include "parts.h"
@@ -56,8 +58,9 @@ class Graph {
 
 void bench_links(const Bench& bench) {
   const BenchConfig& c = bench.config;
-  require(c.nodes > 0 && c.links > 0, "bench.nodes={} and bench.links={} must be at least 1",
-          c.nodes, c.links);
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  require(c.nodes > 0 && c.links > 0 && c.nodes <= kMost && c.links <= kMost,
+          "bench.nodes={} and bench.links={} must be from 1 to {}", c.nodes, c.links, kMost);
   check(bench.run.model, 1, false);
   Graph graph(bench);
   const DType dtype = bench.run.precision();

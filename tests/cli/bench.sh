@@ -50,7 +50,8 @@ EOF
 expect 0 "attention over 300 links of 50 nodes" $bench --bench.what=links --bench.nodes=50 --bench.links=300 --bench.output=links.json
 python3 -c "import json; assert [f['name'] for f in json.load(open('links.json'))['figures']] == ['products', 'softmax', 'sums', 'forward and backward']" ||
   die "figures of links are missing"
-expect 2 "bench.nodes=0 and bench.links=4000000 must be at least 1" $bench --bench.what=links --bench.nodes=0
+expect 2 "bench.nodes=0 and bench.links=4000000 must be from 1 to 2147483647" $bench --bench.what=links --bench.nodes=0
+expect 2 "bench.nodes=200000 and bench.links=9000000000 must be from 1 to" $bench --bench.what=links --bench.links=9000000000
 expect 2 "bench.lengths=0 must be above 0" $bench --bench.what=attention --bench.lengths=0
 expect 0 "training step" $bench --model.architecture=transformer --bench.what=step,decode --bench.output=two.json
 expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked and model" $bench --bench.attention=rings
