@@ -11,6 +11,7 @@
 #include "skein/core/options/program.h"
 #include "skein/data/corpus/copy_shift.h"
 #include "skein/data/corpus/encode_pairs.h"
+#include "skein/data/corpus/retrieval.h"
 #include "skein/text/tokenizer.h"
 
 #include "data_options.h"
@@ -72,6 +73,20 @@ inline void run_copy_shift(const std::vector<std::string>& arguments) {
   const data::CopyShiftCounts made = write_copy_shift(options.words(), config);
   log::info("{}: {} pairs of {} words, of a text of {}", config.output, made.pairs, config.words,
             made.words);
+}
+
+inline void run_retrieval(const std::vector<std::string>& arguments) {
+  data::RetrievalConfig config;
+  Options options("skein-data retrieval",
+                  "Writes texts that ask for a value far away in them, as a TSV with labels.");
+  bind(options, config);
+  if (!parsed(options, arguments)) return;
+  if (!options.words().empty())
+    fail_usage("\"{}\" was given; `skein-data retrieval` reads nothing", options.words().front());
+  write_retrieval(config);
+  log::info(
+      "{}: {} texts that ask for one of {} values over {} words; without it one in {} is right",
+      config.output, config.texts, config.values, config.distance, config.values);
 }
 
 }  // namespace skein

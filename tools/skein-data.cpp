@@ -285,6 +285,7 @@ constexpr Command kCommands[] = {
     {"images", "INPUT...", "make a store of pictures and their classes", run_images},
     {"copy-shift", "INPUT...", "make pairs to copy, the target shifted by one word",
      run_copy_shift},
+    {"retrieval", "", "make texts that ask for what is far away in them", run_retrieval},
     {"markov", "", "make token stores of known entropy", run_markov},
     {"convert", "STORE", "write a token store in another program's format, or read one",
      run_convert},
