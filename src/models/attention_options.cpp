@@ -1,22 +1,22 @@
 #include "skein/models/attention_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/ranges.h>
 #include <limits>
 #include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
+#include "skein/nn/kv_cache.h"
 
 namespace skein {
 namespace {
 
 using Kind = std::pair<const char*, SightKind>;
-constexpr Kind kKinds[] = {{"full", SightKind::full},
-                           {"window", SightKind::window},
-                           {"global", SightKind::global},
-                           {"bigbird", SightKind::bigbird},
-                           {"fixed", SightKind::fixed}};
+constexpr Kind kKinds[] = {{"full", SightKind::full},     {"window", SightKind::window},
+                           {"global", SightKind::global}, {"bigbird", SightKind::bigbird},
+                           {"fixed", SightKind::fixed},   {"lsh", SightKind::lsh}};
 
 const Kind* kind_of(const std::string& name) {
   const auto* found = std::ranges::find(kKinds, name, &Kind::first);
@@ -29,9 +29,15 @@ std::vector<std::string> kind_names() {
   return made;
 }
 
-bool has(const AttentionOptions& c, SightKind kind) {
-  return std::ranges::any_of(
-      c.kinds, [&](const std::string& name) { return kind_of(name)->second == kind; });
+constexpr int64_t kMostBuckets = int64_t{1} << 20;
+
+// Buckets of half of what a token sees, if they are of one size.
+std::vector<int64_t> sides_for(int64_t context, int64_t seen) {
+  int64_t count = 2;
+  while (count < kMostBuckets && count * seen < 2 * context) count *= 2;
+  if (count <= 64) return {count};
+  const int digits = std::countr_zero(static_cast<uint64_t>(count));
+  return {int64_t{1} << (digits + 1) / 2, int64_t{1} << digits / 2};
 }
 
 }  // namespace
@@ -40,12 +46,30 @@ bool AttentionOptions::is_full() const {
   return std::ranges::all_of(kinds, [](const std::string& kind) { return kind == "full"; });
 }
 
-SightSpec AttentionOptions::of_block(int64_t block) const {
+bool AttentionOptions::has(SightKind kind) const {
+  return std::ranges::any_of(
+      kinds, [&](const std::string& name) { return kind_of(name)->second == kind; });
+}
+
+SightSpec AttentionOptions::of_block(int64_t block, int64_t context) const {
   SightSpec made = other;
   const Kind* kind = kind_of(kinds[static_cast<size_t>(block) % kinds.size()]);
   made.kind = kind ? kind->second : SightKind::full;
   made.window = windows[static_cast<size_t>(block) % windows.size()];
+  if (made.kind == SightKind::lsh && made.sides.empty())
+    made.sides = sides_for(context, made.same_bucket ? made.window : made.block);
   return made;
+}
+
+int64_t AttentionOptions::reach_of_block(int64_t block) const {
+  const auto at = static_cast<size_t>(block);
+  return kinds[at % kinds.size()] == "window" ? windows[at % windows.size()] - 1 : KvCache::kAll;
+}
+
+int64_t AttentionOptions::reach(int64_t blocks) const {
+  int64_t most = 0;
+  for (int64_t block = 0; block < blocks; ++block) most = std::max(most, reach_of_block(block));
+  return most;
 }
 
 AttentionOptions windowed(int64_t window) {
@@ -64,14 +88,16 @@ void bind(Options& options, AttentionOptions& c) {
   options.add(
       "attention.window", c.windows,
       "window, global: tokens that a token sees; in decoders its own and those right before "
-      "it, in encoders half of them (an even number) on each side; by block as the kind");
+      "it, in encoders half of them (an even number) on each side; lsh: the same in its bucket; by "
+      "block as the kind");
   options.add("attention.mark_first", other.marks.first,
               "global: the first tokens of each sequence see all and are seen by all", "tokens");
   options.add("attention.mark_every", other.marks.every,
               "global: so does every so manieth token; 0: none", "tokens");
   options.add("attention.mark_token", other.marks.token,
               "global: so does each token with this id, in encoders; -1: none", "id");
-  options.add("attention.block", other.block, "bigbird, fixed: tokens of a block", "tokens");
+  options.add("attention.block", other.block,
+              "bigbird, fixed: tokens of a block; lsh: without attention.same_bucket", "tokens");
   options.add("attention.random", other.random,
               "bigbird: blocks that are drawn for each head and block, once for all", "blocks");
   options.add("attention.drawn", other.drawn,
@@ -81,6 +107,13 @@ void bind(Options& options, AttentionOptions& c) {
               "fixed: blocks of a stretch, which see each other, and the last one of each other "
               "stretch",
               "blocks");
+  options.add("attention.rounds", other.rounds, "lsh: rounds of hashing, each of all tokens");
+  options.add("attention.buckets", other.sides,
+              "lsh: how many there are, an even number, or two whose product it is, which cost as "
+              "little as their sum; none: so many that half of what a token sees is in each");
+  options.add("attention.same_bucket", other.same_bucket,
+              "lsh: false: tokens see attention.block tokens around them in the order of buckets, "
+              "and the block before, as Reformer's do; decoders then hang on what follows");
 }
 
 namespace {
@@ -103,10 +136,12 @@ void check_kinds(const AttentionOptions& c) {
 }
 
 void check_windows(const AttentionOptions& c, bool causal) {
-  const bool used = has(c, SightKind::window) || has(c, SightKind::global);
+  const bool used = c.has(SightKind::window) || c.has(SightKind::global) ||
+                    (c.has(SightKind::lsh) && c.other.same_bucket);
   if (!used) {
     require(c.windows == std::vector<int64_t>{0},
-            "attention.window={} is for attention.kind window and global, not {}; leave it out",
+            "attention.window={} is for attention.kind window, global and lsh within a bucket, not "
+            "{}; leave it out",
             fmt::join(c.windows, ","), fmt::join(c.kinds, ","));
     return;
   }
@@ -121,7 +156,7 @@ void check_windows(const AttentionOptions& c, bool causal) {
 
 void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
   const MarkRule& marks = c.other.marks;
-  if (!has(c, SightKind::global)) {
+  if (!c.has(SightKind::global)) {
     require(
         marks == MarkRule{},
         "attention.mark_first, mark_every and mark_token are for attention.kind=global, not {}; "
@@ -144,7 +179,7 @@ void check_blocks(const AttentionOptions& c, int64_t context) {
   check_range("block", own.block, 1, kMost);
   check_range("random", own.random, 0, kMostDrawn);
   check_range("stretch", own.stretch, 1, kMost);
-  const bool bigbird = has(c, SightKind::bigbird), fixed = has(c, SightKind::fixed);
+  const bool bigbird = c.has(SightKind::bigbird), fixed = c.has(SightKind::fixed);
   require(bigbird || (own.random == none.random && own.drawn == none.drawn),
           "attention.random and attention.drawn are for attention.kind=bigbird, not {}; leave them "
           "out",
@@ -152,9 +187,11 @@ void check_blocks(const AttentionOptions& c, int64_t context) {
   require(fixed || own.stretch == none.stretch,
           "attention.stretch={} is for attention.kind=fixed, not {}; leave it out", own.stretch,
           fmt::join(c.kinds, ","));
-  require(bigbird || fixed || own.block == none.block,
-          "attention.block={} is for attention.kind bigbird and fixed, not {}; leave it out",
-          own.block, fmt::join(c.kinds, ","));
+  require(
+      bigbird || fixed || (c.has(SightKind::lsh) && !own.same_bucket) || own.block == none.block,
+      "attention.block={} is for attention.kind bigbird, fixed and lsh with "
+      "attention.same_bucket=false, not {}; leave it out",
+      own.block, fmt::join(c.kinds, ","));
   const int64_t blocks = (context + own.block - 1) / own.block;
   require(!bigbird || own.random == none.random || own.random <= blocks,
           "attention.random={} is more than the {} blocks of {} tokens that model.context={} has",
@@ -168,6 +205,25 @@ void check_blocks(const AttentionOptions& c, int64_t context) {
           own.block, context, blocks, listed, kMostListed);
 }
 
+void check_hashing(const AttentionOptions& c) {
+  const SightSpec &own = c.other, none;
+  require(c.has(SightKind::lsh) || (own.rounds == none.rounds && own.sides.empty() &&
+                                    own.same_bucket == none.same_bucket),
+          "attention.rounds, attention.buckets and attention.same_bucket are for "
+          "attention.kind=lsh, not {}; leave them out",
+          fmt::join(c.kinds, ","));
+  check_range("rounds", own.rounds, 1, 64);
+  for (const int64_t side : own.sides) {
+    check_range("buckets", side, 2, kMostBuckets);
+    require(side % 2 == 0,
+            "attention.buckets={} must be even: half of them lie opposite to the other half", side);
+  }
+  require(own.sides.size() < 2 ||
+              (own.sides.size() == 2 && own.sides[0] <= kMostBuckets / own.sides[1]),
+          "attention.buckets={} may be one number, or two whose product is {} at most",
+          fmt::join(own.sides, ","), kMostBuckets);
+}
+
 }  // namespace
 
 void check(const AttentionOptions& c, bool causal, int64_t context) {
@@ -175,6 +231,7 @@ void check(const AttentionOptions& c, bool causal, int64_t context) {
   check_windows(c, causal);
   check_marks(c, causal, context);
   check_blocks(c, context);
+  check_hashing(c);
 }
 
 void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& c) {
@@ -187,7 +244,7 @@ std::vector<std::string> useless_structures(const AttentionOptions& c, bool caus
                                             int64_t context) {
   std::vector<std::string> made;
   for (size_t block = 0; block < std::max(c.kinds.size(), c.windows.size()); ++block) {
-    const SightSpec sight = c.of_block(static_cast<int64_t>(block));
+    const SightSpec sight = c.of_block(static_cast<int64_t>(block), context);
     if (sight.kind == SightKind::full || saves(sight, causal, context)) continue;
     const std::string line = fmt::format(
         "attention.kind={} sees no less than full attention does in model.context={}{}",

@@ -236,6 +236,11 @@ void check_attention(const ModelConfig& c) {
       "attention.kind={} is for model.architecture=gpt and bert; model.architecture={} sees all "
       "that it may",
       fmt::join(c.attention.kinds, ","), c.architecture->name());
+  require(
+      !c.attention.has(SightKind::lsh) || c.kv_heads() == c.n_heads,
+      "attention.kind=lsh makes keys of queries, so model.n_kv_heads={} must be model.n_heads={}; "
+      "leave it out",
+      c.n_kv_heads, c.n_heads);
 }
 
 void check_dropout(const ModelConfig& c) {

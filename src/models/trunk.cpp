@@ -37,7 +37,7 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel, int64_t block
                                 deviation,
                                 out_deviation,
                                 sequence_parallel,
-                                c.attention.of_block(block),
+                                c.attention.of_block(block, c.context),
                                 !c.architecture->sees_ahead(),
                                 rate,
                                 c.attention_scale()};

@@ -7,6 +7,8 @@
 #include "skein/nn/attention_watcher.h"
 #include "skein/ops/recompute.h"
 
+#include "counted.h"
+
 namespace skein {
 namespace {
 
@@ -37,6 +39,22 @@ bool has_global_projections(const AttentionSpec& spec) {
   return is_sparse(spec) && spec.sight.kind == SightKind::global && !spec.causal;
 }
 
+bool is_hashed(const AttentionSpec& spec) {
+  return is_sparse(spec) && spec.sight.kind == SightKind::lsh;
+}
+
+// Between the queries' and the values' in the order of parameters.
+std::optional<Linear> keys_of(Parameters& parameters, const AttentionSpec& spec) {
+  if (is_hashed(spec)) return {};
+  return Linear(parameters, key_projection(spec, ".k"));
+}
+
+// What is kept besides the projections' results.
+KeptCost kept_of_hashed(const AttentionSpec& spec) {
+  const int64_t width = spec.heads * spec.head_width;
+  return KeptCost{.split = (4 * spec.sight.rounds + 1) * width};
+}
+
 void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   const RowKind keys = spec.memory_width ? RowKind::source_tokens : RowKind::tokens;
   const int64_t width = spec.heads * spec.head_width, key_width = spec.kv_heads * spec.head_width;
@@ -51,6 +69,7 @@ void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   parameters.add_cost(scores);
   parameters.add_cost(KeptCost{.split = 2 * width});                    // queries, results
   parameters.add_cost(KeptCost{.split = 2 * key_width, .rows = keys});  // keys, values
+  if (is_hashed(spec)) parameters.add_cost(kept_of_hashed(spec));
   if (has_global_projections(spec)) parameters.add_cost(KeptCost{.split = 2 * key_width + width});
 }
 
@@ -68,6 +87,11 @@ Var in_heads(const Var& x, int64_t width) {
   return made;
 }
 
+// [B,T,H,D] -> [B,T,H*D].
+Var in_rows(const Var& y) {
+  return ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
+}
+
 Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& waves) {
   const Var made = ops::rotary(x, positions, waves);
   x.drop_value();
@@ -76,14 +100,6 @@ Var turned(const Var& x, const Tensor& positions, const kernels::RotaryWaves& wa
 
 // What tells dropout of marked queries from that of the others.
 constexpr uint64_t kMarkedSites = 0x6d61726b6564;
-
-// [B,T] i32: first, first + 1, ...
-Tensor counted(int64_t samples, int64_t first, int64_t length) {
-  const Tensor made = Tensor::empty({samples, length}, DType::i32);
-  for (int64_t i = 0; i < made.size(); ++i)
-    made.data<int32_t>()[i] = narrow<int32_t>(first + i % length);
-  return made;
-}
 
 // The last `columns` of x [B,T] i32.
 Tensor last_columns(const Tensor& x, int64_t columns) {
@@ -94,18 +110,12 @@ Tensor last_columns(const Tensor& x, int64_t columns) {
   return made;
 }
 
-// Rows [first, first + count) of x [B,S,G,D], seen as [B*S,G,D], as those of one sample.
-Tensor rows_of(const Tensor& x, int64_t first, int64_t count) {
-  const int64_t size = x.dim(2) * x.dim(3);
-  return x.flat(first * size, count * size).reshape({1, count, x.dim(2), x.dim(3)});
-}
-
 }  // namespace
 
 Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
     : spec_(spec),
       q_(parameters, query_projection(spec)),
-      k_(parameters, key_projection(spec, ".k")),
+      k_(keys_of(parameters, spec)),
       v_(parameters, key_projection(spec, ".v")),
       out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
                         spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
@@ -119,6 +129,10 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
   }
   if (spec.grid)
     windows_.emplace(parameters, spec.name + ".offsets", spec.heads, *spec.grid, spec.in_deviation);
+  if (is_hashed(spec)) {
+    SKEIN_CHECK_EQ(spec.heads, spec.kv_heads);
+    hashed_.emplace(parameters, HashedSpec{spec.sight, spec.causal, spec.block, spec.head_width});
+  }
   add_costs(parameters, spec);
 }
 
@@ -130,7 +144,7 @@ void Attention::turn(Var& q, KeysAndValues& seen, const Tensor& positions,
 }
 
 Attention::KeysAndValues Attention::made_of(const Var& entered, const Pass& pass) const {
-  return {in_heads(k_(entered, pass), spec_.head_width),
+  return {in_heads((*k_)(entered, pass), spec_.head_width),
           in_heads(v_(entered, pass), spec_.head_width)};
 }
 
@@ -188,7 +202,8 @@ kernels::Pattern Attention::own_pattern(const Var& q, int64_t first_query,
 // Queries of marked tokens, of what has projections of its own for them.
 Attention::Marked Attention::marked_in(const Var& entered, const Pass& pass) const {
   const data::Sequence& sequence = pass.sequence();
-  Marked made{.marks = marks_of(spec_.sight.marks, sequence)};
+  Marked made;
+  made.marks = marks_of(spec_.sight.marks, sequence);
   made.rows = marked_rows(made.marks, entered.value().device());
   if (!global_q_ || made.rows.most == 0) return made;
   const auto heads = [&](const Linear& layer, const Var& x) {
@@ -204,7 +219,9 @@ Attention::Marked Attention::marked_in(const Var& entered, const Pass& pass) con
 Attention::Marked Attention::marked_of(const Tensor& marks, const Var& q,
                                        const KeysAndValues& own) const {
   const int64_t samples = q.shape()[0], queries = q.shape()[1], width = q.shape()[2] * q.shape()[3];
-  Marked made{.marks = marks, .seen = own};
+  Marked made;
+  made.marks = marks;
+  made.seen = own;
   made.rows = marked_rows(last_columns(marks, queries), q.value().device());
   if (made.rows.most == 0) return made;
   const Var rows = ops::take_rows(ops::reshape(q, {samples, queries, width}), made.rows.taken);
@@ -230,11 +247,8 @@ Var Attention::with_marked(const Var& near, const Marked& marked,
       segments.defined() ? segments : Tensor::zeros({samples, keys}, DType::i32, device);
   all.pattern.query_segments =
       at_rows(last_columns(all.pattern.key_segments, near.shape()[1]), marked.rows, -1);
-  const auto flat = [](const Var& y) {
-    return ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
-  };
   const Var far = ops::attention(marked.q, marked.seen.k, marked.seen.v, all);
-  return ops::reshape(with_rows(flat(near), flat(far), marked.rows), near.shape());
+  return ops::reshape(with_rows(in_rows(near), in_rows(far), marked.rows), near.shape());
 }
 
 Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias, const Marked& marked,
@@ -253,52 +267,25 @@ Var Attention::attend(const Var& q, const KeysAndValues& own, const Var& bias, c
   return with_marked(near, global_q_ ? marked : marked_of(marked.marks, q, own), how);
 }
 
-// Blocks and marks count from where a row begins, so there each row is looked at alone.
-Var Attention::decode(const Var& q, const KeysAndValues& own, const Var& bias,
-                      const Pass& pass) const {
-  pass.cache->append(spec_.block, own.k.value(), own.v.value());
-  const auto& layer = pass.cache->layers[spec_.block];
-  const int64_t queries = q.shape()[1], columns = layer.keys.dim(1);
-  ops::AttentionArguments how = arguments(q.shape()[2], pass);
-  if (spec_.sight.kind == SightKind::full || spec_.sight.kind == SightKind::window) {
-    how.pattern = own_pattern(q, pass.cache->length, how.first_head);
-    how.pattern.first_key = pass.cache->first_key;
-    how.pattern.prefix = pass.batch->prefix;
-    return ops::attention(q, Var(layer.keys), Var(layer.values), how, bias);
-  }
-  const Tensor begins = pass.cache->first_key.to(Device{}), made = q.value().like();
-  made.fill_zero();
-  for (int64_t row = 0; row < q.shape()[0]; ++row) {
-    const int64_t first = begins.data<int32_t>()[row], from = row * columns + first,
-                  keys = pass.cache->length + queries - first, asked = std::min(queries, keys),
-                  at = (row + 1) * queries - asked;
-    rows_of(made, at, asked)
-        .copy_from(decode_row(rows_of(q.value(), at, asked), rows_of(layer.keys, from, keys),
-                              rows_of(layer.values, from, keys), how));
-  }
-  return Var(made);
-}
-
-// q [1,T,H,D], the last T of S tokens; keys and values [1,S,G,D].
-Tensor Attention::decode_row(const Tensor& q, const Tensor& keys, const Tensor& values,
-                             ops::AttentionArguments how) const {
-  const KeysAndValues seen{Var(keys), Var(values)};
-  how.pattern = own_pattern(Var(q), keys.dim(1) - q.dim(1), how.first_head);
-  if (!marks()) return ops::attention(Var(q), seen.k, seen.v, how).value();
-  data::Sequence row;
-  row.tokens = Tensor::zeros({1, keys.dim(1)}, DType::i32);
-  const Tensor marks = marks_of(spec_.sight.marks, row);
-  how.pattern.marked = marks.to(q.device());
-  const Var near = ops::attention(Var(q), seen.k, seen.v, how);
-  return with_marked(near, marked_of(marks, Var(q), seen), how).value();
-}
-
 // Of [B*W,M,H,D].
 Var Attention::attend_in_windows(const Var& q, const KeysAndValues& own, const Pass& pass) const {
   const int64_t samples = pass.batch->size();
   ops::AttentionArguments how = arguments(q.shape()[2], pass);
   windows_->confine(samples, how);
   return ops::attention(q, own.k, own.v, how, windows_->bias(samples));
+}
+
+// Turned by positions only after it was hashed, so that what is far away may share a bucket.
+Var Attention::attend_hashed(const Var& q, const Var& v, const Pass& pass) const {
+  if (pass.cache) return decode_hashed(q, v, pass);
+  require(!pass.watcher,
+          "tokens see each other by several rounds of hashing where attention.kind=lsh; such "
+          "attention cannot be shown");
+  const data::Sequence& sequence = pass.sequence();
+  const ops::AttentionArguments how = arguments(q.shape()[2], pass);
+  const HashedRows rows =
+      hashed_->order(q.value(), sequence.segments, q.shape()[1], how.first_head);
+  return (*hashed_)(spec_.rotary ? turned(q, sequence.positions, spec_.waves) : q, v, rows, how);
 }
 
 // When decoding, rows that look at one memory are queries of one sample.
@@ -327,6 +314,11 @@ Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pa
 Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pass) const {
   const Var all = enter_shards(x, pass), entered = windows_ ? windows_->cut(all) : all;
   Var q = in_heads(q_(entered, pass), spec_.head_width);
+  if (hashes()) {
+    const Var v = in_heads(v_(entered, pass), spec_.head_width);
+    leave_shards(all, x, pass);
+    return out_(in_rows(attend_hashed(q, v, pass)), pass);
+  }
   KeysAndValues seen = looks_elsewhere() ? of_memory(beside.memory, pass) : made_of(entered, pass);
   const Marked marked = marks() && !pass.cache ? marked_in(entered, pass) : Marked();
   leave_shards(all, x, pass);
@@ -334,7 +326,7 @@ Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pa
   const Var y = looks_elsewhere() ? look(q, seen, pass)
                 : windows_        ? attend_in_windows(q, seen, pass)
                                   : attend(q, seen, beside.bias, marked, pass);
-  const Var read = ops::reshape(y, {y.shape()[0], y.shape()[1], y.shape()[2] * y.shape()[3]});
+  const Var read = in_rows(y);
   return out_(windows_ ? windows_->joined(read) : read, pass);
 }
 

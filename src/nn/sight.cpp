@@ -5,6 +5,7 @@
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
+#include "skein/nn/hashed_sight.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/loss.h"
 
@@ -150,6 +151,7 @@ constexpr int64_t kMostCounted = 1 << 17;
 
 double keys_per_query(const SightSpec& spec, bool causal, int64_t all) {
   const int64_t length = std::min(all, kMostCounted);
+  if (spec.kind == SightKind::lsh) return hashed_keys_per_query(spec, causal, length);
   double pairs = 0;
   if (spec.kind == SightKind::global)
     pairs = marked_pairs(spec, causal, length);
@@ -211,7 +213,8 @@ struct Choice {
 MarkedRows marked_rows(const Tensor& marks, Device device) {
   const auto places = places_of(marks);
   const int64_t samples = marks.dim(0), length = marks.dim(1), tokens = samples * length;
-  MarkedRows made{.device = device};
+  MarkedRows made;
+  made.device = device;
   for (const auto& one : places) made.most = std::max(made.most, std::ssize(one));
   const int64_t rows = samples * made.most;
   Choice taken(rows, tokens), put_back(tokens, tokens + rows);

@@ -1,5 +1,7 @@
 #include "skein/ops/attention.h"
 
+#include "skein/kernels/hashing.h"
+
 #include "checks.h"
 #include "made.h"
 
@@ -25,8 +27,6 @@ void check_lists(const Tensor& q, const kernels::BlockLists& lists) {
 void check_pattern(const Tensor& q, const Pattern& pattern) {
   check_both("query_segments", pattern.query_segments, "key_segments", pattern.key_segments);
   check_both("query_places", pattern.query_places, "key_places", pattern.key_places);
-  check(!pattern.self_last || pattern.key_places.defined(),
-        "attention: self_last needs query_places and key_places, which are undefined");
   check_lists(q, pattern.lists);
 }
 
@@ -117,6 +117,25 @@ Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments
       made.add_gradient(none);
     });
   return made;
+}
+
+Var merge_rounds(const Var& parts, const Var& levels, const Tensor& rows) {
+  check_operands("merge_rounds",
+                 {{"parts", "PC", parts.value()},
+                  {"levels", "P", levels.value(), gradient_dtype(parts.value().dtype())},
+                  {"rows", "RN", rows, DType::i32}});
+  const kernels::RoundParts from{parts.value(), levels.value(), rows};
+  const Tensor y =
+      made_on_device(parts.value().like({rows.dim(1), parts.shape()[1]}),
+                     [&](auto device, Out out) { kernels::merge_rounds(device, from, out); });
+  return record(y, {parts, levels}, false, [parts, levels, from, y](const Tensor& dy) {
+    const Tensor dparts = dy.like(parts.shape()), dlevels = from.levels.like();
+    on_device(dy.device(), [&](auto device) {
+      kernels::merge_rounds_backward(device, from, y, dy, Out(dparts), Out(dlevels));
+    });
+    parts.add_gradient(dparts);
+    levels.add_gradient(dlevels);
+  });
 }
 
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {

@@ -55,9 +55,10 @@ Var take_rows(const Var& x, const RowChoice& choice) {
                                {"rows", "M", choice.rows, DType::i32},
                                {"back", "N", choice.back, DType::i32}});
   const int64_t samples = x.shape()[0], rows = samples * x.shape()[1];
-  check(choice.back.size() == rows && choice.rows.size() % samples == 0,
-        "take_rows: back must have {} values as x has rows, and rows a multiple of {} samples, not "
-        "{} and {}",
+  const int64_t uses = rows > 0 ? choice.back.size() / rows : 1;
+  check(uses > 0 && choice.back.size() == uses * rows && choice.rows.size() % samples == 0,
+        "take_rows: back must have as many values as x has rows, {}, or a multiple of that, and "
+        "rows a multiple of {} samples, not {} and {}",
         rows, samples, choice.back.size(), choice.rows.size());
   const auto taken = [](const Tensor& from, const Tensor& rows, const Shape& shape) {
     return made_on_device(from.like(shape), [&](auto device, Out out) {
@@ -66,8 +67,9 @@ Var take_rows(const Var& x, const RowChoice& choice) {
   };
   const Shape shape{samples, choice.rows.size() / samples, x.shape()[2]};
   return record(taken(x.value(), choice.rows, shape), {x}, false,
-                [x, rows = choice.back, taken](const Tensor& dy) {
-                  x.add_gradient(taken(dy, rows, x.shape()));
+                [x, uses, rows, back = choice.back, taken](const Tensor& dy) {
+                  for (int64_t use = 0; use < uses; ++use)
+                    x.add_gradient(taken(dy, back.flat(use * rows, rows), x.shape()));
                 });
 }
 

@@ -53,7 +53,7 @@ class Definition {
     PatternView own = view;
     own.self_last = false;
     for (int64_t j = 0; view.self_last && !sees && j < s_.keys; ++j)
-      if (view.key_places[j] == view.query_places[query] && own.times(query, j))
+      if (view.places_back(query, j) == 0 && own.times(query, j))
         made[static_cast<size_t>(j)] = kernels::kAlone;
     return made;
   }

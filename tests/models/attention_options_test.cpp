@@ -38,8 +38,8 @@ TEST(AttentionOptions, DifferByBlockAndBeginAgain) {
   c.windows = {8, 16};
   const std::vector<SightKind> kinds{SightKind::window, SightKind::full, SightKind::global};
   for (int64_t block = 0; block < 7; ++block) {
-    EXPECT_EQ(c.of_block(block).kind, kinds[block % 3]) << block;
-    EXPECT_EQ(c.of_block(block).window, block % 2 ? 16 : 8) << block;
+    EXPECT_EQ(c.of_block(block, 64).kind, kinds[block % 3]) << block;
+    EXPECT_EQ(c.of_block(block, 64).window, block % 2 ? 16 : 8) << block;
   }
   EXPECT_FALSE(c.is_full());
   EXPECT_TRUE(AttentionOptions{}.is_full());
@@ -52,9 +52,9 @@ TEST(AttentionOptions, AreReadFromText) {
   options.set("attention.kind", "global,window", "here");
   options.set("attention.window", "512,64", "here");
   options.set("attention.mark_every", "100", "here");
-  EXPECT_EQ(c.attention.of_block(0).kind, SightKind::global);
-  EXPECT_EQ(c.attention.of_block(3).window, 64);
-  EXPECT_EQ(c.attention.of_block(2).marks.every, 100);
+  EXPECT_EQ(c.attention.of_block(0, c.context).kind, SightKind::global);
+  EXPECT_EQ(c.attention.of_block(3, c.context).window, 64);
+  EXPECT_EQ(c.attention.of_block(2, c.context).marks.every, 100);
 }
 
 // Runs and checkpoints of earlier versions have model.window.
@@ -67,8 +67,8 @@ TEST(AttentionOptions, TakeTheFormerWindow) {
     options.set("model.window", "0", "old");
     EXPECT_TRUE(c.attention.is_full());
     options.set("model.window", "9", "old");
-    EXPECT_EQ(c.attention.of_block(5).kind, SightKind::window);
-    EXPECT_EQ(c.attention.of_block(5).window, encoder ? 16 : 9);
+    EXPECT_EQ(c.attention.of_block(5, c.context).kind, SightKind::window);
+    EXPECT_EQ(c.attention.of_block(5, c.context).window, encoder ? 16 : 9);
     EXPECT_NE(error_of([&] {
                 options.set("model.window", "nine", "old.ini:3");
               }).find("model.window = 'nine' (old.ini:3): a whole number"),
@@ -81,7 +81,7 @@ TEST(AttentionOptions, TakeTheFormerWindow) {
 
 TEST(AttentionOptions, RefuseWhatCannotBe) {
   EXPECT_EQ(refused(of_kind("sideways")),
-            "attention.kind has 'sideways'; it may name full, window, global, bigbird, fixed");
+            "attention.kind has 'sideways'; it may name full, window, global, bigbird, fixed, lsh");
   AttentionOptions c = of_kind("window");
   for (const std::string kind : {"window", "global", "bigbird", "fixed", "full"})
     EXPECT_EQ(refused(of_kind(kind), kind == "window"), "") << kind;
@@ -94,7 +94,7 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
             "lies on each side");
   c = of_kind("bigbird");
   c.windows = {8};
-  EXPECT_EQ(refused(c).find("attention.window=8 is for attention.kind window and global"), 0u);
+  EXPECT_EQ(refused(c).find("attention.window=8 is for attention.kind window, global and lsh"), 0u);
   c = of_kind("bigbird");
   c.other.random = 9;
   c.other.block = 8;
@@ -125,9 +125,72 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   c.other.stretch = 4;
   EXPECT_EQ(refused(c).find("attention.stretch=4 is for attention.kind=fixed"), 0u);
   c.other = {.block = 4};
-  EXPECT_EQ(refused(c).find("attention.block=4 is for attention.kind bigbird and fixed"), 0u);
+  EXPECT_EQ(refused(c).find("attention.block=4 is for attention.kind bigbird, fixed and lsh"), 0u);
   c.other = {.random = 4};
   EXPECT_EQ(refused(c).find("attention.random and attention.drawn are for"), 0u);
+}
+
+TEST(AttentionOptions, OfHashingAreRefusedWhereTheyCannotBe) {
+  AttentionOptions c = of_kind("lsh");
+  c.windows = {16};
+  EXPECT_EQ(refused(c), "");
+  c.other.sides = {6, 7};
+  EXPECT_EQ(refused(c),
+            "attention.buckets=7 must be even: half of them lie opposite to the other half");
+  c.other.sides = {4, 4, 4};
+  EXPECT_EQ(refused(c),
+            "attention.buckets=4,4,4 may be one number, or two whose product is 1048576 at most");
+  c.other.sides = {4096, 512};
+  EXPECT_EQ(
+      refused(c),
+      "attention.buckets=4096,512 may be one number, or two whose product is 1048576 at most");
+  c.other.sides = {0};
+  EXPECT_EQ(refused(c), "attention.buckets=0 must be from 2 to 1048576");
+  c.other.sides = {};
+  c.other.rounds = 0;
+  EXPECT_EQ(refused(c), "attention.rounds=0 must be from 1 to 64");
+  c.other.rounds = 2;
+  c.other.block = 8;
+  EXPECT_EQ(refused(c).find("attention.block=8 is for attention.kind bigbird, fixed and lsh with "
+                            "attention.same_bucket=false"),
+            0u);
+  c.other.same_bucket = false;
+  EXPECT_EQ(refused(c).find("attention.window=16 is for attention.kind window, global and lsh"),
+            0u);
+  c.windows = {0};
+  EXPECT_EQ(refused(c), "");
+  c = of_kind("full");
+  c.other.rounds = 4;
+  EXPECT_EQ(refused(c),
+            "attention.rounds, attention.buckets and attention.same_bucket are for "
+            "attention.kind=lsh, not full; leave them out");
+}
+
+TEST(AttentionOptions, TakeAsManyBucketsAsHalfOfWhatIsSeen) {
+  AttentionOptions c = of_kind("lsh");
+  c.windows = {64};
+  using Sides = std::vector<int64_t>;
+  EXPECT_EQ(c.of_block(0, 64).sides, Sides{2});
+  EXPECT_EQ(c.of_block(0, 1000).sides, Sides{32});
+  EXPECT_EQ(c.of_block(0, 2048).sides, Sides{64});
+  EXPECT_EQ(c.of_block(0, 4096).sides, (Sides{16, 8}));
+  c.other.same_bucket = false;
+  EXPECT_EQ(c.of_block(0, 8192).sides, (Sides{16, 16}));
+  c.other.sides = {10};
+  EXPECT_EQ(c.of_block(0, 8192).sides, Sides{10});
+}
+
+TEST(AttentionOptions, HashQueriesThatAreKeys) {
+  ModelConfig c;
+  c.vocab_size = 100;
+  c.context = 64;
+  c.attention = of_kind("lsh");
+  c.attention.windows = {16};
+  c.n_kv_heads = c.n_heads / 2;
+  EXPECT_NE(error_of([&] {
+              check(c, 1, false);
+            }).find("attention.kind=lsh makes keys of queries, so model.n_kv_heads="),
+            std::string::npos);
 }
 
 TEST(AttentionOptions, SayWhereAStructureSavesNothing) {
@@ -158,7 +221,7 @@ TEST(AttentionOptions, AreWhatFlopsCount) {
   EXPECT_NEAR(model_flops_per_token(c, 64), TokenFlops(c)(64), 1e-6);
   c.attention = of_kind("fixed");
   c.attention.other.block = c.attention.other.stretch = 4;
-  EXPECT_NEAR(scores(64), keys_per_query(c.attention.of_block(0), true, 64), 1e-9);
+  EXPECT_NEAR(scores(64), keys_per_query(c.attention.of_block(0, c.context), true, 64), 1e-9);
 }
 
 }  // namespace

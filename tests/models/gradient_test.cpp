@@ -188,7 +188,7 @@ TEST(Gradients, SlidingWindow) {
 
 // One for decoders, whose windows may be odd.
 std::vector<AttentionOptions> structures(int64_t window) {
-  std::vector<AttentionOptions> made(4);
+  std::vector<AttentionOptions> made(6);
   made[0].kinds = {"global", "full"};
   made[0].windows = {window};
   made[0].other.marks = {.first = 1, .every = 3};
@@ -198,6 +198,11 @@ std::vector<AttentionOptions> structures(int64_t window) {
   made[2].other.block = 1, made[2].other.random = 0, made[2].other.drawn = false;
   made[3].kinds = {"fixed"};
   made[3].other.block = 1, made[3].other.stretch = 2;
+  made[4].kinds = {"lsh"};
+  made[4].windows = {2 * window};
+  made[4].other.sides = {2};
+  made[5].kinds = {"lsh"};
+  made[5].other.block = 2, made[5].other.same_bucket = false, made[5].other.sides = {2};
   return made;
 }
 

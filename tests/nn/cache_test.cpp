@@ -108,6 +108,9 @@ TEST(Cache, OfStructuresToo) {
   for (const SightSpec& sight : sights)
     for (int shards : {1, 2})
       run_ranks(shards, [&](Group& tp) { compare(Family::llama, sight, tp); });
+  const SightSpec hashed{.kind = SightKind::lsh, .window = 3, .sides = {2}};
+  for (int shards : {1, 2})
+    run_ranks(shards, [&](Group& tp) { compare(Family::post_norm, hashed, tp); });
 }
 
 // Three rows of two caches, one of them twice, after the prompt.

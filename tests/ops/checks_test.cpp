@@ -169,13 +169,11 @@ Var attended(const ops::AttentionArguments& arguments, const Shape& q, const Sha
 }
 
 TEST(OpChecks, TextsOfAttention) {
-  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped, placed, alone, listed,
-      emptied;
+  ops::AttentionArguments plain, of_queries, of_keys, of_both, dropped, placed, listed, emptied;
   of_queries.pattern.query_segments = of_both.pattern.query_segments = i32({1, 3});
   of_keys.pattern.key_segments = i32({1, 5});
   of_both.pattern.key_segments = i32({1, 3});
   placed.pattern.query_places = i32({1, 3});
-  alone.pattern.self_last = true;
   listed.pattern.lists = {2, i32({2, 3}), i32({4})};
   emptied.pattern.lists.size = -1;
   dropped.dropout = 1;
@@ -194,7 +192,6 @@ TEST(OpChecks, TextsOfAttention) {
           "f32 [1,5,4,2], v f32 [1,5,4,2], query_segments i32 [1,3], key_segments i32 [1,3]");
   refused(dropped, q, "attention: dropout must be below 1, not 1");
   refused(placed, k, "attention: query_places need key_places, which are undefined");
-  refused(alone, k, "attention: self_last needs query_places and key_places, which are undefined");
   refused(listed, k,
           "attention: lists.starts must be [1,3] or [4,3] for blocks of 2, not [2,3]: q [1,3,4,2]");
   refused(emptied, k, "attention: blocks of lists must have places, not -1");
@@ -208,6 +205,12 @@ TEST(OpChecks, TextsOfAttention) {
          ops::rotary(Var(f32({1, 2, 1, 5})), i32({1, 2}), {});
        },
        "rotary: heads must have an even number of dims to turn in pairs: x [1,2,1,5]"},
+      {[&] {
+         ops::merge_rounds(Var(f32({4, 2})), Var(f32({3})), i32({2, 2}));
+       },
+       "merge_rounds: levels [P] must have P = 4 as parts [P,C], not 3: parts f32 [4,2], levels "
+       "f32 "
+       "[3], rows i32 [2,2]"},
   });
 }
 

@@ -169,6 +169,14 @@ TEST(Gradient, AttentionOverSeveralBlocksOfQueries) {
       {{1, 70, 1, 2}, {1, 70, 1, 2}, {1, 70, 1, 2}});
 }
 
+// A row of two parts, one of one, one of none; one part is nobody's.
+TEST(Gradient, MergedRounds) {
+  const Tensor rows = Tensor::from(std::vector<int32_t>{2, -1, -1, 0, 3, -1}, {2, 3});
+  check_gradients(
+      [&](const Checked& at) { return ops::merge_rounds(at.inputs[0], at.inputs[1], rows); },
+      {{4, 3}, {4}});
+}
+
 TEST(Gradient, RotaryAndReshape) {
   const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
   check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); },

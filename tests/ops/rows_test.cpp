@@ -20,6 +20,14 @@ TEST(TakeRows, PutsThemWhereTheyAreAsked) {
               from[i / 3] < 0 ? 0 : x.data<double>()[from[i / 3] * 3 + i % 3]);
 }
 
+// Row 1 goes to two places, row 3 to none.
+TEST(TakeRows, MayTakeARowMoreThanOnce) {
+  const ops::RowChoice choice{Tensor::from(std::vector<int32_t>{1, 0, -1, 2, 1}, {5}),
+                              Tensor::from(std::vector<int32_t>{1, 0, 3, -1, -1, 4, -1, -1}, {8})};
+  test::check_gradients(
+      [&](const test::Checked& at) { return ops::take_rows(at.inputs[0], choice); }, {{1, 4, 3}});
+}
+
 TEST(TakeRows, RefusesWhatCannotBe) {
   EXPECT_EQ(test::refusal_of([] {
               ops::choose_rows({0, 5}, 5, 1, {});
@@ -36,11 +44,14 @@ TEST(TakeRows, RefusesWhatCannotBe) {
     });
   };
   EXPECT_EQ(refusal(5, 6),
-            "take_rows: back must have 6 values as x has rows, and rows a multiple of 2 samples, "
-            "not 6 and 5");
+            "take_rows: back must have as many values as x has rows, 6, or a multiple of that, and "
+            "rows a multiple of 2 samples, not 6 and 5");
   EXPECT_EQ(refusal(4, 5),
-            "take_rows: back must have 6 values as x has rows, and rows a multiple of 2 samples, "
-            "not 5 and 4");
+            "take_rows: back must have as many values as x has rows, 6, or a multiple of that, and "
+            "rows a multiple of 2 samples, not 5 and 4");
+  EXPECT_EQ(refusal(4, 13),
+            "take_rows: back must have as many values as x has rows, 6, or a multiple of that, and "
+            "rows a multiple of 2 samples, not 13 and 4");
 }
 
 TEST(Positions, AreTakenAndPutBehind) {

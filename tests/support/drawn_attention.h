@@ -89,6 +89,8 @@ inline kernels::Pattern drawn_pattern(Draws& draws, const AttentionSizes& s) {
     made.query_places = draws.ids(s.samples, s.queries, [&] { return draws.below(s.keys); });
     made.key_places = draws.ids(s.samples, s.keys, [&] { return draws.below(s.keys); });
     made.self_last = draws.one_in(2);
+  } else {
+    made.self_last = draws.one_in(6);
   }
   return made;
 }

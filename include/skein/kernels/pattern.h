@@ -43,7 +43,7 @@ struct Pattern {
   // stream of dropout counts by them. For rows that were sorted or cut into windows.
   Tensor query_places = {}, key_places = {};
   // Keys of the query's own place are seen only by a query that sees nothing else, once each and
-  // with the score kAlone instead of theirs (Kitaev and others, "Reformer", 2020). Needs places.
+  // with the score kAlone instead of theirs (Kitaev and others, "Reformer", 2020).
   bool self_last = false;
 
   static Pattern causal() { return {}; }
@@ -53,7 +53,7 @@ struct Pattern {
   // Whether first and last key of the band say all.
   bool is_band() const {
     return !key_segments.defined() && !lists.size && !prefix.defined() && !marked.defined() &&
-           !key_places.defined();
+           !key_places.defined() && !self_last;
   }
 };
 

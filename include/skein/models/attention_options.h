@@ -20,8 +20,14 @@ struct AttentionOptions {
   bool operator==(const AttentionOptions&) const = default;
   // All blocks see all that they may.
   bool is_full() const;
+  // Whether a block is of that kind.
+  bool has(SightKind kind) const;
+  // How many tokens before its own one sees at most in a block, KvCache::kAll without limit; and in
+  // that of so many blocks that sees furthest.
+  int64_t reach_of_block(int64_t block) const;
+  int64_t reach(int64_t blocks) const;
   // Kinds are taken for right here.
-  SightSpec of_block(int64_t block) const;
+  SightSpec of_block(int64_t block, int64_t context) const;
 };
 
 // A window for all blocks.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "skein/kernels/rotary.h"
+#include "skein/nn/hashed_sight.h"
 #include "skein/nn/layers.h"
 #include "skein/nn/sight.h"
 #include "skein/nn/token_grid.h"
@@ -42,6 +43,8 @@ struct AttentionSpec {
   std::optional<GridWindows> grid = {};
 };
 
+// By lsh queries are their own keys, and there is no "NAME.k".
+//
 // Where marked tokens are queries of all others and there are tokens after them, they have
 // projections of their own: "NAME.global_q", "NAME.global_k" and "NAME.global_v", like those of the
 // rest.
@@ -66,6 +69,7 @@ class Attention {
   };
 
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
+  bool hashes() const { return hashed_.has_value(); }
   bool marks() const { return spec_.sight.kind == SightKind::global; }
   KeysAndValues made_of(const Var& entered, const Pass& pass) const;
   KeysAndValues of_memory(const Var& memory, const Pass& pass) const;
@@ -83,12 +87,17 @@ class Attention {
   Tensor decode_row(const Tensor& q, const Tensor& keys, const Tensor& values,
                     ops::AttentionArguments how) const;
   Var attend_in_windows(const Var& q, const KeysAndValues& own, const Pass& pass) const;
+  Var attend_hashed(const Var& q, const Var& v, const Pass& pass) const;
+  Var decode_hashed(const Var& q, const Var& v, const Pass& pass) const;
   Var look(const Var& q, const KeysAndValues& elsewhere, const Pass& pass) const;
 
   AttentionSpec spec_;
-  Linear q_, k_, v_, out_;
+  Linear q_;
+  std::optional<Linear> k_;
+  Linear v_, out_;
   std::optional<Linear> global_q_, global_k_, global_v_;
   std::optional<WindowSight> windows_;
+  std::optional<HashedSight> hashed_;
 };
 
 }  // namespace skein

@@ -1,6 +1,8 @@
 // Which tokens a token sees in self-attention of a sequence.
 #pragma once
 
+#include <vector>
+
 #include "skein/data/samples/batch.h"
 #include "skein/kernels/pattern.h"
 #include "skein/ops/embedding.h"
@@ -9,15 +11,15 @@ namespace skein {
 
 // full     all, or all before it (causal)
 // window   those near it
-// global   those near it and those that are marked, which see all (Beltagy and others,
-// "Longformer",
-//          2020)
+// global   those near it and those that are marked, which see all (Beltagy and others, 2020:
+//          "Longformer")
 // bigbird  blocks: the first and the last one, its own and both neighbours, and some that are drawn
 //          once for all (Zaheer and others, "Big Bird", 2020)
 // fixed    blocks: all of its stretch of blocks, and the last one of each other stretch (Child and
 //          others, "Generating long sequences with sparse transformers", 2019)
+// lsh      those whose vectors hash to its bucket: nn/hashed_sight.h
 // A causal one sees nothing that is after it, and so no last block.
-enum class SightKind { full, window, global, bigbird, fixed };
+enum class SightKind { full, window, global, bigbird, fixed, lsh };
 
 // Of each sample: its first tokens, every n-th, and those of an id.
 struct MarkRule {
@@ -30,14 +32,18 @@ struct MarkRule {
 
 struct SightSpec {
   SightKind kind = SightKind::full;
-  // Of window and global: places that a causal token sees, its own and those right before it; other
-  // tokens see half of it, which is even, on each side.
+  // Of window, global and lsh in its bucket: places that a causal token sees, its own and those
+  // right before it; other tokens see half of it, which is even, on each side.
   int64_t window = 0;
   MarkRule marks = {};
   int64_t block = 64;   // tokens of a block
   int64_t random = 3;   // of bigbird: blocks drawn for each head and each block of tokens
   bool drawn = true;    // false: the first block counts so many times more instead
   int64_t stretch = 8;  // of fixed: blocks
+  // Of lsh: rounds of hashing, and the digits of a bucket's number (kernels/hashing.h).
+  int64_t rounds = 2;
+  std::vector<int64_t> sides = {};
+  bool same_bucket = true;  // false: tokens see blocks of the order of buckets
 
   bool operator==(const SightSpec&) const = default;
 };
@@ -51,8 +57,8 @@ struct SightShape {
 };
 
 // What the spec says but for marked queries. Its tensors are in host memory; there are none
-// where nothing but a band is to be said. A bigbird of no more than 5 + 2 random blocks that is not
-// causal sees all, as the models of its authors do.
+// where nothing but a band is to be said. Not of lsh. A bigbird of no more than 5 + 2 random blocks
+// that is not causal sees all, as the models of its authors do.
 kernels::Pattern pattern_of(const SightSpec& spec, bool causal, const SightShape& shape);
 
 // How many keys a query of so many sees, on average; of more than 131,072 as of so many.

@@ -17,6 +17,9 @@ using kernels::RotaryWaves;
 // put together by it.
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionArguments& arguments,
               const Var& bias = {}, Var* level = nullptr);
+// Rows [N,C] of the parts [P,C] that each has in `rows` [R,N] i32 (-1: none), one part in one row
+// at most, weighed by what attention made of their levels [P]: kernels/hashing.h.
+Var merge_rounds(const Var& parts, const Var& levels, const Tensor& rows);
 // x [B,T,H,D]; positions [B,T] i32.
 Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves);
 // The same values under another shape.

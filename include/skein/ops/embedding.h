@@ -12,12 +12,13 @@ namespace skein::ops {
 // zero.
 Var embedding(const Tensor& ids, const Weight& table, int64_t first_id);
 
-// Rows of [B,T,C] in another order or number, P a sample; none twice.
+// Rows of [B,T,C] in another order or number, P a sample; none more often than U times.
 struct RowChoice {
   Tensor rows;  // [B*P] i32: numbers among the B*T rows; -1: a row of zeros
-  Tensor back;  // [B*T] i32: the number that each row has among the B*P; -1: it was left out
+  Tensor back;  // [U*B*T] i32: U times, which number each row has among the B*P; -1: none
 };
-// Of `samples` samples that choose alike. rows: P numbers among a sample's T rows, or -1.
+// Each row once at most. Of `samples` samples that choose alike. rows: P numbers among a sample's T
+// rows, or -1.
 RowChoice choose_rows(const std::vector<int32_t>& rows, int64_t length, int64_t samples,
                       Device device);
 // x [B,T,C] -> [B,P,C].

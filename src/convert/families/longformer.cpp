@@ -54,7 +54,7 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
   }
   std::vector<int64_t> windows;
   for (int64_t block = 0; block < c.n_layers; ++block)
-    windows.push_back(c.attention.of_block(block).window);
+    windows.push_back(c.attention.of_block(block, c.context).window);
   keys.write("attention_window", windows);
 }
 

@@ -168,10 +168,7 @@ class KeyRunsBuilder {
     const auto first = out_.runs_.begin() + out_.starts_.back();
     for (auto run = first; run != out_.runs_.end(); ++run)
       for (int64_t j = run->begin; j < run->end; ++j)
-        if (view_.times(query, j)) {
-          for (auto asked = first; asked != out_.runs_.end(); ++asked) asked->whole = false;
-          return;
-        }
+        if (view_.times(query, j)) return cut_own_place(query);
     const std::vector<KeyRun> seen(first, out_.runs_.end());
     out_.runs_.erase(first, out_.runs_.end());
     PatternView own = view_;
@@ -181,6 +178,25 @@ class KeyRunsBuilder {
         if (own.times(query, j))
           add_run(out_.runs_, {j, j + 1, 1, true}, static_cast<size_t>(out_.starts_.back()));
     out_.alone_.back() = std::ssize(out_.runs_) > out_.starts_.back();
+  }
+
+  // By places nothing is known of where it is.
+  void cut_own_place(int64_t query) {
+    auto& runs = out_.runs_;
+    const int64_t own = view_.first_query + query;
+    const auto first = runs.begin() + out_.starts_.back();
+    if (view_.key_places) {
+      for (auto run = first; run != runs.end(); ++run) run->whole = false;
+      return;
+    }
+    const auto around =
+        std::find_if(first, runs.end(), [&](const KeyRun& run) { return own < run.end; });
+    if (around == runs.end() || own < around->begin) return;
+    KeyRun behind = *around;
+    behind.begin = own + 1;
+    around->end = own;
+    const auto next = around->begin < own ? around + 1 : runs.erase(around);
+    if (behind.begin < behind.end) runs.insert(next, behind);
   }
 
   const PatternView& view_;

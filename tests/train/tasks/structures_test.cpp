@@ -25,7 +25,7 @@ class Structures : public testing::Test {
     c.train.steps = 4;
     AttentionOptions& attention = c.model.attention;
     attention.kinds = {kind};
-    if (kind == "window" || kind == "global") attention.windows = {4};
+    if (kind == "window" || kind == "global" || kind == "lsh") attention.windows = {4};
     if (kind == "global") attention.other.marks.every = 5;
     if (kind == "bigbird" || kind == "fixed") attention.other.block = 2;
     if (kind == "bigbird") attention.other.random = 1;
@@ -38,7 +38,7 @@ class Structures : public testing::Test {
 
 TEST_F(Structures, GiveEqualBitsAtEveryLayout) {
   const Finished full = train(config("full"), 1, *folder_, "full");
-  for (const std::string kind : {"window", "global", "bigbird", "fixed"}) {
+  for (const std::string kind : {"window", "global", "bigbird", "fixed", "lsh"}) {
     SCOPED_TRACE(kind);
     PretrainConfig c = config(kind);
     c.model.attention_dropout = 0.1;
@@ -58,7 +58,7 @@ TEST_F(Structures, GiveEqualBitsAtEveryLayout) {
 
 // Marks are of another number in each sample.
 TEST_F(Structures, GiveEqualBitsInEncodersToo) {
-  for (const std::string kind : {"global", "bigbird"}) {
+  for (const std::string kind : {"global", "bigbird", "lsh"}) {
     SCOPED_TRACE(kind);
     PretrainConfig c = encoder_config(folder_->at("encoder.h5"));
     c.train.steps = 4;
@@ -76,7 +76,7 @@ TEST_F(Structures, GiveEqualBitsInEncodersToo) {
 }
 
 TEST_F(Structures, AreDividedByTensorParallelRanks) {
-  for (const std::string kind : {"global", "bigbird"}) {
+  for (const std::string kind : {"global", "bigbird", "lsh"}) {
     PretrainConfig c = config(kind);
     const Finished expected = train(c, 1, *folder_, kind + "1");
     c.parallel.tensor = 2;

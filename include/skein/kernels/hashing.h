@@ -1,0 +1,36 @@
+// Hashing of vectors by their directions, and results of several rounds of it put together (Kitaev
+// and others, "Reformer", 2020).
+#pragma once
+
+#include <vector>
+
+#include "skein/tensor/tensor.h"
+
+namespace skein::kernels {
+
+// buckets [N,H,R] i32 of x [N,H,D], by R rounds of rotations [H,R,D,P] f32. `sides` are even, with
+// P half of their sum: a bucket's number has a digit for each, of as many values, and what comes
+// before a digit counts as often as the sides before it, multiplied. A digit is the number of the
+// largest of its part of the P products and behind them their negatives, the first of equal ones.
+void hash_buckets(Cpu, const Tensor& x, const Tensor& rotations, const std::vector<int64_t>& sides,
+                  Out buckets);
+void hash_buckets(Cuda, const Tensor& x, const Tensor& rotations, const std::vector<int64_t>& sides,
+                  Out buckets);
+
+// N rows, each in up to R parts.
+struct RoundParts {
+  Tensor parts;   // [P,C]
+  Tensor levels;  // [P] in the accumulator type; -inf: the part weighs nothing
+  Tensor rows;    // [R,N] i32: which parts a row has, each of them in one row at most; -1: none
+};
+// y [N,C]: the sum of a row's parts, each by exp(level) over the sum of those; 0 where none weighs.
+void merge_rounds(Cpu, const RoundParts& from, Out y);
+void merge_rounds(Cuda, const RoundParts& from, Out y);
+// Of y, which forward made, and its gradient dy: dparts [P,C] and dlevels [P], 0 where a part is in
+// no row.
+void merge_rounds_backward(Cpu, const RoundParts& from, const Tensor& y, const Tensor& dy,
+                           Out dparts, Out dlevels);
+void merge_rounds_backward(Cuda, const RoundParts& from, const Tensor& y, const Tensor& dy,
+                           Out dparts, Out dlevels);
+
+}  // namespace skein::kernels

@@ -1,0 +1,155 @@
+#include "skein/kernels/hashing.h"
+
+#include "common.cuh"
+
+namespace skein::kernels {
+namespace {
+
+constexpr int kThreads = 128, kMostSides = 2;
+
+struct Sides {
+  int count = 0;
+  int64_t each[kMostSides] = {};
+};
+
+// A block a vector and round: its products lie in shared memory, and the first thread looks for the
+// largest, as there are few.
+template <class T>
+__global__ void hash_rows(int64_t heads, int64_t width, int64_t planes, Sides sides, const T* x,
+                          const float* rotations, int32_t* buckets) {
+  using A = Accumulator<T>;
+  A* products = dynamic_shared<A>();
+  const int64_t row = blockIdx.x, rounds = gridDim.y, round = blockIdx.y;
+  const float* turns = rotations + (row % heads * rounds + round) * width * planes;
+  for (int64_t p = threadIdx.x; p < planes; p += blockDim.x) {
+    A sum(0);
+    for (int64_t d = 0; d < width; ++d) sum += load(x + row * width + d) * A(turns[d * planes + p]);
+    products[p] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  int64_t made = 0, weight = 1;
+  for (int i = 0; i < sides.count; ++i) {
+    const int64_t half = sides.each[i] / 2;
+    int64_t most = 0, least = 0;
+    for (int64_t p = 1; p < half; ++p) {
+      if (products[p] > products[most]) most = p;
+      if (products[p] < products[least]) least = p;
+    }
+    made += weight * (products[most] >= -products[least] ? most : half + least);
+    weight *= sides.each[i];
+    products += half;
+  }
+  buckets[row * rounds + round] = static_cast<int32_t>(made);
+}
+
+template <class T>
+struct Parts {
+  int64_t rounds, rows, width;
+  const T* parts;
+  const Accumulator<T>* levels;
+  const int32_t* numbers;
+
+  explicit Parts(const RoundParts& from)
+      : rounds(from.rows.dim(0)),
+        rows(from.rows.dim(1)),
+        width(from.parts.dim(1)),
+        parts(from.parts.data<T>()),
+        levels(from.levels.data<Accumulator<T>>()),
+        numbers(from.rows.data<int32_t>()) {}
+
+  __device__ Accumulator<T> level(int64_t round, int64_t row) const {
+    const int32_t part = numbers[round * rows + row];
+    return part < 0 ? -INFINITY : levels[part];
+  }
+  // The largest level of a row and the sum of exp(level - largest); -inf and 0 where none weighs.
+  __device__ void totals(int64_t row, Accumulator<T>& most, Accumulator<T>& sum) const {
+    most = -INFINITY;
+    sum = 0;
+    for (int64_t r = 0; r < rounds; ++r) most = level(r, row) > most ? level(r, row) : most;
+    for (int64_t r = 0; r < rounds && most > -INFINITY; ++r) sum += exp(level(r, row) - most);
+  }
+};
+
+// A warp a row.
+template <class T>
+__global__ void merge_rows(Parts<T> from, T* y) {
+  using A = Accumulator<T>;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  if (row >= from.rows) return;
+  A most, all;
+  from.totals(row, most, all);
+  for (int64_t c = threadIdx.x % kWarp; c < from.width; c += kWarp) {
+    A sum(0);
+    for (int64_t r = 0; r < from.rounds; ++r) {
+      const A level = from.level(r, row);
+      if (level > -INFINITY)
+        sum += exp(level - most) / all *
+               load(from.parts + from.numbers[r * from.rows + row] * from.width + c);
+    }
+    store(y + row * from.width + c, sum);
+  }
+}
+
+template <class T>
+__global__ void spread_rows(Parts<T> from, const T* y, const T* dy, T* dparts,
+                            Accumulator<T>* dlevels) {
+  using A = Accumulator<T>;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  if (row >= from.rows) return;
+  A most, all;
+  from.totals(row, most, all);
+  for (int64_t r = 0; r < from.rounds; ++r) {
+    const A level = from.level(r, row);
+    if (level == -INFINITY) continue;
+    const int64_t part = from.numbers[r * from.rows + row];
+    const A weight = exp(level - most) / all;
+    A apart(0);
+    for (int64_t c = threadIdx.x % kWarp; c < from.width; c += kWarp) {
+      const A slope = load(dy + row * from.width + c);
+      apart += slope * (load(from.parts + part * from.width + c) - load(y + row * from.width + c));
+      store(dparts + part * from.width + c, weight * slope);
+    }
+    apart = warp_sum(apart);
+    if (threadIdx.x % kWarp == 0) dlevels[part] = weight * apart;
+  }
+}
+
+dim3 rows_grid(const RoundParts& from) {
+  return grid_of(pieces_of(from.rows.dim(1), kThreads / kWarp));
+}
+
+}  // namespace
+
+void hash_buckets(Cuda on, const Tensor& x, const Tensor& rotations,
+                  const std::vector<int64_t>& given, Out buckets) {
+  SKEIN_CHECK(std::ssize(given) <= kMostSides);
+  Sides sides;
+  for (const int64_t side : given) sides.each[sides.count++] = side;
+  const int64_t planes = rotations.dim(3);
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("hash_buckets", on, hash_rows<T>, grid_of(x.dim(0) * x.dim(1), rotations.dim(1)),
+           kThreads, static_cast<size_t>(planes) * sizeof(Accumulator<T>), x.dim(1), x.dim(2),
+           planes, sides, x.data<T>(), rotations.data<float>(), buckets->data<int32_t>());
+  });
+}
+
+void merge_rounds(Cuda on, const RoundParts& from, Out y) {
+  visit_float(from.parts.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("merge_rounds", on, merge_rows<T>, rows_grid(from), kThreads, 0, Parts<T>(from),
+           y->data<T>());
+  });
+}
+
+void merge_rounds_backward(Cuda on, const RoundParts& from, const Tensor& y, const Tensor& dy,
+                           Out dparts, Out dlevels) {
+  dparts->fill_zero();
+  dlevels->fill_zero();
+  visit_float(from.parts.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("merge_rounds_backward", on, spread_rows<T>, rows_grid(from), kThreads, 0,
+           Parts<T>(from), y.data<T>(), dy.data<T>(), dparts->data<T>(),
+           dlevels->data<Accumulator<T>>());
+  });
+}
+
+}  // namespace skein::kernels

@@ -1,0 +1,298 @@
+#include "skein/nn/hashed_sight.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/philox.h"
+#include "skein/kernels/hashing.h"
+#include "skein/ops/math.h"
+
+namespace skein {
+namespace {
+
+using kernels::Pattern;
+using Numbers = std::vector<int32_t>;
+
+constexpr uint64_t kRotationKey = 0x726f74617465;
+
+Tensor on(Device device, const Numbers& numbers, const Shape& shape) {
+  return Tensor::from(numbers, shape).to(device);
+}
+
+// Which rows of x go where, each up to `uses` times.
+struct Choice {
+  Numbers rows, back;
+  int64_t from, uses;
+
+  Choice(int64_t to, int64_t from, int64_t uses)
+      : rows(static_cast<size_t>(to), -1),
+        back(static_cast<size_t>(from * uses), -1),
+        from(from),
+        uses(uses) {}
+  void take(int64_t to, int64_t row, int64_t use) {
+    rows[static_cast<size_t>(to)] = narrow<int32_t>(row);
+    back[static_cast<size_t>(use * from + row)] = narrow<int32_t>(to);
+  }
+  ops::RowChoice on_device(Device device) const {
+    return {on(device, rows, {std::ssize(rows)}), on(device, back, {std::ssize(back)})};
+  }
+};
+
+// A token in the order of its sample and head. `group`: those with equal numbers may see each
+// other.
+struct Ordered {
+  int32_t token, group, round;
+};
+
+class HashedRowsBuilder {
+ public:
+  HashedRowsBuilder(const SightSpec& spec, const Tensor& buckets, const Tensor& segments,
+                    int64_t asked)
+      : spec_(spec),
+        buckets_(buckets),
+        segments_(segments),
+        samples_(buckets.dim(0)),
+        length_(buckets.dim(1)),
+        heads_(buckets.dim(2)),
+        rounds_(buckets.dim(3)),
+        asked_(asked),
+        // Blocks see each other whole, so there all queries take part.
+        taken_(spec.same_bucket ? asked : length_),
+        ahead_(spec.same_bucket ? 0 : spec.block),
+        queries_(sets() * query_rows(), sets() * length_, rounds_),
+        keys_(sets() * key_rows(), sets() * length_, rounds_ + (ahead_ > 0)),
+        query_groups_(queries_.rows.size(), -1),
+        key_groups_(keys_.rows.size(), -1),
+        query_places_(queries_.rows.size()),
+        key_places_(keys_.rows.size()),
+        parts_(static_cast<size_t>(rounds_ * sets() * asked), -1) {}
+
+  HashedRows built(bool causal, Device device) {
+    for (set_ = 0; set_ < sets(); ++set_) add_set();
+    HashedRows made{.queries = queries_.on_device(device),
+                    .keys = keys_.on_device(device),
+                    .query_rows = query_rows(),
+                    .key_rows = key_rows(),
+                    .pattern = pattern(causal, device),
+                    .parts = on(device, parts_, {rounds_, sets() * asked_})};
+    return made;
+  }
+
+ private:
+  int64_t sets() const { return samples_ * heads_; }
+  int64_t query_rows() const { return rounds_ * taken_; }
+  int64_t key_rows() const { return ahead_ + rounds_ * length_; }
+  int64_t sample() const { return set_ / heads_; }
+  int64_t head() const { return set_ % heads_; }
+  // Among B*T*H rows.
+  int64_t row_of(int64_t token) const { return (sample() * length_ + token) * heads_ + head(); }
+
+  int32_t document(int64_t token) const {
+    return segments_.defined() ? segments_.data<int32_t>()[sample() * length_ + token] : 0;
+  }
+
+  // Tokens that are no padding, each with what it is sorted by in the round.
+  std::vector<std::pair<uint64_t, int32_t>> keyed(int64_t round) const {
+    std::vector<std::pair<uint64_t, int32_t>> made;
+    for (int64_t token = 0; token < length_; ++token) {
+      const int32_t own = document(token),
+                    bucket = buckets_.data<int32_t>()[row_of(token) * rounds_ + round];
+      if (own >= 0)
+        made.emplace_back(static_cast<uint64_t>(own) << 32 | static_cast<uint32_t>(bucket),
+                          narrow<int32_t>(token));
+    }
+    return made;
+  }
+
+  void add_round(int64_t round, std::vector<Ordered>& order) const {
+    auto tokens = keyed(round);
+    std::ranges::sort(tokens);  // by place where the rest is equal
+    const auto first = std::ssize(order);
+    for (int64_t i = 0; i < std::ssize(tokens); ++i) {
+      const bool begins = i == 0 || tokens[i].first != tokens[i - 1].first;
+      const int32_t group = spec_.same_bucket
+                                ? narrow<int32_t>(begins ? first + i : order.back().group)
+                                : static_cast<int32_t>(tokens[i].first >> 32);
+      order.push_back({tokens[i].second, group, narrow<int32_t>(round)});
+    }
+  }
+
+  std::vector<Ordered> order() const {
+    std::vector<Ordered> made;
+    add_round(0, made);
+    const bool one = !spec_.same_bucket && std::ssize(made) <= spec_.block;
+    for (int64_t round = 1; round < rounds_ && !one; ++round) add_round(round, made);
+    return made;
+  }
+
+  void add_set() {
+    const std::vector<Ordered> all = order();
+    const int64_t first_token = length_ - taken_;
+    int64_t query = set_ * query_rows();
+    for (int64_t i = 0; i < std::ssize(all); ++i) {
+      add_key(ahead_ + i, all[i], all[i].round, i);
+      if (all[i].token >= first_token) add_query(query++, all[i], i);
+    }
+    const int64_t count = std::ssize(all),
+                  last = (count - 1) / std::max<int64_t>(1, ahead_) * ahead_;
+    if (count > ahead_ && ahead_ > 0)
+      for (int64_t i = last; i < count; ++i) add_key(i - last, all[i], rounds_, i);
+  }
+
+  // order: its number in its sample and head.
+  void add_key(int64_t at, const Ordered& one, int64_t use, int64_t order) {
+    const int64_t to = set_ * key_rows() + at;
+    keys_.take(to, row_of(one.token), use);
+    key_groups_[to] = one.group;
+    key_places_[to] = spec_.same_bucket ? narrow<int32_t>(order) : one.token;
+  }
+
+  void add_query(int64_t to, const Ordered& one, int64_t order) {
+    queries_.take(to, row_of(one.token), one.round);
+    query_groups_[to] = one.group;
+    query_places_[to] = spec_.same_bucket ? narrow<int32_t>(order) : one.token;
+    const int64_t token = one.token - (length_ - asked_);
+    if (token >= 0)
+      parts_[(one.round * samples_ * asked_ + sample() * asked_ + token) * heads_ + head()] =
+          narrow<int32_t>(to);
+  }
+
+  Pattern pattern(bool causal, Device device) const {
+    Pattern made = causal ? Pattern::causal() : Pattern::full();
+    made.self_last = true;
+    made.query_segments = on(device, query_groups_, {sets(), query_rows()});
+    made.key_segments = on(device, key_groups_, {sets(), key_rows()});
+    if (spec_.same_bucket) {
+      made.before = causal ? spec_.window - 1 : spec_.window / 2;
+      made.after = causal ? 0 : spec_.window / 2;
+      if (taken_ == length_) return made;
+    } else {
+      made.lists = neighbours();
+      made.lists.starts = made.lists.starts.to(device);
+      made.lists.blocks = made.lists.blocks.to(device);
+    }
+    made.query_places = on(device, query_places_, {sets(), query_rows()});
+    made.key_places = on(device, key_places_, {sets(), key_rows()});
+    return made;
+  }
+
+  // Keys are a block ahead of queries: the one before it and its own.
+  kernels::BlockLists neighbours() const {
+    const int64_t blocks = (query_rows() + spec_.block - 1) / spec_.block;
+    Numbers starts, listed;
+    for (int64_t block = 0; block < blocks; ++block) {
+      starts.push_back(narrow<int32_t>(2 * block));
+      listed.push_back(narrow<int32_t>(block));
+      listed.push_back(narrow<int32_t>(block + 1));
+    }
+    starts.push_back(narrow<int32_t>(2 * blocks));
+    return {spec_.block, Tensor::from(starts, {1, blocks + 1}), Tensor::from(listed, {2 * blocks})};
+  }
+
+  const SightSpec& spec_;
+  const Tensor &buckets_, &segments_;
+  int64_t samples_, length_, heads_, rounds_;
+  int64_t asked_, taken_;
+  int64_t ahead_;  // keys ahead of those of the first query
+  Choice queries_, keys_;
+  Numbers query_groups_, key_groups_, query_places_, key_places_, parts_;
+  int64_t set_ = 0;  // the sample and head at hand
+};
+
+// By sample and head, so that heads are streams of their own.
+Tensor ids_of_sets(const Tensor& samples, int64_t heads, int64_t first_head) {
+  const Tensor known = samples.to(Device{}),
+               made = Tensor::empty({samples.size() * heads}, DType::i64);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int64_t>()[i] = known.data<int64_t>()[i / heads] ^ (first_head + i % heads) << 48;
+  return made.to(samples.device());
+}
+
+Var chosen(const Var& x, const ops::RowChoice& choice, int64_t rows) {
+  const int64_t all = x.value().size() / x.shape()[3], sets = x.shape()[0] * x.shape()[2];
+  return ops::reshape(ops::take_rows(ops::reshape(x, {1, all, x.shape()[3]}), choice),
+                      {sets, rows, 1, x.shape()[3]});
+}
+
+}  // namespace
+
+Tensor rotations_of(const SightSpec& spec, int block, int64_t first_head, int64_t heads,
+                    int64_t width, Device device) {
+  const int64_t planes = std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{0}) / 2,
+                each = spec.rounds * width * planes;
+  const Tensor made = Tensor::empty({heads, spec.rounds, width, planes}, DType::f32);
+  for (int64_t head = 0; head < heads; ++head)
+    fill_normal(kRotationKey,
+                static_cast<uint64_t>(block) << 32 | static_cast<uint64_t>(first_head + head), 0,
+                {made.data<float>() + head * each, static_cast<size_t>(each)});
+  return made.to(device);
+}
+
+HashedRows hashed_rows(const SightSpec& spec, bool causal, const Tensor& buckets,
+                       const Tensor& segments, int64_t asked, Device device) {
+  SKEIN_CHECK(asked > 0 && asked <= buckets.dim(1));
+  return HashedRowsBuilder(spec, buckets, segments, asked).built(causal, device);
+}
+
+HashedSight::HashedSight(const Parameters& parameters, const HashedSpec& spec)
+    : spec_(spec),
+      ones_{.value = Tensor::from(std::vector<float>(static_cast<size_t>(spec.head_width), 1.0f),
+                                  {spec.head_width})
+                         .to(parameters.dtype())
+                         .to(parameters.device()),
+            .gradient = {},
+            .learns = false} {}
+
+HashedRows HashedSight::order(const Tensor& x, const Tensor& segments, int64_t asked,
+                              int64_t first_head) const {
+  const int64_t samples = x.dim(0), length = x.dim(1), heads = x.dim(2);
+  const Tensor turns =
+                   rotations_of(spec_.sight, spec_.block, first_head, heads, x.dim(3), x.device()),
+               buckets = Tensor::empty({samples, length, heads, spec_.sight.rounds}, DType::i32,
+                                       x.device());
+  on_device(x.device(), [&](auto device) {
+    kernels::hash_buckets(device, x.reshape({samples * length, heads, x.dim(3)}), turns,
+                          spec_.sight.sides, Out(buckets));
+  });
+  return hashed_rows(spec_.sight, spec_.causal, buckets.to(Device{}),
+                     segments.defined() ? segments.to(Device{}) : segments, asked, x.device());
+}
+
+Var HashedSight::operator()(const Var& q, const Var& v, const HashedRows& rows,
+                            const ops::AttentionArguments& given) const {
+  const int64_t samples = q.shape()[0], heads = q.shape()[2], width = q.shape()[3],
+                queries = samples * heads * rows.query_rows;
+  ops::AttentionArguments how = given;
+  how.pattern = rows.pattern;
+  how.first_head = 0;
+  if (how.dropout > 0) how.sample_ids = ids_of_sets(given.sample_ids, heads, given.first_head);
+  Var levels;
+  const Var k = ops::norm(q, ops::Norm::rms, ones_, {}, 1e-6);
+  const Var seen =
+      ops::attention(chosen(q, rows.queries, rows.query_rows), chosen(k, rows.keys, rows.key_rows),
+                     chosen(v, rows.keys, rows.key_rows), how, {}, &levels);
+  const Var merged = ops::merge_rounds(ops::reshape(seen, {queries, width}),
+                                       ops::reshape(levels, {queries}), rows.parts);
+  return ops::reshape(merged, {samples, merged.shape()[0] / (samples * heads), heads, width});
+}
+
+double hashed_keys_per_query(const SightSpec& spec, bool causal, int64_t length) {
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const int64_t buckets =
+      std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{1}, std::multiplies<int64_t>());
+  if (!spec.same_bucket) {
+    const double seen = number(std::min(length, 2 * spec.block));
+    return (length <= spec.block ? 1 : number(spec.rounds)) * (causal ? seen / 2 : seen);
+  }
+  const double bucket = std::max(1.0, number(length) / number(buckets)),
+               window = std::min(bucket, number(spec.window));
+  // Of a bucket's tokens the n-th sees n, up to the window.
+  const double before = window * (1 - window / (2 * bucket));
+  return number(spec.rounds) * (causal ? before : window);
+}
+
+}  // namespace skein

@@ -1,0 +1,56 @@
+// Hashing and its rounds on the device against the CPU's.
+#include "skein/kernels/hashing.h"
+
+#include "support/kernel_check.h"
+#include "support/kernel_home.h"
+
+namespace skein {
+namespace {
+
+using test::kHome;
+using test::random_tensor;
+
+class HashingOnCuda : public testing::TestWithParam<DType> {};
+
+TEST_P(HashingOnCuda, GivesTheBucketsOfTheCpu) {
+  for (const std::vector<int64_t>& sides : {std::vector<int64_t>{8}, {300}, {6, 4}}) {
+    int64_t planes = 0;
+    for (const int64_t side : sides) planes += side / 2;
+    const Tensor x = random_tensor({19, 3, 5}, 1, GetParam()),
+                 rotations = random_tensor({3, 2, 5, planes}, 2, DType::f32),
+                 wanted = Tensor::empty({19, 3, 2}, DType::i32),
+                 found = Tensor::empty({19, 3, 2}, DType::i32, kHome);
+    kernels::hash_buckets(Cpu{}, x, rotations, sides, Out(wanted));
+    kernels::hash_buckets(Cuda{}, x.to(kHome), rotations.to(kHome), sides, Out(found));
+    EXPECT_EQ(test::bytes_of(found.to(Device{})), test::bytes_of(wanted));
+  }
+}
+
+TEST_P(HashingOnCuda, PutsRoundsTogetherAsTheCpu) {
+  const DType dtype = GetParam();
+  const Tensor parts = random_tensor({40, 70}, 1, dtype),
+               levels = random_tensor({40}, 2, gradient_dtype(dtype)),
+               dy = random_tensor({25, 70}, 3, dtype), y = dy.like(), dparts = parts.like(),
+               dlevels = levels.like();
+  std::vector<int32_t> rows(75, -1);
+  for (int32_t part = 0; part < 38; ++part) rows[static_cast<size_t>(part * 11 % 75)] = part;
+  const kernels::RoundParts here{parts, levels, Tensor::from(rows, {3, 25})},
+      there{parts.to(kHome), levels.to(kHome), here.rows.to(kHome)};
+  kernels::merge_rounds(Cpu{}, here, Out(y));
+  kernels::merge_rounds_backward(Cpu{}, here, y, dy, Out(dparts), Out(dlevels));
+  const Tensor y_there = y.to(kHome).like(), dparts_there = dparts.to(kHome).like(),
+               dlevels_there = dlevels.to(kHome).like();
+  kernels::merge_rounds(Cuda{}, there, Out(y_there));
+  kernels::merge_rounds_backward(Cuda{}, there, y.to(kHome), dy.to(kHome), Out(dparts_there),
+                                 Out(dlevels_there));
+  const double tolerance = dtype == DType::f32 ? 1e-5 : 2e-2;
+  test::expect_near(y_there.to(Device{}), y, tolerance, "y");
+  test::expect_near(dparts_there.to(Device{}), dparts, tolerance, "dparts");
+  test::expect_near(dlevels_there.to(Device{}), dlevels, 5 * tolerance, "dlevels");
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, HashingOnCuda, testing::Values(DType::f32, DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace skein
