@@ -74,14 +74,16 @@ Generator::Decoding::Decoding(Generator& generator, std::span<Sequence> sequence
       batch_(std::min(g_.config_.batch, std::ssize(sequences))),
       width_(std::max<int64_t>(g_.config_.beam.size, 1)),
       key_width_(g_.model_.kv_heads() / g_.mesh_.tp().size() * g_.model_.head_width()) {
-  int64_t longest = 0, longest_source = 0;
+  int64_t longest = 0, longest_fed = 0, longest_source = 0;
   for (const Sequence& sequence : sequences) {
     longest = std::max(longest, sequence.length() + sequence.left);
+    longest_fed = std::max(longest_fed, sequence.length());
     if (const Tokens* source = sequence.from.source)
       longest_source = std::max(longest_source, std::ssize(*source));
   }
-  slack_ = std::max(kLeastSlack, longest / 4);
-  elements_ = batch_ * width_ * (longest + slack_) * key_width_;
+  const int64_t reach = std::min(longest, g_.model_.attention.reach(g_.model_.n_layers));
+  slack_ = std::max(kLeastSlack, reach / 4);
+  elements_ = batch_ * width_ * (std::max(reach, longest_fed) + slack_) * key_width_;
   memory_elements_ = batch_ * longest_source * key_width_;
 }
 
@@ -123,8 +125,9 @@ void Generator::Decoding::admit() {
   next_ += count;
   const int64_t begun = fresh.live();
   if (begun == 0) return;
-  const bool as_they_are =
-      live == 0 && begun == fresh.size() && begun == fresh.cache.first_key.size();
+  const bool as_they_are = live == 0 && begun == fresh.size() &&
+                           begun == fresh.cache.first_key.size() &&
+                           !fresh.cache.holds_more_than_needed();
   rows_ = as_they_are ? std::move(fresh) : joined({&rows_, &fresh});
 }
 
@@ -163,6 +166,8 @@ KvCache Generator::Decoding::cache_for(const std::vector<Beginning>& beginnings,
   if (std::vector<int64_t> lengths = source_lengths(beginnings); !lengths.empty())
     cache.set_memories(std::move(lengths), parameters.device());
   cache.layers.resize(g_.model_.n_layers);
+  for (size_t block = 0; block < cache.layers.size(); ++block)
+    cache.layers[block].reach = g_.model_.attention.reach_of_block(static_cast<int64_t>(block));
   cache.positions = columns + room;
   const uint64_t needed = rows * cache.positions * key_width_;
   cache.elements = room > 0 ? elements_ : narrow<int64_t>(std::bit_ceil(needed));
@@ -183,7 +188,8 @@ Generator::Decoding::Rows Generator::Decoding::joined(std::vector<Rows*> all) co
     if (!part.rows.empty()) parts.push_back(std::move(part));
   }
   const int64_t room = std::min(slack_, made.most_left());
-  made.cache = KvCache::joined(parts, {room, width_, elements_, memory_elements_});
+  made.cache = KvCache::joined(
+      parts, {room, width_, elements_, memory_elements_, batch_ * width_ * key_width_});
   made.capacity = made.cache.length + room;
   return made;
 }
@@ -201,6 +207,7 @@ void Generator::Decoding::step() {
     batch.positions.data<int32_t>()[row] = narrow<int32_t>(sequence.length() - 1);
   }
   ++g_.work_.steps;
+  g_.work_.cache_bytes = std::max(g_.work_.cache_bytes, rows_.cache.bytes());
   g_.work_.rows += rows_.size();
   g_.work_.live += rows_.live();
   give_tokens(rows_, forward(rows_.cache, batch));

@@ -1,6 +1,7 @@
 #include "skein/nn/kv_cache.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -40,17 +41,29 @@ class Places {
 
 // What a layer's tensors [rows,columns,G,D] are gathered from.
 struct Gathering {
-  std::vector<Tensor> places;  // of each part
+  std::vector<Tensor> places = {};  // of each part
   int64_t rows = 0, columns = 0, elements = 0;
+  int64_t first = 0;      // KvCache::Layer::first
+  Tensor first_key = {};  // and first_key
 };
 
-// The part's positions stand where its rows end at `end`.
-Tensor places_of_rows(const KvCache::Part& part, const std::vector<int64_t>& lengths, int64_t end,
-                      int64_t columns) {
+// A layer held here that reaches so far back.
+const KvCache::Layer* layer_of(const KvCache& cache, int64_t reach) {
+  const auto found = std::ranges::find_if(cache.layers, [&](const KvCache::Layer& layer) {
+    return layer.keys.defined() && layer.reach == reach;
+  });
+  return found == cache.layers.end() ? nullptr : &*found;
+}
+
+// The last positions of the part's rows, `kept` at most, stand where its rows end at `kept`.
+Tensor places_of_rows(const KvCache::Part& part, const KvCache::Layer& layer,
+                      const std::vector<int64_t>& lengths, int64_t kept, int64_t columns) {
   Places made(std::ssize(part.rows), columns);
-  for (int64_t r = 0; r < std::ssize(part.rows); ++r)
-    made.set(r, end - lengths[r], end,
-             part.rows[r] * part.cache.capacity() + part.cache.length - lengths[r]);
+  for (int64_t r = 0; r < std::ssize(part.rows); ++r) {
+    const int64_t length = std::min(lengths[r], kept);
+    made.set(r, kept - length, kept,
+             part.rows[r] * layer.keys.dim(1) + part.cache.length - layer.first - length);
+  }
   return made.on(part.cache.first_key.device());
 }
 
@@ -125,6 +138,43 @@ std::optional<Gathering> join_memories(const std::vector<KvCache::Part>& parts,
   return from;
 }
 
+// Where rows of these lengths begin that end at `end`, what stands before column 0 left out.
+Tensor begins_of(const std::vector<std::vector<int64_t>>& lengths, int64_t end, Device device) {
+  std::vector<int32_t> made;
+  for (const auto& part : lengths)
+    for (const int64_t length : part)
+      made.push_back(narrow<int32_t>(std::max<int64_t>(0, end - length)));
+  return Tensor::from(made, {std::ssize(made)}).to(device);
+}
+
+// Of layers that reach so far back, into a cache of so many positions.
+Gathering gather_rows(const std::vector<KvCache::Part>& parts,
+                      const std::vector<std::vector<int64_t>>& lengths, int64_t reach,
+                      int64_t length, const KvCache::Extent& extent) {
+  const int64_t kept = std::min(length, reach);
+  Gathering made{
+      .columns = kept + extent.room, .elements = extent.elements, .first = length - kept};
+  if (reach < KvCache::kAll)
+    made.elements = std::min(made.elements, extent.column_elements * made.columns);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    made.rows += std::ssize(parts[p].rows);
+    if (const KvCache::Layer* layer = layer_of(parts[p].cache, reach))
+      made.places.push_back(places_of_rows(parts[p], *layer, lengths[p], kept, made.columns));
+  }
+  if (made.first > 0)
+    made.first_key = begins_of(lengths, kept, parts.front().cache.first_key.device());
+  return made;
+}
+
+// [N,3] i32 of columns counted from `first` on.
+Tensor moves_from(int64_t first, const std::vector<KvCache::Follow>& moves, Device device) {
+  std::vector<int32_t> numbers;
+  for (const KvCache::Follow& move : moves)
+    for (const int64_t number : {move.from, move.to, std::max<int64_t>(0, move.first - first)})
+      numbers.push_back(narrow<int32_t>(number));
+  return Tensor::from(numbers, {std::ssize(moves), 3}).to(device);
+}
+
 }  // namespace
 
 void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
@@ -133,32 +183,42 @@ void KvCache::append(int layer, const Tensor& k, const Tensor& v) {
     for (Tensor* made : {&held.keys, &held.values})
       *made =
           layer_memory({k.dim(0), positions, k.dim(2), k.dim(3)}, elements, k.dtype(), k.device());
-  SKEIN_CHECK(length + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
+  SKEIN_CHECK(length - held.first + k.dim(1) <= held.keys.dim(1) && k.dim(0) == held.keys.dim(0) &&
               k.dtype() == held.keys.dtype());
   on_device(k.device(), [&](auto device) {
-    kernels::copy_positions(device, k, 0, k.dim(1), length, Out(held.keys));
-    kernels::copy_positions(device, v, 0, v.dim(1), length, Out(held.values));
+    kernels::copy_positions(device, k, 0, k.dim(1), length - held.first, Out(held.keys));
+    kernels::copy_positions(device, v, 0, v.dim(1), length - held.first, Out(held.values));
   });
 }
 
 int64_t KvCache::capacity() const {
-  const auto held = std::find_if(layers.begin(), layers.end(),
-                                 [](const Layer& layer) { return layer.keys.defined(); });
-  return held == layers.end() ? positions : held->keys.dim(1);
+  const Layer* const held = layer_of(*this, kAll);
+  return held ? held->keys.dim(1) : positions;
+}
+
+bool KvCache::holds_more_than_needed() const {
+  return std::ranges::any_of(layers, [&](const Layer& layer) {
+    return layer.keys.defined() && length - layer.first > layer.reach;
+  });
+}
+
+int64_t KvCache::bytes() const {
+  int64_t sum = 0;
+  for (const Layer& layer : layers)
+    if (layer.keys.defined()) sum += layer.keys.bytes() + layer.values.bytes();
+  return sum;
 }
 
 void KvCache::follow(const std::vector<Follow>& moves) {
-  std::vector<int32_t> numbers;
-  for (const Follow& move : moves)
-    for (int64_t number : {move.from, move.to, move.first})
-      numbers.push_back(narrow<int32_t>(number));
   if (moves.empty()) return;
-  const Tensor here = Tensor::from(numbers, {std::ssize(moves), 3}).to(first_key.device());
+  std::map<int64_t, Tensor> by_first;
   for (const Layer& held : layers) {
     if (!held.keys.defined()) continue;
+    Tensor& here = by_first[held.first];
+    if (!here.defined()) here = moves_from(held.first, moves, first_key.device());
     on_device(here.device(), [&](auto device) {
-      kernels::copy_tails(device, here, length, Out(held.keys));
-      kernels::copy_tails(device, here, length, Out(held.values));
+      kernels::copy_tails(device, here, length - held.first, Out(held.keys));
+      kernels::copy_tails(device, here, length - held.first, Out(held.values));
     });
   }
 }
@@ -187,25 +247,25 @@ KvCache KvCache::joined(const std::vector<Part>& parts, const Extent& extent) {
     lengths.push_back(lengths_of(part));
     for (int64_t length : lengths.back()) made.length = std::max(made.length, length);
   }
-  Gathering rows{{}, 0, made.length + extent.room, extent.elements};
-  std::vector<int32_t> begins;
-  for (size_t p = 0; p < parts.size(); ++p) {
-    for (int64_t length : lengths[p]) begins.push_back(narrow<int32_t>(made.length - length));
-    rows.places.push_back(places_of_rows(parts[p], lengths[p], made.length, rows.columns));
-  }
-  rows.rows = std::ssize(begins);
-  made.positions = rows.columns;
-  made.elements = rows.elements;
-  made.first_key = Tensor::from(begins, {rows.rows}).to(parts.front().cache.first_key.device());
+  made.positions = made.length + extent.room;
+  made.elements = extent.elements;
+  made.first_key = begins_of(lengths, made.length, parts.front().cache.first_key.device());
   const std::optional<Gathering> memories = join_memories(parts, extent, made);
+  std::map<int64_t, Gathering> rows;  // by reach, before layers are let go
+  for (const Layer& layer : parts.front().cache.layers)
+    if (!rows.contains(layer.reach))
+      rows[layer.reach] = gather_rows(parts, lengths, layer.reach, made.length, extent);
   for (size_t layer = 0; layer < parts.front().cache.layers.size(); ++layer) {
     const auto memory = [&](Tensor Layer::*kind) {
       return memories ? gathered(parts, layer, kind, *memories)
                       : std::exchange(parts.front().cache.layers[layer].*kind, {});
     };
-    made.layers.push_back({gathered(parts, layer, &Layer::keys, rows),
-                           gathered(parts, layer, &Layer::values, rows),
-                           memory(&Layer::memory_keys), memory(&Layer::memory_values)});
+    const int64_t reach = parts.front().cache.layers[layer].reach;
+    const Gathering& from = rows[reach];
+    made.layers.push_back({gathered(parts, layer, &Layer::keys, from),
+                           gathered(parts, layer, &Layer::values, from),
+                           memory(&Layer::memory_keys), memory(&Layer::memory_values), reach,
+                           from.first, from.first_key});
   }
   return made;
 }

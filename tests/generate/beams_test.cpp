@@ -109,8 +109,7 @@ void expect_alike(const std::vector<Continuation>& found,
 
 class Searches : public testing::TestWithParam<bool> {};
 
-TEST_P(Searches, WithACacheAreTheSameAsWithout) {
-  const ModelConfig config = model(GetParam());
+void expect_same_without_cache(const ModelConfig& config) {
   const WithoutCache reference(config);
   for (const EarlyStop rule : {EarlyStop::at_once, EarlyStop::never}) {
     Layout setup = beams(3);
@@ -122,6 +121,15 @@ TEST_P(Searches, WithACacheAreTheSameAsWithout) {
       expect_alike(found[i], reference.searched(setup.beam, prompt, 24, setup.end, 12));
     }
   }
+}
+
+TEST_P(Searches, WithACacheAreTheSameAsWithout) { expect_same_without_cache(model(GetParam())); }
+
+// Beams that follow others have columns that were let go.
+TEST_P(Searches, OfWindowsAreTheSameAsWithoutACache) {
+  ModelConfig config = model(GetParam());
+  config.attention = windowed(4);
+  expect_same_without_cache(config);
 }
 
 TEST_P(Searches, DoNotDependOnBatchOrLayout) {

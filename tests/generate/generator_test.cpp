@@ -41,28 +41,71 @@ int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Toke
 
 class Generation : public testing::TestWithParam<bool> {};
 
-TEST_P(Generation, WithACacheIsTheSameAsWithout) {
-  const ModelConfig config = model(GetParam());
-  Layout greedy;
-  greedy.temperature = 0;
-  const auto found = generated(config, greedy);
+void expect_same_without_cache(const ModelConfig& config, const Layout& greedy,
+                               const std::vector<Tokens>& prompts = kPrompts) {
+  const auto found = generated(config, greedy, prompts);
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
   const Gpt gpt(config, {0, 4, true, true, 0}, false, parameters);
   parameters.allocate(false);
   parameters.initialize(3);
-  for (size_t i = 0; i < kPrompts.size(); ++i) {
-    Tokens sequence = kPrompts[i].empty() ? Tokens{66} : kPrompts[i];
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    Tokens sequence = prompts[i].empty() ? Tokens{66} : prompts[i];
     const size_t begin = sequence.size();
     Continuation expected;
-    while (!expected.ended && sequence.size() - begin < 24) {
+    while (!expected.ended && std::ssize(sequence) - static_cast<int64_t>(begin) < greedy.tokens) {
       const int32_t next = next_without_cache(config, gpt, sequence, *alone);
-      expected.ended = next == 66;
+      expected.ended = next == greedy.end;
       if (!expected.ended) sequence.push_back(next);
     }
     expected.tokens.assign(sequence.begin() + static_cast<int64_t>(begin), sequence.end());
     EXPECT_EQ(found[i], expected) << i;
   }
+}
+
+TEST_P(Generation, WithACacheIsTheSameAsWithout) {
+  Layout greedy;
+  greedy.temperature = 0;
+  expect_same_without_cache(model(GetParam()), greedy);
+}
+
+// Windows of several widths, and one beside layers that see all.
+ModelConfig windows(bool rotary, bool all) {
+  ModelConfig made = model(rotary);
+  made.context = 400;
+  made.attention = windowed(4);
+  made.attention.windows = {1, 4, 9};
+  if (!all) made.attention.kinds = {"window", "full"};
+  return made;
+}
+
+TEST_P(Generation, OfWindowsIsTheSameAsWithoutACache) {
+  for (const bool all : {false, true}) {
+    Layout greedy;
+    greedy.temperature = 0;
+    greedy.tokens = 150;
+    greedy.end = -1;
+    expect_same_without_cache(windows(GetParam(), all), greedy, {{1, 2, 3}, {5}, kPrompts[2]});
+  }
+}
+
+TEST_P(Generation, OfWindowsDoesNotGrowItsCache) {
+  const auto held = [&](bool all, int64_t tokens) {
+    Layout setup;
+    setup.tokens = tokens;
+    setup.end = -1;
+    int64_t bytes = 0;
+    test::with_generator(windows(GetParam(), all), setup, [&](Generator& generator, Group&) {
+      generator.run({kPrompts[2]});
+      bytes = generator.work().cache_bytes;
+    });
+    return bytes;
+  };
+  // What windows of 1, 4, 9 and 1 keep, and room for 64 tokens before rows move.
+  const int64_t columns = 0 + 3 + 8 + 0 + 4 * 64, numbers = GetParam() ? 16 : 32;
+  EXPECT_EQ(held(true, 300), held(true, 70));
+  EXPECT_LE(held(true, 300), 2 * columns * numbers * int64_t{sizeof(float)});
+  EXPECT_GT(held(false, 300), held(false, 70));
 }
 
 TEST_P(Generation, DoesNotDependOnBatchOrLayout) {

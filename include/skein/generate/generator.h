@@ -37,10 +37,11 @@ void check(const GenerateConfig& config);
 
 // What a run fed to the model on this rank's data-parallel index.
 struct DecodingWork {
-  int64_t prompts = 0;  // equal neighbours count once
-  int64_t steps = 0;    // after the prompts, of a token for each row
-  int64_t rows = 0;     // sum over the steps; a prompt has one, or beam.size
-  int64_t live = 0;     // of these, rows whose sequence was not finished
+  int64_t prompts = 0;      // equal neighbours count once
+  int64_t steps = 0;        // after the prompts, of a token for each row
+  int64_t rows = 0;         // sum over the steps; a prompt has one, or beam.size
+  int64_t live = 0;         // of these, rows whose sequence was not finished
+  int64_t cache_bytes = 0;  // of keys and values here, at most
 };
 
 class Generator {

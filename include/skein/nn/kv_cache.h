@@ -13,7 +13,15 @@ struct KvCache {
     Tensor keys, values;  // [B,S,G,D]; undefined before append()
     // Of attention to a memory [M,S,G,D], made of it once, by the first pass.
     Tensor memory_keys = {}, memory_values = {};
+    // Columns before a token's own that it sees: those further back are let go when rows move.
+    int64_t reach = kAll;
+    int64_t first = 0;      // the column that the first one of keys and values is
+    Tensor first_key = {};  // [B] i32 from there on; undefined while `first` is 0
+
+    // Where each sequence begins in keys and values.
+    const Tensor& begins(const KvCache& cache) const { return first ? first_key : cache.first_key; }
   };
+  static constexpr int64_t kAll = int64_t{1} << 40;
   // by the block's number in the whole model; empty where held elsewhere
   std::vector<Layer> layers;
   int64_t length = 0;  // positions filled
@@ -30,8 +38,11 @@ struct KvCache {
 
   // Copies k, v [B,T,G,D] into columns length .. length + T of the layer.
   void append(int layer, const Tensor& k, const Tensor& v);
-  // S of the layers held here, or to be made here.
+  // Columns of the layers held here that keep all, or of all to be made here.
   int64_t capacity() const;
+  // Whether moving the rows would let columns go.
+  bool holds_more_than_needed() const;
+  int64_t bytes() const;  // of keys and values, but for those of memories
   // Sets memory_lengths, and memory_segments for S, the longest.
   void set_memories(std::vector<int64_t> lengths, Device device);
 
@@ -59,11 +70,13 @@ struct KvCache {
     int64_t width = 1;  // rows of a memory
     int64_t elements = 0,
             memory_elements = 0;  // of a layer and of its memories, as in layer_memory
+    int64_t column_elements = 0;  // of a column, where a layer holds some of them
   };
   // The rows of all parts one after the other, with their memories, each `width` rows of one. Rows
   // are moved so that all end in the same column; the longest begins at 0. The parts, which need
   // their first_key, lose their layers one by one, so that no more than one is held twice; memories
-  // that stay as they are are not copied.
+  // that stay as they are are not copied. Of a layer that reaches less far back its last columns
+  // are kept.
   static KvCache joined(const std::vector<Part>& parts, const Extent& extent);
 };
 
