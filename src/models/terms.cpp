@@ -40,6 +40,20 @@ std::vector<Tensor> SumOfTerms::answers(const Var& output, const Pass& pass) con
   return made;
 }
 
+namespace {
+
+// What a term with smoothed targets makes: their rows, and behind them the plain losses, without
+// weight.
+Losses with_plain(const Var& smoothed, const Tensor& plain, const Tensor& row_weights,
+                  const Tensor& weights) {
+  const int64_t count = row_weights.size();
+  const Tensor all = Tensor::zeros({2 * count}, row_weights.dtype(), row_weights.device());
+  all.flat(0, count).copy_from(row_weights);
+  return {ops::end_to_end({smoothed, Var(plain)}), all, {weights, weights}};
+}
+
+}  // namespace
+
 Var TokenTerm::rows(const Var& output, const LossPass& pass, const Tensor& row_weights,
                     const ops::RowExtras& extras) const {
   const Tensor& targets = pass.batch->targets;
@@ -57,14 +71,10 @@ Losses TokenTerm::losses(const Var& output, const LossPass& pass) const {
                                  : row_weights_of(weights, pass.loss_scale, output.value());
   if (label_smoothing_ == 0 || !pass.train)
     return {rows(output, pass, row_weights, {}), row_weights, {weights}};
-  const int64_t count = row_weights.size();
-  const Tensor plain = row_weights.like(),
-               all = Tensor::zeros({2 * count}, row_weights.dtype(), row_weights.device());
-  all.flat(0, count).copy_from(row_weights);
+  const Tensor plain = row_weights.like();
   ops::RowExtras extras;
   extras.smoothed = ops::SmoothedLoss{{label_smoothing_, predictor_.head().shape[0]}, Out(plain)};
-  const Var smoothed = rows(output, pass, row_weights, extras);
-  return {ops::end_to_end({smoothed, Var(plain)}), all, {weights, weights}};
+  return with_plain(rows(output, pass, row_weights, extras), plain, row_weights, weights);
 }
 
 std::vector<Tensor> TokenTerm::answers(const Var& output, const Pass& pass) const {
@@ -87,8 +97,12 @@ Losses LabelTerm::losses(const Var& output, const LossPass& pass) const {
   SKEIN_CHECK_EQ(rows % places, 0);
   const Var of_places = ops::reshape(scores, {places, labels}),
             all = rows == places ? of_places : ops::repeat_rows(of_places, rows / places);
-  const Var found = ops::cross_entropy(all, batch.targets.reshape({-1}));
-  return {found, row_weights, {batch.weights}};
+  const Tensor targets = batch.targets.reshape({-1});
+  if (label_smoothing_ == 0 || !pass.train)
+    return {ops::cross_entropy(all, targets), row_weights, {batch.weights}};
+  const Tensor plain = row_weights.like();
+  const ops::SmoothedLoss smoothed{{label_smoothing_, labels}, Out(plain)};
+  return with_plain(ops::cross_entropy(all, targets, smoothed), plain, row_weights, batch.weights);
 }
 
 std::vector<Tensor> LabelTerm::answers(const Var& output, const Pass& pass) const {

@@ -219,14 +219,30 @@ void check_policy(const Tensor& x, const PolicyLoss& policy, const Tensor& entro
         "linear_cross_entropy: a bonus needs entropies, which nobody asks for");
 }
 
+void check_share(const char* op, double share) {
+  check(0 <= share && share < 1, "{}: the share of smoothing must be in [0, 1), not {}", op, share);
+}
+
+void check_classes(const Tensor& x, const Tensor& targets,
+                   const std::optional<SmoothedLoss>& smoothed) {
+  const Tensor plain = smoothed ? *smoothed->plain : Tensor();
+  check_operands("cross_entropy", {{"logits", "MN", x},
+                                   {"targets", "M", targets, DType::i32},
+                                   optional({"plain", "M", plain, gradient_dtype(x.dtype())})});
+  if (!smoothed) return;
+  const auto [share, ids] = smoothed->smoothing;
+  check_share("cross_entropy", share);
+  check(ids == x.dim(1), "cross_entropy: smoothing is over {} ids, but logits has {} columns", ids,
+        x.dim(1));
+}
+
 void check_smoothed(const Tensor& x, const SmoothedLoss& smoothed, int64_t valid,
                     const RowExtras& extras) {
   const auto [share, ids] = smoothed.smoothing;
   check_operands(
       "linear_cross_entropy",
       {{"x", "MC", x}, optional({"plain", "M", *smoothed.plain, gradient_dtype(x.dtype())})});
-  check(0 <= share && share < 1,
-        "linear_cross_entropy: the share of smoothing must be in [0, 1), not {}", share);
+  check_share("linear_cross_entropy", share);
   check(ids >= valid && ids > 0,
         "linear_cross_entropy: smoothing is over {} ids, but shard.valid is {}", ids, valid);
   check(!extras.policy && !extras.entropy_weights.defined(),
@@ -299,20 +315,28 @@ Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient) {
   return record(value, {x}, false, [x, gradient](const Tensor&) { x.add_gradient(gradient); });
 }
 
-Var cross_entropy(const Var& logits, const Tensor& targets) {
+Var cross_entropy(const Var& logits, const Tensor& targets,
+                  const std::optional<SmoothedLoss>& smoothed) {
   const Tensor& x = logits.value();
-  check_operands("cross_entropy", {{"logits", "MN", x}, {"targets", "M", targets, DType::i32}});
-  const int64_t classes = x.dim(1);
-  const Tensor maximum = sums_of_rows(x), sum_exp = sums_of_rows(x), target = sums_of_rows(x),
-               losses = sums_of_rows(x);
+  check_classes(x, targets, smoothed);
+  const kernels::PredictedRows rows{x, {0, x.dim(1)}, targets, sums_of_rows(x), sums_of_rows(x)};
+  const Tensor target = sums_of_rows(x), losses = sums_of_rows(x), sums = sums_of_rows(x),
+               plain = smoothed ? *smoothed->plain : losses;
+  const kernels::Smoothing smoothing = smoothed ? smoothed->smoothing : kernels::Smoothing{};
   on_device(x.device(), [&](auto device) {
-    kernels::row_statistics(device, x, classes, targets, Out(maximum), Out(sum_exp), Out(target));
-    kernels::row_losses(device, sum_exp, target, Out(losses));
+    kernels::row_statistics(device, x, x.dim(1), targets, Out(rows.maximum), Out(rows.sum_exp),
+                            Out(target));
+    if (plain.defined()) kernels::row_losses(device, rows.sum_exp, target, Out(plain));
+    if (!smoothed) return;
+    kernels::row_sums(device, x, x.dim(1), rows.maximum, Out(sums));
+    kernels::smoothed_losses(device, rows.sum_exp, target, sums, smoothing, Out(losses));
   });
   return record(losses, {logits}, false, [=](const Tensor& row_weights) {
     logits.add_gradient(made_on_device(logits.value().like(), [&](auto device, Out dlogits) {
-      kernels::cross_entropy_backward(
-          device, {logits.value(), {0, classes}, targets, maximum, sum_exp}, row_weights, dlogits);
+      if (smoothing.ids > 0)
+        kernels::smoothed_backward(device, rows, row_weights, smoothing, dlogits);
+      else
+        kernels::cross_entropy_backward(device, rows, row_weights, dlogits);
     }));
   });
 }

@@ -86,8 +86,8 @@ void bind(Options& options, TrainConfig& c) {
 
 void bind(Options& options, LossConfig& c) {
   options.add("loss.label_smoothing", c.label_smoothing,
-              "share of each target that training spreads evenly over the vocabulary; the plain "
-              "loss is told beside it");
+              "share of each target that training spreads evenly over the vocabulary, or over all "
+              "classes; the plain loss is told beside it");
 }
 
 void check(const LossConfig& c) {

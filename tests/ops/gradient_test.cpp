@@ -283,6 +283,11 @@ TEST(Gradient, SmallLosses) {
   const Tensor targets = ids({0, 4, 2}, {3}), values = test::random_tensor({3, 4}, 5, DType::f32);
   check_gradients([&](const Checked& at) { return ops::cross_entropy(at.inputs[0], targets); },
                   {{3, 5}});
+  check_gradients(
+      [&](const Checked& at) {
+        return ops::cross_entropy(at.inputs[0], targets, ops::SmoothedLoss{{0.2, 5}});
+      },
+      {{3, 5}});
   check_gradients([&](const Checked& at) { return ops::squared_error(at.inputs[0], values); },
                   {{3, 4}});
   check_gradients(

@@ -139,5 +139,50 @@ TEST(LabelSmoothing, RefusesWhatCannotBe) {
       "linear_cross_entropy: smoothed targets are for rows without policy and entropy_weights");
 }
 
+// Whose logits are at hand, as those of a few classes are.
+Tensor logits_of(const Rows& in) {
+  const Tensor made = Tensor::zeros({kRows, kIds}, DType::f64);
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t id = 0; id < kIds; ++id)
+      for (int64_t c = 0; c < kWidth; ++c)
+        made.data<double>()[r * kIds + id] +=
+            in.x.data<double>()[r * kWidth + c] * in.weight.data<double>()[id * kWidth + c];
+  return made;
+}
+
+TEST(LabelSmoothing, OfClassesIsTheCrossEntropyOfTheSmoothedTarget) {
+  const Rows in;
+  const Var logits = Var::leaf(logits_of(in));
+  const Tensor plain = Tensor::empty({kRows}, DType::f64);
+  const Var losses =
+      ops::cross_entropy(logits, in.targets, ops::SmoothedLoss{{kShare, kIds}, Out(plain)});
+  backward(losses, in.row_weights);
+  for (int64_t r = 0; r < kRows; ++r) {
+    const std::vector<double> logs = log_softmax(in, r);
+    const int32_t target = in.targets.data<int32_t>()[r];
+    double wanted = 0;
+    for (int32_t id = 0; id < kIds; ++id) {
+      const double share = kShare / kIds + (id == target ? 1 - kShare : 0),
+                   log = logs[static_cast<size_t>(id)];
+      wanted -= share * log;
+      EXPECT_NEAR(logits.gradient().data<double>()[r * kIds + id],
+                  in.row_weights.data<double>()[r] * (std::exp(log) - share), 1e-14);
+    }
+    EXPECT_NEAR(losses.value().data<double>()[r], wanted, 1e-14);
+    EXPECT_NEAR(plain.data<double>()[r], -logs[static_cast<size_t>(target)], 1e-14);
+  }
+}
+
+TEST(LabelSmoothing, OfClassesRefusesWhatCannotBe) {
+  const Rows in;
+  const auto refusal = [&](const kernels::Smoothing& smoothing) {
+    return test::refusal_of(
+        [&] { ops::cross_entropy(Var(logits_of(in)), in.targets, ops::SmoothedLoss{smoothing}); });
+  };
+  EXPECT_EQ(refusal({-0.1, 7}),
+            "cross_entropy: the share of smoothing must be in [0, 1), not -0.1");
+  EXPECT_EQ(refusal({0.1, 6}), "cross_entropy: smoothing is over 6 ids, but logits has 7 columns");
+}
+
 }  // namespace
 }  // namespace skein

@@ -254,6 +254,14 @@ inline std::vector<OpCase> loss_cases() {
        {numbers("logits", "MN", {3, 4}), ids("targets", "M", {3})},
        [](const auto& in) { ops::cross_entropy(Var(in[0]), in[1]); },
        "N"},
+      {"cross_entropy",
+       {numbers("logits", "MN", {3, 4}), ids("targets", "M", {3}), optional(row("plain"))},
+       [](const auto& in) {
+         const Shape& shape = in[0].shape();  // as many classes as there are
+         ops::cross_entropy(Var(in[0]), in[1],
+                            ops::SmoothedLoss{{0.1, shape.rank() == 2 ? shape[1] : 4}, Out(in[2])});
+       },
+       "N"},
       {"squared_error",
        {numbers("x", "MN", {3, 2}), sums("values", "MN", {3, 2})},
        [](const auto& in) { ops::squared_error(Var(in[0]), in[1]); }},

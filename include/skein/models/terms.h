@@ -44,14 +44,17 @@ class TokenTerm : public Objective {
 // Cross entropy of batch.targets, or the squared error from batch.values where the batch has those
 // (labels = 1), over all places whose weight is not 0. A place may have several targets, one after
 // the other, each with its weight. Answers: the scores, [B,P,labels] f32.
+// label_smoothing: as TokenTerm's, over all labels; only of targets.
 class LabelTerm : public Objective {
  public:
-  explicit LabelTerm(const Scorer& scorer) : scorer_(scorer) {}
+  explicit LabelTerm(const Scorer& scorer, double label_smoothing = 0)
+      : scorer_(scorer), label_smoothing_(label_smoothing) {}
   Losses losses(const Var& output, const LossPass& pass) const override;
   std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
 
  private:
   const Scorer& scorer_;
+  double label_smoothing_;
 };
 
 }  // namespace skein

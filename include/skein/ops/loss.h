@@ -67,8 +67,9 @@ Var linear_cross_entropy(const Var& x, const VocabHead& head, const Tensor& targ
 Var stand_in(const Var& x, const Tensor& value, const Tensor& gradient);
 
 // logits [M,N], targets [M] i32 -> the loss of each row [M] in the accumulator type, as an op of
-// its own: for few classes.
-Var cross_entropy(const Var& logits, const Tensor& targets);
+// its own: for few classes. With `smoothed`, whose ids are the N classes, of smoothed targets.
+Var cross_entropy(const Var& logits, const Tensor& targets,
+                  const std::optional<SmoothedLoss>& smoothed = {});
 
 // x [M,N], values [M,N] f32 -> the mean of (x - values)² over each row, [M] in the accumulator
 // type.

@@ -98,7 +98,10 @@ void settle(const Options& options, FinetuneConfig& c) {
   if (c.kind) {
     const std::string why = fmt::format("is for seq2seq, but task.kind is {}", name_of(*c.kind));
     refuse_pair_options(options, why);
-    require(!options.changed("loss.label_smoothing"), "loss.label_smoothing {}; leave it out", why);
+    require(*c.kind != LabelKind::regress || c.run.loss.label_smoothing == 0,
+            "loss.label_smoothing={} is for classes and tokens, but task.kind=regress learns "
+            "numbers; leave it out",
+            c.run.loss.label_smoothing);
     c.task.kind = *c.kind;
     c.task.metric = label_metric(c.metric, *c.kind);
     return;

@@ -4,6 +4,7 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
+#include "skein/train/tasks/smoothed_loss.h"
 #include "skein/train/vocabulary.h"
 
 namespace skein::train {
@@ -18,6 +19,10 @@ class LabelTask : public Task {
   const data::LabelSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
   text::StoredTokenizer tokenizer() const override { return tokenizer_; }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return class_objective(model, loss_);
+  }
+  std::vector<Term> terms() const override { return class_terms(loss_); }
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
@@ -32,6 +37,7 @@ class LabelTask : public Task {
   void check(const LabelData& data, const char* what) const;
 
   text::StoredTokenizer tokenizer_;
+  LossConfig loss_;
   LabelHead head_;
   std::unique_ptr<data::LabelSamples> training_, validation_;
   LabelData known_;  // of the validation data
@@ -74,7 +80,7 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
 }
 
 LabelTask::LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)), head_(head_of(c)) {
+    : tokenizer_(std::move(tokenizer)), loss_(c.run.loss), head_(head_of(c)) {
   const data::LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
   const int64_t multiple = row_multiple(c.run.parallel);

@@ -8,7 +8,7 @@
 #include "skein/train/evaluate_masked.h"
 #include "skein/train/progress.h"
 #include "skein/train/tasks/pair_notes.h"
-#include "skein/train/tasks/token_loss.h"
+#include "skein/train/tasks/smoothed_loss.h"
 
 namespace skein::train {
 namespace {

@@ -6,7 +6,7 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/decoded_texts.h"
 #include "skein/train/tasks/seq2seq.h"
-#include "skein/train/tasks/token_loss.h"
+#include "skein/train/tasks/smoothed_loss.h"
 
 namespace skein::train {
 namespace {

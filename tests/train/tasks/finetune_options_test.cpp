@@ -59,7 +59,9 @@ TEST(FinetuneOptions, OfTheOtherKindOfTaskAreRefused) {
   expect_refused({"--task.prefix=x"}, "task.prefix is for seq2seq, but task.kind is classify");
   expect_refused({"--task.kind=tag", "--beam.size=2"}, "beam.size is for seq2seq");
   expect_refused({"--validation.decode=2"}, "validation.decode is for seq2seq");
-  expect_refused({"--loss.label_smoothing=0.1"}, "loss.label_smoothing is for seq2seq");
+  EXPECT_EQ(settled_by({"--loss.label_smoothing=0.1"}).run.loss.label_smoothing, 0.1);
+  expect_refused({"--task.kind=regress", "--loss.label_smoothing=0.1"},
+                 "loss.label_smoothing=0.1 is for classes and tokens, but task.kind=regress");
   expect_refused({"--task.kind=seq2seq", "--task.labels=a,b"}, "task.labels is for labels");
   expect_refused({"--task.kind=seq2seq", "--task.length=64"},
                  "task.source_length and task.target_length");

@@ -2,6 +2,7 @@
 // were.
 #include <cstring>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
@@ -77,6 +78,35 @@ TEST_F(LabelTasks, GiveEqualBitsAtEveryLayout) {
     expect_equal_bits(c, fmt::format("case{}{}", static_cast<int>(each.kind), each.encoder),
                       {{2, 1, 2}, {4, 1, 1, true}, {1, 2, 1}, {2, 2, 2, true}, {4, 2, 1}});
   }
+}
+
+// Nothing is smoothed where a model is judged, and a rate so low moves nothing: both runs are
+// judged alike.
+TEST_F(LabelTasks, SmoothedTargetsAreForTrainingAlone) {
+  FinetuneConfig c = small_task(problem_.classes(false), LabelKind::classify, true);
+  c.run.train.steps = 1;
+  c.run.lr.lr = 1e-30;
+  c.run.optimizer.weight_decay = 0;
+  c.run.model.dropout = 0;
+  const Ended plain = run(c);
+  c.run.loss.label_smoothing = 0.3;
+  const Ended smoothed = run(c, 1, "smoothed");
+  EXPECT_EQ(smoothed.validation.values, plain.validation.values);
+  EXPECT_NE(smoothed.finished.losses, plain.finished.losses);
+  std::ifstream lines(folder_.at("smoothed") + "/metrics.jsonl");
+  std::string line;
+  std::getline(lines, line);
+  const auto told = nlohmann::json::parse(line);
+  EXPECT_EQ(told["plain_loss"], plain.finished.losses[0]);
+  EXPECT_EQ(told["loss"], smoothed.finished.losses[0]);
+  EXPECT_FALSE(told.contains("perplexity"));
+}
+
+TEST_F(LabelTasks, SmoothedTargetsGiveEqualBitsAtEveryLayout) {
+  FinetuneConfig c = small_task(problem_.tags(), LabelKind::tag, true);
+  c.run.train.steps = 4;
+  c.run.loss.label_smoothing = 0.3;
+  expect_equal_bits(c, "smoothed", {{2, 1, 2}, {1, 2, 1}, {2, 2, 2, true}});
 }
 
 TEST_F(LabelTasks, TensorParallelRanksAgree) {
