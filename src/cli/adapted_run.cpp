@@ -40,6 +40,8 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Value
   bind(options, c.model);
   std::vector<std::string> keys{"model.init_std", "model.head_std", "attention.mark_first",
                                 "attention.mark_every", "attention.mark_token"};
+  if (stored.architecture->reads_images())
+    for (const char* key : {"model.image_height", "model.image_width"}) keys.emplace_back(key);
   for (const Architecture* one : architectures())
     for (std::string& key : one->options_of_heads()) keys.push_back(std::move(key));
   for (const std::string& key : keys)

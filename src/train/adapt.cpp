@@ -1,12 +1,17 @@
 #include "skein/train/adapt.h"
 
+#include <algorithm>
+#include <cstring>
 #include <fmt/ranges.h>
+#include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <vector>
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
+#include "skein/models/description.h"
 
 namespace skein::train {
 namespace {
@@ -20,19 +25,74 @@ std::set<std::string> lines_of(const std::vector<std::string>& texts) {
   return lines;
 }
 
+// The tensors that fit the checkpoint only once the task has made them anew by what it holds.
+class Refitted {
+ public:
+  Refitted(const TensorShapes& held, const Task& task) : held_(held), task_(task) {}
+
+  // Whether the tensor is one of these; then it is loaded to the side.
+  bool takes(const Parameter& p) {
+    const auto found = held_.find(checkpoint::weight_name(p.tensor()));
+    if (found == held_.end() || found->second == p.shape.dims()) return false;
+    if (tensors_.contains(found->first)) return true;
+    const Tensor stored = Tensor::zeros(Shape(found->second), DType::f32);
+    if (!task_.refitted(p.part, stored).defined()) return false;
+    tensors_[found->first] = {p.part, stored};
+    return true;
+  }
+  // What is to be loaded.
+  std::vector<checkpoint::Piece> sources() const {
+    std::vector<checkpoint::Piece> made;
+    for (const auto& [name, one] : tensors_) {
+      const std::vector<int64_t>& shape = held_.at(name);
+      made.push_back({name, DType::f32, shape, std::vector<int64_t>(shape.size(), 0), shape, 0,
+                      one.stored.size(), one.stored.bytes_data()});
+    }
+    return made;
+  }
+  // Once that is loaded; targets: of these tensors, none of which is split.
+  void fill(const std::vector<checkpoint::Piece>& targets) const {
+    for (const checkpoint::Piece& piece : targets) {
+      const auto& [part, stored] = tensors_.at(piece.name);
+      const Tensor made = task_.refitted(part, stored);
+      SKEIN_CHECK_EQ(made.size(), Shape(piece.shape).size());
+      const Tensor own = made.flat(piece.begin, piece.end - piece.begin).to(piece.dtype);
+      std::memcpy(piece.data, own.bytes_data(), static_cast<size_t>(own.bytes()));
+      if (piece.tensor.defined()) piece.tensor.copy_from(piece.copy);
+    }
+  }
+
+ private:
+  struct OfPart {
+    Part part;
+    Tensor stored;
+  };
+  const TensorShapes& held_;
+  const Task& task_;
+  std::map<std::string, OfPart> tensors_;
+};
+
 }  // namespace
 
 void adapt(Replica& replica, const checkpoint::CheckpointInfo& from, const Task& task,
            const TaskNotes& notes, Group& world) {
-  const auto held = checkpoint_tensors(from, world);
+  const TensorShapes held = checkpoint_tensors(from, world);
   std::string anew;
-  const auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
-    const bool begins =
-        task.begins_anew(p.part, held.contains(checkpoint::weight_name(p.tensor())), notes);
+  Refitted refitted(held, task);
+  std::set<std::string> aside;
+  auto targets = replica.optimizer().weights(false, [&](const Parameter& p) {
+    const auto found = held.find(checkpoint::weight_name(p.tensor()));
+    // What is never learnt is what the model says, whatever size the checkpoint's inputs had.
+    const bool begins = task.begins_anew(p.part, found != held.end(), notes) ||
+                        (p.constant && found != held.end() && found->second != p.shape.dims());
     if (begins) anew += p.tensor() + "\n";
-    return !begins;
+    if (!begins && refitted.takes(p)) aside.insert(p.name);
+    return !begins && !aside.contains(p.name);
   });
+  std::ranges::move(refitted.sources(), std::back_inserter(targets));
   load_checkpoint(from, targets, false, world);
+  refitted.fill(replica.optimizer().weights(
+      false, [&](const Parameter& p) { return aside.contains(p.name); }));
   replica.optimizer().loaded(0);
   log::info("begins with the weights of {} (step {})", from.path, from.step);
   const std::set<std::string> names = lines_of(world.all_gather(anew));

@@ -124,6 +124,18 @@ units() { "$bin/skein-inspect" config "$1" | grep -o 'pictures.*'; }
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" finetune --checkpoint.load=run --data.train=large.h5 --run.dir=none
 expect 2 "task.length is for texts, but the model reads pictures" "$bin/skein" finetune --checkpoint.load=run --task.length=8 --data.train=folders.h5 --run.dir=none
 
+# Pictures of another size are asked for.
+"${images[@]}" --images.size=20 --output.path=wide.h5 --run.quiet set
+expect 2 "give model.image_height=20 and model.image_width=20" "$bin/skein" finetune --checkpoint.load=run --data.train=wide.h5 --run.dir=none
+larger="--model.image_height=20 --model.image_width=20 --data.train=wide.h5 --data.validation=wide.h5"
+expect 0 "learned positions are resized bicubically, from a grid of 3 x 3 patches to one of 5 x 5" "$bin/skein" finetune \
+  --checkpoint.load=run $larger --task.epochs=2 --train.global_batch=10 --run.dir=widened
+expect 0 "accuracy" "$bin/skein" eval --checkpoint.path=widened --data.test=wide.h5
+expect 0 "is done already" "$bin/skein" finetune --checkpoint.load=run $larger --task.epochs=2 --train.global_batch=10 --run.dir=widened
+expect 2 "model.patch_height=2 was given, but the model of" "$bin/skein" finetune --checkpoint.load=run $larger --model.patch_height=2 --run.dir=none
+expect 0 "loss" "$bin/skein" finetune --checkpoint.load=run --data.train=folders.h5 --loss.label_smoothing=0.1 --task.epochs=1 --train.global_batch=10 --run.dir=smoothed
+grep -q '"plain_loss"' smoothed/metrics.jsonl || die "the plain loss is not told"
+
 # One whose tokens grow.
 swin="--model.architecture=swin --model.patch_height=2 --model.d_model=16 --model.n_heads=2 --model.depths=1,1 --model.window_side=3 --model.positions=distance --model.embedding_norm --model.init_std=0.1"
 expect 0 "done: 60 steps" "$bin/skein" pretrain $swin --data.train=folders.h5 --data.validation=folders.h5 --train.steps=60 \

@@ -51,7 +51,7 @@ TEST(Configs, AllAreValid) {
         << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 36);
+  EXPECT_EQ(count, 37);
 }
 
 TEST(Configs, HaveThePublishedSizes) {
@@ -78,11 +78,12 @@ TEST(Configs, OfEncoderDecodersHaveThePublishedSizes) {
     EXPECT_EQ(read("../configs/" + name + ".ini").model.parameters(), parameters) << name;
 }
 
-// Counts of timm's vit_base_patch16_224, vit_large_patch16_224 and swin_tiny_patch4_window7_224.
+// Counts of timm's vit_base_patch16_224, vit_large_patch16_224 and swin_tiny_patch4_window7_224,
+// and of what transformers' ViTMAEForPreTraining learns.
 TEST(Configs, OfPicturesHaveThePublishedSizes) {
   for (const auto& [name, parameters] :
        {std::pair("vit_base", 86'567'656), std::pair("vit_large", 304'326'632),
-        std::pair("swin_tiny", 28'288'354)}) {
+        std::pair("swin_tiny", 28'288'354), std::pair("mae_base", 111'655'680)}) {
     PretrainConfig c = read(std::string("../configs/") + name + ".ini");
     complete(c.model);
     EXPECT_EQ(c.model.parameters(), parameters) << name;

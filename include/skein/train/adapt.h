@@ -8,7 +8,9 @@
 namespace skein::train {
 
 // Collective. Fills the replica's weights from a checkpoint that has these notes. The tensors that
-// the task begins anew keep their start values. The log names the checkpoint and these tensors.
+// the task begins anew keep their start values, and so do constant ones of another shape; those
+// that it refits (Task::refitted) get what it makes of the checkpoint's. The log names the
+// checkpoint and what begins anew.
 void adapt(Replica& replica, const checkpoint::CheckpointInfo& from, const Task& task,
            const TaskNotes& notes, Group& world);
 

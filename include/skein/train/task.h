@@ -88,6 +88,10 @@ class Task {
                            const TaskNotes& /*notes*/) const {
     return false;
   }
+  // For a task that adapts a model to inputs of another size: the values of a learnt tensor of this
+  // part, all of it, by `stored` [...] f32 on the host, which has another shape in the checkpoint;
+  // undefined: the task knows none, and the checkpoint does not fit.
+  virtual Tensor refitted(const Part& /*part*/, const Tensor& /*stored*/) const { return {}; }
 };
 
 }  // namespace skein::train

@@ -1,6 +1,7 @@
 #include "skein/train/tasks/image_task.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
@@ -8,9 +9,12 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
+#include "skein/models/description.h"
+#include "skein/models/resized_pictures.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/image_scores.h"
+#include "skein/train/tasks/smoothed_loss.h"
 
 namespace skein::train {
 namespace {
@@ -70,6 +74,10 @@ class ImageTask : public Task {
   const data::ImageSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->form().tokens(); }
   text::StoredTokenizer tokenizer() const override { return {}; }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return class_objective(model, loss_);
+  }
+  std::vector<Term> terms() const override { return class_terms(loss_); }
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
@@ -77,14 +85,19 @@ class ImageTask : public Task {
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
   bool adapts() const override { return adapts_; }
   bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
+  Tensor refitted(const Part& part, const Tensor& stored) const override;
+  // The model to begin from reads pictures of this form.
+  void begin_from(const data::PictureForm& form) { before_ = form; }
 
  private:
   bool says_patches() const { return training_->form().hidden > 0; }
   void draw(const EvaluatedModel& model) const;
 
   LabelHead head_;
+  LossConfig loss_;
   bool adapts_;
   std::string folder_;  // of the run
+  std::optional<data::PictureForm> before_;
   std::unique_ptr<data::ImageSamples> training_, validation_;
   std::vector<data::DataFile> files_;
 };
@@ -92,6 +105,7 @@ class ImageTask : public Task {
 ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
                      bool adapts)
     : head_(std::move(data.head)),
+      loss_(run.loss),
       adapts_(adapts),
       folder_(run.run.dir),
       files_(files_of("data.train", data.learnt)) {
@@ -154,6 +168,15 @@ bool ImageTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNote
   return !in_checkpoint || !before || before->labels != head_.labels;
 }
 
+// Of a model whose pictures have another size, the positions.
+Tensor ImageTask::refitted(const Part& part, const Tensor& stored) const {
+  if (!before_ || part.kind != Part::embedding) return {};
+  const std::vector<float> made =
+      resized_positions(stored.span<float>(), *before_, training_->form());
+  const int64_t width = stored.dim(1);
+  return Tensor::from(made, {std::ssize(made) / width, width});
+}
+
 }  // namespace
 
 data::ImageBlend open_images(const std::vector<std::string>& entries) {
@@ -178,9 +201,6 @@ void check_classes(const data::ImageBlend& blend, const std::vector<std::string>
 namespace {
 
 ImageData opened(const PretrainConfig& run, const data::AugmentConfig& augment) {
-  require(run.loss.label_smoothing == 0,
-          "loss.label_smoothing={} is for tokens, and the model reads pictures; leave it out",
-          run.loss.label_smoothing);
   check(augment);
   const data::DataConfig& files = run.data;
   require(!files.train.empty(),
@@ -203,10 +223,57 @@ void take_classes(ImageData& data) {
   check_classes(data.known, head.labels);
 }
 
+// Of all tensors but those that read a picture, which may differ with its size.
+void check_windows(const ModelConfig& before, const ModelConfig& now) {
+  Parameters described(DType::f32, 0, 1);
+  describe(now, whole_piece(now), described);
+  const TensorShapes held = tensor_shapes(before, whole_piece(before));
+  const data::PictureForm form = now.architecture->picture_form(now);
+  for (const Parameter& one : described.all())
+    if (const auto found = held.find(one.tensor());
+        one.part.kind != Part::embedding && found != held.end())
+      require(
+          found->second == one.shape.dims(),
+          "with model.image_height={} and model.image_width={} windows within a grid of patches "
+          "would have another side than those that the model knows: {} would be {} instead of "
+          "{}; give pictures whose grids its windows fit as before",
+          form.height, form.width, one.tensor(), one.shape, Shape(found->second));
+}
+
+// The options of the run may say another size than the model to begin from has.
+void take_size(PretrainConfig& run, const data::ImageRecords& store, const TrainedModel& source) {
+  const Architecture& kind = *run.model.architecture;
+  const data::PictureForm before = kind.picture_form(source.model),
+                          now = kind.picture_form(run.model);
+  if (before.height == now.height && before.width == now.width) {
+    require(store.channels() != before.channels ||
+                (store.height() == before.height && store.width() == before.width),
+            "{} has pictures of {} x {} pixels (height, width), but {} reads {} x {}; make it "
+            "again with that size, or give model.image_height={} and model.image_width={}, for "
+            "which the model's positions are resized",
+            store.records().name(), store.height(), store.width(), source.info.path, before.height,
+            before.width, store.height(), store.width());
+    return check_size(store, before, source.info.path);
+  }
+  check_size(store, now,
+             fmt::format("the model with model.image_height={} and image_width={}", now.height,
+                         now.width));
+  run.model.context = ModelConfig{}.context;
+  kind.take_pictures(run.model, now);
+}
+
+// Of the model to begin from and its classifier.
+void take_positions(ImageTask& task, const ModelConfig& before, const ModelConfig& now) {
+  const data::PictureForm from = before.architecture->picture_form(before),
+                          to = now.architecture->picture_form(now);
+  if (from.height == to.height && from.width == to.width) return;
+  check_windows(before, now);
+  log::info("{}", told_resizing(from, to, now.positions));
+  task.begin_from(from);
+}
+
 // Those of a model to begin from.
 void take_units(ImageData& data, const TrainedModel& source) {
-  check_size(data.learnt.parts.front(), source.model.architecture->picture_form(source.model),
-             source.info.path);
   const auto before = label_head(source.state.notes, source.info.path);
   if (!before || !before->reads_images()) {
     log::warn("{} does not say in which units it reads pictures; those of {} are taken",
@@ -227,8 +294,13 @@ std::unique_ptr<Task> image_task(PretrainConfig& run, const data::AugmentConfig&
   kind.take_pictures(
       run.model, {.channels = first.channels(), .height = first.height(), .width = first.width()});
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
-  if (kind.picture_form(run.model).hidden > 0)
+  if (kind.picture_form(run.model).hidden > 0) {
+    require(run.loss.label_smoothing == 0,
+            "loss.label_smoothing={} is for classes and tokens, but model.architecture={} learns "
+            "hidden patches; leave it out",
+            run.loss.label_smoothing, kind.name());
     return std::make_unique<ImageTask>(run, std::move(data), augment, false);
+  }
   take_classes(data);
   const int64_t classes = data.head.outputs();
   require(
@@ -243,10 +315,17 @@ std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const Trained
   PretrainConfig& run = config.run;
   ImageData data = opened(run, config.augment);
   take_classes(data);
+  take_size(run, data.learnt.parts.front(), source);
   take_units(data, source);
   data.head.metric = config.task.metric;
-  run.model.architecture->begin_labels(run.model, Head::sequence, data.head.outputs());
+  const auto begin_labels = [&](ModelConfig& model) {
+    model.architecture->begin_labels(model, Head::sequence, data.head.outputs());
+  };
+  begin_labels(run.model);
+  ModelConfig before = source.model;
+  begin_labels(before);
   auto made = std::make_unique<ImageTask>(run, std::move(data), config.augment, true);
+  take_positions(*made, before, run.model);
   fill_in(run, {"task.epochs", config.task.epochs, made->samples().samples_per_epoch()});
   if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;

@@ -2,8 +2,10 @@
 // were.
 #include "skein/train/tasks/image_task.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
+#include "skein/models/resized_pictures.h"
 #include "skein/models/swin/swin.h"
 #include "skein/models/vit/vit.h"
 
@@ -60,6 +62,36 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
     return c;
   }
 
+  // A run in the folder `name` that goes on from the weights of `from`, with pictures of this side.
+  TrainResult finetuned(const std::string& from, const std::string& name, const std::string& store,
+                        int64_t side, int ranks = 1) const {
+    TrainResult result;
+    run_ranks(ranks, [&](Group& world) {
+      const TrainedModel source = open_trained_model(folder_.at(from), world);
+      FinetuneConfig c = finetune_defaults();
+      c.run.model = source.model;
+      c.run.model.dropout = 0;
+      picture_options(c.run.model).image_height = picture_options(c.run.model).image_width = side;
+      c.run.data.train = c.run.data.validation = {store};
+      c.run.train.steps = 4;
+      c.run.train.global_batch = 16;
+      c.run.parallel.reduction_groups = 4;
+      c.run.parallel.pipeline = ranks > 2 ? 2 : 1;
+      c.run.run.dir = folder_.at(name);
+      c.run.run.tensorboard = false;
+      const auto made = finetuned_image_task(c, source);
+      const TrainResult own = train(c.run, *made, world, "", source.info);
+      if (world.rank() == 0) result = own;
+    });
+    return result;
+  }
+  std::vector<float> tensor(const std::string& run, const std::string& name) const {
+    const std::vector<std::byte> bytes = state_of(folder_.at(run)).at("param/" + name);
+    std::vector<float> made(bytes.size() / sizeof(float));
+    std::memcpy(made.data(), bytes.data(), bytes.size());
+    return made;
+  }
+
   const std::string store_ = write_pictures(folder_.at("pictures.h5"));
 };
 
@@ -101,6 +133,17 @@ TEST_F(ImageTasks, GiveEqualBitsAtEveryLayout) {
   const Ended kept = run(c);
   c.run.parallel.recompute = Recompute::full;
   EXPECT_EQ(run(c).finished.losses, kept.finished.losses);
+}
+
+// Of both targets of a mixed picture.
+TEST_F(ImageTasks, SmoothedTargetsAreLearntToEqualBits) {
+  ImageConfig c = small();
+  c.augment = everything();
+  c.run.loss.label_smoothing = 0.2;
+  expect_equal_bits(c, "smoothed", {{2, 1, 2}, {1, 2, 1}, {2, 2, 2, true}});
+  c.augment = {};
+  c.run.train.steps = 120;
+  EXPECT_EQ(value(run(c).validation, "accuracy"), 1);
 }
 
 TEST_F(ImageTasks, SwinGivesEqualBitsAtEveryLayout) {
@@ -194,6 +237,73 @@ TEST_F(ImageTasks, SeveralStoresAreJudgedOneAfterTheOther) {
   const Scores scores = run(c).validation;
   EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
   EXPECT_NE(scores.text.find("103 pictures"), std::string::npos) << scores.text;
+}
+
+// Four steps at the usual rate of fine-tuning move little.
+TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
+  ImageConfig c = small();
+  run(c, 1, "small");
+  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  testing::internal::CaptureStderr();
+  finetuned("small", "one", large, 16);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "pictures of 16 x 16 pixels (height, width) instead of 8 x 8: learned positions "
+                "are resized bicubically, from a grid of 2 x 2 patches to one of 4 x 4"),
+            std::string::npos);
+  finetuned("small", "four", large, 16, 4);
+  EXPECT_EQ(first_difference(state_of(folder_.at("four")), state_of(folder_.at("one"))), "");
+  const std::vector<float> before = tensor("small", "embedding.positions.weight"),
+                           found = tensor("one", "embedding.positions.weight");
+  data::PictureForm from{1, 8, 8, 4, 4}, to{1, 16, 16, 4, 4};
+  const std::vector<float> wanted = resized_positions(before, from, to);
+  ASSERT_EQ(found.size(), 17u * 32);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-3) << i;
+  const auto alone = single_rank();
+  EXPECT_EQ(open_trained_model(folder_.at("one"), *alone).model.context, 17);
+}
+
+TEST_F(ImageTasks, PositionsByWavesAreMadeAnewForOtherPictures) {
+  ImageConfig c = small();
+  c.run.model.positions = Positions::sinusoidal;
+  run(c, 1, "small");
+  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  finetuned("small", "large", large, 16);
+  const std::vector<double> waves = grid_waves(4, 4, 32, true);
+  EXPECT_EQ(tensor("large", "embedding.positions.weight"),
+            std::vector<float>(waves.begin(), waves.end()));
+}
+
+TEST_F(ImageTasks, SwinReadsOtherPicturesWhereItsWindowsFit) {
+  run(small_swin(), 1, "swin");
+  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16}),
+                    tiny = write_pictures(folder_.at("tiny.h5"), {.side = 4});
+  // the last stage's grid of 2 x 2 has windows of 2, and one of 4 x 4 has windows of 3
+  expect_error(ExitCode::usage,
+               {"windows within a grid of patches would have another side", "would be"},
+               [&] { finetuned("swin", "large", large, 16); });
+  ImageConfig c = small_swin();
+  swin_options(c.run.model).window_side = 2;
+  run(c, 1, "fitting");
+  EXPECT_EQ(finetuned("fitting", "larger", large, 16).losses.size(), 4u);
+  expect_error(ExitCode::usage, {"windows within a grid of patches would have another side"},
+               [&] { finetuned("fitting", "smaller", tiny, 4); });
+}
+
+TEST_F(ImageTasks, OtherPicturesMustBeAskedFor) {
+  run(small(), 1, "small");
+  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16}),
+                    colours = write_pictures(folder_.at("colours.h5"), {.channels = 3});
+  expect_error(ExitCode::usage,
+               {"large.h5 has pictures of 16 x 16", "reads 8 x 8",
+                "give model.image_height=16 and model.image_width=16"},
+               [&] { finetuned("small", "refused", large, 8); });
+  expect_error(ExitCode::usage, {"large.h5 has pictures of 1 x 16 x 16", "model.image_height=24"},
+               [&] { finetuned("small", "refused", large, 24); });
+  expect_error(ExitCode::usage, {"colours.h5 has pictures of 3 x 8 x 8", "reads 1 x 8 x 8"},
+               [&] { finetuned("small", "refused", colours, 8); });
+  const std::string odd = write_pictures(folder_.at("odd.h5"), {.side = 10});
+  expect_error(ExitCode::usage, {"pictures of 10 x 10 pixels", "do not divide into patches of 4"},
+               [&] { finetuned("small", "refused", odd, 10); });
 }
 
 TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {

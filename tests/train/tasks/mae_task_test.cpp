@@ -53,11 +53,12 @@ class MaeTasks : public test::TaskRuns<ImageConfig> {
   // A run in the folder `name` that learns the classes, from the weights of `from` where it is
   // none.
   TrainResult finetuned(const std::string& from, const std::string& name, int64_t frozen,
-                        const std::string& store) const {
+                        const std::string& store, int64_t side = 8) const {
     const auto alone = single_rank();
     const TrainedModel source = open_trained_model(folder_.at(from), *alone);
     FinetuneConfig c = finetune_defaults();
     c.run.model = source.model;
+    picture_options(c.run.model).image_height = picture_options(c.run.model).image_width = side;
     c.run.data.train = c.run.data.validation = {store};
     c.run.train.steps = 60;
     c.run.train.global_batch = 16;
@@ -183,10 +184,27 @@ TEST_F(MaeTasks, BecomeClassifiers) {
   expect_error(ExitCode::usage, {"has no labels"}, [&] { finetuned("mae", "none", -1, store_); });
 }
 
+TEST_F(MaeTasks, BecomeClassifiersOfLargerPictures) {
+  run(small(), 1, "mae");
+  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  finetuned("mae", "large", 3, large, 16);
+  const std::vector<double> waves = grid_waves(8, 8, 32, true);
+  const std::vector<float> wanted(waves.begin(), waves.end());
+  const std::vector<std::byte> found = tensor("large", "embedding.positions.weight");
+  ASSERT_EQ(found.size(), wanted.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(found.data(), wanted.data(), found.size()), 0);
+  EXPECT_EQ(tensor("large", "embedding.patches.weight"), tensor("mae", "embedding.patches.weight"));
+}
+
 TEST_F(MaeTasks, RefuseWhatDoesNotFit) {
   ImageConfig c = small();
   mae_options(c.run.model).mask_ratio = 0.99;
   expect_error(ExitCode::usage, {"model.mask_ratio=0.99 hides 16 of the 16 patches"},
+               [&] { run(c); });
+  c = small();
+  c.run.loss.label_smoothing = 0.1;
+  expect_error(ExitCode::usage,
+               {"loss.label_smoothing=0.1", "model.architecture=mae learns hidden"},
                [&] { run(c); });
   c = small();
   c.run.data.validation = {write_pictures(folder_.at("colours.h5"), {.channels = 3})};
