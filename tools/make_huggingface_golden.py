@@ -5,7 +5,8 @@ Each folder is what `save_pretrained` writes, and skein_expected.safetensors: id
 [B,channels,height,width]; of masked autoencoders noise F32 [B,patches], too, which hides the patches that logits are of), types I64 [B,T] (BERT),
 targets I64, logits F32, pair_logits F32 [B,2] (BERT's second head), loss F32 [1] (mean cross entropy over all targets) and gradient:NAME F32 of a few
 parameters, by the names of the model's files. All arithmetic is in f32; the bf16 model's weights are rounded first. Of models that map a
-source to a target, ids I64 [B,S] and mask I64 [B,S] are the source, decoder_ids I64 [B,T] what the decoder is fed.
+source to a target, ids I64 [B,S] and mask I64 [B,S] are the source, decoder_ids I64 [B,T] what the decoder is fed. Where an encoder's mask I64
+[B,T] is 0 is padding, of which neither loss nor logits are meant.
 
 variants/FAMILY is one model, variants.json, which names changes to its config.json (JSON merge patches), and for each of them
 NAME.safetensors: what transformers computed with the same weights and the changed config.json. variants/names.json has all names
@@ -55,7 +56,9 @@ SWIN = dict(image_size=[10, 14], patch_size=2, num_channels=1, embed_dim=8, dept
             num_labels=3)
 LONGFORMER = dict(ROBERTA, attention_window=[8, 4], sep_token_id=2)
 BIG_BIRD = dict(BERT, max_position_embeddings=32, block_size=2, num_random_blocks=2)
-LENGTHS = {"big_bird": 29, "big_bird_short": 29}
+LENGTHS = {"big_bird": 29, "big_bird_short": 29, "big_bird_padded": 29, "big_bird_sequence": 29}
+# So many tokens at the end of the last text are padding, which the loss leaves out. All tokens of this id see all.
+PADDING, MARKED = {"longformer_marked": 4, "big_bird_padded": 6}, {"longformer_marked": 5}
 MAE = dict(image_size=[8, 8], patch_size=2, num_channels=3, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
            decoder_hidden_size=12, decoder_num_hidden_layers=2, decoder_num_attention_heads=2, decoder_intermediate_size=20, norm_pix_loss=True)
 PICTURES = ("vit", "swin", "vit_mae")
@@ -92,7 +95,13 @@ CASES = {
     "longformer": (tf.LongformerForMaskedLM, tf.LongformerConfig(**dict(LONGFORMER, hidden_size=8, intermediate_size=12))),
     "big_bird": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**BIG_BIRD)),
     "big_bird_short": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**dict(BIG_BIRD, num_random_blocks=6, hidden_size=8, intermediate_size=12))),
+    "longformer_marked": (tf.LongformerForMaskedLM, tf.LongformerConfig(**dict(LONGFORMER, hidden_size=8, intermediate_size=12))),
+    "big_bird_padded": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**dict(BIG_BIRD, hidden_size=8, intermediate_size=12))),
+    "big_bird_sequence": (tf.BigBirdForSequenceClassification, tf.BigBirdConfig(**dict(BIG_BIRD, hidden_size=8, intermediate_size=12),
+                                                                               num_labels=3)),
 }
+# Whose own pooler nothing reads.
+WITHOUT_POOLER = {"big_bird_sequence"}
 # Heads of their own that transformers keeps where a file has them, though its class would tie them.
 OWN_HEADS = {"t5_v1_1", "mt5"}
 VARIED = {
@@ -218,7 +227,7 @@ def two_sides(config, length):
     return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder}
 
 
-def inputs(config, length):
+def inputs(config, length, padding=0, marked=None):
     if config.model_type in PICTURES:
         return {"pixel_values": torch.randn(4, config.num_channels, *config.image_size)}
     if config.is_encoder_decoder:
@@ -227,6 +236,13 @@ def inputs(config, length):
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if config.model_type == "bert":
         given["token_type_ids"] = (torch.arange(length) > length // 2).long().repeat(2, 1)
+    if padding:
+        given["attention_mask"][-1, -padding:] = 0
+        ids[given["attention_mask"] == 0] = config.pad_token_id
+    if marked is not None:  # the third token and one near the end of the shorter text
+        ids[ids == marked] = marked + 1
+        ids[:, 2] = ids[:, length - padding - 2] = marked
+        given["global_attention_mask"] = (ids == marked).long()
     return given
 
 
@@ -240,17 +256,18 @@ def hidden_patches(model, config):
     return {**given, "noise": noise, "logits": torch.stack(said), "loss": output.loss.reshape(1)}
 
 
-def expected(model, config, length=13, gradients=GRADIENTS):
+def expected(model, config, length=13, gradients=GRADIENTS, padding=0, marked=None):
     if config.model_type == "vit_mae":
         return with_gradients(hidden_patches(model, config), model, gradients)
     for module in model.modules():  # else the padding token, with which targets may begin, would have no gradient
         if isinstance(module, torch.nn.Embedding) and config.is_encoder_decoder:
             module.padding_idx = None
-    given = inputs(config, length)
+    given = inputs(config, length, padding, marked)
     output = model(**given)
     logits = output.prediction_logits if hasattr(output, "prediction_logits") else output.logits
     targets = torch.randint(0, logits.shape[-1], logits.shape[:-1])
-    loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
+    learnt = targets.masked_fill(given["attention_mask"] == 0, -100) if padding else targets
+    loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), learnt.reshape(-1))
     loss.backward()
     read = "pixel_values" if "pixel_values" in given else "input_ids"
     made = {"ids" if read == "input_ids" else read: given[read], "targets": targets, "logits": logits, "loss": loss.reshape(1)}
@@ -259,7 +276,9 @@ def expected(model, config, length=13, gradients=GRADIENTS):
     if "token_type_ids" in given:
         made["types"] = given["token_type_ids"]
     if "decoder_input_ids" in given:
-        made["mask"], made["decoder_ids"] = given["attention_mask"], given["decoder_input_ids"]
+        made["decoder_ids"] = given["decoder_input_ids"]
+    if "decoder_input_ids" in given or padding:
+        made["mask"] = given["attention_mask"]
     return with_gradients(made, model, gradients)
 
 
@@ -353,6 +372,8 @@ def main(argv):
         if name in OWN_HEADS:
             model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
             model.all_tied_weights_keys.pop("lm_head.weight")
+        if name in WITHOUT_POOLER:
+            model.bert.pooler = None
         spread(model)
         if name in UNREAD:
             heads = dict(model.named_parameters())
@@ -361,7 +382,7 @@ def main(argv):
             with torch.no_grad():
                 for value in model.parameters():
                     value.copy_(value.to(torch.bfloat16))
-        made = expected(model, config, LENGTHS.get(name, 13))
+        made = expected(model, config, LENGTHS.get(name, 13), padding=PADDING.get(name, 0), marked=MARKED.get(name))
         if name in BF16:
             model = model.to(torch.bfloat16)
         folder = Path(argv[1]) / name

@@ -62,8 +62,8 @@ data::Sequence read_side(const formats::SafetensorsFile& file, const std::string
   return side;
 }
 
-// Padding is where the file's mask is 0, on the source alone: what follows a target's token changes
-// nothing before it.
+// Padding is where the file's mask is 0; of models that map a source on that alone, for what
+// follows a target's token changes nothing before it.
 Tensor read_mask(const formats::SafetensorsFile& file, const Shape& shape) {
   if (!find(file, "mask")) return data::filled(shape[0], shape[1], 0);
   const Tensor mask = read_ids(file, "mask", 2);
@@ -134,6 +134,8 @@ data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& mo
     require(batch.types.shape() == batch.tokens.shape(), "{}: types is {} and ids {}", file.path(),
             batch.types.shape().str(), batch.tokens.shape().str());
   }
+  if (find(file, "mask") && model.architecture->sees_ahead())
+    batch.segments = read_mask(file, batch.tokens.shape());
   if (model.head == Head::sequence) {
     std::vector<int32_t> last(samples, narrow<int32_t>(length - 1));
     batch.places = Tensor::from(last, {samples, 1});
@@ -165,6 +167,12 @@ Shape logits_shape(const data::Batch& batch, const ModelConfig& model) {
           model.head == Head::vocabulary ? model.vocab_size : model.labels};
 }
 
+// Whether number i of so many says something of a token that is padding.
+bool is_of_padding(const data::Batch& batch, const ModelConfig& model, int64_t i, int64_t numbers) {
+  if (!batch.segments.defined() || model.head == Head::sequence) return false;
+  return batch.segments.data<int32_t>()[i / (numbers / batch.segments.size())] < 0;
+}
+
 bool is_narrow(const checkpoint::CheckpointInfo& info) {
   const checkpoint::CheckpointTensors tensors(info);
   return std::any_of(tensors.tensors().begin(), tensors.tensors().end(),
@@ -183,15 +191,17 @@ Verification verify_logits(const checkpoint::CheckpointInfo& info, const ModelCo
   require(wanted.shape() == shape, "{}: logits is {}, and the model gives {} for ids of {}", path,
           wanted.shape().str(), shape.str(), batch.tokens.shape().str());
   double difference = 0, largest = 0;
+  int64_t compared = 0;
   for (int64_t i = 0; i < wanted.size(); ++i) {
+    if (is_of_padding(batch, model, i, wanted.size())) continue;
+    ++compared;
     const double here = found.data<float>()[i], there = wanted.data<float>()[i];
     const double apart = std::abs(here - there);
     difference =
         std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(difference, apart);
     largest = std::max(largest, std::abs(there));
   }
-  return {difference / std::max(largest, 1e-30), narrow || is_narrow(info) ? 3e-2 : 1e-4,
-          wanted.size()};
+  return {difference / std::max(largest, 1e-30), narrow || is_narrow(info) ? 3e-2 : 1e-4, compared};
 }
 
 }  // namespace skein::convert

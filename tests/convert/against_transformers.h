@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/data/images/hidden_patches.h"
@@ -96,6 +97,7 @@ struct Expected {
     batch.targets = narrow_ids(read_tensor(file, "targets")).reshape({samples, places});
     batch.weights = Tensor::from(std::vector<float>(static_cast<size_t>(samples * places), 1.0f),
                                  {samples, places});
+    if (!maps && read_tensor(file, "mask").defined()) leave_out_padding();
     std::vector<int64_t> numbers(static_cast<size_t>(samples));
     std::iota(numbers.begin(), numbers.end(), 0);
     batch.sample_ids = Tensor::from(numbers, {samples});
@@ -104,6 +106,18 @@ struct Expected {
           std::vector<int32_t>(static_cast<size_t>(samples), static_cast<int32_t>(length - 1)),
           {samples, 1});
     batch = placed(batch, {});
+  }
+
+  // Of an encoder.
+  void leave_out_padding() {
+    batch.segments = source_of(file).segments;
+    if (batch.weights.size() != batch.segments.size()) return;
+    for (int64_t i = 0; i < batch.segments.size(); ++i)
+      batch.weights.data<float>()[i] = batch.segments.data<int32_t>()[i] < 0 ? 0 : 1;
+  }
+  double places() const {
+    const auto all = batch.weights.span<float>();
+    return std::accumulate(all.begin(), all.end(), 0.0);
   }
 
   formats::SafetensorsFile file;
@@ -127,11 +141,13 @@ inline void check_vocabulary(const Expected& expected, const Tensor& found,
                              const ops::VocabShard& shard) {
   const int64_t vocab = expected.logits.dim(-1), width = found.dim(1);
   std::vector<float> here, wanted;
-  for (int64_t row = 0; row < found.dim(0); ++row)
+  for (int64_t row = 0; row < found.dim(0); ++row) {
+    if (expected.batch.weights.data<float>()[row] == 0) continue;
     for (int64_t j = 0; j < shard.valid; ++j) {
       here.push_back(found.data<float>()[row * width + j]);
       wanted.push_back(expected.logits.data<float>()[row * vocab + shard.first_id + j]);
     }
+  }
   EXPECT_EQ(found.dim(0), expected.batch.tokens.size());
   EXPECT_LT(error_of(here.data(), wanted.data(), static_cast<int64_t>(here.size())), kTolerance);
 }
@@ -178,19 +194,25 @@ inline int check_gradients(const Expected& expected, const convert::NameMap& nam
   return checked;
 }
 
+// The weights of rows say their mean.
 inline double loss_of(const Losses& losses) {
   double sum = 0;
   for (int64_t i = 0; i < losses.rows.value().size(); ++i)
-    sum += losses.rows.value().data<float>()[i];
-  return sum / static_cast<double>(losses.rows.value().size());
+    sum += losses.rows.value().data<float>()[i] * losses.row_weights.data<float>()[i];
+  return sum;
 }
 
 // A model of either kind on this rank, forward and backward.
 class Runner {
  public:
-  Runner(const ModelConfig& config, const checkpoint::CheckpointInfo& info, Group& tp)
-      : config_(config), parameters_(DType::f32, tp.rank(), tp.size()) {
-    model_ = config.architecture->piece(config, whole_piece(config), false, parameters_);
+  // marks: of the tokens that see all, which files do not say.
+  Runner(const ModelConfig& given, const checkpoint::CheckpointInfo& info, Group& tp,
+         const std::optional<MarkRule>& marks = {})
+      : names_(convert::huggingface_names(given)),
+        config_(given),
+        parameters_(DType::f32, tp.rank(), tp.size()) {
+    if (marks) config_.attention.other.marks = *marks;
+    model_ = config_.architecture->piece(config_, whole_piece(config_), false, parameters_);
     parameters_.allocate(true);
     load_checkpoint(info, checkpoint::parameter_pieces(parameters_), true, tp);
   }
@@ -199,14 +221,14 @@ class Runner {
     LossPass pass;
     pass.tp = &tp;
     pass.batch = &expected.batch;
-    pass.loss_scale = 1.0 / static_cast<double>(expected.batch.weights.size());
+    pass.loss_scale = 1.0 / expected.places();
     const Var output = model_->forward({}, pass);
     check_logits(expected, output, pass);
     const Losses losses = model_->objective()->losses(output, pass);
     EXPECT_NEAR(loss_of(losses) / expected.loss, 1, kTolerance);
     if (tp.size() > 1) return;
     backward(losses.rows, losses.row_weights);
-    EXPECT_GE(check_gradients(expected, convert::huggingface_names(config_), parameters_), 4);
+    EXPECT_GE(check_gradients(expected, names_, parameters_), 4);
   }
 
  private:
@@ -225,6 +247,7 @@ class Runner {
     EXPECT_LT(error_of(pairs.data<float>(), wanted.data<float>(), wanted.size()), kTolerance);
   }
 
+  convert::NameMap names_;
   ModelConfig config_;
   Parameters parameters_;
   std::unique_ptr<Model> model_;
@@ -232,14 +255,14 @@ class Runner {
 
 // The checkpoint of an import, on one rank and over two, against the file of what was expected of
 // it.
-inline void expect_as_transformers(const std::string& checkpoint,
-                                   const std::string& expected_file) {
+inline void expect_as_transformers(const std::string& checkpoint, const std::string& expected_file,
+                                   const std::optional<MarkRule>& marks = {}) {
   const auto alone = single_rank();
   const checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(checkpoint, *alone);
   const ModelConfig model = stored_model(train::run_state(info.metadata, checkpoint), checkpoint);
   const Expected expected(expected_file, model);
   for (int shards : {1, 2})
-    run_ranks(shards, [&](Group& tp) { Runner(model, info, tp).check(expected, tp); });
+    run_ranks(shards, [&](Group& tp) { Runner(model, info, tp, marks).check(expected, tp); });
 }
 
 }  // namespace skein::test

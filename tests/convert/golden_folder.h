@@ -113,6 +113,8 @@ inline std::vector<std::string> golden_names() {
                                "longformer_sequence",
                                "big_bird",
                                "big_bird_short",
+                               "big_bird_padded",
+                               "big_bird_sequence",
                                "vit",
                                "swin",
                                "vit_mae"};

@@ -35,6 +35,21 @@ TEST_P(Transformers, IsVerified) {
 INSTANTIATE_TEST_SUITE_P(Golden, Transformers, testing::ValuesIn(test::golden_names()),
                          [](const auto& info) { return info.param; });
 
+// The global_attention_mask of the files' caller: two tokens of each text, one of which ends before
+// the other. They are marked by their id here.
+TEST(MarkedTokens, AndPaddingAreAsInTransformers) {
+  const test::Scratch scratch;
+  const std::string folder = test::golden("longformer_marked"),
+                    path = test::import_folder(folder, scratch.file("run"));
+  constexpr int64_t kMarked = 5;
+  test::expect_as_transformers(path, folder + "/" + kExpectedFile,
+                               MarkRule{.first = 0, .token = kMarked});
+  test::export_folder(path, scratch.file("back"));
+  auto before = test::files_of(folder);
+  before.erase(kExpectedFile);
+  EXPECT_TRUE(test::files_of(scratch.file("back")) == before);
+}
+
 TEST(Verify, KnowsNarrowSources) {
   const test::Scratch scratch;
   ConvertConfig config;

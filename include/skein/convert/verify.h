@@ -9,9 +9,10 @@
 namespace skein::convert {
 
 // Beside the model: `ids` I64 [B,T], if need be `types` I64 [B,T], and `logits` F32 [B,T,V], or
-// [B,labels] and [B,T,labels] of classifiers. Of a model that maps sources to targets, `ids` [B,S]
-// are the source, `mask` I64 [B,S] is 0 on its padding (without it there is none), and
-// `decoder_ids` I64 [B,T] is what the decoder is fed.
+// [B,labels] and [B,T,labels] of classifiers; of an encoder `mask` I64 [B,T], too, where texts end
+// in padding: it is 0 there, and logits of padding are not compared. Of a model that maps sources
+// to targets, `ids` [B,S] are the source, `mask` I64 [B,S] is 0 on its padding (without it there is
+// none), and `decoder_ids` I64 [B,T] is what the decoder is fed.
 inline constexpr char kExpectedFile[] = "skein_expected.safetensors";
 
 struct Verification {

@@ -10,6 +10,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   std::vector<Demand> all =
       encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
   all.push_back(full_attention(c));
+  all.push_back(tanh_pooler(c));
   return all;
 }
 

@@ -15,11 +15,22 @@ std::vector<Demand> demands(const ModelConfig& c) {
   const bool sparse = c.attention.kinds == kSparse;
   all.push_back({sparse || c.attention.is_full(), "attention.kind=bigbird or full"});
   all.push_back({!sparse || !c.attention.other.drawn, "attention.drawn=false"});
-  all.push_back({c.head != Head::sequence, "model.head other than sequence"});
+  if (c.head == Head::sequence)
+    all.push_back({bert_options(c).pooler_activation == c.activation,
+                   "model.pooler_activation equal to model.activation"});
+  else
+    all.push_back(tanh_pooler(c));
   return all;
 }
 
-NameMap names(const ModelConfig& c) { return bert_names(c, "bert.pooler"); }
+// A classifier of texts reads the first token itself and leaves the model's own pooler alone.
+NameMap names(const ModelConfig& c) {
+  if (c.head != Head::sequence) return bert_names(c, "bert.pooler");
+  NameCollector names(c, "bert.");
+  add_encoder(names);
+  add_dense_classifier(names);
+  return names.map;
+}
 
 void attention_keys(ForeignConfig& keys, ModelConfig& c) {
   SightSpec& sight = c.attention.other;
@@ -40,19 +51,22 @@ void attention_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.write("num_random_blocks", sight.random);
 }
 
+void read_pooler(const ForeignConfig& keys, ModelConfig& c) {
+  BertOptions& own = bert_options(c);
+  const bool classifies = c.head == Head::sequence;
+  own.pooler = classifies || (c.head == Head::vocabulary && keys.has_tensor("bert.pooler.weight") &&
+                              keys.has_tensor("cls.seq_relationship.weight"));
+  if (classifies) own.pooler_activation = c.activation;
+}
+
 void keys(ForeignConfig& keys, ModelConfig& c) {
   encoder_keys(keys, c);
-  if (keys.reads() && c.head == Head::sequence)
-    keys.refuse("architectures",
-                "and a BigBird that classifies texts has a head that is not known");
   if (keys.reads() && !keys.has("hidden_act")) c.activation = MlpKind::gelu_tanh;
   attention_keys(keys, c);
   keys.must_be("use_bias", true, "and models of this family have biases here");
   keys.refuse_true("rescale_embeddings", "and embeddings of this family are not scaled here");
   const bool masks = c.head == Head::vocabulary;
-  if (keys.reads())
-    bert_options(c).pooler = masks && keys.has_tensor("bert.pooler.weight") &&
-                             keys.has_tensor("cls.seq_relationship.weight");
+  if (keys.reads()) read_pooler(keys, c);
   if (masks && bert_options(c).pooler)
     keys.write("architectures", ForeignJson::array({"BigBirdForPreTraining"}));
 }

@@ -66,6 +66,9 @@ void add_vocabulary_head(NameCollector& names, const std::string& dense, const s
 // The model has its position_offset.
 void encoder_keys(ForeignConfig& keys, ModelConfig& c);
 Demand full_attention(const ModelConfig& c);
+Demand tanh_pooler(const ModelConfig& c);
+// A dense layer, which is our pooler, and the labels of what comes of it.
+void add_dense_classifier(NameCollector& names);
 
 // BERT and BigBird. pooling: what their files call the pooler's product.
 NameMap bert_names(const ModelConfig& c, const std::string& pooling);

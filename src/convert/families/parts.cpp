@@ -93,6 +93,16 @@ std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, 
           {bert_options(c).pool == Pool::first, "model.pool=first"}};
 }
 
+Demand tanh_pooler(const ModelConfig& c) {
+  return {!bert_options(c).pooler_activation, "model.pooler_activation=tanh"};
+}
+
+void add_dense_classifier(NameCollector& names) {
+  const ModelConfig& c = names.c;
+  names.linear("classifier.dense", "pooler", c.d_model, c.d_model, true);
+  names.linear("classifier.out_proj", "classifier", c.labels, c.d_model, true);
+}
+
 void add_encoder(NameCollector& names) {
   const int64_t width = names.c.d_model, hidden = names.c.hidden();
   add_embeddings(names);

@@ -28,6 +28,7 @@ std::vector<Demand> roberta_demands(const ModelConfig& c) {
       encoder_demands(c, {c.position_offset > 0, "model.position_offset above 0"}, kOfHead);
   all.push_back({!(c.head == Head::vocabulary && bert_options(c).pooler),
                  "no pooler beside the vocabulary head"});
+  all.push_back(tanh_pooler(c));
   return all;
 }
 
@@ -37,8 +38,7 @@ void add_roberta_head(NameCollector& names) {
     add_vocabulary_head(names, "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
                         "lm_head.bias");
   } else if (c.head == Head::sequence) {
-    names.linear("classifier.dense", "pooler", c.d_model, c.d_model, true);
-    names.linear("classifier.out_proj", "classifier", c.labels, c.d_model, true);
+    add_dense_classifier(names);
   } else {
     names.linear("classifier", "classifier", c.labels, c.d_model, true);
   }

@@ -8,6 +8,18 @@ void check_pool(const BertOptions& c) {
   require(c.pooler || c.pool == Pool::first,
           "model.pool=mean says what model.pooler reads, and there is none; it is for "
           "model.architecture=bert with pairs or with one label a text");
+  require(c.pooler || !c.pooler_activation,
+          "model.pooler_activation says what stands behind model.pooler, and there is none; leave "
+          "it out");
+}
+
+// Of dense layers of heads; `usual` is what is meant where none is said.
+std::vector<std::pair<std::string, std::optional<MlpKind>>> activations(const char* usual) {
+  return {{usual, std::nullopt},
+          {"gelu_tanh", MlpKind::gelu_tanh},
+          {"gelu_erf", MlpKind::gelu_erf},
+          {"relu", MlpKind::relu},
+          {"silu", MlpKind::silu}};
 }
 
 class BertArchitecture : public Architecture {
@@ -48,26 +60,28 @@ class BertArchitecture : public Architecture {
   }
   std::string_view otherwise(const ModelConfig&) const override { return "an encoder"; }
 
-  std::vector<std::string> options_of_heads() const override { return {"model.pool"}; }
+  std::vector<std::string> options_of_heads() const override {
+    return {"model.pool", "model.pooler_activation"};
+  }
   void begin_labels(ModelConfig& config, Head head, int64_t labels) const override {
     Architecture::begin_labels(config, head, labels);
     BertOptions& own = bert_options(config);
     own.pooler = head == Head::sequence;
-    if (!own.pooler) own.pool = Pool::first;
+    if (own.pooler) return;
+    own.pool = Pool::first;
+    own.pooler_activation.reset();
   }
 };
 
 void BertArchitecture::bind(Options& options, ModelConfig& config) const {
   BertOptions& c = bert_options(config);
-  options.add_choice("model.head_activation", c.head_activation,
-                     {{"same", std::nullopt},
-                      {"gelu_tanh", MlpKind::gelu_tanh},
-                      {"gelu_erf", MlpKind::gelu_erf},
-                      {"relu", MlpKind::relu},
-                      {"silu", MlpKind::silu}},
+  options.add_choice("model.head_activation", c.head_activation, activations("same"),
                      "bert: nonlinearity of the dense layer before the vocabulary; same: "
                      "model.activation. RoBERTa's is always gelu_erf elsewhere");
-  options.add("model.pooler", c.pooler, "bert: dense layer and tanh for pairs and sequences");
+  options.add("model.pooler", c.pooler, "bert: a dense layer for pairs and sequences");
+  options.add_choice("model.pooler_activation", c.pooler_activation, activations("tanh"),
+                     "bert: nonlinearity behind model.pooler; BigBird's classifiers have "
+                     "model.activation there");
   options.add_choice(
       "model.pool", c.pool, {{"first", Pool::first}, {"mean", Pool::mean}},
       "what model.pooler reads: the first token's last hidden state, or the mean of all");

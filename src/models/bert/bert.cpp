@@ -21,6 +21,11 @@ Tensor sample_weights(int64_t samples) {
   return Tensor::from(std::vector<float>(static_cast<size_t>(samples), 1.0f), {samples, 1});
 }
 
+ops::Activation pooler_activation(const ModelConfig& c) {
+  const std::optional<MlpKind> own = bert_options(c).pooler_activation;
+  return own ? activation_of(*own) : ops::Activation::tanh;
+}
+
 class PairTerm : public Objective {
  public:
   explicit PairTerm(const Bert& model) : model_(model) {}
@@ -48,6 +53,7 @@ Bert::Bert(const ModelConfig& c, const ModelPiece& piece, bool sequence_parallel
       pool_(bert_options(c).pool),
       dropout_(c.dropout),
       activation_(activation_of(head_activation(c))),
+      pooler_activation_(pooler_activation(c)),
       predicts_(piece.predicts) {
   if (!predicts_) return;
   parameters.enter("head", piece.chunk, {Part::pooler});
@@ -91,7 +97,7 @@ Var Bert::rows(const Var& hidden, const Pass& pass) const {
 Var Bert::pooled(const Var& hidden, const Pass& pass) const {
   const Var read = pool_ == Pool::mean ? ops::sample_means(hidden, pass.batch->segments)
                                        : ops::take_places(hidden, first_places(*pass.batch));
-  return (*pooler_)(read, pass.whole(), ops::Activation::tanh);
+  return (*pooler_)(read, pass.whole(), pooler_activation_);
 }
 
 Var Bert::pair_scores(const Var& hidden, const Pass& pass) const {

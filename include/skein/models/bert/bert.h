@@ -22,8 +22,9 @@ namespace skein {
 struct BertOptions {
   // of the vocabulary head's dense layer; none: as model.activation
   std::optional<MlpKind> head_activation;
-  bool pooler = false;      // dense and tanh on one vector of the text, for pairs and sequences
+  bool pooler = false;      // a dense layer on one vector of the text, for pairs and sequences
   Pool pool = Pool::first;  // that vector: mean or first
+  std::optional<MlpKind> pooler_activation{};  // behind that layer; none: tanh
 };
 
 inline BertOptions& bert_options(ModelConfig& config) { return config.own.get<BertOptions>(); }
@@ -71,7 +72,7 @@ class Bert : public Model, public Predictor, public Scorer {
   Head kind_;
   Pool pool_;
   double dropout_;
-  ops::Activation activation_;
+  ops::Activation activation_, pooler_activation_;
   bool predicts_;
   std::optional<Linear> pooler_, dense_, pair_, classifier_;
   std::optional<NormLayer> norm_;
