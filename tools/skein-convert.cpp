@@ -9,6 +9,7 @@
 #include "skein/convert/average.h"
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
+#include "skein/convert/refit.h"
 #include "skein/convert/verify.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -27,6 +28,7 @@ struct Command {
   std::optional<convert::Form> to;  // nothing: by what the source is
   bool dry_run = false, verify = false, average = false;
   convert::ConvertConfig convert;
+  AttentionOptions attention;  // as the options show it; convert.attention has what is given
 };
 
 void bind(Options& options, Command& c) {
@@ -52,6 +54,17 @@ void bind(Options& options, Command& c) {
               "most of one safetensors file; 0: the files of the import if none has more than 5 "
               "GB, else 5 GB",
               "bytes");
+  options.add(
+      "convert.to_context", c.convert.to_context,
+      "makes a checkpoint of an encoder that reads so many tokens, more than the source, by "
+      "attention.kind=global and attention.window=512 unless told otherwise; 0: as many; "
+      "--to-context for short",
+      "tokens");
+  bind(options, c.attention);
+  options.add("model.image_height", c.convert.image_height,
+              "of an import of a model of pictures: of those that it is to read; 0: its own",
+              "pixels");
+  options.add("model.image_width", c.convert.image_width, "as model.image_height", "pixels");
   options.add("convert.average", c.average,
               "the sources, two or more, are checkpoints of one model, and the result is the mean "
               "of their weights; --average for short");
@@ -62,8 +75,37 @@ void bind(Options& options, Command& c) {
               "code 1 when they differ; --verify for short");
 }
 
+// Of a model that is made of another; the options of its attention are taken as they are given.
+void settle(const Options& options, Command& c) {
+  convert::ConvertConfig& config = c.convert;
+  for (const auto& [key, value] : options.values())
+    if (key.starts_with("attention.") && options.given(key)) config.attention[key] = value;
+  require(config.to_context >= 0, "--to-context={} must be above 0", config.to_context);
+  require(config.image_height >= 0 && config.image_width >= 0,
+          "model.image_height={} and model.image_width={} must be above 0", config.image_height,
+          config.image_width);
+  const bool resizes = config.image_height > 0 || config.image_width > 0;
+  require(config.to_context == 0 || !resizes,
+          "--to-context={} is for encoders of texts, and model.image_height and image_width for "
+          "models of pictures; leave one of them out",
+          config.to_context);
+  require(!c.verify || (config.to_context == 0 && !resizes),
+          "--verify compares with what the source's own model computes; leave out --to-context, "
+          "model.image_height and model.image_width");
+}
+
 // The form to make of one of `source`.
-convert::Form target_form(std::optional<convert::Form> asked, convert::Form source) {
+convert::Form target_form(std::optional<convert::Form> asked, convert::Form source,
+                          const convert::ConvertConfig& config) {
+  if (config.to_context > 0) {
+    require(asked.value_or(convert::Form::skein) == convert::Form::skein,
+            "--to-context={} makes a checkpoint of Skein; convert that then, without --to-context",
+            config.to_context);
+    return convert::Form::skein;
+  }
+  require(source != convert::Form::skein || (config.image_height == 0 && config.image_width == 0),
+          "model.image_height and model.image_width are for imports; `skein finetune` resizes what "
+          "a checkpoint of Skein reads");
   const convert::Form form = asked.value_or(
       source == convert::Form::skein ? convert::Form::huggingface : convert::Form::skein);
   require((form == convert::Form::skein) != (source == convert::Form::skein),
@@ -120,6 +162,13 @@ void run_export(const std::string& source, convert::Form form, const std::string
   log::info("{}: {} parameters from {}", destination, made.model().parameters(), source);
 }
 
+void run_refit(const std::string& source, const std::string& destination, const Command& command) {
+  require(!command.dry_run && command.convert.tokenizer.empty(),
+          "--dry-run and --tokenizer are for models of other programs; leave them out");
+  ProgressLine line;
+  refit_checkpoint(source, destination, command.convert, shown_on(line));
+}
+
 void run_average(const Options& options) {
   for (const auto& [key, value] : options.values())
     require(key == "convert.average" || !options.given(key),
@@ -141,7 +190,8 @@ int run(const Words& arguments) {
       "skein-convert",
       "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
       "Llama, BERT, RoBERTa, T5, mT5, BART, mBART, Marian) or of an llm.c model file, or one of "
-      "those of a checkpoint. With --average SOURCE SOURCE... DESTINATION: the mean of "
+      "those of a checkpoint; with --to-context a checkpoint of longer texts of any. With "
+      "--average SOURCE SOURCE... DESTINATION: the mean of "
       "checkpoints.");
   bind(options, command);
   const auto help = [&] {
@@ -161,9 +211,13 @@ int run(const Words& arguments) {
   require(command.convert.shard_bytes >= 0,
           "convert.file_bytes={} must be at least 1, or 0 for the import's files",
           command.convert.shard_bytes);
-  const convert::Form source = convert::form_of(words[0]), form = target_form(command.to, source);
+  settle(options, command);
+  const convert::Form source = convert::form_of(words[0]),
+                      form = target_form(command.to, source, command.convert);
   const std::string destination = words.size() == 2 ? words[1] : "";
-  if (form == convert::Form::skein)
+  if (form == source)
+    run_refit(words[0], destination, command);
+  else if (form == convert::Form::skein)
     run_import(words[0], source, destination, command);
   else
     run_export(words[0], form, destination, command);

@@ -351,7 +351,7 @@ void Export::write_folder(const std::string& folder) {
     texts[kGenerationConfig] = generation_config(said.ids, texts[kGenerationConfig]);
   if (head_ && head_->reads_images()) {
     std::string& units = texts["preprocessor_config.json"];
-    units = preprocessor_config(model_, *head_, units);
+    units = preprocessor_config(model_, *head_, units, notes_.config);
   }
   for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
 }

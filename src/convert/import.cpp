@@ -10,6 +10,7 @@
 #include "skein/convert/decoding_advice.h"
 #include "skein/convert/generation_config.h"
 #include "skein/convert/huggingface_config.h"
+#include "skein/convert/refit.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
@@ -160,6 +161,7 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
   }
   check(match_, files_, config.allow_missing, config.allow_unexpected);
   check_against_model(match_.names, model_);
+  refit_ = std::make_unique<Refit>(model_, config);
   for (const std::string& name : match_.missing)
     log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
@@ -192,11 +194,28 @@ DType Import::dtype_of(size_t tensor) const {
   return DType::f32;
 }
 
+Import::~Import() = default;
+
+const ModelConfig& Import::model() const { return refit_->model(); }
+
+std::string Import::text() const {
+  const std::string& told = refit_->told();
+  return match_.text(files_) + (told.empty() ? "" : told + "\n");
+}
+
+// In the order of the files, of which transposed tensors are read whole.
 std::vector<std::vector<checkpoint::Piece>> Import::plan() const {
   ShardPlan plan;
+  TensorShapes left = refit_->tensors();
   for (size_t i = 0; i < match_.names.tensors.size(); ++i)
     for (const OurTensor& part : match_.names.tensors[i].parts)
-      plan.add(part.name, part.shape, dtype_of(i));
+      if (const auto found = left.find(part.name); found != left.end()) {
+        plan.add(part.name, found->second, dtype_of(i));
+        left.erase(found);
+      }
+  const auto slots = match_.slots();
+  for (const auto& [name, shape] : left)
+    plan.add(name, shape, dtype_of(slots.at(refit_->origin_of(name)).tensor));
   return plan.take();
 }
 
@@ -213,22 +232,26 @@ std::string Import::run(const std::string& destination, const ConvertProgress& p
   ElementReader reader(match_, files_);
   const auto slots = match_.slots();
   Parameters described(DType::f32, 0, 1);
-  describe(model_, whole_piece(model_), described);
+  describe(model(), whole_piece(model()), described);
+  const TensorShapes held = tensor_shapes(model_, whole_piece(model_));
+  const auto read = [&](const std::string& name, int64_t begin, int64_t end, DType dtype,
+                        std::byte* to) { reader.read(name, held.at(name), begin, end, dtype, to); };
   checkpoint::NonFiniteCounts odd;
   const auto fill = [&](const checkpoint::Piece& piece, std::byte* out) {
-    const std::string name = piece.name.substr(sizeof(kKind) - 1);
-    if (match_.found[slots.at(name).tensor])
-      reader.read(name, piece.shape, piece.begin, piece.end, piece.dtype, out);
+    const std::string name = piece.name.substr(sizeof(kKind) - 1), from = refit_->origin_of(name);
+    if (!from.empty() && match_.found[slots.at(from).tensor])
+      refit_->write(name, piece, read, out);
     else
       write_start(described, name, piece, config_.seed, out);
     odd.look_at(name, piece.dtype, out, piece.end - piece.begin);
     done += piece.bytes();
     if (progress) progress(done, total);
   };
-  const std::string metadata = import_metadata(model_, tokenizer_, notes);
+  const std::string metadata = import_metadata(model(), tokenizer_, notes);
   const std::string made = save_in_shards(destination, 0, shards, metadata, fill);
   warn_of(odd, made, config_);
-  tell_decoding(notes, model_);
+  if (!refit_->told().empty()) log::info("{}", refit_->told());
+  tell_decoding(notes, model());
   return made;
 }
 

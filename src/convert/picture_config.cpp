@@ -81,8 +81,20 @@ train::TaskNotes picture_notes(const ForeignConfig& config, const ModelConfig& m
   return to_notes(head, 0);
 }
 
+namespace {
+
+// Whether config.json is of a model of pictures of another size.
+bool is_resized(const data::PictureForm& form, const std::string& config) {
+  if (config.empty()) return false;
+  const ModelConfig before = model_from_huggingface(config, "the config.json of the import", {});
+  const data::PictureForm had = before.architecture->picture_form(before);
+  return had.height != form.height || had.width != form.width;
+}
+
+}  // namespace
+
 std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
-                                const std::string& before) {
+                                const std::string& before, const std::string& config) {
   const data::PictureForm form = model.architecture->picture_form(model);
   const ForeignJson units{{"do_normalize", true},
                           {"do_rescale", true},
@@ -103,6 +115,11 @@ std::string preprocessor_config(const ModelConfig& model, const train::LabelHead
     const bool usual = !had.contains(key) && std::string_view(key).substr(0, 6) != "image_";
     if (usual || had[key] == units[key]) continue;
     had[key] = units[key];
+    changed = true;
+  }
+  for (const char* key : {"size", "crop_size"}) {
+    if (!had.contains(key) || !is_resized(form, config)) continue;
+    had[key] = units["size"];
     changed = true;
   }
   return changed ? had.dump(2) + "\n" : before;

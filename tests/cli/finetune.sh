@@ -56,6 +56,14 @@ grep -q "^pool = mean" more/config.ini || die "the pooler of the checkpoint is f
 grep -q "^head = sequence .*decoder" numbers/config.ini || die "config.ini does not say where the head comes from"
 expect 0 "is done already" $tune --run.dir=numbers --data.train=train.tsv --data.validation=test.tsv --task.kind=regress --task.text=1 --task.label=2
 
+# An encoder that has learnt short texts becomes one of long texts, which is pretrained further and tuned.
+expect 0 "context of 64 tokens instead of 24, attention.kind=global" "$bin/skein-convert" --to-context=64 --attention.window=16 encoder longer
+expect 0 "done: 3 steps" "$skein" pretrain $shape --model.context=64 --train.steps=3 --model.architecture=bert --model.norm_placement=post \
+  --model.activation=gelu_erf --model.token_types=2 --model.embedding_norm --attention.kind=global --attention.window=16 --attention.mark_first=0 \
+  --checkpoint.load=longer --checkpoint.weights_only --run.dir=further
+expect 0 "accuracy 1.0000" $tune --checkpoint.load=longer --run.dir=longer-classes --attention.mark_first=1 --task.length=64 --data.train=train.csv \
+  --data.validation=test.csv --task.label=category --loss.label_smoothing=0.1
+
 # Attention by structure: which tokens see all may be said anew.
 expect 0 "done: 3 steps" "$skein" pretrain $shape --train.steps=3 --model.architecture=bert --model.norm_placement=post --model.embedding_norm --run.dir=long \
   --attention.kind=global --attention.window=4 --attention.mark_first=0

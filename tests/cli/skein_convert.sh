@@ -24,6 +24,21 @@ done
 expect 2 "holds a model already" "$convert" "$golden/gpt2" run-gpt2
 expect 2 "exists already" "$convert" run-gpt2 back-gpt2
 
+# Encoders of longer texts, and models of other pictures.
+expect 0 "context of 64 tokens instead of 16, attention.kind=global: its learned positions are copied again and again" \
+  "$convert" --to-context=64 --attention.window=32 run-roberta run-long
+expect 0 "attention.window *= *32" "$bin/skein-inspect" config run-long
+expect 0 "parameters" "$convert" run-long back-long
+grep -q '"LongformerForMaskedLM"' back-long/config.json || die "an encoder of long texts came back otherwise"
+expect 0 "attention.kind=bigbird" "$convert" --to-context=64 --attention.kind=bigbird --attention.block=8 "$golden/bert" run-blocks
+expect 2 "makes a checkpoint of Skein" "$convert" --to-context=64 --to=huggingface run-roberta refused
+expect 2 "more than the 16 tokens" "$convert" --to-context=16 run-roberta refused
+expect 2 "leave out --to-context" "$convert" --verify --to-context=64 "$golden/roberta" refused
+expect 2 "attention.kind is for --to-context" "$convert" --attention.kind=window "$golden/roberta" refused
+expect 0 "from a grid of 2 x 3 patches to one of 4 x 5" "$convert" --model.image_height=16 --model.image_width=20 "$golden/vit" run-vit-large
+expect 2 "are for imports" "$convert" --model.image_height=8 run-vit-large refused
+[ ! -e refused ] || die "a mistake left something"
+
 # Values that are not finite are kept, and told.
 cp -r "$golden/gpt2" broken
 break_weights broken transformer.wte.weight

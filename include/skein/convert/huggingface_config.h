@@ -37,8 +37,10 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
 train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                              const ModelConfig& model, const std::string& preprocessor = "");
 // preprocessor_config.json of such a model. With `before`: that text where it still says the same.
+// config: of the model that `before` is of, its config.json; where the model has become one of
+// pictures of another size, that is said. "": none.
 std::string preprocessor_config(const ModelConfig& model, const train::LabelHead& head,
-                                const std::string& before);
+                                const std::string& before, const std::string& config = "");
 
 // Ids that config.json repeats from the tokenizer; -1: none.
 struct SpecialIds {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,6 +24,11 @@ struct ConvertConfig {
   int64_t shard_bytes = 0;  // most of one file of an export; 0: the import's files if none has more
                             // than 5 GB, else 5 GB
   uint64_t seed = 1;        // of start values
+  // Of an import of a model of pictures: the size that it is to read; 0: its own.
+  int64_t image_height = 0, image_width = 0;
+  // Of an encoder of texts: the tokens that it is to read, more than it does; 0: as many.
+  int64_t to_context = 0;
+  std::map<std::string, std::string> attention = {};  // options that say its structure then, by key
 };
 
 // Tells of values that are not finite in what was made, and where --dtype may be why.
@@ -37,15 +44,18 @@ void check_destination(const std::string& path);
 // The form of what lies at `path`. A usage error for what is none of them.
 Form form_of(const std::string& path);
 
+class Refit;
+
 // Describes the model of a Hugging Face folder or an llm.c file and compares it with the tensors
 // there; reads no weights yet.
 class Import {
  public:
   Import(const std::string& source, Form form, const ConvertConfig& config);
+  ~Import();
 
-  const ModelConfig& model() const { return model_; }
-  // Which tensor there is which here, a line each.
-  std::string text() const { return match_.text(files_); }
+  const ModelConfig& model() const;
+  // Which tensor there is which here, a line each, and a line of what becomes of the model.
+  std::string text() const;
   // Whether the source has weights narrower than f32.
   bool narrow() const;
   // Writes a checkpoint of no steps into the folder `destination`, which must hold none. Returns
@@ -57,7 +67,8 @@ class Import {
   DType dtype_of(size_t tensor) const;
 
   ConvertConfig config_;
-  ModelConfig model_;
+  ModelConfig model_;             // as it is there
+  std::unique_ptr<Refit> refit_;  // what is made of it
   ImportNotes notes_;
   FolderTokenizer tokenizer_;
   WeightFiles files_;
