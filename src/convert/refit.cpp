@@ -83,13 +83,7 @@ void Refit::resize_pictures(const ConvertConfig& config) {
   kind.take_pictures(model_, kind.picture_form(model_));
   check(model_, 1, false);
   const data::PictureForm to = kind.picture_form(model_);
-  for (const auto& [name, shape] : tensor_shapes(model_, whole_piece(model_)))
-    require(name.ends_with("positions.weight") || held_.at(name) == shape,
-            "with model.image_height={} and model.image_width={} windows within a grid of patches "
-            "would have another side than those that the model knows: {} would be {} instead of "
-            "{}; give pictures whose grids its windows fit as before",
-            to.height, to.width, name, checkpoint::shape_text(shape),
-            checkpoint::shape_text(held_.at(name)));
+  check_resized(source_, model_);
   if (from.height != to.height || from.width != to.width)
     told_ = told_resizing(from, to, source_.positions);
 }
@@ -196,6 +190,7 @@ std::vector<std::vector<checkpoint::Piece>> plan(
 
 std::string refit_checkpoint(const std::string& source, const std::string& destination,
                              const ConvertConfig& config, const ConvertProgress& progress) {
+  SKEIN_CHECK(config.to_context > 0);
   check_destination(destination);
   const auto alone = single_rank();
   const auto info = train::find_weights(source, *alone);

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
+#include "skein/models/description.h"
 
 namespace skein {
 namespace {
@@ -72,6 +74,22 @@ std::string told_resizing(const data::PictureForm& from, const data::PictureForm
       "patches to one of {} x {}",
       to.height, to.width, from.height, from.width, what, before.rows, before.columns, now.rows,
       now.columns);
+}
+
+void check_resized(const ModelConfig& before, const ModelConfig& now) {
+  Parameters described(DType::f32, 0, 1);
+  describe(now, whole_piece(now), described);
+  const TensorShapes held = tensor_shapes(before, whole_piece(before));
+  const data::PictureForm form = now.architecture->picture_form(now);
+  for (const Parameter& one : described.all()) {
+    const auto found = held.find(one.tensor());
+    if (one.constant || one.part.kind == Part::embedding || found == held.end()) continue;
+    require(found->second == one.shape.dims(),
+            "with model.image_height={} and model.image_width={} windows within a grid of patches "
+            "would have another side than those that the model knows: {} would be {} instead of "
+            "{}; give pictures whose grids its windows fit as before",
+            form.height, form.width, one.tensor(), one.shape, Shape(found->second));
+  }
 }
 
 std::vector<float> resized_positions(std::span<const float> positions,

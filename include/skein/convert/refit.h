@@ -44,9 +44,10 @@ class Refit {
   std::string told_;
 };
 
-// Makes a checkpoint of no steps in the folder `destination`, which must hold none, of what the
-// options ask to become of the run or checkpoint `source`. What that says of its task, its
-// tokenizer and the folder that it was imported from is kept. Returns the checkpoint's path.
+// Makes a checkpoint of no steps in the folder `destination`, which must hold none, of the encoder
+// of longer texts that the options ask to become of the run or checkpoint `source`. What that says
+// of its task, its tokenizer and the folder that it was imported from is kept. Returns the
+// checkpoint's path.
 std::string refit_checkpoint(const std::string& source, const std::string& destination,
                              const ConvertConfig& config, const ConvertProgress& progress);
 

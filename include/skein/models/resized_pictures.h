@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "skein/data/images/picture_form.h"
-#include "skein/nn/embedding.h"
+#include "skein/models/config.h"
 
 namespace skein {
 
 // A line that says what they were and become, with both grids of patches.
 std::string told_resizing(const data::PictureForm& from, const data::PictureForm& to,
                           Positions positions);
+
+// Throws a usage error where `now`, which is `before` but for the size of its pictures, would have
+// other tensors than positions in another shape: biases of windows that grids fit otherwise.
+void check_resized(const ModelConfig& before, const ModelConfig& now);
 
 // Learned positions [T,C] of the patches of `to`, by those of `from` [S,C], row-major: each number
 // bicubically over rows and columns of patches, by the four nearest of either, with a = -0.75 and

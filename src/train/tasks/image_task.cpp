@@ -9,7 +9,6 @@
 #include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
-#include "skein/models/description.h"
 #include "skein/models/resized_pictures.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
@@ -223,23 +222,6 @@ void take_classes(ImageData& data) {
   check_classes(data.known, head.labels);
 }
 
-// Of all tensors but those that read a picture, which may differ with its size.
-void check_windows(const ModelConfig& before, const ModelConfig& now) {
-  Parameters described(DType::f32, 0, 1);
-  describe(now, whole_piece(now), described);
-  const TensorShapes held = tensor_shapes(before, whole_piece(before));
-  const data::PictureForm form = now.architecture->picture_form(now);
-  for (const Parameter& one : described.all())
-    if (const auto found = held.find(one.tensor());
-        one.part.kind != Part::embedding && found != held.end())
-      require(
-          found->second == one.shape.dims(),
-          "with model.image_height={} and model.image_width={} windows within a grid of patches "
-          "would have another side than those that the model knows: {} would be {} instead of "
-          "{}; give pictures whose grids its windows fit as before",
-          form.height, form.width, one.tensor(), one.shape, Shape(found->second));
-}
-
 // The options of the run may say another size than the model to begin from has.
 void take_size(PretrainConfig& run, const data::ImageRecords& store, const TrainedModel& source) {
   const Architecture& kind = *run.model.architecture;
@@ -267,7 +249,7 @@ void take_positions(ImageTask& task, const ModelConfig& before, const ModelConfi
   const data::PictureForm from = before.architecture->picture_form(before),
                           to = now.architecture->picture_form(now);
   if (from.height == to.height && from.width == to.width) return;
-  check_windows(before, now);
+  check_resized(before, now);
   log::info("{}", told_resizing(from, to, now.positions));
   task.begin_from(from);
 }
