@@ -70,4 +70,5 @@ def main():
     print(len(lines), "conversations;", {marker: tokenizer.convert_tokens_to_ids(marker) for marker in MARKERS})
 
 
-main()
+if __name__ == "__main__":
+    main()

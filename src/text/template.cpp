@@ -13,8 +13,6 @@
 namespace skein::text {
 namespace {
 
-constexpr std::string_view kBegin = "{bos}", kEnd = "{eos}";
-constexpr size_t kAssistant = 2;
 constexpr const char* kOrigin = "the chat template";  // of one that has no name yet
 
 void append(std::vector<int32_t>& to, const std::vector<int32_t>& ids) {
@@ -59,7 +57,7 @@ ChatTemplate::ChatTemplate(const NamedTemplate& found, const Tokenizer& tokenize
   name_ = form.name;
   trim_ = form.trim;
   for (const std::string& token : form.tokens) require_special(token);
-  if (form.end != kEnd) require_special(form.end);
+  if (form.end != kEndMark) require_special(form.end);
   const std::vector<int32_t> end = markup(form.end);
   require(end.size() == 1,
           "\"end\" of {} is \"{}\", which is {} tokens of the tokenizer; it must be one",
@@ -72,11 +70,11 @@ ChatTemplate::ChatTemplate(const NamedTemplate& found, const Tokenizer& tokenize
     turns_[role] = Turn{opening(turn.open), opening(turn.open_after_system.value_or(turn.open)),
                         markup(turn.close), 0};
   }
-  Turn& assistant = *turns_[kAssistant];
+  Turn& assistant = *turns_[kAssistantRole];
   const auto at = std::find(assistant.close.begin(), assistant.close.end(), end_);
   require(at != assistant.close.end(),
           "what closes the assistant's turn in {} is \"{}\", which does not hold its end, \"{}\"",
-          found.origin, form.turns[kAssistant]->close, form.end);
+          found.origin, form.turns[kAssistantRole]->close, form.end);
   assistant.counted = static_cast<size_t>(at - assistant.close.begin()) + 1;
 }
 
@@ -95,19 +93,16 @@ void ChatTemplate::require_special(const std::string& token) const {
 
 std::vector<int32_t> ChatTemplate::markup(std::string_view text) const {
   std::vector<int32_t> ids;
-  while (!text.empty()) {
-    const size_t at = std::min(text.find(kBegin), text.find(kEnd));
-    append(ids, tokenizer_->encode_specials(text.substr(0, at)));
-    if (at == std::string_view::npos) break;
-    const bool ends = text.substr(at).starts_with(kEnd);
-    const int32_t id = ends ? tokenizer_->end_of_text() : tokenizer_->roles().bos;
-    require(!ends || id >= 0,
-            "the chat template \"{}\" ends answers with the tokenizer's end-of-text token, but it "
-            "has none",
-            name_);
-    if (id >= 0) ids.push_back(id);
-    text.remove_prefix(at + (ends ? kEnd : kBegin).size());
-  }
+  each_part(
+      text, [&](std::string_view part) { append(ids, tokenizer_->encode_specials(part)); },
+      [&](bool ends) {
+        const int32_t id = ends ? tokenizer_->end_of_text() : tokenizer_->roles().bos;
+        require(!ends || id >= 0,
+                "the chat template \"{}\" ends answers with the tokenizer's end-of-text token, but "
+                "it has none",
+                name_);
+        if (id >= 0) ids.push_back(id);
+      });
   return ids;
 }
 
@@ -157,11 +152,11 @@ TemplatedChat ChatTemplate::conversation(std::span<const Message> messages) cons
 }
 
 std::vector<int32_t> ChatTemplate::prompt(std::span<const Message> messages) const {
-  require(!messages.empty() && messages.back().role != kChatRoles[kAssistant],
+  require(!messages.empty() && messages.back().role != kChatRoles[kAssistantRole],
           "a prompt must end with a turn of the user, not {}",
           messages.empty() ? "be without turns" : "of the assistant");
   std::vector<Message> asked(messages.begin(), messages.end());
-  asked.push_back({kChatRoles[kAssistant], ""});
+  asked.push_back({kChatRoles[kAssistantRole], ""});
   std::vector<int32_t> ids = conversation(messages).tokens;
   append(ids, opening_of(asked, messages.size()).tokens);
   return ids;
@@ -170,7 +165,7 @@ std::vector<int32_t> ChatTemplate::prompt(std::span<const Message> messages) con
 std::string ChatTemplate::answer_text(const std::vector<int32_t>& tokens) const {
   const std::string text = tokenizer_->decode(tokens);
   if (trim_) return trimmed(text);
-  const bool spaced = turns_[kAssistant]->open.spaced && text.starts_with(' ');
+  const bool spaced = turns_[kAssistantRole]->open.spaced && text.starts_with(' ');
   return text.substr(spaced ? 1 : 0);
 }
 

@@ -1,14 +1,32 @@
 // What a chat template's JSON says.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skein::text {
 
 inline constexpr std::array<const char*, 3> kChatRoles{"system", "user", "assistant"};
+inline constexpr size_t kAssistantRole = 2;
+inline constexpr std::string_view kBeginMark = "{bos}", kEndMark = "{eos}";
+
+// Hands over the parts of what stands around turns: text(std::string_view), and token(ends) for
+// the tokenizer's token at the beginning of a text, or at its end.
+template <class Text, class Token>
+void each_part(std::string_view markup, Text&& text, Token&& token) {
+  while (!markup.empty()) {
+    const size_t at = std::min(markup.find(kBeginMark), markup.find(kEndMark));
+    text(markup.substr(0, at));
+    if (at == std::string_view::npos) return;
+    const bool ends = markup.substr(at).starts_with(kEndMark);
+    token(ends);
+    markup.remove_prefix(at + (ends ? kEndMark : kBeginMark).size());
+  }
+}
 
 struct TurnForm {
   std::string open, close;

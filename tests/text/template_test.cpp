@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "golden_files.h"
+#include "marked_tokenizer.h"
 
 namespace skein::text {
 namespace {
@@ -10,34 +10,9 @@ namespace {
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using Messages = std::vector<Message>;
+using test::marked_tokenizer;
 
 const std::vector<std::string> kNames{"none", "plain", "chatml", "llama2", "llama3"};
-
-const char* const kLlama3Words =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-// GPT-NeoX's tokenizer with the markers of all templates, dividing words as it does or as Llama
-// 3's.
-std::unique_ptr<Tokenizer> with_markers(bool llama3) {
-  Json json = Json::parse(test::golden_text("neox-20b-tokenizer.json.xz"));
-  int id = 50277;
-  for (const char* marker : {"<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>",
-                             "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"})
-    json["added_tokens"].push_back(
-        {{"id", id++}, {"content", marker}, {"special", true}, {"normalized", false}});
-  const Json split{{"type", "Split"},
-                   {"pattern", {{"Regex", kLlama3Words}}},
-                   {"behavior", "Isolated"},
-                   {"invert", false}};
-  const Json level{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
-  if (llama3) json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {split, level}}};
-  return tokenizer_from_json(json.dump());
-}
-
-const Tokenizer& marked_tokenizer(bool llama3 = false) {
-  static const std::unique_ptr<Tokenizer> made[] = {with_markers(false), with_markers(true)};
-  return *made[llama3];
-}
 
 const Tokenizer& bytes() {
   static const auto made = byte_tokenizer();
