@@ -24,8 +24,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// Of weights: a type of ours, or blocks of 8-bit numbers.
+struct WeightType {
+  std::optional<DType> dtype;  // nothing: as they are
+  bool q8_0 = false;
+
+  bool operator==(const WeightType&) const = default;
+};
+
 struct Command {
   std::optional<convert::Form> to;  // nothing: by what the source is
+  WeightType type;
   bool dry_run = false, verify = false, average = false;
   convert::ConvertConfig convert;
   AttentionOptions attention;  // as the options show it; convert.attention has what is given
@@ -36,13 +45,18 @@ void bind(Options& options, Command& c) {
                      {{"auto", std::nullopt},
                       {"skein", convert::Form::skein},
                       {"huggingface", convert::Form::huggingface},
-                      {"llmc", convert::Form::llmc}},
+                      {"llmc", convert::Form::llmc},
+                      {"gguf", convert::Form::gguf}},
                      "what to make; auto: a checkpoint of another program's model, and a Hugging "
                      "Face folder of a checkpoint; --to for short");
-  options.add_choice(
-      "convert.dtype", c.convert.dtype,
-      {{"keep", std::nullopt}, {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
-      "type of all tensors, rounded to nearest even; --dtype for short");
+  options.add_choice("convert.dtype", c.type,
+                     {{"keep", {}},
+                      {"f32", {DType::f32}},
+                      {"bf16", {DType::bf16}},
+                      {"f16", {DType::f16}},
+                      {"q8_0", {DType::f32, true}}},
+                     "type of all tensors, rounded to nearest even; q8_0, of GGUF alone: blocks of "
+                     "8-bit numbers; --dtype for short");
   options.add("convert.tokenizer", c.convert.tokenizer,
               "of an import, instead of the source's: file or folder; --tokenizer for short");
   options.add("convert.allow_missing", c.convert.allow_missing,
@@ -212,8 +226,12 @@ int run(const Words& arguments) {
           "convert.file_bytes={} must be at least 1, or 0 for the import's files",
           command.convert.shard_bytes);
   settle(options, command);
+  command.convert.dtype = command.type.dtype;
+  command.convert.q8_0 = command.type.q8_0;
   const convert::Form source = convert::form_of(words[0]),
                       form = target_form(command.to, source, command.convert);
+  require(!command.convert.q8_0 || form == convert::Form::gguf,
+          "--dtype=q8_0 is for files of GGUF; give --to=gguf with it, or another type");
   const std::string destination = words.size() == 2 ? words[1] : "";
   if (form == source)
     run_refit(words[0], destination, command);

@@ -50,6 +50,8 @@ class Reader {
     if (const auto size = whole("no_repeat_ngram_size"); size && *size > 0)
       search("no_repeat_ngram_size", "no_repeat_ngram", *size);
     read_banned();
+    // An answer ends with one token here.
+    if (asked_.has("eos_token_id") && asked_.at("eos_token_id").size() > 1) leave("eos_token_id");
     for (const auto& [key, nothing] : kUnknown)
       if (asked_.has(key) && asked_.at(key) != nothing) leave(key);
     return std::move(made_);

@@ -2,32 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <set>
-#include <unistd.h>
 
 #include "skein/comm/local.h"
-#include "skein/convert/generation_config.h"
-#include "skein/convert/huggingface_config.h"
-#include "skein/convert/tokenizer_files.h"
 #include "skein/core/error.h"
-#include "skein/core/files/new_file.h"
-#include "skein/core/files/output_target.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/text/tokenizer.h"
+#include "skein/train/chats/chat_data.h"
 #include "skein/train/run_weights.h"
 #include "skein/train/tasks/pair_notes.h"
 
 #include "elements.h"
+#include "gguf.h"
 
 namespace skein::convert {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr int64_t kRunBytes = int64_t{1} << 24;
 
 // tanh(x) is x but for x^3 / 3: an element of 10, times this, is off by 2e-6 of itself. A power of
 // two costs no bit.
@@ -109,6 +99,7 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
       model_(stored_model(state_, info_.path)),
       notes_(import_notes(state_, info_.path)),
       head_(label_head(state_.notes, info_.path)),
+      chat_(train::chat_template_in(state_.notes)),
       tensors_(std::make_unique<checkpoint::CheckpointTensors>(info_)),
       stored_(tensors_->tensors()) {
   train::check_held(model_, shapes_of(stored_),
@@ -123,8 +114,9 @@ Export::Export(const std::string& source, Form form, const ConvertConfig& config
 void Export::choose_names() {
   fold_mup();
   add_pooler();
-  names_ = form_ == Form::llmc ? llmc_names(model_, llmc_rows(model_.vocab_size))
-                               : huggingface_names(model_);
+  names_ = form_ == Form::llmc   ? llmc_names(model_, llmc_rows(model_.vocab_size))
+           : form_ == Form::gguf ? gguf_names(model_)
+                                 : huggingface_names(model_);
   add_copies();
   check_tensors(names_, stored_, info_.path);
   if (head_) check_head(*head_, model_, info_.path);
@@ -144,6 +136,7 @@ void Export::choose_dtypes() {
                       : found.size() == 1 ? *found.begin()
                                           : DType::f32);
   }
+  if (form_ == Form::gguf) return choose_gguf_types();
   if (form_ != Form::llmc) return;
   // Its files have one type.
   const bool alike =
@@ -167,7 +160,9 @@ DType Export::dtype() const {
 std::string Export::text() const {
   std::string lines;
   for (size_t i = 0; i < names_.tensors.size(); ++i)
-    lines += names_.tensors[i].line(files_.names[i], formats::safetensors_type(dtypes_[i]));
+    lines += names_.tensors[i].line(files_.names[i], form_ == Form::gguf
+                                                         ? formats::gguf_type_name(gguf_types_[i])
+                                                         : formats::safetensors_type(dtypes_[i]));
   return lines;
 }
 
@@ -260,137 +255,16 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 
 ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
-  if (notes_.empty() || state_.step > 0) made.ids.start = start_of(model_, state_, info_.path);
+  if (trained_here()) made.ids.start = start_of(model_, state_, info_.path);
+  if (has_chat()) made.ids.turn_end = text::ChatTemplate(chat_, *state_.tokenizer).end();
   if (!head_) return made;
   made.labels = head_->labels;
   // What an import says of its training stays.
-  if (!notes_.empty() && state_.step == 0) return made;
+  if (!trained_here()) return made;
   if (head_->kind != train::LabelKind::tag)
     made.problem =
         head_->kind == train::LabelKind::regress ? "regression" : "single_label_classification";
   return made;
-}
-
-void Export::transposed(const ForeignTensor& tensor, DType dtype, std::byte* out) {
-  const int64_t inputs = tensor.shape[0], columns = tensor.shape[1], size = size_of(dtype);
-  int64_t column = 0;
-  for (const OurTensor& part : tensor.parts) {
-    Bytes whole(part.size() * size);
-    read(part, 0, part.size(), dtype, whole.data());
-    for (int64_t row = 0; row < part.shape[0]; ++row, ++column)
-      for (int64_t i = 0; i < inputs; ++i)
-        std::memcpy(out + (i * columns + column) * size, whole.data() + (row * inputs + i) * size,
-                    size);
-  }
-}
-
-void Export::stream(size_t i, const Append& write) {
-  const ForeignTensor& tensor = names_.tensors[i];
-  const DType dtype = dtypes_[i];
-  const int64_t size = size_of(dtype);
-  const auto append = [&](std::span<const std::byte> bytes) {
-    odd_.look_at(files_.names[i], dtype, bytes.data(), std::ssize(bytes) / size);
-    write(bytes);
-  };
-  if (tensor.transposed) {
-    Bytes whole(tensor.size() * size);
-    transposed(tensor, dtype, whole.data());
-    append(whole.span());
-  } else {
-    const int64_t most = kRunBytes / size;
-    int64_t held = 0;
-    for (const OurTensor& part : tensor.parts)
-      for (int64_t begin = 0; begin < part.size(); begin += most) {
-        const int64_t end = std::min(part.size(), begin + most);
-        const Bytes run((end - begin) * size);
-        read(part, begin, end, dtype, run.data());
-        append(run.span());
-        held += end - begin;
-      }
-    append(Bytes((tensor.size() - held) * size).span());
-  }
-  done_ += bytes_of(i);
-  if (progress_) progress_(done_, total_);
-}
-
-void Export::write_file(const std::string& folder, const ExportFile& file) {
-  std::vector<formats::SafeTensor> tensors;
-  std::map<std::string, size_t> indices;
-  for (const size_t i : file.tensors) {
-    tensors.push_back(
-        {files_.names[i], formats::safetensors_type(dtypes_[i]), names_.tensors[i].shape, 0, 0});
-    indices[files_.names[i]] = i;
-  }
-  formats::SafetensorsWriter writer(join_path(folder, file.name), tensors, {{"format", "pt"}});
-  for (const formats::SafeTensor& tensor : writer.tensors())
-    stream(indices.at(tensor.name),
-           [&](std::span<const std::byte> bytes) { writer.append(bytes); });
-  writer.finish();
-}
-
-void Export::write_folder(const std::string& folder) {
-  for (const ExportFile& file : files_.files) write_file(folder, file);
-  if (files_.files.size() > 1 || files_.files.front().name != "model.safetensors") {
-    std::map<std::string, std::string> index;
-    int64_t parameters = 0;
-    for (const ExportFile& file : files_.files)
-      for (const size_t i : file.tensors) {
-        index[files_.names[i]] = file.name;
-        parameters += names_.tensors[i].size();
-      }
-    write_new_file(join_path(folder, "model.safetensors.index.json"),
-                   formats::safetensors_index(index, total_, parameters));
-  }
-  const ConfigExtras said = extras();
-  write_new_file(join_path(folder, "config.json"),
-                 huggingface_config(model_, dtype(), said, notes_.config));
-  auto texts = notes_.texts;
-  if (!holds_tokenizer(notes_))
-    texts.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
-  if (said.ids.start >= 0)
-    texts[kGenerationConfig] = generation_config(said.ids, texts[kGenerationConfig]);
-  if (head_ && head_->reads_images()) {
-    std::string& units = texts["preprocessor_config.json"];
-    units = preprocessor_config(model_, *head_, units, notes_.config);
-  }
-  for (const auto& [name, text] : texts) write_new_file(join_path(folder, name), text);
-}
-
-void Export::write_llmc(const std::string& path) {
-  NewFile file(path, ExistingFile::refuse);
-  const std::string text = llmc_header({model_, llmc_rows(model_.vocab_size), dtype()});
-  file.append(std::as_bytes(std::span(text)));
-  for (size_t i = 0; i < names_.tensors.size(); ++i)
-    stream(i, [&](std::span<const std::byte> bytes) { file.append(bytes); });
-  file.finish();
-}
-
-void Export::run(const std::string& destination, const ConvertProgress& progress) {
-  std::error_code ignored;
-  require(!fs::exists(destination, ignored), "{} exists already; name a {} that does not",
-          destination, form_ == Form::llmc ? "file" : "folder");
-  progress_ = progress;
-  write_all(destination);
-  warn_of(odd_, destination, config_);
-}
-
-void Export::write_all(const std::string& destination) {
-  if (form_ == Form::llmc) return write_llmc(destination);
-  fs::path folder = fs::path(destination).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
-  const std::string temporary = fmt::format("{}.{}.tmp", folder.string(), ::getpid());
-  make_directories(folder.has_parent_path() ? folder.parent_path().string() : ".");
-  if (!make_new_directory(temporary))
-    fail("{} exists already, where the model is to be made; remove it", temporary);
-  try {
-    write_folder(temporary);
-    sync_directory(temporary);
-    publish(temporary, folder.string(), ExistingFile::refuse);
-    sync_parent(folder.string());
-  } catch (...) {
-    remove_tree(temporary);
-    throw;
-  }
 }
 
 }  // namespace skein::convert

@@ -1,5 +1,8 @@
 #include "skein/convert/generation_config.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "skein/core/files/files.h"
 #include "skein/models/architecture.h"
 
@@ -33,6 +36,20 @@ bool put(Json& json, const char* key, int32_t id) {
   return true;
 }
 
+// One id, or a list of several.
+bool put_ends(Json& json, const SpecialIds& ids) {
+  const Json had = json.value("eos_token_id", Json());
+  std::vector<Json> ends;
+  if (had.is_array()) ends.assign(had.begin(), had.end());
+  const size_t before = ends.size();
+  for (const int32_t id : {ids.eos, ids.turn_end})
+    if (id >= 0 && std::ranges::find(ends, Json(id)) == ends.end()) ends.emplace_back(id);
+  const Json now = ends.size() == 1 ? ends.front() : Json(ends);
+  if (ends.empty() || (had.is_array() && ends.size() == before) || now == had) return false;
+  json["eos_token_id"] = now;
+  return true;
+}
+
 }  // namespace
 
 int32_t foreign_start(const std::string& text, const std::string& generation,
@@ -48,16 +65,20 @@ int32_t foreign_start(const std::string& text, const std::string& generation,
                    id_of(decoding, "bos_token_id", model)});
 }
 
-std::string generation_config(const SpecialIds& ids, const std::string& before) {
+std::string generation_config(const ModelConfig& model, const SpecialIds& ids,
+                              const std::string& before) {
   Json json = before.empty()
                   ? Json::object()
                   : parse_strictly<Json>(before, "the generation_config.json of the import",
                                          kMostConfigDepth);
+  require(json.is_object(), "the generation_config.json of the import is {}, not an object",
+          json.type_name());
   bool changed = before.empty();
   changed |= put(json, "decoder_start_token_id", ids.start);
-  changed |= put(json, "bos_token_id", ids.bos);
-  changed |= put(json, "eos_token_id", ids.eos);
+  changed |= put(json, "bos_token_id", begin_id(model, ids));
+  changed |= put_ends(json, ids);
   changed |= put(json, "pad_token_id", ids.pad);
+  if (before.empty()) json["max_length"] = model.context;
   return changed ? json.dump(2) + "\n" : before;
 }
 

@@ -2,8 +2,10 @@
 
 #include <vector>
 
+#include "skein/convert/huggingface_config.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/strict_json.h"
 #include "skein/core/strings.h"
 #include "skein/text/export.h"
 #include "skein/text/models/byte_alphabet.h"
@@ -88,6 +90,16 @@ std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& 
   } catch (const std::exception& error) {
     fail_usage("the checkpoint's tokenizer cannot be written: {}", json_fault(error.what()));
   }
+}
+
+void put_chat_template(const std::string& jinja, std::map<std::string, std::string>& files) {
+  files["chat_template.jinja"] = jinja;
+  const auto config = files.find("tokenizer_config.json");
+  if (config == files.end()) return;
+  Json json = parse_strictly<Json>(config->second, "the tokenizer_config.json of the import",
+                                   kMostConfigDepth);
+  // Older releases of transformers keep it there.
+  if (json.is_object() && json.erase("chat_template") > 0) config->second = json.dump(2) + "\n";
 }
 
 }  // namespace skein::convert

@@ -62,9 +62,7 @@ Json begun_config(const ModelConfig& c, const ForeignFamily& family, const Speci
   Json json{{"architectures", {class_name(c, family)}}, {"model_type", family.name}};
   if (c.architecture->reads_images()) return json;
   json["vocab_size"] = c.vocab_size;
-  const bool maps = c.architecture->maps_source(c);
-  const int32_t bos = ids.bos >= 0 || maps ? ids.bos : ids.eos;
-  if (bos >= 0) json["bos_token_id"] = bos;
+  if (const int32_t bos = begin_id(c, ids); bos >= 0) json["bos_token_id"] = bos;
   if (ids.eos >= 0) json["eos_token_id"] = ids.eos;
   if (ids.pad >= 0) json["pad_token_id"] = ids.pad;
   return json;
@@ -150,6 +148,10 @@ Json updated(Json before, Json fresh, const ModelConfig& model, const ConfigExtr
 }
 
 }  // namespace
+
+int32_t begin_id(const ModelConfig& model, const SpecialIds& ids) {
+  return ids.bos >= 0 || model.architecture->maps_source(model) ? ids.bos : ids.eos;
+}
 
 std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
                                const std::string& before) {

@@ -10,9 +10,14 @@
 #include "skein/convert/export_files.h"
 #include "skein/convert/huggingface_config.h"
 #include "skein/convert/import.h"
+#include "skein/formats/gguf.h"
+#include "skein/text/template.h"
 #include "skein/train/tasks/label_head.h"
 
 namespace skein::convert {
+
+// The Modelfile of Ollama that an export of GGUF writes beside model.gguf: model.Modelfile.
+std::string modelfile_path(const std::string& gguf);
 
 // The newest good checkpoint at a path (a run's folder or a checkpoint), as the files of `form`. A
 // Hugging Face folder repeats the files, names and texts of the one that the checkpoint was
@@ -23,8 +28,9 @@ class Export {
 
   const ModelConfig& model() const { return model_; }
   std::string text() const;
-  // Writes the folder or, for llm.c, the file `destination`, which must not exist: whole or not at
-  // all. Memory: the largest transposed tensor, and runs of a few MiB.
+  // Writes the folder or, for llm.c and GGUF, the file `destination`, which must not exist: whole
+  // or not at all; beside a GGUF file modelfile_path(destination), which must not either. Memory:
+  // the largest transposed tensor, and runs of a few MiB; of GGUF two heads of a layer.
   void run(const std::string& destination, const ConvertProgress& progress);
 
  private:
@@ -36,6 +42,16 @@ class Export {
   void write_folder(const std::string& folder);
   void write_file(const std::string& folder, const ExportFile& file);
   void write_llmc(const std::string& path);
+  void write_gguf(const std::string& path);
+  void write_modelfile(const std::string& gguf) const;
+  // Of GGUF: what each tensor's elements are there; dtypes_ is then what they are made of.
+  void choose_gguf_types();
+  formats::GgufValues gguf_values(const std::string& path) const;
+  // The small files beside config.json.
+  std::map<std::string, std::string> texts(const ConfigExtras& said) const;
+  bool trained_here() const { return notes_.empty() || state_.step > 0; }
+  // Whether it was taught conversations here, whose template other programs are given.
+  bool has_chat() const { return !chat_.empty() && !state_.tokenizer.empty(); }
   // Hands out the bytes of a tensor of theirs in order.
   using Append = std::function<void(std::span<const std::byte>)>;
   void stream(size_t tensor, const Append& write);
@@ -58,6 +74,9 @@ class Export {
                    std::byte* out) const;
   ConfigExtras extras() const;
   void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
+  // Elements of a tensor of ours in the file's order, run by run.
+  void stream_part(const ForeignTensor& tensor, const OurTensor& part, DType dtype,
+                   const Append& append);
 
   ConvertConfig config_;
   Form form_;
@@ -67,12 +86,14 @@ class Export {
   double output_factor_ = 1, query_factor_ = 1;
   ImportNotes notes_;
   std::unique_ptr<train::LabelHead> head_;  // of a fine-tuned model
+  text::StoredTemplate chat_;
   std::unique_ptr<checkpoint::CheckpointTensors> tensors_;
   std::map<std::string, checkpoint::StoredTensor>
       stored_;  // the checkpoint's, and the pooler that was added
   bool pooler_added_ = false;
   NameMap names_;
   std::vector<DType> dtypes_;  // of names_.tensors
+  std::vector<formats::GgufType> gguf_types_;
   ExportFiles files_;
   int64_t done_ = 0, total_ = 0;
   ConvertProgress progress_;

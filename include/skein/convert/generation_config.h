@@ -1,4 +1,5 @@
-// generation_config.json of Hugging Face's transformers: here, what a decoder is fed first.
+// generation_config.json of Hugging Face's transformers: what a decoder is fed first, and what ends
+// its answers.
 #pragma once
 
 #include <string>
@@ -16,8 +17,12 @@ inline constexpr char kGenerationConfig[] = "generation_config.json";
 int32_t foreign_start(const std::string& config, const std::string& generation,
                       const std::string& folder, const ModelConfig& model);
 
-// The file for such a model. With `before`, the text that it was imported with: that text, with
-// those ids that are known otherwise now.
-std::string generation_config(const SpecialIds& ids, const std::string& before);
+// The file for a model that writes text: special ids, of which those that end an answer may be two
+// (a text's and a turn's), and max_length, the longest text [tokens] or, of models that map
+// sources, the longest answer: model.context. With `before`, the text that it was imported with:
+// that text, with those ids that are known otherwise now; ids that end answers besides, and
+// lengths, stay.
+std::string generation_config(const ModelConfig& model, const SpecialIds& ids,
+                              const std::string& before);
 
 }  // namespace skein::convert

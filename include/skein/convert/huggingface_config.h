@@ -47,7 +47,12 @@ struct SpecialIds {
   int32_t pad = -1, bos = -1, eos = -1;
   // what the decoder of a model that maps sources is fed first; -1 also where the import says it
   int32_t start = -1;
+  int32_t turn_end = -1;  // what ends an answer in a conversation; -1: the model knows none
 };
+
+// bos_token_id of a model: models that are fed no sources begin with the token that ends texts
+// where they have no other.
+int32_t begin_id(const ModelConfig& model, const SpecialIds& ids);
 
 // What config.json says beside the model.
 struct ConfigExtras {

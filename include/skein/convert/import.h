@@ -14,10 +14,11 @@
 
 namespace skein::convert {
 
-enum class Form { skein, huggingface, llmc };
+enum class Form { skein, huggingface, llmc, gguf };
 
 struct ConvertConfig {
   std::optional<DType> dtype;  // of all tensors; nothing: as they are
+  bool q8_0 = false;           // of GGUF: products' weights in blocks of 8-bit numbers
   bool allow_missing = false;
   bool allow_unexpected = false;
   std::string tokenizer;    // file or folder; "": the source's own

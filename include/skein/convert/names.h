@@ -27,6 +27,9 @@ struct ForeignTensor {
   std::vector<int64_t> shape;
   bool transposed = false;  // [in, out] there, [out, in] here
   std::vector<OurTensor> parts;
+  // Not 0: the rows of each of so many heads come as first and second half by turns there, while
+  // the halves follow each other here.
+  int64_t woven_heads = 0;
 
   int64_t size() const;
   // A line that says which of ours it holds, under a name and with a type as some file has them.

@@ -15,4 +15,8 @@ namespace skein::convert {
 std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& tokenizer,
                                                    bool types);
 
+// Gives such files a chat template in Jinja, as transformers keeps it (chat_template.jinja), in the
+// place of any that they had.
+void put_chat_template(const std::string& jinja, std::map<std::string, std::string>& files);
+
 }  // namespace skein::convert

@@ -82,6 +82,8 @@ class ChatTemplate {
   // The token that ends an answer.
   int32_t end() const { return end_; }
   const std::string& name() const { return name_; }
+  // Whether white space around a turn's text is left out.
+  bool trims() const { return trim_; }
   // All of it; equal templates have equal JSON.
   const StoredTemplate& stored() const { return stored_; }
   const std::string& to_json() const { return stored_.text(); }

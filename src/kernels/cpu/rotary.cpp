@@ -1,6 +1,6 @@
 #include "skein/core/profile.h"
+#include "skein/kernels/rotary_frequency.h"
 
-#include "../rotary_frequency.h"
 #include "position_rows.h"
 #include "vector.h"
 

@@ -1,6 +1,6 @@
 #include "skein/core/error.h"
+#include "skein/kernels/rotary_frequency.h"
 
-#include "../rotary_frequency.h"
 #include "common.cuh"
 
 namespace skein::kernels {

@@ -17,7 +17,7 @@ void fuzz(std::string_view input) {
   skein::convert::ConfigExtras extras{{1, 2, 3}, {}, "", true};
   extras.ids.start = skein::convert::foreign_start(text, text, "fuzz", model);
   skein::convert::huggingface_config(model, skein::DType::bf16, extras, text);
-  skein::convert::generation_config(extras.ids, text);
+  skein::convert::generation_config(model, extras.ids, text);
   skein::convert::decoding_advice(text, "fuzz", model);
   const auto notes = skein::convert::label_notes(text, "fuzz", model, text);
   if (const auto head = skein::train::label_head(notes, "fuzz"); head && head->reads_images())
