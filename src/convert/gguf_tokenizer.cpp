@@ -124,6 +124,10 @@ formats::GgufValues pieces(const text::SentencePieceModel& model, size_t rows, T
     scores.push_back(piece.score);
   }
   require(model.escape_whitespaces, "{}it keeps spaces as they are", kAsIt);
+  require(!unigram || !model.byte_fallback,
+          "{}of Unigram, llama.cpp knows no byte_fallback: characters without a piece are unknown "
+          "there",
+          kAsIt);
   require(
       unigram || (model.byte_fallback && model.charsmap.empty() && !model.remove_extra_whitespaces),
       "{}of SentencePiece's BPE, llama.cpp knows models with byte_fallback that do not "

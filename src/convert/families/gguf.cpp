@@ -67,6 +67,10 @@ void check_known(const ModelConfig& c) {
   require(!is_gpt2(c) || c.activation == MlpKind::gelu_tanh,
           "llama.cpp computes every gpt2 with model.activation=gelu_tanh; this model has {}",
           model_values(c).at("model.activation"));
+  require(!(c.bias || c.attention_bias) || c.n_heads * c.head_width() == c.d_model,
+          "llama.cpp's biases of attention are as wide as the model, {}; here {} heads of {} have "
+          "some (model.attention_bias, model.d_head)",
+          c.d_model, c.n_heads, c.head_width());
   require(c.head_width() % 2 == 0, "llama.cpp needs an even width of heads, not {}",
           c.head_width());
 }
