@@ -72,11 +72,11 @@ formats::GgufValues Export::gguf_values(const std::string& path) const {
   const auto most = std::ranges::max_element(held, {}, [](const auto& one) { return one.second; });
   values.emplace_back("general.file_type", file_type(most->first));
   if (config_.q8_0) values.emplace_back("general.quantization_version", uint32_t{2});
-  const std::string jinja =
-      has_chat() ? text::jinja_template(chat_, *state_.tokenizer) : imported_template(notes_);
-  formats::GgufValues words = gguf_tokenizer(state_.tokenizer, model_.vocab_size, jinja.empty());
+  const std::string chat = has_chat() ? jinja() : imported_template(notes_);
+  // Runs here learn from texts as they are.
+  formats::GgufValues words = gguf_tokenizer(state_.tokenizer, model_.vocab_size, !trained_here());
   values.insert(values.end(), words.begin(), words.end());
-  if (!jinja.empty()) values.emplace_back("tokenizer.chat_template", jinja);
+  if (!chat.empty()) values.emplace_back("tokenizer.chat_template", chat);
   if (const int32_t end = extras().ids.turn_end; end >= 0)
     values.emplace_back("tokenizer.ggml.eot_token_id", static_cast<uint32_t>(end));
   return values;
@@ -131,7 +131,8 @@ std::string modelfile(const ModelfileParts& parts) {
         "# White space around the text of a turn is not left out here, as in training it was.\n";
   if (!parts.templated.empty()) made += fmt::format("TEMPLATE \"\"\"{}\"\"\"\n", parts.templated);
   made += fmt::format("PARAMETER num_ctx {}\n", parts.context);
-  if (!parts.stop.empty()) made += fmt::format("PARAMETER stop \"{}\"\n", parts.stop);
+  const char* quotes = parts.stop.find('"') == std::string::npos ? "\"" : "\"\"\"";
+  if (!parts.stop.empty()) made += fmt::format("PARAMETER stop {0}{1}{0}\n", quotes, parts.stop);
   return made;
 }
 

@@ -10,8 +10,10 @@
 #include "skein/core/error.h"
 #include "skein/core/files/new_file.h"
 #include "skein/core/files/output_target.h"
+#include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/text/template_export.h"
+#include "skein/train/chats/chat_data.h"
 
 namespace skein::convert {
 namespace {
@@ -96,11 +98,20 @@ void Export::write_file(const std::string& folder, const ExportFile& file) {
   writer.finish();
 }
 
+std::string Export::jinja() const {
+  if (train::instruction_notes(state_.notes).form == data::InstructionForm::alpaca)
+    log::warn(
+        "{} learnt instructions under Alpaca's headings, which its chat template does not write: "
+        "a turn of the user has to bring them along",
+        info_.path);
+  return text::jinja_template(chat_, *state_.tokenizer);
+}
+
 std::map<std::string, std::string> Export::texts(const ConfigExtras& said) const {
   auto made = notes_.texts;
   if (!holds_tokenizer(notes_))
     made.merge(tokenizer_files(state_.tokenizer, model_.token_types > 1));
-  if (has_chat()) put_chat_template(text::jinja_template(chat_, *state_.tokenizer), made);
+  if (has_chat()) put_chat_template(jinja(), made);
   const bool writes_text =
       model_.architecture->continues_text(model_) || model_.architecture->maps_source(model_);
   if (writes_text && trained_here())

@@ -19,28 +19,17 @@ using Type = text::SentencePieceModel::Type;  // whose numbers are llama.cpp's, 
 
 constexpr char kAsIt[] = "a GGUF file cannot say how the tokenizer divides texts: ";
 
+// One for each row of the model.
 struct Tokens {
   std::vector<std::string> texts;
   std::vector<int32_t> types;
 
-  void put(size_t id, const std::string& text, Type type) {
-    if (texts.size() <= id) {
-      texts.resize(id + 1);
-      types.resize(id + 1, static_cast<int32_t>(Type::unused));
-    }
-    texts[id] = text;
-    types[id] = static_cast<int32_t>(type);
+  explicit Tokens(size_t rows) : types(rows, static_cast<int32_t>(Type::unused)) {
+    for (size_t id = 0; id < rows; ++id) texts.push_back(fmt::format("[gap{}]", id));
   }
-  // Until each row of the model has one.
-  void fill(size_t rows) {
-    require(texts.size() <= rows,
-            "the tokenizer has {} ids, but the model knows {}; a GGUF file needs as many tokens as "
-            "rows: import the model with another --tokenizer",
-            texts.size(), rows);
-    texts.resize(rows);
-    types.resize(rows, static_cast<int32_t>(Type::unused));
-    for (size_t id = 0; id < rows; ++id)
-      if (texts[id].empty()) texts[id] = fmt::format("[gap{}]", id);
+  void put(size_t id, const std::string& text, Type type) {
+    texts.at(id) = text;
+    types.at(id) = static_cast<int32_t>(type);
   }
 };
 
@@ -116,7 +105,7 @@ formats::GgufValues byte_level(const Json& json, Tokens& tokens) {
   return values;
 }
 
-formats::GgufValues pieces(const text::SentencePieceModel& model, size_t rows, Tokens& tokens) {
+formats::GgufValues pieces(const text::SentencePieceModel& model, Tokens& tokens) {
   const bool unigram = model.kind == text::SentencePieceModel::Kind::unigram;
   std::vector<float> scores;
   for (const auto& piece : model.pieces) {
@@ -133,7 +122,7 @@ formats::GgufValues pieces(const text::SentencePieceModel& model, size_t rows, T
       "{}of SentencePiece's BPE, llama.cpp knows models with byte_fallback that do not "
       "normalize texts",
       kAsIt);
-  scores.resize(std::max(rows, scores.size()), -1000);
+  scores.resize(tokens.texts.size(), -1000);  // of rows that are no piece
   formats::GgufValues values{{"tokenizer.ggml.model", std::string(unigram ? "t5" : "llama")},
                              {"tokenizer.ggml.pre", std::string("default")},
                              {"tokenizer.ggml.scores", std::move(scores)},
@@ -180,10 +169,13 @@ formats::GgufValues gguf_tokenizer(const text::StoredTokenizer& stored, int64_t 
           "a GGUF file holds its tokenizer, and the checkpoint has none; import the model with "
           "--tokenizer");
   const text::Tokenizer& tokenizer = *stored;
+  require(tokenizer.vocab_size() <= rows,
+          "the tokenizer has {} ids, but the model knows {}; a GGUF file needs as many tokens as "
+          "rows: import the model with another --tokenizer",
+          tokenizer.vocab_size(), rows);
   const auto files = tokenizer_files(stored, false);
   const Json json = Json::parse(files.at("tokenizer.json"));
-  Tokens tokens;
-  const auto count = static_cast<size_t>(rows);
+  Tokens tokens(static_cast<size_t>(rows));
   formats::GgufValues values;
   if (has_bytes(json)) {
     values = byte_level(json, tokens);
@@ -193,9 +185,8 @@ formats::GgufValues gguf_tokenizer(const text::StoredTokenizer& stored, int64_t 
             "{}known are byte-level BPE and SentencePiece's models, and its model is {}; a "
             "tokenizer.model that divides alike can be given to an import as --tokenizer",
             kAsIt, json.at("model").value("type", "BPE"));
-    values = pieces(text::read_sentencepiece(bytes, "the tokenizer"), count, tokens);
+    values = pieces(text::read_sentencepiece(bytes, "the tokenizer"), tokens);
   }
-  tokens.fill(count);
   values.emplace_back("tokenizer.ggml.tokens", std::move(tokens.texts));
   values.emplace_back("tokenizer.ggml.token_type", std::move(tokens.types));
   const text::TokenRoles roles = tokenizer.roles();

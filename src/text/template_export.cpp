@@ -23,7 +23,7 @@ constexpr Language kJinja{
     .quote = '\'',
     .each_message = "{% for message in messages %}",
     .take_content = "{% set text = message['content'] %}",
-    .take_trimmed = R"({% set text = message['content'].strip(' \t\n\v\f\r') %})",
+    .take_trimmed = "{% set text = message['content'].strip(' \\t\\n\v\f\\r') %}",
     .if_role = "{% if message['role'] == 'ROLE' %}",
     .else_if_role = "{% elif message['role'] == 'ROLE' %}",
     .other_role =
@@ -54,9 +54,9 @@ constexpr Language kGo{.quote = '"',
                        .if_asked = "",
                        .end_asked = ""};
 
-// Other control characters stand for themselves in both.
-constexpr std::array<std::pair<char, char>, 5> kEscapes = {
-    {{'\n', 'n'}, {'\t', 't'}, {'\r', 'r'}, {'\v', 'v'}, {'\f', 'f'}}};
+// What both languages and all who read them know. Other control characters stand for themselves:
+// some readers take an escape that they do not know, such as \v, for its letter.
+constexpr std::array<std::pair<char, char>, 3> kEscapes = {{{'\n', 'n'}, {'\t', 't'}, {'\r', 'r'}}};
 
 class Program {
  public:

@@ -81,6 +81,18 @@ expect 0 "parameters" "$convert" --to=llmc --dtype=bf16 trained model.bin
 expect 0 "parameters" "$convert" --tokenizer=tok.json model.bin from_llmc
 expect 0 "prompts" "$bin/skein" generate --checkpoint.path=from_llmc --generate.max_tokens=4 "The quick"
 
+# For llama.cpp and Ollama.
+expect 0 "F32      [32,32]        blk.0.attn_output.weight" "$convert" --to=gguf --dry-run trained
+expect 0 "parameters" "$convert" --to=gguf trained model.gguf
+[ "$(head -c 4 model.gguf)" = GGUF ] || die "model.gguf is no GGUF file"
+grep -q "^FROM ./model.gguf$" model.Modelfile || die "the Modelfile is another"
+expect 0 "parameters" "$convert" --to=gguf --dtype=q8_0 trained small.gguf
+[ "$(stat -c %s small.gguf)" -lt "$(stat -c %s model.gguf)" ] || die "blocks of 8 bits are no smaller"
+expect 2 "exists already" "$convert" --to=gguf trained model.gguf
+expect 2 "give --to=gguf with it" "$convert" --dtype=q8_0 trained out
+expect 2 "--tokenizer" "$convert" --to=gguf run-gpt2 out.gguf
+expect 2 "gpt2 or llama" "$convert" --to=gguf run-bert out.gguf
+
 # A tokenizer with more ids than the model: given by name it is an error; the model's own is kept, and a text that needs one of the others refused.
 expect 2 "the model knows 61; give the tokenizer that it was trained with" "$convert" --tokenizer=tok.json "$golden/gpt2" run-small
 mkdir odd && cp "$golden/gpt2"/*.safetensors "$golden/gpt2/config.json" exported/tokenizer*.json odd

@@ -231,6 +231,7 @@ TEST(GgufExport, TakesSentencePiecesTokens) {
   EXPECT_EQ(made.value("tokenizer.ggml.scores")[3], std::bit_cast<uint32_t>(-1.5F));
   EXPECT_EQ(made.value("tokenizer.ggml.add_space_prefix"), true);
   EXPECT_EQ(made.value("tokenizer.ggml.unknown_token_id"), 0);
+  EXPECT_EQ(made.value("tokenizer.ggml.add_bos_token"), false) << "texts here began with no token";
   pieces.byte_fallback = true;
   for (int byte = 0; byte < 256; ++byte)
     pieces.pieces.push_back({fmt::format("<0x{:02X}>", byte), 0, Type::byte});

@@ -44,7 +44,9 @@ void expect_same(const Ids& ours, const Ids& theirs, bool ids, const std::string
   const Tokenizer& tokenizer = marked_tokenizer();
   EXPECT_EQ(tokenizer.decode(ours, false), tokenizer.decode(theirs, false)) << which;
   EXPECT_EQ(specials_in(ours), specials_in(theirs)) << which;
-  if (ids) EXPECT_EQ(ours, theirs) << which;
+  if (ids) {
+    EXPECT_EQ(ours, theirs) << which;
+  }
 }
 
 // tools/make_template_golden.py has transformers run each.
@@ -91,6 +93,16 @@ TEST(TemplateExport, WritesGo) {
             R"({{ else if eq .Role "assistant" }}{{ "A:" }}{{ if .Content }}{{ " " }}{{ end }})"
             R"({{ .Content }}{{ "<|endoftext|>\n" }}{{ end }}{{ $before = .Role }}{{ end }})"
             R"({{ "A:" }})");
+}
+
+// Each reader knows other escapes.
+TEST(TemplateExport, EscapesWhatAllKnow) {
+  const ChatTemplate form(StoredTemplate(R"({"trim": true, "prefix": "\t\r\n\u000b", "user": {}, )"
+                                         R"("assistant": {"close": "{eos}"}, "end": "{eos}"})"),
+                          *byte_tokenizer());
+  const std::string jinja = jinja_template(form.stored(), *byte_tokenizer());
+  EXPECT_TRUE(jinja.starts_with("{{ '\\t\\r\\n\v' }}")) << jinja;
+  EXPECT_NE(jinja.find(".strip(' \\t\\n\v\f\\r')"), std::string::npos) << jinja;
 }
 
 TEST(TemplateExport, NeedsATokenizerWithItsTokens) {

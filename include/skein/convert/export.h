@@ -50,8 +50,9 @@ class Export {
   // The small files beside config.json.
   std::map<std::string, std::string> texts(const ConfigExtras& said) const;
   bool trained_here() const { return notes_.empty() || state_.step > 0; }
-  // Whether it was taught conversations here, whose template other programs are given.
+  // Whether it was taught conversations here, whose template other programs are given in Jinja.
   bool has_chat() const { return !chat_.empty() && !state_.tokenizer.empty(); }
+  std::string jinja() const;
   // Hands out the bytes of a tensor of theirs in order.
   using Append = std::function<void(std::span<const std::byte>)>;
   void stream(size_t tensor, const Append& write);
