@@ -10,7 +10,8 @@
 Prints a line for each; exit code 1 when one of them differs.
 
 usage: compare_llama_cpp.py SKEIN_CONVERT CHECKPOINT...
-(needs `pip install transformers torch gguf`, and `pip install --no-deps llama-cpp-cffi`)"""
+(needs `pip install transformers torch gguf`, and `pip install --no-deps llama-cpp-cffi`,
+whose library needs the libstdc++ of GCC 13)"""
 
 import importlib.util
 import subprocess

@@ -85,6 +85,8 @@ formats::GgufValues Export::gguf_values(const std::string& path) const {
 void Export::write_gguf(const std::string& path) {
   const std::string beside = modelfile_path(path);
   std::error_code ignored;
+  require(beside != path, "{} is what a Modelfile is called; name the file {}.gguf", path,
+          fs::path(path).stem().string());
   require(!fs::exists(beside, ignored),
           "{} exists already, where {} gets its Modelfile; name another file", beside, path);
   std::vector<formats::GgufTensor> tensors;

@@ -99,10 +99,9 @@ formats::GgufValues byte_level(const Json& json, Tokens& tokens) {
     merges.push_back(pair.is_string()
                          ? pair.get<std::string>()
                          : pair.at(0).get<std::string>() + " " + pair.at(1).get<std::string>());
-  formats::GgufValues values{{"tokenizer.ggml.model", std::string("gpt2")},
-                             {"tokenizer.ggml.pre", std::string(division_of(json))}};
-  if (!merges.empty()) values.emplace_back("tokenizer.ggml.merges", std::move(merges));
-  return values;
+  return {{"tokenizer.ggml.model", std::string("gpt2")},
+          {"tokenizer.ggml.pre", std::string(division_of(json))},
+          {"tokenizer.ggml.merges", std::move(merges)}};
 }
 
 formats::GgufValues pieces(const text::SentencePieceModel& model, Tokens& tokens) {

@@ -161,6 +161,19 @@ TEST(GgufExport, NamesTokensAndTheirKinds) {
             "FROM ./model.gguf\nTEMPLATE \"\"\"{{ .Prompt }}\"\"\"\nPARAMETER num_ctx 8\n");
 }
 
+TEST(GgufExport, OfBytesHasNoMerges) {
+  const Scratch scratch;
+  ModelConfig model = test::small_model();
+  model.vocab_size = 257;
+  train::RunState state = state_with(kTokenizer);
+  state.tokenizer = text::StoredTokenizer(text::byte_tokenizer()->to_json());
+  test::save_fresh(scratch.file("run"), model, 1, state);
+  const GgufFile made = exported(scratch.file("run"), scratch.file("model.gguf"));
+  EXPECT_EQ(made.value("tokenizer.ggml.merges"), Json::array());
+  EXPECT_EQ(made.value("tokenizer.ggml.tokens")[' '], "\u0120");
+  EXPECT_EQ(made.value("tokenizer.ggml.eos_token_id"), 256);
+}
+
 TEST(GgufExport, NamesHowWordsAreFound) {
   const auto name_of = [](const char* pattern, bool whole_words) {
     Json json = Json::parse(kTokenizer);
@@ -327,6 +340,8 @@ TEST(GgufExport, WritesNothingOver) {
   test::expect_error(ExitCode::usage, {"model.Modelfile exists already", "model.gguf"},
                      [&] { exported(scratch.file("run"), scratch.file("model.gguf")); });
   EXPECT_FALSE(std::filesystem::exists(scratch.file("model.gguf")));
+  test::expect_error(ExitCode::usage, {"other.Modelfile is what", "other.gguf"},
+                     [&] { exported(scratch.file("run"), scratch.file("other.Modelfile")); });
 }
 
 }  // namespace
