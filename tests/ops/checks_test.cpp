@@ -205,12 +205,6 @@ TEST(OpChecks, TextsOfAttention) {
          ops::rotary(Var(f32({1, 2, 1, 5})), i32({1, 2}), {});
        },
        "rotary: heads must have an even number of dims to turn in pairs: x [1,2,1,5]"},
-      {[&] {
-         ops::merge_rounds(Var(f32({4, 2})), Var(f32({3})), i32({2, 2}));
-       },
-       "merge_rounds: levels [P] must have P = 4 as parts [P,C], not 3: parts f32 [4,2], levels "
-       "f32 "
-       "[3], rows i32 [2,2]"},
   });
 }
 

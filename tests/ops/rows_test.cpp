@@ -54,6 +54,16 @@ TEST(TakeRows, RefusesWhatCannotBe) {
             "rows a multiple of 2 samples, not 13 and 4");
 }
 
+TEST(MergeRounds, RefusesWhatCannotBe) {
+  EXPECT_EQ(test::refusal_of([] {
+              ops::merge_rounds(Var(Tensor::zeros({4, 2}, DType::f32)),
+                                Var(Tensor::zeros({3}, DType::f32)),
+                                Tensor::zeros({2, 2}, DType::i32));
+            }),
+            "merge_rounds: levels [P] must have P = 4 as parts [P,C], not 3: parts f32 [4,2], "
+            "levels f32 [3], rows i32 [2,2]");
+}
+
 TEST(Positions, AreTakenAndPutBehind) {
   const auto both = [](const test::Checked& at) {
     return ops::positions(ops::append(at.inputs[0], at.inputs[1]), 1, 3);
