@@ -1,8 +1,10 @@
 #include "skein/data/corpus/retrieval.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "skein/core/error.h"
@@ -50,10 +52,10 @@ void check(const RetrievalConfig& c) {
        {std::pair{"keys", c.keys}, {"values", c.values}, {"noise", c.noise}})
     check_range(option, kinds, 1, 1 << 16);
   check_range("pairs", c.pairs, 1, c.keys);
-  require(4 * (c.pairs - 1) <= c.distance,
-          "retrieval.pairs={} need 4 words each between the first of them and the word that asks, "
-          "and retrieval.distance={}",
-          c.pairs, c.distance);
+  require(2 * (c.pairs - 1) <= std::min(c.distance, c.beyond),
+          "retrieval.pairs={}: all but one may stand on one side of that, 2 words each, which are "
+          "more than retrieval.distance={} or retrieval.beyond={}",
+          c.pairs, c.distance, c.beyond);
 }
 
 // Numbers of one text, one after the other.
@@ -90,15 +92,26 @@ std::vector<std::string> noise_of(const RetrievalConfig& c, int64_t count, Draws
   return made;
 }
 
+// A key and a drawn value in place of two words, for each key.
+void hide_pairs(const RetrievalConfig& c, std::span<const int64_t> keys, Draws& draws,
+                std::vector<std::string>& words) {
+  const std::vector<int64_t> places = draws.some(std::ssize(keys), std::ssize(words) / 2);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    words[2 * places[i]] = word("k", keys[i]);
+    words[2 * places[i] + 1] = word("v", draws.below(c.values));
+  }
+}
+
+// Which of the pairs is asked for, nobody sees by its place among them.
 AskingText text_of(const RetrievalConfig& c, Draws draws) {
   const std::vector<int64_t> keys = draws.some(c.pairs, c.keys);
-  AskingText made{noise_of(c, draws.below(c.beyond + 1), draws), word("v", draws.below(c.values))};
+  const std::span<const int64_t> others = std::span(keys).subspan(1);
+  const int64_t beyond = draws.below(c.pairs), least = 2 * beyond;
+  AskingText made{noise_of(c, least + draws.below(c.beyond - least + 1), draws),
+                  word("v", draws.below(c.values))};
   std::vector<std::string> between = noise_of(c, c.distance, draws);
-  const std::vector<int64_t> places = draws.some(c.pairs - 1, c.distance / 2);
-  for (size_t i = 0; i < places.size(); ++i) {
-    between[2 * places[i]] = word("k", keys[i + 1]);
-    between[2 * places[i] + 1] = word("v", draws.below(c.values));
-  }
+  hide_pairs(c, others.first(beyond), draws, made.words);
+  hide_pairs(c, others.subspan(beyond), draws, between);
   const std::vector<std::string> pair{word("k", keys[0]), made.label}, asked{word("q", keys[0])};
   if (c.ask == AskingEnd::last) {
     for (const auto& part : {pair, between, asked})

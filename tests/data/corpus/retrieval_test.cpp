@@ -79,9 +79,12 @@ TEST(Retrieval, HidesThePairAmongOthers) {
   const Scratch scratch;
   RetrievalConfig c = small(scratch);
   c.pairs = 4;
+  c.beyond = 8;
+  std::map<int64_t, int> ranks;
   for (const Asking& one : written(c)) {
     const Words& words = one.words;
-    EXPECT_EQ(words.size() - 23 + 20, static_cast<size_t>(count_of(words, 'n')) + 6);
+    EXPECT_EQ(std::ssize(words), count_of(words, 'n') + 9);
+    ++ranks[count_of({words.begin(), words.end() - 23}, 'k')];
     std::map<std::string, std::string> values;
     for (size_t i = 0; i + 1 < words.size(); ++i)
       if (words[i][0] == 'k') {
@@ -91,6 +94,8 @@ TEST(Retrieval, HidesThePairAmongOthers) {
     EXPECT_EQ(values.size(), 4u);
     EXPECT_EQ(values["k" + words.back().substr(1)], one.label);
   }
+  ASSERT_EQ(ranks.size(), 4u) << "the pair that is asked for is any of the four";
+  for (const auto& [rank, count] : ranks) EXPECT_NEAR(count, 75, 30) << rank;
 }
 
 TEST(Retrieval, IsAPureFunctionOfTheSeed) {
@@ -118,9 +123,9 @@ TEST(Retrieval, RefusesWhatCannotBe) {
     test::expect_error(ExitCode::usage, {text}, [&] { write_retrieval(c); });
   };
   refused([](auto& c) { c.pairs = 5; }, "retrieval.pairs=5; it is 1 to 4");
-  refused([](auto& c) { c.distance = 11, c.pairs = 4; },
-          "retrieval.pairs=4 need 4 words each between the first of them and the word that asks, "
-          "and retrieval.distance=11");
+  refused([](auto& c) { c.pairs = 4; },
+          "retrieval.pairs=4: all but one may stand on one side of that, 2 words each, which are "
+          "more than retrieval.distance=20 or retrieval.beyond=5");
   refused([](auto& c) { c.values = 0; }, "retrieval.values=0; it is 1 to 65536");
   refused([](auto& c) { c.texts = 0; }, "retrieval.texts=0; it is 1 to 1099511627776");
 }

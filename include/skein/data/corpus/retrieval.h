@@ -31,10 +31,10 @@ void bind(Options& options, RetrievalConfig& config);
 // A TSV of two columns, text and label, as the fine-tuning of labels reads them. A text that asks
 // last is up to `beyond` words of noise, a key and its value, `distance` words of noise, and the
 // key as a question; one that asks first has the question ahead, `distance` words, the pair, and
-// the rest. The label is the value. Of further pairs, with other keys, each replaces two words of
-// noise next to each other. All is drawn, equally often: a pure function of the seed and the text's
-// number. The vocabulary is a BERT vocab.txt of all words. Throws usage errors for numbers that
-// cannot be.
+// the rest. The label is the value. Each further pair, with another key, replaces two words of
+// noise next to each other; it is equally likely how many of them stand beyond the one that is
+// asked for. All is drawn: a pure function of the seed and the text's number. The vocabulary is a
+// BERT vocab.txt of all words. Throws usage errors for numbers that cannot be.
 void write_retrieval(const RetrievalConfig& config);
 
 }  // namespace skein::data
