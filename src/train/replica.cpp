@@ -102,6 +102,17 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
 
 }  // namespace
 
+namespace {
+
+bool records_attention(const AttentionOptions& c) {
+  for (const SightKind kind :
+       {SightKind::global, SightKind::bigbird, SightKind::fixed, SightKind::lsh})
+    if (c.has(kind)) return false;
+  return true;
+}
+
+}  // namespace
+
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
                  const Learning& learning, const BatchPlan& auxiliary)
     : config_(config),
@@ -127,6 +138,10 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
           "activation {}, whole branches {}) draws other masks each time; leave one of them out",
           config.model.dropout, config.model.dropout_of_attention(),
           config.model.activation_dropout, config.model.stochastic_depth);
+  require(!config.parallel.cuda_graph || records_attention(config.model.attention),
+          "parallel.cuda_graph records attention of kinds full and window only, since the others "
+          "make lists on the host in each step, but attention.kind={}; leave one of them out",
+          fmt::join(config.model.attention.kinds, ","));
   model_.parameters().keep_packed();
   if (!learning.auxiliary) return;
   PipelineModel network = model_.pipeline_model();

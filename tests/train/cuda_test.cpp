@@ -134,6 +134,10 @@ TEST_F(OnGpu, RecordedGraphsGiveTheSameBits) {
   const Finished found = train(c, 1, folder_, "recorded");
   EXPECT_EQ(found.losses, wanted.losses);
   EXPECT_EQ(first_difference(found.state, wanted.state), "");
+  c.model.attention.kinds = {"fixed", "window"};
+  c.model.attention.windows = {4};
+  EXPECT_THROW(train(c, 1, folder_, "lists"), Error);
+  c.model.attention = {};
   c.model.dropout = 0.1;
   EXPECT_THROW(train(c, 1, folder_, "dropout"), Error);
 }
