@@ -99,6 +99,12 @@ void Refit::lengthen(const ConvertConfig& config) {
           config.to_context, source_.context);
   model_.context = config.to_context;
   model_.attention = structure_of(config.attention, source_);
+  require(!source_.attention.has(SightKind::lsh) && !model_.attention.has(SightKind::lsh),
+          "--to-context={} is not for attention.kind=lsh, where queries are their own keys and "
+          "buckets are as many as the context asks for: nothing would stay as it was learnt; the "
+          "source has attention.kind={}, and {} was asked for",
+          config.to_context, fmt::join(source_.attention.kinds, ","),
+          fmt::join(model_.attention.kinds, ","));
   check(model_, 1, false);
   told_ = fmt::format("context of {} tokens instead of {}, attention.kind={}: {}", model_.context,
                       source_.context, fmt::join(model_.attention.kinds, ","),

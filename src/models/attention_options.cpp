@@ -4,6 +4,7 @@
 #include <bit>
 #include <fmt/ranges.h>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "skein/core/error.h"
@@ -29,7 +30,8 @@ std::vector<std::string> kind_names() {
   return made;
 }
 
-constexpr int64_t kMostBuckets = int64_t{1} << 20;
+// Their sum is what hashing costs.
+constexpr int64_t kMostBuckets = int64_t{1} << 20, kMostSides = 8192;
 
 // Buckets of half of what a token sees, if they are of one size.
 std::vector<int64_t> sides_for(int64_t context, int64_t seen) {
@@ -47,8 +49,10 @@ bool AttentionOptions::is_full() const {
 }
 
 bool AttentionOptions::has(SightKind kind) const {
-  return std::ranges::any_of(
-      kinds, [&](const std::string& name) { return kind_of(name)->second == kind; });
+  return std::ranges::any_of(kinds, [&](const std::string& name) {
+    const Kind* const known = kind_of(name);
+    return known && known->second == kind;
+  });
 }
 
 SightSpec AttentionOptions::of_block(int64_t block, int64_t context) const {
@@ -205,8 +209,10 @@ void check_blocks(const AttentionOptions& c, int64_t context) {
           own.block, context, blocks, listed, kMostListed);
 }
 
-void check_hashing(const AttentionOptions& c) {
+void check_hashing(const AttentionOptions& c, int64_t context) {
   const SightSpec &own = c.other, none;
+  require(!c.has(SightKind::lsh) || own.same_bucket || own.block <= context,
+          "attention.block={} must be from 1 to model.context={}", own.block, context);
   require(c.has(SightKind::lsh) || (own.rounds == none.rounds && own.sides.empty() &&
                                     own.same_bucket == none.same_bucket),
           "attention.rounds, attention.buckets and attention.same_bucket are for "
@@ -222,6 +228,11 @@ void check_hashing(const AttentionOptions& c) {
               (own.sides.size() == 2 && own.sides[0] <= kMostBuckets / own.sides[1]),
           "attention.buckets={} may be one number, or two whose product is {} at most",
           fmt::join(own.sides, ","), kMostBuckets);
+  const int64_t sum = std::accumulate(own.sides.begin(), own.sides.end(), int64_t{0});
+  require(sum <= kMostSides,
+          "attention.buckets={} cost as much as their sum, {}, which may be {} at most; give two "
+          "numbers of about the same size, whose product they are",
+          fmt::join(own.sides, ","), sum, kMostSides);
 }
 
 }  // namespace
@@ -231,7 +242,7 @@ void check(const AttentionOptions& c, bool causal, int64_t context) {
   check_windows(c, causal);
   check_marks(c, causal, context);
   check_blocks(c, context);
-  check_hashing(c);
+  check_hashing(c, context);
 }
 
 void take_former_window(int64_t window, bool sees_ahead, AttentionOptions& c) {

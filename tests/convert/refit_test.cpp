@@ -171,7 +171,9 @@ TEST(ToContextOf, OthersIsRefused) {
               {"attention.window=5 must be even"});
   expect_text(
       of("roberta", to_context(64, {{"attention.kind", "fixed"}, {"attention.window", "8"}})),
-      {"attention.window=8 is for attention.kind window and global"});
+      {"attention.window=8 is for attention.kind window, global and lsh"});
+  expect_text(of("roberta", to_context(64, {{"attention.kind", "lsh"}, {"attention.window", "8"}})),
+              {"--to-context=64 is not for attention.kind=lsh"});
   expect_text(of("roberta", to_context(64, {{"attention.kind", "near"}})),
               {"attention.kind has 'near'"});
   ConvertConfig config;

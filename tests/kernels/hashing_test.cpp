@@ -93,6 +93,15 @@ TEST(MergeRounds, WeighsPartsByTheirLevels) {
   }
 }
 
+TEST(MergeRounds, HidesNoNumberThatIsNone) {
+  const Tensor parts = random_tensor({2, 1}, 1, DType::f32), y = parts.like({1, 1}),
+               rows = Tensor::from(std::vector<int32_t>{0, 1}, {2, 1});
+  const Tensor levels =
+      Tensor::from(std::vector<float>{0, std::numeric_limits<float>::quiet_NaN()}, {2});
+  kernels::merge_rounds(Cpu{}, {parts, levels, rows}, Out(y));
+  EXPECT_TRUE(std::isnan(y.data<float>()[0]));
+}
+
 TEST(MergeRounds, BitsDoNotDependOnThreads) {
   const Tensor parts = random_tensor({6000, 9}, 1, DType::f32),
                levels = random_tensor({6000}, 2, DType::f32), y = parts.like({3000, 9});

@@ -144,6 +144,10 @@ TEST(AttentionOptions, OfHashingAreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(
       refused(c),
       "attention.buckets=4096,512 may be one number, or two whose product is 1048576 at most");
+  c.other.sides = {16384};
+  EXPECT_EQ(refused(c),
+            "attention.buckets=16384 cost as much as their sum, 16384, which may be 8192 at most; "
+            "give two numbers of about the same size, whose product they are");
   c.other.sides = {0};
   EXPECT_EQ(refused(c), "attention.buckets=0 must be from 2 to 1048576");
   c.other.sides = {};
@@ -159,6 +163,8 @@ TEST(AttentionOptions, OfHashingAreRefusedWhereTheyCannotBe) {
             0u);
   c.windows = {0};
   EXPECT_EQ(refused(c), "");
+  c.other.block = 65;
+  EXPECT_EQ(refused(c), "attention.block=65 must be from 1 to model.context=64");
   c = of_kind("full");
   c.other.rounds = 4;
   EXPECT_EQ(refused(c),

@@ -9,9 +9,9 @@
 namespace skein::kernels {
 
 // buckets [N,H,R] i32 of x [N,H,D], by R rounds of rotations [H,R,D,P] f32. `sides` are even, with
-// P half of their sum: a bucket's number has a digit for each, of as many values, and what comes
-// before a digit counts as often as the sides before it, multiplied. A digit is the number of the
-// largest of its part of the P products and behind them their negatives, the first of equal ones.
+// P half of their sum: a bucket's number has a digit for each, of as many values, and is the sum of
+// the digits, each times all sides before its own. A digit is the number of the largest of its part
+// of the P products and behind them their negatives, the first of equal ones.
 void hash_buckets(Cpu, const Tensor& x, const Tensor& rotations, const std::vector<int64_t>& sides,
                   Out buckets);
 void hash_buckets(Cuda, const Tensor& x, const Tensor& rotations, const std::vector<int64_t>& sides,

@@ -72,7 +72,7 @@ void hash_buckets(Cpu, const Tensor& x, const Tensor& rotations, const std::vect
 
 namespace {
 
-// What each part of a row weighs.
+// What each part of a row weighs; NaN where a level is.
 template <class A>
 void weigh(const RoundParts& from, int64_t row, std::vector<A>& weights) {
   constexpr A kNothing = -std::numeric_limits<A>::infinity();
@@ -87,7 +87,7 @@ void weigh(const RoundParts& from, int64_t row, std::vector<A>& weights) {
   }
   for (A& weight : weights) sum += weight = weight == kNothing ? A{} : std::exp(weight - most);
   for (A& weight : weights)
-    if (weight > 0) weight /= sum;
+    if (weight != 0) weight /= sum;
 }
 
 // f(row, weights) for each.
@@ -124,7 +124,8 @@ void merge_rounds(Cpu, const RoundParts& from, Out y) {
       for (int64_t c = 0; c < width; ++c) {
         A sum{};
         for (int64_t r = 0; r < rounds; ++r)
-          if (weights[r] > 0) sum += weights[r] * load(parts + numbers[r * rows + row] * width + c);
+          if (weights[r] != 0)
+            sum += weights[r] * load(parts + numbers[r * rows + row] * width + c);
         store(to + row * width + c, sum);
       }
     });

@@ -67,7 +67,8 @@ struct Parts {
     most = -INFINITY;
     sum = 0;
     for (int64_t r = 0; r < rounds; ++r) most = level(r, row) > most ? level(r, row) : most;
-    for (int64_t r = 0; r < rounds && most > -INFINITY; ++r) sum += exp(level(r, row) - most);
+    for (int64_t r = 0; r < rounds; ++r)
+      if (level(r, row) != -INFINITY) sum += exp(level(r, row) - most);
   }
 };
 
@@ -83,7 +84,7 @@ __global__ void merge_rows(Parts<T> from, T* y) {
     A sum(0);
     for (int64_t r = 0; r < from.rounds; ++r) {
       const A level = from.level(r, row);
-      if (level > -INFINITY)
+      if (level != -INFINITY)
         sum += exp(level - most) / all *
                load(from.parts + from.numbers[r * from.rows + row] * from.width + c);
     }
