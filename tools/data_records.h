@@ -13,6 +13,7 @@
 #include "skein/data/images/image_store.h"
 #include "skein/text/tokenizer.h"
 
+#include "data_graphs.h"
 #include "data_images.h"
 
 namespace skein {
@@ -43,9 +44,12 @@ inline void show_tokens(const data::Column& column, const data::TokenMeaning& to
 inline void show_categories(const data::Records& records, size_t number,
                             const data::CategoryMeaning& categories) {
   std::vector<int64_t> counts(categories.names.size());
-  for (int64_t i = 0; i < records.count(); ++i) ++counts[records.category(number, i)];
-  for (size_t i = 0; i < counts.size(); ++i)
+  for (int64_t i = 0; i < records.count(); ++i)
+    for (const int32_t id : records.categories(number, i)) ++counts[id];
+  constexpr size_t kMostShown = 200;
+  for (size_t i = 0; i < std::min(counts.size(), kMostShown); ++i)
     fmt::print("  {:10}  {}\n", counts[i], visible(categories.names[i]));
+  if (counts.size() > kMostShown) fmt::print("  and {} more\n", counts.size() - kMostShown);
 }
 
 inline void show_column(const data::Records& records, size_t number, const RecordShow& how) {
@@ -72,6 +76,7 @@ inline void show_column(const data::Records& records, size_t number, const Recor
 inline void show_records(const std::string& path, const RecordShow& how) {
   const auto records = std::make_shared<const data::Records>(path, how.verify);
   fmt::print("path          {}\nformat        records\nrecords       {}\n", path, records->count());
+  if (data::holds_graphs(*records)) show_graphs(records);
   for (size_t i = 0; i < records->columns().size(); ++i) show_column(*records, i, how);
   if (how.verify) fmt::print("checksums     hold\n");
   if (!how.sheet.empty()) write_sheet(data::ImageRecords(records), how.sheet, how.augment);

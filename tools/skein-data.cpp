@@ -1,5 +1,5 @@
-// skein-data: from text and pictures to stores, and back to look at them and to score what models
-// wrote.
+// skein-data: from text, pictures and graphs to stores, and back to look at them and to score what
+// models wrote.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -21,6 +21,7 @@
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
 
+#include "data_graphs.h"
 #include "data_images.h"
 #include "data_options.h"
 #include "data_pairs.h"
@@ -283,6 +284,7 @@ constexpr Command kCommands[] = {
     {"encode", "INPUT...", "make a token store", run_encode},
     {"pairs", "INPUT...", "make a store of pairs, such as texts and their translations", run_pairs},
     {"images", "INPUT...", "make a store of pictures and their classes", run_images},
+    {"graphs", "INPUT...", "make a store of graphs", run_graphs},
     {"copy-shift", "INPUT...", "make pairs to copy, the target shifted by one word",
      run_copy_shift},
     {"retrieval", "", "make texts that ask for what is far away in them", run_retrieval},
@@ -298,8 +300,9 @@ int dispatch(const Words& arguments) {
   for (const Command& command : kCommands)
     all.push_back({command.name, command.arguments, command.help});
   const auto help = [&] {
-    return program_help("skein-data", "From text and pictures to stores, and back to look at them.",
-                        all, kNotes);
+    return program_help("skein-data",
+                        "From text, pictures and graphs to stores, and back to look at them.", all,
+                        kNotes);
   };
   if (answered("skein-data", arguments, help)) return 0;
   for (const Command& command : kCommands)

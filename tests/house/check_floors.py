@@ -33,6 +33,7 @@ ROOMS = {
         "corpus": {"files", "stores", "columns", "records"}, "scores": {"files", "records"},
         "noise": {"stores", "samples"},
         "images": {"files", "stores", "columns", "samples", "records", "corpus"},
+        "graphs": {"files", "stores", "columns", "samples", "records", "corpus"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {

@@ -96,9 +96,8 @@ void check_image(const StoreFields& fields, const ColumnInfo& column) {
 
 void check_categories(const StoreFields& fields, const ColumnInfo& column) {
   const int width = unsigned_width(column.type);
-  require(!column.ragged && column.row_shape.empty() && (width == 1 || width == 2 || width == 4),
-          "/{} does not hold categories: those are u8, u16 or u32, one a record",
-          fields.path("values"));
+  require(column.row_shape.empty() && (width == 1 || width == 2 || width == 4),
+          "/{} does not hold categories: those are u8, u16 or u32, and 1-D", fields.path("values"));
 }
 
 void check_column(const StoreFields& fields, const ColumnInfo& column) {

@@ -1,7 +1,6 @@
 #include "skein/data/columns/records.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 #include <xxhash.h>
@@ -80,13 +79,22 @@ ColumnInfo token_column(const std::string& name, const text::Tokenizer& tokenize
   return column;
 }
 
-ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names) {
+ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names,
+                           bool ragged) {
   return {.name = name,
           .meaning = CategoryMeaning{names},
-          .ragged = false,
+          .ragged = ragged,
           .type = {Hdf5Type::Kind::integer, static_cast<uint64_t>(token_width(std::ssize(names))),
                    false},
           .row_shape = {}};
+}
+
+ColumnInfo number_column(const std::string& name, int64_t width, bool ragged) {
+  return {.name = name,
+          .meaning = PlainMeaning{},
+          .ragged = ragged,
+          .type = {Hdf5Type::Kind::real, 4, false},
+          .row_shape = {static_cast<uint64_t>(width)}};
 }
 
 Records::Records(const std::string& path, bool verify) {
@@ -164,16 +172,21 @@ std::vector<int32_t> Records::tokens(size_t column, int64_t record) const {
   return ids;
 }
 
-int32_t Records::category(size_t column, int64_t record) const {
+std::vector<int32_t> Records::categories(size_t column, int64_t record) const {
   const Column& from = columns()[column];
   const auto& names = std::get<CategoryMeaning>(from.info.meaning).names;
-  std::array<int32_t, 1> id{};
-  const uint64_t found = widened_tokens(token_type(from.info), values(column, record).data(), id);
-  require(found < names.size(),
+  std::vector<int32_t> ids(rows(column, record));
+  const uint64_t found = widened_tokens(token_type(from.info), values(column, record).data(), ids);
+  require(ids.empty() || found < names.size(),
           "{} is damaged: record {} has the number {} in column \"{}\", which has {} names; copy "
           "it again or make it again",
           name(), record, found, from.info.name, names.size());
-  return id[0];
+  return ids;
+}
+
+int32_t Records::category(size_t column, int64_t record) const {
+  SKEIN_CHECK(!columns()[column].info.ragged);
+  return categories(column, record).front();
 }
 
 uint64_t Records::fingerprint() const {

@@ -225,8 +225,10 @@ ImageRecords::ImageRecords(std::shared_ptr<const Records> records)
                                         [](const Column& column) { return column.info.name; });
   if (labels == records_->columns().end()) return;
   const auto* categories = std::get_if<CategoryMeaning>(&labels->info.meaning);
-  require(categories != nullptr, "{}: the column \"{}\" holds {}, not the classes of pictures",
-          records_->name(), kLabelColumn, name_of(labels->info.meaning));
+  require(categories != nullptr && !labels->info.ragged,
+          "{}: the column \"{}\" holds {}{}, not the classes of pictures", records_->name(),
+          kLabelColumn, labels->info.ragged ? "any number a record of " : "",
+          name_of(labels->info.meaning));
   label_column_ = labels - records_->columns().begin();
   classes_ = categories->names;
 }

@@ -17,7 +17,7 @@
 //            the tokens came from), prefix (what stands before each text); values are 1-D unsigned;
 //            "image": mean and deviation of each channel's values / 255 (JSON lists of numbers);
 //            values are u8 [count,channels,height,width]; "categories": names of the numbers 0, 1,
-//            ... (a JSON list of texts); values are 1-D unsigned, one a record
+//            ... (a JSON list of texts); values are 1-D unsigned
 //
 // The same are made in memory, of small files: RecordBuilder (record_sink.h).
 #pragma once
@@ -39,7 +39,7 @@
 namespace skein::data {
 
 inline constexpr StoreKind kRecordStore{"record store", "skein-records",
-                                        "`skein-data pairs` or `skein-data images`",
+                                        "`skein-data pairs`, `images` or `graphs`",
                                         "docs/record-store.md"};
 
 // The columns of pairs of texts: ragged, of tokens.
@@ -77,8 +77,11 @@ uint64_t row_size(const ColumnInfo& column);
 // A ragged column of tokens, of the smallest unsigned type that holds the vocabulary.
 ColumnInfo token_column(const std::string& name, const text::Tokenizer& tokenizer,
                         const std::string& prefix = "");
-// A column of one number a record, which is below the number of names.
-ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names);
+// A column of one number a record, or of any number of them, which are below the number of names.
+ColumnInfo category_column(const std::string& name, const std::vector<std::string>& names,
+                           bool ragged = false);
+// A column of f32, `width` a row.
+ColumnInfo number_column(const std::string& name, int64_t width, bool ragged = false);
 
 // A column and where its numbers lie.
 struct Column {
@@ -112,7 +115,9 @@ class Records : public SummedFile {
   std::span<const std::byte> values(size_t column, int64_t record) const;
   // Of a column of tokens. A usage error when one is outside of the vocabulary.
   std::vector<int32_t> tokens(size_t column, int64_t record) const;
-  // Of a column of categories. A usage error when it is none of the names.
+  // Of a column of categories. A usage error when one is none of the names.
+  std::vector<int32_t> categories(size_t column, int64_t record) const;
+  // Where there is one a record.
   int32_t category(size_t column, int64_t record) const;
 
   // Of names, types and sums: costs nothing.

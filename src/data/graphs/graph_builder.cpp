@@ -1,0 +1,297 @@
+#include "graph_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/strict_json.h"
+#include "skein/text/split/utf8.h"
+
+namespace skein::data {
+namespace {
+
+constexpr GraphPart kAllParts[] = {GraphPart::node_category, GraphPart::node_bag,
+                                   GraphPart::node_number,   GraphPart::node_label,
+                                   GraphPart::node_split,    GraphPart::link_category,
+                                   GraphPart::link_number,   GraphPart::link_label,
+                                   GraphPart::label,         GraphPart::split};
+constexpr size_t kMostNames = size_t{1} << 24;
+
+bool fits_float(double value) {
+  return std::isfinite(value) && std::abs(value) <= std::numeric_limits<float>::max();
+}
+
+// "6" of 6 and of 6.0.
+std::string name_of_number(double value) {
+  if (std::trunc(value) == value && std::abs(value) <= 0x1p53)
+    return fmt::to_string(static_cast<int64_t>(value));
+  return fmt::to_string(value);
+}
+
+std::string name_of_json(const nlohmann::json& value, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  require(value.is_number(), "{}: a JSON {} stands where a category or a number belongs", where,
+          value.type_name());
+  return value.is_number_float() ? name_of_number(value.get<double>()) : value.dump();
+}
+
+}  // namespace
+
+int32_t NameTable::add(std::string_view name) {
+  const auto found = ids_.find(name);
+  if (found != ids_.end()) return found->second;
+  require(names_.size() < kMostNames, "there are more than {} categories; are they numbers?",
+          kMostNames);
+  names_.emplace_back(name);
+  return ids_.emplace(name, narrow<int32_t>(std::ssize(names_) - 1)).first->second;
+}
+
+std::vector<int32_t> NameTable::settle() {
+  const auto is_number = [](const std::string& name) {
+    return name == kNoCategory || parsed_number<int64_t>(name).has_value();
+  };
+  const bool numbers = std::ranges::all_of(names_, is_number);
+  std::vector<int32_t> order(names_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](int32_t left, int32_t right) {
+    const std::string &a = names_[left], &b = names_[right];
+    if ((a == kNoCategory) != (b == kNoCategory)) return b == kNoCategory;
+    if (!numbers || a == kNoCategory) return a < b;
+    return std::pair(*parsed_number<int64_t>(a), a) < std::pair(*parsed_number<int64_t>(b), b);
+  });
+  std::vector<int32_t> moved(order.size());
+  std::vector<std::string> sorted;
+  for (const int32_t old : order) {
+    moved[old] = narrow<int32_t>(std::ssize(sorted));
+    sorted.push_back(names_[old]);
+  }
+  names_ = std::move(sorted);
+  return moved;
+}
+
+std::string ReadGraph::where(const Edge& edge) const {
+  return edge.line == 0 ? graph.name : fmt::format("{}:{}", edge_file, edge.line);
+}
+
+double finite_number(std::string_view text, const std::string& where, const char* what) {
+  const auto number = parsed_number<double>(text);
+  require(number && fits_float(*number), "{}: {} is \"{}\", not a finite number that f32 holds",
+          where, what, excerpt(text));
+  return *number;
+}
+
+int64_t whole_number(std::string_view text, const std::string& where, const char* what, int64_t low,
+                     int64_t high) {
+  const auto number = parsed_number<int64_t>(text);
+  require(number && *number >= low && *number <= high,
+          "{}: {} is \"{}\"; a whole number from {} to {} belongs there", where, what,
+          excerpt(text), low, high);
+  return *number;
+}
+
+int32_t GraphBuilder::id(GraphPart part, std::string_view name, const std::string& where) {
+  if (name.empty()) return -1;
+  require(name != kNoCategory, "{}: {} is the name of what has no category; give it another one",
+          where, kNoCategory);
+  require(text::valid_utf8(name), "{}: \"{}\" is not valid UTF-8", where, excerpt(name));
+  return names_[static_cast<size_t>(part)].add(name);
+}
+
+int32_t GraphBuilder::json_id(GraphPart part, const nlohmann::json& value,
+                              const std::string& where) {
+  return value.is_null() ? -1 : id(part, name_of_json(value, where), where);
+}
+
+int32_t GraphBuilder::split_id(const nlohmann::json& value, const std::string& where) {
+  if (value.is_null()) return 3;
+  const std::string name = value.is_string() ? value.get<std::string>() : value.dump();
+  const auto found = std::ranges::find(kSplitNames, name);
+  if (found != kSplitNames.end()) return narrow<int32_t>(found - kSplitNames.begin());
+  if (name.empty()) return 3;
+  require(name == "valid" || name == "val" || name == "dev",
+          "{}: the split \"{}\" is none of train, validation (valid, val, dev), test and none",
+          where, excerpt(name));
+  return 1;
+}
+
+void GraphBuilder::add_value(ReadGraph& read, GraphPart part, NumberLists& lists,
+                             const nlohmann::json& value, const std::string& where) {
+  if (!value.is_array()) return read.graph.of(part).ids.push_back(json_id(part, value, where));
+  for (const nlohmann::json& number : value) {
+    require(number.is_number() && fits_float(number.get<double>()),
+            "{}: {} stands in a list of numbers; a finite number that f32 holds belongs there",
+            where, excerpt(number.dump()));
+    lists.values.push_back(number.get<double>());
+  }
+  lists.end_list();
+}
+
+void GraphBuilder::add(ReadGraph&& read) {
+  require(std::ssize(read.edges) <= kMostNodes / 2, "{} has {} links; {} are the most",
+          read.graph.name, read.edges.size(), kMostNodes / 2);
+  const auto fits = [&](const NumberLists& lists, GraphPart categories, int64_t rows) {
+    for (const int64_t told : {std::ssize(lists.ends), std::ssize(read.graph.of(categories).ids)})
+      require(told == 0 || told == rows,
+              "{}: {} of {} rows of {} are given in one way; all must have a list, or all none",
+              read.graph.name, told, rows, name_of(categories));
+  };
+  fits(read.node_lists, GraphPart::node_category, read.graph.nodes);
+  const GraphPart links =
+      config_.link_value == LinkValue::label ? GraphPart::link_label : GraphPart::link_category;
+  fits(read.link_lists, links, std::ssize(read.edges));
+  read_.push_back(std::move(read));
+}
+
+void GraphBuilder::lists_to_numbers(NumberLists ReadGraph::*lists, GraphPart number,
+                                    int64_t width) {
+  set_.of(number).width = width;
+  for (ReadGraph& read : read_) {
+    const NumberLists& from = read.*lists;
+    for (size_t i = 0; i < from.ends.size(); ++i)
+      require(from.length(i) == width,
+              "{}: {} {} has {} numbers, but the first has {}; they must be as many, or give "
+              "graphs.feature_kind=bag",
+              read.graph.name, name_of(number), i, from.length(i), width);
+    read.graph.of(number).numbers.assign(from.values.begin(), from.values.end());
+  }
+}
+
+void GraphBuilder::lists_to_bags(NumberLists ReadGraph::*lists, GraphPart bag, bool places) {
+  for (ReadGraph& read : read_) {
+    const NumberLists& from = read.*lists;
+    GraphValues& into = read.graph.of(bag);
+    if (from.empty()) continue;
+    into.starts.push_back(0);
+    for (size_t i = 0; i < from.ends.size(); ++i) {
+      for (int64_t at = from.begin(i); at < from.ends[i]; ++at) {
+        const double value = from.values[at];
+        require(std::trunc(value) == value,
+                "{}: node {} has {} among its categories; whole numbers belong there",
+                read.graph.name, i, value);
+        const std::string name = name_of_number(value);
+        into.ids.push_back(id(bag, places ? fmt::format("{}={}", at - from.begin(i), name) : name,
+                              read.graph.name));
+      }
+      into.starts.push_back(narrow<uint32_t>(into.ids.size()));
+    }
+  }
+}
+
+void GraphBuilder::settle_lists(NumberLists ReadGraph::*lists, GraphPart bag, GraphPart number) {
+  int64_t width = -1;
+  bool even = true;
+  for (const ReadGraph& read : read_)
+    for (size_t i = 0; i < (read.*lists).ends.size(); ++i) {
+      const int64_t length = (read.*lists).length(i);
+      if (width < 0) width = length;
+      even = even && length == width;
+    }
+  const bool said = std::ranges::any_of(
+      read_, [&](const ReadGraph& read) { return !(read.*lists).values.empty(); });
+  if (!said) return;
+  FeatureKind kind = bag == number ? FeatureKind::numbers : config_.features;
+  if (kind == FeatureKind::automatic)
+    kind = even && width > 0 ? FeatureKind::numbers : FeatureKind::bag;
+  if (kind != FeatureKind::numbers)
+    return lists_to_bags(lists, bag, kind == FeatureKind::categories);
+  require(width > 0, "the first list of numbers of {} is empty", name_of(number));
+  lists_to_numbers(lists, number, width);
+}
+
+// Categories that are numbers with fractions become a number a row.
+void GraphBuilder::settle_numbers(GraphPart from, GraphPart to, LabelKind kind) {
+  const std::vector<std::string>& names = names_[static_cast<size_t>(from)].names();
+  const auto number = [](const std::string& name) { return parsed_number<double>(name); };
+  const bool numbers =
+      std::ranges::all_of(names, [&](const std::string& name) { return number(name).has_value(); });
+  const bool fractions = numbers && std::ranges::any_of(names, [&](const std::string& name) {
+                           return std::trunc(*number(name)) != *number(name);
+                         });
+  if (names.empty() || kind == LabelKind::classes || (kind == LabelKind::automatic && !fractions))
+    return;
+  require(numbers, "graphs.label_kind=numbers, but {} are not all numbers: {}", name_of(from),
+          listed(names));
+  require(!set_.of(to).used(), "{} are numbers beside lists of numbers", name_of(from));
+  set_.of(to).width = 1;
+  for (ReadGraph& read : read_) {
+    std::vector<float> made;
+    for (const int32_t id : read.graph.of(from).ids) {
+      require(id >= 0, "{}: a row of {} has no number", read.graph.name, name_of(from));
+      made.push_back(static_cast<float>(finite_number(names[id], read.graph.name, name_of(from))));
+    }
+    read.graph.of(from).ids.clear();
+    read.graph.of(to).numbers = std::move(made);
+  }
+  names_[static_cast<size_t>(from)] = NameTable();
+}
+
+// Ids by the order of names; where some rows have none that is a category of its own.
+void GraphBuilder::settle_names(GraphPart part) {
+  NameTable& table = names_[static_cast<size_t>(part)];
+  if (table.names().empty()) {
+    for (ReadGraph& read : read_)
+      if (std::ranges::all_of(read.graph.of(part).ids, [](int32_t id) { return id < 0; }))
+        read.graph.of(part).ids.clear();
+    return;
+  }
+  const bool gaps = std::ranges::any_of(read_, [&](const ReadGraph& read) {
+    return std::ranges::count(read.graph.of(part).ids, -1) > 0;
+  });
+  const int32_t none = gaps ? table.add(kNoCategory) : -1;
+  const std::vector<int32_t> moved = table.settle();
+  for (ReadGraph& read : read_)
+    for (int32_t& id : read.graph.of(part).ids) id = moved[id < 0 ? none : id];
+  set_.of(part).names = table.names();
+}
+
+void GraphBuilder::settle_split(GraphPart part) {
+  const auto has = [&](const ReadGraph& read) { return !read.graph.of(part).ids.empty(); };
+  if (std::ranges::any_of(read_, has))
+    set_.of(part).names = {kSplitNames.begin(), kSplitNames.end()};
+}
+
+void GraphBuilder::check_filled(GraphPart part) const {
+  if (!set_.of(part).used()) return;
+  require(set_.of(part).width == 0 || set_.of(part).names.empty(),
+          "{}: some rows of {} are lists and some are not", read_.front().graph.name,
+          name_of(part));
+  for (const ReadGraph& read : read_) {
+    const GraphValues& values = read.graph.of(part);
+    const int64_t width = std::max<int64_t>(1, set_.of(part).width);
+    const int64_t told = part == GraphPart::node_bag
+                             ? std::max<int64_t>(0, std::ssize(values.starts) - 1)
+                             : std::ssize(values.ids) + std::ssize(values.numbers) / width;
+    require(told == read.rows(part),
+            "{} has {} of {} {} rows, but other graphs have theirs; all must have them, or none",
+            read.graph.name, told, read.rows(part), name_of(part));
+  }
+}
+
+GraphSet GraphBuilder::finish() {
+  require(!read_.empty(), "{} hold no graph", listed(config_.inputs));
+  settle_lists(&ReadGraph::node_lists, GraphPart::node_bag, GraphPart::node_number);
+  settle_lists(&ReadGraph::label_lists, GraphPart::label, GraphPart::label);
+  const bool labels = config_.link_value == LinkValue::label;
+  const GraphPart links = labels ? GraphPart::link_label : GraphPart::link_number;
+  settle_lists(&ReadGraph::link_lists, links, links);
+  settle_numbers(GraphPart::node_category, GraphPart::node_number, LabelKind::automatic);
+  settle_numbers(GraphPart::link_category, GraphPart::link_number, LabelKind::automatic);
+  for (const GraphPart part : {GraphPart::node_label, GraphPart::link_label, GraphPart::label})
+    settle_numbers(part, part, config_.labels);
+  for (const GraphPart part : kAllParts)
+    if (part != GraphPart::split && part != GraphPart::node_split) settle_names(part);
+  for (const GraphPart part : {GraphPart::node_split, GraphPart::split}) settle_split(part);
+  for (const GraphPart part : kAllParts) check_filled(part);
+  for (ReadGraph& read : read_) {
+    link_graph(read, config_);
+    set_.graphs.push_back(std::move(read.graph));
+  }
+  set_.directed = config_.directed;
+  return std::move(set_);
+}
+
+}  // namespace skein::data

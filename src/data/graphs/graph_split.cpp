@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "skein/core/error.h"
+#include "skein/core/philox.h"
+#include "skein/core/strings.h"
+#include "skein/data/graphs/graph_store.h"
+
+namespace skein::data {
+namespace {
+
+constexpr int64_t kMostFolds = 100;
+
+// What is divided: the ids of their labels, and where their split belongs.
+struct Units {
+  std::vector<int32_t> labels;
+  GraphPart part;
+};
+
+Units units_of(const GraphSet& set) {
+  if (set.graphs.size() == 1) {
+    const Graph& graph = set.graphs.front();
+    Units made{graph.of(GraphPart::node_label).ids, GraphPart::node_split};
+    made.labels.resize(graph.nodes);
+    return made;
+  }
+  Units made{{}, GraphPart::split};
+  for (const Graph& graph : set.graphs) {
+    const std::vector<int32_t>& ids = graph.of(GraphPart::label).ids;
+    made.labels.push_back(ids.empty() ? 0 : ids.front());
+  }
+  return made;
+}
+
+std::vector<double> fractions_of(const GraphSplitConfig& config) {
+  std::vector<double> made;
+  double sum = 0;
+  for (const std::string& text : config.fractions) {
+    const auto number = parsed_number<double>(trimmed(text));
+    require(number && *number >= 0 && *number <= 1,
+            "graphs.fractions={}: \"{}\" is no fraction; each is 0 to 1", listed(config.fractions),
+            excerpt(text));
+    made.push_back(*number);
+    sum += *number;
+  }
+  require(made.size() == 3 && std::abs(sum - 1) < 1e-6,
+          "graphs.fractions={} are {} with the sum {:.6g}; give three, of training, validation and "
+          "test, that add up to 1",
+          listed(config.fractions), made.size(), sum);
+  return made;
+}
+
+// Numbers of units in a random order; those of a label beside each other if by_label.
+std::vector<int64_t> drawn_order(const Units& units, uint64_t seed, bool by_label) {
+  const uint64_t key = derive_key(seed, "graphs.split");
+  std::vector<int64_t> order(units.labels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](int64_t unit) {
+    const PhiloxBlock bits = philox(key, 0, unit);
+    return std::tuple(by_label ? units.labels[unit] : 0, bits[0], unit);
+  });
+  return order;
+}
+
+void store_split(GraphSet& set, const Units& units, const std::vector<int32_t>& ids) {
+  if (units.part == GraphPart::node_split) {
+    set.graphs.front().of(units.part).ids = ids;
+    return;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) set.graphs[i].of(units.part).ids = {ids[i]};
+}
+
+void draw_folds(GraphSet& set, const Units& units, const GraphSplitConfig& config) {
+  const int64_t count = std::ssize(units.labels);
+  require(config.folds >= 2 && config.folds <= std::min<int64_t>(count, kMostFolds),
+          "graphs.folds={}; there are 2 to {} of {} {}", config.folds,
+          std::min<int64_t>(count, kMostFolds), count,
+          units.part == GraphPart::split ? "graphs" : "nodes");
+  std::vector<int32_t> ids(count);
+  const std::vector<int64_t> order = drawn_order(units, config.seed, true);
+  for (int64_t i = 0; i < count; ++i) ids[order[i]] = static_cast<int32_t>(i % config.folds);
+  for (int64_t fold = 1; fold <= config.folds; ++fold)
+    set.of(units.part).names.push_back(fmt::format("fold {}", fold));
+  store_split(set, units, ids);
+}
+
+void draw_fractions(GraphSet& set, const Units& units, const GraphSplitConfig& config) {
+  const int64_t count = std::ssize(units.labels);
+  std::vector<int32_t> ids(count);
+  const std::vector<double> fractions = fractions_of(config);
+  const std::vector<int64_t> order = drawn_order(units, config.seed, false);
+  const int64_t training = std::llround(fractions[0] * count);
+  const int64_t validation = std::llround((fractions[0] + fractions[1]) * count);
+  for (int64_t i = 0; i < count; ++i) ids[order[i]] = i < training ? 0 : i < validation ? 1 : 2;
+  set.of(units.part).names = {kSplitNames.begin(), kSplitNames.end()};
+  store_split(set, units, ids);
+}
+
+}  // namespace
+
+void draw_split(GraphSet& set, const GraphSplitConfig& config) {
+  require(config.folds == 0 || config.fractions.empty(),
+          "graphs.folds={} and graphs.fractions={} are two ways to divide; give one", config.folds,
+          listed(config.fractions));
+  if (config.folds == 0 && config.fractions.empty()) return;
+  const Units units = units_of(set);
+  require(!set.of(units.part).used(),
+          "the data say a split already; give graphs.split= to leave it aside");
+  if (config.folds != 0) return draw_folds(set, units, config);
+  draw_fractions(set, units, config);
+}
+
+}  // namespace skein::data
