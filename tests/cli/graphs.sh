@@ -30,6 +30,8 @@ expect 0 "skips.h5: 30 graphs, 1230 nodes, 4920 links" "${graphs[@]}" --graphs.m
 expect 0 "          10  fold 3" "$data" inspect skips.h5
 expect 0 "grid.h5: 1 graphs, 12 nodes, 34 links" "${graphs[@]}" --graphs.make=grid --graphs.height=3 --graphs.width=4 \
   --graphs.fractions=0.5,0.25,0.25 --output.path=grid.h5
+expect 0 "blocks.h5: 2 graphs, 120 nodes" "${graphs[@]}" --graphs.make=blocks --graphs.count=2 --graphs.communities=3 --graphs.outside=0.05 --output.path=blocks.h5
+grep -qE "belief propagation at the true probabilities finds the community of (9[0-9]|100)\.[0-9]{2}%" output || { cat output >&2; die "no word of what can be found"; }
 
 # What is refused.
 expect 2 "no graphs were given" "${graphs[@]}" --output.path=c.h5

@@ -273,6 +273,30 @@ TEST(Records, WhatContradictsItselfIsRefused) {
   refused({.rows = {2, 0}}, {"rows of /x/values are empty"});
 }
 
+TEST(Records, CategoriesAreOneARecordOrAnyNumber) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a.h5");
+  RecordWriter writer(
+      path, {category_column("each", {"x", "y"}), category_column("many", {"a", "b", "c"}, true)});
+  for (const Ids& ids : {Ids{2, 0, 2}, Ids{}}) {
+    writer.add_category(0, 1);
+    for (const int32_t id : ids) writer.add_category(1, id);
+    writer.end_record();
+  }
+  writer.finish();
+  const Records records(path, true);
+  EXPECT_EQ(records.category(0, 1), 1);
+  EXPECT_EQ(records.categories(1, 0), (Ids{2, 0, 2}));
+  EXPECT_EQ(records.categories(1, 1), Ids{});
+  std::string bytes = bytes_of_file(path);
+  const size_t at = bytes.find(std::string("\2\0\2", 3));
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 1] = 3;
+  write_file(path, bytes);
+  expect_error(ExitCode::usage, {"record 0 has the number 3", "\"many\"", "3 names"},
+               [&] { Records(path).categories(1, 0); });
+}
+
 TEST(Records, ATokenOutsideOfTheVocabularyIsDamage) {
   const Scratch scratch;
   std::string bytes = bytes_of_file(pair_store(scratch, "a.h5"));

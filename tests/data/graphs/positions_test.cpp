@@ -95,6 +95,37 @@ TEST(Positions, EigenvectorsHaveNumpysValues) {
   }
 }
 
+// The same graph with node n in place of node 7 n.
+Graph permuted(const Graph& graph, std::vector<int64_t>& place) {
+  place.resize(graph.nodes);
+  for (int64_t node = 0; node < graph.nodes; ++node) place[node] = node * 7 % graph.nodes;
+  Json edges = Json::array();
+  const auto neighbours = neighbours_of(graph);
+  for (int64_t row = 0; row < graph.nodes; ++row)
+    for (const uint32_t other : neighbours[row])
+      if (other >= row) edges.push_back({place[row], place[other]});
+  return graphs_of_lines(Json{{"nodes", graph.nodes}, {"edges", edges}}.dump()).graphs.at(0);
+}
+
+TEST(Positions, GoWithTheNodes) {
+  const Graph graph = goldens()[1].graph;  // 41 nodes, no multiple of 7
+  std::vector<int64_t> place;
+  const Graph other = permuted(graph, place);
+  const std::vector<float> returns = return_probabilities(graph, kSteps),
+                           moved = return_probabilities(other, kSteps);
+  const std::vector<uint8_t> lengths = path_lengths(graph), moved_lengths = path_lengths(other);
+  for (int64_t a = 0; a < graph.nodes; ++a) {
+    for (int64_t step = 0; step < kSteps; ++step)
+      EXPECT_NEAR(returns[a * kSteps + step], moved[place[a] * kSteps + step], 1e-7);
+    for (int64_t b = 0; b < graph.nodes; ++b)
+      EXPECT_EQ(lengths[a * graph.nodes + b], moved_lengths[place[a] * graph.nodes + place[b]]);
+  }
+  std::vector<double> values, moved_values;
+  laplacian_vectors(graph, kVectors, &values);
+  laplacian_vectors(other, kVectors, &moved_values);
+  for (int64_t n = 0; n < kVectors; ++n) EXPECT_NEAR(values.at(n), moved_values.at(n), 1e-9);
+}
+
 TEST(Positions, EigenvectorsOfNothing) {
   EXPECT_TRUE(laplacian_vectors({.nodes = 0, .link_starts = {0}}, 3).empty());
   EXPECT_EQ(laplacian_vectors({.nodes = 2, .link_starts = {0, 0, 0}}, 2),

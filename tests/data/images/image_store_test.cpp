@@ -320,6 +320,17 @@ TEST(ImageSamples, PatchesLieByChannelRowAndColumn) {
 TEST(ImageRecords, RefuseOtherStores) {
   expect_error(ExitCode::usage, {"records.h5 is no store of pictures", "holds numbers"},
                [] { ImageRecords(std::make_shared<const Records>("data/golden/records.h5")); });
+  RecordBuilder builder("many.h5", {{.name = kImageColumn,
+                                     .meaning = ImageMeaning{},
+                                     .ragged = false,
+                                     .type = {Hdf5Type::Kind::integer, 1, false},
+                                     .row_shape = {1, 1, 1}},
+                                    category_column(kLabelColumn, {"cat", "dog"}, true)});
+  const uint8_t pixel = 7;
+  builder.add_image(0, {&pixel, 1});
+  builder.end_record();
+  expect_error(ExitCode::usage, {"many.h5", "\"label\" holds any number a record of categories"},
+               [&] { ImageRecords(std::make_shared<const Records>(builder.finish())); });
 }
 
 }  // namespace
