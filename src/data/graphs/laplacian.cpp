@@ -7,6 +7,7 @@
 // multiple eigenvalue once, so after the first more are searched beside what was found, until none
 // is larger than the last that is wanted. Small graphs have a whole basis, in which all are seen.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -23,8 +24,15 @@ constexpr int64_t kWholeBasis = 300;  // nodes
 constexpr int64_t kMostNumbers = int64_t{1} << 29;
 constexpr double kResidual = 1e-10, kTiny = 1e-9, kEqual = 1e-8;
 
+// In eight sums, which the processor can make at once.
 double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  constexpr size_t kSums = 8;
+  std::array<double, kSums> sums{};
+  const size_t whole = a.size() / kSums * kSums;
+  for (size_t i = 0; i < whole; i += kSums)
+    for (size_t lane = 0; lane < kSums; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  for (size_t i = whole; i < a.size(); ++i) sums[i - whole] += a[i] * b[i];
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 void add(Vector& to, double scale, const Vector& from) {
   for (size_t i = 0; i < to.size(); ++i) to[i] += scale * from[i];
