@@ -164,7 +164,7 @@ void GraphBuilder::lists_to_bags(NumberLists ReadGraph::*lists, GraphPart bag, b
   for (ReadGraph& read : read_) {
     const NumberLists& from = read.*lists;
     GraphValues& into = read.graph.of(bag);
-    if (from.empty()) continue;
+    if (from.empty() && read.graph.nodes > 0) continue;
     into.starts.push_back(0);
     for (size_t i = 0; i < from.ends.size(); ++i) {
       for (int64_t at = from.begin(i); at < from.ends[i]; ++at) {

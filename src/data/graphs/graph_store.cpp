@@ -108,8 +108,9 @@ class GraphWriter {
 
 GraphSet graphs_for(const GraphStoreConfig& config) {
   if (config.made.maker == GraphMaker::none) return read_graphs(config.files);
-  if (!config.files.inputs.empty())
-    fail_usage("\"{}\" was given, but graphs.make reads nothing", config.files.inputs.front());
+  for (const std::vector<std::string>* const files : {&config.files.inputs, &config.files.edges})
+    if (!files->empty())
+      fail_usage("\"{}\" was given, but graphs.make reads nothing", files->front());
   MadeGraphsConfig made = config.made;
   made.seed = config.split.seed;
   return made_graphs(made);

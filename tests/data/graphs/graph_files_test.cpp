@@ -138,6 +138,10 @@ TEST(GraphFiles, EmptyGraphs) {
   const GraphSet set = graphs_of_lines(R"({"nodes":0,"edges":[]})");
   EXPECT_EQ(set.graphs[0].nodes, 0);
   EXPECT_EQ(set.graphs[0].link_starts, (std::vector<uint32_t>{0}));
+  const GraphSet bags = graphs_of_lines(R"({"nodes":[[1,2],[]],"edges":[]})"
+                                        "\n"
+                                        R"({"nodes":[],"edges":[]})");
+  EXPECT_EQ(bags.graphs[1].of(GraphPart::node_bag).starts, (std::vector<uint32_t>{0}));
 }
 
 // A node a line, with a table of links.
