@@ -107,10 +107,19 @@ class GraphWriter {
 };
 
 GraphSet graphs_for(const GraphStoreConfig& config) {
-  if (config.made.maker == GraphMaker::none) return read_graphs(config.files);
+  if (config.made.maker == GraphMaker::none) {
+    require(config.made == MadeGraphsConfig{},
+            "graphs.count, communities, community_nodes, inside, outside, height and width are of "
+            "graphs.make; say what to make, or leave them out");
+    return read_graphs(config.files);
+  }
   for (const std::vector<std::string>* const files : {&config.files.inputs, &config.files.edges})
     if (!files->empty())
       fail_usage("\"{}\" was given, but graphs.make reads nothing", files->front());
+  require(
+      config.files == GraphFilesConfig{},
+      "options of how files are read were given (graphs.format, directed, self_loops, ...), but "
+      "graphs.make reads none; leave them out");
   MadeGraphsConfig made = config.made;
   made.seed = config.split.seed;
   return made_graphs(made);

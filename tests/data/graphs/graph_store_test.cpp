@@ -149,12 +149,22 @@ TEST(GraphStore, BadSplits) {
   expect_refused(config, {"the data say a split already"});
 }
 
+TEST(GraphStore, GraphsThatAreReadTakeNoOptionsOfMadeOnes) {
+  const Scratch scratch;
+  GraphStoreConfig config = two_graphs(scratch);
+  config.made.count = 3;
+  expect_refused(config, {"graphs.count", "are of graphs.make"});
+}
+
 TEST(GraphStore, MadeGraphsReadNothing) {
   const Scratch scratch;
   GraphStoreConfig config = two_graphs(scratch);
   config.made.maker = GraphMaker::grid;
   expect_refused(config, {"set.jsonl\" was given", "graphs.make reads nothing"});
   config.files.inputs.clear();
+  config.files.self_loops = SelfLoops::add;
+  expect_refused(config, {"options of how files are read were given"});
+  config.files = {};
   config.made.height = 0;
   expect_refused(config, {"graphs.height=0"});
   config.made = {.maker = GraphMaker::skip_links, .count = 0};

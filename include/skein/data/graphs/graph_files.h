@@ -60,6 +60,8 @@ struct GraphFilesConfig {
   SelfLoops self_loops = SelfLoops::keep;
   Duplicates duplicates = Duplicates::refuse;
   bool header = false;  // tables of links begin with a row of names
+
+  bool operator==(const GraphFilesConfig&) const = default;
 };
 // Binds all but inputs under section "graphs".
 void bind(Options& options, GraphFilesConfig& config);

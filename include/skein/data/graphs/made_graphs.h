@@ -17,6 +17,8 @@ struct MadeGraphsConfig {
   double inside = 0.5, outside = 0.25;            // blocks: probabilities of a link
   int64_t height = 8, width = 8;                  // grid
   uint64_t seed = 1;                              // of all that is drawn
+
+  bool operator==(const MadeGraphsConfig&) const = default;
 };
 void bind(Options& options, MadeGraphsConfig& config);
 
