@@ -11,6 +11,8 @@
 #include "skein/core/strings.h"
 #include "skein/nn/kv_cache.h"
 
+#include "check_range.h"
+
 namespace skein {
 namespace {
 
@@ -125,11 +127,6 @@ namespace {
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostDrawn = 256, kMostListed = int64_t{1} << 26;
 
-void check_range(const char* key, int64_t value, int64_t least, int64_t most) {
-  require(value >= least && value <= most, "attention.{}={} must be from {} to {}", key, value,
-          least, most);
-}
-
 void check_kinds(const AttentionOptions& c) {
   require(!c.kinds.empty() && !c.windows.empty(),
           "attention.kind and attention.window need a value each; leave them out for full "
@@ -150,7 +147,7 @@ void check_windows(const AttentionOptions& c, bool causal) {
     return;
   }
   for (const int64_t window : c.windows) {
-    check_range("window", window, 1, kMost);
+    check_range("attention.window", window, 1, kMost);
     require(causal || window % 2 == 0,
             "attention.window={} must be even where tokens see those after them, too: half of it "
             "lies on each side",
@@ -180,9 +177,9 @@ void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
 
 void check_blocks(const AttentionOptions& c, int64_t context) {
   const SightSpec &own = c.other, none;
-  check_range("block", own.block, 1, kMost);
-  check_range("random", own.random, 0, kMostDrawn);
-  check_range("stretch", own.stretch, 1, kMost);
+  check_range("attention.block", own.block, 1, kMost);
+  check_range("attention.random", own.random, 0, kMostDrawn);
+  check_range("attention.stretch", own.stretch, 1, kMost);
   const bool bigbird = c.has(SightKind::bigbird), fixed = c.has(SightKind::fixed);
   require(bigbird || (own.random == none.random && own.drawn == none.drawn),
           "attention.random and attention.drawn are for attention.kind=bigbird, not {}; leave them "
@@ -218,9 +215,9 @@ void check_hashing(const AttentionOptions& c, int64_t context) {
           "attention.rounds, attention.buckets and attention.same_bucket are for "
           "attention.kind=lsh, not {}; leave them out",
           fmt::join(c.kinds, ","));
-  check_range("rounds", own.rounds, 1, 64);
+  check_range("attention.rounds", own.rounds, 1, 64);
   for (const int64_t side : own.sides) {
-    check_range("buckets", side, 2, kMostBuckets);
+    check_range("attention.buckets", side, 2, kMostBuckets);
     require(side % 2 == 0,
             "attention.buckets={} must be even: half of them lie opposite to the other half", side);
   }

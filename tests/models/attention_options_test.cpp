@@ -86,7 +86,7 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   for (const std::string kind : {"window", "global", "bigbird", "fixed", "full"})
     EXPECT_EQ(refused(of_kind(kind), kind == "window"), "") << kind;
   c.windows = {0};
-  EXPECT_EQ(refused(c).find("attention.window=0 must be from 1 to"), 0u);
+  EXPECT_EQ(refused(c).find("attention.window is 0; it must be from 1 to"), 0u);
   c.windows = {8, 7};
   EXPECT_EQ(refused(c), "");
   EXPECT_EQ(refused(c, false),
@@ -101,10 +101,10 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   EXPECT_EQ(refused(c),
             "attention.random=9 is more than the 8 blocks of 8 tokens that model.context=64 has");
   c.other.random = 257;
-  EXPECT_EQ(refused(c), "attention.random=257 must be from 0 to 256");
+  EXPECT_EQ(refused(c), "attention.random is 257; it must be from 0 to 256");
   c.other.random = 9;
   c.other.block = 0;
-  EXPECT_EQ(refused(c).find("attention.block=0 must be from 1 to"), 0u);
+  EXPECT_EQ(refused(c).find("attention.block is 0; it must be from 1 to"), 0u);
   c = of_kind("fixed");
   c.other.block = c.other.stretch = 1;
   EXPECT_EQ(refused(c, true, 1'000'000),
@@ -149,10 +149,10 @@ TEST(AttentionOptions, OfHashingAreRefusedWhereTheyCannotBe) {
             "attention.buckets=16384 cost as much as their sum, 16384, which may be 8192 at most; "
             "give two numbers of about the same size, whose product they are");
   c.other.sides = {0};
-  EXPECT_EQ(refused(c), "attention.buckets=0 must be from 2 to 1048576");
+  EXPECT_EQ(refused(c), "attention.buckets is 0; it must be from 2 to 1048576");
   c.other.sides = {};
   c.other.rounds = 0;
-  EXPECT_EQ(refused(c), "attention.rounds=0 must be from 1 to 64");
+  EXPECT_EQ(refused(c), "attention.rounds is 0; it must be from 1 to 64");
   c.other.rounds = 2;
   c.other.block = 8;
   EXPECT_EQ(refused(c).find("attention.block=8 is for attention.kind bigbird, fixed and lsh with "

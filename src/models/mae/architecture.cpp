@@ -5,6 +5,8 @@
 #include "skein/core/numbers.h"
 #include "skein/models/mae/mae.h"
 
+#include "models/check_range.h"
+
 namespace skein {
 namespace {
 
@@ -83,11 +85,6 @@ data::PictureForm MaeArchitecture::picture_form(const ModelConfig& config) const
   return made;
 }
 
-void check_range(const char* key, int64_t value, int64_t least, int64_t most) {
-  require(value >= least && value <= most, "model.{} is {}; it must be from {} to {}", key, value,
-          least, most);
-}
-
 void check_decoder(const ModelConfig& config) {
   const MaeOptions& given = mae_options(config);
   require(config.n_layers >= 2,
@@ -98,12 +95,12 @@ void check_decoder(const ModelConfig& config) {
           "model.decoder_layers={} must be below model.n_layers={}, which counts those of the "
           "encoder, too; 0 takes two fifths of them",
           given.decoder_layers, config.n_layers);
-  check_range("decoder_heads", given.decoder_heads, 0, kMostWidth);
-  check_range("decoder_width", given.decoder_width, 0, kMostWidth);
-  check_range("decoder_ff", given.decoder_ff, 0, kMostHidden);
+  check_range("model.decoder_heads", given.decoder_heads, 0, kMostWidth);
+  check_range("model.decoder_width", given.decoder_width, 0, kMostWidth);
+  check_range("model.decoder_ff", given.decoder_ff, 0, kMostHidden);
   const ModelConfig c = config.written_out();
   const MaeOptions& own = mae_options(c);
-  check_range("decoder_width", own.decoder_width, 1, kMostWidth);
+  check_range("model.decoder_width", own.decoder_width, 1, kMostWidth);
   require(own.decoder_width % own.decoder_heads == 0,
           "model.decoder_width={} does not divide by model.decoder_heads={}; change one of them",
           own.decoder_width, own.decoder_heads);

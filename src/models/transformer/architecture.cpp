@@ -4,6 +4,8 @@
 #include "skein/core/error.h"
 #include "skein/models/transformer/transformer.h"
 
+#include "models/check_range.h"
+
 namespace skein {
 namespace {
 
@@ -94,11 +96,6 @@ void TransformerArchitecture::write_out(ModelConfig& config) const {
   c.source_vocab_size = source_ids(config);
 }
 
-void check_range(const char* key, int64_t value, int64_t least, int64_t most) {
-  require(value >= least && value <= most, "model.{} is {}; it must be from {} to {}", key, value,
-          least, most);
-}
-
 void check_halves(const ModelConfig& c) {
   const TransformerOptions& own = transformer_options(c);
   require(c.n_layers >= 2,
@@ -110,8 +107,8 @@ void check_halves(const ModelConfig& c) {
           "decoder, too; 0 takes half of them",
           own.encoder_layers, c.n_layers);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  check_range("source_context", own.source_context, 0, kMost);
-  check_range("source_vocab_size", own.source_vocab_size, 0, kMost);
+  check_range("model.source_context", own.source_context, 0, kMost);
+  check_range("model.source_vocab_size", own.source_vocab_size, 0, kMost);
   require(!own.share_source || own.source_vocab_size == 0 || own.source_vocab_size == c.vocab_size,
           "model.share_source gives source and target one table, but model.source_vocab_size={} "
           "and model.vocab_size={}; give model.share_source=false",
@@ -124,7 +121,7 @@ void check_distances(const ModelConfig& c) {
                                                  own.distance_max == none.distance_max),
           "model.distance_buckets and model.distance_max belong to model.positions=distance; leave "
           "them out");
-  check_range("distance_buckets", own.distance_buckets, 4, 1 << 20);
+  check_range("model.distance_buckets", own.distance_buckets, 4, 1 << 20);
   require(own.distance_buckets % 4 == 0,
           "model.distance_buckets={} must be a multiple of 4: half of the encoder's rows are for "
           "each direction, and half of these for one distance each",
