@@ -11,6 +11,8 @@
 #include "skein/kernels/hashing.h"
 #include "skein/ops/math.h"
 
+#include "row_choice.h"
+
 namespace skein {
 namespace {
 
@@ -22,25 +24,6 @@ constexpr uint64_t kRotationKey = 0x726f74617465;
 Tensor on(Device device, const Numbers& numbers, const Shape& shape) {
   return Tensor::from(numbers, shape).to(device);
 }
-
-// Which rows of x go where, each up to `uses` times.
-struct Choice {
-  Numbers rows, back;
-  int64_t from, uses;
-
-  Choice(int64_t to, int64_t from, int64_t uses)
-      : rows(static_cast<size_t>(to), -1),
-        back(static_cast<size_t>(from * uses), -1),
-        from(from),
-        uses(uses) {}
-  void take(int64_t to, int64_t row, int64_t use) {
-    rows[static_cast<size_t>(to)] = narrow<int32_t>(row);
-    back[static_cast<size_t>(use * from + row)] = narrow<int32_t>(to);
-  }
-  ops::RowChoice on_device(Device device) const {
-    return {on(device, rows, {std::ssize(rows)}), on(device, back, {std::ssize(back)})};
-  }
-};
 
 // A token in the order of its sample and head. `group`: those with equal numbers may see each
 // other.
@@ -65,16 +48,16 @@ class HashedRowsBuilder {
         ahead_(spec.same_bucket ? 0 : spec.block),
         queries_(sets() * query_rows(), sets() * length_, rounds_),
         keys_(sets() * key_rows(), sets() * length_, rounds_ + (ahead_ > 0)),
-        query_groups_(queries_.rows.size(), -1),
-        key_groups_(keys_.rows.size(), -1),
-        query_places_(queries_.rows.size()),
-        key_places_(keys_.rows.size()),
+        query_groups_(static_cast<size_t>(queries_.size()), -1),
+        key_groups_(static_cast<size_t>(keys_.size()), -1),
+        query_places_(static_cast<size_t>(queries_.size())),
+        key_places_(static_cast<size_t>(keys_.size())),
         parts_(static_cast<size_t>(rounds_ * sets() * asked), -1) {}
 
   HashedRows built(bool causal, Device device) {
     for (set_ = 0; set_ < sets(); ++set_) add_set();
-    HashedRows made{.queries = queries_.on_device(device),
-                    .keys = keys_.on_device(device),
+    HashedRows made{.queries = queries_.on(device),
+                    .keys = keys_.on(device),
                     .query_rows = query_rows(),
                     .key_rows = key_rows(),
                     .pattern = pattern(causal, device),
@@ -198,7 +181,7 @@ class HashedRowsBuilder {
   int64_t samples_, length_, heads_, rounds_;
   int64_t asked_, taken_;
   int64_t ahead_;  // keys ahead of those of the first query
-  Choice queries_, keys_;
+  RowChoiceMaker queries_, keys_;
   Numbers query_groups_, key_groups_, query_places_, key_places_, parts_;
   int64_t set_ = 0;  // the sample and head at hand
 };

@@ -9,6 +9,8 @@
 #include "skein/ops/attention.h"
 #include "skein/ops/loss.h"
 
+#include "row_choice.h"
+
 namespace skein {
 namespace {
 
@@ -192,22 +194,6 @@ std::vector<std::vector<int32_t>> places_of(const Tensor& marks) {
   return made;
 }
 
-// On the host.
-struct Choice {
-  Numbers rows, back;
-
-  Choice(int64_t to, int64_t from)
-      : rows(static_cast<size_t>(to), -1), back(static_cast<size_t>(from), -1) {}
-  void take(int64_t to, int64_t from) {
-    rows[static_cast<size_t>(to)] = narrow<int32_t>(from);
-    back[static_cast<size_t>(from)] = narrow<int32_t>(to);
-  }
-  ops::RowChoice on(Device device) const {
-    return {Tensor::from(rows, {std::ssize(rows)}).to(device),
-            Tensor::from(back, {std::ssize(back)}).to(device)};
-  }
-};
-
 }  // namespace
 
 MarkedRows marked_rows(const Tensor& marks, Device device) {
@@ -217,7 +203,7 @@ MarkedRows marked_rows(const Tensor& marks, Device device) {
   made.device = device;
   for (const auto& one : places) made.most = std::max(made.most, std::ssize(one));
   const int64_t rows = samples * made.most;
-  Choice taken(rows, tokens), put_back(tokens, tokens + rows);
+  RowChoiceMaker taken(rows, tokens), put_back(tokens, tokens + rows);
   for (int64_t i = 0; i < tokens; ++i)
     if (!marks.data<int32_t>()[i]) put_back.take(i, i);
   for (int64_t sample = 0; sample < samples; ++sample)

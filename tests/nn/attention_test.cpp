@@ -5,6 +5,7 @@
 
 #include "skein/comm/local.h"
 
+#include "nn/plain_product.h"
 #include "nn/small_blocks.h"
 
 namespace skein {
@@ -64,16 +65,7 @@ struct Layer {
   std::vector<double> product(const std::string& name, const std::vector<double>& x) {
     const Tensor weight = parameters.find("attention." + name + ".weight")->value,
                  bias = parameters.find("attention." + name + ".bias")->value;
-    const size_t outputs = static_cast<size_t>(weight.dim(0)),
-                 inputs = static_cast<size_t>(weight.dim(1));
-    std::vector<double> made;
-    for (size_t row = 0; row < x.size() / inputs; ++row)
-      for (size_t o = 0; o < outputs; ++o) {
-        made.push_back(bias.data<double>()[o]);
-        for (size_t i = 0; i < inputs; ++i)
-          made.back() += weight.data<double>()[o * inputs + i] * x[row * inputs + i];
-      }
-    return made;
+    return test::plain_product(x, weight, bias);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "skein/comm/local.h"
 #include "skein/ops/embedding.h"
 
+#include "nn/plain_product.h"
 #include "nn/small_blocks.h"
 #include "support/drawn_links.h"
 #include "support/expect_error.h"
@@ -96,28 +97,15 @@ TEST(LinkAttentionLayer, IsThatOfTorchGeometric) {
   for (const json& one : all["cases"]) expect_golden(all, one);
 }
 
-// x [rows,K] times weight [N,K] transposed, and a bias.
-std::vector<double> product(const std::vector<double>& x, const Tensor& weight,
-                            const Tensor& bias) {
-  const auto inputs = static_cast<size_t>(weight.dim(1)),
-             outputs = static_cast<size_t>(weight.dim(0));
-  std::vector<double> made;
-  for (size_t row = 0; row < x.size() / inputs; ++row)
-    for (size_t o = 0; o < outputs; ++o) {
-      made.push_back(bias.data<double>()[o]);
-      for (size_t i = 0; i < inputs; ++i)
-        made.back() += weight.data<double>()[o * inputs + i] * x[row * inputs + i];
-    }
-  return made;
-}
-
 // One head over N nodes: [N,N], the weights of a dense formula. `masked`: of pairs without a link
 // the score is no number; else it is 0, which weighs 1 before the softmax divides.
 std::vector<double> dense_weights(Layer& layer, const Tensor& x, const Links& links,
                                   const Tensor& numbers, LinkNumbers use, bool masked) {
   const auto nodes = static_cast<size_t>(links.row_count());
-  const auto q = product(test::values_of(x), layer.value("q.weight"), layer.value("q.bias")),
-             k = product(test::values_of(x), layer.value("k.weight"), layer.value("k.bias"));
+  const auto q = test::plain_product(test::values_of(x), layer.value("q.weight"),
+                                     layer.value("q.bias")),
+             k = test::plain_product(test::values_of(x), layer.value("k.weight"),
+                                     layer.value("k.bias"));
   std::vector<double> made(nodes * nodes, masked ? 0.0 : 1.0);
   for (int64_t e = 0; e < links.size(); ++e) {
     const auto row = static_cast<size_t>(links.rows.data<int32_t>()[e]),
@@ -160,7 +148,8 @@ TEST(LinkAttentionLayer, PairsWithoutALinkHaveNoWeight) {
     LinkAttentionSpec spec = one_head();
     spec.numbers = use;
     Layer layer(spec);
-    const auto v = product(test::values_of(x), layer.value("v.weight"), layer.value("v.bias")),
+    const auto v = test::plain_product(test::values_of(x), layer.value("v.weight"),
+                                       layer.value("v.bias")),
                found = test::values_of(layer(Var(x), links, numbers).value());
     const auto distance = [&](bool masked) {
       const auto weights = dense_weights(layer, x, links, numbers, use, masked);
@@ -191,7 +180,8 @@ TEST(LinkAttentionLayer, DiffusionIsThatOfTheDenseInverse) {
     Layer layer(spec);
     layer.value("bias").fill_zero();
     const auto z = test::values_of(layer(Var(x), links).value()),
-               v = product(test::values_of(x), layer.value("v.weight"), layer.value("v.bias")),
+               v = test::plain_product(test::values_of(x), layer.value("v.weight"),
+                                       layer.value("v.bias")),
                a = dense_weights(layer, x, links, none, LinkNumbers::added, true);
     double most = 0;
     for (size_t at = 0; at < z.size(); ++at) {
