@@ -38,8 +38,9 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Value
   c.model.take_dropout(own);
   Options options("", "");
   bind(options, c.model);
-  std::vector<std::string> keys{"model.init_std", "model.head_std", "attention.mark_first",
-                                "attention.mark_every", "attention.mark_token"};
+  std::vector<std::string> keys{"model.init_std",       "model.head_std",
+                                "attention.mark_first", "attention.mark_every",
+                                "attention.mark_token", "attention.mark_until"};
   if (stored.architecture->reads_images())
     for (const char* key : {"model.image_height", "model.image_width"}) keys.emplace_back(key);
   for (const Architecture* one : architectures())

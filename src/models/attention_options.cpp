@@ -102,6 +102,10 @@ void bind(Options& options, AttentionOptions& c) {
               "global: so does every so manieth token; 0: none", "tokens");
   options.add("attention.mark_token", other.marks.token,
               "global: so does each token with this id, in encoders; -1: none", "id");
+  options.add("attention.mark_until", other.marks.until,
+              "global: so does each token up to the first with this id, in encoders, such as the "
+              "question ahead of a text; -1: none",
+              "id");
   options.add("attention.block", other.block,
               "bigbird, fixed: tokens of a block; lsh: without attention.same_bucket", "tokens");
   options.add("attention.random", other.random,
@@ -158,21 +162,22 @@ void check_windows(const AttentionOptions& c, bool causal) {
 void check_marks(const AttentionOptions& c, bool causal, int64_t context) {
   const MarkRule& marks = c.other.marks;
   if (!c.has(SightKind::global)) {
-    require(
-        marks == MarkRule{},
-        "attention.mark_first, mark_every and mark_token are for attention.kind=global, not {}; "
-        "leave them out",
-        fmt::join(c.kinds, ","));
+    require(marks == MarkRule{},
+            "attention.mark_first, mark_every, mark_token and mark_until are for "
+            "attention.kind=global, not {}; leave them out",
+            fmt::join(c.kinds, ","));
     return;
   }
   require(marks.first >= 0 && marks.first <= context,
           "attention.mark_first={} must be from 0 to model.context={}", marks.first, context);
   require(marks.every >= 0 && marks.every <= context,
           "attention.mark_every={} must be from 0 to model.context={}", marks.every, context);
-  require(marks.token < 0 || !causal,
-          "attention.mark_token={} is for encoders; mark tokens of a decoder by their places, "
-          "attention.mark_first and mark_every",
-          marks.token);
+  for (const auto& [option, id] :
+       {std::pair{"mark_token", marks.token}, {"mark_until", marks.until}})
+    require(id < 0 || !causal,
+            "attention.{}={} is for encoders; mark tokens of a decoder by their places, "
+            "attention.mark_first and mark_every",
+            option, id);
 }
 
 void check_blocks(const AttentionOptions& c, int64_t context) {

@@ -1,6 +1,7 @@
 #include "skein/nn/sight.h"
 
 #include <algorithm>
+#include <span>
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
@@ -136,7 +137,7 @@ double marked_pairs(const SightSpec& spec, bool causal, int64_t length) {
   data::Sequence one;
   one.tokens = Tensor::zeros({1, length}, DType::i32);
   MarkRule rule = spec.marks;
-  rule.token = -1;
+  rule.token = rule.until = -1;
   Pattern pattern = band_of(spec, causal);
   pattern.marked = marks_of(rule, one);
   pattern.marked_after = causal ? 0 : kernels::kUnlimited;
@@ -168,14 +169,26 @@ bool saves(const SightSpec& spec, bool causal, int64_t length) {
          keys_per_query(spec, causal, length) < keys_per_query({}, causal, length);
 }
 
+namespace {
+
+// How many tokens from the first on are marked.
+int64_t end_of(std::span<const int32_t> tokens, const MarkRule& rule) {
+  const auto found = std::ranges::find(tokens, rule.until);
+  return rule.until < 0 || found == tokens.end() ? rule.first
+                                                 : std::max(rule.first, found - tokens.begin() + 1);
+}
+
+}  // namespace
+
 Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence) {
   const Tensor tokens = sequence.tokens.to(Device{}),
                segments = sequence.segments.defined() ? sequence.segments.to(Device{}) : Tensor(),
                made = Tensor::zeros(tokens.shape(), DType::i32);
   const int64_t length = sequence.length();
-  for (int64_t i = 0; i < made.size(); ++i) {
+  for (int64_t i = 0, end = 0; i < made.size(); ++i) {
     const int64_t place = i % length;
-    const bool marked = place < rule.first || (rule.every > 0 && place % rule.every == 0) ||
+    if (place == 0) end = end_of({tokens.data<int32_t>() + i, static_cast<size_t>(length)}, rule);
+    const bool marked = place < end || (rule.every > 0 && place % rule.every == 0) ||
                         (rule.token >= 0 && tokens.data<int32_t>()[i] == rule.token),
                padding = segments.defined() && segments.data<int32_t>()[i] < 0;
     made.data<int32_t>()[i] = marked && !padding;

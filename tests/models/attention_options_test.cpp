@@ -118,9 +118,13 @@ TEST(AttentionOptions, RefuseWhatCannotBe) {
   c.other.marks = {.token = 3};
   EXPECT_EQ(refused(c, false), "");
   EXPECT_EQ(refused(c).find("attention.mark_token=3 is for encoders"), 0u);
+  c.other.marks = {.until = 3};
+  EXPECT_EQ(refused(c, false), "");
+  EXPECT_EQ(refused(c).find("attention.mark_until=3 is for encoders"), 0u);
   c.kinds = {"full"};
   c.windows = {0};
-  EXPECT_EQ(refused(c).find("attention.mark_first, mark_every and mark_token are for"), 0u);
+  EXPECT_EQ(refused(c).find("attention.mark_first, mark_every, mark_token and mark_until are for"),
+            0u);
   c = of_kind("full");
   c.other.stretch = 4;
   EXPECT_EQ(refused(c).find("attention.stretch=4 is for attention.kind=fixed"), 0u);

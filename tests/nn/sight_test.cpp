@@ -134,6 +134,11 @@ TEST(Marks, AreByPlaceAndById) {
       << "padding is never marked";
   EXPECT_EQ(numbers(marks_of({.first = 0, .token = 5}, rows)),
             (std::vector<int32_t>{0, 1, 0, 1, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(numbers(marks_of({.first = 0, .until = 7}, rows)),
+            (std::vector<int32_t>{1, 1, 1, 0, 0, 0, 0, 0, 0, 0}))
+      << "the second row has no 7";
+  EXPECT_EQ(numbers(marks_of({.first = 3, .until = 5}, rows)),
+            (std::vector<int32_t>{1, 1, 1, 0, 0, 1, 1, 1, 1, 0}));
 }
 
 TEST(Marks, RowsAreTakenAndPutBack) {

@@ -21,11 +21,12 @@ namespace skein {
 // A causal one sees nothing that is after it, and so no last block.
 enum class SightKind { full, window, global, bigbird, fixed, lsh };
 
-// Of each sample: its first tokens, every n-th, and those of an id.
+// Of each sample: its first tokens, every n-th, those of an id, and all up to the first of an id.
 struct MarkRule {
   int64_t first = 1;
   int64_t every = 0;   // 0: none
   int64_t token = -1;  // below 0: none
+  int64_t until = -1;  // below 0: none; none of a sample, either, that has no such token
 
   bool operator==(const MarkRule&) const = default;
 };
