@@ -10,6 +10,7 @@
 
 #include "skein/comm/local.h"
 #include "skein/comm/mpi.h"
+#include "skein/core/host.h"
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
 
@@ -197,7 +198,10 @@ int cores_per_rank(Group& world) {
   const std::string binding = own_binding();
   if (binding.empty()) return 1;
   const Host& host = hosts.at(host_of(binding));
-  return std::max(1, CPU_COUNT(&host.cores) / host.ranks);
+  const double limit = host_limits().cores;
+  const int cores = CPU_COUNT(&host.cores),
+            used = limit > 0 ? std::min(cores, static_cast<int>(limit)) : cores;
+  return std::max(1, used / host.ranks);
 }
 
 }  // namespace skein

@@ -39,7 +39,7 @@ ROOMS = {
     "train": {
         "watch": set(), "optim": {"watch"}, "": {"watch", "optim"}, "tasks": {"", "watch", "optim"},
         "chats": {"", "watch", "optim", "tasks"},
-        "attention": {""},
+        "attention": {""}, "preflight": {""},
     },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {

@@ -39,8 +39,8 @@ Launch detect_launch();
 // equal shares of its cores, unless OMP_NUM_THREADS asks for more threads than fit one.
 std::unique_ptr<Group> start_world();
 
-// Collective. Cores of this host for each rank on it, at least 1: threads that a rank may use
-// without being in the way of others.
+// Collective. Cores of this host for each rank on it, or their time that its cgroup has, at least
+// 1: threads that a rank may use without being in the way of others.
 int cores_per_rank(Group& world);
 
 }  // namespace skein

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <fstream>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "skein/core/host.h"
+#include "skein/core/strings.h"
+#include "skein/kernels/threads.h"
+#include "skein/kernels/units.h"
+#include "skein/tensor/cuda.h"
+#include "skein/train/preflight/doctor.h"
+
+namespace skein::train {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+
+int own_cpus() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  return ::sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+}
+
+Finding processors(const HostLimits& limits) {
+  const int own = own_cpus(), threads = kernels::threads();
+  Finding made{.about = "processors",
+               .text = fmt::format("{} CPUs, {} of them for this rank, which takes {} threads",
+                                   ::sysconf(_SC_NPROCESSORS_ONLN), own, threads)};
+  if (limits.cores > 0)
+    made.text += fmt::format("; a cgroup gives the time of {:.3g}", limits.cores);
+  const double most = limits.cores > 0 ? std::min<double>(own, limits.cores) : own;
+  if (threads <= std::max(1.0, most)) return made;
+  made.grade = Grade::note;
+  made.advice = fmt::format("threads wait for each other: set OMP_NUM_THREADS to {} or less",
+                            std::max(1, static_cast<int>(most)));
+  return made;
+}
+
+Finding units() {
+  return {.about = "products",
+          .text = fmt::format("f32 by {}, bf16 by {}", kernels::product_unit(Cpu{}, DType::f32),
+                              kernels::product_unit(Cpu{}, DType::bf16))};
+}
+
+Finding memory(const HostLimits& limits) {
+  Finding made{.about = "memory",
+               .text = fmt::format("{} of {} can be taken", readable_size(limits.available),
+                                   readable_size(limits.memory))};
+  if (limits.memory_limit > 0)
+    made.text +=
+        fmt::format("; a cgroup ends who takes more than {}", readable_size(limits.memory_limit));
+  if (limits.available >= kGiB) return made;
+  made.grade = Grade::note;
+  made.advice = "small models alone fit; end other processes, or ask for more memory";
+  return made;
+}
+
+// Ranks of one host exchange through it.
+Finding shared_memory() {
+  struct statvfs status {};
+  Finding made{.about = "/dev/shm"};
+  if (::statvfs("/dev/shm", &status) != 0) {
+    made.grade = Grade::note;
+    made.text = "is not there, so ranks of this host exchange messages instead of memory";
+    made.advice = "mount a tmpfs there";
+    return made;
+  }
+  const auto left = static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
+  made.text = readable_size(left) + " are free";
+  if (left >= 256 * kMiB) return made;
+  made.grade = Grade::note;
+  made.advice =
+      "ranks of this host need some MiB each, else they exchange messages, slower; remove what "
+      "dead "
+      "jobs left, or give a container more (docker run --shm-size=1g)";
+  return made;
+}
+
+Finding descriptors() {
+  struct rlimit limit {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  Finding made{.about = "open files", .text = fmt::format("at most {}", limit.rlim_cur)};
+  if (limit.rlim_cur >= 1024) return made;
+  made.grade = Grade::note;
+  made.advice = "many ranks need many connections: ulimit -n 4096";
+  return made;
+}
+
+std::string driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+Finding no_gpus() {
+  const std::string loaded = driver();
+  Finding made{.about = "GPUs", .text = "none"};
+  if (!cuda::built_in()) made.text += ", and this build has no kernels for them";
+  if (loaded.empty()) return made;
+  made.grade = Grade::note;
+  made.text =
+      fmt::format("there is a driver ({}), ", loaded) +
+      (cuda::built_in() ? "but CUDA finds no device" : "but this build has no kernels for GPUs");
+  made.advice = cuda::built_in()
+                    ? "look at CUDA_VISIBLE_DEVICES, and whether the driver is as new as the CUDA "
+                      "that `skein --version` names asks for (nvidia-smi)"
+                    : "cmake --preset cuda && cmake --build --preset cuda";
+  return made;
+}
+
+void add_gpus(std::vector<Finding>& to) {
+  const int count = cuda::device_count();
+  if (count == 0) to.push_back(no_gpus());
+  for (int i = 0; i < count; ++i) {
+    const cuda::Memory memory = cuda::memory(i);
+    to.push_back({.about = fmt::format("GPU {}", i),
+                  .text = fmt::format("{}, {} free", cuda::name(i), readable_size(memory.free))});
+    if (memory.free > memory.total / 2) continue;
+    to.back().grade = Grade::note;
+    to.back().advice = "another process has most of its memory (nvidia-smi)";
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> examine_host() {
+  const HostLimits limits = host_limits();
+  std::vector<Finding> made{processors(limits), units(), memory(limits), shared_memory(),
+                            descriptors()};
+  add_gpus(made);
+  return made;
+}
+
+}  // namespace skein::train
