@@ -106,7 +106,7 @@ HostLimits host_limits(const std::string& root) {
   HostLimits limits{.memory = number_behind("MemTotal:", memory).value_or(0) * 1024,
                     .available = std::numeric_limits<int64_t>::max()};
   if (const auto available = number_behind("MemAvailable:", memory))
-    limits.available = *available * 1024;
+    limits.available = (*available + number_behind("SwapFree:", memory).value_or(0)) * 1024;
   const Cgroups time = cgroups_of("cpu", root), room = cgroups_of("memory", root);
   for (const fs::path& folder : time.folders)
     if (const auto quota = quota_in(folder, time.second))

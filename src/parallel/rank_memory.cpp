@@ -4,9 +4,12 @@
 #include <bit>
 #include <vector>
 
+#include "skein/core/error.h"
+#include "skein/core/host.h"
 #include "skein/core/strings.h"
 #include "skein/models/description.h"
 #include "skein/nn/cost.h"
+#include "skein/tensor/cuda.h"
 
 namespace skein {
 namespace {
@@ -137,6 +140,68 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
     between = ", ";
   }
   return text;
+}
+
+namespace {
+
+// Where a rank's memory is, and how much it can take there.
+struct Place {
+  std::string key;   // the same for ranks that share it
+  std::string name;  // for messages
+  double available = 0;
+};
+
+Place gpu_of(int index) {
+  const cuda::Memory memory = cuda::memory(index);
+  return {cuda::identity(index), fmt::format("{} of host {}", cuda::name(index), host_name()),
+          number(memory.free + memory.idle)};
+}
+
+Place place_of(Device device) {
+  if (device.kind == DeviceKind::cuda) return gpu_of(device.index);
+  const HostLimits limits = host_limits();
+  std::string name = "host " + host_name();
+  if (limits.memory_limit > 0)
+    name += fmt::format(", where a cgroup ends who takes more than {}",
+                        size_text(number(limits.memory_limit)));
+  return {host_name(), name, number(limits.available)};
+}
+
+struct Demand {
+  int ranks = 0;
+  double bytes = 0;
+};
+
+// Of the ranks with this key.
+Demand demand_at(const std::string& key, const std::vector<std::string>& keys,
+                 const std::vector<double>& needs) {
+  Demand made;
+  for (size_t rank = 0; rank < keys.size(); ++rank)
+    if (keys[rank] == key) {
+      made.bytes += needs[rank];
+      ++made.ranks;
+    }
+  return made;
+}
+
+}  // namespace
+
+void require_memory(Group& world, Device device, const ModelConfig& model,
+                    const MemoryShape& shape) {
+  const Place own = place_of(device);
+  const std::vector<std::string> keys = world.all_gather(own.key),
+                                 names = world.all_gather(own.name);
+  const std::vector<double> needs = world.all_gather(memory_of(model, shape).kept()),
+                            left = world.all_gather(own.available);
+  for (size_t rank = 0; rank < keys.size(); ++rank) {
+    const Demand demand = demand_at(keys[rank], keys, needs);
+    const bool one = demand.ranks == 1;
+    require(demand.bytes <= left[rank],
+            "the model does not fit: {} rank{} {} from step to step, activations left out, and {} "
+            "can be taken on {}. {}",
+            demand.ranks, one ? " keeps" : "s keep", size_text(demand.bytes), size_text(left[rank]),
+            names[rank], memory_advice(model, shape));
+  }
 }
 
 }  // namespace skein

@@ -78,6 +78,8 @@ Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
                      const BatchPlan* auxiliary, Mesh& mesh, LocalModel& model) {
   const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
             most = std::max(plan.sums_per_rank(), beside);
+  require_memory(mesh.world(), model.parameters().device(), config.model,
+                 memory_shape(config, plan, mesh, model.parameters()));
   return with_advice(config, plan, mesh, model, [&] {
     return Buckets(model.parameters(), mesh, {most, plan.strided, config.parallel.equal_bits});
   });

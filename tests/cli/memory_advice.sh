@@ -4,6 +4,11 @@ source "$(dirname "$0")/expect.sh"
 make_stores
 short=(bash -c 'ulimit -v 1900000 && exec "$@"' short)
 
+# Before anything is allocated: what no host has is refused at once.
+expect 2 "the model does not fit: 1 rank keeps " "$bin/skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt3_175b.ini" --data.train=train.h5 \
+  --model.context=64 --train.global_batch=2 --train.micro_batch=1 --train.steps=1 --run.dir=huge
+grep -qF "can be taken on host " output && grep -qF "By formula a rank needs" output || { cat output >&2; die "no numbers"; }
+
 # Before a step: GPT-2 124M, in less than its gradients take.
 expect 1 "out of memory" "${short[@]}" "$bin/skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt2_124m.ini" --data.train=train.h5 \
   --train.global_batch=8 --train.micro_batch=2 --train.steps=1 --run.dir=run

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "skein/comm/group.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
 
@@ -28,7 +29,8 @@ struct RankMemory {
   double waiting = 0;      // sums of groups (buckets.h)
   double optimizer = 0;    // divided by data-parallel ranks with parallel.zero
   double activations = 0;  // kept for backward
-  double total() const { return values + gradients + waiting + optimizer + activations; }
+  double kept() const { return values + gradients + waiting + optimizer; }  // from step to step
+  double total() const { return kept() + activations; }
 };
 
 // blocks: those of the rank that has most, of shards as shape.parallel says.
@@ -40,5 +42,11 @@ void describe_fullest_rank(const ModelConfig& model, const ParallelConfig& paral
 // What the rank needs and of what it is made, then each option that would make it less, alone, with
 // what it would be.
 std::string memory_advice(const ModelConfig& model, const MemoryShape& shape);
+
+// Collective over world, before anything is allocated. A usage error, with that advice, where what
+// the ranks of a host, or of a GPU, keep from step to step is more than can be taken there: no run
+// that would work is refused.
+void require_memory(Group& world, Device device, const ModelConfig& model,
+                    const MemoryShape& shape);
 
 }  // namespace skein
