@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sched.h>
 #include <sys/resource.h>
@@ -35,6 +36,23 @@ Finding processors(const HostLimits& limits) {
   made.grade = Grade::note;
   made.advice = fmt::format("threads wait for each other: set OMP_NUM_THREADS to {} or less",
                             std::max(1, static_cast<int>(most)));
+  return made;
+}
+
+// Of other processes: where threads of a rank have to wait for a CPU, all of its threads wait for
+// those.
+Finding load() {
+  double running = 0;
+  const auto cpus = static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (::getloadavg(&running, 1) != 1) running = 0;
+  Finding made{
+      .about = "load",
+      .text = fmt::format("{:.1f} processes ran or waited for a CPU in the last minute", running)};
+  if (running < 0.5 * cpus) return made;
+  made.grade = Grade::note;
+  made.advice =
+      "beside others a run can be many times slower: wait for them, or give it fewer threads, "
+      "OMP_NUM_THREADS, and OMP_WAIT_POLICY=passive";
   return made;
 }
 
@@ -128,8 +146,8 @@ void add_gpus(std::vector<Finding>& to) {
 
 std::vector<Finding> examine_host() {
   const HostLimits limits = host_limits();
-  std::vector<Finding> made{processors(limits), units(), memory(limits), shared_memory(),
-                            descriptors()};
+  std::vector<Finding> made{processors(limits), load(),          units(),
+                            memory(limits),     shared_memory(), descriptors()};
   add_gpus(made);
   return made;
 }
