@@ -52,6 +52,22 @@ Var gather_sum(const Var& x, const Links& links, const Var& weights) {
                 });
 }
 
+Var gather_max(const Var& x, const Links& links) {
+  check_operands("gather_max",
+                 {{"x", "KHD", x.value()}, {"columns", "E", links.columns, DType::i32}});
+  check_ends("gather_max", "x", x.value(), links.column_count(), "column");
+  const Shape shape{links.row_count(), x.shape()[1], x.shape()[2]};
+  const Tensor picked = x.value().like(shape, DType::i32),
+               made = made_on_device(x.value().like(shape), [&](auto device, Out out) {
+                 kernels::gather_max(device, x.value(), links.by_row(), out, Out(picked));
+               });
+  return record(made, {x}, false, [x, links, picked](const Tensor& dy) {
+    x.add_gradient(made_on_device(x.value().like(), [&](auto device, Out dx) {
+      kernels::gather_max_backward(device, dy, picked, links.by_column(), dx);
+    }));
+  });
+}
+
 Var link_dot(const Var& q, const Var& k, const Links& links, double scale) {
   check_operands("link_dot", {{"q", "RHD", q.value()},
                               {"k", "KHD", k.value()},

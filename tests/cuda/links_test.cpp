@@ -27,6 +27,14 @@ TEST_P(OnCuda, SumsAndProductsOverLinks) {
             Tensors{zeros_like(k)}, tolerance(),
             kernels::gather_sum(device, at(q), at(links).by_column(), at(weights), 1, Out(out[0])));
       }
+      const Tensor first = q.like(q.shape(), DType::i32), top = q.like();
+      EXPECT_EQUAL_ON_DEVICES(
+          Tensors{zeros_like(q)}, 0,
+          kernels::gather_max(device, at(k), at(links).by_row(), Out(out[0]), Out(at(first))));
+      kernels::gather_max(Cpu{}, k, links.by_row(), Out(top), Out(first));
+      EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(k)}, tolerance(),
+                              kernels::gather_max_backward(device, at(q), at(first),
+                                                           at(links).by_column(), Out(out[0])));
       EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(w)}, 1e-5,
                               kernels::link_dot(device, at(q), at(k), at(links), 0.3, Out(out[0])));
       EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(w)}, 1e-5,

@@ -152,6 +152,26 @@ TEST(LinkKernels, SumsAndProductsAreTheirDefinitions) {
   }
 }
 
+// -inf is larger than nothing; what is no number is larger than all.
+TEST(LinkKernels, TheLargestOfEachRow) {
+  const Links links =
+      kernels::make_links(std::vector<int64_t>{0, 3, 3, 5}, std::vector<int64_t>{0, 1, 1, 2, 3}, 4);
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  const Tensor x = Tensor::from(std::vector<double>{1, -2, 3, -5, kNothing, 7, std::nan(""), 9},
+                                {4, 1, 2}),
+               out = Tensor::empty({3, 1, 2}, DType::f64),
+               picked = out.like(out.shape(), DType::i32), dx = x.like(),
+               dy = Tensor::from(std::vector<double>{1, 2, 3, 4, 5, 6}, {3, 1, 2});
+  kernels::gather_max(Cpu{}, x, links.by_row(), Out(out), Out(picked));
+  EXPECT_TRUE(std::isnan(out.data<double>()[4]));
+  out.data<double>()[4] = 8;
+  EXPECT_EQ(test::values_of(out), (std::vector<double>{3, -2, 0, 0, 8, 9}));
+  const auto first = picked.span<int32_t>();
+  EXPECT_EQ(std::vector(first.begin(), first.end()), (std::vector<int32_t>{1, 0, -1, -1, 4, 4}));
+  kernels::gather_max_backward(Cpu{}, dy, picked, links.by_column(), Out(dx));
+  EXPECT_EQ(test::values_of(dx), (std::vector<double>{0, 2, 1, 0, 0, 0, 5, 6}));
+}
+
 TEST(LinkKernels, ASoftmaxIsThatOfEachRow) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   for (const Links& links : test::various_links()) {
@@ -184,18 +204,21 @@ std::vector<std::byte> all_bytes(const Links& links, DType dtype) {
   const Tensor q = random_tensor(of_rows, 1, dtype), k = random_tensor(of_columns, 2, dtype),
                weights = random_tensor({kHeads, kWidth}, 3, dtype), a = q.like(of_links, sums),
                w = a.like(), da = a.like(), score = a.like(), y = q.like(), dk = k.like(),
-               row_weights = q.like(of_rows, sums), dq = q.like(), dc = k.like();
+               row_weights = q.like(of_rows, sums), dq = q.like(), dc = k.like(), top = q.like(),
+               picked = q.like(of_rows, DType::i32), dx = k.like();
   kernels::link_dot(Cpu{}, q, k, links, 0.3, Out(a));
   kernels::link_softmax(Cpu{}, a, links, Out(w));
   kernels::gather_sum(Cpu{}, k, links.by_row(), w, 1, Out(y));
   kernels::gather_sum(Cpu{}, q, links.by_column(), w, 0.3, Out(dk));
+  kernels::gather_max(Cpu{}, k, links.by_row(), Out(top), Out(picked));
+  kernels::gather_max_backward(Cpu{}, q, picked, links.by_column(), Out(dx));
   kernels::link_softmax_backward(Cpu{}, w, a, links, Out(da));
   const kernels::LinkTerms terms{q, k, {}, weights, 0.2};
   kernels::link_additive(Cpu{}, terms, links, Out(score));
   kernels::link_additive_backward(Cpu{}, terms, links, da,
                                   {Out(dq), Out(dc), {}, Out(row_weights)});
   std::vector<std::byte> made;
-  for (const Tensor& x : {a, w, y, dk, da, score, dq, dc, row_weights}) {
+  for (const Tensor& x : {a, w, y, dk, top, picked, dx, da, score, dq, dc, row_weights}) {
     const auto bytes = test::bytes_of(x);
     made.insert(made.end(), bytes.begin(), bytes.end());
   }

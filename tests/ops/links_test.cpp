@@ -33,6 +33,8 @@ TEST(LinkOps, HaveTheirGradients) {
     const Sizes s(links);
     check_gradients([&](const Checked& at) { return ops::gather_sum(at.inputs[0], links); },
                     {s.columns});
+    check_gradients([&](const Checked& at) { return ops::gather_max(at.inputs[0], links); },
+                    {s.columns});
     check_gradients(
         [&](const Checked& at) { return ops::gather_sum(at.inputs[0], links, at.inputs[1]); },
         {s.columns, s.links});
@@ -206,6 +208,8 @@ TEST(LinkOps, RefuseWhatDoesNotFit) {
   const auto refusal = [](const std::function<void()>& call) { return test::refusal_of(call); };
   EXPECT_EQ(refusal([&] { ops::gather_sum(rows, links); }),
             "gather_sum: x must have 3 rows, one for each column of links: x [4,2,3]");
+  EXPECT_EQ(refusal([&] { ops::gather_max(rows, links); }),
+            "gather_max: x must have 3 rows, one for each column of links: x [4,2,3]");
   EXPECT_EQ(refusal([&] { ops::link_dot(columns, columns, links, 1); }),
             "link_dot: q must have 4 rows, one for each row of links: q [3,2,3]");
   EXPECT_EQ(refusal([&] { ops::link_dot(rows, rows, links, 1); }),

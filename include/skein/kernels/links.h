@@ -77,6 +77,14 @@ void gather_sum(Cpu, const Tensor& x, const LinkSide& at, const Tensor& weights,
 void gather_sum(Cuda, const Tensor& x, const LinkSide& at, const Tensor& weights, double scale,
                 Out out);
 
+// out [N,H,D]: the largest of x[other(e),h,d] over the links e at each n, of x [M,H,D], and picked
+// [N,H,D] i32 the first of those links that has it; 0 and -1 where there is no link.
+void gather_max(Cpu, const Tensor& x, const LinkSide& at, Out out, Out picked);
+void gather_max(Cuda, const Tensor& x, const LinkSide& at, Out out, Out picked);
+// dx [M,H,D] of slopes dy [N,H,D]: those of the links that were picked. at: the other side's.
+void gather_max_backward(Cpu, const Tensor& dy, const Tensor& picked, const LinkSide& at, Out dx);
+void gather_max_backward(Cuda, const Tensor& dy, const Tensor& picked, const LinkSide& at, Out dx);
+
 // a [E,H] = scale · q[row(e),h] · k[column(e),h], of q [R,H,D] and k [K,H,D]. 2 · E · H · D FLOPs.
 void link_dot(Cpu, const Tensor& q, const Tensor& k, const Links& links, double scale, Out a);
 void link_dot(Cuda, const Tensor& q, const Tensor& k, const Links& links, double scale, Out a);

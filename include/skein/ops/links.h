@@ -17,6 +17,10 @@ using kernels::Links;
 // (accumulator type) where they are defined.
 Var gather_sum(const Var& x, const Links& links, const Var& weights = {});
 
+// x [K,H,D] -> [R,H,D]: of each number the largest among the columns that the row is linked to; 0
+// where it has no link. The first column that has it takes the gradient.
+Var gather_max(const Var& x, const Links& links);
+
 // q [R,H,D], k [K,H,D] -> [E,H] in the accumulator type: scale · q·k of each link.
 Var link_dot(const Var& q, const Var& k, const Links& links, double scale);
 

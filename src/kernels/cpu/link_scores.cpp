@@ -212,6 +212,55 @@ void gather_sum(Cpu, const Tensor& x, const LinkSide& at, const Tensor& weights,
   });
 }
 
+void gather_max(Cpu, const Tensor& x, const LinkSide& at, Out out, Out picked) {
+  const Span span("gather max");
+  const Ends ends(at);
+  const int64_t row = x.dim(1) * x.dim(2);
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
+    const T* from = x.data<T>();
+    T* to = out->data<T>();
+    int32_t* first = picked->data<int32_t>();
+    ends.share(row, [=](int64_t begin, int64_t end) {
+      std::fill(to + begin * row, to + end * row, T(0));
+      std::fill(first + begin * row, first + end * row, -1);
+      for (int64_t n = begin; n < end; ++n)
+        ends.each(n, Ahead::whole(from, row), {}, [=](int64_t link, int64_t other) {
+          for (int64_t i = 0; i < row; ++i) {
+            const auto value = load(from + other * row + i);
+            int32_t& here = first[n * row + i];
+            // What is no number is larger than all that are.
+            if (here >= 0 && !(value > load(to + n * row + i)) && value == value) continue;
+            here = static_cast<int32_t>(link);
+            store(to + n * row + i, value);
+          }
+        });
+    });
+  });
+}
+
+void gather_max_backward(Cpu, const Tensor& dy, const Tensor& picked, const LinkSide& at, Out dx) {
+  const Span span("gather max backward");
+  const Ends ends(at);
+  const int64_t row = dy.dim(1) * dy.dim(2);
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
+    using A = Accumulator<T>;
+    const T* from = dy.data<T>();
+    const int32_t* first = picked.data<int32_t>();
+    T* to = dx->data<T>();
+    ends.share(row, [=](int64_t begin, int64_t end) {
+      A* const sums = scratch<A>(Scratch::gradients, row);
+      for (int64_t n = begin; n < end; ++n) {
+        std::fill_n(sums, row, A(0));
+        ends.each(n, Ahead::whole(from, row), {}, [=](int64_t link, int64_t other) {
+          for (int64_t i = 0; i < row; ++i)
+            if (first[other * row + i] == link) sums[i] += load(from + other * row + i);
+        });
+        for (int64_t i = 0; i < row; ++i) store(to + n * row + i, sums[i]);
+      }
+    });
+  });
+}
+
 void link_dot(Cpu, const Tensor& q, const Tensor& k, const Links& links, double scale, Out a) {
   const Ends ends(links.by_row());
   const Span span("link dot", dot_flops(links.size(), q));

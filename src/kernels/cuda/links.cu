@@ -51,6 +51,34 @@ __global__ void gather(Sizes sizes, Ends ends, const T* x, const Accumulator<T>*
   store(out + at, scale * sum);
 }
 
+template <class T>
+__global__ void largest(Sizes sizes, Ends ends, const T* x, T* out, int32_t* picked) {
+  const int64_t at = own_number(), row = sizes.heads * sizes.width;
+  if (at >= sizes.count) return;
+  Accumulator<T> top = 0;
+  int32_t first = -1;
+  each_link(ends, at / row, [&](int64_t link, int64_t other) {
+    const Accumulator<T> value = load(x + other * row + at % row);
+    if (first >= 0 && !(value > top) && value == value) return;
+    top = value;
+    first = static_cast<int32_t>(link);
+  });
+  store(out + at, top);
+  picked[at] = first;
+}
+
+template <class T>
+__global__ void largest_slopes(Sizes sizes, Ends ends, const T* dy, const int32_t* picked, T* dx) {
+  const int64_t at = own_number(), row = sizes.heads * sizes.width;
+  if (at >= sizes.count) return;
+  Accumulator<T> sum = 0;
+  each_link(ends, at / row, [&](int64_t link, int64_t other) {
+    const int64_t i = other * row + at % row;
+    if (picked[i] == link) sum += load(dy + i);
+  });
+  store(dx + at, sum);
+}
+
 // Where links come from and lead to, by number.
 struct Between {
   const int32_t *rows, *columns;
@@ -179,6 +207,23 @@ void gather_sum(Cuda on, const Tensor& x, const LinkSide& at, const Tensor& weig
     launch("gather_sum", on, gather<T>, threads_for(out->size()), kThreads, 0,
            Sizes{out->size(), x.dim(1), x.dim(2)}, ends_of(at), x.data<T>(),
            weights.data_or_null<A>(), static_cast<A>(scale), out->data<T>());
+  });
+}
+
+void gather_max(Cuda on, const Tensor& x, const LinkSide& at, Out out, Out picked) {
+  visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("gather_max", on, largest<T>, threads_for(out->size()), kThreads, 0,
+           Sizes{out->size(), x.dim(1), x.dim(2)}, ends_of(at), x.data<T>(), out->data<T>(),
+           picked->data<int32_t>());
+  });
+}
+
+void gather_max_backward(Cuda on, const Tensor& dy, const Tensor& picked, const LinkSide& at,
+                         Out dx) {
+  visit_float(dy.dtype(), [&]<class T>(TypeTag<T>) {
+    launch("gather_max_backward", on, largest_slopes<T>, threads_for(dx->size()), kThreads, 0,
+           Sizes{dx->size(), dy.dim(1), dy.dim(2)}, ends_of(at), dy.data<T>(),
+           picked.data<int32_t>(), dx->data<T>());
   });
 }
 
