@@ -15,6 +15,7 @@
 
 #include "data_graphs.h"
 #include "data_images.h"
+#include "data_stories.h"
 
 namespace skein {
 
@@ -77,6 +78,7 @@ inline void show_records(const std::string& path, const RecordShow& how) {
   const auto records = std::make_shared<const data::Records>(path, how.verify);
   fmt::print("path          {}\nformat        records\nrecords       {}\n", path, records->count());
   if (data::holds_graphs(*records)) show_graphs(records);
+  if (data::holds_stories(*records)) show_stories(records);
   for (size_t i = 0; i < records->columns().size(); ++i) show_column(*records, i, how);
   if (how.verify) fmt::print("checksums     hold\n");
   if (!how.sheet.empty()) write_sheet(data::ImageRecords(records), how.sheet, how.augment);

@@ -26,6 +26,7 @@
 #include "data_options.h"
 #include "data_pairs.h"
 #include "data_records.h"
+#include "data_stories.h"
 #include "data_tokenizers.h"
 #include "progress_line.h"
 
@@ -285,6 +286,7 @@ constexpr Command kCommands[] = {
     {"pairs", "INPUT...", "make a store of pairs, such as texts and their translations", run_pairs},
     {"images", "INPUT...", "make a store of pictures and their classes", run_images},
     {"graphs", "INPUT...", "make a store of graphs", run_graphs},
+    {"stories", "INPUT...", "make a store of stories and questions about them", run_stories},
     {"copy-shift", "INPUT...", "make pairs to copy, the target shifted by one word",
      run_copy_shift},
     {"retrieval", "", "make texts that ask for what is far away in them", run_retrieval},

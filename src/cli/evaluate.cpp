@@ -18,6 +18,7 @@
 #include "skein/train/chats/evaluate_chats.h"
 #include "skein/train/evaluate_denoised.h"
 #include "skein/train/evaluate_masked.h"
+#include "skein/train/stories/evaluate_stories.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/evaluate_images.h"
 #include "skein/train/tasks/evaluate_labels.h"
@@ -196,6 +197,8 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
                   .values())};
   if (architecture.reads_images())
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
+  if (architecture.memories(source.model) > 0)
+    return {known(train::evaluate_stories(files, source, parallel, config.batch, world))};
   if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
   if (architecture.continues_text(source.model))
     return {known(train::evaluate_chats(

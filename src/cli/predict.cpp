@@ -6,6 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/stories/story_model.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
@@ -34,7 +35,7 @@ void bind(Options& options, PredictConfig& c) {
   options.add("data.input", c.input,
               "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - "
               "for stdin; for a model of pictures a store of them, a picture, or a folder or table "
-              "of pictures");
+              "of pictures; for one of stories a store of them");
   options.add("output.path", c.output,
               "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the "
               "last one");
@@ -117,13 +118,17 @@ struct Done {
   const char* what;
 };
 
-Done label_pictures(const Options& options, const PredictConfig& c,
-                    const train::TrainedModel& source, ResultFile* result, Group& world) {
+void refuse_columns(const Options& options, const char* reads) {
   train::LabelColumns none;
   Options columns("", "");
   bind(columns, none);
   train::refuse_changed(options, columns,
-                        "is for texts, but the model reads pictures; leave it out");
+                        fmt::format("is for texts, but the model reads {}; leave it out", reads));
+}
+
+Done label_pictures(Options& options, const PredictConfig& c, const train::TrainedModel& source,
+                    ResultFile* result, Group& world) {
+  refuse_columns(options, "pictures");
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
   require(!model.head().labels.empty(),
@@ -131,6 +136,25 @@ Done label_pictures(const Options& options, const PredictConfig& c,
           source.info.path);
   train::PictureInput input(c.input, c.fitting, model.form());
   return {predict_pictures(model, input, result, world), "pictures"};
+}
+
+Done answer_stories(Options& options, const PredictConfig& c, const train::TrainedModel& source,
+                    ResultFile* result, Group& world) {
+  refuse_columns(options, "stories");
+  train::StoryModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
+                          world);
+  const data::StorySamples samples = model.samples({c.input});
+  const train::LabelAnswers answers = model.answers(samples);
+  for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) {
+    const train::StoryAnswer one = model.answer(samples, answers, i);
+    const Json json{{"task", one.task},   {"story", one.sentences}, {"question", one.question},
+                    {"truth", one.truth}, {"support", one.support}, {"label", one.said},
+                    {"score", one.score}, {"weights", one.weights}};
+    checkpoint::agree(world, [&] {
+      if (result) result->write(line_of(json));
+    });
+  }
+  return {samples.samples_per_epoch(), "questions"};
 }
 
 Done label_texts(Options& options, const PredictConfig& c, const train::TrainedModel& source,
@@ -167,8 +191,10 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
-  const Done done = pictures ? label_pictures(options, config, source, result.get(), *world)
-                             : label_texts(options, config, source, result.get(), *world);
+  const auto label = pictures                                                ? label_pictures
+                     : source.model.architecture->memories(source.model) > 0 ? answer_stories
+                                                                             : label_texts;
+  const Done done = label(options, config, source, result.get(), *world);
   require(done.count > 0, "data.input={} holds nothing to label", config.input);
   checkpoint::agree(*world, [&] {
     if (result) result->finish();

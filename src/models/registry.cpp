@@ -3,6 +3,7 @@
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/models/mae/mae.h"
+#include "skein/models/memory/memory.h"
 #include "skein/models/swin/swin.h"
 #include "skein/models/transformer/transformer.h"
 #include "skein/models/vit/vit.h"
@@ -10,9 +11,9 @@
 namespace skein {
 
 std::span<const Architecture* const> architectures() {
-  static const Architecture* const all[] = {&gpt_architecture(),         &bert_architecture(),
-                                            &transformer_architecture(), &vit_architecture(),
-                                            &swin_architecture(),        &mae_architecture()};
+  static const Architecture* const all[] = {
+      &gpt_architecture(),  &bert_architecture(), &transformer_architecture(), &vit_architecture(),
+      &swin_architecture(), &mae_architecture(),  &memory_architecture()};
   return all;
 }
 

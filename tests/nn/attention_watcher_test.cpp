@@ -22,6 +22,7 @@ struct Notes : AttentionWatcher {
     all.push_back({seen.block, seen.memory, seen.arguments.first_head,
                    attention_weights(seen.q, seen.k, seen.arguments)});
   }
+  void see(const SeenLinks&) override { ADD_FAILURE() << "there are no links here"; }
   std::vector<Seen> all;
 };
 

@@ -47,6 +47,9 @@ class Architecture {
   // Fills in the sizes of pictures, and what follows from them, where they are not given. A usage
   // error for a model of other sizes.
   virtual void take_pictures(ModelConfig&, const data::PictureForm& /*sizes*/) const {}
+  // Of a model that reads stories (data/stories/story_samples.h): how many sentences before a
+  // question it remembers, the latest ones; 0: it reads none.
+  virtual int64_t memories(const ModelConfig&) const { return 0; }
   // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
   // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;

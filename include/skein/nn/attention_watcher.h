@@ -2,6 +2,7 @@
 #pragma once
 
 #include "skein/kernels/attention.h"
+#include "skein/kernels/links.h"
 
 namespace skein {
 
@@ -14,12 +15,20 @@ struct SeenAttention {
   const kernels::AttentionArguments& arguments;
 };
 
+// What a layer that attends over links has weighed, on one rank.
+struct SeenLinks {
+  int block = 0;
+  const Tensor& weights;  // [E,H]
+  const kernels::Links& links;
+};
+
 // Named by Pass::watcher, it is told of each layer of attention on the way forward, in their order;
 // of decoding with a cache it is told nothing.
 class AttentionWatcher {
  public:
   virtual ~AttentionWatcher() = default;
   virtual void see(const SeenAttention& seen) = 0;
+  virtual void see(const SeenLinks& seen) = 0;
 };
 
 }  // namespace skein

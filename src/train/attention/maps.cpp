@@ -128,15 +128,32 @@ class Recorder : public AttentionWatcher {
   void see(const SeenAttention& seen) override {
     const Tensor weights = kernels::attention_weights(seen.q, seen.k, seen.arguments);
     SKEIN_CHECK_EQ(weights.dim(0), 1);
-    const MapHead head{seen.block,     seen.memory,    seen.arguments.first_head,
-                       weights.dim(1), weights.dim(2), weights.dim(3)};
-    bytes_.append(reinterpret_cast<const char*>(&head), sizeof head);
-    bytes_.append(reinterpret_cast<const char*>(weights.bytes_data()),
-                  static_cast<size_t>(weights.bytes()));
+    add({seen.block, seen.memory, seen.arguments.first_head, weights.dim(1), weights.dim(2),
+         weights.dim(3)},
+        weights);
+  }
+  // Of all heads, 0 where there is no link.
+  void see(const SeenLinks& seen) override {
+    const Tensor found = seen.weights.to(Device{}).to(DType::f64);
+    const kernels::Links links = seen.links.to(Device{});
+    const int64_t heads = found.dim(1), rows = links.row_count(), columns = links.column_count();
+    const Tensor weights = Tensor::zeros({heads, rows, columns}, DType::f64);
+    for (int64_t e = 0; e < links.size(); ++e)
+      for (int64_t head = 0; head < heads; ++head)
+        weights.data<double>()[(head * rows + links.rows.data<int32_t>()[e]) * columns +
+                               links.columns.data<int32_t>()[e]] +=
+            found.data<double>()[e * heads + head];
+    add({seen.block, 0, 0, heads, rows, columns}, weights);
   }
   const std::string& bytes() const { return bytes_; }
 
  private:
+  void add(const MapHead& head, const Tensor& weights) {
+    bytes_.append(reinterpret_cast<const char*>(&head), sizeof head);
+    bytes_.append(reinterpret_cast<const char*>(weights.bytes_data()),
+                  static_cast<size_t>(weights.bytes()));
+  }
+
   std::string bytes_;
 };
 

@@ -7,6 +7,7 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_task.h"
 #include "skein/train/tasks/language_task.h"
+#include "skein/train/tasks/story_task.h"
 
 namespace skein::train {
 namespace {
@@ -83,6 +84,7 @@ void bind(Options& options, PretrainTaskConfig& c) {
                      "seq2seq: pairs of texts, a source and its target");
   bind_pair_options(options, c);
   bind(options, c.augment);
+  bind(options, c.stories);
 }
 
 namespace {
@@ -111,20 +113,39 @@ void refuse_pairs(const Options& options, const std::string& why) {
   refuse_changed(options, own, why);
 }
 
+// Of a model that reads no texts.
+void refuse_texts(const Options& options, const PretrainTaskConfig& c, const char* reads) {
+  const std::string why =
+      fmt::format("is for texts, but model.architecture={} reads {}; leave it out",
+                  c.run.model.architecture->name(), reads);
+  require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
+  refuse_pairs(options, why);
+  refuse_text_options(options, why);
+}
+
+void refuse_stories(const Options& options, const Architecture& architecture) {
+  StoryTaskConfig none;
+  Options own("", "");
+  bind(own, none);
+  refuse_changed(options, own,
+                 fmt::format("is for stories, but model.architecture={} reads none; leave it out",
+                             architecture.name()));
+}
+
 }  // namespace
 
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
   const Architecture& architecture = *c.run.model.architecture;
+  if (!architecture.reads_images()) refuse_augmentation(options, architecture);
+  if (architecture.memories(c.run.model) > 0) {
+    refuse_texts(options, c, "stories");
+    return story_task(c.run, c.stories);
+  }
+  refuse_stories(options, architecture);
   if (architecture.reads_images()) {
-    const std::string why =
-        fmt::format("is for texts, but model.architecture={} reads pictures; leave it out",
-                    architecture.name());
-    require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
-    refuse_pairs(options, why);
-    refuse_text_options(options, why);
+    refuse_texts(options, c, "pictures");
     return image_task(c.run, c.augment);
   }
-  refuse_augmentation(options, architecture);
   if (c.kind == PretrainKind::language) {
     refuse_pairs(options,
                  "is for pairs of texts, but task.kind is language; leave it out, or give "

@@ -39,7 +39,7 @@
 namespace skein::data {
 
 inline constexpr StoreKind kRecordStore{"record store", "skein-records",
-                                        "`skein-data pairs`, `images` or `graphs`",
+                                        "`skein-data pairs`, `images`, `graphs` or `stories`",
                                         "docs/record-store.md"};
 
 // The columns of pairs of texts: ragged, of tokens.

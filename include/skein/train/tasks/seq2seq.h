@@ -13,6 +13,7 @@
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 #include "skein/train/tasks/pair_notes.h"
+#include "skein/train/tasks/story_task.h"
 
 namespace skein::train {
 
@@ -52,12 +53,14 @@ struct PretrainTaskConfig {
   PretrainConfig run;
   PretrainKind kind = PretrainKind::language;
   data::AugmentConfig augment;  // of a model that reads pictures
+  StoryTaskConfig stories;      // of one that reads stories
   Seq2seqConfig seq2seq;
   // that encode files of pairs: one, or one for each side; "": those of the first store
   std::string tokenizer, target_tokenizer;
 };
 void bind(Options& options, PretrainTaskConfig& config);
-// Makes language_task or seq2seq_task, or image_task for a model that reads pictures. options:
+// Makes language_task or seq2seq_task, image_task for a model that reads pictures or
+// story_task for one that reads stories. options:
 // those that it is bound to; a usage error for given ones of the other kind.
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& config);
 

@@ -1,0 +1,208 @@
+#include "skein/models/memory/memory.h"
+
+#include <algorithm>
+
+#include "skein/core/where.h"
+#include "skein/models/terms.h"
+#include "skein/nn/attention_watcher.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+#include "skein/ops/linear.h"
+
+namespace skein {
+namespace {
+
+// Words by the bag that they are in.
+struct Bags {
+  std::vector<std::vector<int64_t>> words{};
+
+  ops::Links links(int64_t columns) const {
+    std::vector<int64_t> starts{0}, to;
+    for (const auto& bag : words) {
+      to.insert(to.end(), bag.begin(), bag.end());
+      starts.push_back(std::ssize(to));
+    }
+    return kernels::make_links(starts, to, columns);
+  }
+  // [E,C]
+  Tensor order(int64_t width, DType dtype) const {
+    std::vector<double> made;
+    for (const auto& bag : words)
+      for (size_t j = 1; j <= bag.size(); ++j) {
+        const double place = static_cast<double>(j) / static_cast<double>(bag.size());
+        for (int64_t k = 1; k <= width; ++k)
+          made.push_back((1 - place) -
+                         static_cast<double>(k) / static_cast<double>(width) * (1 - 2 * place));
+      }
+    return Tensor::from(made, {std::ssize(made) / width, width}).to(dtype);
+  }
+};
+
+// The words of a batch by sentence and by question.
+struct StoryBags {
+  Bags slots, questions;
+  int64_t memories = 1;  // slots of a sample
+
+  StoryBags(const data::Batch& batch, int64_t most) {
+    const Tensor segments = batch.segments.to(Device{});
+    const int64_t samples = batch.size(), length = batch.length();
+    std::vector<int32_t> asked(samples);
+    for (int64_t b = 0; b < samples; ++b) {
+      const auto row = segments.rows(b, b + 1).span<int32_t>();
+      asked[b] = *std::ranges::max_element(row);
+      for (const int32_t segment : row)
+        if (segment >= 0 && asked[b] - segment <= most)
+          memories = std::max<int64_t>(memories, asked[b] - segment);
+    }
+    slots.words.resize(samples * memories);
+    questions.words.resize(samples);
+    for (int64_t at = 0; at < samples * length; ++at) {
+      const int64_t sample = at / length, segment = segments.data<int32_t>()[at];
+      const int64_t age = asked[sample] - segment - 1;
+      if (segment < 0 || age >= memories) continue;
+      (age < 0 ? questions.words[sample] : slots.words[sample * memories + age]).push_back(at);
+    }
+  }
+
+  // From each question to its slots that have words.
+  ops::Links remembered() const {
+    std::vector<int64_t> starts{0}, to;
+    for (int64_t slot = 0; slot < std::ssize(slots.words); ++slot) {
+      if (!slots.words[slot].empty()) to.push_back(slot);
+      if ((slot + 1) % memories == 0) starts.push_back(std::ssize(to));
+    }
+    return kernels::make_links(starts, to, std::ssize(slots.words));
+  }
+};
+
+// Sums of words [B,T,C] by links of R rows, [R,1,C].
+Var sums_of_words(const Var& words, const ops::Links& links, const Tensor& order) {
+  const int64_t rows = words.shape()[0] * words.shape()[1], width = words.shape()[2];
+  if (!order.defined()) return ops::gather_sum(ops::reshape(words, {rows, 1, width}), links);
+  return ops::reshape(ops::gather_sum(ops::reshape(words, {rows, width, 1}), links, Var(order)),
+                      {links.row_count(), 1, width});
+}
+
+constexpr const char* kQuestionTable = "embedding.words.weight";
+
+std::string block_name(int block, const char* tensor) {
+  return fmt::format("block.{}.{}", block, tensor);
+}
+
+// Each is alone in its bucket, since most have a second use.
+Parameter& added_table(const ModelConfig& c, Parameters& parameters, int chunk, const Part& part,
+                       const std::string& name, int64_t rows, const std::string& tied_to = {}) {
+  parameters.enter(tied_to.empty() ? name : name + " again", chunk, part);
+  return parameters.add({.name = name,
+                         .shape = {rows, c.d_model},
+                         .start = {Start::normal, c.init_std},
+                         .tied_to = tied_to,
+                         .meets = RowKind::looked_up});
+}
+
+}  // namespace
+
+StoryLinks story_links(const data::Batch& batch, const ModelConfig& config, DType dtype,
+                       Device device) {
+  const MemoryOptions& own = memory_options(config);
+  const StoryBags bags(batch, own.memories);
+  const int64_t words = batch.size() * batch.length();
+  const Tensor ages = Tensor::empty({batch.size(), bags.memories}, DType::i32);
+  for (int64_t i = 0; i < ages.size(); ++i)
+    ages.data<int32_t>()[i] = static_cast<int32_t>(i % bags.memories);
+  const auto order = [&](const Bags& of) {
+    return own.word_order ? of.order(config.d_model, dtype).to(device) : Tensor();
+  };
+  return {bags.slots.links(words).to(device),
+          bags.questions.links(words).to(device),
+          order(bags.slots),
+          order(bags.questions),
+          bags.remembered().to(device),
+          ages.to(device)};
+}
+
+MemoryNetwork::MemoryNetwork(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
+    : config_(c), dtype_(parameters.dtype()), device_(parameters.device()) {
+  if (piece.embeds)
+    question_ =
+        added_table(c, parameters, piece.chunk, {Part::embedding}, kQuestionTable, c.vocab_size);
+  for (int block = piece.first_block; block < piece.last_block; ++block)
+    hops_.push_back(added_hop(block, piece.chunk, parameters));
+  if (!piece.predicts) return;
+  const auto last = static_cast<int>(c.n_layers) - 1;
+  Parameter& head =
+      added_table(c, parameters, piece.chunk, {Part::label_head}, "head.weight", c.vocab_size,
+                  c.tie_embeddings ? block_name(last, "output.words.weight") : "");
+  head.meets = RowKind::samples;
+  head_ = head;
+}
+
+MemoryNetwork::Hop MemoryNetwork::added_hop(int block, int chunk, Parameters& parameters) {
+  const int64_t memories = memory_options(config_).memories;
+  const auto table = [&](const char* name, int64_t rows,
+                         const std::string& tied_to = {}) -> Weight {
+    return added_table(config_, parameters, chunk, {Part::block, block}, block_name(block, name),
+                       rows, tied_to);
+  };
+  const bool first = block == 0;
+  const auto before = [&](const char* name) { return block_name(block - 1, name); };
+  const Weight words = table("input.words.weight", config_.vocab_size,
+                             first ? kQuestionTable : before("output.words.weight")),
+               times = table("input.times.weight", memories,
+                             first ? "" : before("output.times.weight")),
+               output = table("output.words.weight", config_.vocab_size),
+               output_times = table("output.times.weight", memories);
+  // Sums of words by two tables; what is looked up and summed is kept.
+  parameters.add_cost(
+      ScoreCost{.width = config_.d_model, .structure = [](int64_t) { return 1.0; }});
+  parameters.add_cost(KeptCost{.whole = 4 * config_.d_model});
+  return {block, {words, times}, {output, output_times}};
+}
+
+std::vector<FlowPart> MemoryNetwork::flow_parts(const Pass& pass) const {
+  return {{{pass.batch->size(), 1, config_.d_model}, dtype_}};
+}
+
+// [B*N,1,C]
+Var MemoryNetwork::sentences(const Reading& tables, const StoryLinks& story,
+                             const data::Batch& batch) const {
+  const Var words = ops::embedding(batch.tokens, tables.words, 0),
+            sums = sums_of_words(words, story.words, story.words_order),
+            times = ops::embedding(story.ages, tables.times, 0);
+  return ops::add(sums, ops::reshape(times, sums.shape()));
+}
+
+Var MemoryNetwork::after(const Hop& hop, const Var& u, const StoryLinks& story,
+                         const Pass& pass) const {
+  const std::string name = block_name(hop.block, "hop");
+  const WhereScope here = WhereScope::part(name.c_str());
+  const Var inputs = sentences(hop.input, story, *pass.batch),
+            outputs = sentences(hop.output, story, *pass.batch),
+            scores = ops::link_dot(u, inputs, story.memories, 1),
+            weights = memory_options(config_).weights == HopWeights::linear
+                          ? scores
+                          : ops::link_softmax(scores, story.memories);
+  if (pass.watcher) pass.watcher->see(SeenLinks{hop.block, weights.value(), story.memories});
+  return ops::add(u, ops::gather_sum(outputs, story.memories, weights));
+}
+
+Flow MemoryNetwork::forward(const Flow& flow, const Pass& pass) const {
+  const data::Batch& batch = *pass.batch;
+  const StoryLinks story = story_links(batch, config_, gradient_dtype(dtype_), device_);
+  Var u = question_ ? sums_of_words(ops::embedding(batch.tokens, *question_, 0), story.question,
+                                    story.question_order)
+                    : flow.only();
+  for (const Hop& hop : hops_) u = after(hop, u, story, pass);
+  return u;
+}
+
+Var MemoryNetwork::label_scores(const Var& u, const Pass& /*pass*/) const {
+  return ops::linear(u, *head_, {});
+}
+
+std::unique_ptr<Objective> MemoryNetwork::objective() const {
+  if (!head_) return nullptr;
+  return std::make_unique<LabelTerm>(*this);
+}
+
+}  // namespace skein

@@ -1,0 +1,181 @@
+#include "skein/train/tasks/story_task.h"
+
+#include <algorithm>
+#include <map>
+
+#include "skein/core/error.h"
+#include "skein/core/numbers.h"
+#include "skein/core/strings.h"
+#include "skein/core/values.h"
+#include "skein/models/architecture.h"
+#include "skein/train/scores.h"
+#include "skein/train/tasks/adapting.h"
+#include "skein/train/tasks/smoothed_loss.h"
+
+namespace skein::train {
+namespace {
+
+std::vector<data::DataFile> files_of(const std::string& option, const data::StoryBlend& blend) {
+  std::vector<data::DataFile> made;
+  for (const data::StoryRecords& part : blend.parts)
+    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
+                                    part.records().fingerprint(), part.shared()));
+  return made;
+}
+
+uint32_t checksum_of(const data::StoryBlend& blend) {
+  uint64_t sum = 0;
+  for (const data::StoryRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
+  return static_cast<uint32_t>(sum ^ sum >> 32);
+}
+
+class StoryTask : public Task {
+ public:
+  StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::StoryBlend known,
+            const StoryTaskConfig& config);
+
+  const data::StorySamples& samples() const override { return *training_; }
+  int64_t length() const override { return training_->length(); }
+  text::StoredTokenizer tokenizer() const override { return {}; }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return class_objective(model, loss_);
+  }
+  std::vector<Term> terms() const override { return class_terms(loss_); }
+  std::vector<data::DataFile> data_files() const override { return files_; }
+  bool validates() const override { return validation_ != nullptr; }
+  Scores validate(const EvaluatedModel& model) const override;
+  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
+
+ private:
+  LossConfig loss_;
+  LabelHead head_;
+  std::unique_ptr<data::StorySamples> training_, validation_;
+  std::vector<data::DataFile> files_;
+};
+
+StoryTask::StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::StoryBlend known,
+                     const StoryTaskConfig& config)
+    : loss_(run.loss), files_(files_of("data.train", learnt)) {
+  std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
+  head_.labels = learnt.parts.front().vocabulary();
+  data::StorySampleConfig samples{.memories = run.model.architecture->memories(run.model),
+                                  .empty = config.empty,
+                                  .seed = run.train.seed,
+                                  .shuffle = run.data.shuffle};
+  training_ = std::make_unique<data::StorySamples>(std::move(learnt), samples);
+  if (known.parts.empty()) return;
+  samples.empty = 0;
+  samples.shuffle = false;
+  validation_ = std::make_unique<data::StorySamples>(std::move(known), samples);
+}
+
+Scores StoryTask::validate(const EvaluatedModel& model) const {
+  Scores made = story_scores(
+      *validation_,
+      label_answers(model, *validation_, validation_->samples_per_epoch(), 1, head_.outputs()));
+  for (auto& [name, value] : made.values) name = "validation_" + name;
+  return made;
+}
+
+void StoryTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+  const auto stored = label_head(notes, origin);
+  require_run_of("training on stories", stored && !stored->reads_images(), origin);
+  require(stored->labels == head_.labels,
+          "{} knows the words {}, but data.train has {}; give another run.dir to begin anew",
+          origin, listed(stored->labels), listed(head_.labels));
+  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+}
+
+// What the data say of a model.
+void take_vocabulary(ModelConfig& model, int64_t words, int64_t length) {
+  require(model.vocab_size == 0 || model.vocab_size == words,
+          "model.vocab_size={}, but the stories have {} words; leave it out", model.vocab_size,
+          words);
+  require(model.head != Head::token && (model.labels == 0 || model.labels == words),
+          "model.labels={} (model.head), but answers are one of {} words; leave both out",
+          model.labels, words);
+  model.vocab_size = words;
+  model.architecture->begin_labels(model, Head::sequence, words);
+  require(model.context == ModelConfig{}.context || model.context == length,
+          "model.context={}, but the longest story has {} words; leave it out", model.context,
+          length);
+  model.context = length;
+}
+
+}  // namespace
+
+void bind(Options& options, StoryTaskConfig& c) {
+  options.add("stories.empty", c.empty,
+              "model.architecture=memory: in training up to so many moments without a sentence for "
+              "each sentence of a story");
+}
+
+data::StoryBlend open_stories(const std::vector<std::string>& entries,
+                              const std::vector<std::string>& words) {
+  data::StoryBlend made;
+  for (const std::string& text : entries) {
+    const data::DataEntry entry = data::data_entry(text);
+    const data::StoryRecords& part =
+        made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
+    made.weights.push_back(entry.weight);
+    const auto& known = words.empty() ? made.parts.front().vocabulary() : words;
+    require(part.vocabulary() == known,
+            "{} has another vocabulary ({} words, not {}) than {}; make it again with "
+            "stories.vocabulary={}",
+            entry.path, part.vocabulary().size(), known.size(),
+            words.empty() ? made.parts.front().records().name() : "the store that was learnt from",
+            words.empty() ? made.parts.front().records().name() : "that store");
+  }
+  return made;
+}
+
+std::unique_ptr<Task> story_task(PretrainConfig& run, const StoryTaskConfig& config) {
+  require(!run.data.train.empty(),
+          "data.train names no store of stories; make one with `skein-data stories`");
+  require(config.empty >= 0 && config.empty <= 1, "stories.empty={} must be from 0 to 1",
+          config.empty);
+  data::StoryBlend learnt = open_stories(run.data.train);
+  const auto& words = learnt.parts.front().vocabulary();
+  data::StoryBlend known = open_stories(run.data.validation, words);
+  const auto count = std::ssize(words);
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
+  auto made = std::make_unique<StoryTask>(run, std::move(learnt), std::move(known), config);
+  take_vocabulary(run.model, count, made->length());
+  return made;
+}
+
+namespace {
+
+struct Counted {
+  int64_t questions = 0, right = 0;
+  double error() const { return 1 - ratio(right, questions); }
+};
+
+}  // namespace
+
+Scores story_scores(const data::StorySamples& samples, const LabelAnswers& answers) {
+  std::map<std::string, Counted> tasks;
+  Counted all;
+  for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) {
+    const auto [part, story] = samples.record(i);
+    const bool right = story.answer > 0 && answers.best(i, 0) == story.answer;
+    for (Counted* const count : {&tasks[part->tasks()[story.task]], &all}) {
+      ++count->questions;
+      count->right += right;
+    }
+  }
+  double errors = 0;
+  for (const auto& [name, count] : tasks) errors += count.error();
+  const double mean = errors / static_cast<double>(tasks.size()), accuracy = 1 - all.error();
+  Scores made{
+      fmt::format("loss {:.4f}, accuracy {:.4f}, mean error of {} tasks {:.2f}% ({} "
+                  "questions)",
+                  shown_number(answers.loss), accuracy, tasks.size(), 100 * mean, all.questions),
+      {{"loss", answers.loss}, {"accuracy", accuracy}, {"mean_error", mean}},
+      accuracy};
+  for (const auto& [name, count] : tasks) made.values.emplace_back("error_" + name, count.error());
+  return made;
+}
+
+}  // namespace skein::train
