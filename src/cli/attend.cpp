@@ -5,6 +5,7 @@
 #include "skein/models/architecture.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
+#include "skein/train/stories/story_model.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
 
@@ -25,10 +26,12 @@ void bind(Options& options, AttendConfig& c) {
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("attend.input", c.input,
               "file of texts instead of ARGUMENTs, one a line; .csv, .tsv or .jsonl, as a file of "
-              "pairs must be for a model that maps sources");
+              "pairs must be for a model that maps sources; a store of stories for one of these");
   options.add("attend.output", c.output,
               "folder for attention.json and a picture of each layer; empty: only the log tells");
-  options.add("attend.texts", c.texts, "texts that are written and drawn, while all are counted",
+  options.add("attend.texts", c.texts,
+              "texts that are written and drawn, while all are counted; of stories, questions that "
+              "are shown",
               "texts");
   options.add("attend.start", c.start,
               "token that a decoder with a source is fed first; empty: the checkpoint's");
@@ -115,6 +118,22 @@ void attend(AttendConfig& c, const Words& words, const train::TrainedModel& mode
   });
 }
 
+// A table a question: what each hop weighs each sentence by.
+void attend_stories(const AttendConfig& c, const train::TrainedModel& source, Group& world) {
+  require(!c.input.empty(),
+          "{} reads stories; give a store of them, attend.input, instead of arguments",
+          source.info.path);
+  require(c.output.empty(),
+          "attend.output={} is for models that read texts; `skein predict` writes what one of "
+          "stories weighs",
+          c.output);
+  train::StoryModel model(source, c.parallel, DType::f32, 64, world);
+  const data::StorySamples samples = model.samples({c.input});
+  const train::LabelAnswers answers = model.answers(samples);
+  for (int64_t i = 0; i < std::min(c.texts, samples.samples_per_epoch()); ++i)
+    log::info("{}", model.answer(samples, answers, i).text());
+}
+
 }  // namespace
 
 int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
@@ -130,6 +149,10 @@ int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   require(config.texts > 0, "attend.texts={} must be at least 1", config.texts);
   world = begin_world();
   const train::TrainedModel model = train::open_trained_model(config.checkpoint, *world);
+  if (model.model.architecture->memories(model.model) > 0) {
+    attend_stories(config, model, *world);
+    return 0;
+  }
   require_tokenizer(model);
   attend(config, options.words(), model, *world);
   return 0;

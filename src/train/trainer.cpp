@@ -7,6 +7,7 @@
 #include "skein/core/numbers.h"
 #include "skein/core/repeated_warnings.h"
 #include "skein/core/strings.h"
+#include "skein/models/architecture.h"
 #include "skein/tensor/cuda.h"
 #include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
@@ -152,6 +153,15 @@ bool Trainer::keeps_groups(const RunState& stored) const {
   return !nothing_summed && (!task_.adapts() || run_.is_own(*resume_from_));
 }
 
+// As if it had been stored with what a run that begins from weights may give anew.
+RunState with_heads_of(RunState stored, const PretrainConfig& config) {
+  const auto now = config_values(config);
+  for (const std::string& key : config.model.architecture->options_of_heads())
+    if (const auto found = stored.config.find(key); found != stored.config.end())
+      found->second = now.at(key);
+  return stored;
+}
+
 void Trainer::load(const RunState& stored) {
   const TimedPhase loading("loading");
   const std::string& path = resume_from_->path;
@@ -167,7 +177,9 @@ void Trainer::load(const RunState& stored) {
       "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments "
       "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
       path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
-  const std::string changes = compare_with_stored(stored, config_, run_.state().tokenizer, path);
+  const std::string changes =
+      compare_with_stored(weights_only ? with_heads_of(stored, config_) : stored, config_,
+                          run_.state().tokenizer, path);
   const ShardedOptimizer& optimizer = replica_->optimizer();
   const auto targets = weights_only ? optimizer.weights(false) : optimizer.pieces(false);
   load_checkpoint(*resume_from_, targets, !weights_only, run_.world());

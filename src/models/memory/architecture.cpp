@@ -33,6 +33,13 @@ class MemoryArchitecture : public Architecture {
   std::string_view otherwise(const ModelConfig&) const override {
     return "one that answers questions about stories";
   }
+  // Linear weights are where softmaxes begin.
+  std::vector<std::string> options_of_heads() const override { return {"model.hop_weights"}; }
+  // It has one head, on one rank.
+  void begin_labels(ModelConfig& config, Head head, int64_t labels) const override {
+    Architecture::begin_labels(config, head, labels);
+    if (config.n_heads == ModelConfig{}.n_heads) config.n_heads = 1;
+  }
 };
 
 void MemoryArchitecture::bind(Options& options, ModelConfig& config) const {
@@ -52,6 +59,7 @@ void MemoryArchitecture::bind(Options& options, ModelConfig& config) const {
 std::string changed_layers(const ModelConfig& config) {
   ModelConfig given = config, begins;
   begins.d_model = given.d_model;
+  begins.n_heads = 1;
   given = given.written_out();
   begins = begins.written_out();
   Options left("", ""), right("", "");

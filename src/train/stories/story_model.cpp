@@ -58,7 +58,8 @@ std::string StoryAnswer::text() const {
 
 StoryModel::StoryModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world)
-    : head_(head_in(source)),
+    : name_(source.info.path),
+      head_(head_in(source)),
       memories_(source.model.architecture->memories(source.model)),
       mesh_(world, mesh_shape(parallel, world.size())),
       local_(source.model, parallel, mesh_, dtype),
@@ -68,7 +69,7 @@ StoryModel::StoryModel(const TrainedModel& source, const ParallelConfig& paralle
 }
 
 data::StorySamples StoryModel::samples(const std::vector<std::string>& stores) const {
-  return {open_stories(stores, head_.labels), {.memories = memories_, .shuffle = false}};
+  return {open_stories(stores, head_.labels, name_), {.memories = memories_, .shuffle = false}};
 }
 
 LabelAnswers StoryModel::answers(const data::StorySamples& samples) {

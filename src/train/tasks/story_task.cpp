@@ -112,7 +112,7 @@ void bind(Options& options, StoryTaskConfig& c) {
 }
 
 data::StoryBlend open_stories(const std::vector<std::string>& entries,
-                              const std::vector<std::string>& words) {
+                              const std::vector<std::string>& words, const std::string& whose) {
   data::StoryBlend made;
   for (const std::string& text : entries) {
     const data::DataEntry entry = data::data_entry(text);
@@ -122,10 +122,9 @@ data::StoryBlend open_stories(const std::vector<std::string>& entries,
     const auto& known = words.empty() ? made.parts.front().vocabulary() : words;
     require(part.vocabulary() == known,
             "{} has another vocabulary ({} words, not {}) than {}; make it again with "
-            "stories.vocabulary={}",
+            "stories.vocabulary=STORE, one that the model learns or has learnt from",
             entry.path, part.vocabulary().size(), known.size(),
-            words.empty() ? made.parts.front().records().name() : "the store that was learnt from",
-            words.empty() ? made.parts.front().records().name() : "that store");
+            words.empty() ? made.parts.front().records().name() : whose);
   }
   return made;
 }
@@ -137,7 +136,8 @@ std::unique_ptr<Task> story_task(PretrainConfig& run, const StoryTaskConfig& con
           config.empty);
   data::StoryBlend learnt = open_stories(run.data.train);
   const auto& words = learnt.parts.front().vocabulary();
-  data::StoryBlend known = open_stories(run.data.validation, words);
+  data::StoryBlend known =
+      open_stories(run.data.validation, words, learnt.parts.front().records().name());
   const auto count = std::ssize(words);
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
   auto made = std::make_unique<StoryTask>(run, std::move(learnt), std::move(known), config);

@@ -42,6 +42,7 @@ class StoryModel {
                      int64_t number);
 
  private:
+  std::string name_;
   LabelHead head_;
   int64_t memories_;
   Mesh mesh_;

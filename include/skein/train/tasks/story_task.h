@@ -20,9 +20,10 @@ struct StoryTaskConfig {
 void bind(Options& options, StoryTaskConfig& config);
 
 // Opens stores of stories: "path" or "weight:path" each. A usage error for stores of another
-// vocabulary than the first, or, where there is one, than `words`.
+// vocabulary than the first, or, where there are some, than these words.
 data::StoryBlend open_stories(const std::vector<std::string>& entries,
-                              const std::vector<std::string>& words = {});
+                              const std::vector<std::string>& words = {},
+                              const std::string& whose = "");
 
 // Makes the task for the model that run.model describes. Reads data.train and data.validation, and
 // fills in what the data say of the model: its vocabulary, its answers, its context.
