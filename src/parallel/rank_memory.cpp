@@ -191,7 +191,8 @@ void require_memory(Group& world, Device device, const ModelConfig& model,
   const Place own = place_of(device);
   const std::vector<std::string> keys = world.all_gather(own.key),
                                  names = world.all_gather(own.name);
-  const std::vector<double> needs = world.all_gather(memory_of(model, shape).kept()),
+  const Parameters no_blocks(shape.dtype, 0, shape.parallel.tensor);  // activations do not count
+  const std::vector<double> needs = world.all_gather(estimated_memory(shape, no_blocks).kept()),
                             left = world.all_gather(own.available);
   for (size_t rank = 0; rank < keys.size(); ++rank) {
     const Demand demand = demand_at(keys[rank], keys, needs);
