@@ -5,7 +5,7 @@
 #include "skein/models/architecture.h"
 #include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
-#include "skein/train/stories/story_model.h"
+#include "skein/train/evaluations/story_model.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
 

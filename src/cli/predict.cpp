@@ -6,7 +6,7 @@
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
-#include "skein/train/stories/story_model.h"
+#include "skein/train/evaluations/story_model.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"

@@ -3,7 +3,7 @@
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/models/mae/mae.h"
-#include "skein/models/memory/memory.h"
+#include "skein/models/memory_network/memory_network.h"
 #include "skein/models/swin/swin.h"
 #include "skein/models/transformer/transformer.h"
 #include "skein/models/vit/vit.h"

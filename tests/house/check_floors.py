@@ -34,12 +34,13 @@ ROOMS = {
         "noise": {"stores", "samples"},
         "images": {"files", "stores", "columns", "samples", "records", "corpus"},
         "graphs": {"files", "stores", "columns", "samples", "records", "corpus"},
+        "stories": {"files", "stores", "columns", "samples", "corpus"},
     },
     "models": {"": set(), "*": {""}, "registry.cpp": {"", "*"}},
     "train": {
         "watch": set(), "optim": {"watch"}, "": {"watch", "optim"}, "tasks": {"", "watch", "optim"},
         "chats": {"", "watch", "optim", "tasks"},
-        "attention": {""}, "preflight": {""},
+        "attention": {""}, "preflight": {""}, "evaluations": {"", "tasks", "attention"},
     },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {

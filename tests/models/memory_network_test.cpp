@@ -1,11 +1,12 @@
 // Memory networks against numpy, their gradients, and what no padding or moment may change.
+#include "skein/models/memory_network/memory_network.h"
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "skein/comm/local.h"
 #include "skein/models/description.h"
-#include "skein/models/memory/memory.h"
 #include "skein/nn/attention_watcher.h"
 
 #include "support/drawn_attention.h"

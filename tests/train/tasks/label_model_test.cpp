@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/values.h"
-#include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/evaluations/evaluate_labels.h"
 #include "skein/train/tasks/finetune.h"
 
 #include "support/expect_error.h"

@@ -6,7 +6,7 @@
 #include "skein/data/images/image.h"
 #include "skein/models/mae/mae.h"
 #include "skein/models/vit/vit.h"
-#include "skein/train/tasks/evaluate_images.h"
+#include "skein/train/evaluations/evaluate_images.h"
 #include "skein/train/tasks/image_task.h"
 
 #include "support/expect_error.h"

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "skein/models/memory/memory.h"
-#include "skein/train/stories/evaluate_stories.h"
-#include "skein/train/stories/story_model.h"
+#include "skein/models/memory_network/memory_network.h"
+#include "skein/train/evaluations/evaluate_stories.h"
+#include "skein/train/evaluations/story_model.h"
 
 #include "support/expect_error.h"
 #include "train/task_run.h"

@@ -1,4 +1,4 @@
-#include "skein/train/tasks/evaluate_images.h"
+#include "skein/train/evaluations/evaluate_images.h"
 
 #include <algorithm>
 

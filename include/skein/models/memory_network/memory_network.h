@@ -24,8 +24,7 @@
 
 #include "skein/models/architecture.h"
 #include "skein/models/model.h"
-#include "skein/nn/layers.h"
-#include "skein/ops/links.h"
+#include "skein/nn/story_links.h"
 
 namespace skein {
 
@@ -46,18 +45,6 @@ inline MemoryOptions& memory_options(ModelConfig& config) {
 inline const MemoryOptions& memory_options(const ModelConfig& config) {
   return config.own.get<MemoryOptions>();
 }
-
-// What a batch of stories is to the model, on its device. Slot a of a sample's N is the sentence of
-// age a, the latest having age 0; those before the last `memories` are left out.
-struct StoryLinks {
-  ops::Links words, question;          // from slots [B*N], and from questions [B], to words [B*T]
-  Tensor words_order, question_order;  // [E,C], l_j of each link; undefined: all are 1
-  ops::Links memories;                 // from questions to those of their slots that have words
-  Tensor ages;                         // [B,N] i32
-};
-// dtype: in which weights are summed.
-StoryLinks story_links(const data::Batch& batch, const ModelConfig& config, DType dtype,
-                       Device device);
 
 class MemoryNetwork : public Model, public Scorer {
  public:
@@ -87,7 +74,6 @@ class MemoryNetwork : public Model, public Scorer {
 
   ModelConfig config_;
   DType dtype_;
-  Device device_;
   std::optional<Weight> question_;
   std::vector<Hop> hops_;
   std::optional<Weight> head_;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "skein/core/error.h"
-#include "skein/models/memory/memory.h"
+#include "skein/models/memory_network/memory_network.h"
 
 #include "models/check_range.h"
 

@@ -1,4 +1,4 @@
-#include "skein/train/stories/story_model.h"
+#include "skein/train/evaluations/story_model.h"
 
 #include <algorithm>
 

@@ -1,6 +1,4 @@
-#include "skein/models/memory/memory.h"
-
-#include <algorithm>
+#include "skein/models/memory_network/memory_network.h"
 
 #include "skein/core/where.h"
 #include "skein/models/terms.h"
@@ -11,69 +9,6 @@
 
 namespace skein {
 namespace {
-
-// Words by the bag that they are in.
-struct Bags {
-  std::vector<std::vector<int64_t>> words{};
-
-  ops::Links links(int64_t columns) const {
-    std::vector<int64_t> starts{0}, to;
-    for (const auto& bag : words) {
-      to.insert(to.end(), bag.begin(), bag.end());
-      starts.push_back(std::ssize(to));
-    }
-    return kernels::make_links(starts, to, columns);
-  }
-  // [E,C]
-  Tensor order(int64_t width, DType dtype) const {
-    std::vector<double> made;
-    for (const auto& bag : words)
-      for (size_t j = 1; j <= bag.size(); ++j) {
-        const double place = static_cast<double>(j) / static_cast<double>(bag.size());
-        for (int64_t k = 1; k <= width; ++k)
-          made.push_back((1 - place) -
-                         static_cast<double>(k) / static_cast<double>(width) * (1 - 2 * place));
-      }
-    return Tensor::from(made, {std::ssize(made) / width, width}).to(dtype);
-  }
-};
-
-// The words of a batch by sentence and by question.
-struct StoryBags {
-  Bags slots, questions;
-  int64_t memories = 1;  // slots of a sample
-
-  StoryBags(const data::Batch& batch, int64_t most) {
-    const Tensor segments = batch.segments.to(Device{});
-    const int64_t samples = batch.size(), length = batch.length();
-    std::vector<int32_t> asked(samples);
-    for (int64_t b = 0; b < samples; ++b) {
-      const auto row = segments.rows(b, b + 1).span<int32_t>();
-      asked[b] = *std::ranges::max_element(row);
-      for (const int32_t segment : row)
-        if (segment >= 0 && asked[b] - segment <= most)
-          memories = std::max<int64_t>(memories, asked[b] - segment);
-    }
-    slots.words.resize(samples * memories);
-    questions.words.resize(samples);
-    for (int64_t at = 0; at < samples * length; ++at) {
-      const int64_t sample = at / length, segment = segments.data<int32_t>()[at];
-      const int64_t age = asked[sample] - segment - 1;
-      if (segment < 0 || age >= memories) continue;
-      (age < 0 ? questions.words[sample] : slots.words[sample * memories + age]).push_back(at);
-    }
-  }
-
-  // From each question to its slots that have words.
-  ops::Links remembered() const {
-    std::vector<int64_t> starts{0}, to;
-    for (int64_t slot = 0; slot < std::ssize(slots.words); ++slot) {
-      if (!slots.words[slot].empty()) to.push_back(slot);
-      if ((slot + 1) % memories == 0) starts.push_back(std::ssize(to));
-    }
-    return kernels::make_links(starts, to, std::ssize(slots.words));
-  }
-};
 
 // Sums of words [B,T,C] by links of R rows, [R,1,C].
 Var sums_of_words(const Var& words, const ops::Links& links, const Tensor& order) {
@@ -102,27 +37,8 @@ Parameter& added_table(const ModelConfig& c, Parameters& parameters, int chunk, 
 
 }  // namespace
 
-StoryLinks story_links(const data::Batch& batch, const ModelConfig& config, DType dtype,
-                       Device device) {
-  const MemoryOptions& own = memory_options(config);
-  const StoryBags bags(batch, own.memories);
-  const int64_t words = batch.size() * batch.length();
-  const Tensor ages = Tensor::empty({batch.size(), bags.memories}, DType::i32);
-  for (int64_t i = 0; i < ages.size(); ++i)
-    ages.data<int32_t>()[i] = static_cast<int32_t>(i % bags.memories);
-  const auto order = [&](const Bags& of) {
-    return own.word_order ? of.order(config.d_model, dtype).to(device) : Tensor();
-  };
-  return {bags.slots.links(words).to(device),
-          bags.questions.links(words).to(device),
-          order(bags.slots),
-          order(bags.questions),
-          bags.remembered().to(device),
-          ages.to(device)};
-}
-
 MemoryNetwork::MemoryNetwork(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
-    : config_(c), dtype_(parameters.dtype()), device_(parameters.device()) {
+    : config_(c), dtype_(parameters.dtype()) {
   if (piece.embeds)
     question_ =
         added_table(c, parameters, piece.chunk, {Part::embedding}, kQuestionTable, c.vocab_size);
@@ -178,17 +94,19 @@ Var MemoryNetwork::after(const Hop& hop, const Var& u, const StoryLinks& story,
   const WhereScope here = WhereScope::part(name.c_str());
   const Var inputs = sentences(hop.input, story, *pass.batch),
             outputs = sentences(hop.output, story, *pass.batch),
-            scores = ops::link_dot(u, inputs, story.memories, 1),
+            scores = ops::link_dot(u, inputs, story.remembered, 1),
             weights = memory_options(config_).weights == HopWeights::linear
                           ? scores
-                          : ops::link_softmax(scores, story.memories);
-  if (pass.watcher) pass.watcher->see(SeenLinks{hop.block, weights.value(), story.memories});
-  return ops::add(u, ops::gather_sum(outputs, story.memories, weights));
+                          : ops::link_softmax(scores, story.remembered);
+  if (pass.watcher) pass.watcher->see(SeenLinks{hop.block, weights.value(), story.remembered});
+  return ops::add(u, ops::gather_sum(outputs, story.remembered, weights));
 }
 
 Flow MemoryNetwork::forward(const Flow& flow, const Pass& pass) const {
   const data::Batch& batch = *pass.batch;
-  const StoryLinks story = story_links(batch, config_, gradient_dtype(dtype_), device_);
+  const MemoryOptions& own = memory_options(config_);
+  const StoryLinks story = story_links(batch, own.memories, own.word_order ? config_.d_model : 0,
+                                       gradient_dtype(dtype_));
   Var u = question_ ? sums_of_words(ops::embedding(batch.tokens, *question_, 0), story.question,
                                     story.question_order)
                     : flow.only();

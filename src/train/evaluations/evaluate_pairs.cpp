@@ -1,4 +1,4 @@
-#include "skein/train/tasks/evaluate_pairs.h"
+#include "skein/train/evaluations/evaluate_pairs.h"
 
 #include <optional>
 

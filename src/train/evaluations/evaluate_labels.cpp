@@ -1,4 +1,4 @@
-#include "skein/train/tasks/evaluate_labels.h"
+#include "skein/train/evaluations/evaluate_labels.h"
 
 #include "skein/core/log.h"
 #include "skein/train/tasks/label_model.h"

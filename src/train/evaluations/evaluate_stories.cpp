@@ -1,11 +1,11 @@
-#include "skein/train/stories/evaluate_stories.h"
+#include "skein/train/evaluations/evaluate_stories.h"
 
 #include <algorithm>
 #include <map>
 
 #include "skein/core/log.h"
 #include "skein/core/numbers.h"
-#include "skein/train/stories/story_model.h"
+#include "skein/train/evaluations/story_model.h"
 #include "skein/train/tasks/story_task.h"
 
 namespace skein::train {
