@@ -22,6 +22,7 @@
 #include "skein/train/evaluations/evaluate_labels.h"
 #include "skein/train/evaluations/evaluate_pairs.h"
 #include "skein/train/evaluations/evaluate_stories.h"
+#include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/text_store.h"
@@ -42,6 +43,7 @@ struct EvaluateConfig {
   train::LabelEvalConfig labels;
   train::ChatEvalConfig chats;
   train::PairEvalConfig pairs;
+  train::GraphPartConfig graphs;
   int64_t batch = 4;
 };
 
@@ -69,6 +71,7 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.labels);
   bind(options, c.chats);
   bind(options, c.pairs);
+  bind(options, c.graphs);
   bind(options, c.parallel);
 }
 
@@ -195,6 +198,9 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
                   .values())};
+  if (architecture.reads_graphs())
+    return {known(evaluate_graphs(files, config.graphs, source, parallel, config.batch, world))};
+  train::refuse_graph_part(options);
   if (architecture.reads_images())
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
   if (architecture.memories(source.model) > 0)
@@ -237,7 +243,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   EvaluateConfig config;
   Options options("skein eval",
                   "Measures how well a model predicts text: loss, perplexity, bits per byte; for "
-                  "encoders masked tokens; for fine-tuned models their labels, for reward models "
+                  "encoders masked tokens; for fine-tuned models and those of pictures and graphs "
+                  "their labels, for reward models "
                   "preferences; the answers of conversations; or how near what it writes for "
                   "sources is to their targets: BLEU, chrF, ROUGE, exact match, F1.");
   bind(options, config);

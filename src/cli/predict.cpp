@@ -7,6 +7,7 @@
 #include "skein/models/architecture.h"
 #include "skein/parallel/precision.h"
 #include "skein/train/evaluations/story_model.h"
+#include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
@@ -24,6 +25,7 @@ struct PredictConfig {
   std::string checkpoint, input, output;
   train::LabelColumns columns;
   train::PictureFitting fitting;
+  train::GraphPartConfig graphs{{data::GraphUse::all}};
   ParallelConfig parallel;
   Precision precision;
   int64_t batch = 8;
@@ -35,12 +37,13 @@ void bind(Options& options, PredictConfig& c) {
   options.add("data.input", c.input,
               "texts: .csv, .tsv or .jsonl, else one a line; CoNLL columns for a model of tags; - "
               "for stdin; for a model of pictures a store of them, a picture, or a folder or table "
-              "of pictures; for one of stories a store of them");
+              "of pictures; for a model of graphs or of stories a store of them");
   options.add("output.path", c.output,
               "file for the result instead of stdout: JSONL, or CoNLL columns with the tag as the "
               "last one");
   bind(options, c.columns);
   bind(options, c.fitting);
+  bind(options, c.graphs);
   options.add("predict.batch", c.batch, "samples a forward pass", "samples");
   bind_precision(options, "predict.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
@@ -51,10 +54,12 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json said_of(const train::LabelHead& head, const train::LabelAnswers& answers, int64_t sample) {
-  if (head.kind == train::LabelKind::regress) return {{"value", value_of(head, answers, sample)}};
-  const std::vector<double> all = shares(answers, sample, 0);
-  const size_t best = answers.best(sample, 0);
+Json said_of(const train::LabelHead& head, const train::LabelAnswers& answers, int64_t sample,
+             int64_t place = 0) {
+  if (head.kind == train::LabelKind::regress)
+    return {{"value", head.mean + head.deviation * *answers.at(sample, place)}};
+  const std::vector<double> all = shares(answers, sample, place);
+  const size_t best = answers.best(sample, place);
   Json scores;
   for (size_t i = 0; i < all.size(); ++i) scores[head.labels[i]] = all[i];
   return {{"label", head.labels[best]}, {"score", all[best]}, {"scores", scores}};
@@ -93,6 +98,27 @@ int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, R
         });
       },
       input.at_once());
+}
+
+// A line a graph, or a node of each.
+int64_t predict_graphs(train::TrainedGraphModel& model, const data::GraphSamples& samples,
+                       ResultFile* result, Group& world) {
+  const train::LabelAnswers answers = model.answers(samples);
+  int64_t done = 0;
+  checkpoint::agree(world, [&] {
+    for (int64_t number = 0; number < samples.samples_per_epoch(); ++number) {
+      const data::GraphUnit& unit = samples.units()[static_cast<size_t>(number)];
+      const auto& store = samples.blend().parts[static_cast<size_t>(unit.part)];
+      for (int64_t place = 0; place < std::ssize(unit.nodes); ++place, ++done) {
+        if (!result) continue;
+        Json json{{"graph", fmt::format("{}, graph {}", store.records().name(), unit.record)}};
+        if (model.head().graph->of_nodes) json["node"] = unit.nodes[static_cast<size_t>(place)];
+        json.update(said_of(model.head(), answers, number, place));
+        result->write(line_of(json));
+      }
+    }
+  });
+  return done;
 }
 
 int64_t predict_tags(train::LabelModel& model, train::SentenceInput& input, ResultFile* result,
@@ -157,6 +183,18 @@ Done answer_stories(Options& options, const PredictConfig& c, const train::Train
   return {samples.samples_per_epoch(), "questions"};
 }
 
+Done label_graphs(Options& options, const PredictConfig& c, const train::TrainedModel& source,
+                  ResultFile* result, Group& world) {
+  refuse_columns(options, "graphs");
+  train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
+                                 c.batch, world);
+  data::GraphChoice choice = c.graphs.choice;
+  choice.unlabelled = true;
+  const data::GraphSamples samples = model.samples({c.input}, choice);
+  return {predict_graphs(model, samples, result, world),
+          model.head().graph->of_nodes ? "nodes" : "graphs"};
+}
+
 Done label_texts(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                  ResultFile* result, Group& world) {
   train::LabelModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
@@ -174,24 +212,28 @@ Done label_texts(Options& options, const PredictConfig& c, const train::TrainedM
 
 int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   PredictConfig config;
-  Options options("skein predict", "Labels texts, pairs, words or pictures with a trained model.");
+  Options options("skein predict",
+                  "Labels texts, pairs, words, pictures or graphs with a trained model.");
   bind(options, config);
   if (!parse(options, args, false, [&] {
         settle_precision(options, "predict.precision", config.precision, config.parallel.device);
       }))
     return 0;
   require(!config.input.empty(),
-          "data.input is empty; give a file of texts, - for stdin, or pictures");
+          "data.input is empty; give a file of texts, - for stdin, pictures, or graphs");
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  const bool pictures = source.model.architecture->reads_images();
+  const bool pictures = source.model.architecture->reads_images(),
+             graphs = source.model.architecture->reads_graphs();
   if (!pictures) train::refuse_fitting(options);
+  if (!graphs) train::refuse_graph_part(options);
   std::unique_ptr<ResultFile> result;
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
   const auto label = pictures                                                ? label_pictures
+                     : graphs                                                ? label_graphs
                      : source.model.architecture->memories(source.model) > 0 ? answer_stories
                                                                              : label_texts;
   const Done done = label(options, config, source, result.get(), *world);

@@ -1,4 +1,4 @@
-#include "skein/train/tasks/seq2seq.h"
+#include "skein/train/pretraining/pretraining_task.h"
 #include "skein/train/trainer.h"
 
 #include "command.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "skein/core/log.h"
-#include "skein/train/tasks/pair_of_runs.h"
+#include "skein/train/pretraining/pair_of_runs.h"
 
 #include "command.h"
 #include "long_run.h"

@@ -1,6 +1,7 @@
 #include "skein/models/registry.h"
 
 #include "skein/models/bert/bert.h"
+#include "skein/models/gnn/gnn.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/models/mae/mae.h"
 #include "skein/models/memory_network/memory_network.h"
@@ -13,7 +14,7 @@ namespace skein {
 std::span<const Architecture* const> architectures() {
   static const Architecture* const all[] = {
       &gpt_architecture(),  &bert_architecture(), &transformer_architecture(), &vit_architecture(),
-      &swin_architecture(), &mae_architecture(),  &memory_architecture()};
+      &swin_architecture(), &mae_architecture(),  &memory_architecture(),      &gnn_architecture()};
   return all;
 }
 

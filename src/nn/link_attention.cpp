@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "skein/nn/graph_inputs.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
@@ -13,6 +14,12 @@ LinearSpec projection(const LinkAttentionSpec& spec, const char* name, bool bias
   return {spec.name + name,      spec.width, spec.heads * spec.head_width,
           Split::columns,        bias,       spec.in_deviation,
           spec.sequence_parallel};
+}
+
+// What multiplies begins with changing nothing.
+Start start_of_kinds(const LinkAttentionSpec& spec) {
+  if (spec.numbers == LinkNumbers::multiplied) return {Start::ones};
+  return {Start::normal, spec.in_deviation};
 }
 
 // In terms of attention's scores and sums, of which each is one pass over the links' columns.
@@ -61,6 +68,7 @@ std::vector<int64_t> counted(int64_t last, int64_t step) {
 
 LinkAttention::LinkAttention(Parameters& parameters, const LinkAttentionSpec& spec)
     : spec_(spec),
+      dtype_(parameters.dtype()),
       v_(parameters, projection(spec, ".v", spec.bias && spec.score != LinkScore::gat)) {
   require(spec.merge == LinkHeads::projected || parameters.shards() == 1,
           "{}: heads that are not projected do not divide by parallel.tensor={}; set "
@@ -87,6 +95,20 @@ LinkAttention::LinkAttention(Parameters& parameters, const LinkAttentionSpec& sp
                             Split::rows, spec.bias, spec.out_deviation, spec.sequence_parallel});
   else if (spec.bias)
     bias_ = parameters.add({.name = spec.name + ".bias", .shape = {heads * spec.head_width}});
+  if (spec.kinds > 0)
+    kinds_ = parameters.add({.name = spec.name + ".kinds.weight",
+                             .shape = {spec.kinds, spec.heads},
+                             .split = Split::rows,
+                             .start = start_of_kinds(spec),
+                             .meets = RowKind::looked_up});
+  if (spec.values > 0)
+    values_.emplace(parameters,
+                    LinearSpec{.name = spec.name + ".values",
+                               .inputs = spec.values,
+                               .outputs = spec.heads,
+                               .split = Split::columns,
+                               .deviation = 1 / std::sqrt(static_cast<double>(spec.values)),
+                               .meets = RowKind::none});
   add_costs(parameters, spec);
 }
 
@@ -165,20 +187,52 @@ Var LinkAttention::merged(const Var& y, const Var& rows, const Pass& pass) const
   return bias_.defined() ? ops::add_bias(flat, bias_) : flat;
 }
 
+// Each head's weights have places of their own in a link's stream, whichever rank has the head.
+Var LinkAttention::dropped(const Var& weights, const Tensor& keys, const Pass& pass) const {
+  if (!pass.train || spec_.dropout <= 0 || !keys.defined()) return weights;
+  const int64_t links = weights.shape()[0], heads = weights.shape()[1];
+  ops::DropoutMask mask{spec_.dropout, pass.dropout_key(spec_.block, spec_.dropout_site), keys};
+  mask.first_position = heads < spec_.heads ? pass.tp->rank() * heads : 0;
+  if (spec_.score == LinkScore::none) mask.first_position = 0;
+  return ops::reshape(ops::dropout(ops::reshape(weights, {links, heads, 1}), mask), {links, heads});
+}
+
+// [E,H/t] of what is known of links; undefined where that is nothing.
+Var LinkAttention::numbers_of(const GraphInputs& graph, const Pass& pass) const {
+  const data::Batch& batch = *pass.batch;
+  Var of_places;  // [B,L,H/t]
+  if (kinds_.defined()) of_places = ops::embedding(batch.link_kinds, kinds_, 0);
+  if (values_) {
+    const Var made = (*values_)(Var(batch.link_values.to(dtype_)), pass);
+    of_places = of_places.defined() ? ops::add(of_places, made) : made;
+  }
+  if (!of_places.defined()) return {};
+  const Shape& shape = of_places.shape();
+  return ops::link_pick(ops::reshape(of_places, {shape[0] * shape[1], shape[2]}), graph.places,
+                        ops::LinkEnd::column);
+}
+
+Var LinkAttention::operator()(const Var& x, const GraphInputs& graph, const Pass& pass) const {
+  const Var numbers = spec_.score != LinkScore::none ? numbers_of(graph, pass)
+                      : graph.weights.defined()      ? Var(graph.weights)
+                                                     : Var();
+  return (*this)(x, graph.links, numbers, pass, graph.keys);
+}
+
 Var LinkAttention::operator()(const Var& x, const ops::Links& links, const Var& numbers,
-                              const Pass& pass) const {
+                              const Pass& pass, const Tensor& keys) const {
   const Var entered = enter_shards(x, pass), rows = v_(entered, pass);
   if (spec_.score == LinkScore::none) {
     leave_shards(entered, x, pass);
     const int64_t nodes = rows.shape()[0] * rows.shape()[1],
                   heads = numbers.defined() ? numbers.shape()[1] : 1;
-    return merged(
-        spread(ops::reshape(rows, {nodes, heads, rows.shape()[2] / heads}), links, numbers), rows,
-        pass);
+    const Var w = numbers.defined() ? dropped(numbers, keys, pass) : numbers;
+    return merged(spread(ops::reshape(rows, {nodes, heads, rows.shape()[2] / heads}), links, w),
+                  rows, pass);
   }
   const Var v = heads_of(rows), a = scores(entered, v, links, numbers, pass);
   leave_shards(entered, x, pass);
-  return merged(spread(v, links, weights(a, links, numbers)), rows, pass);
+  return merged(spread(v, links, dropped(weights(a, links, numbers), keys, pass)), rows, pass);
 }
 
 namespace {

@@ -27,8 +27,11 @@ Branch within_block(Branch spec, int block, int number) {
   return within_block(spec, block);
 }
 
-std::variant<Attention, Mlp> made_branch(Parameters& parameters, const SublayerSpec& spec,
-                                         int block, int number) {
+std::variant<Attention, Mlp, LinkAttention> made_branch(Parameters& parameters,
+                                                        const SublayerSpec& spec, int block,
+                                                        int number) {
+  if (const auto* links = std::get_if<LinkAttentionSpec>(&spec.branch))
+    return LinkAttention(parameters, within_block(*links, block, number));
   if (const auto* attention = std::get_if<AttentionSpec>(&spec.branch))
     return Attention(parameters, within_block(*attention, block, number));
   return Mlp(parameters, within_block(std::get<MlpSpec>(spec.branch), block, number));
@@ -53,6 +56,14 @@ BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
   return made;
 }
 
+BlockSpec links_and_mlp(const LinkAttentionSpec& links, const MlpSpec& mlp, const NormSpec& norm,
+                        NormPlacement placement, double dropout) {
+  BlockSpec made = attention_and_mlp({}, mlp, norm, placement, dropout);
+  made.sublayers[0].branch = links;
+  std::get<LinkAttentionSpec>(made.sublayers[0].branch).name = "links";
+  return made;
+}
+
 Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, int number)
     : block_(block),
       number_(number),
@@ -72,12 +83,18 @@ Var Sublayer::skipped(const Var& branch, const Pass& pass) const {
   return made;
 }
 
+Var Sublayer::branched(const Var& entered, const SideInputs& beside, const Pass& pass) const {
+  if (const auto* attention = std::get_if<Attention>(&branch_))
+    return (*attention)(entered, beside, pass);
+  if (const auto* mlp = std::get_if<Mlp>(&branch_)) return (*mlp)(entered, pass);
+  SKEIN_CHECK(beside.graph != nullptr);
+  return std::get<LinkAttention>(branch_)(entered, *beside.graph, pass);
+}
+
 // The branch's value is needed by nobody once it is added.
 ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
                                      const SideInputs& beside, const Pass& pass) const {
-  const auto* attention = std::get_if<Attention>(&branch_);
-  const Var branch =
-      attention ? (*attention)(entered, beside, pass) : std::get<Mlp>(branch_)(entered, pass);
+  const Var branch = branched(entered, beside, pass);
   const Var dropped = skipped(residual_dropout(branch, pass, dropout_, block_, 1 + number_), pass);
   const ops::SumAndNorm made =
       next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
@@ -113,13 +130,14 @@ Var Block::run(size_t first, size_t last, const Var& in, const SideInputs& besid
 
 Var Block::operator()(const Var& given, const SideInputs& beside, const Pass& pass) const {
   const Var in = merging_ ? (*merging_)(given, pass) : given;
-  const SideInputs seen{ops::one_use(beside.memory), ops::one_use(beside.bias)};
+  const SideInputs seen{ops::one_use(beside.memory), ops::one_use(beside.bias), beside.graph};
   if (pass.recompute != Recompute::selective) return run(0, sublayers_.size(), in, seen, pass);
   Var x = in;
   for (size_t i = 0; i < sublayers_.size(); ++i)
-    x = ops::recompute({x, seen.memory, seen.bias}, [this, i, pass](const std::vector<Var>& given) {
-      return run(i, i + 1, given[0], {given[1], given[2]}, pass);
-    });
+    x = ops::recompute({x, seen.memory, seen.bias},
+                       [this, i, pass, graph = seen.graph](const std::vector<Var>& given) {
+                         return run(i, i + 1, given[0], {given[1], given[2], graph}, pass);
+                       });
   return x;
 }
 
@@ -159,8 +177,8 @@ Var Stack::operator()(Var x, const Pass& pass, const SideInputs& beside) const {
       frozen.emplace();
     if (pass.recompute == Recompute::full)
       x = ops::recompute({x, beside.memory, beside.bias},
-                         [&block, pass](const std::vector<Var>& given) {
-                           return block(given[0], {given[1], given[2]}, pass);
+                         [&block, pass, graph = beside.graph](const std::vector<Var>& given) {
+                           return block(given[0], {given[1], given[2], graph}, pass);
                          });
     else
       x = block(x, beside, pass);

@@ -30,6 +30,9 @@ void require_tokenizer(const TrainedModel& source) {
           "{} reads pictures, and this is for texts; skein eval, predict, embed and finetune take "
           "pictures",
           source.info.path);
+  require(!source.model.architecture->reads_graphs(),
+          "{} reads graphs, and this is for texts; skein eval and predict take graphs",
+          source.info.path);
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
 }

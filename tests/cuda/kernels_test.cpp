@@ -31,7 +31,7 @@ TEST_P(OnCuda, Elementwise) {
                             kernels::accumulate(device, at(x), Out(out[0])));
     for (auto kind :
          {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
-          kernels::Activation::tanh, kernels::Activation::silu}) {
+          kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
       EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
                               kernels::activation(device, kind, at(x), Out(out[0])));
       EXPECT_EQUAL_ON_DEVICES(
@@ -43,8 +43,9 @@ TEST_P(OnCuda, Elementwise) {
 
 TEST_P(OnCuda, Gates) {
   for (int64_t count : {1, 7, 1000, 4096})
-    for (auto kind : {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf,
-                      kernels::Activation::relu, kernels::Activation::silu}) {
+    for (auto kind :
+         {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+          kernels::Activation::silu, kernels::Activation::elu}) {
       const Tensor x = random_tensor({count}, 1, dtype()), y = random_tensor({count}, 2, dtype()),
                    z = random_tensor({count}, 3, dtype());
       EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),

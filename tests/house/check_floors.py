@@ -41,6 +41,8 @@ ROOMS = {
         "watch": set(), "optim": {"watch"}, "": {"watch", "optim"}, "tasks": {"", "watch", "optim"},
         "chats": {"", "watch", "optim", "tasks"},
         "attention": {""}, "preflight": {""}, "evaluations": {"", "tasks", "attention"},
+        "graphs": {"", "watch", "optim", "tasks"},
+        "pretraining": {"", "watch", "optim", "tasks", "graphs"},
     },
     "convert": {"": set(), "families": {""}, "families.cpp": {"", "families"}},
     "rlhf": {

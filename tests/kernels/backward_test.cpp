@@ -23,7 +23,7 @@ using test::Tensors;
 TEST(Backward, Activations) {
   for (auto kind :
        {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
-        kernels::Activation::tanh, kernels::Activation::silu}) {
+        kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
     SCOPED_TRACE(static_cast<int>(kind));
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
@@ -42,7 +42,7 @@ TEST(Backward, Activations) {
 TEST(Backward, Gates) {
   for (auto kind :
        {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
-        kernels::Activation::tanh, kernels::Activation::silu}) {
+        kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
     const auto forward = [=](const Tensors& in) {
       const Tensor out = like(in[0]);
       kernels::gated(Cpu{}, kind, in[0], in[1], Out(out));
@@ -63,7 +63,7 @@ TEST(Backward, AGateIsItsActivationTimesTheOther) {
                made = like(gate), of_gate = like(gate);
   for (auto kind :
        {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
-        kernels::Activation::tanh, kernels::Activation::silu}) {
+        kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
     kernels::gated(Cpu{}, kind, gate, up, Out(made));
     kernels::activation(Cpu{}, kind, gate, Out(of_gate));
     for (int64_t i = 0; i < gate.size(); ++i)

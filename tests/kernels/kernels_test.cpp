@@ -274,7 +274,7 @@ TEST(Bits, OfAnElementDoNotDependOnItsPosition) {
     const Tensor x = random_tensor({100}, 1, dtype), whole = Tensor::empty(x.shape(), x.dtype());
     for (auto kind :
          {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
-          kernels::Activation::tanh, kernels::Activation::silu}) {
+          kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
       kernels::activation(Cpu{}, kind, x, Out(whole));
       for (int64_t first = 0; first < 40; ++first) {
         const Tensor part = Tensor::empty({7}, dtype);

@@ -36,14 +36,14 @@ TEST(Gradient, UseOfOneVarTwice) {
 
 TEST(Gradient, Activations) {
   for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu,
-                    ops::Activation::tanh, ops::Activation::silu})
+                    ops::Activation::tanh, ops::Activation::silu, ops::Activation::elu})
     check_gradients([=](const Checked& at) { return ops::activation(at.inputs[0], kind); },
                     {{5, 7}});
 }
 
 TEST(Gradient, Gates) {
   for (auto kind : {ops::Activation::gelu_tanh, ops::Activation::gelu_erf, ops::Activation::relu,
-                    ops::Activation::tanh, ops::Activation::silu})
+                    ops::Activation::tanh, ops::Activation::silu, ops::Activation::elu})
     check_gradients([=](const Checked& at) { return ops::gated(at.inputs[0], at.inputs[1], kind); },
                     {{4, 9}, {4, 9}});
 }

@@ -6,8 +6,8 @@
 namespace skein::kernels {
 
 // gelu_tanh and gelu_erf: Hendrycks and Gimpel, "Gaussian error linear units" (2016), both forms.
-// silu, which others call swish: x / (1 + exp(-x)).
-enum class Activation { gelu_tanh, gelu_erf, relu, tanh, silu };
+// silu, which others call swish: x / (1 + exp(-x)). elu: exp(x) - 1 below 0, and x above.
+enum class Activation { gelu_tanh, gelu_erf, relu, tanh, silu, elu };
 
 // out = a + b
 void add(Cpu, const Tensor& a, const Tensor& b, Out out);

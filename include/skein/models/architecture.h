@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skein/core/error.h"
+#include "skein/data/graphs/graph_form.h"
 #include "skein/data/images/picture_form.h"
 #include "skein/models/config.h"
 #include "skein/models/model.h"
@@ -50,6 +51,15 @@ class Architecture {
   // Of a model that reads stories (data/stories/story_samples.h): how many sentences before a
   // question it remembers, the latest ones; 0: it reads none.
   virtual int64_t memories(const ModelConfig&) const { return 0; }
+  // Whether it reads the nodes and links of graphs and has no vocabulary.
+  virtual bool reads_graphs() const { return false; }
+  // Of a model that reads them: which parts of graphs it has a use for.
+  virtual data::GraphUses graph_uses(const ModelConfig&) const { return {}; }
+  // Fills in how much there is of each part, where it is not given. A usage error for a model of
+  // others.
+  virtual void take_graphs(ModelConfig&, const data::GraphSizes& /*sizes*/) const {}
+  // Whether it reads tokens' ids, so that it has a vocabulary.
+  bool reads_texts() const { return !reads_images() && !reads_graphs(); }
   // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
   // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;

@@ -2,6 +2,7 @@
 // cache for decoding, or to another sequence.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "skein/kernels/rotary.h"
@@ -13,10 +14,14 @@
 
 namespace skein {
 
+struct GraphInputs;
+
 // What blocks read beside their stream; undefined where there is none.
 struct SideInputs {
   Var memory;  // [B,S,M], another sequence
   Var bias;    // of the scores of self-attention by distance, [P,H/t,T+S-1] (ops/attention.h)
+  // The links of graphs; null where tokens are no nodes.
+  std::shared_ptr<const GraphInputs> graph = {};
 };
 
 struct AttentionSpec {

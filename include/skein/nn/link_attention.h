@@ -27,6 +27,8 @@ enum class LinkNumbers { added, multiplied };
 // D. The latter two have a bias, and are not divided among tensor-parallel ranks.
 enum class LinkHeads { projected, concatenated, averaged };
 
+struct GraphInputs;
+
 struct LinkAttentionSpec {
   std::string name;
   int64_t width = 0, heads = 0, head_width = 0;
@@ -42,18 +44,28 @@ struct LinkAttentionSpec {
   double in_deviation = 0.02, out_deviation = 0.02;
   bool sequence_parallel = false;
   double links_per_row = 0;  // on average, for what the layer costs
+  double dropout = 0;        // of the weights of links
+  int64_t kinds = 0;         // categories of links, which have a number a head each
+  int64_t values = 0;        // numbers of a link, which a product makes one a head of
+  int block = 0;
+  int dropout_site = 0;  // in the block
 };
 
 // Tensors (N = H * D): NAME.v [N,C]; of `dot` NAME.q and NAME.k [N,C]; of `gat` NAME.row_score and
 // NAME.column_score [H,D]; of `gat2` NAME.q [N,C] and NAME.score [H,D]; NAME.out [C,N] where heads
-// are projected. Products have biases where it says so, but for v of `gat`.
+// are projected; NAME.kinds.weight [kinds,H] and NAME.values [H,values], with a bias, of what is
+// known of links. Products have biases where it says so, but for v of `gat`.
 class LinkAttention {
  public:
   LinkAttention(Parameters& parameters, const LinkAttentionSpec& spec);
   // x [B,T,C] -> [B,T,C], or [B,T,H*D] or [B,T,D]. links: from B*T rows to as many columns. numbers
   // [E,H/t] or undefined, of `none` [E,1] too; in the accumulator type. Under sequence parallelism
-  // x is [B,T/t,C].
-  Var operator()(const Var& x, const ops::Links& links, const Var& numbers, const Pass& pass) const;
+  // x is [B,T/t,C]. keys: [E] i64 on the device of x, of each link a number that no other link has
+  // at this step, by which its weights are dropped; undefined: none are.
+  Var operator()(const Var& x, const ops::Links& links, const Var& numbers, const Pass& pass,
+                 const Tensor& keys = {}) const;
+  // The same of the nodes of pass.batch, with the numbers that its layers make of links.
+  Var operator()(const Var& x, const GraphInputs& graph, const Pass& pass) const;
 
  private:
   bool adds_inside(const Var& numbers) const;
@@ -63,12 +75,15 @@ class LinkAttention {
              const Pass& pass) const;
   Var weights(const Var& scores, const ops::Links& links, const Var& numbers) const;
   Var spread(const Var& v, const ops::Links& links, const Var& weights) const;
+  Var dropped(const Var& weights, const Tensor& keys, const Pass& pass) const;
+  Var numbers_of(const GraphInputs& graph, const Pass& pass) const;
   Var merged(const Var& y, const Var& rows, const Pass& pass) const;
 
   LinkAttentionSpec spec_;
+  DType dtype_;
   Linear v_;
-  std::optional<Linear> q_, k_, out_;
-  Weight row_score_, column_score_, bias_;
+  std::optional<Linear> q_, k_, out_, values_;
+  Weight row_score_, column_score_, bias_, kinds_;
 };
 
 // [E,1] in host memory, of f32 or f64: 1 / n for a row of n links, so that it gets their mean.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skein/nn/attention.h"
+#include "skein/nn/link_attention.h"
 
 namespace skein {
 
@@ -17,7 +18,7 @@ enum class NormPlacement { pre, post };
 // One addition to the residual stream. Names count from the block: "norm_1", "attention".
 struct SublayerSpec {
   NormSpec norm;
-  std::variant<AttentionSpec, MlpSpec> branch;
+  std::variant<AttentionSpec, MlpSpec, LinkAttentionSpec> branch;
   double dropout = 0;  // on the branch's result
   // Probability that a sample goes past the branch, whose result is else divided by 1 - that.
   double skip = 0;
@@ -40,6 +41,9 @@ void give_skips(std::span<BlockSpec> blocks, int64_t first, int64_t all, double 
 // replaced.
 BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
                             const NormSpec& norm, NormPlacement placement, double dropout);
+// norm_1, links, norm_2, mlp: the same over the links of graphs.
+BlockSpec links_and_mlp(const LinkAttentionSpec& links, const MlpSpec& mlp, const NormSpec& norm,
+                        NormPlacement placement, double dropout);
 
 class Sublayer {
  public:
@@ -52,12 +56,13 @@ class Sublayer {
   const NormLayer& norm() const { return norm_; }
 
  private:
+  Var branched(const Var& entered, const SideInputs& beside, const Pass& pass) const;
   Var skipped(const Var& branch, const Pass& pass) const;
 
   int block_, number_;
   double dropout_, skip_;
   NormLayer norm_;
-  std::variant<Attention, Mlp> branch_;
+  std::variant<Attention, Mlp, LinkAttention> branch_;
 };
 
 // Merges patches, where it has a merging; then, for each sublayer f, in order:   pre: x = x +

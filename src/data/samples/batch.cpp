@@ -57,6 +57,30 @@ void keep_columns(Tensor& part, int64_t of, int64_t count) {
   part = first_columns(part, count);
 }
 
+// Links that the sample with the most of them has, at least 1.
+int64_t most_links(const Tensor& links) {
+  const int64_t columns = links.dim(1);
+  const int32_t* end = links.data<int32_t>();
+  int64_t most = 1;
+  for (int64_t i = 0; i < links.size() / 2; ++i)
+    if (end[2 * i] >= 0) most = std::max(most, i % columns + 1);
+  return most;
+}
+
+void trim_links(Sequence& sequence) {
+  if (!sequence.links.defined()) return;
+  const int64_t links = sequence.links.dim(1),
+                kept = rounded_length(most_links(sequence.links), kPlaceMultiple, links);
+  for (const auto& field : kSequenceFields)
+    if (field.kind.second == FieldDim::link) keep_columns(sequence.*field.tensor, links, kept);
+}
+
+// x [B,T,S] -> [B,T,count]
+Tensor first_numbers(const Tensor& x, int64_t count) {
+  const Tensor rows = first_columns(x.reshape({x.dim(0) * x.dim(1), x.dim(2)}), count);
+  return rows.reshape({x.dim(0), x.dim(1), count});
+}
+
 void trim_tokens(Sequence& sequence, int64_t multiple) {
   if (!sequence.lengths.defined()) return;
   const auto lengths = sequence.lengths.span<int32_t>();
@@ -65,6 +89,9 @@ void trim_tokens(Sequence& sequence, int64_t multiple) {
   SKEIN_CHECK(longest <= length);
   for (const auto& field : kSequenceFields)
     if (field.kind.second == FieldDim::token) keep_columns(sequence.*field.tensor, length, kept);
+  if (sequence.distances.defined() && kept < length)
+    sequence.distances = first_numbers(sequence.distances, kept);
+  trim_links(sequence);
 }
 
 // Of what has a column a place.

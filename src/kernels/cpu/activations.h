@@ -78,6 +78,16 @@ struct Silu {
   }
 };
 
+// exp(x) - 1 as 2 t / (1 - t) with t = tanh(x / 2), which keeps the digits of small numbers.
+template <class V>
+struct Elu {
+  static V value(V x) {
+    const V t = hyperbolic_tangent(x * Lane<V>(0.5));
+    return x > 0 ? x : 2 * t / (1 - t);
+  }
+  static V slope(V x) { return x > 0 ? V{} + 1 : exponential(x); }
+};
+
 // Calls f with the struct of a kind on vectors.
 template <class V, class F>
 void with_kind(Activation kind, const F& f) {
@@ -87,6 +97,7 @@ void with_kind(Activation kind, const F& f) {
     case Activation::relu: return f(Relu<V>{});
     case Activation::tanh: return f(Tanh<V>{});
     case Activation::silu: return f(Silu<V>{});
+    case Activation::elu: return f(Elu<V>{});
   }
 }
 

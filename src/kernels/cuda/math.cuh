@@ -40,6 +40,7 @@ struct Activate {
       case Activation::relu: return x > A(0) ? x : A(0);
       case Activation::tanh: return tanh(x);
       case Activation::silu: return x * logistic(x);
+      case Activation::elu: return x > A(0) ? x : expm1(x);
     }
     return A(0);
   }
@@ -59,6 +60,7 @@ struct ActivateBackward {
         const A s = logistic(x);
         return dy * s * (A(1) + x * (A(1) - s));
       }
+      case Activation::elu: return x > A(0) ? dy : dy * exp(x);
     }
     return A(0);
   }

@@ -109,6 +109,33 @@ LabelMetric metric_of(LabelKind kind, LabelMetric asked) {
   return asked;
 }
 
+namespace {
+
+nlohmann::ordered_json to_json(const data::GraphForm& form) {
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+  for (const data::GraphInput& input : form.inputs)
+    inputs.push_back(
+        {{"column", input.column}, {"size", input.size}, {"names_sum", input.names_sum}});
+  return {{"inputs", inputs}, {"random", form.random}, {"of_nodes", form.of_nodes}};
+}
+
+data::GraphForm graph_form_in(const nlohmann::ordered_json& json, const std::string& origin) {
+  data::GraphForm made;
+  for (const auto& input : json.at("inputs")) {
+    made.inputs.push_back({input.at("column"), whole<int64_t>(input.at("size"), "size", origin),
+                           whole<uint32_t>(input.at("names_sum"), "names_sum", origin)});
+    const data::GraphInput& one = made.inputs.back();
+    require(one.size > 0 && one.size < int64_t{1} << 31 &&
+                data::kind_of_input(one.column) != data::GraphInputKind::other,
+            "\"{}\" with {} of them is no input", one.column, one.size);
+  }
+  made.random = whole<int64_t>(json.at("random"), "random", origin);
+  made.of_nodes = json.at("of_nodes");
+  return made;
+}
+
+}  // namespace
+
 TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
   nlohmann::ordered_json json{
       {"task", "labels"},      {"kind", name_of(head.kind)},  {"metric", name_of(head.metric)},
@@ -117,6 +144,7 @@ TaskNotes to_notes(const LabelHead& head, uint32_t checksum) {
       {"framed", head.framed}, {"columns", head.columns},     {"training_checksum", checksum}};
   if (head.reads_images())
     json["pictures"] = {{"mean", head.picture_mean}, {"deviation", head.picture_deviation}};
+  if (head.graph) json["graphs"] = to_json(*head.graph);
   return TaskNotes(json.dump());
 }
 
@@ -139,6 +167,7 @@ std::unique_ptr<LabelHead> label_head(const TaskNotes& notes, const std::string&
       head->picture_mean = json["pictures"].at("mean").get<std::vector<double>>();
       head->picture_deviation = json["pictures"].at("deviation").get<std::vector<double>>();
     }
+    if (json.contains("graphs")) head->graph = graph_form_in(json["graphs"], origin);
     head->columns = json.at("columns").get<std::map<std::string, std::string>>();
     return head;
   } catch (const std::exception& error) {

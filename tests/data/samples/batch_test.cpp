@@ -98,6 +98,10 @@ Batch every_field(int32_t first) {
   batch.lengths = Tensor::from(std::vector<int32_t>{3, 11}, {2});
   batch.source.lengths = Tensor::from(std::vector<int32_t>{20, 9}, {2});
   batch.places = padded().places;
+  for (Sequence* side : {static_cast<Sequence*>(&batch), &batch.source}) {
+    side->distances = Tensor::from(std::vector<int32_t>(2 * 40 * 40, first++), {2, 40, 40});
+    side->links = Tensor::from(std::vector<int32_t>(2 * 20 * 2, first++), {2, 20, 2});
+  }
   return batch;
 }
 
@@ -134,7 +138,7 @@ std::vector<int32_t> first_of(const Tensor& x, int64_t count) {
 TEST(BatchFields, AreAllTrimmedEachSideByItsOwnLength) {
   const Batch whole = every_field(0), made = trimmed(whole, 8);
   for (const auto& field : kSequenceFields) {
-    if (field.kind.second != FieldDim::token) continue;
+    if (field.kind.second != FieldDim::token || field.tensor == &Sequence::distances) continue;
     EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 16));
     EXPECT_EQ(numbers_of(made.source.*field.tensor), first_of(whole.source.*field.tensor, 24));
   }
@@ -142,8 +146,20 @@ TEST(BatchFields, AreAllTrimmedEachSideByItsOwnLength) {
     if (field.kind.second != FieldDim::place) continue;
     EXPECT_EQ(numbers_of(made.*field.tensor), first_of(whole.*field.tensor, 8));
   }
+  EXPECT_EQ(made.distances.shape(), (Shape{2, 16, 16}));
   EXPECT_EQ(numbers_of(made.lengths), numbers_of(whole.lengths));
   EXPECT_EQ(numbers_of(made.source.lengths), numbers_of(whole.source.lengths));
+}
+
+TEST(BatchFields, OfLinksAreTrimmedByTheSampleWithTheMost) {
+  Batch whole = every_field(0);
+  int32_t* const ends = whole.links.data<int32_t>();
+  std::fill(ends + 2 * 5, ends + 2 * 20, -1);
+  std::fill(ends + 2 * (20 + 9), ends + 2 * 40, -1);
+  const Batch made = trimmed(whole, 8);
+  EXPECT_EQ(made.links.shape(), (Shape{2, 16, 2}));
+  EXPECT_EQ(numbers_of(made.link_kinds), first_of(whole.link_kinds, 16));
+  EXPECT_EQ(trimmed(batch_rows(whole, 0, 1), 8).links.shape(), (Shape{1, 8, 2}));
 }
 
 TEST(BatchFields, AreAllPlaced) {

@@ -13,9 +13,17 @@ struct Sequence {
   // Undefined when every token may see every other.
   Tensor segments;
   Tensor types;  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
-  // [B,N,K] f32, what tokens are made of instead of ids, such as the pixels of N patches;
-  // undefined: nothing
+  // [B,N,K] f32, what tokens are made of instead of ids, such as the pixels of N patches, or beside
+  // them, such as numbers of T nodes; undefined: nothing
   Tensor features;
+  // Of graphs, whose nodes are the tokens. Padding, behind a sample's own, is -1 and has no links.
+  Tensor bags;       // [B,T,M] i32, the categories of each node, ids of one table
+  Tensor distances;  // [B,T,T] i32, how many links the shortest path from a node to another has
+  // [B,L,2] i32, a node and the one that it gathers from, in the order of the former; each link has
+  // a row
+  Tensor links;
+  Tensor link_kinds;   // [B,L] i32, the category of each link
+  Tensor link_values;  // [B,L,K] f32, numbers of each link
   // [B] i32, tokens of each row that are no padding, which is behind them; undefined: all are taken
   // for such
   Tensor lengths;

@@ -9,12 +9,12 @@
 namespace skein::data {
 
 // What a dim of a field counts. `none`: there is no such dim, or it counts nothing of a sample.
-enum class FieldDim { none, sample, token, place };
+enum class FieldDim { none, sample, token, place, link };
 // Where placed() puts a field: weights and what else weighs losses is read on the host.
 enum class FieldHome { device, host };
 
 struct FieldKind {
-  FieldDim first, second;  // third dims are of each place or token
+  FieldDim first, second;  // third dims are of each place, token or link
   FieldHome home;
 };
 
@@ -29,7 +29,13 @@ inline constexpr BatchField<Sequence> kSequenceFields[] = {
     {&Sequence::positions, {FieldDim::sample, FieldDim::token, FieldHome::device}},
     {&Sequence::segments, {FieldDim::sample, FieldDim::token, FieldHome::device}},
     {&Sequence::types, {FieldDim::sample, FieldDim::token, FieldHome::device}},
-    {&Sequence::features, {FieldDim::sample, FieldDim::none, FieldHome::device}},
+    {&Sequence::features, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    // Tables of links are made on the host.
+    {&Sequence::bags, {FieldDim::sample, FieldDim::token, FieldHome::host}},
+    {&Sequence::distances, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::links, {FieldDim::sample, FieldDim::link, FieldHome::host}},
+    {&Sequence::link_kinds, {FieldDim::sample, FieldDim::link, FieldHome::device}},
+    {&Sequence::link_values, {FieldDim::sample, FieldDim::link, FieldHome::device}},
     {&Sequence::lengths, {FieldDim::sample, FieldDim::none, FieldHome::host}},
 };
 

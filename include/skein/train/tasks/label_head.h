@@ -4,10 +4,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "skein/core/options/options.h"
+#include "skein/data/graphs/graph_form.h"
 #include "skein/data/records/conll.h"
 #include "skein/data/records/examples.h"
 #include "skein/data/records/labels.h"
@@ -47,6 +49,7 @@ struct LabelHead {
   std::map<std::string, std::string> columns{};  // by option
   // of pictures: a mean and a deviation a channel; empty for texts
   std::vector<double> picture_mean{}, picture_deviation{};
+  std::optional<data::GraphForm> graph{};  // of graphs: what of them is read
   // a decoder's samples: by the tokenizer's template, as LabelFormConfig has it
   bool framed = false;
 
@@ -54,6 +57,7 @@ struct LabelHead {
   // pairs.
   bool imported() const { return columns.empty(); }
   bool reads_images() const { return !picture_mean.empty(); }
+  bool reads_graphs() const { return graph.has_value(); }
   int64_t outputs() const { return kind == LabelKind::regress ? 1 : std::ssize(labels); }
   data::LabelForm form(const ModelConfig& model, const text::Tokenizer& tokenizer) const;
 };

@@ -7,13 +7,11 @@
 #include <string>
 
 #include "skein/data/corpus/encode_pairs.h"
-#include "skein/data/images/augment.h"
 #include "skein/data/samples/two_sided_samples.h"
 #include "skein/generate/beam_search.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
 #include "skein/train/tasks/pair_notes.h"
-#include "skein/train/tasks/story_task.h"
 
 namespace skein::train {
 
@@ -45,23 +43,5 @@ void refuse_pair_options(const Options& options, const std::string& why);
 // fit the model, and as pair_reading.
 std::unique_ptr<Task> seq2seq_task(PretrainConfig& run, const Seq2seqConfig& config,
                                    const data::PairTokenizers& tokenizers, bool adapts = false);
-
-enum class PretrainKind { language, seq2seq };
-
-// What `skein pretrain` is told.
-struct PretrainTaskConfig {
-  PretrainConfig run;
-  PretrainKind kind = PretrainKind::language;
-  data::AugmentConfig augment;  // of a model that reads pictures
-  StoryTaskConfig stories;      // of one that reads stories
-  Seq2seqConfig seq2seq;
-  // that encode files of pairs: one, or one for each side; "": those of the first store
-  std::string tokenizer, target_tokenizer;
-};
-void bind(Options& options, PretrainTaskConfig& config);
-// Makes language_task or seq2seq_task, image_task for a model that reads pictures or
-// story_task for one that reads stories. options:
-// those that it is bound to; a usage error for given ones of the other kind.
-std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& config);
 
 }  // namespace skein::train

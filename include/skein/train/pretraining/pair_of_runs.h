@@ -5,7 +5,7 @@
 
 #include "skein/comm/group.h"
 #include "skein/core/options/options.h"
-#include "skein/train/tasks/seq2seq.h"
+#include "skein/train/pretraining/pretraining_task.h"
 #include "skein/train/trainer.h"
 
 namespace skein::train {

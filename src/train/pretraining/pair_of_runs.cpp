@@ -1,4 +1,4 @@
-#include "skein/train/tasks/pair_of_runs.h"
+#include "skein/train/pretraining/pair_of_runs.h"
 
 #include <algorithm>
 #include <filesystem>

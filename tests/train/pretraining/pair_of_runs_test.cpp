@@ -1,5 +1,5 @@
 // Pairs of runs that are compared byte for byte.
-#include "skein/train/tasks/pair_of_runs.h"
+#include "skein/train/pretraining/pair_of_runs.h"
 
 #include <gtest/gtest.h>
 

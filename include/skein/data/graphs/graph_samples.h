@@ -1,0 +1,127 @@
+// Graphs of stores as batches of nodes and links.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/data/graphs/graph_form.h"
+#include "skein/data/graphs/graph_store.h"
+#include "skein/data/samples/order.h"
+#include "skein/data/samples/source.h"
+
+namespace skein::data {
+
+// Stores that are blended by weight, as SampleOrder has it.
+struct GraphBlend {
+  std::vector<GraphRecords> parts;
+  std::vector<double> weights;
+};
+
+// What a store has of `wanted`, in the order of their columns' names; where that is nothing of
+// nodes, a number 1 stands for each. wanted: names of columns; empty: all that the model has a use
+// for. Usage errors for columns that are not there or of no use to it. Sizes are those that all
+// parts have, colours those that occur.
+GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wanted,
+                     const GraphUses& uses);
+// A usage error where a store has not what the form reads, or has other names for its categories.
+// origin: what reads it.
+void check_form(const GraphRecords& store, const GraphForm& form, const std::string& origin);
+// How much of all there is; nodes: of the largest graph of the blend.
+GraphSizes sizes_of(const GraphForm& form, const GraphBlend& blend);
+
+// Of a split's parts.
+enum class GraphUse { training, validation, test, all };
+
+// A graph, or of one the nodes whose labels are meant.
+struct GraphUnit {
+  int part = 0;  // of the blend
+  int64_t record = 0;
+  std::vector<int32_t> nodes{};  // rising
+};
+
+// Without a fold the parts of a split are train, validation, test and none; with it they are
+// "fold 1", "fold 2" and so on, of which `fold` is the test, the one after it (the first after the
+// last) the validation, and the rest is trained on.
+struct GraphChoice {
+  GraphUse use = GraphUse::all;
+  int64_t fold = 0;         // 0: the split has none
+  bool unlabelled = false;  // graphs and nodes without a label too
+};
+// Those of the stores' splits, of graphs and of nodes; a store without one is meant whole. Graphs
+// of which nothing is meant are none. A usage error for a split in folds where no fold is given, or
+// one that it has not, and the other way round.
+std::vector<GraphUnit> chosen_units(const GraphBlend& blend, const GraphForm& form,
+                                    const GraphChoice& choice);
+// Whether any of the stores has a part for that use.
+bool has_part(const GraphBlend& blend, const GraphForm& form, const GraphChoice& choice);
+
+// The names of the classes of a store's labels; empty where they are numbers. A usage error where
+// it has none.
+std::vector<std::string> classes_of(const GraphRecords& store, bool of_nodes);
+
+// Numbers are learnt as (number - mean) / deviation.
+struct LabelUnits {
+  double mean = 0, deviation = 1;
+};
+
+enum class GraphOrder {
+  shuffled,  // by the weights of the blend, each epoch in another order
+  blended,   // by the weights, each part in its own order
+  once       // each unit once, as given: for judging
+};
+
+struct GraphSampling {
+  LabelUnits units{};
+  uint64_t seed = 0;
+  GraphOrder order = GraphOrder::once;
+  bool labelled = true;  // else nothing is asked of labels, and none counts
+};
+
+// A sample is a graph. Its places are the unit's nodes, or of a graph's label its first. Where it
+// is trained on, Laplacian vectors have signs of their own in each epoch, which are a function of
+// the seed, the epoch and the graph, and so are random numbers; judged are the signs of the store,
+// and the random numbers of epoch 0.
+class GraphSamples : public RowSource {
+ public:
+  GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const GraphForm& form,
+               const GraphSampling& sampling);
+
+  int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
+  const GraphBlend& blend() const { return blend_; }
+  const GraphForm& form() const { return form_; }
+  const std::vector<GraphUnit>& units() const { return units_; }
+  int64_t nodes() const { return most_nodes_; }    // of the largest graph
+  int64_t places() const { return most_places_; }  // of the unit with the most
+  // Of the places of unit `number`: classes, or numbers as the store has them.
+  std::vector<int32_t> classes(int64_t number) const;
+  std::vector<double> numbers(int64_t number) const;
+
+ private:
+  struct Key {
+    uint64_t seed;
+    int64_t epoch, record;
+  };
+
+  Batch empty_batch(int64_t count) const override;
+  void fill(const Batch& batch, int64_t row, int64_t index) const override;
+  void fill_links(const Batch& batch, int64_t row, const GraphUnit& unit) const;
+  void fill_ids(const Batch& batch, int64_t row, const GraphUnit& unit) const;
+  void fill_numbers(const Batch& batch, int64_t row, const GraphUnit& unit, const Key& key) const;
+  void fill_distances(const Batch& batch, int64_t row, const GraphUnit& unit) const;
+  void fill_labels(const Batch& batch, int64_t row, int64_t number) const;
+  void measure();
+
+  GraphBlend blend_;
+  std::vector<GraphUnit> units_;
+  std::vector<std::vector<int64_t>> of_part_;  // numbers of units, by part
+  GraphForm form_;
+  GraphSizes sizes_;
+  GraphSampling sampling_;
+  bool has_classes_ = true;
+  int64_t most_nodes_ = 1, most_links_ = 1, most_bag_ = 0, most_places_ = 1;
+  SampleOrder order_;
+};
+
+}  // namespace skein::data

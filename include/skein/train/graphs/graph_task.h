@@ -1,0 +1,38 @@
+// Models of graphs learn classes or numbers of nodes, or of whole graphs, from stores of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skein/data/graphs/graph_samples.h"
+#include "skein/train/config.h"
+#include "skein/train/task.h"
+#include "skein/train/tasks/label_head.h"
+
+namespace skein::train {
+
+// Whose labels are learnt. automatic: those that the first store has; of graphs where it has both.
+enum class GraphTarget { automatic, nodes, graphs };
+
+struct GraphTaskConfig {
+  std::vector<std::string> inputs{};  // columns of stores; empty: all that the model reads
+  int64_t random = 0;                 // numbers a node, drawn anew in each epoch
+  int64_t fold = 0;                   // of a split in folds, the test
+  GraphTarget target = GraphTarget::automatic;
+};
+// Binds section "graph".
+void bind(Options& options, GraphTaskConfig& config);
+// Usage errors for these options, for a model that reads no graphs.
+void refuse_graph_options(const Options& options, const Architecture& architecture);
+
+// Opens stores of graphs: "path" or "weight:path" each. A usage error for other files.
+data::GraphBlend open_graphs(const std::vector<std::string>& entries);
+
+// Makes the task for the model that run.model describes. Reads data.train, of which it learns the
+// training part, and is judged by the validation part of data.validation, or where that is empty by
+// that of data.train. Fills in what the data say of the model: what nodes and links are made of,
+// and its labels. Usage errors for stores that do not fit, or have no labels.
+std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& config);
+
+}  // namespace skein::train

@@ -1,0 +1,163 @@
+#include "skein/models/gnn/gnn.h"
+
+namespace skein {
+namespace {
+
+constexpr int64_t kMostHops = 1000, kMostIds = int64_t{1} << 31;
+
+class GraphArchitecture : public Architecture {
+ public:
+  std::string_view name() const override { return "graph"; }
+  std::string_view help() const override { return "reads the nodes and links of graphs"; }
+
+  void bind(Options& options, ModelConfig& config) const override;
+  void check(const ModelConfig& config) const override;
+  void check_unused(const ModelConfig& config) const override {
+    require(graph_options(config) == GraphOptions{},
+            "model.graph_form, graph_pool, link_score, link_numbers_are, hops, teleport, "
+            "last_heads, bags, node_ids, node_numbers, link_kinds and link_numbers are for "
+            "model.architecture=graph; leave them out");
+  }
+  std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
+                               bool /*sequence_parallel*/, Parameters& parameters) const override {
+    return std::make_unique<GraphModel>(config, piece, parameters);
+  }
+  RowsPerToken rows_per_token(const ModelConfig& c) const override {
+    return {.places = c.head == Head::token ? 1.0 : 0.0};
+  }
+  bool reads_graphs() const override { return true; }
+  data::GraphUses graph_uses(const ModelConfig& c) const override {
+    const LinkScoring score = graph_options(c).score;
+    return {.link_parts = score != LinkScoring::mean && score != LinkScoring::symmetric};
+  }
+  void take_graphs(ModelConfig& config, const data::GraphSizes& sizes) const override;
+  bool sees_ahead() const override { return true; }
+  std::string_view otherwise(const ModelConfig&) const override { return "one that reads graphs"; }
+  std::vector<std::string> options_of_heads() const override { return {"model.graph_pool"}; }
+
+ private:
+  void check_own(const ModelConfig& config) const;
+  void check_plain(const ModelConfig& config) const;
+};
+
+void bind_sizes(Options& options, GraphOptions& c) {
+  options.add("model.node_ids", c.node_ids, "graph: categories of nodes; 0: the data's");
+  options.add("model.node_numbers", c.node_numbers, "graph: numbers a node; 0: the data's");
+  options.add("model.link_kinds", c.link_kinds, "graph: categories of links; 0: the data's");
+  options.add("model.link_numbers", c.link_numbers, "graph: numbers a link; 0: the data's");
+}
+
+void GraphArchitecture::bind(Options& options, ModelConfig& config) const {
+  GraphOptions& c = graph_options(config);
+  options.add_choice("model.graph_form", c.form,
+                     {{"blocks", GraphFormKind::blocks}, {"plain", GraphFormKind::plain}},
+                     "graph: blocks with norms, residual sums and feed-forward layers, or layers "
+                     "of links alone with ELU between them, as GAT has them");
+  options.add_choice("model.link_score", c.score,
+                     {{"dot", LinkScoring::dot},
+                      {"gat", LinkScoring::gat},
+                      {"gat2", LinkScoring::gat2},
+                      {"mean", LinkScoring::mean},
+                      {"symmetric", LinkScoring::symmetric}},
+                     "graph: by what nodes weigh their neighbours: products of queries and keys, "
+                     "GAT's or GATv2's scores, all alike, or by 1 / sqrt of the links at both ends "
+                     "(GCN)");
+  options.add_choice("model.link_numbers_are", c.numbers,
+                     {{"added", LinkNumbers::added}, {"multiplied", LinkNumbers::multiplied}},
+                     "graph: what the numbers that are made of links do to their scores");
+  options.add("model.hops", c.hops,
+              "graph: how often weights of links are applied one after the other (diffusion); 0: "
+              "once, without teleport");
+  options.add("model.teleport", c.teleport, "graph: part of each hop that is its beginning");
+  options.add("model.last_heads", c.last_heads,
+              "graph_form=plain: heads of the last layer, whose mean is taken; 0: model.n_heads");
+  options.add_choice("model.bags", c.mean_of_bags, {{"sum", false}, {"mean", true}},
+                     "graph: what a node gets of its categories' vectors");
+  options.add_choice(
+      "model.graph_pool", c.pool,
+      {{"mean", GraphPool::mean}, {"sum", GraphPool::sum}, {"attention", GraphPool::attention}},
+      "graph: what a whole graph is read by: the mean of its nodes, their sum, or "
+      "their sum by weights that a score of each makes");
+  bind_sizes(options, c);
+}
+
+void GraphArchitecture::take_graphs(ModelConfig& config, const data::GraphSizes& sizes) const {
+  GraphOptions& own = graph_options(config);
+  const auto take = [](const char* key, int64_t& mine, int64_t theirs) {
+    require(mine == 0 || mine == theirs, "model.{}={}, but the graphs have {}; leave it out", key,
+            mine, theirs);
+    mine = theirs;
+  };
+  take("node_ids", own.node_ids, sizes.node_ids);
+  take("node_numbers", own.node_numbers, sizes.node_numbers);
+  take("link_kinds", own.link_kinds, sizes.link_kinds);
+  take("link_numbers", own.link_numbers, sizes.link_numbers);
+  require(config.context == ModelConfig{}.context || config.context == sizes.nodes,
+          "model.context={}, but the largest of these graphs has {} nodes; leave it out",
+          config.context, sizes.nodes);
+  config.context = std::max<int64_t>(1, sizes.nodes);
+}
+
+void GraphArchitecture::check_plain(const ModelConfig& c) const {
+  const GraphOptions& own = graph_options(c);
+  if (own.form == GraphFormKind::blocks) {
+    require(own.last_heads == 0, "model.last_heads={} is for model.graph_form=plain; leave it out",
+            own.last_heads);
+    return;
+  }
+  require(own.last_heads >= 0 && own.last_heads <= 4096, "model.last_heads={} must be 0 to 4096",
+          own.last_heads);
+  require(c.d_model == c.n_heads * c.head_width(),
+          "model.graph_form=plain puts heads beside each other, so model.d_model={} must be "
+          "model.n_heads={} times model.d_head={}",
+          c.d_model, c.n_heads, c.head_width());
+  require(c.stochastic_depth == 0 && c.activation_dropout == 0 && !c.embedding_norm,
+          "model.stochastic_depth={}, activation_dropout={} and embedding_norm are for "
+          "model.graph_form=blocks; leave them out",
+          c.stochastic_depth, c.activation_dropout);
+}
+
+void GraphArchitecture::check_own(const ModelConfig& c) const {
+  const GraphOptions& own = graph_options(c);
+  for (const auto& [key, value] :
+       {std::pair("node_ids", own.node_ids), std::pair("node_numbers", own.node_numbers),
+        std::pair("link_kinds", own.link_kinds), std::pair("link_numbers", own.link_numbers)})
+    require(value >= 0 && value < kMostIds, "model.{}={} must be 0 to {}", key, value,
+            kMostIds - 1);
+  require(own.node_ids > 0 || own.node_numbers > 0,
+          "model.node_ids and model.node_numbers are both 0: there is nothing to make nodes of");
+  require(own.hops >= 0 && own.hops <= kMostHops, "model.hops={} must be 0 to {}", own.hops,
+          kMostHops);
+  require(own.teleport >= 0 && own.teleport <= 1, "model.teleport={} must be in [0, 1]",
+          own.teleport);
+  const bool scores = graph_uses(c).link_parts;
+  require(scores || (own.link_kinds == 0 && own.link_numbers == 0),
+          "model.link_score=mean and symmetric have no scores, so that model.link_kinds={} and "
+          "model.link_numbers={} have no place in them; leave them out, or take dot, gat or gat2",
+          own.link_kinds, own.link_numbers);
+}
+
+void GraphArchitecture::check(const ModelConfig& c) const {
+  check_own(c);
+  check_plain(c);
+  require(c.head != Head::vocabulary,
+          "model.architecture=graph gives labels of nodes or graphs; give model.head=token or "
+          "model.head=sequence");
+  require(c.vocab_size == 0 && c.token_types == 0 && c.position_offset == 0 &&
+              !c.scale_embeddings && c.sinusoids == kernels::Sinusoid::halves &&
+              c.positions == Positions::learned && c.n_kv_heads == c.n_heads * (c.n_kv_heads > 0),
+          "model.vocab_size, token_types, position_offset, scale_embeddings, sinusoids, positions "
+          "and n_kv_heads are for models that read texts; leave them out with "
+          "model.architecture=graph");
+  require(c.mup_base_width == 0,
+          "model.mup_base_width={} is for model.architecture=gpt; leave it out", c.mup_base_width);
+}
+
+}  // namespace
+
+const Architecture& gnn_architecture() {
+  static const GraphArchitecture only;
+  return only;
+}
+
+}  // namespace skein

@@ -1,0 +1,195 @@
+#include "skein/models/gnn/gnn.h"
+
+#include <cmath>
+
+#include "skein/core/where.h"
+#include "skein/models/terms.h"
+#include "skein/models/trunk.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+#include "skein/ops/recompute.h"
+
+#include "specs.h"
+
+namespace skein {
+
+GraphEmbedding::GraphEmbedding(Parameters& parameters, const ModelConfig& c, int chunk)
+    : dropout_(c.dropout),
+      drops_bags_(graph_options(c).form == GraphFormKind::plain),
+      dtype_(parameters.dtype()) {
+  const GraphOptions& own = graph_options(c);
+  if (own.node_ids > 0) {
+    parameters.enter("embedding.nodes", chunk, {Part::embedding});
+    table_ = parameters.add({.name = "embedding.nodes.weight",
+                             .shape = {own.node_ids, c.d_model},
+                             .start = {Start::normal, c.init_std},
+                             .meets = RowKind::looked_up});
+  }
+  if (own.node_numbers > 0) {
+    parameters.enter("embedding.numbers", chunk, {Part::embedding});
+    numbers_.emplace(parameters,
+                     LinearSpec{.name = "embedding.numbers",
+                                .inputs = own.node_numbers,
+                                .outputs = c.d_model,
+                                .deviation = 1 / std::sqrt(static_cast<double>(own.node_numbers))});
+  }
+  if (!c.embedding_norm) return;
+  parameters.enter("embedding.rest", chunk, {Part::embedding});
+  norm_.emplace(parameters, norm_spec(c, "embedding.norm", false));
+}
+
+// In the plain form what is dropped of a bag are its categories, as its authors drop words.
+Var GraphEmbedding::of_bags(const GraphInputs& graph, const Pass& pass) const {
+  const Var rows = ops::embedding(graph.bag_ids, table_, 0);  // [B,U,C]
+  const Shape& shape = rows.shape();
+  Var weights(graph.bag_weights);
+  if (drops_bags_ && pass.train && dropout_ > 0) {
+    const int64_t links = weights.shape()[0];
+    const ops::DropoutMask mask{dropout_, pass.dropout_key(-1, 2), graph.bag_keys};
+    weights = ops::reshape(ops::dropout(ops::reshape(weights, {links, 1, 1}), mask), {links, 1});
+  }
+  const Var sums =
+      ops::gather_sum(ops::reshape(rows, {shape[0] * shape[1], 1, shape[2]}), graph.bags, weights);
+  return ops::reshape(sums, {pass.batch->size(), pass.batch->length(), shape[2]});
+}
+
+Var GraphEmbedding::operator()(const GraphInputs& graph, const Pass& pass) const {
+  const WhereScope here = WhereScope::part("embedding");
+  Var x;
+  if (table_.defined()) x = of_bags(graph, pass);
+  if (numbers_) {
+    const Var made = (*numbers_)(Var(pass.batch->features.to(dtype_)), pass);
+    x = x.defined() ? ops::add(x, made) : made;
+  }
+  if (norm_) x = (*norm_)(x);
+  return drops_bags_ ? x : residual_dropout(x, pass, dropout_, -1, 0);
+}
+
+PlainLayers::PlainLayers(Parameters& parameters, const ModelConfig& c, const ModelPiece& piece)
+    : dropout_(c.dropout), first_(piece.first_block), last_(static_cast<int>(c.n_layers) - 1) {
+  for (int block = piece.first_block; block < piece.last_block; ++block) {
+    const std::string name = fmt::format("block.{}", block);
+    buckets_.push_back(parameters.enter(name, piece.chunk, {Part::block, block}));
+    LinkAttentionSpec spec = plain_spec(c, block);
+    spec.name = name + ".links";
+    layers_.emplace_back(parameters, spec);
+  }
+  buckets_.push_back(static_cast<int>(parameters.buckets().size()));
+}
+
+// What enters the first layer has been dropped by the embedding.
+Var PlainLayers::layer(size_t number, const Var& x, const GraphInputs& graph,
+                       const Pass& pass) const {
+  const int block = first_ + static_cast<int>(number);
+  const std::string name = fmt::format("block.{}", block);
+  const WhereScope here = WhereScope::part(name.c_str());
+  const Var entered = block == 0 ? x : residual_dropout(x, pass, dropout_, block, 1);
+  const Var made = layers_[number](entered, graph, pass);
+  return block == last_ ? made : ops::activation(made, ops::Activation::elu);
+}
+
+Var PlainLayers::operator()(Var x, const std::shared_ptr<const GraphInputs>& graph,
+                            const Pass& pass) const {
+  const auto tell = [&](size_t number) {
+    if (pass.gradients_done)
+      x.on_backward([done = pass.gradients_done, bucket = buckets_[number]] { done(bucket); });
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    tell(i);
+    if (pass.recompute == Recompute::none) {
+      x = layer(i, x, *graph, pass);
+      continue;
+    }
+    x = ops::recompute({x}, [this, i, graph, pass](const std::vector<Var>& given) {
+      return layer(i, given[0], *graph, pass);
+    });
+  }
+  tell(layers_.size());
+  return x;
+}
+
+GraphModel::GraphModel(const ModelConfig& c, const ModelPiece& piece, Parameters& parameters)
+    : config_(c), dtype_(parameters.dtype()), embeds_(piece.embeds), predicts_(piece.predicts) {
+  if (embeds_) embedding_.emplace(parameters, c, piece.chunk);
+  if (graph_options(c).form == GraphFormKind::plain)
+    plain_.emplace(parameters, c, piece);
+  else
+    stack_.emplace(parameters, piece.first_block, piece.chunk, graph_blocks(c, piece));
+  if (predicts_) add_head(piece.chunk, parameters);
+}
+
+void GraphModel::add_head(int chunk, Parameters& parameters) {
+  const bool plain = plain_.has_value();
+  const int64_t width = plain ? config_.labels : config_.d_model;
+  const bool of_graphs = config_.head == Head::sequence;
+  if (!plain && config_.norm_placement == NormPlacement::pre) {
+    parameters.enter("final_norm", chunk, {Part::final_norm});
+    final_norm_.emplace(parameters, norm_spec(config_, "final_norm", false));
+  }
+  const bool reads = of_graphs && graph_options(config_).pool == GraphPool::attention;
+  if (plain && !reads) return;
+  parameters.enter("head", chunk, {Part::label_head});
+  if (reads)
+    readout_.emplace(parameters, LinearSpec{.name = "readout",
+                                            .inputs = width,
+                                            .outputs = 1,
+                                            .deviation = config_.head_deviation()});
+  if (!plain)
+    classifier_.emplace(parameters,
+                        head_layer(config_, "classifier", config_.labels, config_.head_deviation(),
+                                   of_graphs ? RowKind::samples : RowKind::places));
+}
+
+std::shared_ptr<const GraphInputs> GraphModel::inputs(const Pass& pass) const {
+  GraphNeeds needs = graph_needs(config_);
+  if (!embeds_) needs.node_ids = 0;
+  needs.drops = needs.drops && pass.train;
+  return std::make_shared<const GraphInputs>(
+      graph_inputs(*pass.batch, needs, gradient_dtype(dtype_), pass.batch->tokens.device()));
+}
+
+Flow GraphModel::forward(const Flow& flow, const Pass& pass) const {
+  const Pass whole = pass.whole();
+  const auto graph = inputs(whole);
+  const Var entered = embedding_ ? (*embedding_)(*graph, whole) : flow.only();
+  if (plain_) return (*plain_)(entered, graph, whole);
+  const Var x = (*stack_)(entered, whole, {.graph = graph});
+  return final_norm_ ? (*final_norm_)(x) : x;
+}
+
+std::vector<FlowPart> GraphModel::flow_parts(const Pass& pass) const {
+  return {{{pass.batch->size(), pass.batch->length(), config_.d_model}, dtype_}};
+}
+
+std::unique_ptr<Objective> GraphModel::objective() const {
+  if (!predicts_) return nullptr;
+  return std::make_unique<LabelTerm>(*this);
+}
+
+// [B,1,C] of the nodes of each sample: their mean, their sum, or by weights that a score of each
+// makes.
+Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
+  const PooledNodes nodes =
+      nodes_of_graphs(*pass.batch, gradient_dtype(dtype_), hidden.value().device());
+  const Shape& shape = hidden.shape();
+  const int64_t rows = shape[0] * shape[1];
+  const Var x = ops::reshape(hidden, {rows, 1, shape[2]});
+  Var weights;
+  if (graph_options(config_).pool == GraphPool::mean) weights = Var(nodes.weights);
+  if (readout_) {
+    const Var scores = ops::reshape((*readout_)(hidden, pass), {rows, 1});
+    weights =
+        ops::link_softmax(ops::link_pick(scores, nodes.links, ops::LinkEnd::column), nodes.links);
+  }
+  return ops::reshape(ops::gather_sum(x, nodes.links, weights), {shape[0], 1, shape[2]});
+}
+
+Var GraphModel::label_scores(const Var& hidden, const Pass& pass) const {
+  const Pass whole = pass.whole();
+  const Var read = config_.head == Head::sequence ? pooled(hidden, whole)
+                                                  : ops::take_places(hidden, *pass.batch);
+  if (!classifier_) return read;
+  return (*classifier_)(residual_dropout(read, whole, config_.dropout, -1, 1), whole);
+}
+
+}  // namespace skein

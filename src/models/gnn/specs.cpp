@@ -1,0 +1,83 @@
+#include "specs.h"
+
+#include <cmath>
+
+#include "skein/models/trunk.h"
+
+namespace skein {
+namespace {
+
+LinkScore score_of(LinkScoring scoring) {
+  switch (scoring) {
+    case LinkScoring::dot: return LinkScore::dot;
+    case LinkScoring::gat: return LinkScore::gat;
+    case LinkScoring::gat2: return LinkScore::gat2;
+    case LinkScoring::mean:
+    case LinkScoring::symmetric: break;
+  }
+  return LinkScore::none;
+}
+
+// What both forms have.
+LinkAttentionSpec links_of(const ModelConfig& c, double deviation) {
+  const GraphOptions& own = graph_options(c);
+  LinkAttentionSpec made;
+  made.width = c.d_model;
+  made.heads = c.n_heads;
+  made.head_width = c.head_width();
+  made.score = score_of(own.score);
+  made.numbers = own.numbers;
+  made.bias = c.bias || c.attention_bias;
+  made.hops = static_cast<int>(own.hops);
+  made.teleport = own.teleport;
+  made.in_deviation = made.out_deviation = deviation;
+  made.dropout = c.dropout_of_attention();
+  if (made.score != LinkScore::none) made.kinds = own.link_kinds;
+  if (made.score != LinkScore::none) made.values = own.link_numbers;
+  return made;
+}
+
+}  // namespace
+
+std::vector<BlockSpec> graph_blocks(const ModelConfig& c, const ModelPiece& piece) {
+  const double out = c.init_std / std::sqrt(2.0 * static_cast<double>(c.n_layers));
+  LinkAttentionSpec links = links_of(c, c.init_std);
+  links.out_deviation = out;
+  const MlpSpec mlp{.width = c.d_model,
+                    .hidden = c.hidden(),
+                    .kind = c.activation,
+                    .bias = c.bias,
+                    .in_deviation = c.init_std,
+                    .out_deviation = out,
+                    .dropout = c.activation_dropout};
+  std::vector<BlockSpec> made;
+  for (int block = piece.first_block; block < piece.last_block; ++block)
+    made.push_back(links_and_mlp(links, mlp, norm_spec(c, "", false), c.norm_placement, c.dropout));
+  give_skips(made, piece.first_block, c.n_layers, c.stochastic_depth);
+  return made;
+}
+
+LinkAttentionSpec plain_spec(const ModelConfig& c, int block) {
+  const GraphOptions& own = graph_options(c);
+  LinkAttentionSpec made = links_of(c, c.init_std);
+  made.block = block;
+  if (block + 1 < c.n_layers) {
+    made.merge = LinkHeads::concatenated;
+    return made;
+  }
+  made.merge = LinkHeads::averaged;
+  made.heads = own.last_heads > 0 ? own.last_heads : c.n_heads;
+  made.head_width = c.labels;
+  return made;
+}
+
+GraphNeeds graph_needs(const ModelConfig& c) {
+  const GraphOptions& own = graph_options(c);
+  GraphNeeds made{.node_ids = own.node_ids, .mean_of_bags = own.mean_of_bags};
+  if (own.score == LinkScoring::mean) made.weights = LinkWeights::mean;
+  if (own.score == LinkScoring::symmetric) made.weights = LinkWeights::symmetric;
+  made.drops = c.dropout_of_attention() > 0 || (own.form == GraphFormKind::plain && c.dropout > 0);
+  return made;
+}
+
+}  // namespace skein

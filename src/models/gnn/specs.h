@@ -1,0 +1,13 @@
+// Layers of models of graphs, as their options say.
+#pragma once
+
+#include "skein/models/gnn/gnn.h"
+
+namespace skein {
+
+std::vector<BlockSpec> graph_blocks(const ModelConfig& config, const ModelPiece& piece);
+// A layer of the plain form, but for its name.
+LinkAttentionSpec plain_spec(const ModelConfig& config, int block);
+GraphNeeds graph_needs(const ModelConfig& config);
+
+}  // namespace skein

@@ -1,0 +1,249 @@
+#include "skein/train/graphs/graph_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "skein/core/error.h"
+#include "skein/core/strings.h"
+#include "skein/models/architecture.h"
+#include "skein/train/graphs/graph_scores.h"
+#include "skein/train/tasks/adapting.h"
+#include "skein/train/tasks/smoothed_loss.h"
+
+namespace skein::train {
+
+void bind(Options& options, GraphTaskConfig& c) {
+  options.add("graph.inputs", c.inputs,
+              "graph: columns of the stores that nodes and links are made of, such as "
+              "node_category,node_walk; empty: all that the model has a use for");
+  options.add("graph.random", c.random,
+              "graph: random numbers a node beside those, which are drawn anew in each epoch");
+  options.add("graph.fold", c.fold,
+              "graph: of stores that are split in folds, the one that is the test; the next one is "
+              "the validation, the others are learnt; 0: the stores have no folds");
+  options.add_choice("graph.target", c.target,
+                     {{"auto", GraphTarget::automatic},
+                      {"nodes", GraphTarget::nodes},
+                      {"graphs", GraphTarget::graphs}},
+                     "graph: whose labels are learnt; auto: those of the data, of graphs where "
+                     "there are both");
+}
+
+void refuse_graph_options(const Options& options, const Architecture& architecture) {
+  GraphTaskConfig none;
+  Options own("", "");
+  bind(own, none);
+  refuse_changed(
+      options, own,
+      fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
+                  architecture.name(), architecture.reads_images() ? "pictures" : "texts"));
+}
+
+data::GraphBlend open_graphs(const std::vector<std::string>& entries) {
+  data::GraphBlend made;
+  for (const std::string& text : entries) {
+    const data::DataEntry entry = data::data_entry(text);
+    made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
+    made.weights.push_back(entry.weight);
+  }
+  return made;
+}
+
+namespace {
+
+uint32_t checksum_of(const data::GraphBlend& blend) {
+  uint64_t sum = 0;
+  for (const data::GraphRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
+  return static_cast<uint32_t>(sum ^ sum >> 32);
+}
+
+std::vector<data::DataFile> files_of(const std::string& option, const data::GraphBlend& blend) {
+  std::vector<data::DataFile> made;
+  for (const data::GraphRecords& part : blend.parts)
+    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
+                                    part.records().fingerprint(), part.shared()));
+  return made;
+}
+
+// What a run learns from and is judged by.
+struct GraphData {
+  data::GraphBlend learnt, known;  // known: of data.validation
+  std::vector<data::GraphUnit> learnt_units, known_units;
+  LabelHead head;
+};
+
+class GraphTask : public Task {
+ public:
+  GraphTask(const PretrainConfig& run, GraphData data);
+
+  const data::SampleSource& samples() const override { return *training_; }
+  int64_t length() const override { return training_->nodes(); }
+  text::StoredTokenizer tokenizer() const override { return {}; }
+  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
+    return class_objective(model, loss_);
+  }
+  std::vector<Term> terms() const override { return class_terms(loss_); }
+  std::vector<data::DataFile> data_files() const override { return files_; }
+  bool validates() const override { return validation_ != nullptr; }
+  Scores validate(const EvaluatedModel& model) const override;
+  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
+  void check_notes(const TaskNotes& notes, const std::string& origin) const override;
+
+ private:
+  LabelHead head_;
+  LossConfig loss_;
+  std::unique_ptr<data::GraphSamples> training_, validation_;
+  std::vector<data::DataFile> files_;
+};
+
+GraphTask::GraphTask(const PretrainConfig& run, GraphData data)
+    : head_(std::move(data.head)), loss_(run.loss), files_(files_of("data.train", data.learnt)) {
+  std::ranges::move(files_of("data.validation", data.known), std::back_inserter(files_));
+  using data::GraphOrder;
+  data::GraphSampling sampling{{head_.mean, head_.deviation},
+                               run.train.seed,
+                               run.data.shuffle ? GraphOrder::shuffled : GraphOrder::blended};
+  const data::GraphBlend& judged = data.known.parts.empty() ? data.learnt : data.known;
+  const auto make = [&](const data::GraphBlend& blend, std::vector<data::GraphUnit> units) {
+    return std::make_unique<data::GraphSamples>(blend, std::move(units), *head_.graph, sampling);
+  };
+  training_ = make(data.learnt, std::move(data.learnt_units));
+  if (data.known_units.empty()) return;
+  sampling.order = GraphOrder::once;
+  validation_ = make(judged, std::move(data.known_units));
+}
+
+Scores GraphTask::validate(const EvaluatedModel& model) const {
+  Scores made =
+      graph_scores(head_, *validation_, graph_answers(model, *validation_, head_.outputs()));
+  for (auto& [name, value] : made.values) name = "validation_" + name;
+  return made;
+}
+
+void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
+  const auto stored = label_head(notes, origin);
+  require_run_of("training on graphs", stored && stored->reads_graphs(), origin);
+  require(stored->labels == head_.labels,
+          "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
+          origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
+  require(*stored->graph == *head_.graph,
+          "{} reads other parts of graphs (graph.inputs, graph.random, graph.target) than this run "
+          "says; give the same, or another run.dir to begin anew",
+          origin);
+  require(stored->mean == head_.mean && stored->deviation == head_.deviation,
+          "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} "
+          "and {}; give the same graphs, or another run.dir to begin anew",
+          origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
+  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+}
+
+bool labels_nodes(const data::GraphRecords& store, GraphTarget target) {
+  if (target != GraphTarget::automatic) return target == GraphTarget::nodes;
+  return !store.column(name_of(data::GraphPart::label)).has_value();
+}
+
+void check_labels(const data::GraphBlend& blend, bool of_nodes,
+                  const std::vector<std::string>& classes) {
+  for (const data::GraphRecords& part : blend.parts) {
+    const std::vector<std::string> own = classes_of(part, of_nodes);
+    require(own == classes, "{} has the classes {}, but data.train has {}; make one of them again",
+            part.records().name(), excerpt(listed(own)), excerpt(listed(classes)));
+  }
+}
+
+// Numbers that are all alike have a deviation of 1.
+void take_units(LabelHead& head, const data::GraphSamples& samples) {
+  double sum = 0, squares = 0;
+  int64_t count = 0;
+  for (int64_t unit = 0; unit < std::ssize(samples.units()); ++unit)
+    for (const double one : samples.numbers(unit)) {
+      sum += one;
+      squares += one * one;
+      ++count;
+    }
+  const auto all = static_cast<double>(count);
+  head.mean = sum / all;
+  const double variance = squares / all - head.mean * head.mean;
+  head.deviation = variance > 1e-12 * head.mean * head.mean ? std::sqrt(variance) : 1;
+}
+
+void take_labels(GraphData& data, bool of_nodes) {
+  LabelHead& head = data.head;
+  head.labels = classes_of(data.learnt.parts.front(), of_nodes);
+  check_labels(data.learnt, of_nodes, head.labels);
+  check_labels(data.known, of_nodes, head.labels);
+  head.kind = head.labels.empty() ? LabelKind::regress : LabelKind::classify;
+  head.metric = metric_of(head.kind, LabelMetric::automatic);
+  require(head.labels.size() != 1, "all labels of data.train are \"{}\"",
+          head.labels.empty() ? "" : head.labels.front());
+}
+
+void take_parts(GraphData& data, const GraphTaskConfig& config) {
+  using data::GraphUse;
+  const data::GraphForm& form = *data.head.graph;
+  data.learnt_units = chosen_units(data.learnt, form, {GraphUse::training, config.fold});
+  for (size_t part = 0; part < data.learnt.parts.size(); ++part)
+    require(
+        std::ranges::any_of(data.learnt_units,
+                            [&](const auto& unit) { return unit.part == static_cast<int>(part); }),
+        "{} has no {} to learn: none is of its split's training part",
+        data.learnt.parts[part].records().name(), form.of_nodes ? "labels of nodes" : "graphs");
+  const data::GraphChoice judged{GraphUse::validation, config.fold};
+  if (data.known.parts.empty()) {
+    if (has_part(data.learnt, form, judged))
+      data.known_units = chosen_units(data.learnt, form, judged);
+    return;
+  }
+  data.known_units = chosen_units(data.known, form, judged);
+  require(!data.known_units.empty(), "{} has nothing to be judged by in its split's validation",
+          data.known.parts.front().records().name());
+}
+
+GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config) {
+  require(!run.data.train.empty(),
+          "data.train names no store of graphs; make one with `skein-data graphs`");
+  GraphData made{.learnt = open_graphs(run.data.train), .known = open_graphs(run.data.validation)};
+  require(config.random >= 0 && config.random <= 65536, "graph.random={} must be 0 to 65536",
+          config.random);
+  data::GraphForm form =
+      graph_form(made.learnt, config.inputs, run.model.architecture->graph_uses(run.model));
+  form.random = config.random;
+  form.of_nodes = labels_nodes(made.learnt.parts.front(), config.target);
+  for (const data::GraphRecords& part : made.known.parts) check_form(part, form, "data.train");
+  made.head.graph = form;
+  take_labels(made, form.of_nodes);
+  take_parts(made, config);
+  return made;
+}
+
+// What the data say of the model.
+void take_model(PretrainConfig& run, const GraphData& data) {
+  data::GraphSizes sizes = sizes_of(*data.head.graph, data.learnt);
+  sizes.nodes = std::max(sizes.nodes, sizes_of(*data.head.graph, data.known).nodes);
+  const Architecture& kind = *run.model.architecture;
+  kind.take_graphs(run.model, sizes);
+  const Head head = data.head.graph->of_nodes ? Head::token : Head::sequence;
+  const int64_t outputs = data.head.outputs();
+  require((run.model.head == Head::vocabulary || run.model.head == head) &&
+              (run.model.labels == 0 || run.model.labels == outputs),
+          "model.head and model.labels={} are not what these graphs have: {} {}; leave both out",
+          run.model.labels, outputs, head == Head::token ? "a node" : "a graph");
+  kind.begin_labels(run.model, head, outputs);
+}
+
+}  // namespace
+
+std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& config) {
+  GraphData data = opened(run, config);
+  take_model(run, data);
+  if (data.head.kind == LabelKind::regress) {
+    require(run.loss.label_smoothing == 0,
+            "loss.label_smoothing={} is for classes, but these graphs have numbers; leave it out",
+            run.loss.label_smoothing);
+    take_units(data.head, data::GraphSamples(data.learnt, data.learnt_units, *data.head.graph, {}));
+  }
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
+  return std::make_unique<GraphTask>(run, std::move(data));
+}
+
+}  // namespace skein::train
