@@ -6,6 +6,7 @@
                                      stands for a new one, and the folder of that is there; every C++ name
                                      in backticks stands somewhere in the sources
   SECURITY.md, docs/reliability.md   every test that holds a promise is there, in the repository or in tests
+  docs/README.md                     lists every page of docs once, with a sentence
   CONTRIBUTING.md                    the table has the floors and rooms of check_floors.py, and which room
                                      uses which
 
@@ -20,12 +21,14 @@ from check_floors import FLOORS, ROOMS, TOOLS, sources  # noqa: E402
 
 DOCUMENTS = ("docs/tour.md", "docs/how-to-add.md")
 PROMISES = ("SECURITY.md", "docs/reliability.md")
+CONTENTS = "docs/README.md"
 NEW = "NAME"
 
 QUOTED = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:h|cpp|cu|cuh|py|sh|md|txt|ini)")
 TEST = re.compile(r"tests/[\w./-]+|[\w./-]+(?:_test\.cpp|_fuzz\.cpp|\.sh)")
+ENTRY = re.compile(r"\d+\. \[[^\]]+\]\(([^)#]+)\)(: .+\.)?")
 CPP_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*(?:\(\))?")
 
 ROW = re.compile(r"\|\s*(tools|\d+)\s*\|\s*`(\w+)`\s*\|[^|]*\|([^|]*)\|")
@@ -75,6 +78,26 @@ def promise_faults(document, root):
         yield f"{document.relative_to(root)}: names no test"
 
 
+def contents_faults(root):
+    contents = root / CONTENTS
+    pages = {str(page.relative_to(contents.parent)) for page in contents.parent.glob("**/*.md")} - {contents.name}
+    listed = set()
+    for number, line in enumerate(contents.read_text().splitlines() if contents.is_file() else (), 1):
+        entry = ENTRY.match(line)
+        if not entry:
+            continue
+        page, sentence = entry.groups()
+        if page not in pages:
+            yield f"{CONTENTS}:{number}: there is no page {page}"
+        if page in listed:
+            yield f"{CONTENTS}:{number}: {page} is listed again"
+        if not sentence:
+            yield f"{CONTENTS}:{number}: no sentence says what {page} holds"
+        listed.add(page)
+    for page in sorted(pages - listed):
+        yield f"{CONTENTS}: docs/{page} is not listed"
+
+
 def rooms_in(cell):
     """{room: rooms that it uses} of a cell of the table, where / is the floor's own folder."""
     rooms = {}
@@ -104,10 +127,11 @@ def main(argv):
     words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources(root))))
     faults = [fault for name in DOCUMENTS for fault in document_faults(root / name, words, root)]
     faults += [fault for name in PROMISES for fault in promise_faults(root / name, root)]
+    faults += contents_faults(root)
     faults += table_faults(root)
     for fault in faults:
         print(fault)
-    print(f"{len(DOCUMENTS) + len(PROMISES) + 1} documents, {len(faults)} faults")
+    print(f"{len(DOCUMENTS) + len(PROMISES) + 2} documents, {len(faults)} faults")
     return 1 if faults else 0
 
 

@@ -282,6 +282,7 @@ class Core(unittest.TestCase):
 class Docs(unittest.TestCase):
     WHOLE = {"docs/tour.md": "`nn/stack.h` and `src/nn/stack.cpp`: `Stack::run()`, `f64`\n",
              "docs/how-to-add.md": "`src/nn/NAME.cpp`, [the tour](tour.md), `--x=y/z`\n",
+             "docs/README.md": "# Pages\n\n1. [Tour](tour.md): a walk.\n2. [New](how-to-add.md): how.\n1. [Trust](reliability.md): who.\n",
              "SECURITY.md": "| held | `nn/stack_test.cpp`, `tests/faults/calls` |\n",
              "docs/reliability.md": "`tests/faults/calls COUNT`\n",
              "tests/nn/stack_test.cpp": "\n", "tests/faults/calls": "\n",
@@ -323,6 +324,14 @@ class Docs(unittest.TestCase):
         self.refused({"SECURITY.md": "`nn/block_test.cpp`\n"}, "SECURITY.md:1: there is no test nn/block_test.cpp")
         self.refused({"docs/reliability.md": "`tests/faults/kills 100`\n"}, "there is no test tests/faults/kills")
         self.refused({"SECURITY.md": "all is well\n"}, "SECURITY.md: names no test")
+
+    def test_contents(self):
+        listed = self.WHOLE["docs/README.md"]
+        self.refused({"docs/cluster.md": "\n", "docs/laws/fit.md": "\n"}, "docs/README.md: docs/cluster.md is not listed", "docs/laws/fit.md is not", "2 faults")
+        self.refused({"docs/README.md": listed + "2. [Away](away.md): gone.\n"}, "docs/README.md:6: there is no page away.md")
+        self.refused({"docs/README.md": listed + "2. [Tour](tour.md): again.\n"}, "docs/README.md:6: tour.md is listed again")
+        self.refused({"docs/README.md": listed.replace(": a walk.", "")}, "docs/README.md:3: no sentence says what tour.md holds")
+        self.refused({"docs/README.md": "# Pages\n"}, "docs/tour.md is not listed", "3 faults")
 
     def test_the_table(self):
         self.refused({"CONTRIBUTING.md": self.table().replace("| 5 |", "| 4 |")}, "nn is of floor 5, the table has 4")
