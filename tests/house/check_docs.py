@@ -7,6 +7,8 @@
                                      in backticks stands somewhere in the sources
   SECURITY.md, docs/reliability.md   every test that holds a promise is there, in the repository or in tests
   docs/README.md                     lists every page of docs once, with a sentence
+  docs/troubleshooting.md            the sources say every message: in tables, the first cell under "message",
+                                     where ... stands for what varies
   CONTRIBUTING.md                    the table has the floors and rooms of check_floors.py, and which room
                                      uses which
 
@@ -22,6 +24,7 @@ from check_floors import FLOORS, ROOMS, TOOLS, sources  # noqa: E402
 DOCUMENTS = ("docs/tour.md", "docs/how-to-add.md")
 PROMISES = ("SECURITY.md", "docs/reliability.md")
 CONTENTS = "docs/README.md"
+MESSAGES = "docs/troubleshooting.md"
 NEW = "NAME"
 
 QUOTED = re.compile(r"`([^`\n]+)`")
@@ -29,6 +32,9 @@ LINK = re.compile(r"\]\(([^)#\s]+)")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:h|cpp|cu|cuh|py|sh|md|txt|ini)")
 TEST = re.compile(r"tests/[\w./-]+|[\w./-]+(?:_test\.cpp|_fuzz\.cpp|\.sh)")
 ENTRY = re.compile(r"\d+\. \[[^\]]+\]\(([^)#]+)\)(: .+\.)?")
+STRINGS = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+BETWEEN_STRINGS = re.compile(r'"\s*\n\s*"')
+FIELD = re.compile(r"\{[^{}]*\}|%\w|\.\.\.")
 CPP_NAME = re.compile(r"[A-Za-z_]\w*(?:::\w+)*(?:\(\))?")
 
 ROW = re.compile(r"\|\s*(tools|\d+)\s*\|\s*`(\w+)`\s*\|[^|]*\|([^|]*)\|")
@@ -98,6 +104,28 @@ def contents_faults(root):
         yield f"{CONTENTS}: docs/{page} is not listed"
 
 
+def said_by(paths):
+    """What strings of the sources say, without fields; one that goes on in the next line is one."""
+    joined = (BETWEEN_STRINGS.sub("", path.read_text()) for path in paths)
+    return "\n".join(part for text in joined for string in STRINGS.findall(text) for part in FIELD.split(string))
+
+
+def message_faults(root, said):
+    document = root / MESSAGES
+    messages, inside = 0, False
+    for number, line in enumerate(document.read_text().splitlines() if document.is_file() else (), 1):
+        cells = line.split("|")
+        inside = line.startswith("| message |") or inside and line.startswith("|")
+        if not inside or len(cells) < 3 or not (message := QUOTED.search(cells[1])):
+            continue
+        messages += 1
+        for part in FIELD.split(message[1]):
+            if part.strip(" ;:,?") and part.strip() not in said:
+                yield f"{MESSAGES}:{number}: no source says \"{part.strip()}\""
+    if messages == 0:
+        yield f"{MESSAGES}: tells no message"
+
+
 def rooms_in(cell):
     """{room: rooms that it uses} of a cell of the table, where / is the floor's own folder."""
     rooms = {}
@@ -128,10 +156,11 @@ def main(argv):
     faults = [fault for name in DOCUMENTS for fault in document_faults(root / name, words, root)]
     faults += [fault for name in PROMISES for fault in promise_faults(root / name, root)]
     faults += contents_faults(root)
+    faults += message_faults(root, said_by(sources(root)))
     faults += table_faults(root)
     for fault in faults:
         print(fault)
-    print(f"{len(DOCUMENTS) + len(PROMISES) + 2} documents, {len(faults)} faults")
+    print(f"{len(DOCUMENTS) + len(PROMISES) + 3} documents, {len(faults)} faults")
     return 1 if faults else 0
 
 

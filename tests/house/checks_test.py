@@ -282,11 +282,12 @@ class Core(unittest.TestCase):
 class Docs(unittest.TestCase):
     WHOLE = {"docs/tour.md": "`nn/stack.h` and `src/nn/stack.cpp`: `Stack::run()`, `f64`\n",
              "docs/how-to-add.md": "`src/nn/NAME.cpp`, [the tour](tour.md), `--x=y/z`\n",
-             "docs/README.md": "# Pages\n\n1. [Tour](tour.md): a walk.\n2. [New](how-to-add.md): how.\n1. [Trust](reliability.md): who.\n",
+             "docs/README.md": "# Pages\n\n1. [Tour](tour.md): a walk.\n2. [New](how-to-add.md): how.\n1. [Trust](reliability.md): who.\n2. [Help](troubleshooting.md): what.\n",
+             "docs/troubleshooting.md": "| message | cause |\n|---|---|\n| `a stack of ... is ...; it should be ...` | . |\n\n| it says |\n|---|\n| `else` |\n",
              "SECURITY.md": "| held | `nn/stack_test.cpp`, `tests/faults/calls` |\n",
              "docs/reliability.md": "`tests/faults/calls COUNT`\n",
              "tests/nn/stack_test.cpp": "\n", "tests/faults/calls": "\n",
-             "include/skein/nn/stack.h": "class Stack { void run(double f64); };\n", "src/nn/stack.cpp": "\n"}
+             "include/skein/nn/stack.h": "class Stack { void run(double f64); };\n", "src/nn/stack.cpp": 'fail("a stack of {} is %s; it "\n     "should be {:.1f}", a);\n'}
 
     def table(self, rooms=None):
         def used(names):
@@ -328,10 +329,16 @@ class Docs(unittest.TestCase):
     def test_contents(self):
         listed = self.WHOLE["docs/README.md"]
         self.refused({"docs/cluster.md": "\n", "docs/laws/fit.md": "\n"}, "docs/README.md: docs/cluster.md is not listed", "docs/laws/fit.md is not", "2 faults")
-        self.refused({"docs/README.md": listed + "2. [Away](away.md): gone.\n"}, "docs/README.md:6: there is no page away.md")
-        self.refused({"docs/README.md": listed + "2. [Tour](tour.md): again.\n"}, "docs/README.md:6: tour.md is listed again")
+        self.refused({"docs/README.md": listed + "2. [Away](away.md): gone.\n"}, "docs/README.md:7: there is no page away.md")
+        self.refused({"docs/README.md": listed + "2. [Tour](tour.md): again.\n"}, "docs/README.md:7: tour.md is listed again")
         self.refused({"docs/README.md": listed.replace(": a walk.", "")}, "docs/README.md:3: no sentence says what tour.md holds")
-        self.refused({"docs/README.md": "# Pages\n"}, "docs/tour.md is not listed", "3 faults")
+        self.refused({"docs/README.md": "# Pages\n"}, "docs/tour.md is not listed", "4 faults")
+
+    def test_messages(self):
+        told = self.WHOLE["docs/troubleshooting.md"]
+        self.refused({"docs/troubleshooting.md": told.replace("stack", "heap")}, 'docs/troubleshooting.md:3: no source says "a heap of"', "1 faults")
+        self.refused({"docs/troubleshooting.md": told.replace("should be", "was")}, 'no source says "; it was"')
+        self.refused({"docs/troubleshooting.md": "`a stack of`\n"}, "docs/troubleshooting.md: tells no message")
 
     def test_the_table(self):
         self.refused({"CONTRIBUTING.md": self.table().replace("| 5 |", "| 4 |")}, "nn is of floor 5, the table has 4")
