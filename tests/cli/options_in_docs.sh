@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every option that a document names is one of a program: in `--section.key`, in `section.key`, and in the column "here" of tables for those who
-# come from other programs.
+# Every option that a document names, as `--section.key` or `section.key`, is one of a program; on pages for those who come from other programs,
+# whose text names others' options too, every one in a column "here".
 source "$(dirname "$0")/expect.sh"
 root=$SKEIN_TEST_SOURCE_DIR
 
