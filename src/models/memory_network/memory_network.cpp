@@ -6,6 +6,7 @@
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
+#include "skein/ops/recompute.h"
 
 namespace skein {
 namespace {
@@ -110,7 +111,12 @@ Flow MemoryNetwork::forward(const Flow& flow, const Pass& pass) const {
   Var u = question_ ? sums_of_words(ops::embedding(batch.tokens, *question_, 0), story.question,
                                     story.question_order)
                     : flow.only();
-  for (const Hop& hop : hops_) u = after(hop, u, story, pass);
+  for (const Hop& hop : hops_)
+    u = pass.recompute == Recompute::none
+            ? after(hop, u, story, pass)
+            : ops::recompute({u}, [this, &hop, story, pass](const std::vector<Var>& given) {
+                return after(hop, given[0], story, pass);
+              });
   return u;
 }
 

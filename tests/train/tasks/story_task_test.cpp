@@ -123,6 +123,11 @@ TEST_F(StoryTasks, GiveEqualBitsAtEveryLayout) {
   memory_options(c.run.model) = {.memories = 3, .word_order = false, .weights = HopWeights::linear};
   c.run.model.tie_embeddings = false;
   expect_equal_bits(c, "linear", {{2, 1, 2}, {1, 2, 1}, {2, 2, 2, true}});
+  const Ended kept = run(c);
+  for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
+    c.run.parallel.recompute = recompute;
+    EXPECT_EQ(run(c).finished.losses, kept.finished.losses);
+  }
 }
 
 TEST_F(StoryTasks, GoOnWithEqualBits) {
