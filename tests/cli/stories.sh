@@ -34,7 +34,7 @@ for line in "sentences     1200, 4 to 4, mean 4.00" "support       300, 1 to 1, 
   "column        word: categories, u8" "         300  qa1_rooms"; do
   grep -qF -- "$line" output || { cat output >&2; die "inspect does not say: $line"; }
 done
-expect 0 "text.tsv: 300 questions about 300 stories" "${stories[@]}" --stories.part=_train --output.form=text --output.path=text.tsv en
+expect 0 "text.tsv: 300 questions about 300 stories" "${stories[@]}" --stories.part=_train --stories.form=text --output.path=text.tsv en
 [ "$(sed -n 2p text.tsv | cut -f 1)" = "$(sed -n 1,5p en/qa1_rooms_train.txt | cut -d' ' -f2- | cut -f1 | tr 'A-Z' 'a-z' | sed 's/[.?]/ &/' | paste -sd' ')" ] ||
   { sed -n 2p text.tsv >&2; die "text.tsv has another story"; }
 

@@ -189,7 +189,7 @@ void check(const StoryStoreConfig& c) {
           "stories.validation_fraction={} and output.validation=\"{}\": give both, or neither",
           c.validation_fraction, c.validation);
   require(c.form == StoryForm::records || c.vocabulary.empty(),
-          "stories.vocabulary={} is for stores, but output.form=text writes the words themselves; "
+          "stories.vocabulary={} is for stores, but stories.form=text writes the words themselves; "
           "leave it out",
           c.vocabulary);
   if (c.validation.empty()) return;
@@ -232,12 +232,12 @@ void bind(Options& options, StoryStoreConfig& c) {
   options.add("stories.validation_fraction", c.validation_fraction,
               "part of the stories held out for output.validation");
   options.add("stories.seed", c.seed, "chooses the held-out stories");
-  options.add("output.path", c.output, "the store to write");
-  options.add("output.validation", c.validation, "another one, for the held-out part");
-  options.add_choice("output.form", c.form,
+  options.add_choice("stories.form", c.form,
                      {{"records", StoryForm::records}, {"text", StoryForm::text}},
                      "records: a store of stories; text: a TSV with columns text, label and task, "
                      "for models that read texts");
+  options.add("output.path", c.output, "the store to write");
+  options.add("output.validation", c.validation, "another one, for the held-out part");
 }
 
 StoryCounts write_stories(const StoryStoreConfig& config) {

@@ -40,7 +40,7 @@ struct StoryStoreConfig {
   std::string output{}, validation{};
   bool replace = false;
 };
-// Binds all but files.inputs: sections "stories" and "output".
+// Binds all but files.inputs and replace: section "stories", output.path and output.validation.
 void bind(Options& options, StoryStoreConfig& config);
 
 struct StoryCounts {
