@@ -20,7 +20,8 @@ struct StoryTaskConfig {
 void bind(Options& options, StoryTaskConfig& config);
 
 // Opens stores of stories: "path" or "weight:path" each. A usage error for stores of another
-// vocabulary than the first, or, where there are some, than these words.
+// vocabulary than the first, or, where there are some, than these words, which
+// are `whose`.
 data::StoryBlend open_stories(const std::vector<std::string>& entries,
                               const std::vector<std::string>& words = {},
                               const std::string& whose = "");
