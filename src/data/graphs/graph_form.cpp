@@ -80,6 +80,7 @@ std::vector<std::string> columns_of(const GraphRecords& store, const GraphUses& 
 void check_wanted(const GraphRecords& store, const std::vector<std::string>& wanted,
                   const GraphUses& uses) {
   for (const std::string& column : wanted) {
+    if (column == kOne) continue;
     require(store.column(column).has_value() && kind_of_input(column) != GraphInputKind::other,
             "graph.inputs names \"{}\", which is no input of {}; it has {}", excerpt(column),
             store.records().name(), listed(columns_of(store, {true, true})));

@@ -13,9 +13,11 @@
 namespace skein::train {
 
 void bind(Options& options, GraphTaskConfig& c) {
-  options.add("graph.inputs", c.inputs,
-              "graph: columns of the stores that nodes and links are made of, such as "
-              "node_category,node_walk; empty: all that the model has a use for");
+  options.add(
+      "graph.inputs", c.inputs,
+      "graph: columns of the stores that nodes and links are made of, such as "
+      "node_category,node_walk; one: all nodes are alike; empty: all that the model has a use "
+      "for");
   options.add("graph.random", c.random,
               "graph: random numbers a node beside those, which are drawn anew in each epoch");
   options.add("graph.fold", c.fold,

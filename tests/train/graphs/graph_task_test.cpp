@@ -227,6 +227,9 @@ TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   c = small(store_);
   c.graphs.inputs = {"node_number"};
   refused(c, {"graph.inputs names \"node_number\"", "it has link_category, node_category"});
+  c.graphs.inputs = {"one"};
+  EXPECT_EQ(task(c)->samples().batch(0, 1).bags.dim(2), 1);
+  c = small(store_);
   c.graphs.inputs = {"link_category"};
   graph_options(c.run.model).score = LinkScoring::mean;
   refused(c, {"graph.inputs names \"link_category\", of which this model makes nothing"});

@@ -20,9 +20,9 @@ struct GraphBlend {
 };
 
 // What a store has of `wanted`, in the order of their columns' names; where that is nothing of
-// nodes, a number 1 stands for each. wanted: names of columns; empty: all that the model has a use
-// for. Usage errors for columns that are not there or of no use to it. Sizes are those that all
-// parts have, colours those that occur.
+// nodes, one category stands for all. wanted: names of columns, or "one", that category; empty: all
+// that the model has a use for. Usage errors for columns that are not there or of no use to it.
+// Sizes are those that all parts have, colours those that occur.
 GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wanted,
                      const GraphUses& uses);
 // A usage error where a store has not what the form reads, or has other names for its categories.

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Models of graphs, from data to answers: classes of graphs, numbers, nodes of one graph, and what is refused.
+source "$(dirname "$0")/expect.sh"
+data="$bin/skein-data" skein="$bin/skein"
+small=(--model.architecture=graph --model.d_model=16 --model.n_layers=2 --model.n_heads=2 --model.init_std=0.1 --lr.lr=5e-3 --lr.warmup=5
+  --optimizer.beta2=0.999 --run.tensorboard=false)
+
+# Circles that links alone do not tell apart, and walks do.
+"$data" graphs --graphs.make=skip-links --graphs.count=5 --graphs.walks=8 --graphs.folds=5 --run.quiet --output.path=skips.h5
+expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=2 --train.steps=300 --train.global_batch=10 \
+  --train.micro_batch=5 --run.dir=skips
+expect 0 "(10 graphs)" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --eval.output=found.json
+python3 - <<'PY' || die "walks do not tell the circles apart"
+import json
+found = json.load(open("found.json"))
+assert found["accuracy"] > 0.5 and found["samples"] == 10, found
+PY
+expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=2 --graph.inputs=one --train.steps=60 \
+  --train.global_batch=10 --train.micro_batch=5 --run.dir=blind
+expect 0 "accuracy 0.1000" "$skein" eval --checkpoint.path=blind --data.test=skips.h5 --graph.fold=2
+expect 0 "50 graphs labelled" "$skein" predict --checkpoint.path=skips --data.input=skips.h5 --output.path=said.jsonl
+python3 - <<'PY' || die "predict does not say a class of each graph"
+import json
+lines = [json.loads(line) for line in open("said.jsonl")]
+assert len(lines) == 50 and lines[7]["graph"] == "skips.h5, graph 7" and len(lines[7]["scores"]) == 10, lines[7]
+PY
+expect 2 "is split in 5 folds" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --train.steps=1 --run.dir=none
+expect 2 "no store of graphs" "$skein" pretrain "${small[@]}" --run.dir=none
+expect 2 "is for graphs, but model.architecture=gpt reads texts" "$skein" pretrain --graph.random=2 --run.dir=none --data.train=skips.h5
+expect 2 "is for texts, but model.architecture=graph reads graphs" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=1 \
+  --data.stride=3 --run.dir=none
+expect 2 "reads graphs, and this is for texts" "$skein" embed --checkpoint.path=skips --data.input=skips.h5
+
+# Nodes of one graph: a path whose halves are two classes.
+python3 - <<'PY'
+import json
+with open("nodes.jsonl", "w") as nodes, open("links.tsv", "w") as links:
+    for node in range(30):
+        split = ["train", "validation", "test"][node % 3]
+        print(json.dumps({"id": node, "x": [node // 15, 2 + node % 4], "y": "ab"[node // 15], "split": split}), file=nodes)
+        if node:
+            print(node - 1, node, sep="\t", file=links)
+PY
+"$data" graphs --graphs.edges=links.tsv --graphs.feature_kind=bag --graphs.self_loops=add --run.quiet --output.path=path.h5 nodes.jsonl
+expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --model.graph_form=plain --model.link_score=gat --data.train=path.h5 --train.steps=60 \
+  --train.global_batch=1 --train.micro_batch=1 --run.dir=path
+expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=path --data.test=path.h5
+expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=path --data.input=path.h5 --output.path=said.jsonl
+grep -q '"node":29,"label":"b"' said.jsonl || die "the last node is not said to be of the second half"
