@@ -9,8 +9,8 @@ namespace skein::train {
 // Collective, as label_answers. samples: in GraphOrder::once.
 LabelAnswers graph_answers(const EvaluatedModel& model, const data::GraphSamples& samples,
                            int64_t outputs);
-// Of classes loss, accuracy, macro F1, Matthews' coefficient and calibration error, by the first of
-// which quality goes; of numbers, in the data's units, root mean squared error, by which it goes,
+// Of classes loss, accuracy, macro F1, Matthews' coefficient and calibration error, and quality is
+// accuracy; of numbers, in the data's units, root mean squared error, whose opposite is quality,
 // mean absolute error, and both correlations. Values are named without a prefix.
 Scores graph_scores(const LabelHead& head, const data::GraphSamples& samples,
                     const LabelAnswers& answers);
