@@ -67,13 +67,15 @@ std::vector<int64_t> counted(int64_t last, int64_t step) {
 }  // namespace
 
 LinkAttention::LinkAttention(Parameters& parameters, const LinkAttentionSpec& spec)
-    : spec_(spec),
-      dtype_(parameters.dtype()),
-      v_(parameters, projection(spec, ".v", spec.bias && spec.score != LinkScore::gat)) {
+    : spec_(spec), dtype_(parameters.dtype()) {
   require(spec.merge == LinkHeads::projected || parameters.shards() == 1,
           "{}: heads that are not projected do not divide by parallel.tensor={}; set "
           "parallel.tensor=1",
           spec.name, parameters.shards());
+  if (!spec.gathers_input)
+    v_.emplace(parameters, projection(spec, ".v", spec.bias && spec.score != LinkScore::gat));
+  SKEIN_CHECK(v_ || ((spec.score == LinkScore::gat || spec.score == LinkScore::none) &&
+                     spec.width == spec.heads * spec.head_width && parameters.shards() == 1));
   const auto score = [&](const char* name) -> Weight {
     return parameters.add({.name = spec.name + name,
                            .shape = {spec.heads, spec.head_width},
@@ -221,7 +223,7 @@ Var LinkAttention::operator()(const Var& x, const GraphInputs& graph, const Pass
 
 Var LinkAttention::operator()(const Var& x, const ops::Links& links, const Var& numbers,
                               const Pass& pass, const Tensor& keys) const {
-  const Var entered = enter_shards(x, pass), rows = v_(entered, pass);
+  const Var entered = enter_shards(x, pass), rows = v_ ? (*v_)(entered, pass) : entered;
   if (spec_.score == LinkScore::none) {
     leave_shards(entered, x, pass);
     const int64_t nodes = rows.shape()[0] * rows.shape()[1],

@@ -35,6 +35,9 @@ struct LinkAttentionSpec {
   LinkScore score = LinkScore::dot;
   LinkNumbers numbers = LinkNumbers::added;
   LinkHeads merge = LinkHeads::projected;
+  // There is no product v: x itself, of C = H * D, is what rows gather, and what `gat` makes scores
+  // of. For `gat` and `none`.
+  bool gathers_input = false;
   bool bias = true;
   double slope = 0.2;  // of LeakyReLU below 0
   // Z of hops + 1 by Z = (1 - teleport) A Z + teleport V, from Z = V on, where A has the weights of
@@ -51,10 +54,11 @@ struct LinkAttentionSpec {
   int dropout_site = 0;  // in the block
 };
 
-// Tensors (N = H * D): NAME.v [N,C]; of `dot` NAME.q and NAME.k [N,C]; of `gat` NAME.row_score and
-// NAME.column_score [H,D]; of `gat2` NAME.q [N,C] and NAME.score [H,D]; NAME.out [C,N] where heads
-// are projected; NAME.kinds.weight [kinds,H] and NAME.values [H,values], with a bias, of what is
-// known of links. Products have biases where it says so, but for v of `gat`.
+// Tensors (N = H * D): NAME.v [N,C], unless x is gathered; of `dot` NAME.q and NAME.k [N,C]; of
+// `gat` NAME.row_score and NAME.column_score [H,D]; of `gat2` NAME.q [N,C] and NAME.score [H,D];
+// NAME.out [C,N] where heads are projected; NAME.kinds.weight [kinds,H] and NAME.values [H,values],
+// with a bias, of what is known of links. Products have biases where it says so, but for v of
+// `gat`.
 class LinkAttention {
  public:
   LinkAttention(Parameters& parameters, const LinkAttentionSpec& spec);
@@ -81,8 +85,7 @@ class LinkAttention {
 
   LinkAttentionSpec spec_;
   DType dtype_;
-  Linear v_;
-  std::optional<Linear> q_, k_, out_, values_;
+  std::optional<Linear> v_, q_, k_, out_, values_;
   Weight row_score_, column_score_, bias_, kinds_;
 };
 
