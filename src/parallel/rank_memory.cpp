@@ -134,7 +134,8 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
   const char* between = ". It would need ";
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {
-    const double total = memory_of(model, change.shape).total();
+    double total = now.total();
+    refusal_of([&] { total = memory_of(model, change.shape).total(); });  // some models divide less
     if (total >= now.total()) continue;
     text += fmt::format("{}{} with {}", between, size_text(total), change.text);
     between = ", ";
@@ -196,12 +197,13 @@ void require_memory(Group& world, Device device, const ModelConfig& model,
                             left = world.all_gather(own.available);
   for (size_t rank = 0; rank < keys.size(); ++rank) {
     const Demand demand = demand_at(keys[rank], keys, needs);
+    if (demand.bytes <= left[rank]) continue;
     const bool one = demand.ranks == 1;
-    require(demand.bytes <= left[rank],
-            "the model does not fit: {} rank{} {} from step to step, activations left out, and {} "
-            "can be taken on {}. {}",
-            demand.ranks, one ? " keeps" : "s keep", size_text(demand.bytes), size_text(left[rank]),
-            names[rank], memory_advice(model, shape));
+    fail_usage(
+        "the model does not fit: {} rank{} {} from step to step, activations left out, and "
+        "{} can be taken on {}. {}",
+        demand.ranks, one ? " keeps" : "s keep", size_text(demand.bytes), size_text(left[rank]),
+        names[rank], memory_advice(model, shape));
   }
 }
 
