@@ -74,8 +74,7 @@ LinkAttention::LinkAttention(Parameters& parameters, const LinkAttentionSpec& sp
           spec.name, parameters.shards());
   if (!spec.gathers_input)
     v_.emplace(parameters, projection(spec, ".v", spec.bias && spec.score != LinkScore::gat));
-  SKEIN_CHECK(v_ || ((spec.score == LinkScore::gat || spec.score == LinkScore::none) &&
-                     spec.width == spec.heads * spec.head_width && parameters.shards() == 1));
+  SKEIN_CHECK(v_ || (spec.width == spec.heads * spec.head_width && parameters.shards() == 1));
   const auto score = [&](const char* name) -> Weight {
     return parameters.add({.name = spec.name + name,
                            .shape = {spec.heads, spec.head_width},

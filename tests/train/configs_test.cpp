@@ -58,7 +58,7 @@ TEST(Configs, AllAreValid) {
     }
     ++count;
   }
-  EXPECT_EQ(count, 40);
+  EXPECT_EQ(count, 41);
 }
 
 TEST(Configs, HaveThePublishedSizes) {

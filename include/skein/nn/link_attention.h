@@ -36,7 +36,7 @@ struct LinkAttentionSpec {
   LinkNumbers numbers = LinkNumbers::added;
   LinkHeads merge = LinkHeads::projected;
   // There is no product v: x itself, of C = H * D, is what rows gather, and what `gat` makes scores
-  // of. For `gat` and `none`.
+  // of.
   bool gathers_input = false;
   bool bias = true;
   double slope = 0.2;  // of LeakyReLU below 0

@@ -64,8 +64,7 @@ LinkAttentionSpec plain_spec(const ModelConfig& c, int block) {
   if (block + 1 < c.n_layers) {
     made.merge = LinkHeads::concatenated;
     // What makes nodes of their categories and numbers is the first layer's product already.
-    made.gathers_input =
-        block == 0 && (made.score == LinkScore::gat || made.score == LinkScore::none);
+    made.gathers_input = block == 0;
     return made;
   }
   made.merge = LinkHeads::averaged;

@@ -8,8 +8,7 @@
 //   final_norm.gain/bias [C] (pre-norm)
 //   classifier.weight [labels,C], .bias [labels]
 // graph_form=plain: block.N.links... alone; the last one's heads have `labels` numbers each, and of
-//   the first one the embedding is the product v, where nothing else reads it (gat, mean,
-//   symmetric).
+//   the first one the embedding is the product v.
 //   readout.weight [1,C], .bias [1] (graph_pool=attention)
 #pragma once
 
