@@ -10,6 +10,8 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/smoothed_loss.h"
 
+#include "train/tasks/record_blend.h"
+
 namespace skein::train {
 
 void bind(Options& options, GraphTaskConfig& c) {
@@ -44,28 +46,12 @@ void refuse_graph_options(const Options& options, const Architecture& architectu
 data::GraphBlend open_graphs(const std::vector<std::string>& entries) {
   data::GraphBlend made;
   for (const std::string& text : entries) {
-    const data::DataEntry entry = data::data_entry(text);
-    made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
-    made.weights.push_back(entry.weight);
+    add_store(text, made);
   }
   return made;
 }
 
 namespace {
-
-uint32_t checksum_of(const data::GraphBlend& blend) {
-  uint64_t sum = 0;
-  for (const data::GraphRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
-  return static_cast<uint32_t>(sum ^ sum >> 32);
-}
-
-std::vector<data::DataFile> files_of(const std::string& option, const data::GraphBlend& blend) {
-  std::vector<data::DataFile> made;
-  for (const data::GraphRecords& part : blend.parts)
-    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
-                                    part.records().fingerprint(), part.shared()));
-  return made;
-}
 
 // What a run learns from and is judged by.
 struct GraphData {

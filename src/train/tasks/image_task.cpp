@@ -15,6 +15,8 @@
 #include "skein/train/tasks/image_scores.h"
 #include "skein/train/tasks/smoothed_loss.h"
 
+#include "record_blend.h"
+
 namespace skein::train {
 namespace {
 
@@ -38,25 +40,11 @@ void check_labelled(const data::ImageRecords& one, const std::vector<std::string
           one.records().name(), excerpt(listed(one.classes())), whose, excerpt(listed(classes)));
 }
 
-std::vector<data::DataFile> files_of(const std::string& option, const data::ImageBlend& blend) {
-  std::vector<data::DataFile> made;
-  for (const data::ImageRecords& part : blend.parts)
-    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
-                                    part.records().fingerprint(), part.shared()));
-  return made;
-}
-
 data::PictureForm form_of(const PretrainConfig& run, const LabelHead& head) {
   data::PictureForm made = run.model.architecture->picture_form(run.model);
   made.mean = head.picture_mean;
   made.deviation = head.picture_deviation;
   return made;
-}
-
-uint32_t checksum_of(const data::ImageBlend& blend) {
-  uint64_t sum = 0;
-  for (const data::ImageRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
-  return static_cast<uint32_t>(sum ^ sum >> 32);
 }
 
 // What a run learns from and is judged by.
@@ -181,9 +169,7 @@ Tensor ImageTask::refitted(const Part& part, const Tensor& stored) const {
 data::ImageBlend open_images(const std::vector<std::string>& entries) {
   data::ImageBlend made;
   for (const std::string& text : entries) {
-    const data::DataEntry entry = data::data_entry(text);
-    made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
-    made.weights.push_back(entry.weight);
+    add_store(text, made);
     check_like(made.parts.back(), made.parts.front());
   }
   return made;

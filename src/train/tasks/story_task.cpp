@@ -12,22 +12,10 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/smoothed_loss.h"
 
+#include "record_blend.h"
+
 namespace skein::train {
 namespace {
-
-std::vector<data::DataFile> files_of(const std::string& option, const data::StoryBlend& blend) {
-  std::vector<data::DataFile> made;
-  for (const data::StoryRecords& part : blend.parts)
-    made.push_back(data::store_file(option, part.records().name(), part.records().bytes(),
-                                    part.records().fingerprint(), part.shared()));
-  return made;
-}
-
-uint32_t checksum_of(const data::StoryBlend& blend) {
-  uint64_t sum = 0;
-  for (const data::StoryRecords& part : blend.parts) sum = sum * 31 + part.records().fingerprint();
-  return static_cast<uint32_t>(sum ^ sum >> 32);
-}
 
 class StoryTask : public Task {
  public:
@@ -115,15 +103,13 @@ data::StoryBlend open_stories(const std::vector<std::string>& entries,
                               const std::vector<std::string>& words, const std::string& whose) {
   data::StoryBlend made;
   for (const std::string& text : entries) {
-    const data::DataEntry entry = data::data_entry(text);
-    const data::StoryRecords& part =
-        made.parts.emplace_back(std::make_shared<const data::Records>(entry.path));
-    made.weights.push_back(entry.weight);
+    add_store(text, made);
+    const data::StoryRecords& part = made.parts.back();
     const auto& known = words.empty() ? made.parts.front().vocabulary() : words;
     require(part.vocabulary() == known,
             "{} has another vocabulary ({} words, not {}) than {}; make it again with "
             "stories.vocabulary=STORE, one that the model learns or has learnt from",
-            entry.path, part.vocabulary().size(), known.size(),
+            part.records().name(), part.vocabulary().size(), known.size(),
             words.empty() ? made.parts.front().records().name() : whose);
   }
   return made;
