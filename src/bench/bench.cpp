@@ -148,7 +148,7 @@ void add_breakdown(const std::vector<ProfileEvent>& events, Figures& figures, do
 }
 
 std::vector<Figure> bench(train::PretrainConfig run, const BenchConfig& config, Group& world) {
-  if (run.model.vocab_size == 0) run.model.vocab_size = 50304;
+  take_batches(run.model);
   require(config.peak_size > 0 && config.stream_mib > 0,
           "bench.peak_size={} and bench.stream_mib={} must be at least 1", config.peak_size,
           config.stream_mib);

@@ -43,7 +43,11 @@ struct Bench {
 void add_timed(const Bench& bench, Figure figure, const std::function<double()>& peak,
                const std::function<void()>& work);
 
-// Random tokens, to predict random ones.
+// Completes a model so that it reads random_batch: pictures of its size, with 1,000 classes, or
+// texts of 50,304 ids, unless it says how many.
+void take_batches(ModelConfig& model);
+// Random tokens, to predict random ones; or random pictures, of random classes. A usage error where
+// the model reads graphs.
 data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key);
 Tensor random_values(const Shape& shape, DType dtype, uint64_t key, Device device);
 

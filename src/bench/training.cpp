@@ -1,8 +1,5 @@
 #include "skein/core/files/files.h"
-#include "skein/core/numbers.h"
-#include "skein/core/philox.h"
 #include "skein/core/profile.h"
-#include "skein/data/samples/windows.h"
 #include "skein/formats/chrome_trace.h"
 #include "skein/models/architecture.h"
 #include "skein/models/flops.h"
@@ -12,39 +9,6 @@
 #include "parts.h"
 
 namespace skein::bench {
-
-namespace {
-
-data::Sequence random_source(int64_t count, const ModelConfig& model, uint64_t key) {
-  const int64_t length = model.architecture->source_context(model);
-  data::Sequence made;
-  made.tokens = data::filled(count, length, 0);
-  made.positions = data::filled(count, length, 0);
-  for (int64_t i = 0; i < count * length; ++i) {
-    made.tokens.data<int32_t>()[i] =
-        narrow<int32_t>(philox(key, 2, i)[0] % model.architecture->source_ids(model));
-    made.positions.data<int32_t>()[i] = narrow<int32_t>(i % length);
-  }
-  return made;
-}
-
-}  // namespace
-
-data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
-  data::Batch batch = data::empty_batch(count, model.context, {});
-  if (model.architecture->maps_source(model)) batch.source = random_source(count, model, key);
-  for (int64_t i = 0; i < count * model.context; ++i) {
-    const auto draw = [&](uint64_t stream) {
-      return narrow<int32_t>(philox(key, stream, i)[0] % model.vocab_size);
-    };
-    batch.tokens.data<int32_t>()[i] = draw(0);
-    batch.targets.data<int32_t>()[i] = draw(1);
-    batch.weights.data<float>()[i] = 1;
-    batch.positions.data<int32_t>()[i] = narrow<int32_t>(i % model.context);
-  }
-  for (int64_t row = 0; row < count; ++row) batch.sample_ids.data<int64_t>()[row] = row;
-  return batch;
-}
 
 namespace {
 

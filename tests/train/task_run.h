@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/tensor/cuda.h"
 #include "skein/train/trainer.h"
 
 #include "train/layout_check.h"
@@ -68,6 +69,27 @@ class TaskRuns : public testing::Test {
         EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4) << sequence;
       EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
     }
+  }
+  // A GPU, real or emulated, has the losses, norms and validation of the CPU, and gives its own
+  // bits again. Skipped where there is none.
+  void expect_gpu_to_follow(Config c) const {
+    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+    c.run.train.steps = 3;
+    c.run.train.precision = DType::f32;
+    const Ended expected = run(c);
+    c.run.parallel.device = DeviceKind::cuda;
+    const Ended found = run(c, 1, "first"), again = run(c, 1, "second");
+    ASSERT_EQ(found.finished.losses.size(), expected.finished.losses.size());
+    for (size_t i = 0; i < expected.finished.losses.size(); ++i) {
+      const double norm = expected.finished.grad_norms[i];
+      EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 5e-5) << "step " << i;
+      EXPECT_NEAR(found.finished.grad_norms[i], norm, 2e-4 * norm) << "step " << i;
+    }
+    EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
+    EXPECT_EQ(again.finished.losses, found.finished.losses);
+    EXPECT_EQ(train::first_difference(again.finished.state, found.finished.state), "");
+    std::filesystem::remove_all(folder_.at("first"));
+    std::filesystem::remove_all(folder_.at("second"));
   }
   // The rest of a run that was stopped at the checkpoint of `step` is that of the whole one,
   // `expected` in the folder "expected", bit for bit.

@@ -261,5 +261,20 @@ TEST_F(GraphTasks, GoOnWithWhatTheyLearntOnly) {
   EXPECT_NE(error_of(c, "run").find("graph.inputs"), std::string::npos) << error_of(c, "run");
 }
 
+using OnGpuGraphTasks = GraphTasks;
+
+TEST_F(OnGpuGraphTasks, FollowTheCpu) {
+  for (const LinkScoring score : {LinkScoring::dot, LinkScoring::gat, LinkScoring::gat2,
+                                  LinkScoring::mean, LinkScoring::symmetric}) {
+    SCOPED_TRACE(static_cast<int>(score));
+    GraphConfig c = drawing(score);
+    c.run.train.global_batch = 4;
+    expect_gpu_to_follow(c);
+  }
+  GraphConfig c = plain();
+  c.run.train.global_batch = 1;
+  expect_gpu_to_follow(c);
+}
+
 }  // namespace
 }  // namespace skein::train

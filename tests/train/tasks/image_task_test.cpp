@@ -341,5 +341,16 @@ TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
   refused(c, {"augment.flip=2"});
 }
 
+using OnGpuImageTasks = ImageTasks;
+
+TEST_F(OnGpuImageTasks, FollowTheCpu) {
+  for (ImageConfig c : {small(), small_swin()}) {
+    c.augment = everything();
+    c.run.train.global_batch = 4;
+    c.run.validation.eval.windows = 4;
+    expect_gpu_to_follow(c);
+  }
+}
+
 }  // namespace
 }  // namespace skein::train

@@ -217,5 +217,15 @@ TEST_F(MaeTasks, RefuseWhatDoesNotFit) {
                [&] { run(c, 1, "run"); });
 }
 
+using OnGpuMaeTasks = MaeTasks;
+
+TEST_F(OnGpuMaeTasks, FollowTheCpu) {
+  ImageConfig c = small();
+  c.augment = changes();
+  c.run.train.global_batch = 4;
+  c.run.validation.eval.windows = 4;
+  expect_gpu_to_follow(c);
+}
+
 }  // namespace
 }  // namespace skein::train

@@ -188,5 +188,14 @@ TEST_F(StoryTasks, RefusesWhatDoesNotFit) {
                [&] { run(c, 2); });
 }
 
+using OnGpuStoryTasks = StoryTasks;
+
+TEST_F(OnGpuStoryTasks, FollowTheCpu) {
+  StoryConfig c = small();
+  c.run.data.validation = c.run.data.train = {store("few", made_stories(20))};
+  c.run.train.global_batch = 8;
+  expect_gpu_to_follow(c);
+}
+
 }  // namespace
 }  // namespace skein::train

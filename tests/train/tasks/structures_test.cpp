@@ -1,6 +1,7 @@
 // Attention by structure: equal bits at every layout, and what a checkpoint says of it.
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
+#include "skein/tensor/cuda.h"
 #include "skein/train/trained_model.h"
 
 #include "train/layout_check.h"
@@ -101,6 +102,31 @@ TEST_F(Structures, AreRememberedByTheModel) {
   EXPECT_NE(training_error(other, 1, *folder_, "remembered", ExitCode::usage)
                 .find("attention.window: 4 -> 6"),
             std::string::npos);
+}
+
+using OnGpuStructures = Structures;
+
+TEST_F(OnGpuStructures, FollowTheCpu) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
+  for (const std::string kind : {"window", "global", "bigbird", "fixed", "lsh"}) {
+    SCOPED_TRACE(kind);
+    PretrainConfig c = config(kind);
+    c.data.validation.clear();
+    c.train.precision = DType::f32;
+    c.train.steps = 3;
+    c.train.global_batch = 4;
+    const Finished expected = train(c, 1, *folder_, "cpu-" + kind);
+    c.parallel.device = DeviceKind::cuda;
+    const Finished found = train(c, 1, *folder_, "gpu-" + kind),
+                   again = train(c, 1, *folder_, "again-" + kind);
+    ASSERT_EQ(found.losses.size(), expected.losses.size());
+    for (size_t i = 0; i < found.losses.size(); ++i) {
+      EXPECT_NEAR(found.losses[i], expected.losses[i], 2e-5) << "step " << i;
+      EXPECT_NEAR(found.grad_norms[i], expected.grad_norms[i], 2e-4) << "step " << i;
+    }
+    EXPECT_EQ(again.losses, found.losses);
+    EXPECT_EQ(first_difference(again.state, found.state), "");
+  }
 }
 
 }  // namespace
