@@ -32,7 +32,7 @@ class Draws {
 
 inline kernels::BlockLists drawn_lists(Draws& draws, const AttentionSizes& s, bool by_head) {
   kernels::BlockLists made;
-  made.size = 1 + draws.below(40);
+  made.size = draws.one_in(3) ? 64 << draws.below(2) : 1 + draws.below(40);
   const int64_t rows = (s.queries + made.size - 1) / made.size,
                 blocks = (s.keys + made.size - 1) / made.size;
   std::vector<int32_t> starts, listed;

@@ -107,6 +107,13 @@ __device__ void mask(const BandRows& seen, int64_t from, float (&products)[kTile
     for (int e = 0; e < 4; ++e)
       if (!seen.has(e, first + column_of(t, e))) products[t][e] = -INFINITY;
 }
+// The same of pairs by their bits.
+template <int kTiles>
+__device__ void mask(uint32_t seen, float (&scores)[kTiles][4]) {
+#pragma unroll
+  for (int i = 0; i < kTiles * 4; ++i)
+    if (!(seen >> i & 1)) scores[i / 4][i % 4] = -INFINITY;
+}
 // Products become scores in powers of two, whatever pattern and bias.
 template <int kTiles, class T>
 __device__ void make_scores(const AttentionHead<T>& head, int64_t query, int64_t from,
@@ -176,13 +183,20 @@ __global__ void __launch_bounds__(kMmaThreads, kBlocks<kWidth>)
     wait_for_tile(i + 1 < walk.count, [&] { fetch_keys(walk.at(i + 1), buffer ^ 1); });
     float scores[kKeys / 8][4] = {};
     multiply_rows<kKeys, kWidth>(scores, q + first_row * kPitch, k + buffer * kKeys * kPitch);
-    const bool as_they_are = band || walk.whole(i);
+    const TileSight sight = walk.sight(i);
+    bool products = true;  // still
     if (band) {
       if (!seen.all(from, kKeys)) mask(seen, from, scores);
-    } else if (!as_they_are) {
+    } else if (sight == TileSight::masked) {
+      const uint32_t pairs = seen_pairs<true, kKeys / 8>(head, query + first_row, from);
+      products = !a.bias;
+      if (a.bias) add_bias<true>(head, query + first_row, from, pairs, scores);
+      mask(pairs, scores);
+    } else if (sight == TileSight::each) {
+      products = false;
       make_scores(head, query + first_row, from, scores);
     }
-    softmax.take(scores, as_they_are ? a.scale * kLog2E : 1.0f, sums);
+    softmax.take(scores, products ? a.scale * kLog2E : 1.0f, sums);
     if (a.threshold) drop(head, query + first_row, from, scores);
     multiply_weights<kKeys, kWidth>(sums, scores, v + buffer * kKeys * kPitch);
   }

@@ -15,8 +15,14 @@ constexpr int kQueryTile = 32, kKeyTile = 32, kAttentionThreads = 256;
 constexpr int kSightTile = 64;
 constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 
-// Lists of `columns` places each, of the first counts[row] rising numbers of tiles: twice the
-// number, and one more where all pairs of the two tiles see each other by plain scores.
+// What is known of all pairs of two tiles. each: nothing, so that every pair has to be asked;
+// whole: all see each other by plain scores; masked: who sees whom does not hang on lists and on
+// lone queries, and a pair's score on nothing but a bias.
+enum class TileSight { each, whole, masked };
+constexpr int32_t kTileSights = 4;  // room for them
+
+// Lists of `columns` places each, of the first counts[row] rising numbers of tiles: kTileSights
+// times the number, and the TileSight.
 struct TileLists {
   int32_t *numbers, *counts;
   int64_t rows, columns;  // of one sample and set of lists
@@ -258,32 +264,39 @@ struct TileWalk {
   static constexpr int64_t kParts = kSightTile / kStep;
 
   int64_t begin, count;
-  const int32_t* listed;  // tiles of kSightTile; null: all from `begin` on
+  TileSight of_all = TileSight::each;  // where none are listed
+  const int32_t* listed = nullptr;     // tiles of kSightTile; null: all from `begin` on
 
   __device__ int64_t at(int64_t i) const {
     if (!listed) return begin + i * kStep;
-    return listed[i / kParts] / 2 * int64_t{kSightTile} + i % kParts * kStep;
+    return listed[i / kParts] / kTileSights * int64_t{kSightTile} + i % kParts * kStep;
   }
-  // Whether it is known that all of this tile and the other side's see each other.
-  __device__ bool whole(int64_t i) const { return listed && listed[i / kParts] % 2 != 0; }
+  // Of this tile and the other side's.
+  __device__ TileSight sight(int64_t i) const {
+    return listed ? static_cast<TileSight>(listed[i / kParts] % kTileSights) : of_all;
+  }
 };
 
+// Of a band.
 template <int kStep>
-__device__ TileWalk<kStep> walk_between(int64_t first, int64_t last) {
+__device__ TileWalk<kStep> walk_between(int64_t first, int64_t last, float scale) {
   const int64_t begin = first / kStep * kStep;
-  return {begin, last > begin ? (last - begin + kStep - 1) / kStep : 0, nullptr};
+  return {begin, last > begin ? (last - begin + kStep - 1) / kStep : 0,
+          scale > 0 ? TileSight::masked : TileSight::each};
 }
 
 template <int kStep>
 __device__ TileWalk<kStep> walk_listed(const TileLists& lists, int64_t set, int64_t tile) {
   const int64_t row = set * lists.rows + tile;
-  return {0, lists.counts[row] * TileWalk<kStep>::kParts, lists.numbers + row * lists.columns};
+  return {0, lists.counts[row] * TileWalk<kStep>::kParts, TileSight::each,
+          lists.numbers + row * lists.columns};
 }
 
 // Of keys, for queries [query, query + rows) of one tile.
 template <int kStep, class T>
 __device__ TileWalk<kStep> keys_for(const AttentionHead<T>& head, int64_t query, int64_t rows) {
-  if (head.a.is_band()) return walk_between<kStep>(head.first(query), head.last(query + rows - 1));
+  if (head.a.is_band())
+    return walk_between<kStep>(head.first(query), head.last(query + rows - 1), head.a.scale);
   return walk_listed<kStep>(head.a.key_tiles, head.sample * head.a.sets + head.set(),
                             query / kSightTile);
 }
@@ -291,7 +304,8 @@ __device__ TileWalk<kStep> keys_for(const AttentionHead<T>& head, int64_t query,
 template <int kStep, class T>
 __device__ TileWalk<kStep> queries_for(const AttentionHead<T>& head, int64_t key, int64_t keys) {
   if (head.a.is_band())
-    return walk_between<kStep>(head.first_seeing(key), head.last_seeing(key + keys - 1));
+    return walk_between<kStep>(head.first_seeing(key), head.last_seeing(key + keys - 1),
+                               head.a.scale);
   return walk_listed<kStep>(head.a.query_tiles, head.sample * head.a.sets + head.set(),
                             key / kSightTile);
 }

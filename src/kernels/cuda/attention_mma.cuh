@@ -125,6 +125,82 @@ __device__ BandRows queries_in_band(const AttentionHead<T>& head, int64_t key) {
   return made;
 }
 
+// A query, or a key, as masks ask of it.
+struct PairEnd {
+  bool there, shown = false, marked = false;  // shown: to all of the sample, as its prefix is
+  int place, segment = 0;
+};
+template <class T>
+__device__ PairEnd query_end(const AttentionHead<T>& head, int64_t query) {
+  const AttentionPointers<T>& a = head.a;
+  PairEnd made{.there = query < a.queries, .place = static_cast<int>(a.first_query + query)};
+  const int64_t at = head.sample * a.queries + query;
+  if (made.there && a.key_places) made.place = a.query_places[at];
+  if (made.there && a.key_segments) made.segment = a.query_segments[at];
+  return made;
+}
+template <class T>
+__device__ PairEnd key_end(const AttentionHead<T>& head, int64_t key) {
+  const AttentionPointers<T>& a = head.a;
+  PairEnd made{.there = key < a.keys && (!a.first_key || key >= a.first_key[head.sample]),
+               .place = static_cast<int>(key)};
+  if (!made.there) return made;
+  const int64_t at = head.sample * a.keys + key;
+  if (a.key_places) made.place = a.key_places[at];
+  if (a.key_segments) made.segment = a.key_segments[at];
+  made.there = made.segment >= 0;
+  made.shown = a.prefix && key < a.prefix[head.sample];
+  made.marked = a.marked && a.marked[at];
+  return made;
+}
+
+// Who sees whom in a masked tile (TileSight): bit 4 t + e is of element e of fragment t.
+template <bool kRowsAreQueries, int kTiles, class T>
+__device__ uint32_t seen_pairs(const AttentionHead<T>& head, int64_t query, int64_t key) {
+  static_assert(kTiles * 4 <= 32);
+  const AttentionPointers<T>& a = head.a;
+  const auto sees = [&](const PairEnd& from, const PairEnd& to) {
+    const int64_t apart = int64_t{from.place} - to.place;
+    const bool near = -a.after <= apart && apart <= a.before;
+    return from.there && to.there && from.segment == to.segment &&
+           (near || to.shown || (to.marked && apart >= -a.marked_after));
+  };
+  const auto row_end = [&](int half) {
+    return kRowsAreQueries ? query_end(head, query + row_of(half * 2))
+                           : key_end(head, key + row_of(half * 2));
+  };
+  const PairEnd upper = row_end(0), lower = row_end(1);
+  uint32_t seen = 0;
+#pragma unroll 1
+  for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const int column = column_of(t, side);
+      const PairEnd other =
+          kRowsAreQueries ? key_end(head, key + column) : query_end(head, query + column);
+      const bool first = kRowsAreQueries ? sees(upper, other) : sees(other, upper),
+                 second = kRowsAreQueries ? sees(lower, other) : sees(other, lower);
+      seen |= uint32_t{first} << (t * 4 + side) | uint32_t{second} << (t * 4 + side + 2);
+    }
+  return seen;
+}
+
+// Products of queries and keys become scores in powers of two, those of pairs that see each other.
+template <bool kRowsAreQueries, int kTiles, class T>
+__device__ void add_bias(const AttentionHead<T>& head, int64_t query, int64_t key, uint32_t seen,
+                         float (&products)[kTiles][4]) {
+  const AttentionPointers<T>& a = head.a;
+  const float* first = a.bias + head.bias_at(query, key);
+  const int64_t by_row = kRowsAreQueries ? a.bias_row : 1,
+                by_column = kRowsAreQueries ? 1 : a.bias_row;
+#pragma unroll
+  for (int i = 0; i < kTiles * 4; ++i) {
+    const float bias =
+        seen >> i & 1 ? first[row_of(i % 4) * by_row + column_of(i / 4, i % 4) * by_column] : 0.0f;
+    products[i / 4][i % 4] = (products[i / 4][i % 4] * a.scale + bias) * kLog2E;
+  }
+}
+
 // Fragments in memory that a loop can index. What patterns and dropout ask of an element is long:
 // unrolled over a lane's elements it would not fit the cache of instructions.
 template <int kTiles>

@@ -76,23 +76,54 @@ __device__ bool may_see(const AttentionHead<T>& head, int64_t query_tile, int64_
   return false;
 }
 
-// Whether all of the two tiles see each other by plain scores, as far as their bounds tell.
+// Rows of a tile, [first, last).
+struct TileRows {
+  int64_t first, last;
+
+  __device__ TileRows(int64_t tile, int64_t count)
+      : first(tile * kSightTile), last(first + kSightTile < count ? first + kSightTile : count) {}
+  __device__ bool full() const { return last - first == kSightTile; }
+  __device__ bool in_one_block(int64_t size) const { return first / size == (last - 1) / size; }
+};
+
+// Whether lists say the same of all pairs of two tiles, that they see each other once.
 template <class T>
-__device__ bool all_see(const AttentionHead<T>& head, int64_t query_tile, int64_t key_tile) {
+__device__ bool listed_once(const AttentionHead<T>& head, const TileRows& queries,
+                            const TileRows& keys) {
+  const int64_t size = head.a.block;
+  return !size || (queries.in_one_block(size) && keys.in_one_block(size) &&
+                   head.listed_times(queries.first, keys.first) == 1);
+}
+
+// Whether all of the two tiles see each other, as far as their bounds tell; lists aside.
+template <class T>
+__device__ bool all_see(const AttentionHead<T>& head, const TileRows& queries, const TileRows& keys,
+                        const Distances& apart) {
   const AttentionPointers<T>& a = head.a;
-  const int64_t query = query_tile * kSightTile, key = key_tile * kSightTile,
-                queries_end = query + kSightTile, keys_end = key + kSightTile;
-  if (a.adds() || a.self_last || queries_end > a.queries || keys_end > a.keys) return false;
-  if (a.first_key && key < a.first_key[head.sample]) return false;
+  if (!queries.full() || !keys.full()) return false;
+  if (a.first_key && keys.first < a.first_key[head.sample]) return false;
   if (a.key_segments) {
-    const Bounds of_queries(a.query_segments + head.sample * a.queries, query, queries_end, false),
-        of_keys(a.key_segments + head.sample * a.keys, key, keys_end, false);
+    const Bounds of_queries(a.query_segments + head.sample * a.queries, queries.first, queries.last,
+                            false),
+        of_keys(a.key_segments + head.sample * a.keys, keys.first, keys.last, false);
     if (of_keys.low < 0 || of_keys.low != of_queries.high || of_keys.high != of_queries.low)
       return false;
   }
-  if (a.prefix && keys_end <= a.prefix[head.sample]) return true;
-  const Distances apart(head, query, queries_end, key, keys_end);
+  if (a.prefix && keys.last <= a.prefix[head.sample]) return true;
   return apart.nearest >= -a.after && apart.farthest <= a.before;
+}
+
+// Of two tiles that may see each other.
+template <class T>
+__device__ TileSight sight_between(const AttentionHead<T>& head, int64_t query_tile,
+                                   int64_t key_tile) {
+  const AttentionPointers<T>& a = head.a;
+  const TileRows queries(query_tile, a.queries), keys(key_tile, a.keys);
+  const Distances apart(head, queries.first, queries.last, keys.first, keys.last);
+  const bool own_place = apart.nearest <= 0 && apart.farthest >= 0;
+  if (!(a.scale > 0) || (a.self_last && own_place) || !listed_once(head, queries, keys))
+    return TileSight::each;
+  return !a.bias && all_see(head, queries, keys, apart) ? TileSight::whole : TileSight::masked;
 }
 
 // A block: one row of the lists, whose numbers rise. Of tiles of keys, or of queries.
@@ -108,13 +139,13 @@ __global__ void list_tiles(AttentionPointers<T> a, TileLists lists) {
     const int64_t queries = kOfKeys ? tile : other, keys = kOfKeys ? other : tile;
     seen[threadIdx.x] = 0;
     if (other < lists.columns && may_see(head, queries, keys))
-      seen[threadIdx.x] = all_see(head, queries, keys) ? 2 : 1;
+      seen[threadIdx.x] = 1 + static_cast<int32_t>(sight_between(head, queries, keys));
     __syncthreads();
     if (threadIdx.x == 0)
       for (int i = 0; i < kSightThreads; ++i)
         if (seen[i])
           lists.numbers[row * lists.columns + count++] =
-              static_cast<int32_t>(from + i) * 2 + seen[i] - 1;
+              static_cast<int32_t>(from + i) * kTileSights + seen[i] - 1;
     __syncthreads();
   }
   if (threadIdx.x == 0) lists.counts[row] = count;
