@@ -187,15 +187,19 @@ Var Attention::watched(const Var& q, const KeysAndValues& seen, const ops::Atten
 
 kernels::Pattern Attention::own_pattern(const Var& q, int64_t first_query,
                                         int64_t first_head) const {
-  kernels::Pattern made = pattern_of(spec_.sight, spec_.causal,
-                                     {.queries = q.shape()[1],
-                                      .first_query = first_query,
-                                      .block = spec_.block,
-                                      .first_head = first_head,
-                                      .heads = q.shape()[2]});
+  const SightShape shape{.queries = q.shape()[1],
+                         .first_query = first_query,
+                         .block = spec_.block,
+                         .first_head = first_head,
+                         .heads = q.shape()[2]};
   const Device device = q.value().device();
-  if (made.lists.size)
-    made.lists = {made.lists.size, made.lists.starts.to(device), made.lists.blocks.to(device)};
+  if (pattern_.lists.size && listed_ == shape && pattern_.lists.starts.device() == device)
+    return pattern_;
+  kernels::Pattern made = pattern_of(spec_.sight, spec_.causal, shape);
+  if (!made.lists.size) return made;
+  made.lists = {made.lists.size, made.lists.starts.to(device), made.lists.blocks.to(device)};
+  listed_ = shape;
+  pattern_ = made;
   return made;
 }
 

@@ -25,6 +25,19 @@ Tensor on(Device device, const Numbers& numbers, const Shape& shape) {
   return Tensor::from(numbers, shape).to(device);
 }
 
+int64_t buckets_of(const SightSpec& spec) {
+  return std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{1},
+                         std::multiplies<int64_t>());
+}
+
+// Of a bucket's tokens, one behind the other.
+Pattern bucket_pattern(const SightSpec& spec, bool causal) {
+  Pattern made = causal ? Pattern::window(spec.window, true) : Pattern::full();
+  if (!causal) made.before = made.after = spec.window / 2;
+  made.self_last = true;
+  return made;
+}
+
 // A token in the order of its sample and head. `group`: those with equal numbers may see each
 // other.
 struct Ordered {
@@ -145,15 +158,14 @@ class HashedRowsBuilder {
   }
 
   Pattern pattern(bool causal, Device device) const {
-    Pattern made = causal ? Pattern::causal() : Pattern::full();
+    Pattern made = spec_.same_bucket ? bucket_pattern(spec_, causal)
+                   : causal          ? Pattern::causal()
+                                     : Pattern::full();
     made.self_last = true;
     made.query_segments = on(device, query_groups_, {sets(), query_rows()});
     made.key_segments = on(device, key_groups_, {sets(), key_rows()});
-    if (spec_.same_bucket) {
-      made.before = causal ? spec_.window - 1 : spec_.window / 2;
-      made.after = causal ? 0 : spec_.window / 2;
-      if (taken_ == length_) return made;
-    } else {
+    if (spec_.same_bucket && taken_ == length_) return made;
+    if (!spec_.same_bucket) {
       made.lists = neighbours();
       made.lists.starts = made.lists.starts.to(device);
       made.lists.blocks = made.lists.blocks.to(device);
@@ -230,17 +242,46 @@ HashedSight::HashedSight(const Parameters& parameters, const HashedSpec& spec)
             .gradient = {},
             .learns = false} {}
 
+Tensor HashedSight::rotations(const Tensor& x, int64_t first_head) const {
+  const bool kept = rotations_.defined() && first_head_ == first_head &&
+                    rotations_.dim(0) == x.dim(2) && rotations_.device() == x.device();
+  if (!kept)
+    rotations_ = rotations_of(spec_.sight, spec_.block, first_head, x.dim(2), x.dim(3), x.device());
+  first_head_ = first_head;
+  return rotations_;
+}
+
+// hashed_rows of all tokens, on the device.
+HashedRows HashedSight::in_buckets(const Tensor& buckets, const Tensor& segments) const {
+  const SightSpec& sight = spec_.sight;
+  const int64_t sets = buckets.dim(0) * buckets.dim(2), rows = sight.rounds * buckets.dim(1);
+  const Tensor taken = buckets.like({sets * rows}), back = buckets.like({sets * rows}),
+               groups = buckets.like({sets, rows});
+  on_device(buckets.device(), [&](auto device) {
+    kernels::order_by_bucket(device, buckets, segments, buckets_of(sight),
+                             {Out(taken), Out(back), Out(groups)});
+  });
+  HashedRows made{.queries = {taken, back},
+                  .keys = {taken, back},
+                  .query_rows = rows,
+                  .key_rows = rows,
+                  .pattern = bucket_pattern(sight, spec_.causal),
+                  .parts = back.reshape({sight.rounds, sets * buckets.dim(1)})};
+  made.pattern.query_segments = made.pattern.key_segments = groups;
+  return made;
+}
+
 HashedRows HashedSight::order(const Tensor& x, const Tensor& segments, int64_t asked,
                               int64_t first_head) const {
   const int64_t samples = x.dim(0), length = x.dim(1), heads = x.dim(2);
-  const Tensor turns =
-                   rotations_of(spec_.sight, spec_.block, first_head, heads, x.dim(3), x.device()),
+  const Tensor turns = rotations(x, first_head),
                buckets = Tensor::empty({samples, length, heads, spec_.sight.rounds}, DType::i32,
                                        x.device());
   on_device(x.device(), [&](auto device) {
     kernels::hash_buckets(device, x.reshape({samples * length, heads, x.dim(3)}), turns,
                           spec_.sight.sides, Out(buckets));
   });
+  if (spec_.sight.same_bucket && asked == length) return in_buckets(buckets, segments);
   return hashed_rows(spec_.sight, spec_.causal, buckets.to(Device{}),
                      segments.defined() ? segments.to(Device{}) : segments, asked, x.device());
 }
@@ -265,8 +306,7 @@ Var HashedSight::operator()(const Var& q, const Var& v, const HashedRows& rows,
 
 double hashed_keys_per_query(const SightSpec& spec, bool causal, int64_t length) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
-  const int64_t buckets =
-      std::accumulate(spec.sides.begin(), spec.sides.end(), int64_t{1}, std::multiplies<int64_t>());
+  const int64_t buckets = buckets_of(spec);
   if (!spec.same_bucket) {
     const double seen = number(std::min(length, 2 * spec.block));
     return (length <= spec.block ? 1 : number(spec.rounds)) * (causal ? seen / 2 : seen);

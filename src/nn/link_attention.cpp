@@ -6,6 +6,7 @@
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/linear.h"
+#include "skein/ops/math.h"
 
 namespace skein {
 namespace {
@@ -204,7 +205,7 @@ Var LinkAttention::numbers_of(const GraphInputs& graph, const Pass& pass) const 
   Var of_places;  // [B,L,H/t]
   if (kinds_.defined()) of_places = ops::embedding(batch.link_kinds, kinds_, 0);
   if (values_) {
-    const Var made = (*values_)(Var(batch.link_values.to(dtype_)), pass);
+    const Var made = (*values_)(Var(ops::converted(batch.link_values, dtype_)), pass);
     of_places = of_places.defined() ? ops::add(of_places, made) : made;
   }
   if (!of_places.defined()) return {};

@@ -81,7 +81,7 @@ Var PatchEmbedding::operator()(const Pass& pass) const {
   require(batch.features.defined(), "this model reads pictures, but was given texts");
   SKEIN_CHECK_EQ(batch.features.dim(2), spec_.numbers);
   const Pass whole = pass.whole();
-  Var x = (*patches_)(Var(batch.features.to(dtype_)), whole);
+  Var x = (*patches_)(Var(ops::converted(batch.features, dtype_)), whole);
   if (spec_.class_token) x = ops::prepend(class_, x);
   if (positions_) x = ops::add(x, ops::embedding(batch.positions, positions_->weight(), 0));
   if (norm_) x = (*norm_)(x);

@@ -3,6 +3,7 @@
 #include "skein/core/numbers.h"
 #include "skein/kernels/embedding.h"
 #include "skein/kernels/reduce.h"
+#include "skein/ops/math.h"
 
 #include "by_group.h"
 #include "checks.h"
@@ -142,7 +143,7 @@ Var repeat_rows(const Var& x, int64_t times) {
     const Tensor sums = Tensor::zeros(x.shape(), gradient_dtype(dy.dtype()), dy.device());
     on_device(dy.device(),
               [&](auto device) { kernels::embedding_backward(device, dy, ids, 0, Out(sums)); });
-    x.add_gradient(sums.to(dy.dtype()));
+    x.add_gradient(converted(sums, dy.dtype()));
   });
 }
 

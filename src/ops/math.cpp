@@ -16,6 +16,13 @@ Var record_sum(const Var& a, const Var& b, const Tensor& out) {
 
 }  // namespace
 
+Tensor converted(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  const Tensor made = Tensor::zeros(x.shape(), dtype, x.device());
+  on_device(x.device(), [&](auto device) { kernels::accumulate(device, x, Out(made)); });
+  return made;
+}
+
 Var add(const Var& a, const Var& b) {
   check_operands("add", {{"a", "...", a.value()}, {"b", "=", b.value()}});
   return record_sum(a, b, made_on_device(a.value().like(), [&](auto device, Out sum) {

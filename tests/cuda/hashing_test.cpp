@@ -1,6 +1,8 @@
 // Hashing and its rounds on the device against the CPU's.
 #include "skein/kernels/hashing.h"
 
+#include "skein/core/philox.h"
+
 #include "support/kernel_check.h"
 #include "support/kernel_home.h"
 
@@ -23,6 +25,39 @@ TEST_P(HashingOnCuda, GivesTheBucketsOfTheCpu) {
     kernels::hash_buckets(Cpu{}, x, rotations, sides, Out(wanted));
     kernels::hash_buckets(Cuda{}, x.to(kHome), rotations.to(kHome), sides, Out(found));
     EXPECT_EQ(test::bytes_of(found.to(Device{})), test::bytes_of(wanted));
+  }
+}
+
+// Documents, some of them apart, and padding at the end; more items than a tile of the sort.
+TEST(OrderOnCuda, IsThatOfTheCpu) {
+  constexpr int64_t kSamples = 2, kLength = 700, kHeads = 3, kRounds = 2, kBuckets = 300;
+  const Tensor buckets = Tensor::empty({kSamples, kLength, kHeads, kRounds}, DType::i32),
+               segments = Tensor::empty({kSamples, kLength}, DType::i32);
+  for (int64_t i = 0; i < buckets.size(); ++i)
+    buckets.data<int32_t>()[i] = static_cast<int32_t>(philox(5, 1, i)[0] % (i % 3 ? 4 : kBuckets));
+  for (int64_t i = 0; i < segments.size(); ++i)
+    segments.data<int32_t>()[i] =
+        i % kLength > 640 + i / kLength * 30 ? -1 : static_cast<int32_t>(i % kLength / 250 * 70000);
+  for (const Tensor& documents : {Tensor(), segments}) {
+    struct Tables {
+      Tensor rows, back, groups;
+    };
+    const auto tables = [&](Device home) {
+      const Tensor rows = Tensor::empty({buckets.size()}, DType::i32, home);
+      return Tables{rows, rows.like(), rows.like()};
+    };
+    const Tables wanted = tables({}), found = tables(kHome);
+    kernels::order_by_bucket(Cpu{}, buckets, documents, kBuckets,
+                             {Out(wanted.rows), Out(wanted.back), Out(wanted.groups)});
+    kernels::order_by_bucket(Cuda{}, buckets.to(kHome),
+                             documents.defined() ? documents.to(kHome) : documents, kBuckets,
+                             {Out(found.rows), Out(found.back), Out(found.groups)});
+    const auto expect_equal = [](const Tensor& there, const Tensor& here) {
+      EXPECT_EQ(test::bytes_of(there.to(Device{})), test::bytes_of(here));
+    };
+    expect_equal(found.rows, wanted.rows);
+    expect_equal(found.back, wanted.back);
+    expect_equal(found.groups, wanted.groups);
   }
 }
 

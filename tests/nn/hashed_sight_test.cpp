@@ -251,5 +251,30 @@ TEST(HashedSight, CountsWhatIsSeen) {
   EXPECT_FALSE(saves(in_blocks(16), false, 40));
 }
 
+// The tables of whole texts are made apart from those of texts of which the last tokens ask.
+TEST(HashedSight, WholeTextsHaveTheTablesOfAll) {
+  const Tensor q = random_tensor({2, 50, 3, 8}, 7), segments = Tensor::empty({2, 50}, DType::i32);
+  for (int64_t i = 0; i < segments.size(); ++i)
+    segments.data<int32_t>()[i] = i % 50 > 40 ? -1 : static_cast<int32_t>(i % 50 / 17);
+  for (const bool causal : {true, false}) {
+    const SightSpec spec = in_buckets(6);
+    const Tensor buckets = Tensor::empty({2, 50, 3, 2}, DType::i32);
+    kernels::hash_buckets(Cpu{}, q.reshape({100, 3, 8}), rotations_of(spec, 3, 5, 3, 8, {}),
+                          spec.sides, Out(buckets));
+    for (const Tensor& documents : {Tensor(), segments}) {
+      const HashedRows found = sight_of(spec, causal, q).order(q, documents, 50, 5),
+                       wanted = hashed_rows(spec, causal, buckets, documents, 50, {});
+      EXPECT_EQ(test::bytes_of(found.queries.rows), test::bytes_of(wanted.queries.rows));
+      EXPECT_EQ(test::bytes_of(found.queries.back), test::bytes_of(wanted.queries.back));
+      EXPECT_EQ(test::bytes_of(found.keys.rows), test::bytes_of(wanted.keys.rows));
+      EXPECT_EQ(test::bytes_of(found.parts), test::bytes_of(wanted.parts));
+      EXPECT_EQ(test::bytes_of(found.pattern.key_segments),
+                test::bytes_of(wanted.pattern.key_segments));
+      EXPECT_EQ(found.pattern.before, wanted.pattern.before);
+      EXPECT_EQ(found.pattern.after, wanted.pattern.after);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skein

@@ -103,6 +103,9 @@ class Attention {
   std::optional<Linear> global_q_, global_k_, global_v_;
   std::optional<WindowSight> windows_;
   std::optional<HashedSight> hashed_;
+  // Lists of blocks hang on the shape alone; those of whole sequences are kept on their device.
+  mutable SightShape listed_;
+  mutable kernels::Pattern pattern_;
 };
 
 }  // namespace skein

@@ -50,8 +50,14 @@ class HashedSight {
                  const ops::AttentionArguments& how) const;
 
  private:
+  Tensor rotations(const Tensor& x, int64_t first_head) const;
+  HashedRows in_buckets(const Tensor& buckets, const Tensor& segments) const;
+
   HashedSpec spec_;
   WeightMemory ones_;  // [D]
+  // Those that were asked for last, of these heads.
+  mutable Tensor rotations_;
+  mutable int64_t first_head_ = 0;
 };
 
 // How many keys a query of so many sees on average, in all rounds, if buckets are of equal size.

@@ -55,6 +55,8 @@ struct SightShape {
   int64_t queries = 0, first_query = 0;
   int block = 0;
   int64_t first_head = 0, heads = 1;
+
+  bool operator==(const SightShape&) const = default;
 };
 
 // What the spec says but for marked queries. Its tensors are in host memory; there are none

@@ -11,6 +11,8 @@ using kernels::Activation;
 using kernels::DropoutMask;
 using kernels::Norm;
 
+// x in another type, made where x is; x itself where it has that type.
+Tensor converted(const Tensor& x, DType dtype);
 Var add(const Var& a, const Var& b);
 // x * factor; x itself where that is 1.
 Var scale(const Var& x, double factor);

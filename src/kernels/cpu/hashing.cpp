@@ -1,5 +1,6 @@
 #include "skein/kernels/hashing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,6 +68,83 @@ void hash_buckets(Cpu, const Tensor& x, const Tensor& rotations, const std::vect
           to[row * rounds + r] = bucket_of(products.data(), sides);
         }
     });
+  });
+}
+
+namespace {
+
+// One sample and head of those to be put in order.
+class BucketSet {
+ public:
+  BucketSet(const Tensor& buckets, const Tensor& segments, int64_t set, const BucketOrder& to)
+      : length_(buckets.dim(1)),
+        heads_(buckets.dim(2)),
+        rounds_(buckets.dim(3)),
+        set_(set),
+        buckets_(buckets.data<int32_t>()),
+        segments_(segments.data_or_null<int32_t>()),
+        tokens_(buckets.dim(0) * length_ * heads_),
+        rows_(to.rows->data<int32_t>() + set * rounds_ * length_),
+        back_(to.back->data<int32_t>()),
+        groups_(to.groups->data<int32_t>() + set * rounds_ * length_) {}
+
+  void put_in_order() {
+    std::fill(rows_, rows_ + rounds_ * length_, -1);
+    std::fill(groups_, groups_ + rounds_ * length_, -1);
+    for (int64_t round = 0; round < rounds_; ++round) add(round);
+  }
+
+ private:
+  struct Token {
+    int32_t document, bucket, place;
+    auto operator<=>(const Token&) const = default;
+  };
+
+  int64_t row_of(int64_t place) const {
+    return (set_ / heads_ * length_ + place) * heads_ + set_ % heads_;
+  }
+  void find_tokens(int64_t round) {
+    sorted_.clear();
+    for (int64_t place = 0; place < length_; ++place) {
+      const int64_t row = row_of(place);
+      const int32_t document = segments_ ? segments_[set_ / heads_ * length_ + place] : 0;
+      if (document < 0) back_[round * tokens_ + row] = -1;
+      if (document >= 0)
+        sorted_.push_back({document, buckets_[row * rounds_ + round], static_cast<int32_t>(place)});
+    }
+    std::ranges::sort(sorted_);
+  }
+  void add(int64_t round) {
+    find_tokens(round);
+    const Token* before = nullptr;
+    for (const Token& token : sorted_) {
+      const bool alike =
+          before && before->document == token.document && before->bucket == token.bucket;
+      const int64_t row = row_of(token.place);
+      rows_[next_] = static_cast<int32_t>(row);
+      back_[round * tokens_ + row] = static_cast<int32_t>(set_ * rounds_ * length_ + next_);
+      groups_[next_] = alike ? groups_[next_ - 1] : static_cast<int32_t>(next_);
+      ++next_;
+      before = &token;
+    }
+  }
+
+  int64_t length_, heads_, rounds_, set_;
+  const int32_t *buckets_, *segments_;
+  int64_t tokens_;  // of all samples and heads
+  int32_t *rows_, *back_, *groups_;
+  int64_t next_ = 0;
+  std::vector<Token> sorted_;
+};
+
+}  // namespace
+
+void order_by_bucket(Cpu, const Tensor& buckets, const Tensor& segments, int64_t /*count*/,
+                     const BucketOrder& to) {
+  const Span span("order by bucket");
+  parallel_ranges(buckets.dim(0) * buckets.dim(2), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t set = begin; set < end; ++set)
+      BucketSet(buckets, segments, set, to).put_in_order();
   });
 }
 

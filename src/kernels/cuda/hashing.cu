@@ -1,6 +1,7 @@
 #include "skein/kernels/hashing.h"
 
 #include "common.cuh"
+#include "sort.cuh"
 
 namespace skein::kernels {
 namespace {
@@ -41,6 +42,99 @@ __global__ void hash_rows(int64_t heads, int64_t width, int64_t planes, Sides si
     products += half;
   }
   buckets[row * rounds + round] = static_cast<int32_t>(made);
+}
+
+// A token of a sample and head in a round. Items are numbered by sample, head, round and place.
+struct BucketItem {
+  int64_t set, round, place;
+};
+
+enum class BucketKey { bucket, document, round };
+
+struct BucketItems {
+  int64_t length, heads, rounds, count;  // count: of all
+  const int32_t *buckets, *segments;
+
+  BucketItems(const Tensor& b, const Tensor& s)
+      : length(b.dim(1)),
+        heads(b.dim(2)),
+        rounds(b.dim(3)),
+        count(b.size()),
+        buckets(b.data<int32_t>()),
+        segments(s.data_or_null<int32_t>()) {}
+
+  __device__ BucketItem item(int64_t number) const {
+    return {number / length / rounds, number / length % rounds, number % length};
+  }
+  __device__ int64_t row(const BucketItem& at) const {
+    return (at.set / heads * length + at.place) * heads + at.set % heads;
+  }
+  // Padding behind all others.
+  __device__ int32_t document(const BucketItem& at) const {
+    const int32_t own = segments ? segments[at.set / heads * length + at.place] : 0;
+    return own < 0 ? INT32_MAX : own;
+  }
+  __device__ int32_t bucket(const BucketItem& at) const {
+    return buckets[row(at) * rounds + at.round];
+  }
+  __device__ int32_t key(const BucketItem& at, BucketKey by) const {
+    return by == BucketKey::bucket     ? bucket(at)
+           : by == BucketKey::document ? document(at)
+                                       : static_cast<int32_t>(at.set * rounds + at.round);
+  }
+};
+
+__global__ void find_keys(BucketItems items, BucketKey by, const int32_t* order, int32_t* keys) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < items.count) keys[i] = items.key(items.item(order ? order[i] : i), by);
+}
+
+// How many of the first `count` of the order come before (document, bucket).
+__device__ int64_t items_before(const BucketItems& items, const int32_t* order, int64_t count,
+                                int32_t document, int32_t bucket) {
+  int64_t low = 0;
+  while (count > 0) {
+    const int64_t half = count / 2;
+    const BucketItem at = items.item(order[low + half]);
+    const int32_t own = items.document(at);
+    if (own < document || (own == document && items.bucket(at) < bucket)) {
+      low += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return low;
+}
+
+struct OrderedItems {
+  int32_t *rows, *back, *groups;
+};
+
+// order: items by sample, head, round, document, bucket and place. A thread an item; those of
+// padding write the rows of nothing.
+__global__ void lay_out_items(BucketItems items, const int32_t* order, OrderedItems to) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= items.count) return;
+  const BucketItem at = items.item(order[i]);
+  const int32_t document = items.document(at);
+  const int64_t place = i % items.length;  // in its round
+  const int32_t* round = order + (i - place);
+  const int64_t all =
+      items.segments ? items_before(items, round, items.length, INT32_MAX, 0) : items.length;
+  const int64_t set = at.set * items.rounds * items.length,
+                back = at.round * (items.count / items.rounds) + items.row(at);
+  if (place >= all) {
+    const int64_t nothing =
+        set + items.rounds * all + at.round * (items.length - all) + place - all;
+    to.rows[nothing] = to.groups[nothing] = to.back[back] = -1;
+    return;
+  }
+  const int64_t first = at.round * all, row = set + first + place;
+  to.rows[row] = static_cast<int32_t>(items.row(at));
+  to.back[back] = static_cast<int32_t>(row);
+  to.groups[row] =
+      static_cast<int32_t>(first + items_before(items, round, place, document, items.bucket(at)));
 }
 
 template <class T>
@@ -151,6 +245,26 @@ void merge_rounds_backward(Cuda on, const RoundParts& from, const Tensor& y, con
            Parts<T>(from), y.data<T>(), dy.data<T>(), dparts->data<T>(),
            dlevels->data<Accumulator<T>>());
   });
+}
+
+void order_by_bucket(Cuda on, const Tensor& buckets, const Tensor& segments, int64_t count,
+                     const BucketOrder& to) {
+  constexpr char kName[] = "order_by_bucket";
+  const BucketItems items(buckets, segments);
+  const dim3 grid = grid_of(pieces_of(items.count, kThreads));
+  Sorted order;
+  const auto sort_by = [&](BucketKey by, int64_t largest) {
+    const Tensor keys = buckets.like({items.count});
+    launch(kName, on, find_keys, grid, kThreads, 0, items, by,
+           order.positions.data_or_null<int32_t>(), keys.data<int32_t>());
+    order = sort(kName, on, keys, largest, order.positions);
+  };
+  sort_by(BucketKey::bucket, count - 1);
+  if (segments.defined()) sort_by(BucketKey::document, INT32_MAX);
+  sort_by(BucketKey::round, items.count / items.length - 1);
+  launch(
+      kName, on, lay_out_items, grid, kThreads, 0, items, order.positions.data<int32_t>(),
+      OrderedItems{to.rows->data<int32_t>(), to.back->data<int32_t>(), to.groups->data<int32_t>()});
 }
 
 }  // namespace skein::kernels

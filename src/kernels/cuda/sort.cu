@@ -82,19 +82,19 @@ __global__ void move_by_digit(int64_t count, int shift, const int32_t* keys,
 
 }  // namespace
 
-Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest) {
+Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest,
+            const Tensor& positions) {
   const int64_t count = keys.size(), tiles = pieces_of(count, kSortTile);
   const dim3 grid = grid_of(tiles);
   const Tensor starts = keys.like({kDigits, tiles});
-  Sorted from{keys, {}}, to{keys.like(), keys.like()};
+  Sorted from{keys, positions}, to{keys.like(), keys.like()};
   for (int shift = 0; shift == 0 || largest >> shift; shift += kDigitBits) {
-    const int32_t* positions = from.positions.data_or_null<int32_t>();
+    const int32_t* carried = from.positions.data_or_null<int32_t>();
     launch(name, on, count_digits, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
            starts.data<int32_t>());
     launch(name, on, add_before, dim3(1), 1024, 0, starts.size(), starts.data<int32_t>());
     launch(name, on, move_by_digit, grid, kSortThreads, 0, count, shift, from.keys.data<int32_t>(),
-           positions, starts.data<int32_t>(), to.keys.data<int32_t>(),
-           to.positions.data<int32_t>());
+           carried, starts.data<int32_t>(), to.keys.data<int32_t>(), to.positions.data<int32_t>());
     if (!from.positions.defined()) from.positions = keys.like();
     std::swap(from, to);
   }

@@ -10,8 +10,9 @@ struct Sorted {
   Tensor keys, positions;  // [N] i32
 };
 
-// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order of their positions.
-// Takes the memory of `keys`.
-Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest);
+// Keys [N] i32, from 0 to `largest`, in their order, equal ones in the order in which they are
+// given; with them their positions, where none are given their numbers. Takes the memory of both.
+Sorted sort(const char* name, Cuda on, const Tensor& keys, int64_t largest,
+            const Tensor& positions = {});
 
 }  // namespace skein::kernels

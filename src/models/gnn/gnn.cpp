@@ -7,6 +7,7 @@
 #include "skein/models/trunk.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
+#include "skein/ops/math.h"
 #include "skein/ops/recompute.h"
 
 #include "specs.h"
@@ -58,7 +59,7 @@ Var GraphEmbedding::operator()(const GraphInputs& graph, const Pass& pass) const
   Var x;
   if (table_.defined()) x = of_bags(graph, pass);
   if (numbers_) {
-    const Var made = (*numbers_)(Var(pass.batch->features.to(dtype_)), pass);
+    const Var made = (*numbers_)(Var(ops::converted(pass.batch->features, dtype_)), pass);
     x = x.defined() ? ops::add(x, made) : made;
   }
   if (norm_) x = (*norm_)(x);
