@@ -246,11 +246,11 @@ Var Attention::with_marked(const Var& near, const Marked& marked,
   all.pattern.query_places =
       at_rows(counted(samples, before, near.shape()[1]), marked.rows, narrow<int32_t>(keys));
   all.pattern.key_places = counted(samples, 0, keys).to(device);
-  const Tensor& segments = how.pattern.key_segments;
-  all.pattern.key_segments =
-      segments.defined() ? segments : Tensor::zeros({samples, keys}, DType::i32, device);
-  all.pattern.query_segments =
-      at_rows(last_columns(all.pattern.key_segments, near.shape()[1]), marked.rows, -1);
+  const Tensor segments = how.pattern.key_segments.defined()
+                              ? how.pattern.key_segments
+                              : Tensor::zeros({samples, keys}, DType::i32);
+  all.pattern.key_segments = segments.to(device);
+  all.pattern.query_segments = at_rows(last_columns(segments, near.shape()[1]), marked.rows, -1);
   const Var far = ops::attention(marked.q, marked.seen.k, marked.seen.v, all);
   return ops::reshape(with_rows(in_rows(near), in_rows(far), marked.rows), near.shape());
 }

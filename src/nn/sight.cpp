@@ -181,7 +181,10 @@ int64_t end_of(std::span<const int32_t> tokens, const MarkRule& rule) {
 }  // namespace
 
 Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence) {
-  const Tensor tokens = sequence.tokens.to(Device{}),
+  // What lies on a device is fetched where it is asked for alone.
+  const bool by_id = rule.token >= 0 || rule.until >= 0;
+  const Tensor tokens = by_id ? sequence.tokens.to(Device{})
+                              : Tensor::zeros(sequence.tokens.shape(), DType::i32),
                segments = sequence.segments.defined() ? sequence.segments.to(Device{}) : Tensor(),
                made = Tensor::zeros(tokens.shape(), DType::i32);
   const int64_t length = sequence.length();
@@ -217,12 +220,14 @@ MarkedRows marked_rows(const Tensor& marks, Device device) {
   for (const auto& one : places) made.most = std::max(made.most, std::ssize(one));
   const int64_t rows = samples * made.most;
   RowChoiceMaker taken(rows, tokens), put_back(tokens, tokens + rows);
+  made.tokens = data::filled(samples, made.most, -1);
   for (int64_t i = 0; i < tokens; ++i)
     if (!marks.data<int32_t>()[i]) put_back.take(i, i);
   for (int64_t sample = 0; sample < samples; ++sample)
     for (int64_t i = 0; const int32_t place : places[static_cast<size_t>(sample)]) {
       const int64_t row = sample * made.most + i++, token = sample * length + place;
       taken.take(row, token);
+      made.tokens.data<int32_t>()[row] = narrow<int32_t>(token);
       put_back.take(token, tokens + row);
     }
   made.taken = taken.on(device);
@@ -231,10 +236,10 @@ MarkedRows marked_rows(const Tensor& marks, Device device) {
 }
 
 Tensor at_rows(const Tensor& of_tokens, const MarkedRows& rows, int32_t otherwise) {
-  const Tensor known = of_tokens.to(Device{}), from = rows.taken.rows.to(Device{}),
+  const Tensor known = of_tokens.to(Device{}),
                made = Tensor::empty({of_tokens.dim(0), rows.most}, DType::i32);
   for (int64_t i = 0; i < made.size(); ++i) {
-    const int32_t token = from.data<int32_t>()[i];
+    const int32_t token = rows.tokens.data<int32_t>()[i];
     made.data<int32_t>()[i] = token < 0 ? otherwise : known.data<int32_t>()[token];
   }
   return made.to(rows.device);

@@ -133,6 +133,24 @@ TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
                 "rate = 9  # flag --train.rate", "note = none  # default"});
 }
 
+// A file may hold the options of all commands of a project; a wrong name in a section of this one
+// is an error all the same.
+TEST(Options, FilesLeaveSectionsOfOtherCommandsAlone) {
+  const Folder folder;
+  Bound bound;
+  testing::internal::CaptureStderr();
+  bound.options.parse({"--config", folder.file("all.ini",
+                                               "[train]\nsteps = 7\n[ppo]\nepochs = 2\n"
+                                               "[augment]\ncrop = 0.5\n")});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(bound.config.steps, 7);
+  expect_words(said, {"all.ini: options for other commands are left alone",
+                      "has no such sections: ppo.epochs, augment.crop"});
+  for (const char* text : {"[train]\nepochs = 2\n", "[pppo]\nepochs = 2\n"})
+    expect_words(parse_error({"--config", folder.file("wrong.ini", text)}),
+                 {"unknown option '", "wrong.ini:2"});
+}
+
 TEST(Options, ReadsIniComments) {
   Bound bound;
   bound.options.read_ini(

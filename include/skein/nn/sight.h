@@ -77,6 +77,7 @@ Tensor marks_of(const MarkRule& rule, const data::Sequence& sequence);
 // less.
 struct MarkedRows {
   int64_t most = 0;         // M
+  Tensor tokens;            // [B,M] i32 in host memory: which of B*T; -1: none
   ops::RowChoice taken;     // of [B,T,C]: [B,M,C]
   ops::RowChoice put_back;  // of the rows of [B,T,C] and behind them those of [B,M,C]: [B,T,C]
   Device device;

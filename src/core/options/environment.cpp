@@ -108,6 +108,13 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
   return found;
 }
 
+bool of_other_section(const std::string& key, const std::vector<OptionEntry>& entries) {
+  const std::string section = section_in(environment_name(key));
+  return is_in(section, kSections) && std::ranges::none_of(entries, [&](const OptionEntry& entry) {
+           return section_in(environment_name(entry.key)) == section;
+         });
+}
+
 std::string environment_name(const std::string& key) {
   std::string name(kPrefix);
   for (const char c : key) name += c == '.' || c == '-' ? '_' : std::toupper(c & 0xFF);

@@ -156,12 +156,34 @@ void Options::add_named(const std::string& key, std::vector<std::string> labels,
   impl_->add(std::move(entry));
 }
 
+namespace {
+
+// One file may hold the options of all commands of a project.
+std::vector<IniValue> own_values(const std::string& path, const std::vector<OptionEntry>& entries,
+                                 const std::string& program) {
+  std::vector<IniValue> made = parse_ini(file_text(path), path);
+  std::vector<std::string> others;
+  std::erase_if(made, [&](const IniValue& value) {
+    const bool other = of_other_section(value.key, entries);
+    if (other) others.push_back(value.key);
+    return other;
+  });
+  if (!others.empty())
+    log::info("{}: options for other commands are left alone, {} has no such sections: {}", path,
+              program, fmt::join(others, ", "));
+  return made;
+}
+
+}  // namespace
+
 Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow_words) {
   impl_->takes_words = allow_words;
   const CommandLine line = read_command_line(args, impl_->entries, impl_->program);
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
-  for (const std::string& path : line.configs) read_ini(file_text(path), path);
+  for (const std::string& path : line.configs)
+    for (const IniValue& value : own_values(path, impl_->entries, impl_->program))
+      set(value.key, value.text, fmt::format("{}:{}", path, value.line));
   take_environment();
   for (const auto& [key, text] : line.flags) set(key, text, "flag --" + key);
   impl_->words = line.words;
