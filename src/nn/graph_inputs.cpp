@@ -4,32 +4,41 @@
 
 #include "skein/core/numbers.h"
 #include "skein/nn/link_attention.h"
+#include "skein/ops/attention.h"
+#include "skein/ops/embedding.h"
+
+#include "graph_pairs.h"
 
 namespace skein {
 namespace {
 
 constexpr int kKeyBits = 24;
 
-// Keys of what is counted from 0 in each sample.
+// Keys of what is counted from 0 in each sample, where something is dropped.
 class Keys {
  public:
-  explicit Keys(const data::Batch& batch) : ids_(batch.sample_ids.to(Device{})) {}
+  Keys(const data::Batch& batch, bool drops)
+      : ids_(drops ? batch.sample_ids.to(Device{}) : Tensor()) {}
 
   void add(int64_t sample, int64_t number) {
+    if (!ids_.defined()) return;
     require(number < int64_t{1} << kKeyBits,
-            "a graph has more than {} links, or categories of nodes, and dropout tells no more "
-            "apart; cut it into smaller ones, or set model.dropout=0 and model.attention_dropout=0",
+            "a graph has more than {} links, pairs or categories of nodes, and dropout tells no "
+            "more apart; cut it into smaller ones, or set model.dropout=0 and "
+            "model.attention_dropout=0",
             int64_t{1} << kKeyBits);
     made_.push_back(ids_.data<int64_t>()[sample] << kKeyBits | number);
   }
-  Tensor on(Device device) const { return Tensor::from(made_, {std::ssize(made_)}).to(device); }
+  Tensor on(Device device) const {
+    return ids_.defined() ? Tensor::from(made_, {std::ssize(made_)}).to(device) : Tensor();
+  }
 
  private:
   Tensor ids_;
   std::vector<int64_t> made_;
 };
 
-// The links of a batch, and where each is among its B*L.
+// Links of a batch, and where each is among its B*L.
 struct NodeLinks {
   std::vector<kernels::Edge> edges;
   std::vector<int64_t> places;
@@ -50,9 +59,32 @@ NodeLinks links_in(const data::Batch& batch, Keys& keys) {
   return made;
 }
 
+// All pairs of the nodes of each sample, of which it has `most` at most. A pair's number hangs on
+// the sample alone, not on how long its row is padded.
+NodeLinks pairs_in(const data::Batch& batch, const PairNeeds& needs, int64_t most, Keys& keys) {
+  const int64_t length = batch.length() + (needs.virtual_node ? 1 : 0);
+  NodeLinks made;
+  for (int64_t sample = 0; sample < batch.size(); ++sample) {
+    const int64_t nodes = nodes_of(batch, needs, sample);
+    for (int64_t pair = 0; pair < nodes * nodes; ++pair) {
+      made.edges.push_back({sample * length + pair / nodes, sample * length + pair % nodes});
+      made.places.push_back(sample * most + pair);
+      keys.add(sample, pair);
+    }
+  }
+  return made;
+}
+
+// slots: B*L.
+ops::Links links_to(const std::vector<int64_t>& places, int64_t slots, Device device) {
+  std::vector<int64_t> starts(places.size() + 1);
+  for (size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<int64_t>(i);
+  return kernels::make_links(starts, places, slots).to(device);
+}
+
 void add_links(const data::Batch& batch, const GraphNeeds& needs, DType sums, GraphInputs& made,
                Device device) {
-  Keys keys(batch);
+  Keys keys(batch, needs.drops);
   const NodeLinks found = links_in(batch, keys);
   const int64_t rows = batch.size() * batch.length();
   // Links of a row are neighbours already, so that their order stays.
@@ -61,20 +93,18 @@ void add_links(const data::Batch& batch, const GraphNeeds& needs, DType sums, Gr
   if (needs.weights == LinkWeights::symmetric)
     made.weights = symmetric_weights(made.links, sums).to(device);
   made.links = made.links.to(device);
-  if (needs.drops) made.keys = keys.on(device);
-  if (!batch.link_kinds.defined() && !batch.link_values.defined()) return;
-  std::vector<int64_t> starts(found.places.size() + 1);
-  for (size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<int64_t>(i);
-  made.places =
-      kernels::make_links(starts, found.places, batch.size() * batch.links.dim(1)).to(device);
+  made.keys = keys.on(device);
+  if (batch.link_kinds.defined() || batch.link_values.defined())
+    made.places = links_to(found.places, batch.size() * batch.links.dim(1), device);
 }
 
 // The distinct ids of each sample, in rising order: a table's gradient is summed sample by sample.
 class BagIds {
  public:
-  BagIds(const data::Batch& batch, int64_t ids)
-      : bags_(batch.bags), length_(batch.length()), slot_(static_cast<size_t>(ids)) {
-    for (int64_t sample = 0; sample < batch.size(); ++sample) all_.push_back(ids_of(sample));
+  // bags [B,N,M] i32.
+  BagIds(const Tensor& bags, int64_t ids)
+      : bags_(bags), length_(bags.dim(1)), slot_(static_cast<size_t>(ids)) {
+    for (int64_t sample = 0; sample < bags.dim(0); ++sample) all_.push_back(ids_of(sample));
     for (const auto& one : all_) most_ = std::max(most_, std::ssize(one));
   }
 
@@ -121,25 +151,66 @@ class BagIds {
   std::vector<std::vector<int32_t>> all_;
 };
 
-void add_bags(const data::Batch& batch, const GraphNeeds& needs, DType sums, GraphInputs& made,
-              Device device) {
-  BagIds ids(batch, needs.node_ids);
-  Keys keys(batch);
+// Of bags [B,N,M] i32 in host memory, and without weights.
+IdBags id_bags(const Tensor& bags, int64_t ids, Keys& keys) {
+  BagIds distinct(bags, ids);
   std::vector<kernels::Edge> edges;
-  std::vector<int64_t> counted(static_cast<size_t>(batch.size()));
-  ids.each([&](int64_t sample, int64_t row, int64_t column) {
+  std::vector<int64_t> counted(static_cast<size_t>(bags.dim(0)));
+  distinct.each([&](int64_t sample, int64_t row, int64_t column) {
     edges.push_back({row, column});
     keys.add(sample, counted[static_cast<size_t>(sample)]++);
   });
-  made.bag_ids = ids.ids().to(device);
-  made.bags = kernels::links_of_edges(edges, batch.size() * batch.length(), made.bag_ids.size());
-  made.bag_weights =
-      needs.mean_of_bags
-          ? mean_of_links(made.bags, sums)
-          : Tensor::from(std::vector<double>(edges.size(), 1), {std::ssize(edges), 1}).to(sums);
-  made.bag_weights = made.bag_weights.to(device);
-  made.bags = made.bags.to(device);
-  if (needs.drops) made.bag_keys = keys.on(device);
+  IdBags made;
+  made.ids = distinct.ids();
+  made.links = kernels::links_of_edges(edges, bags.dim(0) * bags.dim(1), made.ids.size());
+  return made;
+}
+
+Tensor ones(int64_t count, DType dtype) {
+  return Tensor::from(std::vector<double>(static_cast<size_t>(count), 1), {count, 1}).to(dtype);
+}
+
+// Of a pair its distance's row whole, and those of its path, which are behind it, in their mean.
+Tensor path_weights(const ops::Links& links, DType dtype) {
+  const Tensor made = Tensor::empty({links.size(), 1}, DType::f64);
+  const int32_t* start = links.starts.data<int32_t>();
+  for (int64_t e = 0; e < links.size(); ++e) {
+    const int32_t row = links.rows.data<int32_t>()[e];
+    made.data<double>()[e] = e == start[row] ? 1 : 1.0 / (start[row + 1] - start[row] - 1);
+  }
+  return made.to(dtype);
+}
+
+IdBags on(const IdBags& bags, const Tensor& weights, const Keys& keys, Device device) {
+  return {bags.ids.to(device), bags.links.to(device), weights.to(device), keys.on(device)};
+}
+
+IdBags categories_in(const data::Batch& batch, const GraphNeeds& needs, DType sums, Device device) {
+  Keys keys(batch, needs.drops);
+  const IdBags made = id_bags(batch.bags, needs.node_ids, keys);
+  return on(made,
+            needs.mean_of_bags ? mean_of_links(made.links, sums) : ones(made.links.size(), sums),
+            keys, device);
+}
+
+IdBags degrees_in(const data::Batch& batch, const PairNeeds& needs, DType sums, Device device) {
+  Keys none(batch, false);
+  const IdBags made = id_bags(degree_ids(batch, needs), 2 * (needs.degrees + 1), none);
+  return on(made, ones(made.links.size(), sums), none, device);
+}
+
+void add_pairs(const data::Batch& batch, const GraphNeeds& needs, DType sums, GraphInputs& made,
+               Device device) {
+  const Tensor kinds = pair_kinds(batch, needs.pairs);
+  const int64_t most = kinds.dim(1),
+                rows = batch.size() * (batch.length() + (needs.pairs.virtual_node ? 1 : 0));
+  Keys keys(batch, needs.drops), none(batch, false);
+  const NodeLinks found = pairs_in(batch, needs.pairs, most, keys);
+  made.links = kernels::links_of_edges(found.edges, rows, rows).to(device);
+  made.places = links_to(found.places, batch.size() * most, device);
+  made.keys = keys.on(device);
+  const IdBags pairs = id_bags(kinds, count_of_kinds(needs.pairs), none);
+  made.pairs = on(pairs, path_weights(pairs.links, sums), none, device);
 }
 
 }  // namespace
@@ -148,9 +219,22 @@ GraphInputs graph_inputs(const data::Batch& batch, const GraphNeeds& needs, DTyp
                          Device device) {
   require(batch.links.defined(), "this model reads graphs, but was given texts or pictures");
   GraphInputs made;
-  add_links(batch, needs, sums, made, device);
-  if (needs.node_ids > 0) add_bags(batch, needs, sums, made, device);
+  if (needs.pairs.all)
+    add_pairs(batch, needs, sums, made, device);
+  else
+    add_links(batch, needs, sums, made, device);
+  if (!needs.embeds) return made;
+  if (needs.node_ids > 0) made.categories = categories_in(batch, needs, sums, device);
+  if (needs.pairs.all) made.degrees = degrees_in(batch, needs.pairs, sums, device);
   return made;
+}
+
+Var sums_of(const IdBags& bags, const Weight& table, const Var& weights) {
+  const Var rows = ops::embedding(bags.ids, table, 0);  // [B,U,C]
+  const Shape& shape = rows.shape();
+  const Var sums =
+      ops::gather_sum(ops::reshape(rows, {shape[0] * shape[1], 1, shape[2]}), bags.links, weights);
+  return ops::reshape(sums, {sums.shape()[0], shape[2]});
 }
 
 PooledNodes nodes_of_graphs(const data::Batch& batch, DType sums, Device device) {

@@ -201,6 +201,9 @@ Var LinkAttention::dropped(const Var& weights, const Tensor& keys, const Pass& p
 
 // [E,H/t] of what is known of links; undefined where that is nothing.
 Var LinkAttention::numbers_of(const GraphInputs& graph, const Pass& pass) const {
+  if (graph.pairs.ids.defined())
+    return ops::link_pick(sums_of(graph.pairs, kinds_, Var(graph.pairs.weights)), graph.places,
+                          ops::LinkEnd::column);
   const data::Batch& batch = *pass.batch;
   Var of_places;  // [B,L,H/t]
   if (kinds_.defined()) of_places = ops::embedding(batch.link_kinds, kinds_, 0);

@@ -18,6 +18,19 @@ PY
 expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=2 --graph.inputs=one --train.steps=60 \
   --train.global_batch=10 --train.micro_batch=5 --run.dir=blind
 expect 0 "accuracy 0.1000" "$skein" eval --checkpoint.path=blind --data.test=skips.h5 --graph.fold=2
+# By distances, in which two of the ten are alike, and of which the first store has none.
+expect 2 "skips.h5 has no distances of nodes (its column pair_distance), which this model reads" "$skein" pretrain "${small[@]}" \
+  --model.graph_form=graphormer --data.train=skips.h5 --graph.fold=2 --train.steps=1 --run.dir=none
+"$data" graphs --graphs.make=skip-links --graphs.count=5 --graphs.distances=true --graphs.folds=5 --run.quiet --output.path=far.h5
+expect 0 "(10 graphs)" "$skein" pretrain "${small[@]}" --model.graph_form=graphormer --model.virtual_node=true --model.farthest=10 \
+  --data.train=far.h5 --graph.fold=2 --train.steps=60 --train.global_batch=10 --train.micro_batch=5 --run.dir=far
+expect 0 "(10 graphs)" "$skein" eval --checkpoint.path=far --data.test=far.h5 --graph.fold=2 --eval.output=found.json
+python3 - <<'PY' || die "distances do not tell the circles apart"
+import json
+found = json.load(open("found.json"))
+assert 0.3 < found["accuracy"] <= 0.9, found
+PY
+expect 2 "skips.h5 has no distances of nodes" "$skein" eval --checkpoint.path=far --data.test=skips.h5 --graph.fold=2
 expect 0 "50 graphs labelled" "$skein" predict --checkpoint.path=skips --data.input=skips.h5 --output.path=said.jsonl
 python3 - <<'PY' || die "predict does not say a class of each graph"
 import json

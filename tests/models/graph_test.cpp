@@ -17,6 +17,7 @@ namespace {
 
 using test::graph_batch;
 using test::small_graph_model;
+using test::small_graphormer;
 
 std::vector<ModelConfig> models(bool of_nodes) {
   std::vector<ModelConfig> made;
@@ -26,7 +27,10 @@ std::vector<ModelConfig> models(bool of_nodes) {
       made.push_back(small_graph_model(score, of_nodes));
       graph_options(made.back()).form = form;
     }
-  made.back().dropout = made.front().attention_dropout = 0.4;
+  for (const bool virtual_node : {false, true})
+    made.push_back(small_graphormer({of_nodes, virtual_node, virtual_node}));
+  for (const size_t drops : {size_t{0}, size_t{9}, size_t{11}})
+    made[drops].dropout = made[drops].attention_dropout = 0.4;
   return made;
 }
 
@@ -80,6 +84,7 @@ data::Batch permuted_batch(const data::Batch& batch, bool of_nodes) {
     for (int64_t i = g * places; of_nodes && i < (g + 1) * places; ++i)
       made.places.data<int32_t>()[i] = to(batch.places.data<int32_t>()[i]);
   }
+  test::take_distances(made);
   return made;
 }
 
@@ -91,6 +96,17 @@ TEST(Graphs, SayTheSameOfNodesInAnotherOrder) {
       test::expect_near(scores_of(c, permuted_batch(batch, of_nodes), DType::f64),
                         scores_of(c, batch, DType::f64), 1e-12, "scores");
     }
+}
+
+// Kinds of links are told of one shortest path, which is another where nodes are in another order;
+// in trees there is no other.
+TEST(Graphs, OfOnePathAnyTwoSayTheSameInAnotherOrder) {
+  for (const bool of_nodes : {true, false}) {
+    const ModelConfig c = small_graphormer({.of_nodes = of_nodes});
+    const data::Batch batch = graph_batch({.of_nodes = of_nodes, .trees = true});
+    test::expect_near(scores_of(c, permuted_batch(batch, of_nodes), DType::f64),
+                      scores_of(c, batch, DType::f64), 1e-12, "scores");
+  }
 }
 
 // Nor does padding, nor where in its batch a graph is; dropout goes by the graph's number.
@@ -133,6 +149,19 @@ TEST(Graphs, OfLinksAloneHaveTheirGradients) {
   graph_options(c).last_heads = 2;
   c.dropout = 0.3;
   test::check_gradients_of(c, graph_batch());
+}
+
+TEST(Graphormers, HaveTheirGradients) {
+  for (const bool of_nodes : {true, false})
+    for (const bool virtual_node : {true, false}) {
+      ModelConfig c = small_graphormer({of_nodes, virtual_node});
+      c.embedding_norm = virtual_node;
+      c.dropout = of_nodes ? 0.1 : 0;
+      c.attention_dropout = 0.3;
+      test::check_gradients_of(c, graph_batch({.of_nodes = of_nodes}));
+    }
+  test::check_gradients_of(small_graphormer({.link_kinds = false, .score = LinkScoring::gat}),
+                           graph_batch());
 }
 
 TEST(Graphs, ThatAreReadWholeHaveTheirGradients) {
@@ -181,6 +210,8 @@ TEST(Graphs, ThatAreImpossibleAreRefused) {
     c.stochastic_depth = 0.1;
   });
   refused("gives labels of nodes or graphs", [](ModelConfig& c) { c.head = Head::vocabulary; });
+  refused("model.farthest=20, degrees=64 and virtual_node=true are for model.graph_form=graphormer",
+          [](ModelConfig& c) { graph_options(c).virtual_node = true; });
   refused("are for models that read texts", [](ModelConfig& c) { c.vocab_size = 5; });
   refused("are for models that read texts",
           [](ModelConfig& c) { c.positions = Positions::rotary; });
@@ -191,6 +222,33 @@ TEST(Graphs, ThatAreImpossibleAreRefused) {
     for (const Architecture* one : architectures())
       if (one->reads_graphs()) one->check_unused(other);
   });
+}
+
+TEST(Graphormers, ThatAreImpossibleAreRefused) {
+  const auto refused = [](const std::string& text, auto change) {
+    ModelConfig c = small_graphormer();
+    change(c, graph_options(c));
+    test::expect_error(ExitCode::usage, {text}, [&] { check(c, 1, false); });
+  };
+  refused("model.farthest=254 must be 1 to 253",
+          [](ModelConfig&, GraphOptions& own) { own.farthest = 254; });
+  refused("model.degrees=-1 must be 0 to 65535",
+          [](ModelConfig&, GraphOptions& own) { own.degrees = -1; });
+  refused("adds to scores what distances make; leave out model.link_score=mean",
+          [](ModelConfig&, GraphOptions& own) {
+            own.score = LinkScoring::mean;
+            own.link_kinds = 0;
+          });
+  refused("adds to scores what distances make",
+          [](ModelConfig&, GraphOptions& own) { own.numbers = LinkNumbers::multiplied; });
+  refused("reads categories of links, but no numbers of theirs (model.link_numbers=1)",
+          [](ModelConfig&, GraphOptions& own) { own.link_numbers = 1; });
+  refused("model.farthest=2 times model.link_kinds=1500000000 are more than 2147483647 kinds",
+          [](ModelConfig&, GraphOptions& own) { own.link_kinds = 1500000000; });
+  refused("leave model.graph_pool out",
+          [](ModelConfig&, GraphOptions& own) { own.pool = GraphPool::sum; });
+  refused("model.last_heads=2 is for model.graph_form=plain",
+          [](ModelConfig&, GraphOptions& own) { own.last_heads = 2; });
 }
 
 TEST(Graphs, TakeTheSizesOfTheData) {

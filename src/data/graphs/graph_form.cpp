@@ -89,6 +89,14 @@ void check_wanted(const GraphRecords& store, const std::vector<std::string>& wan
   }
 }
 
+// What reads distances cannot do without them.
+void check_distances(const GraphRecords& store, const std::string& origin) {
+  require(store.column(kDistanceColumn).has_value(),
+          "{} has no distances of nodes (its column {}), which {} reads; make it again with "
+          "`skein-data graphs --graphs.distances=true`",
+          store.records().name(), kDistanceColumn, origin);
+}
+
 bool says_of_nodes(const std::vector<std::string>& columns) {
   return std::ranges::any_of(
       columns, [](const std::string& column) { return has_use(kind_of_input(column), {}); });
@@ -122,6 +130,10 @@ GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wa
   const GraphRecords& first = blend.parts.front();
   std::vector<std::string> columns = wanted.empty() ? columns_of(first, uses) : wanted;
   check_wanted(first, wanted, uses);
+  if (uses.distances) {
+    check_distances(first, "this model");
+    columns.emplace_back(kDistanceColumn);
+  }
   std::ranges::sort(columns);
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   if (!says_of_nodes(columns)) columns.emplace_back(kOne);
@@ -140,6 +152,7 @@ GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wa
 void check_form(const GraphRecords& store, const GraphForm& form, const std::string& origin) {
   for (const GraphInput& input : form.inputs) {
     if (input.column == kOne) continue;
+    if (input.column == kDistanceColumn) check_distances(store, origin);
     require(store.column(input.column).has_value(), "{} has no {}, which {} reads",
             store.records().name(), input.column, origin);
     const GraphInput own = input_of(store, input.column);

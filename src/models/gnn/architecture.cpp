@@ -1,9 +1,14 @@
+#include "skein/data/graphs/positions.h"
 #include "skein/models/gnn/gnn.h"
+
+#include "specs.h"
 
 namespace skein {
 namespace {
 
 constexpr int64_t kMostHops = 1000, kMostIds = int64_t{1} << 31;
+// Distances of stores end at data::kFarthest.
+constexpr int64_t kMostFarthest = data::kFarthest - 1, kMostDegrees = 65535;
 
 class GraphArchitecture : public Architecture {
  public:
@@ -15,8 +20,8 @@ class GraphArchitecture : public Architecture {
   void check_unused(const ModelConfig& config) const override {
     require(graph_options(config) == GraphOptions{},
             "model.graph_form, graph_pool, link_score, link_numbers_are, hops, teleport, "
-            "last_heads, bags, node_ids, node_numbers, link_kinds and link_numbers are for "
-            "model.architecture=graph; leave them out");
+            "last_heads, bags, farthest, degrees, virtual_node, node_ids, node_numbers, link_kinds "
+            "and link_numbers are for model.architecture=graph; leave them out");
   }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
@@ -28,7 +33,8 @@ class GraphArchitecture : public Architecture {
   bool reads_graphs() const override { return true; }
   data::GraphUses graph_uses(const ModelConfig& c) const override {
     const LinkScoring score = graph_options(c).score;
-    return {.link_parts = score != LinkScoring::mean && score != LinkScoring::symmetric};
+    return {.link_parts = score != LinkScoring::mean && score != LinkScoring::symmetric,
+            .distances = pair_needs(c).all};
   }
   void take_graphs(ModelConfig& config, const data::GraphSizes& sizes) const override;
   bool sees_ahead() const override { return true; }
@@ -38,7 +44,19 @@ class GraphArchitecture : public Architecture {
  private:
   void check_own(const ModelConfig& config) const;
   void check_plain(const ModelConfig& config) const;
+  void check_graphormer(const ModelConfig& config) const;
 };
+
+void bind_graphormer(Options& options, GraphOptions& c) {
+  options.add("model.farthest", c.farthest,
+              "graph_form=graphormer: up to how many links between two nodes each number of them "
+              "counts by itself; all beyond are alike");
+  options.add("model.degrees", c.degrees,
+              "graph_form=graphormer: nodes of so many links and of more are alike");
+  options.add("model.virtual_node", c.virtual_node,
+              "graph_form=graphormer: each graph gets one more node, which is linked to all, and "
+              "by which whole graphs are read");
+}
 
 void bind_sizes(Options& options, GraphOptions& c) {
   options.add("model.node_ids", c.node_ids, "graph: categories of nodes; 0: the data's");
@@ -50,9 +68,12 @@ void bind_sizes(Options& options, GraphOptions& c) {
 void GraphArchitecture::bind(Options& options, ModelConfig& config) const {
   GraphOptions& c = graph_options(config);
   options.add_choice("model.graph_form", c.form,
-                     {{"blocks", GraphFormKind::blocks}, {"plain", GraphFormKind::plain}},
+                     {{"blocks", GraphFormKind::blocks},
+                      {"plain", GraphFormKind::plain},
+                      {"graphormer", GraphFormKind::graphormer}},
                      "graph: blocks with norms, residual sums and feed-forward layers, or layers "
-                     "of links alone with ELU between them, as GAT has them");
+                     "of links alone with ELU between them, as GAT has them, or blocks whose nodes "
+                     "see all of their graph, by distance");
   options.add_choice("model.link_score", c.score,
                      {{"dot", LinkScoring::dot},
                       {"gat", LinkScoring::gat},
@@ -78,6 +99,7 @@ void GraphArchitecture::bind(Options& options, ModelConfig& config) const {
       {{"mean", GraphPool::mean}, {"sum", GraphPool::sum}, {"attention", GraphPool::attention}},
       "graph: what a whole graph is read by: the mean of its nodes, their sum, or "
       "their sum by weights that a score of each makes");
+  bind_graphormer(options, c);
   bind_sizes(options, c);
 }
 
@@ -100,7 +122,7 @@ void GraphArchitecture::take_graphs(ModelConfig& config, const data::GraphSizes&
 
 void GraphArchitecture::check_plain(const ModelConfig& c) const {
   const GraphOptions& own = graph_options(c);
-  if (own.form == GraphFormKind::blocks) {
+  if (own.form != GraphFormKind::plain) {
     require(own.last_heads == 0, "model.last_heads={} is for model.graph_form=plain; leave it out",
             own.last_heads);
     return;
@@ -115,6 +137,34 @@ void GraphArchitecture::check_plain(const ModelConfig& c) const {
           "model.stochastic_depth={}, activation_dropout={} and embedding_norm are for "
           "model.graph_form=blocks; leave them out",
           c.stochastic_depth, c.activation_dropout);
+}
+
+void GraphArchitecture::check_graphormer(const ModelConfig& c) const {
+  const GraphOptions& own = graph_options(c);
+  if (own.form != GraphFormKind::graphormer) {
+    const GraphOptions none;
+    require(own.farthest == none.farthest && own.degrees == none.degrees && !own.virtual_node,
+            "model.farthest={}, degrees={} and virtual_node={} are for "
+            "model.graph_form=graphormer; leave them out",
+            own.farthest, own.degrees, own.virtual_node);
+    return;
+  }
+  require(own.farthest >= 1 && own.farthest <= kMostFarthest, "model.farthest={} must be 1 to {}",
+          own.farthest, kMostFarthest);
+  require(own.degrees >= 0 && own.degrees <= kMostDegrees, "model.degrees={} must be 0 to {}",
+          own.degrees, kMostDegrees);
+  require(graph_uses(c).link_parts && own.numbers == LinkNumbers::added,
+          "model.graph_form=graphormer adds to scores what distances make; leave out "
+          "model.link_score=mean or symmetric and model.link_numbers_are=multiplied");
+  require(own.link_numbers == 0,
+          "model.graph_form=graphormer reads categories of links, but no numbers of theirs "
+          "(model.link_numbers={}); name the other columns in graph.inputs",
+          own.link_numbers);
+  require(count_of_kinds(pair_needs(c)) < kMostIds,
+          "model.farthest={} times model.link_kinds={} are more than {} kinds of links of paths",
+          own.farthest, own.link_kinds, kMostIds - 1);
+  require(!own.virtual_node || own.pool == GraphPool::mean,
+          "model.virtual_node=true has whole graphs read by that node; leave model.graph_pool out");
 }
 
 void GraphArchitecture::check_own(const ModelConfig& c) const {
@@ -140,6 +190,7 @@ void GraphArchitecture::check_own(const ModelConfig& c) const {
 void GraphArchitecture::check(const ModelConfig& c) const {
   check_own(c);
   check_plain(c);
+  check_graphormer(c);
   require(c.head != Head::vocabulary,
           "model.architecture=graph gives labels of nodes or graphs; give model.head=token or "
           "model.head=sequence");

@@ -34,34 +34,51 @@ GraphEmbedding::GraphEmbedding(Parameters& parameters, const ModelConfig& c, int
                                 .outputs = c.d_model,
                                 .deviation = 1 / std::sqrt(static_cast<double>(own.node_numbers))});
   }
+  if (own.form == GraphFormKind::graphormer) add_graphormer(parameters, c, chunk);
   if (!c.embedding_norm) return;
   parameters.enter("embedding.rest", chunk, {Part::embedding});
   norm_.emplace(parameters, norm_spec(c, "embedding.norm", false));
 }
 
+void GraphEmbedding::add_graphormer(Parameters& parameters, const ModelConfig& c, int chunk) {
+  const auto add = [&](const std::string& name, int64_t rows, RowKind meets) -> Weight {
+    parameters.enter(name, chunk, {Part::embedding});
+    return parameters.add({.name = name + ".weight",
+                           .shape = {rows, c.d_model},
+                           .start = {Start::normal, c.init_std},
+                           .meets = meets});
+  };
+  const GraphOptions& own = graph_options(c);
+  degrees_ = add("embedding.degrees", 2 * (own.degrees + 1), RowKind::looked_up);
+  if (own.virtual_node) virtual_ = add("embedding.virtual_node", 1, RowKind::none);
+}
+
 // In the plain form what is dropped of a bag are its categories, as its authors drop words.
-Var GraphEmbedding::of_bags(const GraphInputs& graph, const Pass& pass) const {
-  const Var rows = ops::embedding(graph.bag_ids, table_, 0);  // [B,U,C]
-  const Shape& shape = rows.shape();
-  Var weights(graph.bag_weights);
+Var GraphEmbedding::of_categories(const IdBags& bags, const Pass& pass) const {
+  Var weights(bags.weights);
   if (drops_bags_ && pass.train && dropout_ > 0) {
     const int64_t links = weights.shape()[0];
-    const ops::DropoutMask mask{dropout_, pass.dropout_key(-1, 2), graph.bag_keys};
+    const ops::DropoutMask mask{dropout_, pass.dropout_key(-1, 2), bags.keys};
     weights = ops::reshape(ops::dropout(ops::reshape(weights, {links, 1, 1}), mask), {links, 1});
   }
-  const Var sums =
-      ops::gather_sum(ops::reshape(rows, {shape[0] * shape[1], 1, shape[2]}), graph.bags, weights);
-  return ops::reshape(sums, {pass.batch->size(), pass.batch->length(), shape[2]});
+  return sums_of(bags, table_, weights);
 }
 
 Var GraphEmbedding::operator()(const GraphInputs& graph, const Pass& pass) const {
   const WhereScope here = WhereScope::part("embedding");
   Var x;
-  if (table_.defined()) x = of_bags(graph, pass);
+  const auto add = [&](const Var& rows) {  // [B*T,C]
+    const Var made =
+        ops::reshape(rows, {pass.batch->size(), pass.batch->length(), rows.shape()[1]});
+    x = x.defined() ? ops::add(x, made) : made;
+  };
+  if (table_.defined()) add(of_categories(graph.categories, pass));
   if (numbers_) {
     const Var made = (*numbers_)(Var(ops::converted(pass.batch->features, dtype_)), pass);
     x = x.defined() ? ops::add(x, made) : made;
   }
+  if (degrees_.defined()) add(sums_of(graph.degrees, degrees_, Var(graph.degrees.weights)));
+  if (virtual_.defined()) x = ops::prepend(virtual_, x);
   if (norm_) x = (*norm_)(x);
   return drops_bags_ ? x : residual_dropout(x, pass, dropout_, -1, 0);
 }
@@ -143,7 +160,7 @@ void GraphModel::add_head(int chunk, Parameters& parameters) {
 
 std::shared_ptr<const GraphInputs> GraphModel::inputs(const Pass& pass) const {
   GraphNeeds needs = graph_needs(config_);
-  if (!embeds_) needs.node_ids = 0;
+  needs.embeds = embeds_;
   needs.drops = needs.drops && pass.train;
   return std::make_shared<const GraphInputs>(
       graph_inputs(*pass.batch, needs, gradient_dtype(dtype_), pass.batch->tokens.device()));
@@ -159,7 +176,8 @@ Flow GraphModel::forward(const Flow& flow, const Pass& pass) const {
 }
 
 std::vector<FlowPart> GraphModel::flow_parts(const Pass& pass) const {
-  return {{{pass.batch->size(), pass.batch->length(), config_.d_model}, dtype_}};
+  const int64_t ahead = graph_options(config_).virtual_node ? 1 : 0;
+  return {{{pass.batch->size(), ahead + pass.batch->length(), config_.d_model}, dtype_}};
 }
 
 std::unique_ptr<Objective> GraphModel::objective() const {
@@ -168,8 +186,9 @@ std::unique_ptr<Objective> GraphModel::objective() const {
 }
 
 // [B,1,C] of the nodes of each sample: their mean, their sum, or by weights that a score of each
-// makes.
+// makes. A virtual node stands for all.
 Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
+  if (graph_options(config_).virtual_node) return ops::first_position(hidden);
   const PooledNodes nodes =
       nodes_of_graphs(*pass.batch, gradient_dtype(dtype_), hidden.value().device());
   const Shape& shape = hidden.shape();
@@ -187,8 +206,11 @@ Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
 
 Var GraphModel::label_scores(const Var& hidden, const Pass& pass) const {
   const Pass whole = pass.whole();
-  const Var read = config_.head == Head::sequence ? pooled(hidden, whole)
-                                                  : ops::take_places(hidden, *pass.batch);
+  const Var nodes = graph_options(config_).virtual_node && config_.head == Head::token
+                        ? ops::positions(hidden, 1, hidden.shape()[1] - 1)
+                        : hidden;
+  const Var read =
+      config_.head == Head::sequence ? pooled(nodes, whole) : ops::take_places(nodes, *pass.batch);
   if (!classifier_) return read;
   return (*classifier_)(residual_dropout(read, whole, config_.dropout, -1, 1), whole);
 }

@@ -34,6 +34,10 @@ LinkAttentionSpec links_of(const ModelConfig& c, double deviation) {
   made.dropout = c.dropout_of_attention();
   if (made.score != LinkScore::none) made.kinds = own.link_kinds;
   if (made.score != LinkScore::none) made.values = own.link_numbers;
+  if (const PairNeeds pairs = pair_needs(c); pairs.all) {
+    made.kinds = count_of_kinds(pairs);
+    made.links_per_row = static_cast<double>(c.context);  // as if all graphs were the largest
+  }
   return made;
 }
 
@@ -73,9 +77,16 @@ LinkAttentionSpec plain_spec(const ModelConfig& c, int block) {
   return made;
 }
 
+PairNeeds pair_needs(const ModelConfig& c) {
+  const GraphOptions& own = graph_options(c);
+  if (own.form != GraphFormKind::graphormer) return {};
+  return {true, own.farthest, own.link_kinds, own.degrees, own.virtual_node};
+}
+
 GraphNeeds graph_needs(const ModelConfig& c) {
   const GraphOptions& own = graph_options(c);
-  GraphNeeds made{.node_ids = own.node_ids, .mean_of_bags = own.mean_of_bags};
+  GraphNeeds made{
+      .node_ids = own.node_ids, .mean_of_bags = own.mean_of_bags, .pairs = pair_needs(c)};
   if (own.score == LinkScoring::mean) made.weights = LinkWeights::mean;
   if (own.score == LinkScoring::symmetric) made.weights = LinkWeights::symmetric;
   made.drops = c.dropout_of_attention() > 0 || (own.form == GraphFormKind::plain && c.dropout > 0);

@@ -11,7 +11,7 @@ namespace skein::train {
 
 struct GraphStoreForm {
   int64_t count = 60;
-  bool labelled = true, numbers = false, split = true;
+  bool labelled = true, numbers = false, split = true, distances = true;
   int64_t folds = 0;
   std::string first_kind = "a";  // of nodes
 };
@@ -44,7 +44,7 @@ inline std::string write_graphs(const std::string& path, const GraphStoreForm& f
   data::GraphStoreConfig config;
   config.files.inputs = {path + ".jsonl"};
   config.split.folds = form.folds;
-  config.positions = {.laplacian = 2, .walks = 4, .colours = 1};
+  config.positions = {.laplacian = 2, .walks = 4, .colours = 1, .distances = form.distances};
   config.output = path;
   config.replace = true;
   data::write_graph_store(config);

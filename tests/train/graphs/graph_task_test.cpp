@@ -52,6 +52,14 @@ class GraphTasks : public test::TaskRuns<GraphConfig> {
     c.graphs.random = 3;
     return c;
   }
+  GraphConfig graphormer(bool virtual_node) const {
+    GraphConfig c = drawing(LinkScoring::dot);
+    graph_options(c.run.model).form = GraphFormKind::graphormer;
+    graph_options(c.run.model).farthest = 3;
+    graph_options(c.run.model).degrees = 4;
+    graph_options(c.run.model).virtual_node = virtual_node;
+    return c;
+  }
   GraphConfig plain() const {
     GraphConfig c = small(nodes_);
     graph_options(c.run.model).form = GraphFormKind::plain;
@@ -73,6 +81,15 @@ TEST_F(GraphTasks, ClassesOfGraphsAreLearnt) {
   EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
   EXPECT_EQ(scores.quality, 1);
   EXPECT_NE(scores.text.find("(12 graphs)"), std::string::npos) << scores.text;
+}
+
+TEST_F(GraphTasks, ClassesOfGraphsAreLearntByDistances) {
+  GraphConfig c = graphormer(true);
+  c.graphs.inputs = {"one"};
+  c.run.model.dropout = c.run.model.attention_dropout = 0;
+  c.run.train.steps = 100;
+  const Scores scores = run(c).validation;
+  EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
 }
 
 // Rings, paths and stars of as many nodes have the same kinds of nodes; who sees no link guesses.
@@ -123,8 +140,14 @@ TEST_F(GraphTasks, OfNodesGiveEqualBitsAtEveryLayout) {
   expect_equal_bits(c, "bf16", {{2, 1, 1}, {2, 2, 1, true}});
 }
 
+TEST_F(GraphTasks, OfDistancesGiveEqualBitsAtEveryLayout) {
+  for (const bool virtual_node : {true, false})
+    expect_equal_bits(graphormer(virtual_node), fmt::format("distances{}", virtual_node),
+                      {{2, 1, 2}, {4, 1, 1, true}, {1, 2, 1}, {2, 2, 2, true}});
+}
+
 TEST_F(GraphTasks, RecomputationChangesNoBit) {
-  for (GraphConfig c : {drawing(LinkScoring::gat), plain()}) {
+  for (GraphConfig c : {drawing(LinkScoring::gat), plain(), graphormer(true)}) {
     const Ended kept = run(c);
     for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
       c.run.parallel.recompute = recompute;
@@ -142,7 +165,13 @@ TEST_F(GraphTasks, TensorParallelRanksAgree) {
     for (size_t i = 0; i < expected.finished.losses.size(); ++i)
       EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-4);
   }
-  GraphConfig c = plain();
+  GraphConfig c = graphormer(true);
+  const Ended expected = run(c);
+  c.run.parallel.tensor = 2;
+  const Ended found = run(c, 2);
+  for (size_t i = 0; i < expected.finished.losses.size(); ++i)
+    EXPECT_NEAR(found.finished.losses[i], expected.finished.losses[i], 1e-5);
+  c = plain();
   c.run.parallel.tensor = 2;
   expect_error(ExitCode::usage, {"heads that are not projected do not divide"}, [&] { run(c, 2); });
   c = small(store_);
@@ -154,6 +183,10 @@ TEST_F(GraphTasks, TensorParallelRanksAgree) {
 
 TEST_F(GraphTasks, GoOnWithEqualBits) {
   expect_to_go_on_with_equal_bits(drawing(LinkScoring::dot));
+}
+
+TEST_F(GraphTasks, OfDistancesGoOnWithEqualBits) {
+  expect_to_go_on_with_equal_bits(graphormer(true));
 }
 
 TEST_F(GraphTasks, OfNodesGoOnWithEqualBits) { expect_to_go_on_with_equal_bits(plain()); }
@@ -233,6 +266,15 @@ TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   c.graphs.inputs = {"link_category"};
   graph_options(c.run.model).score = LinkScoring::mean;
   refused(c, {"graph.inputs names \"link_category\", of which this model makes nothing"});
+  c = graphormer(false);
+  c.graphs.inputs = {"one"};
+  EXPECT_TRUE(task(c)->samples().batch(0, 1).distances.defined());
+  c.run.data.train = {write_graphs(folder_.at("near.h5"), {.distances = false})};
+  refused(c, {"near.h5 has no distances of nodes (its column pair_distance), which this model",
+              "make it again with `skein-data graphs --graphs.distances=true`"});
+  c.run.data.validation = c.run.data.train;
+  c.run.data.train = {store_};
+  refused(c, {"near.h5 has no distances of nodes", "which data.train reads"});
   c = small(store_);
   c.graphs.random = -1;
   refused(c, {"graph.random=-1 must be 0 to 65536"});

@@ -21,7 +21,8 @@ struct GraphBlend {
 
 // What a store has of `wanted`, in the order of their columns' names; where that is nothing of
 // nodes, one category stands for all. wanted: names of columns, or "one", that category; empty: all
-// that the model has a use for. Usage errors for columns that are not there or of no use to it.
+// that the model has a use for; a model that uses distances gets them, wanted or not. Usage errors
+// for columns that are not there or of no use to it.
 // Sizes are those that all parts have, colours those that occur.
 GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wanted,
                      const GraphUses& uses);

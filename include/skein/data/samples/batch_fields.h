@@ -32,7 +32,7 @@ inline constexpr BatchField<Sequence> kSequenceFields[] = {
     {&Sequence::features, {FieldDim::sample, FieldDim::token, FieldHome::device}},
     // Tables of links are made on the host.
     {&Sequence::bags, {FieldDim::sample, FieldDim::token, FieldHome::host}},
-    {&Sequence::distances, {FieldDim::sample, FieldDim::token, FieldHome::device}},
+    {&Sequence::distances, {FieldDim::sample, FieldDim::token, FieldHome::host}},
     {&Sequence::links, {FieldDim::sample, FieldDim::link, FieldHome::host}},
     {&Sequence::link_kinds, {FieldDim::sample, FieldDim::link, FieldHome::device}},
     {&Sequence::link_values, {FieldDim::sample, FieldDim::link, FieldHome::device}},

@@ -7,6 +7,10 @@
 // graph_form=blocks, as gpt.h has them, with block.N.links... instead of block.N.attention...:
 //   final_norm.gain/bias [C] (pre-norm)
 //   classifier.weight [labels,C], .bias [labels]
+// graph_form=graphormer, besides, with D = degrees + 1:
+//   embedding.degrees.weight [2D,C]
+//   embedding.virtual_node.weight [1,C] (virtual_node)
+//   and block.N.links.kinds.weight is of what pairs of nodes are (nn/graph_inputs.h)
 // graph_form=plain: block.N.links... alone; the last one's heads have `labels` numbers each, and of
 //   the first one the embedding is the product v.
 //   readout.weight [1,C], .bias [1] (graph_pool=attention)
@@ -25,7 +29,9 @@ namespace skein {
 
 // blocks: norms, residual sums and feed-forward layers, as transformers have them. plain: layers of
 // links alone with ELU between them, as graph attention networks are (Veličković and others, 2018).
-enum class GraphFormKind { blocks, plain };
+// graphormer: blocks whose nodes attend to all of their graph, by distance (Ying and others, 2021);
+// what they have of it, each block has for itself.
+enum class GraphFormKind { blocks, plain, graphormer };
 // By what nodes weigh those that they gather from: learnt scores, or all alike, or by how many
 // links both ends have (nn/link_attention.h).
 enum class LinkScoring { dot, gat, gat2, mean, symmetric };
@@ -40,6 +46,10 @@ struct GraphOptions {
   int64_t last_heads = 0;  // plain: of the last layer; 0: model.n_heads
   bool mean_of_bags = false;
   GraphPool pool = GraphPool::mean;
+  // Of graphormer, as PairNeeds says; whole graphs are read by their virtual node where they have
+  // one.
+  int64_t farthest = 20, degrees = 64;
+  bool virtual_node = false;
   // Of the data: 0 where they have none, or where nobody has said.
   int64_t node_ids = 0, node_numbers = 0, link_kinds = 0, link_numbers = 0;
 
@@ -51,20 +61,21 @@ inline const GraphOptions& graph_options(const ModelConfig& config) {
   return config.own.get<GraphOptions>();
 }
 
-// From categories and numbers of nodes to the first hidden states.
+// From categories, numbers and degrees of nodes to the first hidden states.
 class GraphEmbedding {
  public:
   GraphEmbedding(Parameters& parameters, const ModelConfig& config, int chunk);
-  // [B,T,C].
+  // [B,N,C], N as GraphInputs has it.
   Var operator()(const GraphInputs& graph, const Pass& pass) const;
 
  private:
-  Var of_bags(const GraphInputs& graph, const Pass& pass) const;
+  void add_graphormer(Parameters& parameters, const ModelConfig& config, int chunk);
+  Var of_categories(const IdBags& bags, const Pass& pass) const;
 
   double dropout_;
   bool drops_bags_;
   DType dtype_;
-  Weight table_;
+  Weight table_, degrees_, virtual_;
   std::optional<Linear> numbers_;
   std::optional<NormLayer> norm_;
 };
@@ -88,8 +99,8 @@ class GraphModel : public Model, public Scorer {
  public:
   // parameters outlives the model and receives its tensors.
   GraphModel(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
-  // The last piece gives hidden states [B,T,C], normed where norms stand before each half block; of
-  // the plain form scores [B,T,labels].
+  // The last piece gives hidden states [B,N,C], N as GraphInputs has it, normed where norms stand
+  // before each half block; of the plain form scores [B,T,labels].
   Flow forward(const Flow& flow, const Pass& pass) const override;
   std::vector<FlowPart> flow_parts(const Pass& pass) const override;
   const Scorer* scorer() const override { return predicts_ ? this : nullptr; }
