@@ -30,7 +30,7 @@ namespace skein {
 // blocks: norms, residual sums and feed-forward layers, as transformers have them. plain: layers of
 // links alone with ELU between them, as graph attention networks are (Veličković and others, 2018).
 // graphormer: blocks whose nodes attend to all of their graph, by distance (Ying and others, 2021);
-// what they have of it, each block has for itself.
+// each block has numbers of distances of its own, where the paper's share them.
 enum class GraphFormKind { blocks, plain, graphormer };
 // By what nodes weigh those that they gather from: learnt scores, or all alike, or by how many
 // links both ends have (nn/link_attention.h).
