@@ -32,8 +32,13 @@ void ModelConfig::take_dropout(const ModelConfig& from) {
 }
 
 kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
-  return {c.rope_theta,         c.rope_scaling,        c.rope_factor,
-          c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
+  kernels::RotaryWaves made{c.rope_theta,         c.rope_scaling,        c.rope_factor,
+                            c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
+  if (c.rope_scaling == RopeScaling::yarn)
+    made.amplitude =
+        c.rope_amplitude > 0 ? c.rope_amplitude : 0.1 * std::log(std::max(1.0, c.rope_factor)) + 1;
+  made.width = c.rope_width;
+  return made;
 }
 
 namespace {
@@ -74,14 +79,23 @@ void bind_positions(Options& options, ModelConfig& c) {
   options.add_choice("model.rope_scaling", c.rope_scaling,
                      {{"none", RopeScaling::none},
                       {"linear", RopeScaling::linear},
-                      {"llama3", RopeScaling::llama3}},
+                      {"llama3", RopeScaling::llama3},
+                      {"yarn", RopeScaling::yarn}},
                      "how rotary frequencies are stretched for longer contexts");
   options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
   options.add("model.rope_low_frequency", c.rope_low_frequency,
-              "llama3: waves longer than model.rope_context over this are stretched");
+              "llama3, yarn: waves longer than model.rope_context over this are stretched");
   options.add("model.rope_high_frequency", c.rope_high_frequency,
-              "llama3: waves shorter than model.rope_context over this are kept");
-  options.add("model.rope_context", c.rope_context, "llama3: context before stretching", "tokens");
+              "llama3, yarn: waves shorter than model.rope_context over this are kept; models "
+              "stretched by yarn mostly have 32");
+  options.add("model.rope_context", c.rope_context, "llama3, yarn: context before stretching",
+              "tokens");
+  options.add(
+      "model.rope_amplitude", c.rope_amplitude,
+      "yarn: what turned queries and keys are multiplied by; 0: 0.1 ln(model.rope_factor) + "
+      "1");
+  options.add("model.rope_width", c.rope_width,
+              "numbers of each head that rotary positions turn, the first ones; 0: all");
 }
 
 void bind_layers(Options& options, ModelConfig& c) {
@@ -104,6 +118,13 @@ void bind_layers(Options& options, ModelConfig& c) {
   options.add("model.bias", c.bias, "biases in linear layers and layer norms");
   options.add("model.attention_bias", c.attention_bias,
               "biases in attention's linear layers also where model.bias is off");
+  options.add("model.attention_out_bias", c.attention_out_bias,
+              "false: attention's last linear layer has no bias, though queries, keys and values "
+              "have");
+  options.add("model.qk_norm", c.qk_norm,
+              "an RMS norm of each head's queries and of its keys, before positions turn them");
+  options.add("model.parallel_blocks", c.parallel_blocks,
+              "attention and feed-forward layer of a block both read norms of what enters it");
 }
 
 void bind_inputs_and_heads(Options& options, ModelConfig& c) {
@@ -201,10 +222,24 @@ void check_parameters(const ModelConfig& c) {
           kMostParameters);
 }
 
+void check_yarn(const ModelConfig& c) {
+  const bool yarn = c.rope_scaling == RopeScaling::yarn;
+  require(
+      c.rope_amplitude >= 0 && std::isfinite(c.rope_amplitude) && (yarn || c.rope_amplitude == 0),
+      "model.rope_amplitude={} must be 0 or above, and is for model.rope_scaling=yarn; leave it "
+      "out",
+      c.rope_amplitude);
+  require(!yarn || c.rope_theta > 1,
+          "model.rope_theta={} must be above 1 with model.rope_scaling=yarn", c.rope_theta);
+}
+
 void check_rotary(const ModelConfig& c) {
+  check_yarn(c);
   if (c.positions != Positions::rotary) {
-    require(c.rope_scaling == RopeScaling::none,
-            "model.rope_scaling stretches rotary positions; give model.positions=rotary with it");
+    require(c.rope_scaling == RopeScaling::none && c.rope_width == 0,
+            "model.rope_scaling and model.rope_width={} are of rotary positions; give "
+            "model.positions=rotary with them",
+            c.rope_width);
     return;
   }
   require(c.head_width() % 2 == 0,
@@ -213,7 +248,10 @@ void check_rotary(const ModelConfig& c) {
           c.head_width());
   require(c.rope_theta > 0, "model.rope_theta is {}; it must be above 0", c.rope_theta);
   require(c.rope_factor > 0, "model.rope_factor is {}; it must be above 0", c.rope_factor);
-  if (c.rope_scaling != RopeScaling::llama3) return;
+  require(c.rope_width % 2 == 0 && c.rope_width >= 0 && c.rope_width <= c.head_width(),
+          "model.rope_width={} must be an even number, at most the head width {} (model.d_head)",
+          c.rope_width, c.head_width());
+  if (c.rope_scaling != RopeScaling::llama3 && c.rope_scaling != RopeScaling::yarn) return;
   require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
           "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}",
           c.rope_low_frequency, c.rope_high_frequency);
@@ -229,6 +267,26 @@ void check_mup(const ModelConfig& c) {
           c.mup_base_head);
 }
 
+// How attention and feed-forward layer of a block are made of their parts.
+void check_layout(const ModelConfig& c) {
+  const bool plain = c.attention_out_bias && !c.qk_norm && !c.parallel_blocks;
+  require(plain || c.architecture->attends_by_structure(),
+          "model.attention_out_bias={}, model.qk_norm={} and model.parallel_blocks={} are for "
+          "model.architecture=gpt and bert, not {}; leave them out",
+          c.attention_out_bias, c.qk_norm, c.parallel_blocks, c.architecture->name());
+  require(c.attention_out_bias || c.bias || c.attention_bias,
+          "model.attention_out_bias=false takes away a bias that attention has with model.bias or "
+          "model.attention_bias; give one of them, or leave it out");
+  require(!c.qk_norm || !c.attention.has(SightKind::lsh),
+          "model.qk_norm=true has norms of queries and of keys, which are one with "
+          "attention.kind=lsh; leave it out");
+  require(!c.qk_norm || !c.architecture->sees_ahead() || !c.attention.has(SightKind::global),
+          "model.qk_norm=true has no norm for the further queries and keys of an encoder with "
+          "attention.kind=global; leave it out");
+  require(!c.parallel_blocks || c.norm_placement == NormPlacement::pre,
+          "model.parallel_blocks=true needs model.norm_placement=pre");
+}
+
 void check_attention(const ModelConfig& c) {
   check(c.attention, !c.architecture->sees_ahead(), c.context);
   require(
@@ -241,6 +299,7 @@ void check_attention(const ModelConfig& c) {
       "attention.kind=lsh makes keys of queries, so model.n_kv_heads={} must be model.n_heads={}; "
       "leave it out",
       c.n_kv_heads, c.n_heads);
+  check_layout(c);
 }
 
 void check_dropout(const ModelConfig& c) {

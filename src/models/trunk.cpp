@@ -24,28 +24,32 @@ EmbeddingSpec embedding_spec(const ModelConfig& c, bool sequence_parallel) {
 BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel, int64_t block) {
   const double rate = 1 / c.width_ratio(), deviation = c.init_std / std::sqrt(c.width_ratio());
   const double out_deviation = deviation / std::sqrt(2.0 * static_cast<double>(c.n_layers));
-  const AttentionSpec attention{"",
-                                0,
-                                c.d_model,
-                                c.n_heads,
-                                c.kv_heads(),
-                                c.head_width(),
-                                c.positions == Positions::rotary,
-                                rotary_waves(c),
-                                c.bias || c.attention_bias,
-                                c.dropout_of_attention(),
-                                deviation,
-                                out_deviation,
-                                sequence_parallel,
-                                c.attention.of_block(block, c.context),
-                                !c.architecture->sees_ahead(),
-                                rate,
-                                c.attention_scale()};
+  AttentionSpec attention{"",
+                          0,
+                          c.d_model,
+                          c.n_heads,
+                          c.kv_heads(),
+                          c.head_width(),
+                          c.positions == Positions::rotary,
+                          rotary_waves(c),
+                          c.bias || c.attention_bias,
+                          c.dropout_of_attention(),
+                          deviation,
+                          out_deviation,
+                          sequence_parallel,
+                          c.attention.of_block(block, c.context),
+                          !c.architecture->sees_ahead(),
+                          rate,
+                          c.attention_scale()};
+  attention.out_bias = c.attention_out_bias;
+  if (c.qk_norm) attention.head_norm = c.norm_epsilon;
   const MlpSpec mlp{"",     c.d_model,           c.hidden(),    c.activation,
                     c.bias, deviation,           out_deviation, sequence_parallel,
                     rate,   c.activation_dropout};
-  return attention_and_mlp(attention, mlp, norm_spec(c, "", sequence_parallel), c.norm_placement,
-                           c.dropout);
+  BlockSpec made = attention_and_mlp(attention, mlp, norm_spec(c, "", sequence_parallel),
+                                     c.norm_placement, c.dropout);
+  made.parallel = c.parallel_blocks;
+  return made;
 }
 
 std::vector<BlockSpec> block_specs(const ModelConfig& c, const ModelPiece& piece,

@@ -49,6 +49,15 @@ std::optional<Linear> keys_of(Parameters& parameters, const AttentionSpec& spec)
   return Linear(parameters, key_projection(spec, ".k"));
 }
 
+// Each shard has some of the heads only, so gradients are summed as where it has some positions.
+std::optional<NormLayer> head_norm(Parameters& parameters, const AttentionSpec& spec,
+                                   const char* name) {
+  if (!spec.head_norm) return {};
+  SKEIN_CHECK(!is_hashed(spec) && !has_global_projections(spec));
+  return NormLayer(parameters, {spec.name + name, spec.head_width, ops::Norm::rms, *spec.head_norm,
+                                false, true});
+}
+
 // What is kept besides the projections' results.
 KeptCost kept_of_hashed(const AttentionSpec& spec) {
   const int64_t width = spec.heads * spec.head_width;
@@ -69,6 +78,10 @@ void add_costs(Parameters& parameters, const AttentionSpec& spec) {
   parameters.add_cost(scores);
   parameters.add_cost(KeptCost{.split = 2 * width});                    // queries, results
   parameters.add_cost(KeptCost{.split = 2 * key_width, .rows = keys});  // keys, values
+  if (spec.head_norm) {
+    parameters.add_cost(KeptCost{.split = width});
+    parameters.add_cost(KeptCost{.split = key_width, .rows = keys});
+  }
   if (is_hashed(spec)) parameters.add_cost(kept_of_hashed(spec));
   if (has_global_projections(spec)) parameters.add_cost(KeptCost{.split = 2 * key_width + width});
 }
@@ -117,8 +130,11 @@ Attention::Attention(Parameters& parameters, const AttentionSpec& spec)
       q_(parameters, query_projection(spec)),
       k_(keys_of(parameters, spec)),
       v_(parameters, key_projection(spec, ".v")),
-      out_(parameters, {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
-                        spec.bias, spec.out_deviation, spec.sequence_parallel, spec.rate}) {
+      out_(parameters,
+           {spec.name + ".out", spec.heads * spec.head_width, spec.width, Split::rows,
+            spec.bias && spec.out_bias, spec.out_deviation, spec.sequence_parallel, spec.rate}),
+      q_norm_(head_norm(parameters, spec, ".q_norm")),
+      k_norm_(head_norm(parameters, spec, ".k_norm")) {
   SKEIN_CHECK(!looks_elsewhere() || (!spec.rotary && spec.sight.kind == SightKind::full));
   if (has_global_projections(spec)) {
     LinearSpec of_marked = projection(spec, ".global_q", spec.width, spec.heads);
@@ -143,9 +159,14 @@ void Attention::turn(Var& q, KeysAndValues& seen, const Tensor& positions,
   seen.k = turned(seen.k, of_keys, spec_.waves);
 }
 
+Var Attention::queries_of(const Var& entered, const Pass& pass) const {
+  const Var q = in_heads(q_(entered, pass), spec_.head_width);
+  return q_norm_ ? (*q_norm_)(q) : q;
+}
+
 Attention::KeysAndValues Attention::made_of(const Var& entered, const Pass& pass) const {
-  return {in_heads((*k_)(entered, pass), spec_.head_width),
-          in_heads(v_(entered, pass), spec_.head_width)};
+  const Var k = in_heads((*k_)(entered, pass), spec_.head_width);
+  return {k_norm_ ? (*k_norm_)(k) : k, in_heads(v_(entered, pass), spec_.head_width)};
 }
 
 Attention::KeysAndValues Attention::of_memory(const Var& memory, const Pass& pass) const {
@@ -317,7 +338,7 @@ Var Attention::look(const Var& q, const KeysAndValues& elsewhere, const Pass& pa
 
 Var Attention::operator()(const Var& x, const SideInputs& beside, const Pass& pass) const {
   const Var all = enter_shards(x, pass), entered = windows_ ? windows_->cut(all) : all;
-  Var q = in_heads(q_(entered, pass), spec_.head_width);
+  Var q = queries_of(entered, pass);
   if (hashes()) {
     const Var v = in_heads(v_(entered, pass), spec_.head_width);
     leave_shards(all, x, pass);

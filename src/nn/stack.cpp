@@ -104,8 +104,9 @@ ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const Nor
 }
 
 Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
-    : name_(block_name(number)), placement_(spec.placement) {
+    : name_(block_name(number)), placement_(spec.placement), parallel_(spec.parallel) {
   SKEIN_CHECK(!spec.sublayers.empty());
+  SKEIN_CHECK(!parallel_ || placement_ == NormPlacement::pre);
   if (spec.merging) merging_.emplace(parameters, name_ + ".merging", *spec.merging);
   for (size_t i = 0; i < spec.sublayers.size(); ++i)
     sublayers_.emplace_back(parameters, spec.sublayers[i], number, static_cast<int>(i));
@@ -128,9 +129,30 @@ Var Block::run(size_t first, size_t last, const Var& in, const SideInputs& besid
   return x;
 }
 
+Var Block::added(const Var& x, size_t sublayer, const Var& in, const SideInputs& beside,
+                 const Pass& pass) const {
+  const WhereScope here = WhereScope::part(name_.c_str());
+  const Sublayer& one = sublayers_[sublayer];
+  return one(x, one.norm()(in), nullptr, beside, pass).sum;
+}
+
+Var Block::run_parallel(const Var& in, const SideInputs& beside, const Pass& pass) const {
+  Var x = in;
+  for (size_t i = 0; i < sublayers_.size(); ++i)
+    x = pass.recompute != Recompute::selective
+            ? added(x, i, in, beside, pass)
+            : ops::recompute(
+                  {x, in, beside.memory, beside.bias},
+                  [this, i, pass, graph = beside.graph](const std::vector<Var>& given) {
+                    return added(given[0], i, given[1], {given[2], given[3], graph}, pass);
+                  });
+  return x;
+}
+
 Var Block::operator()(const Var& given, const SideInputs& beside, const Pass& pass) const {
   const Var in = merging_ ? (*merging_)(given, pass) : given;
   const SideInputs seen{ops::one_use(beside.memory), ops::one_use(beside.bias), beside.graph};
+  if (parallel_) return run_parallel(in, seen, pass);
   if (pass.recompute != Recompute::selective) return run(0, sublayers_.size(), in, seen, pass);
   Var x = in;
   for (size_t i = 0; i < sublayers_.size(); ++i)

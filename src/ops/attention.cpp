@@ -142,6 +142,8 @@ Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
   check_operands("rotary", {{"x", "BTHD", x.value()}, {"positions", "BT", positions, DType::i32}});
   check(x.shape()[3] % 2 == 0,
         "rotary: heads must have an even number of dims to turn in pairs: x {}", x.shape());
+  check(waves.width % 2 == 0 && waves.width >= 0 && waves.width <= x.shape()[3],
+        "rotary: {} dims of a head cannot turn in pairs: x {}", waves.width, x.shape());
   const auto turned = [positions, waves](const Tensor& from, bool inverse) {
     return made_on_device(from.like(), [&](auto device, Out out) {
       kernels::rotary(device, from, positions, waves, inverse, out);

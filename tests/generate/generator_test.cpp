@@ -69,6 +69,28 @@ TEST_P(Generation, WithACacheIsTheSameAsWithout) {
   expect_same_without_cache(model(GetParam()), greedy);
 }
 
+TEST_P(Generation, OfOtherLayoutsIsTheSameAsWithoutACache) {
+  Layout greedy;
+  greedy.temperature = 0;
+  ModelConfig normed = model(GetParam()), parallel = model(GetParam());
+  normed.qk_norm = true;
+  normed.attention_out_bias = false;
+  parallel.parallel_blocks = true;
+  if (GetParam()) {
+    normed.rope_scaling = RopeScaling::yarn;
+    normed.rope_factor = 4;
+    normed.rope_context = 16;
+    parallel.rope_width = 4;
+  }
+  for (const ModelConfig& config : {normed, parallel}) {
+    expect_same_without_cache(config, greedy);
+    Layout setup;
+    const auto expected = generated(config, setup);
+    setup.tensor = setup.ranks = 2;
+    EXPECT_EQ(generated(config, setup), expected);
+  }
+}
+
 // Windows of several widths, and one beside layers that see all.
 ModelConfig windows(bool rotary, bool all) {
   ModelConfig made = model(rotary);

@@ -169,6 +169,27 @@ TEST(Rotary, TurnsPairsAndBack) {
     EXPECT_NEAR(back.data<double>()[i], x.data<double>()[i], 1e-12);
 }
 
+// What turns is multiplied by the amplitude on both ways, and what does not turn is left alone.
+TEST(Rotary, TurnsTheFirstNumbersOfAHead) {
+  const Tensor x = random_tensor({1, 2, 3, 6}, 1),
+               positions = Tensor::from(std::vector<int32_t>{4, 3}, {1, 2});
+  const Tensor turned = Tensor::empty(x.shape(), DType::f64), back = turned.like();
+  kernels::RotaryWaves waves{100};
+  waves.width = 4;
+  waves.amplitude = 1.5;
+  kernels::rotary(Cpu{}, x, positions, waves, false, Out(turned));
+  kernels::rotary(Cpu{}, turned, positions, waves, true, Out(back));
+  for (int64_t head = 0; head < 6; ++head) {
+    const double *from = x.data<double>() + 6 * head, *to = turned.data<double>() + 6 * head;
+    for (int j = 0; j < 2; ++j) {
+      const double angle = (head < 3 ? 4 : 3) * std::pow(100, -2.0 * j / 4);
+      EXPECT_NEAR(to[j], 1.5 * (from[j] * std::cos(angle) - from[j + 2] * std::sin(angle)), 1e-12);
+      EXPECT_NEAR(back.data<double>()[6 * head + j], 2.25 * from[j], 1e-12);
+      EXPECT_EQ(to[4 + j], from[4 + j]);
+    }
+  }
+}
+
 TEST(Rotary, APositionTurnsTheSameInAnyBatch) {
   const std::vector<int32_t> positions{7, 8, 9, 8, 7, 9, 9, 9};
   const Tensor x = random_tensor({8, 1, 2, 6}, 1), together = Tensor::empty(x.shape(), DType::f64),
@@ -196,8 +217,9 @@ void expect_frequencies(const kernels::RotaryWaves& waves, const std::vector<dou
   }
 }
 
-// ROPE_INIT_FUNCTIONS of transformers 5.23, in f32: theta 500000, factor 8, low 1, high 4, original
-// context 8192, heads of 64; and linear: theta 10000, factor 4, heads of 16.
+// ROPE_INIT_FUNCTIONS of transformers 5.24, in f32: theta 500000, factor 8, low 1, high 4, original
+// context 8192, heads of 64; linear: theta 10000, factor 4, heads of 16; and yarn: theta 1e6,
+// factor 4, beta_slow 1, beta_fast 32, original context 8192, heads of 64.
 TEST(Rotary, StretchesFrequenciesAsTransformersDoes) {
   expect_frequencies({500000, kernels::RopeScaling::llama3, 8, 1, 4, 8192}, {1.0,
                                                                              0.663601279,
@@ -234,6 +256,38 @@ TEST(Rotary, StretchesFrequenciesAsTransformersDoes) {
   expect_frequencies({10000, kernels::RopeScaling::linear, 4},
                      {0.25, 0.079056941, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466,
                       0.000250000012, 7.90569466e-05});
+  expect_frequencies({1e6, kernels::RopeScaling::yarn, 4, 1, 32, 8192}, {1.0,
+                                                                         0.649381638,
+                                                                         0.421696514,
+                                                                         0.273841977,
+                                                                         0.177827939,
+                                                                         0.115478203,
+                                                                         0.0749894157,
+                                                                         0.0486967526,
+                                                                         0.0316227786,
+                                                                         0.0188239813,
+                                                                         0.0111126788,
+                                                                         0.00649473211,
+                                                                         0.00374894217,
+                                                                         0.00213018246,
+                                                                         0.00118568679,
+                                                                         0.000641636027,
+                                                                         0.000333333359,
+                                                                         0.000162345415,
+                                                                         0.000105424122,
+                                                                         6.84604893e-05,
+                                                                         4.44569851e-05,
+                                                                         2.88695483e-05,
+                                                                         1.87473561e-05,
+                                                                         1.21741887e-05,
+                                                                         7.90569356e-06,
+                                                                         5.13381246e-06,
+                                                                         3.33380353e-06,
+                                                                         2.16491094e-06,
+                                                                         1.40585337e-06,
+                                                                         9.1293532e-07,
+                                                                         5.92843435e-07,
+                                                                         3.84981632e-07});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "skein/core/error.h"
+#include "skein/models/bert/bert.h"
+#include "skein/models/transformer/transformer.h"
 
 namespace skein {
 namespace {
@@ -40,6 +42,63 @@ TEST(ModelOptions, RefusesWhatCannotBe) {
   c = small();
   c.stochastic_depth = 1;
   expect_refused(c, "model.stochastic_depth is 1; it must be in [0, 1)");
+}
+
+TEST(ModelOptions, RefusesLayoutsThatCannotBe) {
+  ModelConfig c = small();
+  c.attention_out_bias = c.bias = false;
+  expect_refused(c,
+                 "model.attention_out_bias=false takes away a bias that attention has with "
+                 "model.bias or model.attention_bias; give one of them, or leave it out");
+  c = small();
+  c.qk_norm = true;
+  EXPECT_NO_THROW(check(c, 1, false));
+  c.attention.kinds = {"lsh"};
+  c.attention.windows = {8};
+  expect_refused(c,
+                 "model.qk_norm=true has norms of queries and of keys, which are one with "
+                 "attention.kind=lsh; leave it out");
+  c.architecture = &bert_architecture();
+  c.attention.kinds = {"global"};
+  expect_refused(c,
+                 "model.qk_norm=true has no norm for the further queries and keys of an encoder "
+                 "with attention.kind=global; leave it out");
+  c = small();
+  c.architecture = &transformer_architecture();
+  c.qk_norm = true;
+  expect_refused(c,
+                 "model.attention_out_bias=true, model.qk_norm=true and "
+                 "model.parallel_blocks=false are for model.architecture=gpt and bert, not "
+                 "transformer; leave them out");
+  c = small();
+  c.parallel_blocks = true;
+  c.norm_placement = NormPlacement::post;
+  expect_refused(c, "model.parallel_blocks=true needs model.norm_placement=pre");
+}
+
+TEST(ModelOptions, RefusesPositionsThatCannotTurn) {
+  ModelConfig c = small();
+  c.rope_width = 8;
+  expect_refused(c,
+                 "model.rope_scaling and model.rope_width=8 are of rotary positions; give "
+                 "model.positions=rotary with them");
+  c.positions = Positions::rotary;
+  EXPECT_NO_THROW(check(c, 1, false));
+  for (const int64_t width : {7, 66}) {
+    c.rope_width = width;
+    expect_refused(c, fmt::format("model.rope_width={} must be an even number, at most the head "
+                                  "width 64 (model.d_head)",
+                                  width));
+  }
+  c.rope_width = 0;
+  c.rope_amplitude = 2;
+  expect_refused(c,
+                 "model.rope_amplitude=2 must be 0 or above, and is for model.rope_scaling=yarn; "
+                 "leave it out");
+  c.rope_scaling = RopeScaling::yarn;
+  EXPECT_NO_THROW(check(c, 1, false));
+  c.rope_theta = 1;
+  expect_refused(c, "model.rope_theta=1 must be above 1 with model.rope_scaling=yarn");
 }
 
 TEST(ModelOptions, AttentionDropsAsAllUnlessToldOtherwise) {

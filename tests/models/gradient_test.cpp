@@ -111,6 +111,29 @@ TEST(Gradients, LlamaWithStretchedPositionsAndBiasesOfAttention) {
   check_gradients(c);
 }
 
+TEST(Gradients, NormsOfHeadsAndPositionsStretchedByYarn) {
+  ModelConfig c;
+  c.positions = Positions::rotary;
+  c.rope_scaling = RopeScaling::yarn;
+  c.rope_factor = 8;
+  c.rope_context = 16;
+  c.rope_high_frequency = 32;
+  c.norm = ops::Norm::rms;
+  c.activation = MlpKind::swiglu;
+  c.bias = c.attention_out_bias = false;
+  c.attention_bias = c.qk_norm = true;
+  check_gradients(c);
+}
+
+TEST(Gradients, ParallelBlocksThatTurnHalfOfEachHead) {
+  ModelConfig c;
+  c.positions = Positions::rotary;
+  c.d_head = 8;
+  c.rope_width = 4;
+  c.parallel_blocks = true;
+  check_gradients(c);
+}
+
 TEST(Gradients, PostNormSinusoidalErf) {
   ModelConfig c;
   c.positions = Positions::sinusoidal;

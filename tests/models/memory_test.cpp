@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "skein/comm/local.h"
+#include "skein/models/description.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/tensor/buffer.h"
 
@@ -68,6 +69,34 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
           });
         }
     }
+}
+
+// What layers say that they keep.
+TEST(ActivationBytes, OfNormsOfHeadsAndParallelBlocksAreToldToo) {
+  ModelConfig config;
+  config.vocab_size = 64;
+  config.context = 64;
+  config.d_model = 256;
+  config.n_layers = 5;
+  config.positions = Positions::rotary;
+  for (const bool norms : {false, true}) {
+    config.qk_norm = norms;
+    config.parallel_blocks = !norms;
+    ModelConfig fewer = config;
+    fewer.n_layers = 1;
+    for (int tensor : {1, 2})
+      run_ranks(tensor, [&](Group& tp) {
+        const auto told = [&](const ModelConfig& model) {
+          Parameters described(DType::f32, tp.rank(), tp.size());
+          describe(model, whole_piece(model), described);
+          return kept_bytes(described, {.tokens = 128});
+        };
+        const double found = kept(config, DType::f32, 2, tp, false) -
+                             kept(fewer, DType::f32, 2, tp, false),
+                     wanted = (told(config) - told(fewer)) * tensor;
+        EXPECT_NEAR(found / wanted, 1, 0.05) << norms << " " << tensor;
+      });
+  }
 }
 
 TEST(ActivationBytes, FollowTheFormulaAt16Bits) {

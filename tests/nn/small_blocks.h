@@ -7,16 +7,27 @@
 
 namespace skein::test {
 
-// decoder: gpt2 that looks at a memory of the same width too.
-enum class Family { gpt2, post_norm, llama, decoder };
+// decoder: gpt2 that looks at a memory of the same width too. qwen: llama with norms of heads and
+// biases of all but attention's result. parallel: gpt2 whose branches read what enters a block,
+// half of each head being turned.
+enum class Family { gpt2, post_norm, llama, decoder, qwen, parallel };
 
 constexpr int64_t kWidth = 16;
 
 inline BlockSpec small_block(Family family, bool sequence_parallel = false, double dropout = 0) {
-  const bool llama = family == Family::llama;
+  const bool qwen = family == Family::qwen, llama = family == Family::llama || qwen;
   const int64_t heads = llama ? 8 : 4;  // in pairs over 4 key heads, for llama
-  const AttentionSpec attention{"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
-                                {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
+  AttentionSpec attention{"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
+                          {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
+  if (qwen) {
+    attention.bias = true;
+    attention.out_bias = false;
+    attention.head_norm = 1e-5;
+  }
+  if (family == Family::parallel) {
+    attention.rotary = true;
+    attention.waves.width = 2;
+  }
   const MlpSpec mlp{"",     kWidth, 24,  llama ? MlpKind::swiglu : MlpKind::gelu_erf,
                     !llama, 0.3,    0.3, sequence_parallel};
   const NormSpec norm{"",   kWidth, llama ? ops::Norm::rms : ops::Norm::layer,
@@ -25,6 +36,7 @@ inline BlockSpec small_block(Family family, bool sequence_parallel = false, doub
       attention, mlp, norm, family == Family::post_norm ? NormPlacement::post : NormPlacement::pre,
       dropout);
   std::get<MlpSpec>(made.sublayers.back().branch).dropout = dropout;
+  made.parallel = family == Family::parallel;
   if (family != Family::decoder) return made;
   SublayerSpec second = made.sublayers[0];
   second.norm.name = "norm_memory";

@@ -1,5 +1,4 @@
-// What ops refuse: each operand of each op in turn undefined, of another type, rank or size; and
-// the texts.
+// What ops refuse: each operand in turn undefined, of another type, rank or size; and the texts.
 #include "skein/comm/local.h"
 #include "skein/ops/collective.h"
 #include "skein/ops/likeliest.h"
@@ -205,6 +204,10 @@ TEST(OpChecks, TextsOfAttention) {
          ops::rotary(Var(f32({1, 2, 1, 5})), i32({1, 2}), {});
        },
        "rotary: heads must have an even number of dims to turn in pairs: x [1,2,1,5]"},
+      {[&] {
+         ops::rotary(Var(f32({1, 2, 1, 4})), i32({1, 2}), {.width = 6});
+       },
+       "rotary: 6 dims of a head cannot turn in pairs: x [1,2,1,4]"},
   });
 }
 

@@ -185,6 +185,9 @@ TEST(Gradient, RotaryAndReshape) {
   check_gradients(
       [&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); },
       {{2, 3, 2, 8}});
+  const ops::RotaryWaves half{100, kernels::RopeScaling::yarn, 4, 1, 32, 64, 1.5, 4};
+  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, half); },
+                  {{2, 3, 2, 8}});
   check_gradients(
       [](const Checked& at) {
         return ops::reshape(at.inputs[0], {6, 4});

@@ -41,9 +41,11 @@ struct ModelConfig {
   double rope_theta = 10000;
   RopeScaling rope_scaling = RopeScaling::none;
   double rope_factor = 1;
-  // llama3: waves longer than rope_context / low are divided, shorter than / high kept
+  // llama3, yarn: waves longer than rope_context / low are divided, shorter than / high kept
   double rope_low_frequency = 1, rope_high_frequency = 4;
   int64_t rope_context = 8192;
+  double rope_amplitude = 0;  // of yarn; 0: 0.1 ln(rope_factor) + 1
+  int64_t rope_width = 0;     // numbers of a head that positions turn; 0: all
   ops::Norm norm = ops::Norm::layer;
   NormPlacement norm_placement = NormPlacement::pre;
   double norm_epsilon = 1e-5;
@@ -52,6 +54,9 @@ struct ModelConfig {
   bool tie_embeddings = true;
   // biases of queries, keys, values and the attention's result also where `bias` is off
   bool attention_bias = false;
+  bool attention_out_bias = true;  // false: attention's result has none of these
+  bool qk_norm = false;            // an RMS norm of each head's queries and keys
+  bool parallel_blocks = false;    // both halves of a block read what enters it
   // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
   int64_t token_types = 0;
   bool embedding_norm = false;  // a norm right after the embeddings

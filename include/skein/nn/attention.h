@@ -46,6 +46,11 @@ struct AttentionSpec {
   // The tokens lie in a grid, and each sees those of its window there; `sight` and `causal` play
   // no part. Scores get a bias by offset.
   std::optional<GridWindows> grid = {};
+  bool out_bias = true;  // false: the result has no bias, though queries, keys and values have
+  // Epsilon of an RMS norm of each head's queries, and of its keys, before positions turn them
+  // (Dehghani and others, "Scaling vision transformers to 22 billion parameters", 2023); none: no
+  // such norm. Not of lsh, nor where marked tokens have projections of their own.
+  std::optional<double> head_norm = {};
 };
 
 // By lsh queries are their own keys, and there is no "NAME.k".
@@ -53,6 +58,9 @@ struct AttentionSpec {
 // Where marked tokens are queries of all others and there are tokens after them, they have
 // projections of their own: "NAME.global_q", "NAME.global_k" and "NAME.global_v", like those of the
 // rest.
+//
+// The norms of heads learn "NAME.q_norm.gain" and "NAME.k_norm.gain", [head_width] each, for all
+// heads.
 class Attention {
  public:
   Attention(Parameters& parameters, const AttentionSpec& spec);
@@ -76,6 +84,7 @@ class Attention {
   bool looks_elsewhere() const { return spec_.memory_width > 0; }
   bool hashes() const { return hashed_.has_value(); }
   bool marks() const { return spec_.sight.kind == SightKind::global; }
+  Var queries_of(const Var& entered, const Pass& pass) const;
   KeysAndValues made_of(const Var& entered, const Pass& pass) const;
   KeysAndValues of_memory(const Var& memory, const Pass& pass) const;
   void turn(Var& q, KeysAndValues& seen, const Tensor& positions, const Tensor& of_keys) const;
@@ -100,6 +109,7 @@ class Attention {
   Linear q_;
   std::optional<Linear> k_;
   Linear v_, out_;
+  std::optional<NormLayer> q_norm_, k_norm_;
   std::optional<Linear> global_q_, global_k_, global_v_;
   std::optional<WindowSight> windows_;
   std::optional<HashedSight> hashed_;

@@ -30,6 +30,9 @@ struct BlockSpec {
   bool of_source = false;                        // its stream is the batch's source
   std::optional<PatchMergingSpec> merging = {};  // of what enters it
   double rows = 1;                               // of its stream, for each token of a sample
+  // Of pre: all branches read norms of what enters the block (Wang and Komatsuzaki, "GPT-J-6B",
+  // 2021).
+  bool parallel = false;
 };
 
 // Stochastic depth: gives blocks, of which the first is number `first` of `all`, a `skip` that
@@ -66,7 +69,7 @@ class Sublayer {
 };
 
 // Merges patches, where it has a merging; then, for each sublayer f, in order:   pre: x = x +
-// f(norm(x))   post: x = norm(x + f(x))
+// f(norm(x))   post: x = norm(x + f(x))   parallel, of what enters: x = x + f(norm(entered))
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);
@@ -77,9 +80,13 @@ class Block {
  private:
   Var run(size_t first, size_t last, const Var& in, const SideInputs& beside,
           const Pass& pass) const;
+  Var added(const Var& x, size_t sublayer, const Var& in, const SideInputs& beside,
+            const Pass& pass) const;
+  Var run_parallel(const Var& in, const SideInputs& beside, const Pass& pass) const;
 
   std::string name_;
   NormPlacement placement_;
+  bool parallel_;
   std::optional<PatchMerging> merging_;
   std::vector<Sublayer> sublayers_;
 };

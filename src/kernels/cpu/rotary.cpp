@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "skein/core/profile.h"
 #include "skein/kernels/rotary_frequency.h"
 
@@ -23,27 +25,31 @@ void rotary(Cpu, const Tensor& x, const Tensor& positions, const RotaryWaves& wa
             Out out) {
   const Span span("rotary");
   const int64_t heads = x.dim(2), width = x.dim(3);
-  const int64_t half = width / 2, rows = x.dim(0) * x.dim(1);
+  const int64_t turned = waves.turned(width), half = turned / 2, rows = x.dim(0) * x.dim(1);
+  const double amplitude = waves.amplitude;
   double* const frequency = scratch<double>(Scratch::frequencies, half);
-  for (int64_t j = 0; j < half; ++j) frequency[j] = rotary_frequency(waves, j, width);
+  for (int64_t j = 0; j < half; ++j) frequency[j] = rotary_frequency(waves, j, turned);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
     // cosines, then sines
     const PositionRows<A> turns(
-        Scratch::turns, positions.span<int32_t>(), width, [=](int32_t position, A* turn) {
+        Scratch::turns, positions.span<int32_t>(), turned, [=](int32_t position, A* turn) {
           for (int64_t j = 0; j < half; ++j) {
-            const double angle = position * frequency[j];
-            turn[j] = A(std::cos(angle));
-            turn[half + j] = A(inverse ? -std::sin(angle) : std::sin(angle));
+            const double angle = position * frequency[j], sine = amplitude * std::sin(angle);
+            turn[j] = A(amplitude * std::cos(angle));
+            turn[half + j] = A(inverse ? -sine : sine);
           }
         });
     const T* in = x.data<T>();
     T* to = out->data<T>();
     parallel_ranges(rows, row_grain(heads * width), [=, &turns](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
-        for (int64_t h = 0; h < heads; ++h)
-          turn_row<T>(in + (row * heads + h) * width, half, turns.at(row),
-                      to + (row * heads + h) * width);
+        for (int64_t h = 0; h < heads; ++h) {
+          const T* const a = in + (row * heads + h) * width;
+          T* const b = to + (row * heads + h) * width;
+          turn_row<T>(a, half, turns.at(row), b);
+          std::copy(a + turned, a + width, b + turned);
+        }
     });
   });
 }

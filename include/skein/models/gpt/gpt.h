@@ -5,6 +5,7 @@
 //   embedding.tokens.weight [V,C]   embedding.positions.weight [context,C] (learned positions)
 //   block.i.norm_1.gain/bias [C]
 //   block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
+//   block.i.attention.q_norm.gain [D], .k_norm.gain [D] (qk_norm)
 //   block.i.norm_2.gain/bias [C]
 //   block.i.mlp.up.weight [F,C], .gate [F,C] (gated), .down [C,F], .bias [rows]
 //   final_norm.gain/bias [C] (pre-norm)
