@@ -62,6 +62,14 @@ PADDING, MARKED = {"longformer_marked": 4, "big_bird_padded": 6}, {"longformer_m
 MAE = dict(image_size=[8, 8], patch_size=2, num_channels=3, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
            decoder_hidden_size=12, decoder_num_hidden_layers=2, decoder_num_attention_heads=2, decoder_intermediate_size=20, norm_pix_loss=True)
 PICTURES = ("vit", "swin", "vit_mae")
+PLAIN_LLAMA = {key: value for key, value in LLAMA.items() if key != "rope_parameters"}
+MISTRAL = dict(PLAIN_LLAMA, hidden_size=16, intermediate_size=20, vocab_size=31)
+QWEN2 = {key: value for key, value in MISTRAL.items() if key != "head_dim"}
+WINDOWS = dict(use_sliding_window=True, sliding_window=4, max_window_layers=1)
+TINY_MISTRAL = {key: value for key, value in TINY_LLAMA.items() if not key.endswith("_bias")}
+TINY_QWEN2 = {key: value for key, value in TINY_MISTRAL.items() if key != "head_dim"}
+OPT = dict(vocab_size=31, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, ffn_dim=20, max_position_embeddings=16)
+NEOX = dict(vocab_size=31, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=20, max_position_embeddings=32)
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
     "gpt2_sequence": (tf.GPT2ForSequenceClassification, tf.GPT2Config(**GPT2, num_labels=3, pad_token_id=0)),
@@ -99,6 +107,26 @@ CASES = {
     "big_bird_padded": (tf.BigBirdForPreTraining, tf.BigBirdConfig(**dict(BIG_BIRD, hidden_size=8, intermediate_size=12))),
     "big_bird_sequence": (tf.BigBirdForSequenceClassification, tf.BigBirdConfig(**dict(BIG_BIRD, hidden_size=8, intermediate_size=12),
                                                                                num_labels=3)),
+    "mistral": (tf.MistralForCausalLM, tf.MistralConfig(**dict(MISTRAL, tie_word_embeddings=True), sliding_window=5)),
+    "mistral_full": (tf.MistralForCausalLM, tf.MistralConfig(**MISTRAL, sliding_window=None)),
+    "qwen2": (tf.Qwen2ForCausalLM, tf.Qwen2Config(**dict(QWEN2, tie_word_embeddings=True))),
+    "qwen2_windows": (tf.Qwen2ForCausalLM, tf.Qwen2Config(**dict(QWEN2, num_hidden_layers=3), **WINDOWS)),
+    "qwen3": (tf.Qwen3ForCausalLM, tf.Qwen3Config(**MISTRAL)),
+    "qwen3_biased": (tf.Qwen3ForCausalLM, tf.Qwen3Config(**dict(MISTRAL, attention_bias=True, tie_word_embeddings=True), **WINDOWS)),
+    "xlm_roberta": (tf.XLMRobertaForMaskedLM, tf.XLMRobertaConfig(**TINY_ROBERTA)),
+    "xlm_roberta_sequence": (tf.XLMRobertaForSequenceClassification, tf.XLMRobertaConfig(**TINY_ROBERTA, num_labels=3)),
+    "xlm_roberta_untied": (tf.XLMRobertaForMaskedLM, tf.XLMRobertaConfig(**TINY_ROBERTA, tie_word_embeddings=False)),
+    "camembert": (tf.CamembertForMaskedLM, tf.CamembertConfig(**TINY_ROBERTA, tie_word_embeddings=False)),
+    "camembert_token": (tf.CamembertForTokenClassification, tf.CamembertConfig(**TINY_ROBERTA, num_labels=5)),
+    "opt": (tf.OPTForCausalLM, tf.OPTConfig(**OPT)),
+    "opt_untied": (tf.OPTForCausalLM, tf.OPTConfig(**OPT, tie_word_embeddings=False)),
+    "opt_sequence": (tf.OPTForSequenceClassification, tf.OPTConfig(**OPT, num_labels=3)),
+    "gpt_neox": (tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**NEOX)),
+    "gpt_neox_tied": (tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**NEOX, tie_word_embeddings=True, use_parallel_residual=False,
+                                                             rope_parameters=dict(rope_type="linear", factor=2.0, rope_theta=500.0,
+                                                                                  partial_rotary_factor=0.5))),
+    "gpt_neox_sequence": (tf.GPTNeoXForSequenceClassification, tf.GPTNeoXConfig(**NEOX, num_labels=3, pad_token_id=0)),
+    "qwen2_sequence": (tf.Qwen2ForSequenceClassification, tf.Qwen2Config(**QWEN2, num_labels=3, pad_token_id=0)),
 }
 # Whose own pooler nothing reads.
 WITHOUT_POOLER = {"big_bird_sequence"}
@@ -111,10 +139,48 @@ VARIED = {
     "roberta": (tf.RobertaForMaskedLM, tf.RobertaConfig(**TINY_ROBERTA)),
     "t5": (tf.T5ForConditionalGeneration, tf.T5Config(**dict(T5, num_layers=1))),
     "bart": (tf.BartForConditionalGeneration, tf.BartConfig(**dict(BART, decoder_layers=1))),
+    "mistral": (tf.MistralForCausalLM, tf.MistralConfig(**TINY_MISTRAL, sliding_window=3)),
+    "qwen2": (tf.Qwen2ForCausalLM, tf.Qwen2Config(**dict(TINY_QWEN2, num_hidden_layers=3), use_sliding_window=True, sliding_window=3,
+                                                  max_window_layers=1)),
+    "qwen3": (tf.Qwen3ForCausalLM, tf.Qwen3Config(**dict(TINY_MISTRAL, num_hidden_layers=2), use_sliding_window=True, sliding_window=3,
+                                                  max_window_layers=1)),
+    "xlm_roberta": (tf.XLMRobertaForMaskedLM, tf.XLMRobertaConfig(**TINY_ROBERTA)),
+    "camembert": (tf.CamembertForMaskedLM, tf.CamembertConfig(**TINY_ROBERTA)),
+    "opt": (tf.OPTForCausalLM, tf.OPTConfig(**dict(OPT, hidden_size=8, ffn_dim=12, vocab_size=13))),
+    "gpt_neox": (tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**dict(NEOX, vocab_size=13, num_hidden_layers=1))),
 }
 ACTIVATIONS = ("gelu", "gelu_python", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate", "relu",
                "silu", "swish")
+YARN_OF_16 = dict(rope_type="yarn", rope_theta=3.0, factor=4.0, original_max_position_embeddings=16)
 LLAMA3_OF_16 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0)
+OLD_YARN = {key: value for key, value in YARN_OF_16.items() if key not in ("rope_type", "rope_theta")}
+# Of all that have rotary positions.
+STRETCHED = {
+    "theta": {"rope_parameters": {"rope_theta": 50.0}},
+    "linear": {"rope_parameters": {"rope_type": "linear", "factor": 2.0}},
+    "llama3": {"rope_parameters": {**LLAMA3_OF_16, "original_max_position_embeddings": 16}},
+    "yarn": {"rope_parameters": YARN_OF_16},
+    "old_yarn": {"rope_parameters": None, "rope_theta": 3.0, "rope_scaling": {**OLD_YARN, "type": "yarn"}},
+    "yarn_of_the_context": {"rope_parameters": {**YARN_OF_16, "original_max_position_embeddings": None}},
+    "yarn_by_factor": {"rope_parameters": {**YARN_OF_16, "attention_factor": 0.75}},
+    "yarn_by_scales": {"rope_parameters": {**YARN_OF_16, "mscale": 0.5, "mscale_all_dim": 2.0}},
+    "yarn_of_one_scale": {"rope_parameters": {**YARN_OF_16, "mscale": 0.5}},
+    "yarn_betas": {"rope_parameters": {**YARN_OF_16, "beta_fast": 2.0, "beta_slow": 0.25}},
+}
+# Of all that are like Llama.
+LLAMA_LIKE = {
+    **{name: {"hidden_act": name} for name in ("silu", "swish")},
+    "epsilon": {"rms_norm_eps": 0.5},
+    **STRETCHED,
+}
+# Of all that are like RoBERTa.
+ROBERTA_LIKE = {
+    **{name: {"hidden_act": name} for name in ACTIVATIONS},
+    "epsilon": {"layer_norm_eps": 0.5},
+    "heads": {"num_attention_heads": 2},
+    "padding_0": {"pad_token_id": 0},
+    "padding_2": {"pad_token_id": 2},
+}
 VARIANTS = {
     "gpt2": {
         **{name: {"activation_function": name} for name in ACTIVATIONS},
@@ -130,9 +196,7 @@ VARIANTS = {
     "llama": {
         **{name: {"hidden_act": name} for name in ("silu", "swish")},
         "epsilon": {"rms_norm_eps": 0.5},
-        "theta": {"rope_parameters": {"rope_theta": 50.0}},
-        "linear": {"rope_parameters": {"rope_type": "linear", "factor": 2.0}},
-        "llama3": {"rope_parameters": {**LLAMA3_OF_16, "original_max_position_embeddings": 16}},
+        **STRETCHED,
         "llama3_of_the_context": {"rope_parameters": LLAMA3_OF_16},
         "old_theta": {"rope_parameters": None, "rope_theta": 50.0},
         "old_linear": {"rope_parameters": None, "rope_theta": 50.0, "rope_scaling": {"type": "linear", "factor": 2.0}},
@@ -150,11 +214,7 @@ VARIANTS = {
         "indifferent": {"pad_token_id": 5, "chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
     },
     "roberta": {
-        **{name: {"hidden_act": name} for name in ACTIVATIONS},
-        "epsilon": {"layer_norm_eps": 0.5},
-        "heads": {"num_attention_heads": 2},
-        "padding_0": {"pad_token_id": 0},
-        "padding_2": {"pad_token_id": 2},
+        **ROBERTA_LIKE,
         "causal_class": {"architectures": ["RobertaForCausalLM"]},
         "indifferent": {"chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
     },
@@ -177,11 +237,69 @@ VARIANTS = {
                               "static_position_embeddings": False, "extra_pos_embeddings": 2, "add_bias_logits": False},
         "indifferent": {"classifier_dropout": 0.5, "encoder_layerdrop": 0.1, "num_beams": 4, "gradient_checkpointing": False},
     },
+    "mistral": {
+        **LLAMA_LIKE,
+        "window": {"sliding_window": 2},
+        "usual_window": {"sliding_window": None},
+        "named_layers": {"layer_types": ["sliding_attention"]},
+        "indifferent": {"pad_token_id": 5, "max_window_layers": 7, "use_sliding_window": False},
+    },
+    "qwen2": {
+        **LLAMA_LIKE,
+        "window": {"sliding_window": 2},
+        "no_window": {"use_sliding_window": False, "layer_types": None},
+        "all_layers": {"max_window_layers": 0, "layer_types": None},
+        "no_layers": {"max_window_layers": 3, "layer_types": None},
+        "named_layers": {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+        "indifferent": {"pad_token_id": 5, "max_window_layers": 7},
+    },
+    "qwen3": {
+        **LLAMA_LIKE,
+        "window": {"sliding_window": 2},
+        "no_window": {"use_sliding_window": False, "layer_types": None},
+        "all_layers": {"max_window_layers": 0, "layer_types": None},
+        "named_layers": {"layer_types": ["sliding_attention", "full_attention"]},
+        "indifferent": {"pad_token_id": 5, "max_window_layers": 7},
+    },
+    "xlm_roberta": {
+        **ROBERTA_LIKE,
+        "causal_class": {"architectures": ["XLMRobertaForCausalLM"]},
+        "indifferent": {"chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
+    },
+    "camembert": {
+        **ROBERTA_LIKE,
+        "causal_class": {"architectures": ["CamembertForCausalLM"]},
+        "indifferent": {"chunk_size_feed_forward": 1, "classifier_dropout": 0.5},
+    },
+    "opt": {
+        **{name: {"activation_function": name} for name in ACTIVATIONS},
+        "heads": {"num_attention_heads": 2},
+        "indifferent": {"layerdrop": 0.5, "word_embed_proj_dim": 8, "_remove_final_layer_norm": False, "prefix": "</s>"},
+    },
+    "gpt_neox": {
+        **{name: {"hidden_act": name} for name in ACTIVATIONS},
+        "epsilon": {"layer_norm_eps": 0.5},
+        "heads": {"num_attention_heads": 4, "rope_parameters": {"partial_rotary_factor": 0.5}},
+        "serial": {"use_parallel_residual": False},
+        "share": {"rope_parameters": {"partial_rotary_factor": 0.5}},
+        "whole": {"rope_parameters": {"partial_rotary_factor": 1.0}},
+        "old_names": {"rope_parameters": None, "rotary_emb_base": 50, "rotary_pct": 0.8},
+        "old_defaults": {"rope_parameters": None},
+        "old_linear": {"rope_parameters": None, "rotary_pct": 0.5, "rope_scaling": {"type": "linear", "factor": 2.0}},
+        **STRETCHED,
+        "indifferent": {"classifier_dropout": 0.5, "is_decoder": True, "rope_theta": 7.0},
+    },
 }
 # What transformers 5 keeps and does not read, equal to what it reads, as transformers 4 and exports here have it.
 UNREAD = {"bert_untied": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
           "roberta_untied": ("lm_head.bias", "lm_head.decoder.bias"),
+          "xlm_roberta_untied": ("lm_head.bias", "lm_head.decoder.bias"),
+          "camembert": ("lm_head.bias", "lm_head.decoder.bias"),
           "bart_untied": ("model.shared.weight", "model.encoder.embed_tokens.weight")}
+# A model's tokenizer, beside it.
+TOKENIZERS = {"xlm_roberta": tf.XLMRobertaTokenizer(vocab=[("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581", -2.0),
+                                                           ("\u2581ab", -3.0), ("a", -4.0), ("b", -4.0), ("c", -4.5), ("bc", -5.0),
+                                                           ("\u2581a", -3.5), ("\u00e9", -5.0), ("<mask>", 0.0)])}
 SHARDED = {"llama": "12KB"}
 BF16 = {"llama"}
 GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias", "ln_f.weight", "layers.0.self_attn.k_proj", "embed_tokens.weight",
@@ -191,11 +309,11 @@ GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias",
              "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
              "embed_positions.weight", "layernorm_embedding.weight", "self_attn.k_proj.weight", "encoder_attn.v_proj", "fc1.bias",
              "final_layer_norm.weight", "cls_token", "mask_token", "decoder_embed", "decoder_norm", "decoder_pred", "position_embeddings", "projection", "layernorm_before", "q_proj", "v_proj.bias",
-             "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
+             "query_key_value", "embed_in.weight", "q_norm", "k_norm", "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
 # Both sides of each activation and norm, positions, and what positions act on.
 GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
                          "k_proj.bias", "gate_proj.bias", "up_proj.bias", "model.norm.weight", "position_embeddings.weight",
-                         "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
+                         "input_layernorm.weight", "o_proj.weight", "down_proj.weight", "q_norm", "query_key_value", "h_to_4h.bias", "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
                          "lm_head.dense.bias", "decoder.bias", "lm_head.bias", "relative_attention_bias", "layer_norm.weight",
                          "DenseReluDense.wo", "fc1.bias", "fc2.bias", "encoder_attn.v_proj.bias", "layernorm_embedding.bias")
 
@@ -388,6 +506,8 @@ def main(argv):
         folder = Path(argv[1]) / name
         save(model, folder, max_shard_size=SHARDED.get(name, "5GB"))
         save_file(made, folder / "skein_expected.safetensors", metadata={"format": "pt"})
+        if name in TOKENIZERS:
+            TOKENIZERS[name].save_pretrained(folder)
         size = sum(f.stat().st_size for f in folder.iterdir())
         print(name, size, json.loads((folder / "config.json").read_text())["architectures"])
     return 0

@@ -44,13 +44,29 @@ void ElementReader::gather(size_t weight, int64_t first_column, int64_t inputs, 
   }
 }
 
+// Ours [heads * rows, inputs] is each so manieth stretch of `rows` rows there.
+void ElementReader::collect(size_t weight, const ForeignTensor& tensor, const DealtPart& part,
+                            int64_t begin, int64_t end, DType dtype, std::byte* out) const {
+  const int64_t stretch = part.size / tensor.dealt_heads, parts = std::ssize(tensor.parts);
+  for (int64_t at = begin; at < end;) {
+    const int64_t head = at / stretch, first = at % stretch,
+                  count = std::min(stretch - first, end - at);
+    copy(weight, (head * parts + part.number) * stretch + first, count, dtype,
+         out + (at - begin) * size_of(dtype));
+    at += count;
+  }
+}
+
 void ElementReader::read(const std::string& name, const std::vector<int64_t>& shape, int64_t begin,
                          int64_t end, DType dtype, std::byte* out) {
   const Match::TensorSlot slot = slots_.at(name);
   const auto weight = match_.found[slot.tensor];
   SKEIN_CHECK(weight.has_value());
-  if (!match_.names.tensors[slot.tensor].transposed)
-    return copy(*weight, slot.first + begin, end - begin, dtype, out);
+  const ForeignTensor& tensor = match_.names.tensors[slot.tensor];
+  const int64_t size = checkpoint::element_count(shape);
+  if (tensor.dealt_heads > 0)
+    return collect(*weight, tensor, {slot.first / size, size}, begin, end, dtype, out);
+  if (!tensor.transposed) return copy(*weight, slot.first + begin, end - begin, dtype, out);
   gather(*weight, slot.first / shape[1], shape[1], begin, end, dtype, out);
 }
 

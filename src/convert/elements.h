@@ -30,6 +30,12 @@ class ElementReader {
  private:
   void gather(size_t weight, int64_t first_column, int64_t inputs, int64_t begin, int64_t end,
               DType dtype, std::byte* out);
+  // Among those of a tensor.
+  struct DealtPart {
+    int64_t number, size;
+  };
+  void collect(size_t weight, const ForeignTensor& tensor, const DealtPart& part, int64_t begin,
+               int64_t end, DType dtype, std::byte* out) const;
   void copy(size_t weight, int64_t first, int64_t count, DType dtype, std::byte* out) const;
 
   const Match& match_;

@@ -1,6 +1,7 @@
 #include "skein/convert/export.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -218,8 +219,10 @@ void Export::add_copies() {
 
 std::pair<double, double> Export::change_of(const std::string& tensor) const {
   if (tensor.starts_with("final_norm.")) return {output_factor_, 0};
-  for (const char* queries : {".attention.q.", ".cross.q."})
-    if (tensor.find(queries) != std::string::npos) return {query_factor_, 0};
+  const auto queries = model_.qk_norm ? std::array{".attention.q_norm.", ".cross.q_norm."}
+                                      : std::array{".attention.q.", ".cross.q."};
+  for (const char* one : queries)
+    if (tensor.find(one) != std::string::npos) return {query_factor_, 0};
   const bool bias = tensor == "classifier.bias";
   if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
   if (head_ && head_->kind == train::LabelKind::regress && (bias || tensor == "classifier.weight"))

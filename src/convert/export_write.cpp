@@ -59,6 +59,16 @@ void Export::stream_part(const ForeignTensor& tensor, const OurTensor& part, DTy
   }
 }
 
+void Export::stream_dealt(const ForeignTensor& tensor, DType dtype, const Append& append) {
+  for (int64_t head = 0; head < tensor.dealt_heads; ++head)
+    for (const OurTensor& part : tensor.parts) {
+      const int64_t rows = part.size() / tensor.dealt_heads;
+      const Bytes run(rows * size_of(dtype));
+      read(part, head * rows, (head + 1) * rows, dtype, run.data());
+      append(run.span());
+    }
+}
+
 void Export::stream(size_t i, const Append& write) {
   const ForeignTensor& tensor = names_.tensors[i];
   const DType dtype = dtypes_[i];
@@ -67,7 +77,9 @@ void Export::stream(size_t i, const Append& write) {
     odd_.look_at(files_.names[i], dtype, bytes.data(), std::ssize(bytes) / size);
     write(bytes);
   };
-  if (tensor.transposed) {
+  if (tensor.dealt_heads > 0) {
+    stream_dealt(tensor, dtype, append);
+  } else if (tensor.transposed) {
     Bytes whole(tensor.size() * size);
     transposed(tensor, dtype, whole.data());
     append(whole.span());

@@ -179,6 +179,16 @@ inline int check_gradients(const Expected& expected, const convert::NameMap& nam
       const auto values = ours.at(part.name).span<float>();
       found.insert(found.end(), values.begin(), values.end());
     }
+    if (theirs.dealt_heads > 0) {
+      const size_t heads = static_cast<size_t>(theirs.dealt_heads), parts = theirs.parts.size(),
+                   rows = found.size() / (heads * parts);
+      std::vector<float> dealt;
+      for (size_t i = 0; i < heads * parts; ++i) {
+        const auto from = found.begin() + (i % parts * heads + i / parts) * rows;
+        dealt.insert(dealt.end(), from, from + rows);
+      }
+      found = dealt;
+    }
     if (theirs.transposed) {
       const size_t columns = static_cast<size_t>(theirs.shape[0]),
                    rows = static_cast<size_t>(theirs.shape[1]);

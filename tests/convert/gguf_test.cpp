@@ -285,6 +285,14 @@ TEST(GgufExport, RefusesModelsThatNoneKnows) {
   c = wide_llama();
   c.d_head = 32;
   expect_refused(c, state, {"biases of attention", "64", "4 heads of 32", "model.d_head"});
+  c = wide_llama();
+  c.rope_scaling = RopeScaling::yarn;
+  expect_refused(c, state, {"linear or llama3", "model.rope_scaling=yarn"});
+  c = wide_llama();
+  c.attention_out_bias = false;
+  expect_refused(c, state, {"gpt2 or llama", "known as qwen2"});
+  c.attention_out_bias = c.qk_norm = true;
+  expect_refused(c, state, {"gpt2 or llama", "known as qwen3"});
   c = test::small_model();
   c.head = Head::sequence;
   c.labels = 3;

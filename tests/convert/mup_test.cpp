@@ -55,15 +55,17 @@ double apart(const Tensor& left, const Tensor& right) {
 }
 
 TEST(MupExport, FoldsItsFactorsIntoWeights) {
-  for (const bool llama : {false, true})
+  ModelConfig normed = small_llama();
+  normed.qk_norm = true;
+  for (const ModelConfig& plain : {test::small_model(), small_llama(), normed})
     for (const auto& [width, head] : {std::pair<int64_t, int64_t>{2, 0}, {3, 1}}) {
       const Scratch scratch;
-      const ModelConfig plain = llama ? small_llama() : test::small_model();
       test::save_fresh(scratch.file("run"), scaled(plain, width, head), 2);
       test::export_folder(scratch.file("run"), scratch.file("out"));
       const std::string back = test::import_folder(scratch.file("out"), scratch.file("back"));
       const Tensor before = logits_of(scratch.file("run")), after = logits_of(back);
-      EXPECT_LT(apart(before, after), 1e-5) << "llama " << llama << ", base width " << width;
+      EXPECT_LT(apart(before, after), 1e-5)
+          << "norms of heads " << plain.qk_norm << ", base width " << width;
       EXPECT_GT(apart(before, Tensor::zeros(before.shape(), DType::f32)), 1e-2);
       if (width == 3) continue;
       EXPECT_EQ(apart(before, after), 0) << "factors that are powers of two cost no bit";

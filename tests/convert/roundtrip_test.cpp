@@ -61,6 +61,32 @@ ModelConfig small_llama() {
   return c;
 }
 
+// Mistral, Qwen2 with a window in some layers, Qwen3, OPT, and GPT-NeoX with parallel blocks.
+std::vector<ModelConfig> newer_models() {
+  ModelConfig mistral = small_llama();
+  mistral.attention = windowed(5);
+  ModelConfig qwen2 = mistral, qwen3 = small_llama();
+  qwen2.attention.kinds = {"full", "window"};
+  qwen2.attention_bias = true;
+  qwen2.attention_out_bias = false;
+  qwen3.qk_norm = true;
+  qwen3.rope_scaling = RopeScaling::yarn;
+  qwen3.rope_high_frequency = 32;
+  qwen3.rope_amplitude = 1.0 / 3;
+  ModelConfig opt = small_model(), neox = small_model();
+  opt.position_offset = 2;
+  opt.norm_epsilon = 1e-5;
+  opt.activation = MlpKind::relu;
+  neox.positions = Positions::rotary;
+  neox.d_model = 28;
+  neox.n_heads = 2;  // of 14, of which 6/14 says no text exactly
+  neox.rope_width = 6;
+  neox.parallel_blocks = true;
+  neox.tie_embeddings = false;
+  neox.activation = MlpKind::gelu_erf;
+  return {mistral, qwen2, qwen3, opt, neox};
+}
+
 std::vector<ModelConfig> small_models() {
   std::vector<ModelConfig> all{small_model(), small_llama(), small_bert(false), small_bert(true)};
   for (const ModelConfig& model :
@@ -88,6 +114,8 @@ std::vector<ModelConfig> small_models() {
   rectified.activation = MlpKind::relu;
   bert_options(rectified).head_activation = MlpKind::gelu_erf;
   all.insert(all.end(), {tokens, biased, untied, masked, own_decoder, rectified});
+  const auto newer = newer_models();
+  all.insert(all.end(), newer.begin(), newer.end());
   return all;
 }
 

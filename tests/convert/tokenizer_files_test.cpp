@@ -5,7 +5,7 @@
 #include "skein/core/json.h"
 #include "skein/text/tokenizer.h"
 
-#include "data/data_fixtures.h"
+#include "convert/golden_folder.h"
 
 namespace skein::convert {
 namespace {
@@ -71,6 +71,19 @@ TEST(TokenizerFiles, AreNoneWithoutATokenizer) {
   test::expect_error(ExitCode::usage, {"cannot be written", "nested deeper"}, [&] {
     tokenizer_files(text::StoredTokenizer(R"({"merges": )" + deep + "}"), false);
   });
+}
+
+// Ids that transformers gives.
+TEST(TokenizerFiles, OfXlmRobertaAreRead) {
+  const test::Scratch scratch;
+  const auto state =
+      test::state_of(test::import_folder(test::golden("xlm_roberta"), scratch.file("run")));
+  const std::map<std::string, std::vector<int32_t>> wanted{
+      {"ab a bc", {0, 5, 10, 4, 9, 2}},
+      {"  c ab\xc3\xa9 d\t a", {0, 4, 8, 5, 11, 4, 3, 10, 2}},
+      {"", {0, 2}}};
+  for (const auto& [text, ids] : wanted)
+    EXPECT_EQ(state.tokenizer->with_template(state.tokenizer->encode(text)).ids, ids) << text;
 }
 
 }  // namespace

@@ -31,12 +31,17 @@ std::string changed_folder(const Scratch& scratch, const std::string& family, co
   return folder;
 }
 
-const std::vector<std::string> kFamilies{"gpt2", "llama", "bert", "roberta", "t5", "bart"};
+const std::vector<std::string> kFamilies{
+    "gpt2",  "llama", "bert",        "roberta",   "t5",  "bart",    "mistral",
+    "qwen2", "qwen3", "xlm_roberta", "camembert", "opt", "gpt_neox"};
+// Those with rotary positions.
+const std::vector<std::string> kRotary{"llama", "mistral", "qwen2", "qwen3", "gpt_neox"};
 
 // Under which config.json names the activation.
 std::string activation_key(const std::string& family) {
   if (family == "t5") return "feed_forward_proj";
-  return family == "gpt2" || family == "bart" ? "activation_function" : "hidden_act";
+  const bool older = family == "gpt2" || family == "bart" || family == "opt";
+  return older ? "activation_function" : "hidden_act";
 }
 
 class Variants : public testing::TestWithParam<std::string> {
@@ -120,7 +125,8 @@ TEST(Names, OfActivationsAreRightOrRefused) {
     const std::string key = activation_key(family);
     for (const std::string name : names()["activations"])
       if (variants.contains(name) && variants[name].contains(key)) known.insert(name);
-    EXPECT_EQ(known.size(), family == "llama" ? 2u : 10u);
+    const bool gated = family != "gpt_neox" && std::ranges::count(kRotary, family) > 0;
+    EXPECT_EQ(known.size(), gated ? 2u : 10u) << family;
     expect_known(family, names()["activations"], known, [&](Json& config, const std::string& name) {
       config[key] = name;
       config.erase("dense_act_fn");  // says it a second time
@@ -136,7 +142,8 @@ TEST(Names, OfRotaryPositionsAreRightOrRefused) {
         {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 16}};
   };
   EXPECT_GE(names()["rope_types"].size(), 7u);
-  expect_known("llama", names()["rope_types"], {"default", "linear", "llama3"}, name_it);
+  for (const std::string& family : kRotary)
+    expect_known(family, names()["rope_types"], {"default", "linear", "llama3", "yarn"}, name_it);
 }
 
 TEST(Names, OfClassesAreRightOrRefused) {
@@ -150,7 +157,18 @@ TEST(Names, OfClassesAreRightOrRefused) {
        {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel",
         "RobertaForSequenceClassification", "RobertaForTokenClassification"}},
       {"t5", {"T5ForConditionalGeneration", "T5Model"}},
-      {"bart", {"BartForConditionalGeneration", "BartModel"}}};
+      {"bart", {"BartForConditionalGeneration", "BartModel"}},
+      {"mistral", {"MistralForCausalLM", "MistralModel", "MistralForSequenceClassification"}},
+      {"qwen2", {"Qwen2ForCausalLM", "Qwen2Model", "Qwen2ForSequenceClassification"}},
+      {"qwen3", {"Qwen3ForCausalLM", "Qwen3Model", "Qwen3ForSequenceClassification"}},
+      {"xlm_roberta",
+       {"XLMRobertaForMaskedLM", "XLMRobertaForCausalLM", "XLMRobertaModel",
+        "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification"}},
+      {"camembert",
+       {"CamembertForMaskedLM", "CamembertForCausalLM", "CamembertModel",
+        "CamembertForSequenceClassification", "CamembertForTokenClassification"}},
+      {"opt", {"OPTForCausalLM", "OPTModel", "OPTForSequenceClassification"}},
+      {"gpt_neox", {"GPTNeoXForCausalLM", "GPTNeoXModel", "GPTNeoXForSequenceClassification"}}};
   for (const std::string& family : kFamilies) {
     const auto name_it = [](Json& config, const std::string& name) {
       config["architectures"] = Json::array({name});

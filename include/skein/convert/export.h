@@ -76,6 +76,7 @@ class Export {
   ConfigExtras extras() const;
   void transposed(const ForeignTensor& tensor, DType dtype, std::byte* out);
   // Elements of a tensor of ours in the file's order, run by run.
+  void stream_dealt(const ForeignTensor& tensor, DType dtype, const Append& append);
   void stream_part(const ForeignTensor& tensor, const OurTensor& part, DType dtype,
                    const Append& append);
 

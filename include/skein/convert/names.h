@@ -30,6 +30,8 @@ struct ForeignTensor {
   // Not 0: the rows of each of so many heads come as first and second half by turns there, while
   // the halves follow each other here.
   int64_t woven_heads = 0;
+  // Not 0: for each of so many heads its rows of every part follow each other there.
+  int64_t dealt_heads = 0;
 
   int64_t size() const;
   // A line that says which of ours it holds, under a name and with a type as some file has them.

@@ -6,9 +6,16 @@
 namespace skein::convert {
 
 const ForeignFamily& gpt2_family();
+const ForeignFamily& gpt_neox_family();
+const ForeignFamily& opt_family();
 const ForeignFamily& llama_family();
+const ForeignFamily& mistral_family();
+const ForeignFamily& qwen2_family();
+const ForeignFamily& qwen3_family();
 const ForeignFamily& bert_family();
 const ForeignFamily& roberta_family();
+const ForeignFamily& xlm_roberta_family();
+const ForeignFamily& camembert_family();
 const ForeignFamily& longformer_family();
 const ForeignFamily& big_bird_family();
 const ForeignFamily& t5_family();
@@ -50,10 +57,31 @@ Demand plain_heads(const ModelConfig& c);
 // One of the activations that ForeignConfig::activation writes.
 Demand plain_activation(const ModelConfig& c);
 
+// How blocks are made of their parts: one half after the other, no norms of heads, all of attention
+// with biases or none.
+std::vector<Demand> plain_blocks(const ModelConfig& c);
 // Decoders: what each demands, behind its own.
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own);
 // Logits by the tokens' weights, whose name is `tokens`, or by their own; or a score without bias.
 void add_decoder_head(NameCollector& names, const std::string& tokens);
+
+// Rotary positions. What the keys of config.json are called that say their base and which share of
+// each head they turn; the share where nothing says it. A share of the plain name must be 1.
+struct RotaryKeys {
+  std::string theta = "rope_theta", share = "partial_rotary_factor";
+  double usual_share = 1;
+};
+// The model that is read has its sizes.
+void rotary_keys(ForeignConfig& keys, ModelConfig& c, const RotaryKeys& names = {});
+
+// Llama and its like: who sees whom, and which parts of attention have biases, is of the family.
+std::vector<Demand> llama_demands(const ModelConfig& c, std::vector<Demand> own);
+NameMap llama_names(const ModelConfig& c);
+// Of keys that may be absent.
+struct LlamaDefaults {
+  int64_t key_heads = 0, head_width = 0, context = 2048;  // 0: as the model's other sizes say
+};
+void llama_keys(ForeignConfig& keys, ModelConfig& c, const LlamaDefaults& defaults = {});
 
 // Encoders, BERT and its like. `offset` is what is demanded of the first row of positions, and
 // `of_head` what follows the dense layer of the vocabulary head.

@@ -71,6 +71,9 @@ void check_known(const ModelConfig& c) {
           "llama.cpp's biases of attention are as wide as the model, {}; here {} heads of {} have "
           "some (model.attention_bias, model.d_head)",
           c.d_model, c.n_heads, c.head_width());
+  require(c.rope_scaling != RopeScaling::yarn,
+          "a GGUF file is made of models whose positions are linear or llama3 here, not "
+          "model.rope_scaling=yarn");
   require(c.head_width() % 2 == 0, "llama.cpp needs an even width of heads, not {}",
           c.head_width());
 }

@@ -6,13 +6,16 @@ namespace skein::convert {
 namespace {
 
 std::vector<Demand> demands(const ModelConfig& c) {
-  return decoder_demands(c, {{c.positions == Positions::learned && c.position_offset == 0,
-                              "model.positions=learned from row 0"},
-                             {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
-                              "layer norm before each half block"},
-                             plain_activation(c),
-                             {c.bias, "model.bias=true"},
-                             plain_heads(c)});
+  std::vector<Demand> own = plain_blocks(c);
+  own.insert(own.end(), {full_attention(c),
+                         {c.positions == Positions::learned && c.position_offset == 0,
+                          "model.positions=learned from row 0"},
+                         {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre,
+                          "layer norm before each half block"},
+                         plain_activation(c),
+                         {c.bias, "model.bias=true"},
+                         plain_heads(c)});
+  return decoder_demands(c, own);
 }
 
 // GPT-2's Conv1D: [inputs, outputs]; several of our layers of [outputs, inputs] side by side.

@@ -55,9 +55,14 @@ Demand plain_heads(const ModelConfig& c) {
           "as many key heads as query heads, together as wide as model.d_model"};
 }
 
+std::vector<Demand> plain_blocks(const ModelConfig& c) {
+  return {{!c.parallel_blocks, "model.parallel_blocks=false"},
+          {!c.qk_norm, "model.qk_norm=false"},
+          {c.attention_out_bias, "model.attention_out_bias=true"}};
+}
+
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
-  own.insert(own.end(), {full_attention(c),
-                         {!c.architecture->reads_prompts_both_ways(c), "model.prefix=false"},
+  own.insert(own.end(), {{!c.architecture->reads_prompts_both_ways(c), "model.prefix=false"},
                          {c.head != Head::token, "model.head other than token"},
                          {!c.scale_embeddings, "model.scale_embeddings=false"},
                          {c.token_types == 0 && !c.embedding_norm,
@@ -80,17 +85,19 @@ Demand plain_activation(const ModelConfig& c) {
 }
 
 std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, MlpKind of_head) {
-  return {{c.positions == Positions::learned, "model.positions=learned"},
-          offset,
-          {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post,
-           "layer norm after each half block"},
-          plain_activation(c),
-          {!c.scale_embeddings, "model.scale_embeddings=false"},
-          head_activation_demand(c, of_head),
-          {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
-          {c.token_types > 0, "model.token_types above 0"},
-          plain_heads(c),
-          {bert_options(c).pool == Pool::first, "model.pool=first"}};
+  std::vector<Demand> all = plain_blocks(c);
+  all.insert(all.end(), {{c.positions == Positions::learned, "model.positions=learned"},
+                         offset,
+                         {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::post,
+                          "layer norm after each half block"},
+                         plain_activation(c),
+                         {!c.scale_embeddings, "model.scale_embeddings=false"},
+                         head_activation_demand(c, of_head),
+                         {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
+                         {c.token_types > 0, "model.token_types above 0"},
+                         plain_heads(c),
+                         {bert_options(c).pool == Pool::first, "model.pool=first"}});
+  return all;
 }
 
 Demand tanh_pooler(const ModelConfig& c) {

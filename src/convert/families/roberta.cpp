@@ -60,4 +60,19 @@ const ForeignFamily& roberta_family() {
   return only;
 }
 
+// RoBERTas by other names; what was made here is written as a RoBERTa.
+const ForeignFamily& xlm_roberta_family() {
+  static const ForeignFamily only{"xlm-roberta",       "XLMRoberta", {"ForMaskedLM", "ForCausalLM"},
+                                  bert_architecture(), demands,      names,
+                                  roberta_keys};
+  return only;
+}
+
+const ForeignFamily& camembert_family() {
+  static const ForeignFamily only{"camembert",         "Camembert", {"ForMaskedLM", "ForCausalLM"},
+                                  bert_architecture(), demands,     names,
+                                  roberta_keys};
+  return only;
+}
+
 }  // namespace skein::convert
