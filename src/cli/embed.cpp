@@ -4,6 +4,8 @@
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
 #include "skein/parallel/precision.h"
+#include "skein/train/graphs/trained_graph_model.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/label_model.h"
 #include "skein/train/tasks/picture_input.h"
@@ -21,11 +23,24 @@ struct EmbedConfig {
   std::string checkpoint, input, output;
   train::LabelColumns columns;
   train::PictureFitting fitting;
+  train::GraphPartConfig graphs{{data::GraphUse::all}};
+  train::GraphVector of = train::GraphVector::automatic;
   Pool pool = Pool::mean;
   int64_t length = 0, batch = 8;
   ParallelConfig parallel;
   Precision precision;
 };
+
+void bind_graphs(Options& options, EmbedConfig& c) {
+  using train::GraphVector;
+  options.add_choice("embed.of", c.of,
+                     {{"auto", GraphVector::automatic},
+                      {"nodes", GraphVector::node},
+                      {"graphs", GraphVector::graph}},
+                     "graph: what has a vector each, nodes or whole graphs, the means of their "
+                     "nodes; auto: what the model tells labels of");
+  bind(options, c.graphs);
+}
 
 void bind(Options& options, EmbedConfig& c) {
   options.add("checkpoint.path", c.checkpoint,
@@ -33,7 +48,8 @@ void bind(Options& options, EmbedConfig& c) {
   options.add(
       "data.input", c.input,
       "texts: .csv, .tsv or .jsonl, else one a line; - for stdin; for a model of pictures a "
-      "store of them, a picture, or a folder or table of pictures");
+      "store of them, a picture, or a folder or table of pictures; for a model of graphs a "
+      "store of them");
   options.add("embed.text", c.columns.text,
               "column of the text, by name or number from 1; JSONL: its key");
   options.add(
@@ -45,9 +61,10 @@ void bind(Options& options, EmbedConfig& c) {
       "mean of all hidden states of a text or of a picture's patches, or that of the first token "
       "([CLS]) or the last");
   bind(options, c.fitting);
+  bind_graphs(options, c);
   options.add("embed.length", c.length,
               "longest text, what is longer loses its end; 0: model.context", "tokens");
-  options.add("embed.batch", c.batch, "texts or pictures a forward pass", "samples");
+  options.add("embed.batch", c.batch, "texts, pictures or graphs a forward pass", "samples");
   bind_precision(options, "embed.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
 }
@@ -145,12 +162,68 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
   return done;
 }
 
+int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+  require(c.pool == Pool::mean, "embed.pool must be mean for {}, which reads graphs",
+          source.info.path);
+  require(c.length == 0, "embed.length={} is for texts, but {} reads graphs; leave it out",
+          c.length, source.info.path);
+  const bool tells_nodes = source.model.head == Head::token;
+  const bool of_nodes =
+      c.of == train::GraphVector::node || (c.of == train::GraphVector::automatic && tells_nodes);
+  const auto objective = train::vector_objective(source.model, of_nodes);
+  train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
+                                 c.batch, world, objective.get());
+  data::GraphChoice choice = c.graphs.choice;
+  choice.unlabelled = true;
+  const data::GraphSamples samples = model.samples({c.input}, choice);
+  const int64_t width = source.model.architecture->features(source.model);
+  std::unique_ptr<train::VectorFile> file;  // of rank 0
+  checkpoint::agree(world, [&] {
+    if (world.rank() == 0)
+      file = std::make_unique<train::VectorFile>("embed.output", c.output, width,
+                                                 of_nodes ? "node" : "graph");
+  });
+  const int64_t done =
+      graph_vectors(model, samples, of_nodes, width, [&](const auto& names, const Tensor& vectors) {
+        checkpoint::agree(world, [&] {
+          if (file) file->add(names, vectors);
+        });
+      });
+  checkpoint::agree(world, [&] {
+    if (file) file->finish();
+  });
+  return done;
+}
+
+// Options of what the model does not read.
+void refuse_others(const Options& options, const train::TrainedModel& source) {
+  const Architecture& kind = *source.model.architecture;
+  const bool pictures = kind.reads_images(), graphs = kind.reads_graphs();
+  if (!pictures && !graphs) require_tokenizer(source);
+  require((!pictures && !graphs) || !options.changed("embed.text"),
+          "embed.text is for texts, but the model reads {}; leave it out",
+          pictures ? "pictures" : "graphs");
+  if (!pictures) train::refuse_fitting(options);
+  EmbedConfig none;
+  Options own("", "");
+  bind_graphs(own, none);
+  if (!graphs)
+    train::refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
+}
+
+int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
+  const Architecture& kind = *source.model.architecture;
+  if (kind.reads_images()) return embed_pictures(c, source, world);
+  return kind.reads_graphs() ? embed_graphs(c, source, world) : embed_texts(c, source, world);
+}
+
 }  // namespace
 
 int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   EmbedConfig config;
   Options options("skein embed",
-                  "Turns texts or pictures into vectors: hidden states of a model, one for each.");
+                  "Turns texts, pictures, graphs or their nodes into vectors: hidden states of a "
+                  "model, one for each.");
   bind(options, config);
   if (!parse(options, args, false, [&] {
         settle_precision(options, "embed.precision", config.precision, config.parallel.device);
@@ -159,18 +232,10 @@ int embed_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   check(config);
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  const Architecture& kind = *source.model.architecture;
-  if (kind.reads_images()) {
-    require(!options.changed("embed.text"),
-            "embed.text is for texts, but the model reads pictures; leave it out");
-  } else {
-    require_tokenizer(source);
-    train::refuse_fitting(options);
-  }
-  const int64_t done = kind.reads_images() ? embed_pictures(config, source, *world)
-                                           : embed_texts(config, source, *world);
-  log::info("{} vectors of {} numbers from {}", done, kind.features(source.model),
-            source.info.path);
+  refuse_others(options, source);
+  const int64_t done = embed(config, source, *world);
+  log::info("{} vectors of {} numbers from {}", done,
+            source.model.architecture->features(source.model), source.info.path);
   return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "skein/train/evaluations/evaluate_labels.h"
 #include "skein/train/evaluations/evaluate_pairs.h"
 #include "skein/train/evaluations/evaluate_stories.h"
+#include "skein/train/graphs/smoothing.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/pair_notes.h"
@@ -44,6 +45,7 @@ struct EvaluateConfig {
   train::ChatEvalConfig chats;
   train::PairEvalConfig pairs;
   train::GraphPartConfig graphs;
+  bool smoothing = false;
   int64_t batch = 4;
 };
 
@@ -67,6 +69,8 @@ void bind(Options& options, EvaluateConfig& c) {
               "overlap; by itself the run's validation.stride",
               "tokens");
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
+  options.add("eval.smoothing", c.smoothing,
+              "graph: also how alike the vectors of nodes are behind each layer");
   options.add("eval.output", c.output, "JSON file for the result");
   bind(options, c.labels);
   bind(options, c.chats);
@@ -189,6 +193,17 @@ Result pairs_of_texts(EvaluateConfig& config, Options& options, const train::Tra
   return {known(found.values), found.signatures};
 }
 
+Result graphs_of(const EvaluateConfig& config, const train::TrainedModel& source, Group& world) {
+  const auto& files = config.labels.files;
+  NamedValues values =
+      evaluate_graphs(files, config.graphs, source, config.parallel, config.batch, world);
+  if (config.smoothing)
+    std::ranges::copy(train::evaluate_smoothing(files, config.graphs, source, config.parallel,
+                                                config.batch, world),
+                      std::back_inserter(values));
+  return {known(values)};
+}
+
 Result evaluate_examples(EvaluateConfig& config, Options& options,
                          const train::TrainedModel& source, Group& world) {
   const auto& files = config.labels.files;
@@ -198,8 +213,7 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
                   .values())};
-  if (architecture.reads_graphs())
-    return {known(evaluate_graphs(files, config.graphs, source, parallel, config.batch, world))};
+  if (architecture.reads_graphs()) return graphs_of(config, source, world);
   train::refuse_graph_part(options);
   if (architecture.reads_images())
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
@@ -256,6 +270,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
     if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
   });
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
+  require(!config.smoothing || source.model.architecture->reads_graphs(),
+          "eval.smoothing is for models of graphs, but {} is none; leave it out", source.info.path);
   const bool examples = !config.labels.files.empty();
   const Result result = examples ? evaluate_examples(config, options, source, *world)
                                  : Result{evaluate_text(config, options, source, *world)};

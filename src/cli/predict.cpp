@@ -100,7 +100,22 @@ int64_t predict_pictures(train::ImageModel& model, train::PictureInput& input, R
       input.at_once());
 }
 
-// A line a graph, or a node of each.
+// What is asked of a unit, in the order of its answers.
+std::vector<Json> asked_of(const data::GraphSamples& samples, int64_t number) {
+  std::vector<Json> made;
+  if (samples.of_pairs()) {
+    const std::vector<data::NodePair> pairs = samples.pairs(number);
+    const std::vector<int32_t> truth = samples.classes(number);
+    for (size_t i = 0; i < pairs.size(); ++i)
+      made.push_back({{"pair", {pairs[i].first, pairs[i].second}}, {"linked", truth[i] == 1}});
+    return made;
+  }
+  for (const int32_t node : samples.units()[static_cast<size_t>(number)].nodes)
+    made.push_back(samples.form().of_nodes ? Json{{"node", node}} : Json::object());
+  return made;
+}
+
+// A line a graph, or a node or a pair of nodes of each.
 int64_t predict_graphs(train::TrainedGraphModel& model, const data::GraphSamples& samples,
                        ResultFile* result, Group& world) {
   const train::LabelAnswers answers = model.answers(samples);
@@ -109,13 +124,14 @@ int64_t predict_graphs(train::TrainedGraphModel& model, const data::GraphSamples
     for (int64_t number = 0; number < samples.samples_per_epoch(); ++number) {
       const data::GraphUnit& unit = samples.units()[static_cast<size_t>(number)];
       const auto& store = samples.blend().parts[static_cast<size_t>(unit.part)];
-      for (int64_t place = 0; place < std::ssize(unit.nodes); ++place, ++done) {
-        if (!result) continue;
+      int64_t place = 0;
+      for (const Json& asked : asked_of(samples, number)) {
         Json json{{"graph", fmt::format("{}, graph {}", store.records().name(), unit.record)}};
-        if (model.head().graph->of_nodes) json["node"] = unit.nodes[static_cast<size_t>(place)];
-        json.update(said_of(model.head(), answers, number, place));
-        result->write(line_of(json));
+        json.update(asked);
+        json.update(said_of(model.head(), answers, number, place++));
+        if (result) result->write(line_of(json));
       }
+      done += place;
     }
   });
   return done;
@@ -191,8 +207,9 @@ Done label_graphs(Options& options, const PredictConfig& c, const train::Trained
   data::GraphChoice choice = c.graphs.choice;
   choice.unlabelled = true;
   const data::GraphSamples samples = model.samples({c.input}, choice);
-  return {predict_graphs(model, samples, result, world),
-          model.head().graph->of_nodes ? "nodes" : "graphs"};
+  return {predict_graphs(model, samples, result, world), samples.of_pairs()        ? "pairs"
+                                                         : samples.form().of_nodes ? "nodes"
+                                                                                   : "graphs"};
 }
 
 Done label_texts(Options& options, const PredictConfig& c, const train::TrainedModel& source,

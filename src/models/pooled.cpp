@@ -8,26 +8,31 @@ namespace {
 // Tokens of a sample, of so many, ahead of its padding.
 int64_t tokens_of(const data::Batch& batch, const Tensor& segments, const Tensor& places,
                   int64_t sample, int64_t all) {
-  if (batch.features.defined()) return all;
+  if (batch.features.defined() && !segments.defined()) return all;
   if (!segments.defined()) return places.data<int32_t>()[sample * places.dim(1)] + 1;
   const int32_t* from = segments.data<int32_t>() + sample * batch.length();
   return std::find(from, from + batch.length(), -1) - from;
 }
 
-}  // namespace
-
-Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
+Losses no_losses(const Var& output, const LossPass& pass) {
   const Tensor& weights = pass.batch->weights;
   const Tensor rows = Tensor::zeros({weights.size()}, gradient_dtype(output.value().dtype()),
                                     output.value().device());
   return {Var(rows), row_weights_of(weights, pass.loss_scale, output.value()), {weights}};
 }
 
+}  // namespace
+
+Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
+  return no_losses(output, pass);
+}
+
 std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pass) const {
   const data::Batch& batch = *pass.batch;
-  // Models of pictures may have fewer tokens at their end.
+  // Models of pictures may have fewer tokens at their end, those of graphs a virtual node more.
   const int64_t samples = batch.size(),
-                length = batch.features.defined() ? output.shape()[1] : batch.length(),
+                length = batch.features.defined() || batch.links.defined() ? output.shape()[1]
+                                                                           : batch.length(),
                 width = output.value().size() / (samples * length);
   const Tensor hidden = output.value().to(Device{}).to(DType::f32),
                made = Tensor::zeros({samples, 1, width}, DType::f32);
@@ -44,9 +49,24 @@ std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pas
       double sum = 0;
       for (int64_t t = 0; t < count; ++t) sum += from[t * width + column];
       made.data<float>()[sample * width + column] =
-          static_cast<float>(sum / static_cast<double>(count));
+          static_cast<float>(sum / static_cast<double>(std::max<int64_t>(1, count)));
     }
   }
+  return {made};
+}
+
+Losses TokensObjective::losses(const Var& output, const LossPass& pass) const {
+  return no_losses(output, pass);
+}
+
+std::vector<Tensor> TokensObjective::answers(const Var& output, const Pass& /*pass*/) const {
+  const Tensor all = output.value().to(Device{}).to(DType::f32);
+  if (ahead_ == 0) return {all};
+  const int64_t length = all.dim(1) - ahead_, width = all.dim(2);
+  const Tensor made = Tensor::empty({all.dim(0), length, width}, DType::f32);
+  for (int64_t sample = 0; sample < all.dim(0); ++sample)
+    made.flat(sample * length * width, length * width)
+        .copy_from(all.flat((sample * all.dim(1) + ahead_) * width, length * width));
   return {made};
 }
 

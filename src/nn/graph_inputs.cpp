@@ -248,4 +248,24 @@ PooledNodes nodes_of_graphs(const data::Batch& batch, DType sums, Device device)
   return {links.to(device), mean_of_links(links, sums).to(device)};
 }
 
+namespace {
+
+ops::Links ends_of_pairs(const data::Batch& batch, int64_t end) {
+  const Tensor& pairs = batch.source.links;
+  const int64_t each = pairs.dim(1), length = batch.length();
+  std::vector<int64_t> starts{0}, rows;
+  for (int64_t pair = 0; pair < batch.size() * each; ++pair) {
+    const int64_t node = pairs.data<int32_t>()[2 * pair + end];
+    if (node >= 0) rows.push_back(pair / each * length + node);
+    starts.push_back(std::ssize(rows));
+  }
+  return kernels::make_links(starts, rows, batch.size() * length);
+}
+
+}  // namespace
+
+PairedNodes pairs_of_graphs(const data::Batch& batch, Device device) {
+  return {ends_of_pairs(batch, 0).to(device), ends_of_pairs(batch, 1).to(device)};
+}
+
 }  // namespace skein

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "skein/core/where.h"
+#include "skein/nn/attention_watcher.h"
 #include "skein/ops/recompute.h"
 
 namespace skein {
@@ -91,7 +92,8 @@ Var Sublayer::branched(const Var& entered, const SideInputs& beside, const Pass&
   return std::get<LinkAttention>(branch_)(entered, *beside.graph, pass);
 }
 
-// The branch's value is needed by nobody once it is added.
+// The branch's value is needed by nobody once it is added. Where norms stand behind sums, or
+// another sublayer follows, there is a norm.
 ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
                                      const SideInputs& beside, const Pass& pass) const {
   const Var branch = branched(entered, beside, pass);
@@ -100,6 +102,10 @@ ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const Nor
       next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
   branch.drop_value();
   dropped.drop_value();
+  if (pass.watcher) {
+    const Var& left = made.normed.defined() ? made.normed : made.sum;
+    pass.watcher->see(SeenStates{block_, left.value(), *pass.batch});
+  }
   return made;
 }
 

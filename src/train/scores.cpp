@@ -132,6 +132,84 @@ double calibration_error(std::span<const double> confidences, const std::vector<
   return sum / std::ssize(right);
 }
 
+namespace {
+
+struct Judged {
+  double number;
+  bool truth;
+};
+
+// The highest first; empty where a number is not finite.
+std::vector<Judged> ranking(const std::vector<bool>& truth, std::span<const double> numbers) {
+  SKEIN_CHECK(truth.size() == numbers.size());
+  const auto right = std::ranges::count(truth, true);
+  SKEIN_CHECK(right > 0 && right < std::ssize(truth));
+  std::vector<Judged> made;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    if (!std::isfinite(numbers[i])) return {};
+    made.push_back({numbers[i], truth[i]});
+  }
+  std::ranges::sort(made, std::greater(), &Judged::number);
+  return made;
+}
+
+// Of each different number from the highest on, how many are at least as high, as step(true of
+// them, others of them, true with just this one, others with just this one).
+template <class Step>
+void each_threshold(const std::vector<Judged>& ranked, const Step& step) {
+  double right = 0, wrong = 0;
+  for (size_t begin = 0; begin < ranked.size();) {
+    double more_right = 0, more_wrong = 0;
+    size_t end = begin;
+    for (; end < ranked.size() && ranked[end].number == ranked[begin].number; ++end)
+      (ranked[end].truth ? more_right : more_wrong) += 1;
+    right += more_right;
+    wrong += more_wrong;
+    step(right, wrong, more_right, more_wrong);
+    begin = end;
+  }
+}
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+double area_under_curve(const std::vector<bool>& truth, std::span<const double> numbers) {
+  const std::vector<Judged> ranked = ranking(truth, numbers);
+  if (ranked.empty()) return kNoNumber;
+  double sum = 0, all_right = 0, all_wrong = 0;
+  each_threshold(ranked, [&](double right, double wrong, double more_right, double more_wrong) {
+    sum += more_wrong * (right - 0.5 * more_right);
+    all_right = right;
+    all_wrong = wrong;
+  });
+  return sum / (all_right * all_wrong);
+}
+
+double average_precision(const std::vector<bool>& truth, std::span<const double> numbers) {
+  const std::vector<Judged> ranked = ranking(truth, numbers);
+  if (ranked.empty()) return kNoNumber;
+  double sum = 0, all_right = 0;
+  each_threshold(ranked, [&](double right, double wrong, double more_right, double) {
+    sum += more_right * right / (right + wrong);
+    all_right = right;
+  });
+  return sum / all_right;
+}
+
+double hits_at(const std::vector<bool>& truth, std::span<const double> numbers, int64_t k) {
+  SKEIN_CHECK(k > 0);
+  const std::vector<Judged> ranked = ranking(truth, numbers);
+  if (ranked.empty()) return kNoNumber;
+  double hits = 0, right = 0, wrong = 0;
+  each_threshold(ranked, [&](double all_right, double all_wrong, double, double) {
+    if (all_wrong < static_cast<double>(k)) hits = all_right;
+    right = all_right;
+    wrong = all_wrong;
+  });
+  return wrong < static_cast<double>(k) ? 1 : hits / right;
+}
+
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted) {
   check_lengths(truth.size(), predicted.size());
   double sum = 0;

@@ -31,7 +31,7 @@ void require_tokenizer(const TrainedModel& source) {
           "pictures",
           source.info.path);
   require(!source.model.architecture->reads_graphs(),
-          "{} reads graphs, and this is for texts; skein eval and predict take graphs",
+          "{} reads graphs, and this is for texts; skein eval, predict and embed take graphs",
           source.info.path);
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));

@@ -42,7 +42,35 @@ expect 2 "no store of graphs" "$skein" pretrain "${small[@]}" --run.dir=none
 expect 2 "is for graphs, but model.architecture=gpt reads texts" "$skein" pretrain --graph.random=2 --run.dir=none --data.train=skips.h5
 expect 2 "is for texts, but model.architecture=graph reads graphs" "$skein" pretrain "${small[@]}" --data.train=skips.h5 --graph.fold=1 \
   --data.stride=3 --run.dir=none
-expect 2 "reads graphs, and this is for texts" "$skein" embed --checkpoint.path=skips --data.input=skips.h5
+expect 2 "reads graphs, and this is for texts" "$skein" generate --checkpoint.path=skips a
+
+# Vectors of graphs and of their nodes, and how alike these are.
+expect 0 "50 vectors of 16 numbers" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.output=graphs.npy
+expect 0 "410 vectors of 16 numbers" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.output=nodes.jsonl --embed.of=nodes \
+  --graph.part=test --graph.fold=2
+head -1 nodes.jsonl | grep -q '"node":"skips.h5, graph [0-9]*, node 0","embedding":\[' || die "a vector does not name its node"
+expect 2 "embed.pool must be mean" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.pool=first
+expect 2 "embed.text is for texts" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.text=a
+expect 0 "cosine of linked nodes" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --eval.smoothing --eval.output=alike.json
+grep -q '"any_cosine_2"' alike.json || die "eval.output does not say how alike nodes are"
+
+# All folds, which go on where they were.
+folds=("${small[@]}" --data.train=skips.h5 --train.steps=20 --train.global_batch=10 --train.micro_batch=5 --run.dir=folds)
+expect 0 "deviation" "$skein" folds "${folds[@]}"
+cp folds/folds.json before.json
+rm -r folds/fold-3/checkpoints folds/folds.json
+expect 0 "fold 5 of 5" "$skein" folds "${folds[@]}"
+cmp before.json folds/folds.json || die "the folds give something else in a second start"
+python3 - <<'PY' || die "folds.json is not what the folds give"
+import json
+all = json.load(open("folds/folds.json"))
+values = [fold["accuracy"] for fold in all["folds"]]
+mean = sum(values) / 5
+assert len(values) == 5 and abs(all["mean"]["accuracy"] - mean) < 1e-9, all
+assert abs(all["deviation"]["accuracy"] ** 2 - sum((one - mean) ** 2 for one in values) / 4) < 1e-9, all
+PY
+expect 2 "all folds are the test in turn" "$skein" folds "${folds[@]}" --graph.fold=1
+expect 2 "folds are those of stores of graphs" "$skein" folds --data.train=skips.h5 --run.dir=none
 
 # Nodes of one graph: a path whose halves are two classes.
 python3 - <<'PY'
@@ -60,3 +88,16 @@ expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --model.graph_form=plain -
 expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=path --data.test=path.h5
 expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=path --data.input=path.h5 --output.path=said.jsonl
 grep -q '"node":29,"label":"b"' said.jsonl || die "the last node is not said to be of the second half"
+expect 2 "path.h5 has no folds" "$skein" folds "${small[@]}" --data.train=path.h5 --run.dir=none
+
+# Which nodes are linked: a grid, of which a part of the links is hidden.
+"$data" graphs --graphs.make=grid --graphs.link_fractions=0.8,0.1,0.1 --graphs.walks=2 --run.quiet --output.path=grid.h5
+links=("${small[@]}" --graph.target=links --data.train=grid.h5 --train.global_batch=1 --train.micro_batch=1 --graph.random=8)
+expect 0 "hits@20" "$skein" pretrain "${links[@]}" --train.steps=30 --run.dir=links
+expect 0 "AUC" "$skein" eval --checkpoint.path=links --data.test=grid.h5
+expect 0 "22 pairs labelled" "$skein" predict --checkpoint.path=links --data.input=grid.h5 --graph.part=test --output.path=said.jsonl
+[ "$(grep -c '"linked":true' said.jsonl)" = 11 ] || die "predict does not say which pairs are linked"
+expect 0 "64 vectors" "$skein" embed --checkpoint.path=links --data.input=grid.h5 --embed.output=vectors.npy
+expect 2 "is made of all links" "$skein" pretrain "${links[@]}" --graph.inputs=node_walk --train.steps=1 --run.dir=none
+expect 2 "does not say which links are for training" "$skein" pretrain "${small[@]}" --graph.target=links --data.train=path.h5 --run.dir=none
+expect 2 "is no fraction" "$data" graphs --graphs.make=grid --graphs.link_fractions=a,0.1,0.1 --output.path=none.h5

@@ -149,6 +149,9 @@ TEST(Graphs, OfLinksAloneHaveTheirGradients) {
   graph_options(c).last_heads = 2;
   c.dropout = 0.3;
   test::check_gradients_of(c, graph_batch());
+  graph_options(c).vector_width = 5;
+  EXPECT_EQ(c.architecture->features(c), 5);
+  test::check_gradients_of(c, graph_batch());
 }
 
 TEST(Graphormers, HaveTheirGradients) {
@@ -172,6 +175,47 @@ TEST(Graphs, ThatAreReadWholeHaveTheirGradients) {
       graph_options(c).form = form;
       test::check_gradients_of(c, graph_batch({.of_nodes = false}));
     }
+}
+
+// Pairs of any nodes, also one twice and one with itself; behind those of a sample there are none.
+data::Batch batch_of_pairs() {
+  data::Batch made = graph_batch();
+  const std::vector<int32_t> pairs{0, 1, 4, 2, 0, 1, 3, 3, 1, 2, 0, 2, -1, -1, -1, -1};
+  made.source.links = Tensor::from(pairs, {2, 4, 2});
+  made.places = data::filled(2, 1, 0);
+  made.targets = Tensor::from(std::vector<int32_t>{0, 1, 2, 1, 2, 0, 0, 0}, {2, 4});
+  made.weights = Tensor::from(std::vector<float>{1, 1, 1, 1, 1, 1, 0, 0}, {2, 4});
+  return made;
+}
+
+TEST(Graphs, ThatTellPairsHaveTheirGradients) {
+  for (const GraphFormKind form : {GraphFormKind::blocks, GraphFormKind::plain}) {
+    ModelConfig c = small_graph_model(LinkScoring::gat);
+    graph_options(c).form = form;
+    if (form == GraphFormKind::plain) graph_options(c).vector_width = 5;
+    test::check_gradients_of(c, batch_of_pairs());
+  }
+}
+
+// A pair's scores are the same either way round, wherever it is in the batch.
+TEST(Graphs, TellAPairAsItsNodesAre) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const ModelConfig c = small_graph_model(LinkScoring::mean);
+    data::Batch batch = batch_of_pairs();
+    const Tensor scores = scores_of(c, batch, dtype).to(DType::f32);
+    EXPECT_EQ(scores.shape(), (Shape{2, 4, 3}));
+    const auto of = [&](int64_t sample, int64_t pair) {
+      const float* const from = scores.data<float>() + (sample * 4 + pair) * 3;
+      return std::vector<float>(from, from + 3);
+    };
+    EXPECT_EQ(of(0, 0), of(0, 2));
+    EXPECT_NE(of(0, 0), of(0, 1));
+    for (int64_t i = 0; i < batch.source.links.size() / 2; ++i)
+      std::swap(batch.source.links.data<int32_t>()[2 * i],
+                batch.source.links.data<int32_t>()[2 * i + 1]);
+    const Tensor turned = scores_of(c, batch, dtype).to(DType::f32);
+    EXPECT_TRUE(std::ranges::equal(turned.span<float>(), scores.span<float>()));
+  }
 }
 
 // The mean of no nodes is 0, as their sum is.
@@ -198,8 +242,14 @@ TEST(Graphs, ThatAreImpossibleAreRefused) {
           [](ModelConfig& c) { graph_options(c).teleport = 1.5; });
   refused("model.link_score=mean and symmetric have no scores",
           [](ModelConfig& c) { graph_options(c).score = LinkScoring::mean; });
-  refused("model.last_heads=2 is for model.graph_form=plain",
+  refused("model.last_heads=2 and model.vector_width=0 are for model.graph_form=plain",
           [](ModelConfig& c) { graph_options(c).last_heads = 2; });
+  refused("model.vector_width=3 are for model.graph_form=plain",
+          [](ModelConfig& c) { graph_options(c).vector_width = 3; });
+  refused("model.vector_width=5000 must be 0 to 4096", [](ModelConfig& c) {
+    graph_options(c).form = GraphFormKind::plain;
+    graph_options(c).vector_width = 5000;
+  });
   refused("puts heads beside each other, so model.d_model=8 must be model.n_heads=4 times",
           [](ModelConfig& c) {
             graph_options(c).form = GraphFormKind::plain;

@@ -165,5 +165,42 @@ TEST(CalibrationError, IsTheDistanceOfConfidenceAndShareRight) {
   EXPECT_TRUE(std::isnan(calibration_error(none, {true, true})));
 }
 
+// Every pair of one that is true and one that is not, counted.
+TEST(Rankings, HaveTheAreaThatPairsSay) {
+  Numbers numbers;
+  std::vector<bool> truth;
+  for (int64_t i = 0; i < 97; ++i) {
+    numbers.push_back(static_cast<double>(i * 37 % 23));
+    truth.push_back(i * 11 % 7 < 2 || (i % 23 > 15 && i % 2 == 0));
+  }
+  double area = 0, pairs = 0;
+  for (size_t i = 0; i < truth.size(); ++i)
+    for (size_t j = 0; j < truth.size(); ++j) {
+      if (!truth[i] || truth[j]) continue;
+      area += numbers[i] > numbers[j] ? 1 : numbers[i] == numbers[j] ? 0.5 : 0;
+      ++pairs;
+    }
+  EXPECT_NEAR(area_under_curve(truth, numbers), area / pairs, kNear);
+}
+
+// Numbers of scikit-learn's documentation, and by hand.
+TEST(Rankings, HaveKnownScores) {
+  const std::vector<bool> truth{false, false, true, true};
+  const Numbers numbers{0.1, 0.4, 0.35, 0.8};
+  EXPECT_NEAR(area_under_curve(truth, numbers), 0.75, kNear);
+  EXPECT_NEAR(average_precision(truth, numbers), 0.5 + 0.5 * 2 / 3, kNear);
+  EXPECT_EQ(hits_at(truth, numbers, 1), 0.5);
+  EXPECT_EQ(hits_at(truth, numbers, 2), 1);
+  EXPECT_EQ(hits_at(truth, numbers, 3), 1) << "there are but two that are not true";
+  const Numbers alike(4, 0.5);
+  EXPECT_NEAR(area_under_curve(truth, alike), 0.5, kNear);
+  EXPECT_NEAR(average_precision(truth, alike), 0.5, kNear);
+  EXPECT_EQ(hits_at(truth, alike, 1), 0) << "none is above";
+  const Numbers odd{0.1, std::nan(""), 0.3, 0.4};
+  EXPECT_TRUE(std::isnan(area_under_curve(truth, odd)));
+  EXPECT_TRUE(std::isnan(average_precision(truth, odd)));
+  EXPECT_TRUE(std::isnan(hits_at(truth, odd, 1)));
+}
+
 }  // namespace
 }  // namespace skein::train

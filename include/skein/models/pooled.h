@@ -1,4 +1,5 @@
-// One vector for a whole text, made of the model's last hidden states.
+// One vector for a whole text, picture or graph, or for each token, made of the model's last hidden
+// states.
 #pragma once
 
 #include "skein/models/config.h"
@@ -8,7 +9,7 @@ namespace skein {
 
 // It replaces a model's own objective: its answers are the vectors [B,1,C] f32, its losses are 0.
 // Padding is left out: in encoders batch.segments say which tokens are padding, in decoders it
-// is all that lies behind the sample's place; pictures have none.
+// is all that lies behind the sample's place; pictures have none, and graphs have segments.
 class PoolingObjective : public Objective {
  public:
   // ahead: tokens at the beginning, such as a class token, that means leave out.
@@ -18,6 +19,18 @@ class PoolingObjective : public Objective {
 
  private:
   Pool pool_;
+  int64_t ahead_;
+};
+
+// The same, but its answers are the hidden states of all tokens, [B,T,C] f32, padding included.
+class TokensObjective : public Objective {
+ public:
+  // ahead: states that the model has before those of the batch's tokens, which are left out.
+  explicit TokensObjective(int64_t ahead = 0) : ahead_(ahead) {}
+  Losses losses(const Var& output, const LossPass& pass) const override;
+  std::vector<Tensor> answers(const Var& output, const Pass& pass) const override;
+
+ private:
   int64_t ahead_;
 };
 

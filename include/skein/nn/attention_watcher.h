@@ -1,6 +1,7 @@
-// Looks at attention while a model is at work.
+// Looks at attention, and at hidden states, while a model is at work.
 #pragma once
 
+#include "skein/data/samples/batch.h"
 #include "skein/kernels/attention.h"
 #include "skein/kernels/links.h"
 
@@ -22,6 +23,13 @@ struct SeenLinks {
   const kernels::Links& links;
 };
 
+// What a sublayer leaves, on one rank; the last one's of a block is what leaves the block.
+struct SeenStates {
+  int block = 0;         // -1: what enters the first one, of models of graphs
+  const Tensor& states;  // [B,T,C]
+  const data::Batch& batch;
+};
+
 // Named by Pass::watcher, it is told of each layer of attention on the way forward, in their order;
 // of decoding with a cache it is told nothing.
 class AttentionWatcher {
@@ -29,6 +37,7 @@ class AttentionWatcher {
   virtual ~AttentionWatcher() = default;
   virtual void see(const SeenAttention& seen) = 0;
   virtual void see(const SeenLinks& seen) = 0;
+  virtual void see(const SeenStates& /*seen*/) {}
 };
 
 }  // namespace skein

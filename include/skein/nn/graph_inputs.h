@@ -80,4 +80,11 @@ struct PooledNodes {
 };
 PooledNodes nodes_of_graphs(const data::Batch& batch, DType sums, Device device);
 
+// The pairs of nodes of batch.source.links [B,K,2]: from B*K rows to B*T columns, a link to the one
+// end of a pair, or to the other; behind the pairs that a sample has, -1, rows have none.
+struct PairedNodes {
+  ops::Links first, second;
+};
+PairedNodes pairs_of_graphs(const data::Batch& batch, Device device);
+
 }  // namespace skein

@@ -43,6 +43,18 @@ ClassScores class_scores(std::span<const int32_t> truth, std::span<const int32_t
 double calibration_error(std::span<const double> confidences, const std::vector<bool>& right,
                          int64_t bins = 15);
 
+// Of rankings, such as pairs of nodes by how surely they are linked: what is true should have the
+// highest numbers. Each needs some that are true and some that are not; NaN where a number is not
+// finite.
+// The share of the pairs of one that is true and one that is not in which the former's number is
+// higher, ties counting half: the area under the ROC curve.
+double area_under_curve(const std::vector<bool>& truth, std::span<const double> numbers);
+// The sum over thresholds of precision times what recall gains there.
+double average_precision(const std::vector<bool>& truth, std::span<const double> numbers);
+// The share of those that are true whose number is above the k-th highest of those that are not, as
+// the Open Graph Benchmark counts (Hu and others, 2020); 1 where the latter are fewer than k.
+double hits_at(const std::vector<bool>& truth, std::span<const double> numbers, int64_t k);
+
 double mean_squared_error(std::span<const double> truth, std::span<const double> predicted);
 
 // Linear correlation in [-1, 1]. 0 when either side is constant, where SciPy has no number: a

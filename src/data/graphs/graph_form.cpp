@@ -43,6 +43,17 @@ bool has_use(GraphInputKind kind, const GraphUses& uses) {
   return false;
 }
 
+}  // namespace
+
+std::vector<std::string> input_columns(const GraphRecords& store, const GraphUses& uses) {
+  std::vector<std::string> made;
+  for (const Column& column : store.records().columns())
+    if (has_use(kind_of_input(column.info.name), uses)) made.push_back(column.info.name);
+  return made;
+}
+
+namespace {
+
 uint32_t sum_of(std::span<const std::string> names) {
   std::string all;
   for (const std::string& name : names) all += fmt::format("{}:{}", name.size(), name);
@@ -70,20 +81,13 @@ GraphInput input_of(const GraphRecords& store, const std::string& column) {
   return {column, width_of_column(store, column)};
 }
 
-std::vector<std::string> columns_of(const GraphRecords& store, const GraphUses& uses) {
-  std::vector<std::string> made;
-  for (const Column& column : store.records().columns())
-    if (has_use(kind_of_input(column.info.name), uses)) made.push_back(column.info.name);
-  return made;
-}
-
 void check_wanted(const GraphRecords& store, const std::vector<std::string>& wanted,
                   const GraphUses& uses) {
   for (const std::string& column : wanted) {
     if (column == kOne) continue;
     require(store.column(column).has_value() && kind_of_input(column) != GraphInputKind::other,
             "graph.inputs names \"{}\", which is no input of {}; it has {}", excerpt(column),
-            store.records().name(), listed(columns_of(store, {true, true})));
+            store.records().name(), listed(input_columns(store, {true, true})));
     require(has_use(kind_of_input(column), uses),
             "graph.inputs names \"{}\", of which this model makes nothing; leave it out", column);
   }
@@ -128,7 +132,7 @@ GraphSizes GraphForm::sizes() const {
 GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wanted,
                      const GraphUses& uses) {
   const GraphRecords& first = blend.parts.front();
-  std::vector<std::string> columns = wanted.empty() ? columns_of(first, uses) : wanted;
+  std::vector<std::string> columns = wanted.empty() ? input_columns(first, uses) : wanted;
   check_wanted(first, wanted, uses);
   if (uses.distances) {
     check_distances(first, "this model");

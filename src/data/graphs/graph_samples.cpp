@@ -106,7 +106,9 @@ GraphSamples::GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const
       form_(form),
       sizes_(form.sizes()),
       sampling_(sampling),
-      has_classes_(!sampling.labelled || !classes_of(blend_.parts.front(), form.of_nodes).empty()),
+      of_pairs_(std::ranges::any_of(units_, [](const auto& one) { return !one.pairs.empty(); })),
+      has_classes_(of_pairs_ || !sampling.labelled ||
+                   !classes_of(blend_.parts.front(), form.of_nodes).empty()),
       order_(sizes_of_parts(of_part_), weights_of(blend_, sampling.order), sampling.seed,
              sampling.order == GraphOrder::shuffled) {
   measure();
@@ -118,13 +120,22 @@ void GraphSamples::measure() {
     most_nodes_ = std::max(most_nodes_, store.nodes(unit.record));
     most_links_ = std::max(most_links_, std::ssize(store.links(unit.record).columns));
     most_bag_ = std::max(most_bag_, most_in_bags(store, form_, unit.record));
-    if (form_.of_nodes) most_places_ = std::max(most_places_, std::ssize(unit.nodes));
+    if (of_pairs_)
+      most_places_ = std::max(most_places_, 2 * std::ssize(unit.pairs));
+    else if (form_.of_nodes)
+      most_places_ = std::max(most_places_, std::ssize(unit.nodes));
   }
 }
 
 Batch GraphSamples::empty_batch(int64_t count) const {
-  Batch made =
-      padded_batch(count, {.length = most_nodes_, .places = most_places_, .segments = true});
+  Batch made = padded_batch(
+      count, {.length = most_nodes_, .places = of_pairs_ ? 1 : most_places_, .segments = true});
+  if (of_pairs_) {
+    made.targets = filled(count, most_places_, 0);
+    made.weights = Tensor::zeros({count, most_places_}, DType::f32);
+    made.source.links =
+        Tensor::from(std::vector<int32_t>(count * most_places_ * 2, -1), {count, most_places_, 2});
+  }
   made.links =
       Tensor::from(std::vector<int32_t>(count * most_links_ * 2, -1), {count, most_links_, 2});
   if (most_bag_ > 0)
@@ -156,25 +167,46 @@ void GraphSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   if (batch.features.defined())
     fill_numbers(batch, row, unit, {sampling_.seed, from.epoch, unit.record});
   if (batch.distances.defined()) fill_distances(batch, row, unit);
+  if (of_pairs_) return fill_pairs(batch, row, number, from.epoch);
   fill_labels(batch, row, number);
 }
+
+namespace {
+
+// values [rows,width] of those rows that are meant.
+template <class Number>
+std::vector<Number> chosen_rows(const std::vector<Number>& values, const std::vector<bool>& meant) {
+  const size_t width = meant.empty() ? 0 : values.size() / meant.size();
+  std::vector<Number> made;
+  for (size_t i = 0; i < meant.size(); ++i)
+    if (meant[i]) made.insert(made.end(), &values[i * width], &values[i * width] + width);
+  return made;
+}
+
+}  // namespace
 
 void GraphSamples::fill_links(const Batch& batch, int64_t row, const GraphUnit& unit) const {
   const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
   const GraphLinks links = store.links(unit.record);
+  const int64_t count = std::ssize(links.columns);
+  const std::vector<bool> seen = sampling_.hides_links
+                                     ? links_in_sight(store, unit.record)
+                                     : std::vector<bool>(static_cast<size_t>(count), true);
   int32_t* to = batch.links.data<int32_t>() + row * most_links_ * 2;
   for (size_t node = 0; node + 1 < links.starts.size(); ++node)
     for (int64_t e = links.starts[node]; e < links.starts[node + 1]; ++e) {
-      to[2 * e] = narrow<int32_t>(node);
-      to[2 * e + 1] = narrow<int32_t>(links.columns[static_cast<size_t>(e)]);
+      if (!seen[static_cast<size_t>(e)]) continue;
+      *to++ = narrow<int32_t>(node);
+      *to++ = narrow<int32_t>(links.columns[static_cast<size_t>(e)]);
     }
   if (batch.link_kinds.defined())
-    std::ranges::copy(store.categories(GraphPart::link_category, unit.record),
+    std::ranges::copy(chosen_rows(store.categories(GraphPart::link_category, unit.record), seen),
                       row_of<int32_t>(batch.link_kinds, row));
   if (batch.link_values.defined())
-    std::ranges::copy(column_numbers(store, name_of(GraphPart::link_number), unit.record,
-                                     std::ssize(links.columns)),
-                      batch.link_values.data<float>() + row * most_links_ * sizes_.link_numbers);
+    std::ranges::copy(
+        chosen_rows(column_numbers(store, name_of(GraphPart::link_number), unit.record, count),
+                    seen),
+        batch.link_values.data<float>() + row * most_links_ * sizes_.link_numbers);
 }
 
 void GraphSamples::fill_ids(const Batch& batch, int64_t row, const GraphUnit& unit) const {
@@ -248,8 +280,42 @@ void GraphSamples::fill_labels(const Batch& batch, int64_t row, int64_t number) 
   std::fill_n(row_of<float>(batch.weights, row), truth.size(), 1.0F);
 }
 
+void GraphSamples::fill_pairs(const Batch& batch, int64_t row, int64_t number,
+                              int64_t epoch) const {
+  *row_of<int32_t>(batch.places, row) = 0;
+  int32_t* to = batch.source.links.data<int32_t>() + row * most_places_ * 2;
+  for (const auto& [low, high] : pairs(number, epoch)) {
+    *to++ = low;
+    *to++ = high;
+  }
+  if (!sampling_.labelled) return;
+  const std::vector<int32_t> truth = classes(number);
+  std::ranges::copy(truth, row_of<int32_t>(batch.targets, row));
+  std::fill_n(row_of<float>(batch.weights, row), truth.size(), 1.0F);
+}
+
+std::vector<NodePair> GraphSamples::pairs(int64_t number, int64_t epoch) const {
+  const GraphUnit& unit = units_[static_cast<size_t>(number)];
+  const bool trains = sampling_.order != GraphOrder::once;
+  const char* const what = "pairs of nodes without a link";
+  const PairDraw draw{
+      .key = trains ? epoch_key(sampling_.seed, what, epoch) : derive_key(0, what),
+      .stream = static_cast<uint64_t>(unit.part) << 40 | static_cast<uint64_t>(unit.record),
+      .all = !trains};
+  std::vector<NodePair> made = unit.pairs;
+  std::ranges::copy(pairs_apart(blend_.parts[static_cast<size_t>(unit.part)], unit.record,
+                                std::ssize(unit.pairs), draw),
+                    std::back_inserter(made));
+  return made;
+}
+
 std::vector<int32_t> GraphSamples::classes(int64_t number) const {
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
+  if (of_pairs_) {
+    std::vector<int32_t> made(2 * unit.pairs.size());
+    std::fill_n(made.begin(), unit.pairs.size(), 1);
+    return made;
+  }
   const GraphPart part = form_.of_nodes ? GraphPart::node_label : GraphPart::label;
   const std::vector<int32_t> all =
       blend_.parts[static_cast<size_t>(unit.part)].categories(part, unit.record);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "skein/core/error.h"
@@ -33,21 +34,20 @@ Units units_of(const GraphSet& set) {
   return made;
 }
 
-std::vector<double> fractions_of(const GraphSplitConfig& config) {
+std::vector<double> fractions_of(const char* option, const std::vector<std::string>& fractions) {
   std::vector<double> made;
   double sum = 0;
-  for (const std::string& text : config.fractions) {
+  for (const std::string& text : fractions) {
     const auto number = parsed_number<double>(trimmed(text));
-    require(number && *number >= 0 && *number <= 1,
-            "graphs.fractions={}: \"{}\" is no fraction; each is 0 to 1", listed(config.fractions),
-            excerpt(text));
+    require(number && *number >= 0 && *number <= 1, "{}={}: \"{}\" is no fraction; each is 0 to 1",
+            option, listed(fractions), excerpt(text));
     made.push_back(*number);
     sum += *number;
   }
   require(made.size() == 3 && std::abs(sum - 1) < 1e-6,
-          "graphs.fractions={} are {} with the sum {:.6g}; give three, of training, validation and "
-          "test, that add up to 1",
-          listed(config.fractions), made.size(), sum);
+          "{}={} are {} with the sum {:.6g}; give three, of training, validation and test, that "
+          "add up to 1",
+          option, listed(fractions), made.size(), sum);
   return made;
 }
 
@@ -88,7 +88,7 @@ void draw_folds(GraphSet& set, const Units& units, const GraphSplitConfig& confi
 void draw_fractions(GraphSet& set, const Units& units, const GraphSplitConfig& config) {
   const int64_t count = std::ssize(units.labels);
   std::vector<int32_t> ids(count);
-  const std::vector<double> fractions = fractions_of(config);
+  const std::vector<double> fractions = fractions_of("graphs.fractions", config.fractions);
   const std::vector<int64_t> order = drawn_order(units, config.seed, false);
   const int64_t training = std::llround(fractions[0] * count);
   const int64_t validation = std::llround((fractions[0] + fractions[1]) * count);
@@ -97,9 +97,47 @@ void draw_fractions(GraphSet& set, const Units& units, const GraphSplitConfig& c
   store_split(set, units, ids);
 }
 
+// The parts of a graph's pairs are of exact sizes; a pair's place in the order is a function of the
+// seed, the graph and its nodes.
+std::vector<int32_t> drawn_links(const Graph& graph, int64_t number,
+                                 const std::vector<double>& fractions, uint64_t seed) {
+  using Pair = std::pair<uint32_t, uint32_t>;
+  const uint64_t key =
+      derive_key(derive_key(seed, "graphs.link_fractions"), fmt::to_string(number));
+  std::vector<Pair> pairs, of_link;
+  for (uint32_t node = 0; node < graph.nodes; ++node)
+    for (uint32_t e = graph.link_starts[node]; e < graph.link_starts[node + 1]; ++e) {
+      of_link.emplace_back(std::minmax(node, graph.link_to[e]));
+      if (node != graph.link_to[e]) pairs.push_back(of_link.back());
+    }
+  std::ranges::sort(pairs);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::ranges::sort(pairs, {}, [&](const Pair& pair) {
+    return std::pair(philox(key, pair.first, pair.second)[0], pair);
+  });
+  const auto count = std::ssize(pairs);
+  const int64_t training = std::llround(fractions[0] * count);
+  const int64_t validation = std::llround((fractions[0] + fractions[1]) * count);
+  std::map<Pair, int32_t> part;
+  for (int64_t i = 0; i < count; ++i) part[pairs[i]] = i < training ? 0 : i < validation ? 1 : 2;
+  std::vector<int32_t> made;
+  for (const Pair& pair : of_link) made.push_back(pair.first == pair.second ? 0 : part.at(pair));
+  return made;
+}
+
+void draw_links(GraphSet& set, const GraphSplitConfig& config) {
+  const std::vector<double> fractions =
+      fractions_of("graphs.link_fractions", config.link_fractions);
+  set.of(GraphPart::link_split).names = {kSplitNames.begin(), kSplitNames.end()};
+  for (size_t i = 0; i < set.graphs.size(); ++i)
+    set.graphs[i].of(GraphPart::link_split).ids =
+        drawn_links(set.graphs[i], static_cast<int64_t>(i), fractions, config.seed);
+}
+
 }  // namespace
 
 void draw_split(GraphSet& set, const GraphSplitConfig& config) {
+  if (!config.link_fractions.empty()) draw_links(set, config);
   require(config.folds == 0 || config.fractions.empty(),
           "graphs.folds={} and graphs.fractions={} are two ways to divide; give one", config.folds,
           listed(config.fractions));

@@ -133,6 +133,9 @@ void bind(Options& options, GraphStoreConfig& c) {
               "parts of the graphs, or of the nodes of one graph, for training, validation and "
               "test, such as 0.8,0.1,0.1; empty: as the data say");
   options.add("graphs.folds", c.split.folds, "parts of equal sizes and classes instead", "folds");
+  options.add("graphs.link_fractions", c.split.link_fractions,
+              "parts of the links of each graph for training, validation and test, such as "
+              "0.85,0.05,0.1, for graph.target=links; empty: all are for training");
   options.add("graphs.seed", c.split.seed, "of what is drawn");
   bind(options, c.positions);
   bind(options, c.made);

@@ -132,4 +132,27 @@ bool has_part(const GraphBlend& blend, const GraphForm& form, const GraphChoice&
   return split && !chosen_units(blend, form, choice).empty();
 }
 
+namespace {
+
+int64_t folds_of(const GraphRecords& store) {
+  for (const GraphPart part : {GraphPart::split, GraphPart::node_split}) {
+    const auto names = names_of_column(store, name_of(part));
+    if (!names.empty() && names.front().starts_with(kFoldName)) return std::ssize(names);
+  }
+  fail_usage(
+      "{} has no folds; make it with graphs.folds=10, or train one run with `skein pretrain`",
+      store.records().name());
+}
+
+}  // namespace
+
+int64_t fold_count(const GraphBlend& blend) {
+  const int64_t first = folds_of(blend.parts.front());
+  for (const GraphRecords& store : blend.parts)
+    require(folds_of(store) == first,
+            "{} is split in {} folds, but {} in {}; make one of them again", store.records().name(),
+            folds_of(store), blend.parts.front().records().name(), first);
+  return first;
+}
+
 }  // namespace skein::data

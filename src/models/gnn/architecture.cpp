@@ -6,7 +6,7 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kMostHops = 1000, kMostIds = int64_t{1} << 31;
+constexpr int64_t kMostHeads = 4096, kMostHops = 1000, kMostIds = int64_t{1} << 31;
 // Distances of stores end at data::kFarthest.
 constexpr int64_t kMostFarthest = data::kFarthest - 1, kMostDegrees = 65535;
 
@@ -20,8 +20,9 @@ class GraphArchitecture : public Architecture {
   void check_unused(const ModelConfig& config) const override {
     require(graph_options(config) == GraphOptions{},
             "model.graph_form, graph_pool, link_score, link_numbers_are, hops, teleport, "
-            "last_heads, bags, farthest, degrees, virtual_node, node_ids, node_numbers, link_kinds "
-            "and link_numbers are for model.architecture=graph; leave them out");
+            "last_heads, vector_width, bags, farthest, degrees, virtual_node, node_ids, "
+            "node_numbers, link_kinds and link_numbers are for model.architecture=graph; leave "
+            "them out");
   }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
@@ -31,6 +32,11 @@ class GraphArchitecture : public Architecture {
     return {.places = c.head == Head::token ? 1.0 : 0.0};
   }
   bool reads_graphs() const override { return true; }
+  int64_t features(const ModelConfig& c) const override {
+    const GraphOptions& own = graph_options(c);
+    if (own.form != GraphFormKind::plain) return c.d_model;
+    return own.vector_width > 0 ? own.vector_width : c.labels;
+  }
   data::GraphUses graph_uses(const ModelConfig& c) const override {
     const LinkScoring score = graph_options(c).score;
     return {.link_parts = score != LinkScoring::mean && score != LinkScoring::symmetric,
@@ -92,6 +98,9 @@ void GraphArchitecture::bind(Options& options, ModelConfig& config) const {
   options.add("model.teleport", c.teleport, "graph: part of each hop that is its beginning");
   options.add("model.last_heads", c.last_heads,
               "graph_form=plain: heads of the last layer, whose mean is taken; 0: model.n_heads");
+  options.add("model.vector_width", c.vector_width,
+              "graph_form=plain: numbers of a node's vector, of which a head makes the labels; 0: "
+              "the last layer makes them itself");
   options.add_choice("model.bags", c.mean_of_bags, {{"sum", false}, {"mean", true}},
                      "graph: what a node gets of its categories' vectors");
   options.add_choice(
@@ -123,12 +132,16 @@ void GraphArchitecture::take_graphs(ModelConfig& config, const data::GraphSizes&
 void GraphArchitecture::check_plain(const ModelConfig& c) const {
   const GraphOptions& own = graph_options(c);
   if (own.form != GraphFormKind::plain) {
-    require(own.last_heads == 0, "model.last_heads={} is for model.graph_form=plain; leave it out",
-            own.last_heads);
+    require(own.last_heads == 0 && own.vector_width == 0,
+            "model.last_heads={} and model.vector_width={} are for model.graph_form=plain; leave "
+            "them out",
+            own.last_heads, own.vector_width);
     return;
   }
-  require(own.last_heads >= 0 && own.last_heads <= 4096, "model.last_heads={} must be 0 to 4096",
-          own.last_heads);
+  for (const auto& [key, value] :
+       {std::pair("last_heads", own.last_heads), std::pair("vector_width", own.vector_width)})
+    require(value >= 0 && value <= kMostHeads, "model.{}={} must be 0 to {}", key, value,
+            kMostHeads);
   require(c.d_model == c.n_heads * c.head_width(),
           "model.graph_form=plain puts heads beside each other, so model.d_model={} must be "
           "model.n_heads={} times model.d_head={}",

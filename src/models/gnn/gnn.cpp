@@ -5,6 +5,7 @@
 #include "skein/core/where.h"
 #include "skein/models/terms.h"
 #include "skein/models/trunk.h"
+#include "skein/nn/attention_watcher.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
 #include "skein/ops/math.h"
@@ -95,6 +96,14 @@ PlainLayers::PlainLayers(Parameters& parameters, const ModelConfig& c, const Mod
   buckets_.push_back(static_cast<int>(parameters.buckets().size()));
 }
 
+namespace {
+
+void tell_watcher(int block, const Var& x, const Pass& pass) {
+  if (pass.watcher) pass.watcher->see(SeenStates{block, x.value(), *pass.batch});
+}
+
+}  // namespace
+
 // What enters the first layer has been dropped by the embedding.
 Var PlainLayers::layer(size_t number, const Var& x, const GraphInputs& graph,
                        const Pass& pass) const {
@@ -114,13 +123,13 @@ Var PlainLayers::operator()(Var x, const std::shared_ptr<const GraphInputs>& gra
   };
   for (size_t i = 0; i < layers_.size(); ++i) {
     tell(i);
-    if (pass.recompute == Recompute::none) {
+    if (pass.recompute == Recompute::none)
       x = layer(i, x, *graph, pass);
-      continue;
-    }
-    x = ops::recompute({x}, [this, i, graph, pass](const std::vector<Var>& given) {
-      return layer(i, given[0], *graph, pass);
-    });
+    else
+      x = ops::recompute({x}, [this, i, graph, pass](const std::vector<Var>& given) {
+        return layer(i, given[0], *graph, pass);
+      });
+    tell_watcher(first_ + static_cast<int>(i), x, pass);
   }
   tell(layers_.size());
   return x;
@@ -137,25 +146,27 @@ GraphModel::GraphModel(const ModelConfig& c, const ModelPiece& piece, Parameters
 }
 
 void GraphModel::add_head(int chunk, Parameters& parameters) {
-  const bool plain = plain_.has_value();
-  const int64_t width = plain ? config_.labels : config_.d_model;
-  const bool of_graphs = config_.head == Head::sequence;
+  const bool plain = plain_.has_value(), of_graphs = config_.head == Head::sequence;
+  const int64_t width = config_.architecture->features(config_);
   if (!plain && config_.norm_placement == NormPlacement::pre) {
     parameters.enter("final_norm", chunk, {Part::final_norm});
     final_norm_.emplace(parameters, norm_spec(config_, "final_norm", false));
   }
-  const bool reads = of_graphs && graph_options(config_).pool == GraphPool::attention;
-  if (plain && !reads) return;
+  const bool reads = of_graphs && graph_options(config_).pool == GraphPool::attention,
+             classifies = !plain || graph_options(config_).vector_width > 0;
+  if (!classifies && !reads) return;
   parameters.enter("head", chunk, {Part::label_head});
-  if (reads)
-    readout_.emplace(parameters, LinearSpec{.name = "readout",
-                                            .inputs = width,
-                                            .outputs = 1,
-                                            .deviation = config_.head_deviation()});
-  if (!plain)
-    classifier_.emplace(parameters,
-                        head_layer(config_, "classifier", config_.labels, config_.head_deviation(),
-                                   of_graphs ? RowKind::samples : RowKind::places));
+  const auto product = [&](const char* name, int64_t outputs, RowKind meets) {
+    return LinearSpec{.name = name,
+                      .inputs = width,
+                      .outputs = outputs,
+                      .deviation = config_.head_deviation(),
+                      .meets = meets};
+  };
+  if (reads) readout_.emplace(parameters, product("readout", 1, RowKind::tokens));
+  if (classifies)
+    classifier_.emplace(parameters, product("classifier", config_.labels,
+                                            of_graphs ? RowKind::samples : RowKind::places));
 }
 
 std::shared_ptr<const GraphInputs> GraphModel::inputs(const Pass& pass) const {
@@ -170,6 +181,7 @@ Flow GraphModel::forward(const Flow& flow, const Pass& pass) const {
   const Pass whole = pass.whole();
   const auto graph = inputs(whole);
   const Var entered = embedding_ ? (*embedding_)(*graph, whole) : flow.only();
+  if (embedding_) tell_watcher(-1, entered, whole);
   if (plain_) return (*plain_)(entered, graph, whole);
   const Var x = (*stack_)(entered, whole, {.graph = graph});
   return final_norm_ ? (*final_norm_)(x) : x;
@@ -184,6 +196,20 @@ std::unique_ptr<Objective> GraphModel::objective() const {
   if (!predicts_) return nullptr;
   return std::make_unique<LabelTerm>(*this);
 }
+
+namespace {
+
+// hidden [B,T,C] -> [B,K,C]: one end's numbers weigh those of the other.
+Var products_of_pairs(const Var& hidden, const data::Batch& batch) {
+  const PairedNodes pairs = pairs_of_graphs(batch, hidden.value().device());
+  const int64_t width = hidden.shape()[2], rows = hidden.shape()[0] * hidden.shape()[1];
+  const Var first =
+      ops::link_pick(ops::reshape(hidden, {rows, width}), pairs.first, ops::LinkEnd::column);
+  const Var made = ops::gather_sum(ops::reshape(hidden, {rows, width, 1}), pairs.second, first);
+  return ops::reshape(made, {batch.size(), batch.source.links.dim(1), width});
+}
+
+}  // namespace
 
 // [B,1,C] of the nodes of each sample: their mean, their sum, or by weights that a score of each
 // makes. A virtual node stands for all.
@@ -204,15 +230,26 @@ Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
   return ops::reshape(ops::gather_sum(x, nodes.links, weights), {shape[0], 1, shape[2]});
 }
 
+// Of places, of graphs or of pairs.
+Var GraphModel::read(const Var& hidden, const Pass& pass) const {
+  const data::Batch& batch = *pass.batch;
+  if (batch.source.links.defined()) {
+    require(classifier_.has_value(),
+            "model.graph_form=plain makes no vectors of nodes to tell pairs by, since "
+            "model.vector_width is 0; give model.vector_width=16, or model.graph_form=blocks");
+    return products_of_pairs(hidden, batch);
+  }
+  return config_.head == Head::sequence ? pooled(hidden, pass) : ops::take_places(hidden, batch);
+}
+
 Var GraphModel::label_scores(const Var& hidden, const Pass& pass) const {
   const Pass whole = pass.whole();
   const Var nodes = graph_options(config_).virtual_node && config_.head == Head::token
                         ? ops::positions(hidden, 1, hidden.shape()[1] - 1)
-                        : hidden;
-  const Var read =
-      config_.head == Head::sequence ? pooled(nodes, whole) : ops::take_places(nodes, *pass.batch);
-  if (!classifier_) return read;
-  return (*classifier_)(residual_dropout(read, whole, config_.dropout, -1, 1), whole);
+                        : hidden,
+            seen = read(nodes, whole);
+  if (!classifier_) return seen;
+  return (*classifier_)(residual_dropout(seen, whole, config_.dropout, -1, 1), whole);
 }
 
 }  // namespace skein

@@ -73,7 +73,7 @@ LinkAttentionSpec plain_spec(const ModelConfig& c, int block) {
   }
   made.merge = LinkHeads::averaged;
   made.heads = own.last_heads > 0 ? own.last_heads : c.n_heads;
-  made.head_width = c.labels;
+  made.head_width = own.vector_width > 0 ? own.vector_width : c.labels;
   return made;
 }
 

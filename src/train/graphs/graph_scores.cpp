@@ -42,6 +42,37 @@ Scores of_classes(const LabelHead& head, const data::GraphSamples& samples,
           scores.accuracy()};
 }
 
+// How surely pairs are linked ranks them.
+Scores of_links(const data::GraphSamples& samples, const LabelAnswers& answers) {
+  constexpr int64_t kHits[] = {20, 50, 100};
+  std::vector<bool> truth;
+  std::vector<double> numbers;
+  int64_t right = 0;
+  for (int64_t unit = 0; unit < samples.samples_per_epoch(); ++unit) {
+    const std::vector<int32_t> classes = samples.classes(unit);
+    for (int64_t place = 0; place < std::ssize(classes); ++place) {
+      const float* const scores = answers.at(unit, place);
+      truth.push_back(classes[static_cast<size_t>(place)] == 1);
+      numbers.push_back(double{scores[1]} - double{scores[0]});
+      right += (numbers.back() > 0) == truth.back();
+    }
+  }
+  const double area = area_under_curve(truth, numbers), mean = average_precision(truth, numbers);
+  Scores made{fmt::format("loss {:.4f}, AUC {:.4f}, average precision {:.4f}",
+                          shown_number(answers.loss), shown_number(area), shown_number(mean)),
+              {{"loss", answers.loss},
+               {"auc", area},
+               {"average_precision", mean},
+               {"accuracy", ratio(right, std::ssize(truth))}},
+              std::isfinite(area) ? area : std::numeric_limits<double>::lowest()};
+  for (const int64_t k : kHits) {
+    made.values.emplace_back(fmt::format("hits_{}", k), hits_at(truth, numbers, k));
+    made.text += fmt::format(", hits@{} {:.4f}", k, shown_number(made.values.back().second));
+  }
+  made.text += fmt::format(" ({} pairs)", truth.size());
+  return made;
+}
+
 Scores of_numbers(const LabelHead& head, const data::GraphSamples& samples,
                   const LabelAnswers& answers) {
   std::vector<double> truth, found;
@@ -78,6 +109,7 @@ LabelAnswers graph_answers(const EvaluatedModel& model, const data::GraphSamples
 
 Scores graph_scores(const LabelHead& head, const data::GraphSamples& samples,
                     const LabelAnswers& answers) {
+  if (samples.of_pairs()) return of_links(samples, answers);
   return head.kind == LabelKind::regress ? of_numbers(head, samples, answers)
                                          : of_classes(head, samples, answers);
 }

@@ -28,9 +28,11 @@ void bind(Options& options, GraphTaskConfig& c) {
   options.add_choice("graph.target", c.target,
                      {{"auto", GraphTarget::automatic},
                       {"nodes", GraphTarget::nodes},
-                      {"graphs", GraphTarget::graphs}},
+                      {"graphs", GraphTarget::graphs},
+                      {"links", GraphTarget::links}},
                      "graph: whose labels are learnt; auto: those of the data, of graphs where "
-                     "there are both");
+                     "there are both; links: which pairs of nodes are linked, of stores that hide "
+                     "some of their links (graphs.link_fractions)");
 }
 
 void refuse_graph_options(const Options& options, const Architecture& architecture) {
@@ -90,7 +92,9 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data)
   using data::GraphOrder;
   data::GraphSampling sampling{{head_.mean, head_.deviation},
                                run.train.seed,
-                               run.data.shuffle ? GraphOrder::shuffled : GraphOrder::blended};
+                               run.data.shuffle ? GraphOrder::shuffled : GraphOrder::blended,
+                               true,
+                               head_.pairs};
   const data::GraphBlend& judged = data.known.parts.empty() ? data.learnt : data.known;
   const auto make = [&](const data::GraphBlend& blend, std::vector<data::GraphUnit> units) {
     return std::make_unique<data::GraphSamples>(blend, std::move(units), *head_.graph, sampling);
@@ -114,7 +118,7 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
   require(stored->labels == head_.labels,
           "{} learns the classes {}, but data.train has {}; give another run.dir to begin anew",
           origin, excerpt(listed(stored->labels)), excerpt(listed(head_.labels)));
-  require(*stored->graph == *head_.graph,
+  require(*stored->graph == *head_.graph && stored->pairs == head_.pairs,
           "{} reads other parts of graphs (graph.inputs, graph.random, graph.target) than this run "
           "says; give the same, or another run.dir to begin anew",
           origin);
@@ -126,7 +130,7 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
 }
 
 bool labels_nodes(const data::GraphRecords& store, GraphTarget target) {
-  if (target != GraphTarget::automatic) return target == GraphTarget::nodes;
+  if (target != GraphTarget::automatic) return target != GraphTarget::graphs;
   return !store.column(name_of(data::GraphPart::label)).has_value();
 }
 
@@ -157,6 +161,10 @@ void take_units(LabelHead& head, const data::GraphSamples& samples) {
 
 void take_labels(GraphData& data, bool of_nodes) {
   LabelHead& head = data.head;
+  if (head.pairs) {
+    head.labels = {"apart", "linked"};
+    return;
+  }
   head.labels = classes_of(data.learnt.parts.front(), of_nodes);
   check_labels(data.learnt, of_nodes, head.labels);
   check_labels(data.known, of_nodes, head.labels);
@@ -166,23 +174,34 @@ void take_labels(GraphData& data, bool of_nodes) {
           head.labels.empty() ? "" : head.labels.front());
 }
 
+std::vector<data::GraphUnit> units_of(const data::GraphBlend& blend, const LabelHead& head,
+                                      const data::GraphChoice& choice) {
+  if (!head.pairs) return chosen_units(blend, *head.graph, choice);
+  require(choice.fold == 0, "graph.fold={}, but links are not divided in folds; leave it out",
+          choice.fold);
+  return link_units(blend, choice.use);
+}
+
 void take_parts(GraphData& data, const GraphTaskConfig& config) {
   using data::GraphUse;
-  const data::GraphForm& form = *data.head.graph;
-  data.learnt_units = chosen_units(data.learnt, form, {GraphUse::training, config.fold});
+  const LabelHead& head = data.head;
+  data.learnt_units = units_of(data.learnt, head, {GraphUse::training, config.fold});
   for (size_t part = 0; part < data.learnt.parts.size(); ++part)
     require(
         std::ranges::any_of(data.learnt_units,
                             [&](const auto& unit) { return unit.part == static_cast<int>(part); }),
         "{} has no {} to learn: none is of its split's training part",
-        data.learnt.parts[part].records().name(), form.of_nodes ? "labels of nodes" : "graphs");
+        data.learnt.parts[part].records().name(),
+        head.pairs             ? "links"
+        : head.graph->of_nodes ? "labels of nodes"
+                               : "graphs");
   const data::GraphChoice judged{GraphUse::validation, config.fold};
   if (data.known.parts.empty()) {
-    if (has_part(data.learnt, form, judged))
-      data.known_units = chosen_units(data.learnt, form, judged);
+    if (head.pairs || has_part(data.learnt, *head.graph, judged))
+      data.known_units = units_of(data.learnt, head, judged);
     return;
   }
-  data.known_units = chosen_units(data.known, form, judged);
+  data.known_units = units_of(data.known, head, judged);
   require(!data.known_units.empty(), "{} has nothing to be judged by in its split's validation",
           data.known.parts.front().records().name());
 }
@@ -193,8 +212,13 @@ GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config) {
   GraphData made{.learnt = open_graphs(run.data.train), .known = open_graphs(run.data.validation)};
   require(config.random >= 0 && config.random <= 65536, "graph.random={} must be 0 to 65536",
           config.random);
-  data::GraphForm form =
-      graph_form(made.learnt, config.inputs, run.model.architecture->graph_uses(run.model));
+  const data::GraphUses uses = run.model.architecture->graph_uses(run.model);
+  made.head.pairs = config.target == GraphTarget::links;
+  data::GraphForm form = graph_form(
+      made.learnt,
+      made.head.pairs ? inputs_beside_links(made.learnt.parts.front(), config.inputs, uses)
+                      : config.inputs,
+      uses);
   form.random = config.random;
   form.of_nodes = labels_nodes(made.learnt.parts.front(), config.target);
   for (const data::GraphRecords& part : made.known.parts) check_form(part, form, "data.train");
@@ -215,7 +239,10 @@ void take_model(PretrainConfig& run, const GraphData& data) {
   require((run.model.head == Head::vocabulary || run.model.head == head) &&
               (run.model.labels == 0 || run.model.labels == outputs),
           "model.head and model.labels={} are not what these graphs have: {} {}; leave both out",
-          run.model.labels, outputs, head == Head::token ? "a node" : "a graph");
+          run.model.labels, outputs,
+          data.head.pairs       ? "a pair of nodes"
+          : head == Head::token ? "a node"
+                                : "a graph");
   kind.begin_labels(run.model, head, outputs);
 }
 

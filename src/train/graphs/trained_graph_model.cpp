@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
+#include "skein/models/gnn/gnn.h"
+#include "skein/models/pooled.h"
 #include "skein/train/graphs/graph_scores.h"
 #include "skein/train/graphs/graph_task.h"
+#include "skein/train/judge.h"
 #include "skein/train/tasks/adapting.h"
 
 namespace skein::train {
@@ -54,16 +58,25 @@ LabelHead head_in(const TrainedModel& source) {
   return *head;
 }
 
+PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
+  PipelineModel made = local.pipeline_model();
+  if (objective) made.objective = objective;
+  return made;
+}
+
 }  // namespace
 
 TrainedGraphModel::TrainedGraphModel(const TrainedModel& source, const ParallelConfig& parallel,
-                                     DType dtype, int64_t batch, Group& world)
+                                     DType dtype, int64_t batch, Group& world,
+                                     const Objective* objective)
     : origin_(source.info.path),
       head_(head_in(source)),
+      asks_pairs_(head_.pairs && !objective),
       mesh_(world, mesh_shape(parallel, world.size())),
       local_(source.model, parallel, mesh_, dtype),
-      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule),
-      batch_(batch) {
+      pipeline_(mesh_, pieces_of(local_, objective), parallel.schedule),
+      batch_(batch),
+      layers_(source.model.n_layers) {
   load_weights(source.info, local_.parameters(), mesh_.world());
 }
 
@@ -73,23 +86,118 @@ data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& st
   const data::GraphForm& form = *head_.graph;
   for (const data::GraphRecords& part : blend.parts) {
     check_form(part, form, origin_);
-    if (choice.unlabelled) continue;
+    if (choice.unlabelled || head_.pairs) continue;
     const std::vector<std::string> classes = classes_of(part, form.of_nodes);
     require(classes == head_.labels, "{} has the classes {}, but {} tells {}",
             part.records().name(), excerpt(listed(classes)), origin_,
             excerpt(listed(head_.labels)));
   }
-  std::vector<data::GraphUnit> units = chosen_units(blend, form, choice);
+  require(!asks_pairs_ || choice.fold == 0,
+          "graph.fold={}, but {} tells links, which are not divided in folds; leave it out",
+          choice.fold, origin_);
+  std::vector<data::GraphUnit> units =
+      asks_pairs_ ? link_units(blend, choice.use) : chosen_units(blend, form, choice);
   require(!units.empty(), "{} has nothing of the part that graph.part says",
           blend.parts.front().records().name());
   return {std::move(blend),
           std::move(units),
           form,
-          {.units = {head_.mean, head_.deviation}, .labelled = !choice.unlabelled}};
+          {.units = {head_.mean, head_.deviation},
+           .labelled = !choice.unlabelled,
+           .hides_links = head_.pairs}};
 }
 
 LabelAnswers TrainedGraphModel::answers(const data::GraphSamples& samples) {
   return graph_answers({pipeline_, local_.pass(), mesh_, batch_}, samples, head_.outputs());
+}
+
+Tensor TrainedGraphModel::vectors(const data::GraphSamples& samples, int64_t places,
+                                  int64_t width) {
+  return all_answers({pipeline_, local_.pass(), mesh_, batch_}, samples,
+                     samples.samples_per_epoch(), places, width);
+}
+
+void TrainedGraphModel::watch(const data::GraphSamples& samples, AttentionWatcher& watcher) {
+  Pass watched = local_.pass();
+  watched.watcher = &watcher;
+  judge({pipeline_, watched, mesh_, batch_}, samples, samples.samples_per_epoch(), 0, false,
+        [](const auto&, const auto&) {});
+}
+
+void TrainedGraphModel::share(const Tensor& numbers) {
+  mesh_.dp().all_reduce_sum(numbers).wait();
+  mesh_.pp().all_reduce_sum(numbers).wait();
+}
+
+namespace {
+
+// Graphs whose hidden states are in memory at once.
+constexpr int64_t kAtOnce = 64;
+
+data::GraphSamples part_of(const data::GraphSamples& all, int64_t first, int64_t last) {
+  const auto from = all.units().begin();
+  return {all.blend(), {from + first, from + last}, all.form(), all.sampling()};
+}
+
+// Those of a unit that vectors are made of.
+std::vector<int32_t> nodes_of(const data::GraphSamples& samples, const data::GraphUnit& unit) {
+  if (samples.form().of_nodes) return unit.nodes;
+  const auto& store = samples.blend().parts[static_cast<size_t>(unit.part)];
+  std::vector<int32_t> all(static_cast<size_t>(store.nodes(unit.record)));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::string name_of(const data::GraphSamples& samples, const data::GraphUnit& unit) {
+  return fmt::format("{}, graph {}",
+                     samples.blend().parts[static_cast<size_t>(unit.part)].records().name(),
+                     unit.record);
+}
+
+void add_nodes(const data::GraphSamples& part, const Tensor& all, const UseVectors& use) {
+  const int64_t width = all.dim(2);
+  for (int64_t number = 0; number < std::ssize(part.units()); ++number) {
+    const data::GraphUnit& unit = part.units()[static_cast<size_t>(number)];
+    const std::vector<int32_t> nodes = nodes_of(part, unit);
+    const Tensor made = Tensor::empty({std::ssize(nodes), width}, DType::f32);
+    std::vector<std::string> names;
+    for (const int32_t node : nodes) {
+      std::copy_n(all.data<float>() + (number * all.dim(1) + node) * width, width,
+                  made.data<float>() + std::ssize(names) * width);
+      names.push_back(fmt::format("{}, node {}", name_of(part, unit), node));
+    }
+    use(names, made);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> vector_objective(const ModelConfig& model, bool of_nodes) {
+  const bool virtual_node = graph_options(model).virtual_node;
+  if (of_nodes) return std::make_unique<TokensObjective>(virtual_node ? 1 : 0);
+  return std::make_unique<PoolingObjective>(virtual_node ? Pool::first : Pool::mean);
+}
+
+int64_t graph_vectors(TrainedGraphModel& model, const data::GraphSamples& samples, bool of_nodes,
+                      int64_t width, const UseVectors& use) {
+  int64_t done = 0;
+  const UseVectors counted = [&](const auto& names, const Tensor& vectors) {
+    done += std::ssize(names);
+    use(names, vectors);
+  };
+  const int64_t count = samples.samples_per_epoch();
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    const data::GraphSamples part = part_of(samples, first, std::min(count, first + kAtOnce));
+    const Tensor found = model.vectors(part, of_nodes ? part.nodes() : 1, width);
+    if (of_nodes) {
+      add_nodes(part, found, counted);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const data::GraphUnit& unit : part.units()) names.push_back(name_of(part, unit));
+    counted(names, found);
+  }
+  return done;
 }
 
 NamedValues evaluate_graphs(const std::vector<std::string>& stores, const GraphPartConfig& config,

@@ -13,6 +13,7 @@ struct GraphStoreForm {
   int64_t count = 60;
   bool labelled = true, numbers = false, split = true, distances = true;
   int64_t folds = 0;
+  bool hides_links = false;      // a fifth of them for validation, as many for the test
   std::string first_kind = "a";  // of nodes
 };
 
@@ -44,6 +45,7 @@ inline std::string write_graphs(const std::string& path, const GraphStoreForm& f
   data::GraphStoreConfig config;
   config.files.inputs = {path + ".jsonl"};
   config.split.folds = form.folds;
+  if (form.hides_links) config.split.link_fractions = {"0.6", "0.2", "0.2"};
   config.positions = {.laplacian = 2, .walks = 4, .colours = 1, .distances = form.distances};
   config.output = path;
   config.replace = true;

@@ -4,12 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "skein/models/gnn/gnn.h"
 #include "skein/train/graphs/trained_graph_model.h"
 
 #include "support/expect_error.h"
-#include "train/graphs/graph_stores.h"
-#include "train/task_run.h"
+#include "train/graphs/graph_config.h"
 #include "train/train_fixture.h"
 
 namespace skein::train {
@@ -17,32 +15,11 @@ namespace {
 
 using test::expect_error;
 
-struct GraphConfig {
-  PretrainConfig run;
-  GraphTaskConfig graphs;
-};
-
 class GraphTasks : public test::TaskRuns<GraphConfig> {
  protected:
   std::unique_ptr<Task> task(GraphConfig& c) const override { return graph_task(c.run, c.graphs); }
 
-  GraphConfig small(const std::string& store) const {
-    GraphConfig c;
-    c.run.model.architecture = &gnn_architecture();
-    c.run.model.d_model = 16;
-    c.run.model.n_layers = 2;
-    c.run.model.n_heads = 2;
-    c.run.model.init_std = 0.1;
-    c.run.train.steps = 6;
-    c.run.train.global_batch = 16;
-    c.run.lr.lr = 5e-3;
-    c.run.lr.warmup = 2;
-    c.run.validation.every = 0;
-    c.run.run.log_every = 1000;
-    c.run.run.tensorboard = false;
-    c.run.data.train = {store};
-    return c;
-  }
+  GraphConfig small(const std::string& store) const { return small_graph_run(store); }
   // All that is drawn.
   GraphConfig drawing(LinkScoring score) const {
     GraphConfig c = small(store_);

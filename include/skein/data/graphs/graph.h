@@ -21,17 +21,18 @@ enum class GraphPart {
   link_category,
   link_number,
   link_label,
+  link_split,  // of both ways of a pair alike
   label,
   split
 };
-inline constexpr size_t kGraphParts = 10;
+inline constexpr size_t kGraphParts = 11;
 inline constexpr std::array<const char*, kGraphParts> kGraphPartNames{
-    "node_category", "node_bag",    "node_number", "node_label", "node_split",
-    "link_category", "link_number", "link_label",  "label",      "split"};
+    "node_category", "node_bag",   "node_number", "node_label", "node_split", "link_category",
+    "link_number",   "link_label", "link_split",  "label",      "split"};
 constexpr const char* name_of(GraphPart part) { return kGraphPartNames[static_cast<size_t>(part)]; }
 constexpr bool is_of_nodes(GraphPart part) { return part <= GraphPart::node_split; }
 constexpr bool is_of_links(GraphPart part) {
-  return part >= GraphPart::link_category && part <= GraphPart::link_label;
+  return part >= GraphPart::link_category && part <= GraphPart::link_split;
 }
 
 // The part of one graph: ids of categories, or numbers, one after the other.

@@ -8,6 +8,7 @@
 
 #include "skein/data/graphs/graph_form.h"
 #include "skein/data/graphs/graph_store.h"
+#include "skein/data/graphs/link_pairs.h"
 #include "skein/data/samples/order.h"
 #include "skein/data/samples/source.h"
 
@@ -19,6 +20,8 @@ struct GraphBlend {
   std::vector<double> weights;
 };
 
+// The columns that a model with those uses reads.
+std::vector<std::string> input_columns(const GraphRecords& store, const GraphUses& uses);
 // What a store has of `wanted`, in the order of their columns' names; where that is nothing of
 // nodes, one category stands for all. wanted: names of columns, or "one", that category; empty: all
 // that the model has a use for; a model that uses distances gets them, wanted or not. Usage errors
@@ -35,11 +38,12 @@ GraphSizes sizes_of(const GraphForm& form, const GraphBlend& blend);
 // Of a split's parts.
 enum class GraphUse { training, validation, test, all };
 
-// A graph, or of one the nodes whose labels are meant.
+// A graph, or of one the nodes whose labels are meant, or the pairs that are linked.
 struct GraphUnit {
   int part = 0;  // of the blend
   int64_t record = 0;
   std::vector<int32_t> nodes{};  // rising
+  std::vector<NodePair> pairs{};
 };
 
 // Without a fold the parts of a split are train, validation, test and none; with it they are
@@ -57,6 +61,9 @@ std::vector<GraphUnit> chosen_units(const GraphBlend& blend, const GraphForm& fo
                                     const GraphChoice& choice);
 // Whether any of the stores has a part for that use.
 bool has_part(const GraphBlend& blend, const GraphForm& form, const GraphChoice& choice);
+// How many folds the stores are split in, of graphs, or of nodes where there are none of graphs. A
+// usage error for a store without folds, or with other folds than the first one.
+int64_t fold_count(const GraphBlend& blend);
 
 // The names of the classes of a store's labels; empty where they are numbers. A usage error where
 // it has none.
@@ -77,13 +84,18 @@ struct GraphSampling {
   LabelUnits units{};
   uint64_t seed = 0;
   GraphOrder order = GraphOrder::once;
-  bool labelled = true;  // else nothing is asked of labels, and none counts
+  bool labelled = true;      // else nothing is asked of labels, and none counts
+  bool hides_links = false;  // those of validation and test are left out of the graphs
 };
 
 // A sample is a graph. Its places are the unit's nodes, or of a graph's label its first. Where it
 // is trained on, Laplacian vectors have signs of their own in each epoch, which are a function of
 // the seed, the epoch and the graph, and so are random numbers; judged are the signs of the store,
 // and the random numbers of epoch 0.
+// Of units with pairs a sample asks which of batch.source.links [B,2 pairs,2] are linked, the class
+// 1: the unit's pairs are, and as many that pairs_apart draws behind them are not. These are drawn
+// anew in each epoch where it is trained on, by the seed, the epoch and the graph; judged are
+// always the same ones. The batch has a place then, the first node, of which all those are targets.
 class GraphSamples : public RowSource {
  public:
   GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const GraphForm& form,
@@ -92,12 +104,16 @@ class GraphSamples : public RowSource {
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const GraphBlend& blend() const { return blend_; }
   const GraphForm& form() const { return form_; }
+  const GraphSampling& sampling() const { return sampling_; }
   const std::vector<GraphUnit>& units() const { return units_; }
   int64_t nodes() const { return most_nodes_; }    // of the largest graph
-  int64_t places() const { return most_places_; }  // of the unit with the most
+  int64_t places() const { return most_places_; }  // or pairs, of the unit with the most
   // Of the places of unit `number`: classes, or numbers as the store has them.
   std::vector<int32_t> classes(int64_t number) const;
   std::vector<double> numbers(int64_t number) const;
+  // Whether units have pairs; then classes() are of pairs(), those that are linked first.
+  bool of_pairs() const { return of_pairs_; }
+  std::vector<NodePair> pairs(int64_t number, int64_t epoch = 0) const;
 
  private:
   struct Key {
@@ -112,6 +128,7 @@ class GraphSamples : public RowSource {
   void fill_numbers(const Batch& batch, int64_t row, const GraphUnit& unit, const Key& key) const;
   void fill_distances(const Batch& batch, int64_t row, const GraphUnit& unit) const;
   void fill_labels(const Batch& batch, int64_t row, int64_t number) const;
+  void fill_pairs(const Batch& batch, int64_t row, int64_t number, int64_t epoch) const;
   void measure();
 
   GraphBlend blend_;
@@ -120,7 +137,7 @@ class GraphSamples : public RowSource {
   GraphForm form_;
   GraphSizes sizes_;
   GraphSampling sampling_;
-  bool has_classes_ = true;
+  bool of_pairs_ = false, has_classes_ = true;
   int64_t most_nodes_ = 1, most_links_ = 1, most_bag_ = 0, most_places_ = 1;
   SampleOrder order_;
 };

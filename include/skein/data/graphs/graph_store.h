@@ -7,7 +7,8 @@
 //   node_category, node_label, node_split      categories, a row a node
 //   node_bag, node_bag_starts                  categories, any number a node; u32, nodes + 1 rows
 //   node_number       f32 [numbers], a row a node; node_label too where labels are numbers
-//   link_category, link_number, link_label     the same of links, in the order of link_to
+//   link_category, link_number, link_label, link_split    the same of links, in the order of
+//                     link_to
 //   label, split      of the graph: categories, or f32 [numbers]
 //   node_laplacian, node_walk, node_colour, pair_distance      positions.h
 #pragma once
@@ -36,6 +37,7 @@ inline constexpr const char *kLinkStartsColumn = "link_starts", *kLinkToColumn =
 struct GraphSplitConfig {
   std::vector<std::string> fractions{};  // of training, validation and test; empty: as the data say
   int64_t folds = 0;                     // 0: none
+  std::vector<std::string> link_fractions{};  // of pairs that are linked; empty: none are hidden
   uint64_t seed = 1;
 };
 
@@ -54,7 +56,8 @@ void bind(Options& options, GraphStoreConfig& config);
 // Draws by the seed and the number of each alone: fractions of all, in a random order; or folds of
 // equal sizes, in each of which classes have their shares (as Errica and others, 2020, divide). A
 // usage error for fractions that are none, fewer than 2 folds or more than there are, and where the
-// data say a split already.
+// data say a split already. Links are divided by fractions beside that, in each graph by itself,
+// both ways alike; those of nodes with themselves are for training.
 void draw_split(GraphSet& set, const GraphSplitConfig& config);
 
 struct GraphCounts {

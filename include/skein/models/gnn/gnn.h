@@ -12,7 +12,8 @@
 //   embedding.virtual_node.weight [1,C] (virtual_node)
 //   and block.N.links.kinds.weight is of what pairs of nodes are (nn/graph_inputs.h)
 // graph_form=plain: block.N.links... alone; the last one's heads have `labels` numbers each, and of
-//   the first one the embedding is the product v.
+//   the first one the embedding is the product v. With vector_width W they have W numbers each, and
+//   there are classifier.weight [labels,W] and .bias [labels].
 //   readout.weight [1,C], .bias [1] (graph_pool=attention)
 #pragma once
 
@@ -44,6 +45,9 @@ struct GraphOptions {
   int64_t hops = 0;
   double teleport = 0.1;
   int64_t last_heads = 0;  // plain: of the last layer; 0: model.n_heads
+  // plain: numbers of a node's vector, which the last layer makes and a head reads; 0: it makes the
+  // labels, and there is no head
+  int64_t vector_width = 0;
   bool mean_of_bags = false;
   GraphPool pool = GraphPool::mean;
   // Of graphormer, as PairNeeds says; whole graphs are read by their virtual node where they have
@@ -100,18 +104,21 @@ class GraphModel : public Model, public Scorer {
   // parameters outlives the model and receives its tensors.
   GraphModel(const ModelConfig& config, const ModelPiece& piece, Parameters& parameters);
   // The last piece gives hidden states [B,N,C], N as GraphInputs has it, normed where norms stand
-  // before each half block; of the plain form scores [B,T,labels].
+  // before each half block; of the plain form scores [B,T,labels], or vectors [B,T,vector_width].
   Flow forward(const Flow& flow, const Pass& pass) const override;
   std::vector<FlowPart> flow_parts(const Pass& pass) const override;
   const Scorer* scorer() const override { return predicts_ ? this : nullptr; }
   std::unique_ptr<Objective> objective() const override;
-  // [B,P,labels] at the places of nodes, or [B,1,labels] of graphs.
+  // [B,P,labels] at the places of nodes, or [B,1,labels] of graphs. Where the batch has
+  // source.links [B,K,2], pairs of nodes in any order, -1 behind those that a sample has,
+  // [B,K,labels] of these: of the products of both ends' hidden states, number by number.
   Var label_scores(const Var& hidden, const Pass& pass) const override;
 
  private:
   std::shared_ptr<const GraphInputs> inputs(const Pass& pass) const;
   void add_head(int chunk, Parameters& parameters);
   Var pooled(const Var& hidden, const Pass& pass) const;
+  Var read(const Var& hidden, const Pass& pass) const;
 
   ModelConfig config_;
   DType dtype_;

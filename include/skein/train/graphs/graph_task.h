@@ -1,4 +1,5 @@
-// Models of graphs learn classes or numbers of nodes, or of whole graphs, from stores of them.
+// Models of graphs learn classes or numbers of nodes, or of whole graphs, or which nodes are
+// linked, from stores of them.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,9 @@
 namespace skein::train {
 
 // Whose labels are learnt. automatic: those that the first store has; of graphs where it has both.
-enum class GraphTarget { automatic, nodes, graphs };
+// links: whether two nodes are linked, of stores whose links are divided
+// (data/graphs/link_pairs.h).
+enum class GraphTarget { automatic, nodes, graphs, links };
 
 struct GraphTaskConfig {
   std::vector<std::string> inputs{};  // columns of stores; empty: all that the model reads

@@ -1,0 +1,30 @@
+#include "skein/checkpoint/agree.h"
+#include "skein/core/files/result_file.h"
+#include "skein/core/log.h"
+#include "skein/train/pretraining/fold_runs.h"
+
+#include "command.h"
+#include "long_run.h"
+
+namespace skein::cli {
+
+int folds_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
+  train::PretrainTaskConfig config;
+  config.run.run.dir = "runs/folds";
+  Options options("skein folds",
+                  "Trains a model of graphs once for each fold of a store, with the options of "
+                  "skein pretrain; tells what the tests give, their mean and their deviation.");
+  bind(options, config);
+  if (!parse_run(options, args, config.run)) return 0;
+  const std::string& dir = config.run.run.dir;
+  world = begin_run(dir, Folder::of_several);
+  const train::FoldRuns runs = train_folds(options, config, *world);
+  if (runs.stopped) return code_of_run(true, runs.committed);
+  checkpoint::agree(*world, [&] {
+    if (world->rank() == 0) write_result("run.dir", dir + "/folds.json", folds_json(runs.folds));
+  });
+  log::info("{}\n{}/folds.json", folds_table(runs.folds), dir);
+  return 0;
+}
+
+}  // namespace skein::cli
