@@ -170,7 +170,7 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
   const bool tells_nodes = source.model.head == Head::token;
   const bool of_nodes =
       c.of == train::GraphVector::node || (c.of == train::GraphVector::automatic && tells_nodes);
-  const auto objective = train::vector_objective(source.model, of_nodes);
+  const auto objective = train::vector_objective(of_nodes);
   train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
                                  c.batch, world, objective.get());
   data::GraphChoice choice = c.graphs.choice;

@@ -21,6 +21,11 @@ Losses no_losses(const Var& output, const LossPass& pass) {
   return {Var(rows), row_weights_of(weights, pass.loss_scale, output.value()), {weights}};
 }
 
+// Ahead of the nodes of each graph.
+int64_t virtual_nodes(const Var& output, const data::Batch& batch) {
+  return batch.links.defined() ? output.shape()[1] - batch.length() : 0;
+}
+
 }  // namespace
 
 Losses PoolingObjective::losses(const Var& output, const LossPass& pass) const {
@@ -34,16 +39,17 @@ std::vector<Tensor> PoolingObjective::answers(const Var& output, const Pass& pas
                 length = batch.features.defined() || batch.links.defined() ? output.shape()[1]
                                                                            : batch.length(),
                 width = output.value().size() / (samples * length);
+  const Pool pool = virtual_nodes(output, batch) > 0 ? Pool::first : pool_;
   const Tensor hidden = output.value().to(Device{}).to(DType::f32),
                made = Tensor::zeros({samples, 1, width}, DType::f32);
   const Tensor segments = batch.segments.defined() ? batch.segments.to(Device{}) : Tensor(),
                places = batch.places.defined() ? batch.places.to(Device{}) : Tensor();
   for (int64_t sample = 0; sample < samples; ++sample) {
     const int64_t tokens = tokens_of(batch, segments, places, sample, length);
-    const int64_t first = pool_ == Pool::last   ? tokens - 1
-                          : pool_ == Pool::mean ? ahead_
-                                                : 0,
-                  count = pool_ == Pool::mean ? tokens - ahead_ : 1;
+    const int64_t first = pool == Pool::last   ? tokens - 1
+                          : pool == Pool::mean ? ahead_
+                                               : 0,
+                  count = pool == Pool::mean ? tokens - ahead_ : 1;
     const float* from = hidden.data<float>() + (sample * length + first) * width;
     for (int64_t column = 0; column < width; ++column) {
       double sum = 0;
@@ -59,14 +65,15 @@ Losses TokensObjective::losses(const Var& output, const LossPass& pass) const {
   return no_losses(output, pass);
 }
 
-std::vector<Tensor> TokensObjective::answers(const Var& output, const Pass& /*pass*/) const {
+std::vector<Tensor> TokensObjective::answers(const Var& output, const Pass& pass) const {
   const Tensor all = output.value().to(Device{}).to(DType::f32);
-  if (ahead_ == 0) return {all};
-  const int64_t length = all.dim(1) - ahead_, width = all.dim(2);
+  const int64_t ahead = virtual_nodes(output, *pass.batch);
+  if (ahead == 0) return {all};
+  const int64_t length = all.dim(1) - ahead, width = all.dim(2);
   const Tensor made = Tensor::empty({all.dim(0), length, width}, DType::f32);
   for (int64_t sample = 0; sample < all.dim(0); ++sample)
     made.flat(sample * length * width, length * width)
-        .copy_from(all.flat((sample * all.dim(1) + ahead_) * width, length * width));
+        .copy_from(all.flat((sample * all.dim(1) + ahead) * width, length * width));
   return {made};
 }
 

@@ -258,8 +258,8 @@ HashedRows HashedSight::in_buckets(const Tensor& buckets, const Tensor& segments
   const Tensor taken = buckets.like({sets * rows}), back = buckets.like({sets * rows}),
                groups = buckets.like({sets, rows});
   on_device(buckets.device(), [&](auto device) {
-    kernels::order_by_bucket(device, buckets, segments, buckets_of(sight),
-                             {Out(taken), Out(back), Out(groups)});
+    kernels::order_by_bucket(device, buckets, segments, buckets_of(sight), Out(taken), Out(back),
+                             Out(groups));
   });
   HashedRows made{.queries = {taken, back},
                   .keys = {taken, back},

@@ -17,6 +17,7 @@ Var record_sum(const Var& a, const Var& b, const Tensor& out) {
 }  // namespace
 
 Tensor converted(const Tensor& x, DType dtype) {
+  check_operands("converted", {{"x", "...", x}});
   if (x.dtype() == dtype) return x;
   const Tensor made = Tensor::zeros(x.shape(), dtype, x.device());
   on_device(x.device(), [&](auto device) { kernels::accumulate(device, x, Out(made)); });

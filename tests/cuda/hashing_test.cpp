@@ -47,11 +47,11 @@ TEST(OrderOnCuda, IsThatOfTheCpu) {
       return Tables{rows, rows.like(), rows.like()};
     };
     const Tables wanted = tables({}), found = tables(kHome);
-    kernels::order_by_bucket(Cpu{}, buckets, documents, kBuckets,
-                             {Out(wanted.rows), Out(wanted.back), Out(wanted.groups)});
+    kernels::order_by_bucket(Cpu{}, buckets, documents, kBuckets, Out(wanted.rows),
+                             Out(wanted.back), Out(wanted.groups));
     kernels::order_by_bucket(Cuda{}, buckets.to(kHome),
                              documents.defined() ? documents.to(kHome) : documents, kBuckets,
-                             {Out(found.rows), Out(found.back), Out(found.groups)});
+                             Out(found.rows), Out(found.back), Out(found.groups));
     const auto expect_equal = [](const Tensor& there, const Tensor& here) {
       EXPECT_EQ(test::bytes_of(there.to(Device{})), test::bytes_of(here));
     };

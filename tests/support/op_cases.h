@@ -75,6 +75,7 @@ inline std::vector<OpCase> elementwise_cases() {
       {"add",
        {numbers("a", "...", {2, 3}), numbers("b", "=", {2, 3})},
        [](const auto& in) { ops::add(Var(in[0]), Var(in[1])); }},
+      {"converted", {x}, [](const auto& in) { ops::converted(in[0], DType::bf16); }},
       {"scale", {x}, [](const auto& in) { ops::scale(Var(in[0]), 2); }},
       {"activation",
        {x},

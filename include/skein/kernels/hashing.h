@@ -20,18 +20,17 @@ void hash_buckets(Cuda, const Tensor& x, const Tensor& rotations, const std::vec
 // The tokens of B samples and H heads by their buckets in R rounds. A sample and head has R*T rows:
 // all rounds one behind the other, each of the tokens that are no padding, by document, bucket and
 // place; behind the last round there are rows of nothing.
-struct BucketOrder {
-  Out rows;    // [B*H*R*T] i32: which of [B,T,H] a row is; -1: none
-  Out back;    // [R,B*T*H] i32: the row of each of them; -1: of padding, there is none
-  Out groups;  // [B*H,R*T] i32: the first row of its sample and head that has the same round,
-               // document and bucket; -1: none
-};
+// rows [B*H*R*T] i32: which of [B,T,H] a row is; -1: none
+// back [R,B*T*H] i32: the row of each of them; -1: of padding, there is none
+// groups [B*H,R*T] i32: the first row of its sample and head that has the same round, document and
+// bucket; -1: none
+//
 // buckets [B,T,H,R] i32, not negative and below `count`; segments [B,T] i32, the documents,
 // negative for padding; undefined: one and no padding.
-void order_by_bucket(Cpu, const Tensor& buckets, const Tensor& segments, int64_t count,
-                     const BucketOrder& to);
-void order_by_bucket(Cuda, const Tensor& buckets, const Tensor& segments, int64_t count,
-                     const BucketOrder& to);
+void order_by_bucket(Cpu, const Tensor& buckets, const Tensor& segments, int64_t count, Out rows,
+                     Out back, Out groups);
+void order_by_bucket(Cuda, const Tensor& buckets, const Tensor& segments, int64_t count, Out rows,
+                     Out back, Out groups);
 
 // N rows, each in up to R parts.
 struct RoundParts {

@@ -73,6 +73,10 @@ void hash_buckets(Cpu, const Tensor& x, const Tensor& rotations, const std::vect
 
 namespace {
 
+struct BucketOrder {
+  int32_t *rows, *back, *groups;
+};
+
 // One sample and head of those to be put in order.
 class BucketSet {
  public:
@@ -84,9 +88,9 @@ class BucketSet {
         buckets_(buckets.data<int32_t>()),
         segments_(segments.data_or_null<int32_t>()),
         tokens_(buckets.dim(0) * length_ * heads_),
-        rows_(to.rows->data<int32_t>() + set * rounds_ * length_),
-        back_(to.back->data<int32_t>()),
-        groups_(to.groups->data<int32_t>() + set * rounds_ * length_) {}
+        rows_(to.rows + set * rounds_ * length_),
+        back_(to.back),
+        groups_(to.groups + set * rounds_ * length_) {}
 
   void put_in_order() {
     std::fill(rows_, rows_ + rounds_ * length_, -1);
@@ -140,8 +144,9 @@ class BucketSet {
 }  // namespace
 
 void order_by_bucket(Cpu, const Tensor& buckets, const Tensor& segments, int64_t /*count*/,
-                     const BucketOrder& to) {
+                     Out rows, Out back, Out groups) {
   const Span span("order by bucket");
+  const BucketOrder to{rows->data<int32_t>(), back->data<int32_t>(), groups->data<int32_t>()};
   parallel_ranges(buckets.dim(0) * buckets.dim(2), 1, [&](int64_t begin, int64_t end) {
     for (int64_t set = begin; set < end; ++set)
       BucketSet(buckets, segments, set, to).put_in_order();

@@ -248,7 +248,7 @@ void merge_rounds_backward(Cuda on, const RoundParts& from, const Tensor& y, con
 }
 
 void order_by_bucket(Cuda on, const Tensor& buckets, const Tensor& segments, int64_t count,
-                     const BucketOrder& to) {
+                     Out rows, Out back, Out groups) {
   constexpr char kName[] = "order_by_bucket";
   const BucketItems items(buckets, segments);
   const dim3 grid = grid_of(pieces_of(items.count, kThreads));
@@ -262,9 +262,8 @@ void order_by_bucket(Cuda on, const Tensor& buckets, const Tensor& segments, int
   sort_by(BucketKey::bucket, count - 1);
   if (segments.defined()) sort_by(BucketKey::document, INT32_MAX);
   sort_by(BucketKey::round, items.count / items.length - 1);
-  launch(
-      kName, on, lay_out_items, grid, kThreads, 0, items, order.positions.data<int32_t>(),
-      OrderedItems{to.rows->data<int32_t>(), to.back->data<int32_t>(), to.groups->data<int32_t>()});
+  launch(kName, on, lay_out_items, grid, kThreads, 0, items, order.positions.data<int32_t>(),
+         OrderedItems{rows->data<int32_t>(), back->data<int32_t>(), groups->data<int32_t>()});
 }
 
 }  // namespace skein::kernels

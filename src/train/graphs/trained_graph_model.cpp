@@ -9,7 +9,6 @@
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/models/architecture.h"
-#include "skein/models/gnn/gnn.h"
 #include "skein/models/pooled.h"
 #include "skein/train/graphs/graph_scores.h"
 #include "skein/train/graphs/graph_task.h"
@@ -172,10 +171,9 @@ void add_nodes(const data::GraphSamples& part, const Tensor& all, const UseVecto
 
 }  // namespace
 
-std::unique_ptr<Objective> vector_objective(const ModelConfig& model, bool of_nodes) {
-  const bool virtual_node = graph_options(model).virtual_node;
-  if (of_nodes) return std::make_unique<TokensObjective>(virtual_node ? 1 : 0);
-  return std::make_unique<PoolingObjective>(virtual_node ? Pool::first : Pool::mean);
+std::unique_ptr<Objective> vector_objective(bool of_nodes) {
+  if (of_nodes) return std::make_unique<TokensObjective>();
+  return std::make_unique<PoolingObjective>(Pool::mean);
 }
 
 int64_t graph_vectors(TrainedGraphModel& model, const data::GraphSamples& samples, bool of_nodes,

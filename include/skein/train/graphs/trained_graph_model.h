@@ -61,7 +61,7 @@ class TrainedGraphModel {
 };
 
 // What makes the vectors of nodes, or of graphs, of a model's hidden states.
-std::unique_ptr<Objective> vector_objective(const ModelConfig& model, bool of_nodes);
+std::unique_ptr<Objective> vector_objective(bool of_nodes);
 // Collective. Calls use(names, vectors [n,width]) for the nodes or graphs of `samples`, in their
 // order, a few graphs at a time: the hidden states of the last layer, or of a graph that of its
 // virtual node, or the mean of its nodes'. The model's objective is vector_objective. Of a model
