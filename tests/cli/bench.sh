@@ -58,8 +58,8 @@ pictures="$bin/skein bench --bench.samples=1 --bench.what=step --bench.peak_size
   --model.n_heads=4 --model.image_height=8 --model.image_width=8 --model.channels=1 --model.patch_height=2"
 expect 0 "4 sequences of 17 tokens" $pictures --model.architecture=vit
 expect 0 "4 sequences of 5 tokens" $pictures --model.architecture=mae --model.positions=sinusoidal
-expect 2 "model.image_height=7" $pictures --model.architecture=vit --model.image_height=7
-expect 2 "skein bench has no graphs for model.architecture=graph to learn from" $bin/skein bench --bench.what=step --model.architecture=graph --train.global_batch=4 --model.graph_kinds=3
+expect 2 "pictures of 7 x 8 pixels (height, width) do not divide into patches of 2 x 2" $pictures --model.architecture=vit --model.image_height=7
+expect 2 "skein bench has no graphs for model.architecture=graph to learn from" $bin/skein bench --bench.what=step --model.architecture=graph --train.global_batch=4 --model.node_ids=3 --model.labels=2 --model.head=token
 expect 2 "bench.attention has 'rings'; it may name causal, full, band, documents, blocks, prefix, marked and model" $bench --bench.attention=rings
 expect 2 "bench.reach=0 must be at least 1 token" $bench --bench.reach=0
 expect 2 "bench.trace=/dev/null is a device" $bench --bench.what=gemm --bench.trace=/dev/null

@@ -297,7 +297,7 @@ TEST(Graphormers, ThatAreImpossibleAreRefused) {
           [](ModelConfig&, GraphOptions& own) { own.link_kinds = 1500000000; });
   refused("leave model.graph_pool out",
           [](ModelConfig&, GraphOptions& own) { own.pool = GraphPool::sum; });
-  refused("model.last_heads=2 is for model.graph_form=plain",
+  refused("model.last_heads=2 and model.vector_width=0 are for model.graph_form=plain",
           [](ModelConfig&, GraphOptions& own) { own.last_heads = 2; });
 }
 

@@ -197,13 +197,16 @@ TEST_F(LinkPairs, HaveNoPositionsBeside) {
   GraphStoreConfig config = divided();
   config.positions = {.laplacian = 2, .walks = 2, .colours = 1, .distances = true};
   const GraphBlend graphs = blend(ring_line(), config);
-  const GraphUses all{true, true};
+  const GraphUses all{true, false};
   EXPECT_EQ(inputs_beside_links(graphs.parts[0], {}, all),
             (std::vector<std::string>{"link_category"}));
   EXPECT_EQ(inputs_beside_links(graphs.parts[0], {}, {}), (std::vector<std::string>{"one"}));
   for (const char* column : {"node_laplacian", "node_walk", "node_colour", "pair_distance"})
     expect_error(ExitCode::usage, {column, "is made of all links", "graph.target=links hides"},
                  [&] { (void)inputs_beside_links(graphs.parts[0], {column}, all); });
+  expect_error(ExitCode::usage, {"graphormer reads distances", "are made of all"}, [&] {
+    (void)inputs_beside_links(graphs.parts[0], {}, {true, true});
+  });
 }
 
 }  // namespace
