@@ -89,10 +89,8 @@ data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) 
 
 void take_batches(ModelConfig& model) {
   const Architecture& kind = *model.architecture;
-  if (!kind.reads_images()) {
-    if (model.vocab_size == 0) model.vocab_size = 50304;
-    return;
-  }
+  if (kind.reads_texts() && model.vocab_size == 0) model.vocab_size = 50304;
+  if (!kind.reads_images()) return;
   kind.take_pictures(model, kind.picture_form(model));
   if (kind.picture_form(model).hidden == 0)
     kind.begin_labels(model, Head::sequence, model.labels > 0 ? model.labels : 1000);

@@ -59,8 +59,8 @@ void bench_step(const Bench& bench) {
                   "{} x data {} x tensor {}",
                   plan.global_batch, run.model.context, plan.micro_batch, name_of(run.precision()),
                   shape.pp, shape.dp, shape.tp));
-  train::Replica replica(run, plan, mesh);
   const data::Batch batch = random_batch(plan.samples_per_rank, run.model, 7 + mesh.dp().rank());
+  train::Replica replica(run, plan, mesh);
   const Device device = replica.model().parameters().device();
   Yardsticks yardsticks(device, config);
   replica.step(batch, 0, 1e-4);
