@@ -113,7 +113,8 @@ class Attention {
   std::optional<Linear> global_q_, global_k_, global_v_;
   std::optional<WindowSight> windows_;
   std::optional<HashedSight> hashed_;
-  // Lists of blocks hang on the shape alone; those of whole sequences are kept on their device.
+  // Lists of blocks hang on the shape alone; those that were asked for last are kept on their
+  // device, with the pattern they are of.
   mutable SightShape listed_;
   mutable kernels::Pattern pattern_;
 };

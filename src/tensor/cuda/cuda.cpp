@@ -98,14 +98,6 @@ bool grow(Spans& spans, int64_t bytes) {
   return false;
 }
 
-// One thread fills pinned memory at a fraction of what the bus takes from it.
-void copy_in_parts(std::byte* to, const std::byte* from, int64_t bytes) {
-  constexpr int64_t kPart = 1 << 20;
-#pragma omp parallel for if (bytes > kPart)
-  for (int64_t begin = 0; begin < bytes; begin += kPart)
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(std::min(kPart, bytes - begin)));
-}
-
 std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
   Staging& staging = one.staging;
   if (!staging.data)
@@ -113,7 +105,7 @@ std::byte* staged(OneDevice& one, const std::byte* from, int64_t bytes) {
           "taking pinned memory");
   if (staging.used + bytes > Staging::kBytes) drain(one, "waiting for copies to the device");
   std::byte* to = staging.data + staging.used;
-  copy_in_parts(to, from, bytes);
+  std::memcpy(to, from, static_cast<size_t>(bytes));
   staging.used += (bytes + 255) / 256 * 256;
   return to;
 }
