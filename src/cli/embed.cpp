@@ -37,8 +37,8 @@ void bind_graphs(Options& options, EmbedConfig& c) {
                      {{"auto", GraphVector::automatic},
                       {"nodes", GraphVector::node},
                       {"graphs", GraphVector::graph}},
-                     "graph: what has a vector each, nodes or whole graphs, the means of their "
-                     "nodes; auto: what the model tells labels of");
+                     "graph: what has a vector each, nodes or whole graphs, their virtual node "
+                     "or the means of their nodes; auto: what the model tells labels of");
   bind(options, c.graphs);
 }
 
@@ -76,6 +76,33 @@ void check(const EmbedConfig& c) {
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
+// The file that rank 0 writes; all ranks fail where it cannot. Collective.
+class Vectors {
+ public:
+  // of: what has a vector each.
+  Vectors(const EmbedConfig& c, int64_t width, const std::string& of, Group& world)
+      : world_(world) {
+    checkpoint::agree(world_, [&] {
+      if (world_.rank() == 0)
+        file_ = std::make_unique<train::VectorFile>("embed.output", c.output, width, of);
+    });
+  }
+  void add(const std::vector<std::string>& names, const Tensor& vectors) {
+    checkpoint::agree(world_, [&] {
+      if (file_) file_->add(names, vectors);
+    });
+  }
+  void finish() {
+    checkpoint::agree(world_, [&] {
+      if (file_) file_->finish();
+    });
+  }
+
+ private:
+  Group& world_;
+  std::unique_ptr<train::VectorFile> file_;  // of rank 0
+};
+
 int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
@@ -94,11 +121,7 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);
-  std::unique_ptr<train::VectorFile> file;  // of rank 0
-  checkpoint::agree(world, [&] {
-    if (world.rank() == 0)
-      file = std::make_unique<train::VectorFile>("embed.output", c.output, model.d_model);
-  });
+  Vectors file(c, model.d_model, "text", world);
   train::TextInput input(c.input, c.columns, false);
   int64_t cut = 0;
   const int64_t done = each_part(input, "texts", world, [&](const auto& texts) {
@@ -109,20 +132,16 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
     const auto samples = data.source(form, length, false, 0, train::LabelKind::classify, false);
     const train::LabelAnswers vectors =
         train::label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
-    checkpoint::agree(world, [&] {
-      std::vector<std::string> named;
-      for (const data::LabelledExample& one : texts) named.push_back(one.text);
-      if (file) file->add(named, vectors.scores);
-    });
+    std::vector<std::string> named;
+    for (const data::LabelledExample& one : texts) named.push_back(one.text);
+    file.add(named, vectors.scores);
     cut += data.cut;
   });
   require(done > 0, "data.input={} holds no text", c.input);
   if (cut > 0)
     log::warn("{} of the texts are longer than {} tokens and lost their ends", cut,
               c.length > 0 ? c.length : model.context);
-  checkpoint::agree(world, [&] {
-    if (file) file->finish();
-  });
+  file.finish();
   return done;
 }
 
@@ -137,11 +156,7 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
   const PoolingObjective pooled(c.pool, form.class_token ? 1 : 0);
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world, &pooled);
-  std::unique_ptr<train::VectorFile> file;  // of rank 0
-  checkpoint::agree(world, [&] {
-    if (world.rank() == 0)
-      file = std::make_unique<train::VectorFile>("embed.output", c.output, width, "picture");
-  });
+  Vectors file(c, width, "picture", world);
   train::PictureInput input(c.input, c.fitting, model.form());
   const int64_t done = each_part(
       input, "pictures", world,
@@ -150,15 +165,11 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
             train::PictureSamples(pictures, model.form()), std::ssize(pictures), width);
         std::vector<std::string> named;
         for (const train::NamedPicture& one : pictures) named.push_back(one.name);
-        checkpoint::agree(world, [&] {
-          if (file) file->add(named, vectors.scores);
-        });
+        file.add(named, vectors.scores);
       },
       input.at_once());
   require(done > 0, "data.input={} holds no picture", c.input);
-  checkpoint::agree(world, [&] {
-    if (file) file->finish();
-  });
+  file.finish();
   return done;
 }
 
@@ -177,21 +188,11 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
   choice.unlabelled = true;
   const data::GraphSamples samples = model.samples({c.input}, choice);
   const int64_t width = source.model.architecture->features(source.model);
-  std::unique_ptr<train::VectorFile> file;  // of rank 0
-  checkpoint::agree(world, [&] {
-    if (world.rank() == 0)
-      file = std::make_unique<train::VectorFile>("embed.output", c.output, width,
-                                                 of_nodes ? "node" : "graph");
-  });
+  Vectors file(c, width, of_nodes ? "node" : "graph", world);
   const int64_t done =
-      graph_vectors(model, samples, of_nodes, width, [&](const auto& names, const Tensor& vectors) {
-        checkpoint::agree(world, [&] {
-          if (file) file->add(names, vectors);
-        });
-      });
-  checkpoint::agree(world, [&] {
-    if (file) file->finish();
-  });
+      graph_vectors(model, samples, of_nodes, width,
+                    [&](const auto& names, const Tensor& vectors) { file.add(names, vectors); });
+  file.finish();
   return done;
 }
 
