@@ -76,32 +76,31 @@ void check(const EmbedConfig& c) {
   require(c.batch > 0, "embed.batch={} must be at least 1", c.batch);
 }
 
-// The file that rank 0 writes; all ranks fail where it cannot. Collective.
-class Vectors {
- public:
-  // of: what has a vector each.
-  Vectors(const EmbedConfig& c, int64_t width, const std::string& of, Group& world)
-      : world_(world) {
-    checkpoint::agree(world_, [&] {
-      if (world_.rank() == 0)
-        file_ = std::make_unique<train::VectorFile>("embed.output", c.output, width, of);
-    });
-  }
-  void add(const std::vector<std::string>& names, const Tensor& vectors) {
-    checkpoint::agree(world_, [&] {
-      if (file_) file_->add(names, vectors);
-    });
-  }
-  void finish() {
-    checkpoint::agree(world_, [&] {
-      if (file_) file_->finish();
-    });
-  }
+// Of rank 0 alone. Collective calls: all ranks fail where it cannot be written.
+using OwnFile = std::unique_ptr<train::VectorFile>;
 
- private:
-  Group& world_;
-  std::unique_ptr<train::VectorFile> file_;  // of rank 0
-};
+// of: what has a vector each.
+OwnFile begin_file(const EmbedConfig& c, int64_t width, const std::string& of, Group& world) {
+  OwnFile made;
+  checkpoint::agree(world, [&] {
+    if (world.rank() == 0)
+      made = std::make_unique<train::VectorFile>("embed.output", c.output, width, of);
+  });
+  return made;
+}
+
+void add(const OwnFile& file, const std::vector<std::string>& names, const Tensor& vectors,
+         Group& world) {
+  checkpoint::agree(world, [&] {
+    if (file) file->add(names, vectors);
+  });
+}
+
+void finish(const OwnFile& file, Group& world) {
+  checkpoint::agree(world, [&] {
+    if (file) file->finish();
+  });
+}
 
 int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
@@ -121,7 +120,7 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
   PipelineModel pieces = local.pipeline_model();
   pieces.objective = &pooled;
   Pipeline pipeline(mesh, pieces, c.parallel.schedule);
-  Vectors file(c, model.d_model, "text", world);
+  const OwnFile file = begin_file(c, model.d_model, "text", world);
   train::TextInput input(c.input, c.columns, false);
   int64_t cut = 0;
   const int64_t done = each_part(input, "texts", world, [&](const auto& texts) {
@@ -134,14 +133,14 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
         train::label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
     std::vector<std::string> named;
     for (const data::LabelledExample& one : texts) named.push_back(one.text);
-    file.add(named, vectors.scores);
+    add(file, named, vectors.scores, world);
     cut += data.cut;
   });
   require(done > 0, "data.input={} holds no text", c.input);
   if (cut > 0)
     log::warn("{} of the texts are longer than {} tokens and lost their ends", cut,
               c.length > 0 ? c.length : model.context);
-  file.finish();
+  finish(file, world);
   return done;
 }
 
@@ -156,7 +155,7 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
   const PoolingObjective pooled(c.pool, form.class_token ? 1 : 0);
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world, &pooled);
-  Vectors file(c, width, "picture", world);
+  const OwnFile file = begin_file(c, width, "picture", world);
   train::PictureInput input(c.input, c.fitting, model.form());
   const int64_t done = each_part(
       input, "pictures", world,
@@ -165,11 +164,11 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
             train::PictureSamples(pictures, model.form()), std::ssize(pictures), width);
         std::vector<std::string> named;
         for (const train::NamedPicture& one : pictures) named.push_back(one.name);
-        file.add(named, vectors.scores);
+        add(file, named, vectors.scores, world);
       },
       input.at_once());
   require(done > 0, "data.input={} holds no picture", c.input);
-  file.finish();
+  finish(file, world);
   return done;
 }
 
@@ -188,11 +187,11 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
   choice.unlabelled = true;
   const data::GraphSamples samples = model.samples({c.input}, choice);
   const int64_t width = source.model.architecture->features(source.model);
-  Vectors file(c, width, of_nodes ? "node" : "graph", world);
-  const int64_t done =
-      graph_vectors(model, samples, of_nodes, width,
-                    [&](const auto& names, const Tensor& vectors) { file.add(names, vectors); });
-  file.finish();
+  const OwnFile file = begin_file(c, width, of_nodes ? "node" : "graph", world);
+  const int64_t done = graph_vectors(
+      model, samples, of_nodes, width,
+      [&](const auto& names, const Tensor& vectors) { add(file, names, vectors, world); });
+  finish(file, world);
   return done;
 }
 
