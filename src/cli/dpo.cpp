@@ -35,6 +35,7 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
             : run.source;
     task.ask_reference(config.run, reference.info, *world);
   }
+  if (looked_ahead(config.run, task, *world, run.source.info)) return 0;
   const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);

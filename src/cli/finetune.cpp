@@ -19,6 +19,7 @@ int finetune_command(const std::vector<std::string>& args, std::unique_ptr<Group
   AdaptedRun run = begin_adapted(options, config.run, world, true);
   const auto task = finetune_task(options, config, run.source);
   settle_run(options, config.run, run);
+  if (looked_ahead(config.run, *task, *world, run.source.info)) return 0;
   const train::TrainResult result = train::train(config.run, *task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);

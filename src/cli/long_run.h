@@ -12,6 +12,7 @@
 #include <string>
 
 #include "skein/comm/group.h"
+#include "skein/train/preflight/outlook.h"
 
 namespace skein::cli {
 
@@ -27,5 +28,10 @@ std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind = Folder::o
 // The exit code of a run that has ended without an error: 0; where it was asked to stop, 85 or 143
 // by whether it has committed anything.
 int code_of_run(bool stopped, bool committed);
+
+// With run.dry_run: what the run would be, on standard output; a usage error follows where it lacks
+// memory. False without: the caller makes the run.
+bool looked_ahead(const train::PretrainConfig& config, train::Task& task, Group& world,
+                  const std::optional<checkpoint::CheckpointInfo>& start = std::nullopt);
 
 }  // namespace skein::cli

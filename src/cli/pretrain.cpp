@@ -17,6 +17,7 @@ int pretrain_command(const std::vector<std::string>& args, std::unique_ptr<Group
   if (!parse_run(options, args, run)) return 0;
   world = begin_run(run.run.dir);
   const auto task = pretraining_task(options, config);
+  if (looked_ahead(run, *task, *world)) return 0;
   const train::TrainResult result = train::train(run, *task, *world, options.resolved());
   return code_of_run(result.stopped, result.committed);
 }

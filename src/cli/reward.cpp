@@ -34,6 +34,7 @@ int reward_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   rlhf::rewards::RewardTask task(config, run.source.state.tokenizer.value(),
                                  run.source.state.notes);
   settle_run(options, config.run, run);
+  if (looked_ahead(config.run, task, *world, run.source.info)) return 0;
   const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));
   if (result.stopped) return code_of_run(true, result.committed);

@@ -2,6 +2,7 @@
 
 #include "skein/kernels/elementwise.h"
 #include "skein/kernels/matmul.h"
+#include "skein/kernels/memory_rules.h"
 
 #include "by_group.h"
 #include "checks.h"
@@ -9,20 +10,6 @@
 
 namespace skein::ops {
 namespace {
-
-// Of the logits that exist at once, and at least `fewest` rows of them: less would read the weight
-// and its gradient too often, and leave most of a GPU at rest.
-struct ChunkRule {
-  int64_t bytes, fewest;
-};
-constexpr ChunkRule kOnHost{128 << 20, 96}, kOnGpu{1 << 30, 4096};
-
-int64_t chunk_rows(int64_t rows, int64_t columns, const Tensor& weight) {
-  const ChunkRule& rule = weight.device().kind == DeviceKind::cpu ? kOnHost : kOnGpu;
-  const int64_t row = columns * size_of(gradient_dtype(weight.dtype())),
-                fitting = rule.bytes / row / rule.fewest * rule.fewest;
-  return std::min(rows, std::max(fitting, rule.fewest));
-}
 
 // For a number of each row of x in the accumulator type, [M].
 Tensor sums_of_rows(const Tensor& x) { return x.like({x.dim(0)}, gradient_dtype(x.dtype())); }
@@ -71,7 +58,8 @@ class Head {
         group_(head.group && head.group->size() > 1 ? head.group : nullptr),
         sums_(gradient_dtype(head.weight.value().dtype())) {
     const int64_t ids = weight_.value().dim(0);
-    rows_ = chunk_rows(rows, ids, weight_.value());
+    rows_ =
+        kernels::rows_of_logits(rows, ids, weight_.value().dtype(), weight_.value().device().kind);
     logits_ = weight_.value().like({rows_, ids}, sums_);
   }
   int64_t rows() const { return rows_; }

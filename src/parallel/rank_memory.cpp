@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <vector>
 
 #include "skein/core/error.h"
 #include "skein/core/host.h"
 #include "skein/core/strings.h"
+#include "skein/kernels/memory_rules.h"
+#include "skein/models/architecture.h"
 #include "skein/models/description.h"
 #include "skein/nn/cost.h"
 #include "skein/tensor/cuda.h"
@@ -15,6 +18,9 @@ namespace skein {
 namespace {
 
 double number(int64_t value) { return static_cast<double>(value); }
+
+bool is_matrix(const Parameter& p) { return p.local.rank() == 2 && p.meets != RowKind::looked_up; }
+bool is_head(const Parameter& p) { return is_matrix(p) && p.split == Split::vocab; }
 
 std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
 
@@ -100,7 +106,86 @@ RankMemory memory_of(const ModelConfig& model, const MemoryShape& shape) {
   return estimated_memory(shape, blocks);
 }
 
+// Sums of a gradient that wait for each other while the groups of a micro-batch are added
+// (ops/by_group.h).
+int64_t sums_at_once(const MemoryShape& shape) {
+  const auto groups = static_cast<unsigned>(shape.groups_per_micro_batch);
+  return groups == 1 ? 0 : std::bit_width(groups - 1) + 1;
+}
+
+int64_t tokens_at_once(const MemoryShape& shape) { return shape.micro_batch * shape.tokens; }
+
+// Of the logits that exist together.
+int64_t head_rows(const MemoryShape& shape) {
+  const double rows = number(tokens_at_once(shape)) * shape.head.places;
+  return kernels::rows_of_logits(static_cast<int64_t>(rows) / shape.groups_per_micro_batch,
+                                 shape.head.ids, shape.dtype, shape.parallel.device);
+}
+
+double packed_bytes(const MemoryShape& shape, const Parameters& blocks) {
+  if (shape.parallel.device != DeviceKind::cpu) return 0;
+  const auto copies = [&](int64_t rows, int64_t numbers) {
+    return kernels::keeps_packed(shape.dtype, rows) ? number(2 * numbers * size_of(shape.dtype))
+                                                    : 0;
+  };
+  double bytes =
+      shape.head.ids == 0 ? 0 : copies(head_rows(shape), shape.head.ids * shape.head.width);
+  for (const Parameter& p : blocks.all())
+    if (is_matrix(p) && !is_head(p)) bytes += copies(tokens_at_once(shape), p.local.size());
+  return bytes;
+}
+
+double work_of_head(const MemoryShape& shape) {
+  const HeadShape& head = shape.head;
+  if (head.ids == 0) return 0;
+  const double rows = number(tokens_at_once(shape)) * head.places;
+  const int64_t values = size_of(shape.dtype), sums = size_of(gradient_dtype(shape.dtype)),
+                a_number = sums + (values == sums ? 0 : values), at_once = head_rows(shape);
+  return number(at_once * head.ids * a_number +
+                sums_at_once(shape) * head.ids * head.width * sums) +
+         rows * number(2 * head.width * values);
+}
+
+// Of a feed-forward layer's backward: both sides of its nonlinearity with their gradients, those of
+// its input and output, and of its weight.
+double work_of_block(const MemoryShape& shape, const Parameters& blocks) {
+  int64_t widest = 0, narrowest = 0, largest = 0;
+  for (const Parameter& p : blocks.all()) {
+    if (!is_matrix(p) || is_head(p) || p.local.size() < largest) continue;
+    largest = p.local.size();
+    widest = std::max(p.local[0], p.local[1]);
+    narrowest = std::min(p.local[0], p.local[1]);
+  }
+  const double rows = number(tokens_at_once(shape));
+  return rows * number((3 * widest + 2 * narrowest) * size_of(shape.dtype)) +
+         number(sums_at_once(shape) * largest * size_of(gradient_dtype(shape.dtype)));
+}
+
 }  // namespace
+
+MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parallel,
+                         const BatchPlan& plan, const Mesh& mesh, const LocalModel& model) {
+  const Parameters& parameters = model.parameters();
+  MemoryShape made{.dtype = parameters.dtype(), .parallel = parallel};
+  made.parallel.pipeline = mesh.shape().pp;
+  made.parallel.data = mesh.shape().dp;
+  made.parallel.tensor = mesh.shape().tp;
+  std::set<std::string> counted;  // uses of a tensor share its values
+  for (const Parameter& p : parameters.all()) {
+    if (is_head(p))
+      made.head = {p.local[0], p.local[1], config.architecture->rows_per_token(config).places};
+    if (!p.learns) continue;
+    const bool first = counted.insert(p.tensor()).second;
+    (first ? made.parameters : made.reused) += number(p.valid_size());
+  }
+  made.micro_batch = plan.micro_batch;
+  made.micro_batches = plan.micro_batches();
+  made.sums_per_rank = plan.sums_per_rank();
+  made.strided = plan.strided;
+  made.groups_per_micro_batch = plan.groups_per_micro_batch;
+  made.tokens = config.context;
+  return made;
+}
 
 RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) {
   const ParallelConfig& p = shape.parallel;
@@ -109,11 +194,14 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
   const int levels = std::bit_width(static_cast<unsigned>(shape.sums_per_rank - 1));
   RankMemory made;
   made.values = shape.parameters * number(size_of(shape.dtype));
-  made.gradients = shape.parameters * number(sums);
-  made.waiting = shape.parameters * number(sums * levels) / (shape.strided ? p.data : 1);
+  const double learnt = shape.parameters + shape.reused;
+  made.gradients = learnt * number(sums);
+  made.waiting = learnt * number(sums * levels) / (shape.strided ? p.data : 1);
   made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
   made.activations = kept_bytes(blocks, {in_flight * shape.micro_batch * shape.tokens,
                                          shape.source_tokens, p.sequence, p.recompute});
+  made.packed = packed_bytes(shape, blocks);
+  made.work = std::max(work_of_head(shape), work_of_block(shape, blocks));
   return made;
 }
 
@@ -126,11 +214,12 @@ void describe_fullest_rank(const ModelConfig& model, const ParallelConfig& paral
 std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
   const RankMemory now = memory_of(model, shape);
   std::string text =
-      fmt::format("By formula a rank needs {}, work space beside: values {}, gradients {}",
-                  size_text(now.total()), size_text(now.values), size_text(now.gradients));
+      fmt::format("By formula a rank needs {}: values {}, gradients {}", size_text(now.total()),
+                  size_text(now.values), size_text(now.gradients));
   if (now.waiting > 0) text += fmt::format(", sums of groups {}", size_text(now.waiting));
-  text += fmt::format(", optimizer {}, activations {}", size_text(now.optimizer),
-                      size_text(now.activations));
+  text += fmt::format(", optimizer {}, packed weights {}, activations {}, work space {}",
+                      size_text(now.optimizer), size_text(now.packed), size_text(now.activations),
+                      size_text(now.work));
   const char* between = ". It would need ";
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 #include "skein/core/numbers.h"
 
 namespace skein::train {
@@ -132,6 +133,9 @@ void bind(Options& options, RunConfig& c) {
   options.add("run.restart", c.restart,
               "begin anew where run.dir holds checkpoints of which none can be used; without "
               "effect where one can");
+  options.add("run.dry_run", c.dry_run,
+              "say what the run would be, and stop: model, steps, memory, disk, time; --dry-run "
+              "alone: true");
   options.add("run.log_every", c.log_every, "steps between progress lines", "steps");
   options.add("run.peak_flops", c.peak_flops,
               "peak of the whole job, to show the share reached; 0: not shown", "FLOP/s");
@@ -219,6 +223,20 @@ void check_run(const PretrainConfig& c, int64_t length) {
   check(c.lr, c.train.steps, c.train.global_batch * length);
   check(c.loss);
   check(c.spikes);
+}
+
+PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool validates,
+                             int ranks) {
+  check_start(given, ranks);
+  PretrainConfig config = given;
+  config.lr = resolved(given.lr, given.model.d_model);
+  check_run(config, length);
+  require(config.validation.patience == 0 || validates,
+          "validation.patience={} needs validation data", config.validation.patience);
+  if (given.lr.decay == LrConfig::Decay::noam)
+    log::info("lr.decay=noam: the highest rate is {:.3g}, at step {}; lr.lr is not read",
+              config.lr.lr, config.lr.warmup);
+  return config;
 }
 
 }  // namespace skein::train

@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "skein/core/profile.h"
 #include "skein/core/where.h"
@@ -37,24 +36,10 @@ namespace skein::train {
 namespace {
 
 // Of this rank.
-MemoryShape memory_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
-                         const Parameters& parameters) {
-  MemoryShape made{.dtype = parameters.dtype(), .parallel = config.parallel};
-  const MeshShape& sizes = mesh.shape();
-  made.parallel.pipeline = sizes.pp;
-  made.parallel.data = sizes.dp;
-  made.parallel.tensor = sizes.tp;
-  std::set<std::string> counted;  // uses of a tensor share its values
-  for (const Parameter& p : parameters.all())
-    if (p.learns && counted.insert(p.tensor()).second)
-      made.parameters += static_cast<double>(p.valid_size());
+MemoryShape shape_of(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
+                     const LocalModel& model) {
+  MemoryShape made = memory_shape(config.model, config.parallel, plan, mesh, model);
   made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
-  made.micro_batch = plan.micro_batch;
-  made.micro_batches = plan.micro_batches();
-  made.sums_per_rank = plan.sums_per_rank();
-  made.strided = plan.strided;
-  made.groups_per_micro_batch = plan.groups_per_micro_batch;
-  made.tokens = config.model.context;
   return made;
 }
 
@@ -70,7 +55,7 @@ auto with_advice(const PretrainConfig& config, const BatchPlan& plan, const Mesh
   try {
     return make();
   } catch (const OutOfMemory& error) {
-    advise(error, config.model, memory_shape(config, plan, mesh, model.parameters()));
+    advise(error, config.model, shape_of(config, plan, mesh, model));
   }
 }
 
@@ -79,7 +64,7 @@ Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
   const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
             most = std::max(plan.sums_per_rank(), beside);
   require_memory(mesh.world(), model.parameters().device(), config.model,
-                 memory_shape(config, plan, mesh, model.parameters()));
+                 shape_of(config, plan, mesh, model));
   return with_advice(config, plan, mesh, model, [&] {
     return Buckets(model.parameters(), mesh, {most, plan.strided, config.parallel.equal_bits});
   });
@@ -252,7 +237,7 @@ StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, do
   try {
     return learn(batch, number, lr, loss_scale, auxiliary, most);
   } catch (const OutOfMemory& error) {
-    MemoryShape shape = memory_shape(config_, plan_, mesh_, model_.parameters());
+    MemoryShape shape = shape_of(config_, plan_, mesh_, model_);
     if (longest_ > 0) {
       shape.tokens = longest_;
       shape.source_tokens = static_cast<double>(longest_source_) / static_cast<double>(longest_);

@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 std::unique_ptr<checkpoint::RunClaim> RunFolder::claim(const RunConfig& run, Group& world) {
   constexpr int64_t kLongest = 1'000'000;
-  if (run.dir.empty()) return nullptr;
+  if (run.dir.empty() || run.dry_run) return nullptr;
   require(run.takeover >= 0 && run.takeover <= kLongest, "run.takeover={} must be 0 to {} seconds",
           run.takeover, kLongest);
   const checkpoint::ClaimOptions options{.run = run.id,

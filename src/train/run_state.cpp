@@ -178,6 +178,18 @@ void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ra
         groups, origin, data_ranks, config.train.global_batch);
 }
 
+BatchPlan settled_plan(PretrainConfig& config, const MeshShape& shape, const RunState* stored,
+                       const std::string& origin) {
+  if (stored) take_over_groups(stored->reduction_groups, origin, shape.dp, config);
+  TrainConfig& train = config.train;
+  if (train.micro_batch_open)
+    train.micro_batch =
+        fitting_micro_batch(config.parallel, shape, train.global_batch, train.micro_batch);
+  const BatchPlan plan = plan_batch(config.parallel, shape, train.global_batch, train.micro_batch);
+  config.parallel.reduction_groups = plan.groups;
+  return plan;
+}
+
 std::string no_tokenizer(const RunState& state, const std::string& origin) {
   const auto imported = nlohmann::json::parse(state.imported, nullptr, false);
   const auto text = [&](const char* key) {

@@ -41,4 +41,12 @@ std::optional<checkpoint::CheckpointInfo> find_weights(const std::string& path, 
   return found;
 }
 
+std::optional<checkpoint::CheckpointInfo> find_load(const std::string& load, bool weights,
+                                                    Group& world) {
+  if (load.empty()) return std::nullopt;
+  auto found = weights ? find_weights(load, world) : checkpoint::find_checkpoint(load, world);
+  require(found.has_value(), "checkpoint.load={}", checkpoint::no_checkpoint(load));
+  return found;
+}
+
 }  // namespace skein::train

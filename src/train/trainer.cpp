@@ -19,20 +19,6 @@
 namespace skein::train {
 namespace {
 
-// Before the run is claimed: what is refused then ends no older start.
-PretrainConfig checked(const PretrainConfig& given, const Task& task, int ranks) {
-  check_start(given, ranks);
-  PretrainConfig config = given;
-  config.lr = resolved(given.lr, given.model.d_model);
-  check_run(config, task.length());
-  require(config.validation.patience == 0 || task.validates(),
-          "validation.patience={} needs validation data", config.validation.patience);
-  if (given.lr.decay == LrConfig::Decay::noam)
-    log::info("lr.decay=noam: the highest rate is {:.3g}, at step {}; lr.lr is not read",
-              config.lr.lr, config.lr.warmup);
-  return config;
-}
-
 class Trainer : private Learner {
  public:
   Trainer(const PretrainConfig& config, Task& task, Group& world, const std::string& resolved,
@@ -102,7 +88,7 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
                  const std::string& resolved,
                  const std::optional<checkpoint::CheckpointInfo>& start,
                  std::unique_ptr<checkpoint::RunClaim> claim)
-    : config_(checked(config, task, world.size())),
+    : config_(checked_start(config, task.length(), task.validates(), world.size())),
       task_(task),
       run_(config_,
            {"step", "train.steps", "its gradient norm",
@@ -138,13 +124,8 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
 
 std::optional<checkpoint::CheckpointInfo> Trainer::find_start() {
   if (auto found = run_.own()) return found;
-  if (config_.checkpoint.load.empty()) return std::nullopt;
-  const bool weights = task_.adapts() || config_.checkpoint.weights_only;
-  auto found = weights ? find_weights(config_.checkpoint.load, run_.world())
-                       : checkpoint::find_checkpoint(config_.checkpoint.load, run_.world());
-  require(found.has_value(), "checkpoint.load={}",
-          checkpoint::no_checkpoint(config_.checkpoint.load));
-  return found;
+  return find_load(config_.checkpoint.load, task_.adapts() || config_.checkpoint.weights_only,
+                   run_.world());
 }
 
 bool Trainer::keeps_groups(const RunState& stored) const {
@@ -366,6 +347,8 @@ TrainResult train(const PretrainConfig& config, Task& task, Group& world,
                   const std::string& resolved,
                   const std::optional<checkpoint::CheckpointInfo>& start,
                   std::unique_ptr<checkpoint::RunClaim> claim) {
+  require(!config.run.dry_run,
+          "run.dry_run is for one training run, and this command makes several");
   return Trainer(config, task, world, resolved, start, std::move(claim)).run();
 }
 

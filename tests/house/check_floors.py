@@ -40,7 +40,7 @@ ROOMS = {
     "train": {
         "watch": set(), "optim": {"watch"}, "": {"watch", "optim"}, "tasks": {"", "watch", "optim"},
         "chats": {"", "watch", "optim", "tasks"},
-        "attention": {""}, "preflight": {""}, "evaluations": {"", "tasks", "attention"},
+        "attention": {""}, "preflight": {"", "optim"}, "evaluations": {"", "tasks", "attention"},
         "graphs": {"", "watch", "optim", "tasks"},
         "pretraining": {"", "watch", "optim", "tasks", "graphs"},
     },

@@ -51,8 +51,36 @@ TEST(RankMemory, CountsWhatARankHolds) {
   EXPECT_EQ(memory_of(shape).activations, found.activations / 2);
   shape.parallel.recompute = Recompute::full;
   EXPECT_LT(memory_of(shape).activations, found.activations / 2);
-  EXPECT_EQ(found.total(),
-            found.values + found.gradients + found.waiting + found.optimizer + found.activations);
+  EXPECT_EQ(found.total(), found.values + found.gradients + found.waiting + found.optimizer +
+                               found.packed + found.activations + found.work);
+}
+
+TEST(RankMemory, CountsLogitsAndWhatAWeightsGradientIsAddedIn) {
+  MemoryShape shape = four_ranks();
+  const double without = memory_of(shape).work;
+  shape.head = {100000, 64, 1};
+  EXPECT_GT(memory_of(shape).work, without);
+  const double rows = 288;  // 1024, but for 128 MiB at once, and a multiple of 96
+  EXPECT_EQ(memory_of(shape).work, rows * 100000 * (4 + 2) + 2 * 1024 * 64 * 2);
+  shape.groups_per_micro_batch = 8;
+  EXPECT_EQ(memory_of(shape).work,
+            128 * 100000.0 * (4 + 2) + 4 * 100000 * 64 * 4.0 + 2 * 1024 * 64 * 2)
+      << "three sums wait while the fourth is made";
+  shape.reused = 6400000;
+  EXPECT_EQ(memory_of(shape).gradients, 4 * (kMiB + 6400000));
+}
+
+// 1024 rows of bf16 are the most.
+TEST(RankMemory, CountsPackedWeightsOfFewRows) {
+  MemoryShape shape = four_ranks();
+  const double blocks = 4 * 12 * 64 * 64;
+  EXPECT_EQ(memory_of(shape).packed, 2 * 2 * blocks);
+  shape.head = {100000, 64, 1};
+  EXPECT_EQ(memory_of(shape).packed, 2 * 2 * (blocks + 6400000));
+  shape.micro_batch = 9;
+  EXPECT_EQ(memory_of(shape).packed, 2 * 2 * 6400000) << "logits exist for few rows at a time";
+  shape.parallel.device = DeviceKind::cuda;
+  EXPECT_EQ(memory_of(shape).packed, 0);
 }
 
 TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
@@ -71,6 +99,7 @@ TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
 // Their sums wait for each other then, which may take more than the activations give back.
 TEST(RankMemory, HalfOfAMicroBatchOfSeveralGroupsKeepsMoreSums) {
   MemoryShape shape = four_ranks();
+  shape.parameters = 8 * kMiB;
   shape.micro_batches = 1;
   shape.sums_per_rank = 1;
   shape.groups_per_micro_batch = 8;

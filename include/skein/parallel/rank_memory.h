@@ -8,11 +8,20 @@
 #include "skein/comm/group.h"
 #include "skein/models/config.h"
 #include "skein/parallel/layout.h"
+#include "skein/parallel/local_model.h"
 
 namespace skein {
 
+// The largest product of a rank: the one that makes logits of a vocabulary.
+struct HeadShape {
+  int64_t ids = 0;  // of the rank; 0: there is none
+  int64_t width = 0;
+  double places = 1;  // rows for each token
+};
+
 struct MemoryShape {
   double parameters = 0;  // of the rank that learn, padding left out
+  double reused = 0;      // those of them that have gradients a second time, for another use
   DType dtype = DType::f32;
   int64_t optimizer_bytes = 8;   // a parameter: moments, and masters where they stand apart
   ParallelConfig parallel = {};  // with the sizes of the mesh
@@ -21,16 +30,22 @@ struct MemoryShape {
   bool strided = false;                               // as there
   int64_t tokens = 0;                                 // of a row
   double source_tokens = 1;                           // for each, where the model reads a source
+  HeadShape head = {};
 };
+// Of the rank that holds `model`; the parameters' own numbers and the head's are filled in.
+MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parallel,
+                         const BatchPlan& plan, const Mesh& mesh, const LocalModel& model);
 
-// Bytes. Work space is not counted: logits, exchanges, what one product needs.
+// Bytes. What exchanges need is not counted.
 struct RankMemory {
   double values = 0, gradients = 0;
   double waiting = 0;      // sums of groups (buckets.h)
   double optimizer = 0;    // divided by data-parallel ranks with parallel.zero
+  double packed = 0;       // copies of weights for products of few rows (kernels/memory_rules.h)
   double activations = 0;  // kept for backward
+  double work = 0;  // beside those at the worst moment: logits, what a product makes and adds
   double kept() const { return values + gradients + waiting + optimizer; }  // from step to step
-  double total() const { return kept() + activations; }
+  double total() const { return kept() + packed + activations + work; }
 };
 
 // blocks: those of the rank that has most, of shards as shape.parallel says.

@@ -44,6 +44,7 @@ struct RunConfig {
   int64_t takeover = 60;  // seconds to wait for an older start of the run that lives; 0: not at all
   int64_t check_replicas = 10;  // steps between comparisons of what ranks hold alike; 0: none
   std::string id;               // the run's; "": the folder's, or a new one at random
+  bool dry_run = false;         // what the run would be, instead of it
   int64_t stop_at = 0;  // no option: after this step the run stops as if it was asked to; 0: none
   // no option: the caller has compared the token stores with their sums
   bool data_compared = false;
@@ -115,6 +116,10 @@ void check_start(const PretrainConfig& config, int ranks);
 // Throws usage errors for options that are impossible for rows of `length` tokens, with the
 // option's name and value.
 void check_run(const PretrainConfig& config, int64_t length);
+// The options with what follows from others of them, and both checks. Before the run is claimed, so
+// that it ends no older start. validates: whether there is data for it.
+PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool validates,
+                             int ranks);
 // Binds all options of a run that begins from another task's model, but for those of its data.
 void bind_adapting(Options& options, PretrainConfig& config);
 

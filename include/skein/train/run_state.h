@@ -52,6 +52,11 @@ RunState run_state(const std::string& json, const std::string& origin);
 void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks,
                       PretrainConfig& config);
 
+// How the run's ranks share the batch, with the groups of `stored`, if any, that `origin` holds; a
+// micro-batch that nobody gave is settled in config, and so are the groups.
+BatchPlan settled_plan(PretrainConfig& config, const MeshShape& shape, const RunState* stored,
+                       const std::string& origin);
+
 // Why no text can be encoded for a checkpoint that names no tokenizer, and what to do: for
 // messages. origin: the checkpoint's path.
 std::string no_tokenizer(const RunState& state, const std::string& origin);

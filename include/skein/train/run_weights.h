@@ -15,4 +15,9 @@ namespace skein::train {
 // was taken and its step. nullopt and errors as find_checkpoint.
 std::optional<checkpoint::CheckpointInfo> find_weights(const std::string& path, Group& world);
 
+// Collective. What checkpoint.load names: by find_weights where weights alone are wanted, else by
+// find_checkpoint; nullopt where it names nothing. A usage error where that holds none.
+std::optional<checkpoint::CheckpointInfo> find_load(const std::string& load, bool weights,
+                                                    Group& world);
+
 }  // namespace skein::train

@@ -41,6 +41,7 @@ constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
                                      {"--tokenizer", "convert.tokenizer", ""},
                                      {"--average", "convert.average", "true"},
                                      {"--dry-run", "convert.dry_run", "true"},
+                                     {"--dry-run", "run.dry_run", "true"},
                                      {"--verify", "convert.verify", "true"},
                                      {"--allow-missing", "convert.allow_missing", "true"},
                                      {"--allow-unexpected", "convert.allow_unexpected", "true"}};

@@ -1,6 +1,7 @@
 #include "skein/kernels/matmul.h"
 
 #include "skein/core/profile.h"
+#include "skein/kernels/memory_rules.h"
 
 #include "few_rows.h"
 #include "gemm.h"
@@ -67,16 +68,10 @@ bool multiply_decoding(const Product<C, T>& p) {
   return true;
 }
 
-// Packing costs a product of many rows little, and copies cost memory.
-template <class T>
-bool few_enough_to_keep(int64_t rows) {
-  return rows * static_cast<int64_t>(sizeof(T)) <= 2048;
-}
-
 // The columns of b in panels of the whole depth, or null where they are not worth keeping.
 template <class Unit, class C, class T>
 const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
-  if (!copies || !few_enough_to_keep<T>(p.size.rows)) return nullptr;
+  if (!copies || !keeps_packed(DTypeOf<T>::value, p.size.rows)) return nullptr;
   constexpr int64_t kWidth = Tile<Unit>::kColumns;
   PackedCopies::Copy& copy = p.b.row == 1 ? copies->transposed : copies->plain;
   const int64_t panel = units<Unit>(p.size.depth) * kWidth,

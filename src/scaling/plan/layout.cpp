@@ -28,14 +28,17 @@ double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
   return (blocks + tables) / p.tensor;
 }
 
-// blocks: of the fullest rank.
-double bytes_of(const Layout& layout, double parameters, int64_t context, int64_t micro_batches,
-                const Parameters& blocks) {
+// parameters, blocks: of the fullest rank.
+double bytes_of(const Layout& layout, double parameters, const ModelConfig& model,
+                int64_t micro_batches, const Parameters& blocks) {
   MemoryShape shape{.parameters = parameters, .dtype = blocks.dtype(), .parallel = layout.parallel};
   shape.optimizer_bytes = train::make_optimizer({})->bytes_per_parameter(shape.dtype);
   shape.micro_batch = layout.micro_batch;
   shape.micro_batches = micro_batches;
-  shape.tokens = context;
+  shape.tokens = model.context;
+  shape.head = {model.vocab_size / layout.parallel.tensor, model.d_model};
+  if (model.tie_embeddings && layout.parallel.pipeline == 1)
+    shape.reused = number(model.vocab_size * model.d_model / layout.parallel.tensor);
   return estimated_memory(shape, blocks).total();
 }
 
@@ -79,7 +82,7 @@ struct Search {
     const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
     layout.global_batch = unit * micro_batches;
     const double parameters = parameters_of_rank(model, counts, layout.parallel);
-    layout.bytes = bytes_of(layout, parameters, model.context, micro_batches, blocks);
+    layout.bytes = bytes_of(layout, parameters, model, micro_batches, blocks);
     layout.fits = layout.bytes <= room;
     const double cost = cost_of(layout, micro_batches);
     if (cost < best_cost) best = layout, best_cost = cost;

@@ -60,14 +60,19 @@ TEST(Layout, CountsParametersAndActivations) {
   EXPECT_EQ(one.micro_batch, 4);
   EXPECT_EQ(one.parallel.recompute, Recompute::none);
   const double flow = test::activation_bytes_by_formula(model, {4 * 2048, 8, DType::bf16});
-  EXPECT_NEAR(one.bytes, 18 * static_cast<double>(model.parameters()) + flow, 1e-3 * one.bytes);
+  const auto table = static_cast<double>(model.tie_embeddings ? model.vocab_size * 1024 : 0);
+  // Logits f32 and their gradients bf16, and the rows on both sides of the product.
+  const auto head = [](double rows) { return rows * (32000 * (4 + 2) + 1024 * (2 + 2)); };
+  EXPECT_NEAR(one.bytes,
+              18 * static_cast<double>(model.parameters()) + 4 * table + flow + head(8192),
+              1e-3 * one.bytes);
   machine.count = 4;
   const Layout four = lay_out(model, machine, 2048 * 4);
   EXPECT_EQ(four.parallel.data, 4);
   EXPECT_TRUE(four.parallel.zero);
   EXPECT_NEAR(four.bytes,
-              9 * static_cast<double>(model.parameters()) +
-                  test::activation_bytes_by_formula(model, {2048, 8, DType::bf16}),
+              9 * static_cast<double>(model.parameters()) + 4 * table +
+                  test::activation_bytes_by_formula(model, {2048, 8, DType::bf16}) + head(2048),
               1e-3 * four.bytes);
 }
 

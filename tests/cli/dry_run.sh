@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What a run would be, without a trace of it.
+source "$(dirname "$0")/expect.sh"
+make_stores
+skein="$bin/skein"
+train="$skein pretrain $small --train.steps=6 --checkpoint.every=3 --run.dir=run"
+
+expect 0 "model     gpt, 2 blocks of width 32" $train --dry-run
+for part in "steps     0 to 6, of" "layout    pipeline 1 x data 1 x tensor 1" "work      " "memory    " " are available on " "disk      " "time      at least "; do
+  grep -qF -- "$part" output || { cat output >&2; die "no \"$part\""; }
+done
+[ ! -e run ] || die "a dry run left a folder"
+expect 0 "each of ranks 0 to 1: " mpirun -np 2 $train --run.dry_run
+expect 0 "rank 1: " mpirun -np 2 $train --dry-run --parallel.pipeline=2
+[ "$(grep -c "^model" output)" = 1 ] || die "not one rank alone speaks"
+
+# Beside a run: it goes on from what there is, and does not disturb it.
+expect 0 "done: 6 steps" $train
+before=$(find run -type f -exec sha256sum {} + | sort)
+expect 0 "start     it goes on from run/checkpoints/step-00000006" $train --train.steps=9 --dry-run
+grep -qF "steps     6 to 9" output || { cat output >&2; die "not the steps that are left"; }
+expect 0 "start     it begins from run/checkpoints/step-00000006" "$skein" pretrain $small --checkpoint.load=run --run.dir=next --train.steps=9 --dry-run
+[ "$before" = "$(find run -type f -exec sha256sum {} + | sort)" ] || die "a dry run changed the run's folder"
+
+# What would be refused is refused, with the numbers before it where memory is what lacks.
+expect 2 "train.global_batch=9" mpirun -np 2 $train --train.global_batch=9 --dry-run
+expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt3_175b.ini" --data.train=train.h5 \
+  --model.context=64 --train.global_batch=2 --train.micro_batch=1 --train.steps=1 --run.dir=huge --dry-run
+grep -qF "model     gpt, 96 blocks of width 12288" output || { cat output >&2; die "no numbers before the refusal"; }
+expect 2 "this command makes several" "$skein" verify-resume $small --train.steps=6 --run.dir=twice --run.dry_run
+
+# Of runs that begin from another model.
+python3 - <<'PY'
+import json
+with open("chats.jsonl", "w") as out:
+    for text in ("one", "two", "three", "four"):
+        out.write(json.dumps({"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text}]}) + "\n")
+PY
+expect 0 "start     it begins from run/" "$skein" sft --checkpoint.load=run --data.train=chats.jsonl --chat.template=plain --run.dir=tuned --train.steps=2 --train.global_batch=2 --dry-run
+[ ! -e tuned ] || die "a dry run left a folder"
+echo passed

@@ -1,0 +1,98 @@
+// What a run would be, beside what it then is.
+#include "skein/train/preflight/outlook.h"
+
+#include <gtest/gtest.h>
+
+#include "skein/parallel/rank_memory.h"
+#include "skein/tensor/buffer.h"
+#include "skein/train/replica.h"
+
+#include "train/train_fixture.h"
+
+namespace skein::train {
+namespace {
+
+struct Case {
+  std::string name;
+  std::function<void(PretrainConfig&)> change;
+};
+
+PretrainConfig wide_config() {
+  PretrainConfig c = small_config("unused.h5");
+  c.model.vocab_size = 2000;
+  c.model.context = 256;
+  c.model.d_model = 128;
+  c.model.dropout = 0;
+  c.train.global_batch = 8;
+  c.train.micro_batch = 4;
+  return c;
+}
+
+void like_llama(PretrainConfig& c) {
+  c.model.positions = Positions::rotary;
+  c.model.n_kv_heads = 2;
+  c.model.activation = MlpKind::swiglu;
+  c.model.norm = ops::Norm::rms;
+  c.model.bias = false;
+  c.model.tie_embeddings = false;
+}
+
+const std::vector<Case> kCases{
+    {"plain", [](PretrainConfig&) {}},
+    {"bf16", [](PretrainConfig& c) { c.train.precision = DType::bf16; }},
+    {"recompute full", [](PretrainConfig& c) { c.parallel.recompute = Recompute::full; }},
+    {"recompute selective", [](PretrainConfig& c) { c.parallel.recompute = Recompute::selective; }},
+    {"many ids", [](PretrainConfig& c) { c.model.vocab_size = 32000; }},
+    {"many ids, bf16",
+     [](PretrainConfig& c) {
+       c.model.vocab_size = 32000;
+       c.train.precision = DType::bf16;
+     }},
+    {"like Llama", like_llama},
+    {"a row at a time", [](PretrainConfig& c) { c.train.micro_batch = 1; }},
+    {"one group", [](PretrainConfig& c) { c.parallel.reduction_groups = 1; }},
+    {"eight groups", [](PretrainConfig& c) { c.parallel.reduction_groups = 8; }},
+    {"dropout", [](PretrainConfig& c) { c.model.dropout = 0.1; }},
+    {"wide and flat",
+     [](PretrainConfig& c) {
+       c.model.d_model = 512;
+       c.model.n_layers = 1;
+     }},
+};
+
+struct Bytes {
+  double foreseen = 0, found = 0;
+};
+
+Bytes bytes_of(const PretrainConfig& c) {
+  Bytes made;
+  run_ranks(1, [&](Group& world) {
+    const MeshShape shape = mesh_shape(c.parallel, 1);
+    Mesh mesh(world, shape);
+    const BatchPlan plan = plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch);
+    const LocalModel described(c.model, c.parallel, mesh, c.precision());
+    MemoryShape needed = memory_shape(c.model, c.parallel, plan, mesh, described);
+    needed.optimizer_bytes = make_optimizer(c.optimizer)->bytes_per_parameter(c.precision());
+    made.foreseen = estimated_memory(needed, described.parameters()).total();
+    const data::Batch batch = some_batch(c.train.global_batch, c.model);
+    const int64_t before = memory_use().live;
+    reset_peak_memory();
+    Replica replica(c, plan, mesh);
+    replica.step(batch, 0, 1e-4);
+    made.found = static_cast<double>(memory_use().peak - before);
+  });
+  return made;
+}
+
+TEST(Outlook, ForeseesTheMemoryOfTwelveRunsWithinATenth) {
+  for (const Case& one : kCases) {
+    PretrainConfig c = wide_config();
+    one.change(c);
+    const auto [foreseen, found] = bytes_of(c);
+    EXPECT_NEAR(foreseen / found, 1, 0.1)
+        << one.name << ": " << foreseen / (1 << 20) << " MiB of " << found / (1 << 20);
+  }
+}
+
+}  // namespace
+}  // namespace skein::train
