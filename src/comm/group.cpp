@@ -231,7 +231,10 @@ Work Group::broadcast(const Tensor& tensor, int root) {
 }
 
 Work Group::trade(std::span<const Trade> trades) {
-  if (trades.empty()) return {};
+  if (trades.empty()) {
+    ++turn_;  // others may have some
+    return {};
+  }
   const bool leaves = away(trades.front().sent);
   if (leaves && devices_) return devices_->trade(trades);
   const InFlight here = collective("trade", std::ssize(trades) * trades.front().sent.bytes());

@@ -1,6 +1,7 @@
 #include "skein/comm/mesh.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -109,6 +110,39 @@ void Mesh::connect(Device device, double timeout) {
   connect_devices(*tp_, device, {"tensor"}, watchdog_);
   connect_devices(*dp_, device, {"data"}, watchdog_);
   connect_devices(*pp_, device, {"pipeline", true, part_for_stages(world_, device)}, watchdog_);
+}
+
+namespace {
+
+// The world, then the groups of its axes, as a rank is in them.
+constexpr std::array kGroups{"world", "pipeline", "data", "tensor"};
+
+// Of each of kGroups, the first member of the one that `rank` is in.
+std::array<int, kGroups.size()> first_peers(int rank, const MeshShape& shape) {
+  const int tp = rank % shape.tp, dp = rank / shape.tp % shape.dp;
+  return {0, dp * shape.tp + tp, rank - dp * shape.tp, rank - tp};
+}
+
+}  // namespace
+
+void Mesh::check_in_step() const {
+  if (world_.size() == 1) return;
+  const Tensor own = Tensor::from(std::vector<int64_t>{world_.collectives(), pp_->collectives(),
+                                                       dp_->collectives(), tp_->collectives()},
+                                  {kGroups.size()});
+  const Tensor all = Tensor::empty({world_.size(), kGroups.size()}, DType::i64);
+  world_.all_gather(own, all).wait();
+  for (int rank = 0; rank < world_.size(); ++rank)
+    for (size_t group = 0; group < kGroups.size(); ++group) {
+      const int peer = first_peers(rank, shape_)[group];
+      const auto of = [&](int one) { return all.data<int64_t>()[one * kGroups.size() + group]; };
+      if (of(rank) == of(peer)) continue;
+      throw Error(ExitCode::internal,
+                  fmt::format("rank {} has been in {} exchanges of the {} group and rank {} in {}: "
+                              "the ranks are not in the same exchange, and what they have computed "
+                              "since is wrong. The same command goes on from the last commit",
+                              rank, of(rank), kGroups[group], peer, of(peer)));
+    }
 }
 
 void Mesh::share_last_stage(const Tensor& tensor) const {

@@ -45,14 +45,8 @@ bool Run::is_own(const checkpoint::CheckpointInfo& info) const {
 }
 
 BatchPlan Run::plan(const RunState* stored, const std::string& origin) {
-  if (stored) take_over_groups(stored->reduction_groups, origin, shape_.dp, config_);
-  TrainConfig& train = config_.train;
-  if (train.micro_batch_open)
-    train.micro_batch =
-        fitting_micro_batch(config_.parallel, shape_, train.global_batch, train.micro_batch);
-  const BatchPlan plan =
-      plan_batch(config_.parallel, shape_, train.global_batch, train.micro_batch);
-  config_.parallel.reduction_groups = state_.reduction_groups = plan.groups;
+  const BatchPlan plan = settled_plan(config_, shape_, stored, origin);
+  state_.reduction_groups = plan.groups;
   return plan;
 }
 
@@ -211,6 +205,7 @@ void Run::advance(Learner& learner) {
   const FlightRecorder& recorder = *FlightRecorder::of_this_thread();
   const double begun = steady_seconds(), waited = recorder.waited();
   learner.advance();
+  mesh_.check_in_step();
   stragglers_.count(steady_seconds() - begun - (recorder.waited() - waited));
 }
 

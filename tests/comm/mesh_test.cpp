@@ -114,5 +114,24 @@ TEST(Mesh, WarnsOfAGpuThatOthersUse) {
             std::string::npos);
 }
 
+// Of the data group {5, 7} one has been in an exchange and the other has not.
+TEST(Mesh, FindsWhoLeftOutAnExchange) {
+  std::string told;
+  try {
+    run_ranks(8, [](Group& world) {
+      const Mesh mesh(world, {.pp = 2, .dp = 2, .tp = 2});
+      EXPECT_EQ(mesh.tp().sum(1.0), 2);
+      mesh.check_in_step();
+      if (world.rank() == 7) mesh.dp().trade({}).wait();
+      mesh.check_in_step();
+    });
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::internal);
+    told = error.what();
+  }
+  expect_words(told, {"rank 7 has been in 1 exchanges of the data group and rank 5 in 0",
+                      "the ranks are not in the same exchange"});
+}
+
 }  // namespace
 }  // namespace skein

@@ -60,6 +60,8 @@ class Group {
   // What the group is called in messages, a literal ("data"), and its number among those of that
   // name.
   void set_name(const char* name, int number);
+  // Of this member, so far; members that are in step have the same number between collectives.
+  int64_t collectives() const { return turn_; }
   void barrier();
 
   // --- typed collectives, the same for every transport. A watchdog of this thread sees what is
@@ -118,7 +120,7 @@ class Group {
   Work watched(Work work, const char* what, int64_t bytes, int peer, bool outgoing) const;
 
   const char* name_ = "world";
-  int64_t turn_ = 0;  // collectives so far
+  int64_t turn_ = 0;
   std::unique_ptr<QueuedTransport> devices_;
 };
 

@@ -52,6 +52,9 @@ class Mesh {
   // the ranks exchange tensors without the host where they can (comm/device_transport.h). Warns of
   // a GPU that others use.
   void connect(Device device, double timeout);
+  // Collective. Throws Error(internal) where members of a group have not been in as many
+  // collectives of it: one has left one out, and takes what it gets since for something else.
+  void check_in_step() const;
   // Collective over pp(): every stage gets what the last one has.
   void share_last_stage(const Tensor& tensor) const;
   // Collective over dp() and pp(): every rank gets the sum over data-parallel ranks of what the
