@@ -9,6 +9,7 @@
 #include "skein/checkpoint/parameters.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
+#include "skein/generate/answer_text.h"
 #include "skein/generate/generator.h"
 #include "skein/generate/prompts.h"
 #include "skein/rlhf/rewards/best_of.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct Command {
   std::string checkpoint, input, output;
+  std::vector<std::string> stop;
   generate::PromptFormat format = generate::PromptFormat::text;
   train::PromptFormConfig form;
   generate::GenerateConfig generate;
@@ -41,6 +43,7 @@ void bind(Options& options, Command& c) {
       {{"text", generate::PromptFormat::text}, {"jsonl", generate::PromptFormat::jsonl}},
       "of input and output; jsonl: {\"prompt\": ...} a line");
   bind(options, c.form);
+  generate::bind_stops(options, c.stop);
   bind(options, c.generate);
   bind(options, c.generate.beam);
   bind(options, c.answers);
@@ -86,7 +89,7 @@ std::optional<rlhf::rewards::RewardMixture> rewards_for(const Command& command,
 void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, int64_t context,
                bool continued) {
   const auto full = std::ranges::count_if(made, [&](const generate::Continuation& one) {
-    return !one.ended && std::ssize(one.tokens) < asked;
+    return !one.ended && !one.stopped && std::ssize(one.tokens) < asked;
   });
   if (full > 0)
     log::warn(
@@ -134,6 +137,10 @@ void generate(const Command& command, const std::vector<std::string>& words,
                    precision_on(command.parallel.device, command.generate.precision));
   generate::GenerateConfig config = command.generate;
   config.start = form.start();
+  const generate::StopTexts stops(command.stop);
+  const auto text_of = [&form](const generate::Tokens& tokens) { return form.text(tokens); };
+  if (stops.any())
+    config.goes_on = [&](const generate::Tokens& answer) { return !stops.ends(answer, text_of); };
   generate::Generator generator(source.model, local, mesh, config, form.end(),
                                 form.tokenizer().vocab_size());
   load_weights(source.info, local.parameters(), mesh.world());
@@ -146,6 +153,7 @@ void generate(const Command& command, const std::vector<std::string>& words,
   size_t tokens = 0;
   for (const generate::Continuation& one : all.answers) {
     all.texts.push_back(form.text(one.tokens));
+    if (one.stopped) all.texts.back() = stops.cut(all.texts.back()).value_or(all.texts.back());
     tokens += one.tokens.size();
   }
   if (rewards) all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end()));
@@ -177,6 +185,13 @@ int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   require(options.words().empty() != command.input.empty(),
           "give prompts as arguments or with generate.input; {}",
           command.input.empty() ? "none are given" : "both are given");
+  require(command.stop.empty() || command.generate.beam.size == 0,
+          "generate.stop is for answers that are drawn, and beam.size={} searches them; leave one "
+          "of them out",
+          command.generate.beam.size);
+  require(!command.generate.log_probabilities || command.format == generate::PromptFormat::jsonl,
+          "generate.logprobs writes numbers, which generate.format=text has no place for; take "
+          "generate.format=jsonl");
   check(command.generate.beam, options);
   check(command.generate);
   check(command.answers, command.generate.beam);

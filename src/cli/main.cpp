@@ -56,6 +56,7 @@ constexpr Command kCommands[] = {
     {"compare-layouts", "train at two layouts; the first step and tensor that differ",
      compare_layouts_command, true},
     {"generate", "continue prompts with a checkpoint", generate_command},
+    {"chat", "talk with a model that was tuned on conversations", chat_command},
     {"doctor", "what this machine, or all hosts of a job, are like for runs", doctor_command},
 };
 

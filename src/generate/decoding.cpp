@@ -38,7 +38,7 @@ bool many(int64_t some, int64_t of) { return some > 0 && some * 4 >= of; }
 }  // namespace
 
 bool Generator::Sequence::finished() const {
-  return beams ? beams->search().finished() : made.ended || left == 0;
+  return beams ? beams->search().finished() : made.ended || made.stopped || left == 0;
 }
 
 int64_t Generator::Sequence::length() const {
@@ -49,10 +49,13 @@ std::vector<Continuation> Generator::Sequence::result() const {
   return beams ? beams->search().best() : std::vector{made};
 }
 
-void Generator::Sequence::take(int32_t id, int32_t end) {
+void Generator::Sequence::take(int32_t id, int32_t end, const float* log_probability,
+                               const std::function<bool(const Tokens&)>& goes_on) {
   made.ended = id == end;
   if (made.ended) return;
   made.tokens.push_back(id);
+  if (log_probability) made.log_probabilities.push_back(*log_probability);
+  made.stopped = goes_on && !goes_on(made.tokens);
   --left;
 }
 
@@ -252,13 +255,21 @@ void Generator::Decoding::draw(const Rows& rows, const Tensor& logits) const {
     const Sequence& sequence = *row.sequence;
     draws.push_back({sequence.draw, sequence.finished() ? -1 : std::ssize(sequence.made.tokens)});
   }
-  Tensor ids = Tensor::zeros({rows.size()}, DType::i32);
-  if (logits.defined()) ids = sample(rows.own(logits), g_.vocabulary_, g_.config_.sampling, draws);
+  const GenerateConfig& config = g_.config_;
+  Tensor ids = Tensor::zeros({rows.size()}, DType::i32),
+         found = Tensor::zeros({config.log_probabilities ? rows.size() : 0}, DType::f32);
+  if (logits.defined()) {
+    const Tensor own = rows.own(logits);
+    ids = sample(own, g_.vocabulary_, config.sampling, draws);
+    if (config.log_probabilities) found = log_probabilities(own, g_.vocabulary_, ids);
+  }
   g_.mesh_.share_last_stage(ids);
+  g_.mesh_.share_last_stage(found);
   for (int64_t row = 0; row < rows.size(); ++row) {
     Sequence& sequence = *rows.all[row].sequence;
     if (!sequence.finished())
-      sequence.take(ids.data<int32_t>()[row], g_.config_.stop_at_end ? g_.end_of_text_ : -1);
+      sequence.take(ids.data<int32_t>()[row], config.stop_at_end ? g_.end_of_text_ : -1,
+                    config.log_probabilities ? found.data<float>() + row : nullptr, config.goes_on);
   }
 }
 

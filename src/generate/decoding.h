@@ -23,8 +23,9 @@ struct Generator::Sequence {
   int64_t length() const;
   // Into its row `place` of the cache goes the token that was chosen last.
   int32_t feed(int64_t place) { return beams ? beams->feed(place) : made.tokens.back(); }
-  // end: the token that ends it.
-  void take(int32_t id, int32_t end);
+  // end: the token that ends it. log_probability: kept where it is defined.
+  void take(int32_t id, int32_t end, const float* log_probability,
+            const std::function<bool(const Tokens&)>& goes_on);
   // What became of it.
   std::vector<Continuation> result() const;
 };

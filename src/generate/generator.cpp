@@ -17,6 +17,9 @@ void bind(Options& options, GenerateConfig& c) {
   options.add("generate.max_tokens", c.max_tokens, "most new tokens of a prompt", "tokens");
   options.add("generate.batch", c.batch, "prompts decoded together", "prompts");
   options.add("generate.stop_at_end", c.stop_at_end, "stop at the end-of-text token");
+  options.add("generate.logprobs", c.log_probabilities,
+              "write the log-probability of each token, of the logits without temperature, top_k "
+              "and top_p, in nats; needs generate.format=jsonl");
   bind_precision(options, "generate.precision", c.precision, "of weights, activations and cache");
   bind(options, c.sampling);
 }
@@ -26,6 +29,11 @@ void check(const GenerateConfig& c) {
           "generate.max_tokens={} and generate.batch={} must be at least 1", c.max_tokens, c.batch);
   check(c.sampling);
   check(c.beam);
+  require(
+      c.beam.size == 0 || !c.log_probabilities,
+      "generate.logprobs is for tokens that are drawn, and beam.size={} searches answers, which "
+      "have a score; leave one of them out",
+      c.beam.size);
 }
 
 namespace {
@@ -144,20 +152,22 @@ void take(const char*& at, T* values, size_t count) {
 }
 
 struct Head {
-  int32_t ended, tokens;
+  int32_t ended, stopped, tokens, log_probabilities;
   double score;
 };
 
-// Of each prompt how many there are, and of each of these its head and its ids.
+// Of each prompt how many there are, and of each of these its head, ids and log-probabilities.
 std::string packed(const std::vector<Continuations>& all) {
   std::string text;
   for (const Continuations& those : all) {
     const auto count = narrow<int32_t>(those.size());
     append(text, &count, 1);
     for (const Continuation& one : those) {
-      const Head head{one.ended, narrow<int32_t>(one.tokens.size()), one.score};
+      const Head head{one.ended, one.stopped, narrow<int32_t>(one.tokens.size()),
+                      narrow<int32_t>(one.log_probabilities.size()), one.score};
       append(text, &head, 1);
       append(text, one.tokens.data(), one.tokens.size());
+      append(text, one.log_probabilities.data(), one.log_probabilities.size());
     }
   }
   return text;
@@ -174,8 +184,10 @@ void unpack(const std::string& text, const std::vector<size_t>& numbers,
     for (Continuation& one : all[number]) {
       Head head{};
       take(at, &head, 1);
-      one = {Tokens(head.tokens), head.ended != 0, head.score};
+      one = {Tokens(head.tokens), head.ended != 0, head.score, head.stopped != 0,
+             std::vector<float>(head.log_probabilities)};
       take(at, one.tokens.data(), one.tokens.size());
+      take(at, one.log_probabilities.data(), one.log_probabilities.size());
     }
   }
 }

@@ -1,12 +1,14 @@
 #include "skein/generate/sampling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
 #include "skein/kernels/elementwise.h"
+#include "skein/kernels/loss.h"
 
 namespace skein::generate {
 
@@ -100,6 +102,19 @@ Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& co
   const Tensor here = ids.to(Device{});
   require_ids(here);
   return here;
+}
+
+Tensor log_probabilities(const Tensor& logits, int64_t vocabulary, const Tensor& ids) {
+  const Shape rows{logits.dim(0)};
+  const Tensor maximum = logits.like(rows), sum = logits.like(rows), own = logits.like(rows);
+  on_device(logits.device(), [&](auto device) {
+    kernels::row_statistics(device, logits, vocabulary, ids.to(logits.device()), Out(maximum),
+                            Out(sum), Out(own));
+  });
+  const Tensor sums = sum.to(Device{}), made = own.to(Device{});
+  for (int64_t row = 0; row < rows.size(); ++row)
+    made.data<float>()[row] -= std::log(sums.data<float>()[row]);
+  return made;
 }
 
 }  // namespace skein::generate

@@ -66,6 +66,35 @@ assert [row["completion"] for row in found] == ["the sea", "grass"], found
 assert [turn["content"] for turn in found[0]["messages"]] == ["red", "a rose", "blue"] and found[1]["prompt"] == "green"
 PY
 
+# A conversation: a line a turn, what was said before counts, and a stop text cuts.
+talk="$skein chat --sample.temperature=0 --generate.max_tokens=12 --checkpoint.path=plain"
+printf 'blue\n\n/new\n/huh\nred\ngreen\n/exit\nwhite\n' | $talk 2>talk.log >talk.txt
+printf 'the sea\na rose\ngrass\n' | cmp - talk.txt || { cat talk.txt talk.log; die "the conversation is not right"; }
+grep -qF "/huh is no command here" talk.log || die "a wrong command is not named"
+printf 'blue\n' | $mpi2 $talk --parallel.pipeline=2 2>/dev/null | cmp - <(echo "the sea") || die "two ranks talk otherwise"
+printf 'blue\n' | $talk --generate.stop='\x20s' 2>/dev/null | cmp - <(echo "the") || die "a stop text does not end an answer"
+printf 'red %.0s' {1..100} | $talk 2>talk.log >talk.txt || die "a turn that is too long ends the conversation"
+grep -qF "are more than the 52 that the model's context has beside an answer" talk.log || { cat talk.log; die "a turn that is too long is not told"; }
+printf 'red\n%.0s' {1..9} | $talk 2>talk.log >talk.txt
+grep -qF "turns are forgotten: the context is full" talk.log && [ "$(sort -u talk.txt)" = "a rose" ] || { cat talk.log talk.txt; die "a full context"; }
+expect 2 "generate.max_tokens=64 leaves no room in the model's context of 64" $talk --generate.max_tokens=64
+expect 2 "knows no chat template" "$skein" chat --checkpoint.path=base
+
+# Stop texts and log-probabilities of answers.
+expect 0 "" $answer --checkpoint.path=plain --generate.format=jsonl --generate.logprobs --generate.stop='e\x20,xyz' --generate.output=logprobs.jsonl blue green
+python3 - <<'PY' || die "log-probabilities or stop texts are not right"
+import json
+blue, green = [json.loads(line) for line in open("logprobs.jsonl")]
+assert blue["completion"] == "th" and blue["finish"] == "stop", blue
+assert green["completion"] == "grass" and green["finish"] == "end", green
+for row in (blue, green):
+    assert len(row["logprobs"]) == len(row["tokens"]) and all(-0.7 < x <= 0 for x in row["logprobs"]), row
+PY
+expect 2 "generate.stop holds 'a\\q'" $answer --checkpoint.path=plain --generate.stop='a\q' blue
+expect 2 "generate.logprobs writes numbers" $answer --checkpoint.path=plain --generate.logprobs blue
+expect 2 "generate.logprobs is for tokens that are drawn" "$skein" generate --checkpoint.path=plain --generate.format=jsonl --generate.logprobs --beam.size=2 blue
+expect 2 "generate.stop is for answers that are drawn" "$skein" generate --checkpoint.path=plain --generate.stop=x --beam.size=2 blue
+
 # Instructions under Alpaca's headings: the checkpoint knows, so prompts get them by themselves.
 expect 0 "done: 20 steps" "$skein" pretrain $shape --model.context=192 --data.train=store.h5 --train.steps=20 --run.dir=wide
 expect 0 "done" $tune --checkpoint.load=wide --data.train=tasks.jsonl --data.validation=tasks.jsonl --run.dir=alpaca --chat.template=none --sft.epochs=3 --sft.pack=false

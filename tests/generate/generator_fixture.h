@@ -42,9 +42,10 @@ struct Layout {
   int64_t tokens = 24;
 };
 
-// Calls f with a generator on each rank.
+// Calls f with a generator on each rank, with options that `change` changes.
 template <class F>
-void with_generator(const ModelConfig& config, const Layout& setup, const F& f) {
+void with_generator(const ModelConfig& config, const Layout& setup, const F& f,
+                    const std::function<void(generate::GenerateConfig&)>& change = {}) {
   run_ranks(setup.ranks, [&](Group& world) {
     ParallelConfig parallel;
     parallel.pipeline = setup.pipeline;
@@ -62,6 +63,7 @@ void with_generator(const ModelConfig& config, const Layout& setup, const F& f) 
     options.sampling.temperature = setup.temperature;
     options.sampling.banned = setup.banned;
     options.beam = setup.beam;
+    if (change) change(options);
     generate::Generator generator(config, local, mesh, options, setup.end, setup.vocabulary);
     f(generator, world);
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -21,10 +22,11 @@ using test::Layout;
 using test::many_prompts;
 using test::model;
 using test::Small;
+using test::with_generator;
 
-// The likeliest next token of the whole sequence, run without a cache.
-int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
-                           Group& alone) {
+// Of the last position of the whole sequence, run without a cache.
+std::vector<float> last_logits(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
+                               Group& alone) {
   const auto length = static_cast<int64_t>(sequence.size());
   data::Batch batch;
   batch.tokens = Tensor::from(sequence, {1, length});
@@ -36,7 +38,23 @@ int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Toke
   const NoGrad no_grad;
   const Tensor logits = gpt.logits(gpt.forward({}, pass).only().value());
   const float* last = logits.data<float>() + (length - 1) * config.vocab_size;
-  return static_cast<int32_t>(std::max_element(last, last + config.vocab_size) - last);
+  return {last, last + config.vocab_size};
+}
+
+int32_t next_without_cache(const ModelConfig& config, const Gpt& gpt, const Tokens& sequence,
+                           Group& alone) {
+  const std::vector<float> last = last_logits(config, gpt, sequence, alone);
+  return static_cast<int32_t>(std::ranges::max_element(last) - last.begin());
+}
+
+std::vector<double> last_log_softmax(const ModelConfig& config, const Gpt& gpt,
+                                     const Tokens& sequence, Group& alone) {
+  const std::vector<float> last = last_logits(config, gpt, sequence, alone);
+  double sum = 0;
+  for (float logit : last) sum += std::exp(double{logit});
+  std::vector<double> made;
+  for (float logit : last) made.push_back(logit - std::log(sum));
+  return made;
 }
 
 class Generation : public testing::TestWithParam<bool> {};
@@ -298,6 +316,58 @@ TEST_P(Generation, GoesOnWhenTheCacheIsFull) {
     EXPECT_EQ(Tokens(sequence.begin() + static_cast<int64_t>(prompts[i].size()), sequence.end()),
               whole[i].tokens)
         << i;
+  }
+}
+
+// By the logits of a pass over the whole sequence, whatever the layout.
+TEST(LogProbabilities, AreThoseOfThePlainSoftmax) {
+  const ModelConfig config = model(false);
+  const auto alone = single_rank();
+  Parameters parameters(DType::f32, 0, 1);
+  const Gpt gpt(config, {0, 4, true, true, 0}, false, parameters);
+  parameters.allocate(false);
+  parameters.initialize(3);
+  for (const Layout& layout : {Layout{}, Layout{.pipeline = 2, .tensor = 2, .ranks = 4}}) {
+    std::vector<Continuation> found;
+    with_generator(
+        config, layout,
+        [&](Generator& generator, Group& world) {
+          const auto made = generator.run(kPrompts);
+          if (world.rank() == world.size() - 1) found = made;
+        },
+        [](GenerateConfig& options) { options.log_probabilities = true; });
+    ASSERT_EQ(found.size(), kPrompts.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      ASSERT_EQ(found[i].log_probabilities.size(), found[i].tokens.size());
+      Tokens sequence = kPrompts[i].empty() ? Tokens{66} : kPrompts[i];
+      for (size_t j = 0; j < found[i].tokens.size(); ++j) {
+        const std::vector<double> wanted = last_log_softmax(config, gpt, sequence, *alone);
+        EXPECT_NEAR(found[i].log_probabilities[j], wanted[found[i].tokens[j]], 1e-4);
+        sequence.push_back(found[i].tokens[j]);
+      }
+    }
+  }
+}
+
+TEST(Generation, EndsWhereItIsToldTo) {
+  const ModelConfig config = model(false);
+  for (const Layout& layout : {Layout{}, Layout{.pipeline = 2, .ranks = 4}}) {
+    const auto whole = generated(config, layout);
+    with_generator(
+        config, layout,
+        [&](Generator& generator, Group&) {
+          const auto made = generator.run(kPrompts);
+          for (size_t i = 0; i < made.size(); ++i) {
+            const Tokens& all = whole[i].tokens;
+            const auto third = static_cast<std::ptrdiff_t>(std::min<size_t>(all.size(), 3));
+            EXPECT_EQ(made[i].tokens, Tokens(all.begin(), all.begin() + third));
+            EXPECT_EQ(made[i].stopped, all.size() >= 3);
+            EXPECT_EQ(made[i].ended, all.size() < 3 && whole[i].ended);
+          }
+        },
+        [](GenerateConfig& options) {
+          options.goes_on = [](const Tokens& answer) { return answer.size() < 3; };
+        });
   }
 }
 

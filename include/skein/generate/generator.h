@@ -27,6 +27,12 @@ struct GenerateConfig {
   BeamConfig beam;  // with beams nothing is drawn: of `sampling` only banned ids count
   // Of a model that maps sources to targets: what its decoder is fed before an answer.
   Tokens start = {};
+  // Continuations have them: of the softmax of the logits, without temperature, top_k and top_p,
+  // among the ids that are not banned, in nats. Not with beams.
+  bool log_probabilities = false;
+  // Called on every rank of the sequence with each answer so far, whenever it has a token more;
+  // where it is false the answer ends there. Must decide alike on all ranks. Not with beams.
+  std::function<bool(const Tokens& answer)> goes_on = {};
 };
 
 // Binds the fields under section "generate", and those of sampling; those of beams have a bind of

@@ -41,4 +41,8 @@ struct Draw {
 Tensor sample(const Tensor& logits, int64_t vocabulary, const SamplingConfig& config,
               const std::vector<Draw>& draws);
 
+// Of ids [B], the logarithm of what the softmax of each row's logits below `vocabulary` gives it,
+// in nats. The result [B] f32 is on the host.
+Tensor log_probabilities(const Tensor& logits, int64_t vocabulary, const Tensor& ids);
+
 }  // namespace skein::generate

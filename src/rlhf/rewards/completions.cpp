@@ -38,8 +38,11 @@ Json record_of(const Completions& all, size_t answer) {
   else
     json["messages"] = listed(turns);
   json["completion"] = all.texts[answer];
-  json["tokens"] = all.answers[answer].tokens;
-  if (all.searched) json["score"] = all.answers[answer].score;
+  const generate::Continuation& made = all.answers[answer];
+  json["tokens"] = made.tokens;
+  if (!made.log_probabilities.empty()) json["logprobs"] = made.log_probabilities;
+  json["finish"] = made.ended ? "end" : made.stopped ? "stop" : "length";
+  if (all.searched) json["score"] = made.score;
   if (!scored) return json;
   json["score"] = all.scores.sums[answer];
   for (const auto& [label, scores] : all.scores.sources) json["scores"][label] = scores[answer];

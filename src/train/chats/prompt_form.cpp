@@ -9,15 +9,19 @@
 
 namespace skein::train {
 
-void bind(Options& options, PromptFormConfig& c) {
-  options.add("generate.chat", c.chat,
-              "a prompt is the user's turn of a conversation, which the model answers; jsonl: also "
-              "whole conversations, docs/sft.md");
+void bind_conversation(Options& options, PromptFormConfig& c) {
   options.add("generate.template", c.records.form,
               "chat template: none, plain, chatml, llama2, llama3, or a JSON file; empty: the "
               "checkpoint's");
   options.add("generate.system", c.system,
               "of conversations without one, the system's turn; empty: none");
+}
+
+void bind(Options& options, PromptFormConfig& c) {
+  options.add("generate.chat", c.chat,
+              "a prompt is the user's turn of a conversation, which the model answers; jsonl: also "
+              "whole conversations, docs/sft.md");
+  bind_conversation(options, c);
   options.add("generate.start", c.start,
               "token that the decoder of an encoder-decoder is fed before an answer, such as "
               "<pad>; empty: the checkpoint's");

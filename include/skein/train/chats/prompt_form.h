@@ -29,6 +29,8 @@ struct PromptFormConfig {
 // Binds generate.chat, generate.template, generate.system, generate.start, generate.specials, and
 // the fields of bind_records.
 void bind(Options& options, PromptFormConfig& config);
+// generate.template and generate.system of them.
+void bind_conversation(Options& options, PromptFormConfig& config);
 
 class PromptForm {
  public:
