@@ -14,7 +14,11 @@ namespace {
 void check_given(const Options& options) {
   require(!(options.given("plan.law") && options.given("plan.fit")),
           "plan.law and plan.fit are both given; give the law to go by");
-  require(!options.given("model.n_layers"), "model.n_layers is what a plan finds; leave it out");
+  if (options.given("plan.train_tokens")) return;  // of a model that is given
+  require(
+      !options.given("model.n_layers"),
+      "model.n_layers is what a plan finds; leave it out, or give plan.train_tokens for a model "
+      "that is given");
   require(!options.given("model.d_model") || options.given("model.d_ff"),
           "model.d_model is what a plan finds; leave it out, or give it with model.d_ff for the "
           "proportion of both");
@@ -34,9 +38,10 @@ void write(const std::string& option, const std::string& path, const std::string
 int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
   scaling::plan::PlanOptions plan = scaling::plan::plan_defaults();
   std::string output, config;
-  Options options("skein plan",
-                  "From a budget to a model, its tokens, settings, layout, run time and cost, by a "
-                  "scaling law.");
+  Options options(
+      "skein plan",
+      "From a budget, or a model and its tokens, to settings, layout, run time and cost, by a "
+      "scaling law.");
   bind(options, plan);
   options.add("plan.config", config, "INI to write, for `skein pretrain --config`");
   options.add("output.path", output, "JSON to write");
@@ -47,6 +52,7 @@ int plan_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) 
   const scaling::plan::Plan made = make_plan(plan);
   const std::string ini = config.empty() ? "" : plan_config(made);
   std::fputs(plan_text(made).c_str(), stdout);
+  std::fflush(stdout);  // before what the log says of files
   write("output.path", output, plan_json(made));
   write("plan.config", config, ini);
   return 0;

@@ -189,6 +189,9 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   const train::PretrainConfig& run = command.tune.run;
+  require(!run.run.dry_run,
+          "run.dry_run=true, but `skein ppo` cannot say before what a run would be; `skein sft "
+          "--dry-run` says it of one policy");
   world = begin_run(run.run.dir,
                     command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
   if (run.train.micro_batch_open)

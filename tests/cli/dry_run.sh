@@ -29,6 +29,8 @@ expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SK
 grep -qF "model     gpt, 96 blocks of width 12288" output || { cat output >&2; die "no numbers before the refusal"; }
 expect 2 "this command makes several" "$skein" verify-resume $small --train.steps=6 --run.dir=twice --run.dry_run
 
+expect 2 "cannot say before what a run would be" "$skein" ppo --checkpoint.load=run --run.dir=tuned --dry-run
+
 # Of runs that begin from another model.
 python3 - <<'PY'
 import json

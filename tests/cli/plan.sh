@@ -39,8 +39,25 @@ expect 0 "of 100003 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind
 grep -qF "machine.count=100003:" output || die "nothing is said of the devices that are left over"
 expect 0 "The cost on 16384 devices" "$bin/skein" plan --plan.budget=1e24 --machine.kind=h100 --machine.count=16384
 expect 2 "one budget" "$bin/skein" plan
-expect 2 "one budget: plan.budget in FLOPs or plan.gpu_hours, not both" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
+expect 2 "one budget: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given model, not several" "$bin/skein" plan --plan.budget=1e20 --plan.gpu_hours=5
 expect 2 "give machine.kind or machine.peak" "$bin/skein" plan --plan.gpu_hours=5
+
+# A model that is given: GPT-3 on 300 B tokens, in 3.14e23 FLOPs by its authors (table D.1), who count no attention scores.
+gpt3="$bin/skein plan --config $SKEIN_TEST_SOURCE_DIR/configs/gpt3_175b.ini --plan.train_tokens=300e9"
+expect 0 "96 layers, width 12288, 96 heads of 128" $gpt3 --machine.kind=h100 --machine.count=512 --machine.price=2.5 --output.path=gpt3.json
+grep -qF "values " output && grep -qF "What other published laws make of the budget" output || { cat output; die "no memory by category"; }
+python3 - <<'PY' || die "the plan of a given model does not hold together"
+import json
+plan = json.load(open("gpt3.json"), parse_constant=lambda word: 1 / 0)
+best, memory = plan["proposal"], plan["layout"]["memory"]
+assert abs(plan["flops"] / 3.14e23 - 1) < 0.03 and best["tokens"] == 300e9, plan["flops"]
+assert abs(best["parameters"] / 174.6e9 - 1) < 0.01, best
+assert plan["layout"]["fits"] and abs(sum(memory.values()) / plan["layout"]["bytes"] - 1) < 1e-9, memory
+assert abs(plan["cost"]["seconds"]["value"] - plan["flops"] / (512 * 989.4e12 * 0.4)) < 1
+assert any(other["loss"]["value"] < best["loss"]["value"] for other in plan["same_flops"]), "half of it on more tokens is better, by the law"
+PY
+expect 0 "no layout fits" $gpt3 --machine.kind=h100 --machine.count=8
+expect 2 "plan.train_tokens=-3" "$bin/skein" plan --plan.train_tokens=-3
 expect 2 "plan.gpu_hours=-5" "$bin/skein" plan --plan.gpu_hours=-5 --machine.kind=h100
 expect 0 "7.124e+21 FLOPs" "$bin/skein" plan --plan.budget=5000gpu-hours --machine.kind=h100
 expect 2 'plan.budget="5000 days off" is no budget; give FLOPs as 1e22' "$bin/skein" plan "--plan.budget=5000 days off" --machine.kind=h100

@@ -57,9 +57,12 @@ void check_budget(const char* name, double value, const char* unit) {
 void check_budgets(const PlanOptions& o) {
   check_budget("plan.budget", o.budget, "FLOPs");
   check_budget("plan.gpu_hours", o.gpu_hours, "hours of devices");
-  require((o.budget > 0) != (o.gpu_hours > 0),
-          "give one budget: plan.budget in FLOPs or plan.gpu_hours, not {}",
-          o.budget > 0 ? "both" : "none");
+  check_budget("plan.train_tokens", o.train_tokens, "tokens");
+  const int given = (o.budget > 0) + (o.gpu_hours > 0) + (o.train_tokens > 0);
+  require(given == 1,
+          "give one budget: plan.budget in FLOPs, plan.gpu_hours, or plan.train_tokens of a given "
+          "model, not {}",
+          given == 0 ? "none" : "several");
 }
 
 }  // namespace
@@ -71,13 +74,14 @@ PlanOptions with_budget(PlanOptions o) {
 }
 
 double flops_of_budget(const PlanOptions& o) {
-  const double flops =
-      o.budget > 0 ? o.budget : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
+  const double flops = o.budget > 0         ? o.budget
+                       : o.train_tokens > 0 ? o.train_tokens * counts_of(o.model).flops_per_token
+                                            : o.gpu_hours * 3600 * o.machine.peak * o.machine.share;
   require(flops >= 1e6 && flops <= 1e32,
           "a budget of {:.4g} FLOPs cannot be planned for; it is 1e6 to 1e32{}", flops,
-          o.budget > 0 ? ""
-                       : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})",
-                                     o.gpu_hours, o.machine.peak, o.machine.share));
+          o.gpu_hours == 0 ? ""
+                           : fmt::format(" (plan.gpu_hours={} x 3600 x {:.4g} FLOP/s x {})",
+                                         o.gpu_hours, o.machine.peak, o.machine.share));
   return flops;
 }
 

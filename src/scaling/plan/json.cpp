@@ -99,6 +99,14 @@ Json each(const Items& items) {
   return list;
 }
 
+Json json_of(const RankMemory& m) {
+  return {{"values", m.values},
+          {"gradients", m.gradients},
+          {"optimizer", m.optimizer},
+          {"activations", m.activations},
+          {"work", m.work + m.packed}};
+}
+
 Json json_of(const Layout& l) {
   return {{"pipeline", l.parallel.pipeline},
           {"data", l.parallel.data},
@@ -109,7 +117,8 @@ Json json_of(const Layout& l) {
           {"recompute", name_of(l.parallel.recompute)},
           {"global_batch", l.global_batch},
           {"micro_batch", l.micro_batch},
-          {"bytes", l.bytes},
+          {"bytes", l.bytes()},
+          {"memory", json_of(l.memory)},
           {"fits", l.fits}};
 }
 

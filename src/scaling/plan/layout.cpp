@@ -29,8 +29,8 @@ double parameters_of_rank(const ModelConfig& model, const ModelCounts& counts,
 }
 
 // parameters, blocks: of the fullest rank.
-double bytes_of(const Layout& layout, double parameters, const ModelConfig& model,
-                int64_t micro_batches, const Parameters& blocks) {
+RankMemory memory_of(const Layout& layout, double parameters, const ModelConfig& model,
+                     int64_t micro_batches, const Parameters& blocks) {
   MemoryShape shape{.parameters = parameters, .dtype = blocks.dtype(), .parallel = layout.parallel};
   shape.optimizer_bytes = train::make_optimizer({})->bytes_per_parameter(shape.dtype);
   shape.micro_batch = layout.micro_batch;
@@ -39,7 +39,7 @@ double bytes_of(const Layout& layout, double parameters, const ModelConfig& mode
   shape.head = {model.vocab_size / layout.parallel.tensor, model.d_model};
   if (model.tie_embeddings && layout.parallel.pipeline == 1)
     shape.reused = number(model.vocab_size * model.d_model / layout.parallel.tensor);
-  return estimated_memory(shape, blocks).total();
+  return estimated_memory(shape, blocks);
 }
 
 double lost_time(const Layout& layout, int64_t micro_batches) {
@@ -74,7 +74,7 @@ struct Search {
   double cost_of(const Layout& layout, int64_t micro_batches) const {
     const double lost = wasted(layout) * lost_time(layout, micro_batches) -
                         1e-6 * std::log2(number(layout.micro_batch));
-    return layout.fits ? lost : 1e6 + layout.bytes / kGiB;
+    return layout.fits ? lost : 1e6 + layout.bytes() / kGiB;
   }
 
   void try_one(Layout layout, const Parameters& blocks) {
@@ -82,8 +82,8 @@ struct Search {
     const int64_t micro_batches = std::max<int64_t>(1, (sequences + unit / 2) / unit);
     layout.global_batch = unit * micro_batches;
     const double parameters = parameters_of_rank(model, counts, layout.parallel);
-    layout.bytes = bytes_of(layout, parameters, model, micro_batches, blocks);
-    layout.fits = layout.bytes <= room;
+    layout.memory = memory_of(layout, parameters, model, micro_batches, blocks);
+    layout.fits = layout.bytes() <= room;
     const double cost = cost_of(layout, micro_batches);
     if (cost < best_cost) best = layout, best_cost = cost;
   }

@@ -16,6 +16,10 @@ void bind(Options& options, PlanOptions& plan) {
       "what the run may compute: FLOPs as 1e22, or all devices' time as 5000h or 200 GPU-days");
   options.add("plan.gpu_hours", plan.gpu_hours, "or how long devices may compute, all together",
               "hours");
+  options.add("plan.train_tokens", plan.train_tokens,
+              "or that a given model is to learn: model.n_layers, model.d_model and model.n_heads, "
+              "or --config FILE, then say which",
+              "tokens");
   options.add("plan.law", plan.law,
               "published law to go by: kaplan, chinchilla, chinchilla-replication, muennighoff");
   options.add("plan.fit", plan.fit, "JSON of `skein fit --output.path` to go by instead");

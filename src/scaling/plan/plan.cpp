@@ -41,6 +41,11 @@ void check(const PlanOptions& o) {
   require(o.model.vocab_size <= kMostOfModel && o.model.context <= kMostOfModel,
           "model.vocab_size={} and model.context={} must be at most {}", o.model.vocab_size,
           o.model.context, kMostOfModel);
+  require(
+      o.train_tokens == 0 || (o.model.n_layers > 0 && o.model.d_model > 0),
+      "plan.train_tokens={:.4g} are of a given model; give its model.n_layers, model.d_model and "
+      "model.n_heads, or a file of them by --config",
+      o.train_tokens);
   require(o.d_head >= 0 && o.d_head <= kMostOfHead && o.aspect >= 0 && o.aspect <= kMostOfHead,
           "plan.d_head={} and plan.aspect={} must lie between 0 and {}", o.d_head, o.aspect,
           kMostOfHead);
@@ -147,13 +152,14 @@ std::string layout_problem(const Plan& plan) {
   return fmt::format(
       "no layout fits: the best needs {:.1f} GiB on each of {} devices, of whose {:.1f} GiB nine "
       "tenths can be used; take more of them or larger ones",
-      plan.layout.bytes / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
+      plan.layout.bytes() / (1 << 30), plan.layout.devices(), plan.options.machine.memory);
 }
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
   plan.options = with_budget(options);
   check(plan.options);
+  if (options.train_tokens > 0) plan.options.d_head = options.model.head_width();
   plan.options.machine = checked_machine(plan.options);
   plan.law = options.fit.empty() ? published_plan_law(options.law) : fitted_plan_law(options.fit);
   settle_rules(plan);
@@ -162,7 +168,7 @@ Plan make_plan(const PlanOptions& options) {
   find_best(plan);
   plan.machine = plan.options.machine;
   const PlanSearch search(plan.options, plan.law, plan.machine, plan.flops, plan.best_n.value);
-  plan.proposal = search.best();
+  plan.proposal = options.train_tokens > 0 ? search.given() : search.best();
   plan.proposal.penalty.value = 0;
   settle_run(plan);
   find_other_sizes(plan, search);

@@ -36,6 +36,8 @@ class PlanSearch {
   // The whole budget on this shape.
   Proposal spent(const ModelConfig& model) const;
   Proposal best() const;
+  // The model of the options on its train_tokens.
+  Proposal given() const { return trained(options_.model, options_.train_tokens); }
   // This shape on so many tokens; its penalty against `proposal`.
   Proposal trained(const ModelConfig& model, double tokens, const Proposal& proposal) const;
   // This shape on as many tokens as bring it to the loss of `proposal`.

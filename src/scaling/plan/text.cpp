@@ -118,8 +118,13 @@ std::string run_text(const Plan& p) {
                            l.zero ? ", ZeRO" : "", name_of(l.recompute), p.layout.micro_batch));
   const std::string room =
       p.options.machine.memory > 0 ? fmt::format(" of {:.1f}", p.options.machine.memory) : "";
-  return text +
-         line("memory", fmt::format("{:.3g} GiB{} a device", p.layout.bytes / (1 << 30), room));
+  const RankMemory& m = p.layout.memory;
+  const auto gib = [](double bytes) { return fmt::format("{:.3g}", bytes / (1 << 30)); };
+  text += line("memory", fmt::format("{} GiB{} a device", gib(m.total()), room));
+  return text + line("", fmt::format("values {}, gradients {}, optimizer {}, activations {}, work "
+                                     "space {}",
+                                     gib(m.values), gib(m.gradients), gib(m.optimizer),
+                                     gib(m.activations), gib(m.work + m.packed)));
 }
 
 std::string cost_text(const Plan& p) {

@@ -18,7 +18,7 @@ TEST(Layout, FitsAndUsesEveryDevice) {
   const ParallelConfig& p = plan.layout.parallel;
   EXPECT_EQ(p.pipeline * p.data * p.tensor, 1024);
   EXPECT_TRUE(plan.layout.fits);
-  EXPECT_LE(plan.layout.bytes, 0.9 * 79.2 * (1 << 30));
+  EXPECT_LE(plan.layout.bytes(), 0.9 * 79.2 * (1 << 30));
   EXPECT_GT(p.tensor * p.pipeline, 1);  // 18 bytes of 7e10 parameters are no part of one device
   const BatchPlan batch =
       plan_batch(p, mesh_shape(p, 1024), plan.layout.global_batch, plan.layout.micro_batch);
@@ -63,17 +63,17 @@ TEST(Layout, CountsParametersAndActivations) {
   const auto table = static_cast<double>(model.tie_embeddings ? model.vocab_size * 1024 : 0);
   // Logits f32 and their gradients bf16, and the rows on both sides of the product.
   const auto head = [](double rows) { return rows * (32000 * (4 + 2) + 1024 * (2 + 2)); };
-  EXPECT_NEAR(one.bytes,
+  EXPECT_NEAR(one.bytes(),
               18 * static_cast<double>(model.parameters()) + 4 * table + flow + head(8192),
-              1e-3 * one.bytes);
+              1e-3 * one.bytes());
   machine.count = 4;
   const Layout four = lay_out(model, machine, 2048 * 4);
   EXPECT_EQ(four.parallel.data, 4);
   EXPECT_TRUE(four.parallel.zero);
-  EXPECT_NEAR(four.bytes,
+  EXPECT_NEAR(four.bytes(),
               9 * static_cast<double>(model.parameters()) + 4 * table +
                   test::activation_bytes_by_formula(model, {2048, 8, DType::bf16}) + head(2048),
-              1e-3 * four.bytes);
+              1e-3 * four.bytes());
 }
 
 TEST(Layout, GivesUpTimeForMemoryAndSaysWhenThatIsNotEnough) {

@@ -298,8 +298,8 @@ TEST(Plan, RefusesWhatCannotBe) {
     return [o] { make_plan(o); };
   };
   using test::expect_error;
-  expect_error(ExitCode::usage, {"one budget", "both"}, with([](auto& o) { o.gpu_hours = 1; }));
-  expect_error(ExitCode::usage, {"one budget", "both"},
+  expect_error(ExitCode::usage, {"one budget", "several"}, with([](auto& o) { o.gpu_hours = 1; }));
+  expect_error(ExitCode::usage, {"one budget", "several"},
                with([](auto& o) { o.gpu_hours = 1, o.machine.kind = ""; }));
   expect_error(ExitCode::usage, {"one budget", "none"}, with([](auto& o) { o.budget = 0; }));
   expect_error(ExitCode::usage, {"plan.budget=nan", "FLOPs above 0"},

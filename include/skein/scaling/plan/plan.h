@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/parallel/rank_memory.h"
 #include "skein/scaling/fit/fit.h"
 #include "skein/scaling/laws/shape.h"
 #include "skein/scaling/study/trained_with.h"
@@ -84,6 +85,8 @@ struct PlanOptions {
   std::string budget_text;
   double budget = 0;     // FLOPs
   double gpu_hours = 0;  // or hours of devices at the machine's share of its peak
+  // or what `model`, whose layers, width and heads are then given, takes on so many tokens
+  double train_tokens = 0;
   std::string law = "chinchilla-replication";
   std::string fit;  // JSON of `skein fit` instead of law
   // that there are; more than that are seen again (Muennighoff et al., 2023); 0: enough
@@ -95,7 +98,7 @@ struct PlanOptions {
   // width / layers; 0: 100 from 4e8 parameters on, else 64 (as the models of Hoffmann et al., 2022,
   // table A9)
   double aspect = 0;
-  ModelConfig model;  // all but layers, width and heads
+  ModelConfig model;  // all but layers, width and heads, unless train_tokens are given
   Machine machine;
 };
 // Decoders of today: rotary positions, RMS norms, no biases, 32,000 tokens, 2,048 of them in a
@@ -130,7 +133,8 @@ struct Proposal {
 struct Layout {
   ParallelConfig parallel;
   int64_t global_batch = 0, micro_batch = 0;  // sequences
-  double bytes = 0;                           // of one device
+  RankMemory memory;                          // of one device
+  double bytes() const { return memory.total(); }
   bool fits = true;
   int64_t devices() const { return int64_t{parallel.pipeline} * parallel.data * parallel.tensor; }
 };
@@ -170,9 +174,9 @@ struct Plan {
   std::vector<std::string> warnings;
 };
 
-// The shape whose predicted loss is least among those around the law's optimum, its tokens being
-// what is left of the budget at the model's exact FLOPs (Kaplan's law: the shape nearest to his
-// N*). Usage errors for what is missing or cannot be.
+// With train_tokens: the given model on those. Else the shape whose predicted loss is least among
+// those around the law's optimum, its tokens being what is left of the budget at the model's exact
+// FLOPs (Kaplan's law: the shape nearest to his N*). Usage errors for what is missing or cannot be.
 Plan make_plan(const PlanOptions& options);
 
 // Of ranks pipeline x data x tensor = count, or fewer where none share out all devices, data and
