@@ -19,7 +19,11 @@ expect 0 "done: 6 steps" $train
 before=$(find run -type f -exec sha256sum {} + | sort)
 expect 0 "start     it goes on from run/checkpoints/step-00000006" $train --train.steps=9 --dry-run
 grep -qF "steps     6 to 9" output || { cat output >&2; die "not the steps that are left"; }
-expect 0 "start     it begins from run/checkpoints/step-00000006" "$skein" pretrain $small --checkpoint.load=run --run.dir=next --train.steps=9 --dry-run
+next="$skein pretrain $small --checkpoint.load=run --run.dir=next --train.steps=9 --dry-run"
+expect 0 "start     it goes on from run/checkpoints/step-00000006" $next
+grep -qF "steps     6 to 9" output || { cat output >&2; die "not the steps that are left of another run"; }
+expect 0 "start     it begins from run/checkpoints/step-00000006" $next --checkpoint.weights_only
+grep -qF "steps     0 to 9" output || { cat output >&2; die "steps of weights alone"; }
 [ "$before" = "$(find run -type f -exec sha256sum {} + | sort)" ] || die "a dry run changed the run's folder"
 
 # What would be refused is refused, with the numbers before it where memory is what lacks.

@@ -63,11 +63,7 @@ class Foresight {
     const auto from = start ? start : find_start(world);
     std::optional<RunState> stored;
     if (from) stored = run_state(from->metadata, from->path);
-    const bool own = from && !config_.run.dir.empty() &&
-                     from->path.starts_with(config_.run.dir + "/checkpoints/");
-    if (own) first_ = stored->step;
-    if (from) origin_ = fmt::format("{} {}", own ? "goes on from" : "begins from", from->path);
-    plan_ = settled_plan(config_, mesh_.shape(), own ? &*stored : nullptr, own ? from->path : "");
+    settle_start(from ? &*from : nullptr, stored ? &*stored : nullptr);
     model_ = std::make_unique<LocalModel>(config_.model, config_.parallel, mesh_,
                                           config_.precision(), config_.train.frozen_layers);
     shape_ = memory_shape(config_.model, config_.parallel, plan_, mesh_, *model_);
@@ -85,6 +81,19 @@ class Foresight {
   }
 
  private:
+  // As the trainer goes by it: where the run begins, and with which groups.
+  void settle_start(const checkpoint::CheckpointInfo* from, const RunState* stored) {
+    const bool own = from && !config_.run.dir.empty() &&
+                     from->path.starts_with(config_.run.dir + "/checkpoints/");
+    // An import has summed nothing yet.
+    const bool trained = stored && (stored->imported.empty() || stored->optimizer_steps > 0);
+    const bool groups = trained && (own || !task_.adapts()),
+               steps = groups && (own || !config_.checkpoint.weights_only);
+    if (steps) first_ = stored->step;
+    if (from) origin_ = fmt::format("{} {}", steps ? "goes on from" : "begins from", from->path);
+    plan_ = settled_plan(config_, mesh_.shape(), groups ? stored : nullptr, from ? from->path : "");
+  }
+
   std::optional<checkpoint::CheckpointInfo> find_start(Group& world) const {
     if (!config_.run.dir.empty())
       if (auto own = find_own_checkpoint(config_.run, world)) return own;
