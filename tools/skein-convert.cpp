@@ -202,14 +202,16 @@ int run(const Words& arguments) {
   Command command;
   Options options(
       "skein-convert",
+      "Makes checkpoints of other programs' models, and those of checkpoints. "
       "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
       "Llama, BERT, RoBERTa, T5, mT5, BART, mBART, Marian) or of an llm.c model file, or one of "
       "those of a checkpoint; with --to-context a checkpoint of longer texts of any. With "
       "--average SOURCE SOURCE... DESTINATION: the mean of "
       "checkpoints.");
   bind(options, command);
-  const auto help = [&] {
-    options.parse({"--help"}, true);  // tells options.help() that there are arguments
+  const auto help = [&](HelpForm) {
+    // Tells options.help() that there are arguments, and its form.
+    options.parse({arguments.front() == "help" ? "--help" : arguments.front()}, true);
     return options.help();
   };
   if (answered("skein-convert", arguments, help)) return 0;

@@ -301,10 +301,10 @@ int dispatch(const Words& arguments) {
   std::vector<CommandHelp> all;
   for (const Command& command : kCommands)
     all.push_back({command.name, command.arguments, command.help});
-  const auto help = [&] {
+  const auto help = [&](HelpForm form) {
     return program_help("skein-data",
                         "From text, pictures and graphs to stores, and back to look at them.", all,
-                        kNotes);
+                        kNotes, form);
   };
   if (answered("skein-data", arguments, help)) return 0;
   for (const Command& command : kCommands)

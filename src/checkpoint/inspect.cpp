@@ -179,9 +179,9 @@ std::string as_sentence(std::string text) {
 
 }  // namespace
 
-std::string inspect_help() {
+std::string inspect_help(HelpForm form) {
   return program_help("skein-inspect", "Looks at checkpoints.", command_helps(),
-                      "CKPT is a checkpoint's directory, or a run's, for its newest.\n");
+                      "CKPT is a checkpoint's directory, or a run's, for its newest.\n", form);
 }
 
 int inspect(const std::vector<std::string>& words, std::ostream& out) {

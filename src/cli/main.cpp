@@ -64,7 +64,7 @@ constexpr const char* kNotes =
     "Run a command alone, under `mpirun -np N` or `srun`, or on several hosts without either:\n"
     "set SKEIN_RENDEZVOUS, SKEIN_RANK and SKEIN_RANKS (docs/pretraining.md). skein-data makes\n"
     "token stores, skein-convert reads and writes other programs' models, skein-inspect looks\n"
-    "into checkpoints.\n";
+    "into checkpoints. Where Skein is installed, `man skein-pretrain` is about a command.\n";
 
 std::vector<CommandHelp> all_commands() {
   std::vector<CommandHelp> all;
@@ -79,9 +79,9 @@ bool trains(const Words& args) {
 }
 
 int run(const Words& args, std::unique_ptr<Group>& world) {
-  const auto help = [] {
+  const auto help = [](HelpForm form) {
     return program_help("skein", "Trains language models across many processes.", all_commands(),
-                        kNotes);
+                        kNotes, form);
   };
   if (answered("skein", args, help)) return 0;
   for (const Command& command : kCommands)

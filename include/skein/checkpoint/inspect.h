@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "skein/core/options/program.h"
+
 namespace skein::checkpoint {
 
 // Carries out `words` (a command and its arguments) and writes to `out`. Returns the exit code: 0;
@@ -13,6 +15,6 @@ namespace skein::checkpoint {
 // that lists the known ones.
 int inspect(const std::vector<std::string>& words, std::ostream& out);
 
-std::string inspect_help();
+std::string inspect_help(HelpForm form);
 
 }  // namespace skein::checkpoint

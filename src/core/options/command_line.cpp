@@ -26,11 +26,6 @@ bool is_truth(const std::string& key, const std::vector<OptionEntry>& entries) {
   return std::ranges::any_of(entries, [&](const auto& e) { return e.truth && e.key == key; });
 }
 
-// Flags with a short name, where the option is there; `alone`: the value of the bare flag, "" where
-// it needs one.
-struct ShortFlag {
-  const char *flag, *key, *alone;
-};
 constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
                                      {"--device", "parallel.device", ""},
                                      {"--oracle", "oracle.language", "built-in"},
@@ -46,12 +41,22 @@ constexpr ShortFlag kShortFlags[] = {{"--profile", "run.profile", "3"},
                                      {"--allow-missing", "convert.allow_missing", "true"},
                                      {"--allow-unexpected", "convert.allow_unexpected", "true"}};
 
+}  // namespace
+
+std::vector<ShortFlag> short_flags(const std::vector<OptionEntry>& entries) {
+  std::vector<ShortFlag> known;
+  for (const ShortFlag& one : kShortFlags)
+    if (std::ranges::any_of(entries, [&](const auto& e) { return e.key == one.key; }))
+      known.push_back(one);
+  return known;
+}
+
+namespace {
+
 std::vector<po::option> read_short(Tokens& args, const std::vector<OptionEntry>& entries) {
   const std::string token = args.front(), name = token.substr(0, token.find('='));
-  for (const ShortFlag& one : kShortFlags) {
-    if (name != one.flag ||
-        std::ranges::none_of(entries, [&](const auto& e) { return e.key == one.key; }))
-      continue;
+  for (const ShortFlag& one : short_flags(entries)) {
+    if (name != one.flag) continue;
     args.erase(args.begin());
     if (name != token) return {one_option(one.key, token.substr(name.size() + 1), token)};
     if (*one.alone) return {one_option(one.key, one.alone, token)};
@@ -112,6 +117,7 @@ void take_flag(CommandLine& line, const po::option& option) {
           "{} is followed by '{}' instead of its value; write {}=VALUE", token, text, token);
   if (option.string_key == "help") {
     line.help = true;
+    line.form = help_form(token);
   } else if (option.string_key == "print-config") {
     line.print_config = true;
   } else if (option.string_key == "config") {

@@ -45,6 +45,18 @@ std::string wanted(const std::vector<std::string>&) {
 }
 std::string wanted(const std::vector<int64_t>&) { return "a list of whole numbers like 1,2,3"; }
 
+// For helps.
+std::string takes(bool) { return "true|false"; }
+template <class T>
+std::string takes(const T&) {
+  return "NUMBER";
+}
+std::string takes(const std::string&) { return "TEXT"; }
+template <class T>
+std::string takes(const std::vector<T>&) {
+  return takes(T()) + ",...";
+}
+
 template <class T>
 constexpr bool is_list = false;
 template <class T>
@@ -56,6 +68,7 @@ OptionEntry entry_for(const std::string& key, T& field, const std::string& help,
   OptionEntry entry{key,           help,           is_list<T> ? "comma-separated" : unit,
                     wanted(field), text_of(field), text_of(field)};
   entry.truth = std::is_same_v<T, bool>;
+  entry.takes = takes(field);
   entry.assign = [&field](const std::string& text) -> std::optional<std::string> {
     return read_value(text, field) ? std::optional(text_of(field)) : std::nullopt;
   };
@@ -147,6 +160,7 @@ void Options::add_named(const std::string& key, std::vector<std::string> labels,
   OptionEntry entry{key,     help,   "", fmt::format("one of {}", fmt::join(labels, ", ")),
                     current, current};
   entry.labels = labels;
+  entry.takes = fmt::format("{}", fmt::join(labels, "|"));
   entry.assign =
       [labels, assign = std::move(assign)](const std::string& text) -> std::optional<std::string> {
     if (std::ranges::find(labels, text) == labels.end()) return std::nullopt;
@@ -179,6 +193,7 @@ std::vector<IniValue> own_values(const std::string& path, const std::vector<Opti
 Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow_words) {
   impl_->takes_words = allow_words;
   const CommandLine line = read_command_line(args, impl_->entries, impl_->program);
+  impl_->form = line.form;
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs)

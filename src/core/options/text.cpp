@@ -28,6 +28,14 @@ std::string row(const std::string& name, const std::string& text, size_t column)
   return rows + line + "\n";
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if ((c & 0xFF) < ' ') c = '?';
+  return text;
+}
+
+}  // namespace
+
 std::string description(const OptionEntry& entry) {
   std::vector<std::string> notes;
   if (!entry.labels.empty()) notes.push_back(entry.wanted);
@@ -36,46 +44,45 @@ std::string description(const OptionEntry& entry) {
   return notes.empty() ? entry.help : fmt::format("{} ({})", entry.help, fmt::join(notes, "; "));
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if ((c & 0xFF) < ' ') c = '?';
-  return text;
-}
-
-// In the order of their first key.
-std::vector<std::string> sections_of(const std::vector<OptionEntry>& entries) {
+std::vector<std::string> Options::Impl::sections() const {
   std::vector<std::string> names;
   for (const OptionEntry& entry : entries)
     if (std::ranges::find(names, entry.section()) == names.end()) names.push_back(entry.section());
   return names;
 }
 
-}  // namespace
+std::string Options::Impl::usage() const {
+  return fmt::format("{} [--config FILE] [--section.key=value ...]{}", program,
+                     takes_words ? " ARGUMENT ..." : "");
+}
 
 std::string Options::help() const {
+  switch (impl_->form) {
+    case HelpForm::text: return impl_->help_text();
+    case HelpForm::page: return impl_->help_page();
+    case HelpForm::table: return impl_->help_table();
+  }
+  return "";
+}
+
+std::string Options::Impl::help_text() const {
   size_t longest = std::string("--print-config").size();
-  for (const OptionEntry& entry : impl_->entries)
+  for (const OptionEntry& entry : entries)
     if (entry.key.size() + 2 <= kWidestName) longest = std::max(longest, entry.key.size() + 2);
   const size_t column = longest + 4;
-  std::string text =
-      fmt::format("{}\n\nUsage: {} [--config FILE] [--section.key=value ...]{}\n\n", impl_->summary,
-                  impl_->program, impl_->takes_words ? " ARGUMENT ..." : "");
-  text +=
-      row("--config FILE", "read options from an INI file; given again, later files win", column);
-  text += row("--print-config",
-              "write all options and where each came from, as such a file, and stop", column);
-  text += row("--help, -h", "write this and stop", column);
-  for (const std::string& section : sections_of(impl_->entries)) {
+  std::string text = fmt::format("{}\n\nUsage: {}\n\n", summary, usage());
+  for (const OwnFlag& own : kOwnFlags) text += row(own.shown, own.help, column);
+  for (const std::string& section : sections()) {
     text += fmt::format("\n[{}]\n", section);
-    for (const OptionEntry& entry : impl_->entries)
+    for (const OptionEntry& entry : entries)
       if (entry.section() == section) text += row("--" + entry.key, description(entry), column);
   }
-  return text + "\nA flag wins over the environment (SKEIN_SECTION_KEY), and that over files.\n";
+  return fmt::format("{}\n{}\n", text, kPrecedence);
 }
 
 std::string Options::resolved() const {
   std::string text;
-  for (const std::string& section : sections_of(impl_->entries)) {
+  for (const std::string& section : impl_->sections()) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     for (const OptionEntry& entry : impl_->entries)
       if (entry.section() == section)

@@ -16,17 +16,32 @@
 
 namespace skein {
 
+// How a help is written, and how it is asked for.
+enum class HelpForm {
+  text,  // for a terminal: --help
+  page,  // a page of the manual in roff, for man(1): --help=man
+  // For other programs: --help=table. A line an option or a command, with columns divided by tabs.
+  // Of an option: --section.key; what it takes (true|false, the words of a choice, NUMBER or TEXT,
+  // which may be followed by ",..."); unit; default; help. Of a command: name; arguments; help.
+  table
+};
+
+// Of an argument such as --help=man; a usage Error where there is no such form.
+HelpForm help_form(const std::string& argument);
+
 struct CommandHelp {
   std::string name, arguments, help;  // arguments as in "CKPT NAME...", or ""
 };
 
 // The summary, how the program is called, a line for each command, and the notes.
 std::string program_help(const std::string& program, const std::string& summary,
-                         const std::vector<CommandHelp>& commands, const std::string& notes);
+                         const std::vector<CommandHelp>& commands, const std::string& notes,
+                         HelpForm form);
 
-// True when args begin with --help, -h, help or --version, which stdout has been told now.
+// True when args begin with --help, --help=FORM, -h, help or --version, which stdout has been told
+// now.
 bool answered(const std::string& program, const std::vector<std::string>& args,
-              const std::function<std::string()>& help);
+              const std::function<std::string(HelpForm)>& help);
 // Parses args, words among them. False when they asked for the help or the resolved options, which
 // stdout has been told now.
 bool parsed(Options& options, const std::vector<std::string>& args);
