@@ -14,12 +14,12 @@
 #   SKEIN_LAUNCH_OPTIONS  more words for it, such as "--cpu-bind=none"
 #   SKEIN_MPI             what srun --mpi is given: pmix (the default); `srun --mpi=list` tells which there are
 #   SKEIN_MOST_STARTS     give up after so many starts in a row without a new checkpoint (3)
-#   BIN                   where skein is (build/cpu/bin of the repository; on GPUs build/cuda/bin)
+#   BIN                   where skein is (build/cpu/bin of the repository, on GPUs build/cuda/bin; or what is installed)
 set -uo pipefail
 
 launcher=${SKEIN_LAUNCHER:-srun}
 most=${SKEIN_MOST_STARTS:-3}
-bin=${BIN:-$SKEIN_ROOT/build/cpu/bin}
+source "$SKEIN_ROOT/launch/place.sh" || exit 2
 child="" asked="" run="" code=0
 
 say() { printf '%s job %s: %s\n' "$(date +%T)" "$SLURM_JOB_ID" "$*" >&2; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the build below a temporary prefix, moves it, and builds and runs a program against it.
+# Installs the build below a temporary prefix, moves it, and builds and runs a program against it, by CMake and by pkg-config.
 # usage: run.sh CMAKE BUILD_DIR
 set -euo pipefail
 cmake=$1
@@ -15,6 +15,13 @@ mv "$work/first" "$work/prefix"
 
 "$work/build/consumer" --model.width=3 | tee "$work/out"
 grep --quiet '^skein .*: 12$' "$work/out"
+
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name skein.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046
+"${CXX:-c++}" "$here/main.cpp" -o "$work/by_pkg_config" $(pkg-config --cflags --libs skein)
+"$work/by_pkg_config" --model.width=3 | cmp - "$work/out"
+[[ $(pkg-config --modversion skein) == "$(sed -n 's/^skein \(.*\): .*/\1/p' "$work/out")" ]]
 
 # The faster kernels must lie where the loader looks.
 if [[ $(uname -m) == x86_64 ]]; then
