@@ -7,7 +7,7 @@ if(skein_cuda)
   list(APPEND skein_shared skein_kernels_cuda)
 endif()
 
-install(TARGETS ${skein_shared} EXPORT skein_targets
+install(TARGETS ${skein_shared} EXPORT skein_targets RUNTIME_DEPENDENCY_SET skein_others
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
 install(TARGETS skein EXPORT skein_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 # `cmake --install --strip` leaves archives as they are, and five parts in six of this one are lines of sources.
@@ -21,7 +21,18 @@ foreach(level IN LISTS skein_kernel_levels)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level} NAMELINK_SKIP)
 endforeach()
 if(skein_programs)
-  install(TARGETS ${skein_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${skein_programs} RUNTIME_DEPENDENCY_SET skein_others RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # For the tarball alone: what is loaded of the system, but for the C library, which must be as new as the one here.
+  install(RUNTIME_DEPENDENCY_SET skein_others
+    PRE_EXCLUDE_REGEXES "^libskein_" "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util)[.]so"
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries EXCLUDE_FROM_ALL)
+  # Their own ways would lead to the system; without them they go by the programs'.
+  install(CODE "file(GLOB others \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lib*.so*\")
+foreach(other IN LISTS others)
+  if(NOT IS_SYMLINK \"\${other}\" AND NOT other MATCHES libskein_)
+    file(RPATH_REMOVE FILE \"\${other}\")
+  endif()
+endforeach()" COMPONENT libraries EXCLUDE_FROM_ALL)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${skein_data_dir})

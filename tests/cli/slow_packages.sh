@@ -56,4 +56,8 @@ mkdir "any folder"
 tar -xzf "$tarball" -C "any folder"
 mv "any folder"/skein-* "any folder/here"
 tried "$PWD/any folder/here"
+# All that it loads is there, but for the C library.
+ldd "any folder/here/bin/skein" | grep '=> /' | grep -v "=> $(readlink -f "any folder/here")/" >elsewhere || true
+! grep -vE '^.lib(c|m|dl|rt|pthread|resolv|util)\.so' elsewhere || die "the tarball lacks libraries"
+! ls "any folder/here/lib" | grep -qE '^(libc|libm|ld-linux.*)\.so' || die "a C library in the tarball"
 echo passed
