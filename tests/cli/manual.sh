@@ -26,7 +26,8 @@ done
 "$bin/skein" pretrain --help=table | cut -f1 | grep '\.' >keys
 [ "$(wc -l <keys)" -ge 150 ] || die "only $(wc -l <keys) options"
 while read -r key; do grep -qE -- "^ *$key=" page || die "man skein-pretrain has no $key"; done <keys
-read_page skein-inspect | grep -q "diff CKPT1 CKPT2" || die "man skein-inspect has no commands"
+read_page skein-inspect >page
+grep -q "diff CKPT1 CKPT2" page || die "man skein-inspect has no commands"
 
 # The reference: each option of each command, under its section; what means the same once. The environment of the build does not count.
 reference=share/doc/skein/docs/options.md

@@ -17,7 +17,7 @@ for package in openmpi-bin libopenmpi3 libhdf5-103 libc6 'libstdc++6' libarchive
   grep -q "^$package" depends || die "no $package in $(cat depends)"
 done
 ! grep -q skein depends || die "a package that no archive has: $(cat depends)"
-dpkg-deb -f "$development" Depends | grep -qF "skein (= $version), libopenmpi-dev, libhdf5-dev" || die "$(dpkg-deb -f "$development")"
+[[ $(dpkg-deb -f "$development" Depends) == "skein (= $version), libopenmpi-dev, libhdf5-dev"* ]] || die "$(dpkg-deb -f "$development")"
 [ "$(dpkg-deb -c "$programs" | grep -cE '/usr/(include|lib/(cmake|pkgconfig|[^/]*\.a))')" = 0 ] || die "headers and archives among programs"
 
 # tried PREFIX: programs, their manual and configurations, where PREFIX is the only folder that there is of it.
@@ -59,5 +59,5 @@ tried "$PWD/any folder/here"
 # All that it loads is there, but for the C library.
 ldd "any folder/here/bin/skein" | grep '=> /' | grep -v "=> $(readlink -f "any folder/here")/" >elsewhere || true
 ! grep -vE '^.lib(c|m|dl|rt|pthread|resolv|util)\.so' elsewhere || die "the tarball lacks libraries"
-! ls "any folder/here/lib" | grep -qE '^(libc|libm|ld-linux.*)\.so' || die "a C library in the tarball"
+! ls "any folder/here/lib" | grep -E '^(libc|libm|ld-linux.*)\.so' || die "a C library in the tarball"
 echo passed
