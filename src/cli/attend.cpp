@@ -6,6 +6,8 @@
 #include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
 #include "skein/train/evaluations/story_model.h"
+#include "skein/train/graphs/link_weights.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
 
@@ -17,25 +19,43 @@ namespace {
 struct AttendConfig {
   std::string checkpoint, input, output, start;
   data::PairsConfig pairs;
-  int64_t texts = 1;
+  int64_t texts = 1, graph = -1, node = -1;
+  train::GraphPartConfig graphs{{data::GraphUse::all}};
   ParallelConfig parallel;
 };
+
+void bind_graphs(Options& options, AttendConfig& c) {
+  options.add("attend.graph", c.graph,
+              "graph: number of the only graph of the store that is meant; -1: the first ones");
+  options.add("attend.node", c.node,
+              "graph: number of the only node whose links are told, those by which it gathers; -1: "
+              "all");
+  bind(options, c.graphs);
+}
+
+void bind_texts(Options& options, AttendConfig& c) {
+  options.add("attend.start", c.start,
+              "token that a decoder with a source is fed first; empty: the checkpoint's");
+  bind(options, c.pairs);
+}
 
 void bind(Options& options, AttendConfig& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
-  options.add("attend.input", c.input,
-              "file of texts instead of ARGUMENTs, one a line; .csv, .tsv or .jsonl, as a file of "
-              "pairs must be for a model that maps sources; a store of stories for one of these");
+  options.add(
+      "attend.input", c.input,
+      "file of texts instead of ARGUMENTs, one a line; .csv, .tsv or .jsonl, as a file of "
+      "pairs must be for a model that maps sources; a store of stories or graphs for a model of "
+      "these");
   options.add("attend.output", c.output,
-              "folder for attention.json and a picture of each layer; empty: only the log tells");
+              "folder for attention.json, of graphs attention.jsonl, and a picture of each layer; "
+              "empty: only the log tells");
   options.add("attend.texts", c.texts,
               "texts that are written and drawn, while all are counted; of stories, questions that "
-              "are shown",
+              "are shown; of graphs, those that are read",
               "texts");
-  options.add("attend.start", c.start,
-              "token that a decoder with a source is fed first; empty: the checkpoint's");
-  bind(options, c.pairs);
+  bind_texts(options, c);
+  bind_graphs(options, c);
   bind(options, c.parallel);
 }
 
@@ -134,13 +154,53 @@ void attend_stories(const AttendConfig& c, const train::TrainedModel& source, Gr
     log::info("{}", model.answer(samples, answers, i).text());
 }
 
+void check_graphs(const AttendConfig& c, const train::TrainedModel& source) {
+  require(!c.input.empty(),
+          "{} reads graphs; give a store of them, attend.input, instead of arguments",
+          source.info.path);
+  for (const auto& [key, value] : {std::pair("graph", c.graph), std::pair("node", c.node)})
+    require(value >= -1, "attend.{}={} must be -1, or a number from 0 on", key, value);
+}
+
+void attend_graphs(const AttendConfig& c, const train::TrainedModel& source, Group& world) {
+  check_graphs(c, source);
+  const auto objective = train::vector_objective(true);  // pairs of nodes are not asked for
+  train::TrainedGraphModel model(source, c.parallel, DType::f32, 1, world, objective.get());
+  data::GraphChoice choice = c.graphs.choice;
+  choice.unlabelled = true;
+  const auto graphs =
+      weighed_graphs(model, model.samples({c.input}, choice), {c.texts, c.graph, c.node});
+  for (const std::string& line : weight_lines(graphs)) log::info("{}", line);
+  if (c.output.empty()) return;
+  checkpoint::agree(world, [&] {
+    if (world.rank() > 0) return;
+    const auto files = write_weights("attend.output", c.output, graphs);
+    log::info("weights of {} graphs in {} and {} pictures", graphs.size(), files.front(),
+              files.size() - 1);
+  });
+}
+
+// Options of what the model does not read.
+void refuse_others(const Options& options, bool reads_graphs) {
+  AttendConfig none;
+  Options own("", "");
+  if (reads_graphs) {
+    bind_texts(own, none);
+    train::refuse_changed(options, own, "is for texts, but the model reads graphs; leave it out");
+    return;
+  }
+  bind_graphs(own, none);
+  train::refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
+}
+
 }  // namespace
 
 int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   AttendConfig config;
   Options options("skein attend",
                   "Shows what a model looks at in the ARGUMENTs, texts or sources with their "
-                  "targets: weights of attention of each layer and head, as numbers and pictures.");
+                  "targets, or in graphs: weights of attention of each layer and head, as numbers "
+                  "and pictures.");
   bind(options, config);
   if (!parse(options, args, true)) return 0;
   require(options.words().empty() != config.input.empty(),
@@ -149,6 +209,12 @@ int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   require(config.texts > 0, "attend.texts={} must be at least 1", config.texts);
   world = begin_world();
   const train::TrainedModel model = train::open_trained_model(config.checkpoint, *world);
+  const bool graphs = model.model.architecture->reads_graphs();
+  refuse_others(options, graphs);
+  if (graphs) {
+    attend_graphs(config, model, *world);
+    return 0;
+  }
   if (model.model.architecture->memories(model.model) > 0) {
     attend_stories(config, model, *world);
     return 0;

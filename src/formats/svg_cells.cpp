@@ -10,31 +10,14 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
+#include "svg_page.h"
+
 namespace skein::formats {
 namespace {
 
-// Pixels. Letters are of a font whose letters are all as wide.
-constexpr int64_t kLetter = 6, kLine = 14, kGap = 18, kLabelled = 12, kSide = 256;
+constexpr int64_t kLabelled = 12, kSide = 256;
 constexpr size_t kLongestLabel = 24;  // bytes
 constexpr int kSteps = 64;
-
-std::string escaped(std::string_view text) {
-  std::string made;
-  for (const char c : visible(text, "")) {
-    switch (c) {
-      case '&': made += "&amp;"; break;
-      case '<': made += "&lt;"; break;
-      case '>': made += "&gt;"; break;
-      case '"': made += "&quot;"; break;
-      default: made += c;
-    }
-  }
-  // U+FFFE and U+FFFF are text, but not XML's.
-  for (const std::string_view odd : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
-    for (size_t at = made.find(odd); at != std::string::npos; at = made.find(odd, at))
-      made.replace(at, odd.size(), "\xEF\xBF\xBD");
-  return made;
-}
 
 // White over a light blue to a dark one.
 std::string colour_of(int step) {
@@ -79,11 +62,11 @@ void add_labels(const CellPicture& picture, const Layout& at, std::string& svg) 
   for (size_t i = 0; i < picture.row_labels.size(); ++i)
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", at.left - 3,
                        at.top + static_cast<int64_t>(i) * at.cell + at.cell - 2,
-                       escaped(excerpt(picture.row_labels[i], kLongestLabel)));
+                       svg_text(excerpt(picture.row_labels[i], kLongestLabel)));
   for (size_t i = 0; i < picture.column_labels.size(); ++i)
     svg += fmt::format("<text transform=\"translate({},{}) rotate(-90)\">{}</text>\n",
                        at.left + static_cast<int64_t>(i) * at.cell + at.cell - 2, at.top - 4,
-                       escaped(excerpt(picture.column_labels[i], kLongestLabel)));
+                       svg_text(excerpt(picture.column_labels[i], kLongestLabel)));
 }
 
 // Cells of one shade beside each other are one rectangle, and all of one shade one path.
@@ -106,7 +89,7 @@ void add_cells(const CellGrid& grid, const Layout& at, std::string& svg) {
 void add_grid(const CellPicture& picture, const CellGrid& grid, const Layout& at,
               std::string& svg) {
   svg += fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", at.left, kLine - 3,
-                     escaped(grid.title));
+                     svg_text(grid.title));
   add_cells(grid, at, svg);
   svg += fmt::format(
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888888\"/>\n",
@@ -133,15 +116,9 @@ std::string cells_svg(const CellPicture& picture) {
   const Layout at(picture, picture.grids.front());
   const int64_t count = std::ssize(picture.grids), across = std::min(picture.across, count),
                 lines = (count + across - 1) / across, head = kLine + 8;
-  const int64_t title = std::ssize(picture.title) * (kLetter + 2) + 2 * kGap,
-                width = std::max(across * at.width + kGap, title),
+  const int64_t width = std::max(across * at.width + kGap, svg_width_of(picture.title)),
                 height = head + lines * at.height;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" font-family=\"monospace\" font-size=\"10\" xml:space=\"preserve\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"
-      "<text x=\"{2}\" y=\"{3}\" font-size=\"13\">{4}</text>\n",
-      width, height, kGap, kLine + 2, escaped(picture.title));
+  std::string svg = svg_begin(width, height, picture.title);
   for (int64_t i = 0; i < count; ++i) {
     svg += fmt::format("<g transform=\"translate({},{})\">\n", kGap / 2 + i % across * at.width,
                        head + i / across * at.height);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "skein/nn/attention_watcher.h"
 #include "skein/nn/graph_inputs.h"
 #include "skein/ops/attention.h"
 #include "skein/ops/embedding.h"
@@ -56,6 +57,18 @@ ops::Links links_to_pieces(int64_t samples, int64_t length) {
     starts.push_back(r + 1);
   }
   return kernels::make_links(starts, piece, samples * pieces);
+}
+
+// Of all heads the first one that this rank has, of `heads`.
+int64_t first_head(const LinkAttentionSpec& spec, int64_t heads, const Pass& pass) {
+  return spec.score != LinkScore::none && heads < spec.heads ? pass.tp->rank() * heads : 0;
+}
+
+void tell_watcher(const LinkAttentionSpec& spec, const Var& weights, const ops::Links& links,
+                  const Pass& pass) {
+  if (!pass.watcher || !weights.defined()) return;
+  pass.watcher->see(SeenLinks{spec.block, weights.value(), links, *pass.batch,
+                              first_head(spec, weights.shape()[1], pass)});
 }
 
 // 0, step, 2 step, ..., last
@@ -194,8 +207,7 @@ Var LinkAttention::dropped(const Var& weights, const Tensor& keys, const Pass& p
   if (!pass.train || spec_.dropout <= 0 || !keys.defined()) return weights;
   const int64_t links = weights.shape()[0], heads = weights.shape()[1];
   ops::DropoutMask mask{spec_.dropout, pass.dropout_key(spec_.block, spec_.dropout_site), keys};
-  mask.first_position = heads < spec_.heads ? pass.tp->rank() * heads : 0;
-  if (spec_.score == LinkScore::none) mask.first_position = 0;
+  mask.first_position = first_head(spec_, heads, pass);
   return ops::reshape(ops::dropout(ops::reshape(weights, {links, heads, 1}), mask), {links, heads});
 }
 
@@ -229,6 +241,7 @@ Var LinkAttention::operator()(const Var& x, const ops::Links& links, const Var& 
   const Var entered = enter_shards(x, pass), rows = v_ ? (*v_)(entered, pass) : entered;
   if (spec_.score == LinkScore::none) {
     leave_shards(entered, x, pass);
+    tell_watcher(spec_, numbers, links, pass);
     const int64_t nodes = rows.shape()[0] * rows.shape()[1],
                   heads = numbers.defined() ? numbers.shape()[1] : 1;
     const Var w = numbers.defined() ? dropped(numbers, keys, pass) : numbers;
@@ -237,7 +250,9 @@ Var LinkAttention::operator()(const Var& x, const ops::Links& links, const Var& 
   }
   const Var v = heads_of(rows), a = scores(entered, v, links, numbers, pass);
   leave_shards(entered, x, pass);
-  return merged(spread(v, links, dropped(weights(a, links, numbers), keys, pass)), rows, pass);
+  const Var w = weights(a, links, numbers);
+  tell_watcher(spec_, w, links, pass);
+  return merged(spread(v, links, dropped(w, keys, pass)), rows, pass);
 }
 
 namespace {

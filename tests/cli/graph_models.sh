@@ -54,6 +54,30 @@ expect 2 "embed.text is for texts" "$skein" embed --checkpoint.path=skips --data
 expect 0 "cosine of linked nodes" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --eval.smoothing --eval.output=alike.json
 grep -q '"any_cosine_2"' alike.json || die "eval.output does not say how alike nodes are"
 
+# What links weigh.
+expect 0 "weights of 2 graphs in looks/attention.jsonl and 4 pictures" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 \
+  --attend.texts=2 --graph.part=test --graph.fold=2 --attend.output=looks
+expect 0 "layer 1, head 1: over 1 nodes with several links" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 \
+  --attend.graph=7 --attend.node=40 --attend.output=node
+python3 - <<'PY' || die "what links weigh does not hold together"
+import json, xml.etree.ElementTree as tree
+from collections import Counter
+lines, sums = [json.loads(line) for line in open("looks/attention.jsonl")], Counter()
+for one in lines:
+    sums[one["graph"], one["layer"], one["head"], one["to"]] += one["weight"]
+assert len(lines) == 2 * 41 * 4 * 4 and len(sums) == 2 * 41 * 4, len(lines)
+assert all(abs(sum - 1) < 1e-4 for sum in sums.values())
+tree.parse("looks/graph-2-layer-1.svg")
+lines = [json.loads(line) for line in open("node/attention.jsonl")]
+assert len(lines) == 4 * 4 and {(one["graph"], one["to"]) for one in lines} == {("skips.h5, graph 7", 40)}, lines
+PY
+expect 2 "attend.node=41, but skips.h5, graph 7 has 41 nodes" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 --attend.graph=7 \
+  --attend.node=41
+expect 2 "attend.graph=50, but that is none of the 50 graphs" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 --attend.graph=50
+expect 2 "attend.node=-2 must be -1, or a number from 0 on" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 --attend.node=-2
+expect 2 "give a store of them, attend.input, instead of arguments" "$skein" attend --checkpoint.path=skips text
+expect 2 "attend.start is for texts, but the model reads graphs" "$skein" attend --checkpoint.path=skips --attend.input=skips.h5 --attend.start=a
+
 # All folds, which go on where they were.
 folds=("${small[@]}" --data.train=skips.h5 --train.steps=20 --train.global_batch=10 --train.micro_batch=5 --run.dir=folds)
 expect 0 "deviation" "$skein" folds "${folds[@]}"

@@ -19,8 +19,10 @@ struct SeenAttention {
 // What a layer that attends over links has weighed, on one rank.
 struct SeenLinks {
   int block = 0;
-  const Tensor& weights;  // [E,H]
-  const kernels::Links& links;
+  const Tensor& weights;        // [E,H]: of this rank's heads
+  const kernels::Links& links;  // of the batch, whose samples have equally many rows each
+  const data::Batch& batch;
+  int64_t first_head = 0;  // the rank's first one of all
 };
 
 // What a sublayer leaves, on one rank; the last one's of a block is what leaves the block.

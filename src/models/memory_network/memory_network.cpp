@@ -99,7 +99,8 @@ Var MemoryNetwork::after(const Hop& hop, const Var& u, const StoryLinks& story,
             weights = memory_options(config_).weights == HopWeights::linear
                           ? scores
                           : ops::link_softmax(scores, story.remembered);
-  if (pass.watcher) pass.watcher->see(SeenLinks{hop.block, weights.value(), story.remembered});
+  if (pass.watcher)
+    pass.watcher->see(SeenLinks{hop.block, weights.value(), story.remembered, *pass.batch});
   return ops::add(u, ops::gather_sum(outputs, story.remembered, weights));
 }
 

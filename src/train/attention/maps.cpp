@@ -143,7 +143,7 @@ class Recorder : public AttentionWatcher {
         weights.data<double>()[(head * rows + links.rows.data<int32_t>()[e]) * columns +
                                links.columns.data<int32_t>()[e]] +=
             found.data<double>()[e * heads + head];
-    add({seen.block, 0, 0, heads, rows, columns}, weights);
+    add({seen.block, 0, seen.first_head, heads, rows, columns}, weights);
   }
   const std::string& bytes() const { return bytes_; }
 

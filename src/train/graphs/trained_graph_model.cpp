@@ -128,6 +128,10 @@ void TrainedGraphModel::share(const Tensor& numbers) {
   mesh_.pp().all_reduce_sum(numbers).wait();
 }
 
+std::vector<std::string> TrainedGraphModel::gathered(const std::string& bytes) {
+  return mesh_.world().all_gather(bytes);
+}
+
 namespace {
 
 // Graphs whose hidden states are in memory at once.

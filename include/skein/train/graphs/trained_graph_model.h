@@ -48,6 +48,8 @@ class TrainedGraphModel {
   void watch(const data::GraphSamples& samples, AttentionWatcher& watcher);
   // Collective. Every rank gets the sum over data- and pipeline-parallel ranks.
   void share(const Tensor& numbers);
+  // Collective. What each rank has, on all of them.
+  std::vector<std::string> gathered(const std::string& bytes);
   int64_t layers() const { return layers_; }
 
  private:
