@@ -76,6 +76,7 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.chats);
   bind(options, c.pairs);
   bind(options, c.graphs);
+  bind_neighbours(options, c.graphs);
   bind(options, c.parallel);
 }
 

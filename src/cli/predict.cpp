@@ -44,6 +44,7 @@ void bind(Options& options, PredictConfig& c) {
   bind(options, c.columns);
   bind(options, c.fitting);
   bind(options, c.graphs);
+  bind_neighbours(options, c.graphs);
   options.add("predict.batch", c.batch, "samples a forward pass", "samples");
   bind_precision(options, "predict.precision", c.precision, "of parameters and activations");
   bind(options, c.parallel);
@@ -206,7 +207,7 @@ Done label_graphs(Options& options, const PredictConfig& c, const train::Trained
                                  c.batch, world);
   data::GraphChoice choice = c.graphs.choice;
   choice.unlabelled = true;
-  const data::GraphSamples samples = model.samples({c.input}, choice);
+  const data::GraphSamples samples = model.samples({c.input}, choice, c.graphs.neighbours);
   return {predict_graphs(model, samples, result, world), samples.of_pairs()        ? "pairs"
                                                          : samples.form().of_nodes ? "nodes"
                                                                                    : "graphs"};

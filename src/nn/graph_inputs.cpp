@@ -1,6 +1,8 @@
 #include "skein/nn/graph_inputs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "skein/core/numbers.h"
 #include "skein/nn/link_attention.h"
@@ -82,6 +84,25 @@ ops::Links links_to(const std::vector<int64_t>& places, int64_t slots, Device de
   return kernels::make_links(starts, places, slots).to(device);
 }
 
+// Where neighbours were drawn, ends have as many links as in the whole graph, of which those that a
+// row has are a part: they weigh for all, but that a node's with itself are always there.
+Tensor weights_of_drawn(const data::Batch& batch, const ops::Links& links, DType dtype) {
+  const Tensor counts = batch.types.to(Device{});
+  const int32_t *const whole = counts.data<int32_t>(), *start = links.starts.data<int32_t>(),
+                       *column = links.columns.data<int32_t>();
+  std::vector<double> made;
+  for (int64_t row = 0; row < links.row_count(); ++row) {
+    const int64_t first = start[row], last = start[row + 1],
+                  own = std::count(column + first, column + last, row);
+    for (int64_t e = first; e < last; ++e) {
+      const double here = whole[row], there = whole[column[e]],
+                   stands_for = column[e] == row ? 1 : (here - own) / (last - first - own);
+      made.push_back(there > 0 ? stands_for / std::sqrt(here * there) : 0);
+    }
+  }
+  return Tensor::from(made, {links.size(), 1}).to(dtype);
+}
+
 void add_links(const data::Batch& batch, const GraphNeeds& needs, DType sums, GraphInputs& made,
                Device device) {
   Keys keys(batch, needs.drops);
@@ -91,7 +112,9 @@ void add_links(const data::Batch& batch, const GraphNeeds& needs, DType sums, Gr
   made.links = kernels::links_of_edges(found.edges, rows, rows);
   if (needs.weights == LinkWeights::mean) made.weights = mean_of_links(made.links, sums).to(device);
   if (needs.weights == LinkWeights::symmetric)
-    made.weights = symmetric_weights(made.links, sums).to(device);
+    made.weights = (batch.types.defined() ? weights_of_drawn(batch, made.links, sums)
+                                          : symmetric_weights(made.links, sums))
+                       .to(device);
   made.links = made.links.to(device);
   made.keys = keys.on(device);
   if (batch.link_kinds.defined() || batch.link_values.defined())
@@ -226,6 +249,53 @@ GraphInputs graph_inputs(const data::Batch& batch, const GraphNeeds& needs, DTyp
   if (!needs.embeds) return made;
   if (needs.node_ids > 0) made.categories = categories_in(batch, needs, sums, device);
   if (needs.pairs.all) made.degrees = degrees_in(batch, needs.pairs, sums, device);
+  return made;
+}
+
+namespace {
+
+bool same_bytes(const Tensor& one, const Tensor& other) {
+  if (!one.defined() || !other.defined()) return one.defined() == other.defined();
+  return one.shape() == other.shape() && one.device() == Device{} && other.device() == Device{} &&
+         std::memcmp(one.bytes_data(), other.bytes_data(), static_cast<size_t>(one.bytes())) == 0;
+}
+
+// Of all that tables are made of.
+bool same_graph(const data::Batch& one, const data::Batch& other) {
+  for (const auto field :
+       {&data::Sequence::links, &data::Sequence::bags, &data::Sequence::lengths,
+        &data::Sequence::types, &data::Sequence::distances, &data::Sequence::link_kinds})
+    if (!same_bytes(one.*field, other.*field)) return false;
+  return one.length() == other.length() && one.link_values.defined() == other.link_values.defined();
+}
+
+// In a single sample what is counted from 0 are the links themselves.
+Tensor keys_of_one(const data::Batch& batch, const ops::Links& links, Device device) {
+  Keys keys(batch, true);
+  for (int64_t e = 0; e < links.size(); ++e) keys.add(0, e);
+  return keys.on(device);
+}
+
+}  // namespace
+
+std::shared_ptr<const GraphInputs> KeptGraphInputs::of(const data::Batch& batch,
+                                                       const GraphNeeds& needs, DType sums,
+                                                       Device device) const {
+  if (batch.size() != 1 || !batch.links.defined())
+    return std::make_shared<const GraphInputs>(graph_inputs(batch, needs, sums, device));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!made_ || !same_graph(batch, batch_)) {
+    made_ = nullptr;
+    GraphNeeds tables = needs;
+    tables.drops = false;
+    made_ = std::make_shared<const GraphInputs>(graph_inputs(batch, tables, sums, device));
+    batch_ = batch;
+  }
+  if (!needs.drops) return made_;
+  auto made = std::make_shared<GraphInputs>(*made_);
+  made->keys = keys_of_one(batch, made->links, device);
+  if (made->categories.ids.defined())
+    made->categories.keys = keys_of_one(batch, made->categories.links, device);
   return made;
 }
 

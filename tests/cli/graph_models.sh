@@ -112,6 +112,15 @@ expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --model.graph_form=plain -
 expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=path --data.test=path.h5
 expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=path --data.input=path.h5 --output.path=said.jsonl
 grep -q '"node":29,"label":"b"' said.jsonl || die "the last node is not said to be of the second half"
+# The same by neighbours that are drawn.
+expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --graph.neighbours=1,1 --data.train=path.h5 --train.steps=60 --train.global_batch=10 \
+  --train.micro_batch=5 --run.dir=drawn
+expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=drawn --data.test=path.h5
+cp output whole
+expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=drawn --data.test=path.h5 --graph.neighbours=2,2 --eval.batch=3
+[ "$(grep -o 'accuracy.*' output)" = "$(grep -o 'accuracy.*' whole)" ] || die "all neighbours are not the whole graph"
+expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=drawn --data.input=path.h5 --graph.neighbours=1,1 --output.path=said.jsonl
+expect 2 "graph.neighbours=2 draws neighbours of nodes" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --graph.neighbours=2
 expect 2 "path.h5 has no folds" "$skein" folds "${small[@]}" --data.train=path.h5 --run.dir=none
 
 # Which nodes are linked: a grid, of which a part of the links is hidden.

@@ -2,6 +2,9 @@
 // micro-batch.
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "skein/data/samples/batch.h"
 #include "skein/ops/links.h"
 
@@ -72,6 +75,20 @@ struct GraphInputs {
 // there.
 GraphInputs graph_inputs(const data::Batch& batch, const GraphNeeds& needs, DType sums,
                          Device device);
+
+// The tables of the last batch of one sample. Where the next one has the same graph, as at each
+// step where a large graph is learnt as a whole, they are used again, and only keys are made anew.
+// For one model, of which needs differ in `drops` alone; from any thread.
+class KeptGraphInputs {
+ public:
+  std::shared_ptr<const GraphInputs> of(const data::Batch& batch, const GraphNeeds& needs,
+                                        DType sums, Device device) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable data::Batch batch_;
+  mutable std::shared_ptr<const GraphInputs> made_;
+};
 
 // The nodes of each sample, padding left out.
 struct PooledNodes {

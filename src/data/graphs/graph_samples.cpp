@@ -7,6 +7,7 @@
 #include "skein/core/philox.h"
 
 #include "graph_columns.h"
+#include "graph_in_memory.h"
 
 namespace skein::data {
 namespace {
@@ -36,64 +37,23 @@ uint64_t epoch_key(uint64_t seed, const char* what, int64_t epoch) {
   return derive_key(derive_key(seed, what), fmt::format("epoch {}", epoch));
 }
 
-// A row of a batch's ids, of which each node takes the next place that is free.
-class BagFiller {
- public:
-  BagFiller(const Tensor& bags, int64_t row, int64_t nodes)
-      : to_(bags.data<int32_t>() + row * bags.dim(1) * bags.dim(2)),
-        width_(bags.dim(2)),
-        used_(static_cast<size_t>(nodes)) {}
-  void add(int64_t node, int64_t id) {
-    const int64_t at = used_[static_cast<size_t>(node)]++;
-    SKEIN_CHECK(at < width_);
-    to_[node * width_ + at] = narrow<int32_t>(id);
+// How often a node is linked to itself at most.
+int64_t most_loops(const GraphLinks& links) {
+  int64_t most = 0;
+  for (int64_t node = 0; node + 1 < std::ssize(links.starts); ++node) {
+    const auto first = links.columns.begin() + links.starts[static_cast<size_t>(node)],
+               last = links.columns.begin() + links.starts[static_cast<size_t>(node) + 1];
+    most = std::max<int64_t>(most, std::count(first, last, node));
   }
-
- private:
-  int32_t* to_;
-  int64_t width_;
-  std::vector<int64_t> used_;
-};
-
-int64_t most_in_bags(const GraphRecords& store, const GraphForm& form, int64_t record) {
-  int64_t made = 0;
-  for (const GraphInput& input : form.inputs) {
-    if (kind_of_input(input.column) != GraphInputKind::node_ids) continue;
-    if (input.column == kColourColumn) made += width_of_column(store, input.column);
-    if (input.column == name_of(GraphPart::node_bag)) {
-      const std::vector<uint32_t> starts = bags_of(store, record).starts;
-      int64_t most = 0;
-      for (size_t i = 1; i < starts.size(); ++i)
-        most = std::max<int64_t>(most, starts[i] - starts[i - 1]);
-      made += most;
-    } else if (input.column != kColourColumn) {
-      ++made;
-    }
-  }
-  return made;
+  return most;
 }
 
-// Calls add(node, id) for each id of a column.
-template <class Add>
-void each_id(const GraphRecords& store, const GraphInput& input, int64_t record, const Add& add) {
-  const int64_t nodes = store.nodes(record);
-  if (input.column == name_of(GraphPart::node_category)) {
-    const std::vector<int32_t> ids = store.categories(GraphPart::node_category, record);
-    for (int64_t node = 0; node < nodes; ++node) add(node, ids[static_cast<size_t>(node)]);
-  } else if (input.column == name_of(GraphPart::node_bag)) {
-    const NodeBags bags = bags_of(store, record);
-    for (int64_t node = 0; node < nodes; ++node)
-      for (uint32_t i = bags.starts[static_cast<size_t>(node)];
-           i < bags.starts[static_cast<size_t>(node) + 1]; ++i)
-        add(node, bags.ids[i]);
-  } else if (input.column == kColourColumn) {
-    const std::vector<uint32_t> colours = column_whole_numbers(store, kColourColumn, record, nodes);
-    const int64_t rounds = width_of_column(store, kColourColumn), each = input.size / rounds;
-    for (int64_t i = 0; i < std::ssize(colours); ++i)
-      add(i / rounds, i % rounds * each + colours[static_cast<size_t>(i)]);
-  } else {
-    for (int64_t node = 0; node < nodes; ++node) add(node, 0);
-  }
+// A unit for each node.
+std::vector<GraphUnit> by_node(const std::vector<GraphUnit>& units) {
+  std::vector<GraphUnit> made;
+  for (const GraphUnit& unit : units)
+    for (const int32_t node : unit.nodes) made.push_back({unit.part, unit.record, {node}, {}});
+  return made;
 }
 
 }  // namespace
@@ -101,7 +61,7 @@ void each_id(const GraphRecords& store, const GraphInput& input, int64_t record,
 GraphSamples::GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const GraphForm& form,
                            const GraphSampling& sampling)
     : blend_(std::move(blend)),
-      units_(std::move(units)),
+      units_(sampling.neighbours.empty() ? std::move(units) : by_node(units)),
       of_part_(units_by_part(units_, blend_.parts.size(), sampling.order)),
       form_(form),
       sizes_(form.sizes()),
@@ -111,15 +71,60 @@ GraphSamples::GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const
                    !classes_of(blend_.parts.front(), form.of_nodes).empty()),
       order_(sizes_of_parts(of_part_), weights_of(blend_, sampling.order), sampling.seed,
              sampling.order == GraphOrder::shuffled) {
+  SKEIN_CHECK(sampling.neighbours.empty() || form.of_nodes);
+  keep_graphs();
   measure();
 }
 
-void GraphSamples::measure() {
-  for (const GraphUnit& unit : units_) {
-    const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
+std::shared_ptr<const GraphInMemory> GraphSamples::graph_of(const GraphUnit& unit) const {
+  const auto kept = kept_.find({unit.part, unit.record});
+  if (kept != kept_.end()) return kept->second;
+  return std::make_shared<GraphInMemory>(graph_in_memory(
+      blend_.parts[static_cast<size_t>(unit.part)], form_, unit.record, {sampling_.hides_links}));
+}
+
+// One graph that is read again and again is large; many are read once an epoch each.
+void GraphSamples::keep_graphs() {
+  std::map<std::pair<int, int64_t>, const GraphUnit*> all;
+  for (const GraphUnit& unit : units_) all[{unit.part, unit.record}] = &unit;
+  if (sampling_.neighbours.empty() && all.size() > 1) return;
+  const GraphReading reading{sampling_.hides_links,
+                             form_.of_nodes && sampling_.labelled && !of_pairs_};
+  for (const auto& [place, unit] : all)
+    kept_[place] = std::make_shared<GraphInMemory>(graph_in_memory(
+        blend_.parts[static_cast<size_t>(unit->part)], form_, unit->record, reading));
+}
+
+// Of a graph; where neighbours are drawn, the most that this can make of it.
+void GraphSamples::take_size(const GraphUnit& unit) {
+  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
+  if (sampling_.neighbours.empty()) {
     most_nodes_ = std::max(most_nodes_, store.nodes(unit.record));
     most_links_ = std::max(most_links_, std::ssize(store.links(unit.record).columns));
-    most_bag_ = std::max(most_bag_, most_in_bags(store, form_, unit.record));
+    return;
+  }
+  const auto graph = graph_of(unit);
+  const int64_t nodes = graph->nodes, links = std::ssize(graph->links.columns),
+                loops = most_loops(graph->links);
+  int64_t last = 1, drawn = 1, drawn_links = 0;  // last: nodes of the hop before
+  for (const int64_t count : sampling_.neighbours) {
+    drawn_links = std::min(links, drawn_links + last * (std::min(count, links) + loops));
+    last = std::min(nodes, last * std::min(count, nodes));
+    drawn = std::min(nodes, drawn + last);
+  }
+  most_nodes_ = std::max(most_nodes_, drawn);
+  most_links_ = std::max(most_links_, drawn_links);
+}
+
+void GraphSamples::measure() {
+  std::pair<int, int64_t> measured{-1, 0};
+  for (const GraphUnit& unit : units_) {
+    const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
+    if (measured != std::pair(unit.part, unit.record)) {
+      measured = {unit.part, unit.record};
+      take_size(unit);
+      most_bag_ = std::max(most_bag_, most_in_bags(store, form_, unit.record));
+    }
     if (of_pairs_)
       most_places_ = std::max(most_places_, 2 * std::ssize(unit.pairs));
     else if (form_.of_nodes)
@@ -151,6 +156,7 @@ Batch GraphSamples::empty_batch(int64_t count) const {
       made.distances = Tensor::from(std::vector<int32_t>(count * most_nodes_ * most_nodes_, -1),
                                     {count, most_nodes_, most_nodes_});
   if (!has_classes_) made.values = Tensor::zeros({count, most_places_}, DType::f32);
+  if (!sampling_.neighbours.empty()) made.types = filled(count, most_nodes_, 0);
   return made;
 }
 
@@ -159,113 +165,123 @@ void GraphSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   if (sampling_.order != GraphOrder::once) from = order_.at(index);
   const int64_t number = of_part_[static_cast<size_t>(from.dataset)][from.sample];
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
-  const int64_t nodes = blend_.parts[static_cast<size_t>(unit.part)].nodes(unit.record);
-  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(nodes);
-  std::fill_n(row_of<int32_t>(batch.segments, row), nodes, 0);
-  fill_links(batch, row, unit);
-  if (batch.bags.defined()) fill_ids(batch, row, unit);
-  if (batch.features.defined())
-    fill_numbers(batch, row, unit, {sampling_.seed, from.epoch, unit.record});
-  if (batch.distances.defined()) fill_distances(batch, row, unit);
+  const auto graph = graph_of(unit);
+  const Key key{sampling_.seed, from.epoch, unit.record};
+  if (sampling_.neighbours.empty()) {
+    fill_graph(batch, row, unit, *graph, graph->all, key);
+  } else {
+    const SeenNodes drawn = drawn_nodes(graph->links, unit.nodes.front(), sampling_.neighbours,
+                                        key_of_neighbours(unit, from.epoch));
+    fill_graph(batch, row, unit, *graph, drawn, key);
+    fill_link_counts(batch, row, *graph, drawn);
+  }
   if (of_pairs_) return fill_pairs(batch, row, number, from.epoch);
   fill_labels(batch, row, number);
 }
 
-namespace {
-
-// values [rows,width] of those rows that are meant.
-template <class Number>
-std::vector<Number> chosen_rows(const std::vector<Number>& values, const std::vector<bool>& meant) {
-  const size_t width = meant.empty() ? 0 : values.size() / meant.size();
-  std::vector<Number> made;
-  for (size_t i = 0; i < meant.size(); ++i)
-    if (meant[i]) made.insert(made.end(), &values[i * width], &values[i * width] + width);
-  return made;
+uint64_t GraphSamples::key_of_neighbours(const GraphUnit& unit, int64_t epoch) const {
+  const bool trains = sampling_.order != GraphOrder::once;
+  return derive_key(epoch_key(trains ? sampling_.seed : 0, "neighbours", trains ? epoch : 0),
+                    fmt::format("part {} graph {}", unit.part, unit.record));
 }
 
-}  // namespace
+void GraphSamples::fill_graph(const Batch& batch, int64_t row, const GraphUnit& unit,
+                              const GraphInMemory& graph, const SeenNodes& seen,
+                              const Key& key) const {
+  const int64_t nodes = std::ssize(seen.nodes);
+  batch.lengths.data<int32_t>()[row] = narrow<int32_t>(nodes);
+  std::fill_n(row_of<int32_t>(batch.segments, row), nodes, 0);
+  fill_links(batch, row, graph, seen);
+  if (batch.bags.defined()) fill_ids(batch, row, graph, seen);
+  if (batch.features.defined()) fill_numbers(batch, row, unit, graph, seen, key);
+  if (!batch.distances.defined()) return;
+  int32_t* const to = batch.distances.data<int32_t>() + row * most_nodes_ * most_nodes_;
+  for (int64_t node = 0; node < nodes; ++node)
+    std::copy_n(graph.distances.data() + node * nodes, nodes, to + node * most_nodes_);
+}
 
-void GraphSamples::fill_links(const Batch& batch, int64_t row, const GraphUnit& unit) const {
-  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
-  const GraphLinks links = store.links(unit.record);
-  const int64_t count = std::ssize(links.columns);
-  const std::vector<bool> seen = sampling_.hides_links
-                                     ? links_in_sight(store, unit.record)
-                                     : std::vector<bool>(static_cast<size_t>(count), true);
+void GraphSamples::fill_links(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                              const SeenNodes& seen) const {
+  SKEIN_CHECK(std::ssize(seen.links) <= most_links_ && std::ssize(seen.nodes) <= most_nodes_);
   int32_t* to = batch.links.data<int32_t>() + row * most_links_ * 2;
-  for (size_t node = 0; node + 1 < links.starts.size(); ++node)
-    for (int64_t e = links.starts[node]; e < links.starts[node + 1]; ++e) {
-      if (!seen[static_cast<size_t>(e)]) continue;
-      *to++ = narrow<int32_t>(node);
-      *to++ = narrow<int32_t>(links.columns[static_cast<size_t>(e)]);
-    }
+  for (size_t i = 0; i < seen.links.size(); ++i) {
+    *to++ = seen.rows[i];
+    *to++ = seen.columns[i];
+  }
   if (batch.link_kinds.defined())
-    std::ranges::copy(chosen_rows(store.categories(GraphPart::link_category, unit.record), seen),
-                      row_of<int32_t>(batch.link_kinds, row));
+    for (size_t i = 0; i < seen.links.size(); ++i)
+      row_of<int32_t>(batch.link_kinds, row)[i] =
+          graph.link_kinds[static_cast<size_t>(seen.links[i])];
+  const int64_t width = sizes_.link_numbers;
   if (batch.link_values.defined())
-    std::ranges::copy(
-        chosen_rows(column_numbers(store, name_of(GraphPart::link_number), unit.record, count),
-                    seen),
-        batch.link_values.data<float>() + row * most_links_ * sizes_.link_numbers);
+    for (int64_t i = 0; i < std::ssize(seen.links); ++i)
+      std::copy_n(graph.link_values.data() + seen.links[static_cast<size_t>(i)] * width, width,
+                  batch.link_values.data<float>() + (row * most_links_ + i) * width);
 }
 
-void GraphSamples::fill_ids(const Batch& batch, int64_t row, const GraphUnit& unit) const {
-  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
-  BagFiller filler(batch.bags, row, store.nodes(unit.record));
-  int64_t before = 0;
-  for (const GraphInput& input : form_.inputs) {
-    if (kind_of_input(input.column) != GraphInputKind::node_ids) continue;
-    each_id(store, input, unit.record,
-            [&](int64_t node, int64_t id) { filler.add(node, before + id); });
-    before += input.size;
+// How many links the whole graph has at each node.
+void GraphSamples::fill_link_counts(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                                    const SeenNodes& seen) const {
+  for (size_t i = 0; i < seen.nodes.size(); ++i) {
+    const auto node = static_cast<size_t>(seen.nodes[i]);
+    row_of<int32_t>(batch.types, row)[i] =
+        narrow<int32_t>(graph.links.starts[node + 1] - graph.links.starts[node]);
+  }
+}
+
+void GraphSamples::fill_ids(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                            const SeenNodes& seen) const {
+  int32_t* to = batch.bags.data<int32_t>() + row * most_nodes_ * most_bag_;
+  for (const int32_t node : seen.nodes) {
+    const int64_t first = graph.bag_starts[static_cast<size_t>(node)],
+                  count = graph.bag_starts[static_cast<size_t>(node) + 1] - first;
+    SKEIN_CHECK(count <= most_bag_);
+    std::copy_n(graph.bags.data() + first, count, to);
+    to += most_bag_;
   }
 }
 
 void GraphSamples::fill_numbers(const Batch& batch, int64_t row, const GraphUnit& unit,
+                                const GraphInMemory& graph, const SeenNodes& seen,
                                 const Key& key) const {
-  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
-  const int64_t nodes = store.nodes(unit.record), width = sizes_.node_numbers;
-  const bool trains = sampling_.order != GraphOrder::once;
+  const int64_t width = sizes_.node_numbers, known = width - form_.random;
   float* const to = batch.features.data<float>() + row * most_nodes_ * width;
   const uint64_t stream =
-      static_cast<uint64_t>(unit.part) << 40 | static_cast<uint64_t>(key.record);
-  int64_t before = 0;
-  for (const GraphInput& input : form_.inputs) {
-    if (kind_of_input(input.column) != GraphInputKind::node_numbers) continue;
-    const std::vector<float> from = column_numbers(store, input.column, unit.record, nodes);
-    const bool turns = trains && input.column == kLaplacianColumn;
-    const uint64_t signs = epoch_key(key.seed, "laplacian signs", key.epoch);
-    for (int64_t i = 0; i < std::ssize(from); ++i) {
-      const int64_t column = i % input.size;
-      const bool turned = turns && (philox(signs, stream, column)[0] & 1U);
-      const float one = from[static_cast<size_t>(i)];
-      to[i / input.size * width + before + column] = turned ? -one : one;
-    }
-    before += input.size;
-  }
-  const uint64_t numbers = epoch_key(key.seed, "random numbers of nodes", key.epoch);
-  for (int64_t node = 0; node < nodes; ++node)
+                     static_cast<uint64_t>(unit.part) << 40 | static_cast<uint64_t>(key.record),
+                 numbers = epoch_key(key.seed, "random numbers of nodes", key.epoch);
+  const std::vector<float> signs = signs_of(key, stream);
+  for (int64_t place = 0; place < std::ssize(seen.nodes); ++place) {
+    const int64_t node = seen.nodes[static_cast<size_t>(place)];
+    float* const mine = to + place * width;
+    for (int64_t i = 0; i < known; ++i)
+      mine[i] =
+          signs[static_cast<size_t>(i)] * graph.numbers[static_cast<size_t>(node * known + i)];
     for (int64_t i = 0; i < form_.random; ++i)
-      to[node * width + before + i] = normal_at(numbers, stream, node * form_.random + i);
+      mine[known + i] = normal_at(numbers, stream, node * form_.random + i);
+  }
 }
 
-void GraphSamples::fill_distances(const Batch& batch, int64_t row, const GraphUnit& unit) const {
-  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
-  const int64_t nodes = store.nodes(unit.record);
-  const std::vector<uint8_t> from =
-      column_bytes(store, kDistanceColumn, unit.record, nodes * nodes);
-  int32_t* const to = batch.distances.data<int32_t>() + row * most_nodes_ * most_nodes_;
-  for (int64_t node = 0; node < nodes; ++node)
-    std::copy_n(from.data() + node * nodes, nodes, to + node * most_nodes_);
+// Of each number of a node: -1 turns it.
+std::vector<float> GraphSamples::signs_of(const Key& key, uint64_t stream) const {
+  const bool trains = sampling_.order != GraphOrder::once;
+  const uint64_t signs = epoch_key(key.seed, "laplacian signs", key.epoch);
+  std::vector<float> made;
+  for (const GraphInput& input : form_.inputs) {
+    if (kind_of_input(input.column) != GraphInputKind::node_numbers) continue;
+    const bool turns = trains && input.column == kLaplacianColumn;
+    for (int64_t column = 0; column < input.size; ++column)
+      made.push_back(turns && (philox(signs, stream, column)[0] & 1U) ? -1.0F : 1.0F);
+  }
+  return made;
 }
 
 void GraphSamples::fill_labels(const Batch& batch, int64_t row, int64_t number) const {
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
   int32_t* const places = row_of<int32_t>(batch.places, row);
-  if (form_.of_nodes)
+  if (form_.of_nodes && sampling_.neighbours.empty())
     std::ranges::copy(unit.nodes, places);
   else
-    places[0] = 0;
+    places[0] = 0;  // of drawn nodes the first is the one that is meant
   if (!sampling_.labelled) return;
   if (has_classes_) {
     const std::vector<int32_t> truth = classes(number);
@@ -316,10 +332,13 @@ std::vector<int32_t> GraphSamples::classes(int64_t number) const {
     std::fill_n(made.begin(), unit.pairs.size(), 1);
     return made;
   }
-  const GraphPart part = form_.of_nodes ? GraphPart::node_label : GraphPart::label;
-  const std::vector<int32_t> all =
-      blend_.parts[static_cast<size_t>(unit.part)].categories(part, unit.record);
-  if (!form_.of_nodes) return all;
+  const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
+  if (!form_.of_nodes) return store.categories(GraphPart::label, unit.record);
+  const auto kept = kept_.find({unit.part, unit.record});
+  const bool known = kept != kept_.end() && !kept->second->classes.empty();
+  std::vector<int32_t> read;
+  if (!known) read = store.categories(GraphPart::node_label, unit.record);
+  const std::vector<int32_t>& all = known ? kept->second->classes : read;
   std::vector<int32_t> made;
   for (const int32_t node : unit.nodes) made.push_back(all[static_cast<size_t>(node)]);
   return made;
@@ -328,10 +347,17 @@ std::vector<int32_t> GraphSamples::classes(int64_t number) const {
 std::vector<double> GraphSamples::numbers(int64_t number) const {
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
   const GraphRecords& store = blend_.parts[static_cast<size_t>(unit.part)];
-  const GraphPart part = form_.of_nodes ? GraphPart::node_label : GraphPart::label;
-  const std::vector<float> all = column_numbers(store, name_of(part), unit.record,
-                                                form_.of_nodes ? store.nodes(unit.record) : 1);
-  if (!form_.of_nodes) return {all.begin(), all.end()};
+  if (!form_.of_nodes) {
+    const std::vector<float> one = column_numbers(store, name_of(GraphPart::label), unit.record, 1);
+    return {one.begin(), one.end()};
+  }
+  const auto kept = kept_.find({unit.part, unit.record});
+  const bool known = kept != kept_.end() && !kept->second->values.empty();
+  std::vector<float> read;
+  if (!known)
+    read = column_numbers(store, name_of(GraphPart::node_label), unit.record,
+                          store.nodes(unit.record));
+  const std::vector<float>& all = known ? kept->second->values : read;
   std::vector<double> made;
   for (const int32_t node : unit.nodes) made.push_back(all[static_cast<size_t>(node)]);
   return made;

@@ -173,8 +173,7 @@ std::shared_ptr<const GraphInputs> GraphModel::inputs(const Pass& pass) const {
   GraphNeeds needs = graph_needs(config_);
   needs.embeds = embeds_;
   needs.drops = needs.drops && pass.train;
-  return std::make_shared<const GraphInputs>(
-      graph_inputs(*pass.batch, needs, gradient_dtype(dtype_), pass.batch->tokens.device()));
+  return tables_.of(*pass.batch, needs, gradient_dtype(dtype_), pass.batch->tokens.device());
 }
 
 Flow GraphModel::forward(const Flow& flow, const Pass& pass) const {

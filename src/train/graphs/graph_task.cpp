@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
@@ -33,6 +34,11 @@ void bind(Options& options, GraphTaskConfig& c) {
                      "graph: whose labels are learnt; auto: those of the data, of graphs where "
                      "there are both; links: which pairs of nodes are linked, of stores that hide "
                      "some of their links (graphs.link_fractions)");
+  options.add(
+      "graph.neighbours", c.neighbours,
+      "graph: of each node whose label is learnt so many neighbours are drawn, then so many "
+      "of each of these, and so on, such as 10,5, and a sample is a node with these; empty: "
+      "it is a whole graph");
 }
 
 void refuse_graph_options(const Options& options, const Architecture& architecture) {
@@ -43,6 +49,31 @@ void refuse_graph_options(const Options& options, const Architecture& architectu
       options, own,
       fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
                   architecture.name(), architecture.reads_images() ? "pictures" : "texts"));
+}
+
+void check_neighbours(const std::vector<int64_t>& neighbours, const data::GraphForm& form,
+                      bool pairs) {
+  if (neighbours.empty()) return;
+  constexpr size_t kMostHops = 16;
+  constexpr int64_t kMostNeighbours = int64_t{1} << 20;
+  const std::string told = fmt::format("graph.neighbours={}", fmt::join(neighbours, ","));
+  require(neighbours.size() <= kMostHops, "{} are {} hops; {} are the most", told,
+          neighbours.size(), kMostHops);
+  for (const int64_t count : neighbours)
+    require(count >= 1 && count <= kMostNeighbours, "{}: {} must be 1 to {}", told, count,
+            kMostNeighbours);
+  require(form.of_nodes && !pairs,
+          "{} draws neighbours of nodes whose labels are told, but here it is {} that are; leave "
+          "it out",
+          told, pairs ? "links" : "labels of graphs");
+  require(std::ranges::none_of(form.inputs,
+                               [](const data::GraphInput& input) {
+                                 return data::kind_of_input(input.column) ==
+                                        data::GraphInputKind::distances;
+                               }),
+          "{}, but this model reads the distances of all nodes of a graph, so that it must see "
+          "whole ones; leave it out",
+          told);
 }
 
 data::GraphBlend open_graphs(const std::vector<std::string>& entries) {
@@ -64,7 +95,7 @@ struct GraphData {
 
 class GraphTask : public Task {
  public:
-  GraphTask(const PretrainConfig& run, GraphData data);
+  GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours);
 
   const data::SampleSource& samples() const override { return *training_; }
   int64_t length() const override { return training_->nodes(); }
@@ -86,7 +117,7 @@ class GraphTask : public Task {
   std::vector<data::DataFile> files_;
 };
 
-GraphTask::GraphTask(const PretrainConfig& run, GraphData data)
+GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours)
     : head_(std::move(data.head)), loss_(run.loss), files_(files_of("data.train", data.learnt)) {
   std::ranges::move(files_of("data.validation", data.known), std::back_inserter(files_));
   using data::GraphOrder;
@@ -94,7 +125,8 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data)
                                run.train.seed,
                                run.data.shuffle ? GraphOrder::shuffled : GraphOrder::blended,
                                true,
-                               head_.pairs};
+                               head_.pairs,
+                               std::move(neighbours)};
   const data::GraphBlend& judged = data.known.parts.empty() ? data.learnt : data.known;
   const auto make = [&](const data::GraphBlend& blend, std::vector<data::GraphUnit> units) {
     return std::make_unique<data::GraphSamples>(blend, std::move(units), *head_.graph, sampling);
@@ -102,6 +134,7 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data)
   training_ = make(data.learnt, std::move(data.learnt_units));
   if (data.known_units.empty()) return;
   sampling.order = GraphOrder::once;
+  sampling.neighbours.clear();  // judged by all that there is
   validation_ = make(judged, std::move(data.known_units));
 }
 
@@ -223,6 +256,7 @@ GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config) {
   form.of_nodes = labels_nodes(made.learnt.parts.front(), config.target);
   for (const data::GraphRecords& part : made.known.parts) check_form(part, form, "data.train");
   made.head.graph = form;
+  check_neighbours(config.neighbours, form, made.head.pairs);
   take_labels(made, form.of_nodes);
   take_parts(made, config);
   return made;
@@ -258,7 +292,7 @@ std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& con
     take_units(data.head, data::GraphSamples(data.learnt, data.learnt_units, *data.head.graph, {}));
   }
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
-  return std::make_unique<GraphTask>(run, std::move(data));
+  return std::make_unique<GraphTask>(run, std::move(data), config.neighbours);
 }
 
 }  // namespace skein::train

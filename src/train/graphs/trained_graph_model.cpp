@@ -30,10 +30,18 @@ void bind(Options& options, GraphPartConfig& c) {
               "graph: of stores that are split in folds, the one that is the test, as in training");
 }
 
+void bind_neighbours(Options& options, GraphPartConfig& c) {
+  options.add(
+      "graph.neighbours", c.neighbours,
+      "graph: how many neighbours of a node are drawn, hop by hop, such as 10,5, for graphs "
+      "that do not fit in memory; empty: all are seen");
+}
+
 void refuse_graph_part(const Options& options) {
   GraphPartConfig none;
   Options own("", "");
   bind(own, none);
+  bind_neighbours(own, none);
   refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
 }
 
@@ -80,9 +88,11 @@ TrainedGraphModel::TrainedGraphModel(const TrainedModel& source, const ParallelC
 }
 
 data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& stores,
-                                              const data::GraphChoice& choice) const {
+                                              const data::GraphChoice& choice,
+                                              const std::vector<int64_t>& neighbours) const {
   data::GraphBlend blend = open_graphs(stores);
   const data::GraphForm& form = *head_.graph;
+  check_neighbours(neighbours, form, head_.pairs);
   for (const data::GraphRecords& part : blend.parts) {
     check_form(part, form, origin_);
     if (choice.unlabelled || head_.pairs) continue;
@@ -103,7 +113,8 @@ data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& st
           form,
           {.units = {head_.mean, head_.deviation},
            .labelled = !choice.unlabelled,
-           .hides_links = head_.pairs}};
+           .hides_links = head_.pairs,
+           .neighbours = neighbours}};
 }
 
 LabelAnswers TrainedGraphModel::answers(const data::GraphSamples& samples) {
@@ -206,7 +217,7 @@ NamedValues evaluate_graphs(const std::vector<std::string>& stores, const GraphP
                             const TrainedModel& source, const ParallelConfig& parallel,
                             int64_t batch, Group& world) {
   TrainedGraphModel model(source, parallel, DType::f32, batch, world);
-  const data::GraphSamples samples = model.samples(stores, config.choice);
+  const data::GraphSamples samples = model.samples(stores, config.choice, config.neighbours);
   Scores scores = graph_scores(model.head(), samples, model.answers(samples));
   log::info("{}: {}", source.info.path, scores.text);
   scores.values.emplace_back("samples", samples.samples_per_epoch());

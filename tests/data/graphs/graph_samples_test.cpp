@@ -1,7 +1,9 @@
 // What batches hold of graphs.
 #include "skein/data/graphs/graph_samples.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "data/graphs/graph_fixtures.h"
 #include "support/expect_error.h"
@@ -110,6 +112,114 @@ TEST_F(GraphSamplesTest, NodesWithoutALabelAreNotLearntFrom) {
   EXPECT_EQ(all[0].nodes.size(), 3u);
   const GraphSamples unknown(graphs, all, form, {.labelled = false});
   for (const float weight : unknown.batch(0, 1).weights.span<float>()) EXPECT_EQ(weight, 0);
+}
+
+// A ring of 12 nodes, each also linked to all others of its half and to itself.
+class NeighbourSamples : public GraphSamplesTest {
+ protected:
+  NeighbourSamples() {
+    std::string nodes, links;
+    for (int node = 0; node < 12; ++node) {
+      nodes += fmt::format("{}\"{}\"", node ? "," : "", node % 5);
+      links += fmt::format("{}[{},{}]", node ? "," : "", node, (node + 1) % 12);
+      for (int other = node + 2; other < node / 6 * 6 + 6; ++other)
+        links += fmt::format(",[{},{}]", node, other);
+    }
+    test::write_file(folder_.file("graph.jsonl"),
+                     fmt::format(R"({{"nodes":[{}],"edges":[{}]}})", nodes, links) + "\n");
+    GraphStoreConfig config;
+    config.files.inputs = {folder_.file("graph.jsonl")};
+    config.files.self_loops = SelfLoops::add;
+    config.output = folder_.file("graph.h5");
+    write_graph_store(config);
+    graphs_.parts.emplace_back(std::make_shared<const Records>(config.output));
+    graphs_.weights = {1};
+    form_ = graph_form(graphs_, {}, {});
+    form_.of_nodes = true;
+  }
+  GraphSamples samples(std::vector<int64_t> neighbours, uint64_t seed = 1,
+                       GraphOrder order = GraphOrder::blended) const {
+    std::vector<GraphUnit> units{{0, 0, {}, {}}};
+    for (int node = 0; node < 12; ++node) units[0].nodes.push_back(node);
+    return {graphs_,
+            units,
+            form_,
+            {.seed = seed, .order = order, .labelled = false, .neighbours = std::move(neighbours)}};
+  }
+  // The nodes of a sample, by the numbers that tell them, and its links.
+  static std::vector<int32_t> links_of(const Batch& batch) { return values<int32_t>(batch.links); }
+
+  GraphBlend graphs_;
+  GraphForm form_;
+};
+
+TEST_F(NeighbourSamples, AreNodesWithSomeOfTheirNeighbours) {
+  const GraphSamples all = samples({3, 2});
+  EXPECT_EQ(all.samples_per_epoch(), 12);
+  EXPECT_EQ(all.places(), 1);
+  EXPECT_EQ(all.nodes(), 1 + 3 + 6);
+  const GraphLinks whole = graphs_.parts[0].links(0);
+  for (int64_t node = 0; node < 12; ++node) {
+    const Batch batch = all.batch(node, 1);
+    EXPECT_EQ(batch.places.span<int32_t>()[0], 0);
+    const auto links = batch.links.span<int32_t>();
+    std::vector<int> degree(10), own(10);
+    for (size_t i = 0; i + 1 < links.size() && links[i] >= 0; i += 2) {
+      ++degree[static_cast<size_t>(links[i])];
+      own[static_cast<size_t>(links[i])] += links[i] == links[i + 1];
+      EXPECT_LT(links[i + 1], batch.lengths.span<int32_t>()[0]);
+      if (i > 0) EXPECT_GE(links[i], links[i - 2]) << "rows rise";
+    }
+    EXPECT_EQ(degree[0], 4) << "three and itself";
+    EXPECT_EQ(own[0], 1);
+    for (int place = 1; place <= 3; ++place) EXPECT_EQ(degree[static_cast<size_t>(place)], 3);
+    for (size_t place = 4; place < 10; ++place) EXPECT_EQ(degree[place], 0) << "the last hop";
+    EXPECT_EQ(batch.types.span<int32_t>()[0], whole.starts[static_cast<size_t>(node) + 1] -
+                                                  whole.starts[static_cast<size_t>(node)]);
+    EXPECT_EQ(batch.bags.span<int32_t>()[0], node % 5);
+  }
+}
+
+TEST_F(NeighbourSamples, AreAllWhereTheyAreNoMore) {
+  const GraphSamples all = samples({100, 100, 100, 100, 100, 100, 100});
+  EXPECT_EQ(all.nodes(), 12);
+  const Batch batch = all.batch(3, 1);
+  EXPECT_EQ(batch.lengths.span<int32_t>()[0], 12);
+  EXPECT_EQ(links_of(batch).size(), 2 * graphs_.parts[0].links(0).columns.size());
+  EXPECT_EQ(std::ranges::count(links_of(batch), -1), 0);
+}
+
+TEST_F(NeighbourSamples, AreDrawnAnewInEachEpochByTheSeed) {
+  const GraphSamples one = samples({2, 2}), other = samples({2, 2}, 2),
+                     judged = samples({2, 2}, 1, GraphOrder::once),
+                     judged_too = samples({2, 2}, 2, GraphOrder::once);
+  bool by_epoch = false, by_seed = false;
+  for (int64_t node = 0; node < 12; ++node) {
+    const auto first = values<int32_t>(one.batch(node, 1).bags);
+    EXPECT_EQ(first, values<int32_t>(one.batch(0, 12).bags.rows(node, node + 1)));
+    by_epoch = by_epoch || first != values<int32_t>(one.batch(node + 12, 1).bags);
+    by_seed = by_seed || first != values<int32_t>(other.batch(node, 1).bags);
+    EXPECT_EQ(links_of(judged.batch(node, 1)), links_of(judged_too.batch(node, 1)));
+    EXPECT_EQ(values<int32_t>(judged.batch(node, 1).bags),
+              values<int32_t>(judged.batch(node + 12, 1).bags));
+  }
+  EXPECT_TRUE(by_epoch);
+  EXPECT_TRUE(by_seed);
+}
+
+// Each of a node's neighbours as often as the others.
+TEST_F(NeighbourSamples, AreDrawnAlike) {
+  const GraphSamples all = samples({2});
+  std::map<int32_t, int> counts;
+  for (int64_t epoch = 0; epoch < 600; ++epoch) {
+    const Batch batch = all.batch(12 * epoch + 2, 1);
+    for (int32_t place = 1; place < batch.lengths.span<int32_t>()[0]; ++place)
+      ++counts[batch.bags.span<int32_t>()[static_cast<size_t>(place)]];
+  }
+  // Node 2 has the neighbours 0, 1, 3, 4 and 5, of which 0 and 5 are told by the same number.
+  EXPECT_EQ(counts[0] + counts[1] + counts[3] + counts[4], 1200);
+  EXPECT_NEAR(counts[0], 480, 60);
+  for (const int32_t id : {1, 3, 4}) EXPECT_NEAR(counts[id], 240, 45) << id;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "skein/data/samples/source.h"
 
 namespace skein::data {
+
+struct GraphInMemory;
+struct SeenNodes;
 
 // Stores that are blended by weight, as SampleOrder has it.
 struct GraphBlend {
@@ -86,6 +90,9 @@ struct GraphSampling {
   GraphOrder order = GraphOrder::once;
   bool labelled = true;      // else nothing is asked of labels, and none counts
   bool hides_links = false;  // those of validation and test are left out of the graphs
+  // Not empty: a sample is a node of a unit, with so many of its neighbours, so many of the
+  // neighbours of each of these, and so on, hop by hop. Labels are those of nodes then.
+  std::vector<int64_t> neighbours{};
 };
 
 // A sample is a graph. Its places are the unit's nodes, or of a graph's label its first. Where it
@@ -96,6 +103,11 @@ struct GraphSampling {
 // 1: the unit's pairs are, and as many that pairs_apart draws behind them are not. These are drawn
 // anew in each epoch where it is trained on, by the seed, the epoch and the graph; judged are
 // always the same ones. The batch has a place then, the first node, of which all those are targets.
+// Where neighbours are drawn, each node is a sample, the first of its row, and its only place. They
+// are drawn anew in each epoch where it is trained on, and are a function of the seed, the epoch,
+// the graph, that node and the one whose neighbours they are; judged are always the same ones.
+// batch.types [B,T] is then how many links the whole graph has at each node. Links that a node has
+// with itself are always kept.
 class GraphSamples : public RowSource {
  public:
   GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const GraphForm& form,
@@ -106,7 +118,7 @@ class GraphSamples : public RowSource {
   const GraphForm& form() const { return form_; }
   const GraphSampling& sampling() const { return sampling_; }
   const std::vector<GraphUnit>& units() const { return units_; }
-  int64_t nodes() const { return most_nodes_; }    // of the largest graph
+  int64_t nodes() const { return most_nodes_; }    // of the largest sample
   int64_t places() const { return most_places_; }  // or pairs, of the unit with the most
   // Of the places of unit `number`: classes, or numbers as the store has them.
   std::vector<int32_t> classes(int64_t number) const;
@@ -123,12 +135,23 @@ class GraphSamples : public RowSource {
 
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
-  void fill_links(const Batch& batch, int64_t row, const GraphUnit& unit) const;
-  void fill_ids(const Batch& batch, int64_t row, const GraphUnit& unit) const;
-  void fill_numbers(const Batch& batch, int64_t row, const GraphUnit& unit, const Key& key) const;
-  void fill_distances(const Batch& batch, int64_t row, const GraphUnit& unit) const;
+  std::shared_ptr<const GraphInMemory> graph_of(const GraphUnit& unit) const;
+  uint64_t key_of_neighbours(const GraphUnit& unit, int64_t epoch) const;
+  void fill_graph(const Batch& batch, int64_t row, const GraphUnit& unit,
+                  const GraphInMemory& graph, const SeenNodes& seen, const Key& key) const;
+  void fill_links(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                  const SeenNodes& seen) const;
+  void fill_link_counts(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                        const SeenNodes& seen) const;
+  void fill_ids(const Batch& batch, int64_t row, const GraphInMemory& graph,
+                const SeenNodes& seen) const;
+  void fill_numbers(const Batch& batch, int64_t row, const GraphUnit& unit,
+                    const GraphInMemory& graph, const SeenNodes& seen, const Key& key) const;
+  std::vector<float> signs_of(const Key& key, uint64_t stream) const;
   void fill_labels(const Batch& batch, int64_t row, int64_t number) const;
   void fill_pairs(const Batch& batch, int64_t row, int64_t number, int64_t epoch) const;
+  void keep_graphs();
+  void take_size(const GraphUnit& unit);
   void measure();
 
   GraphBlend blend_;
@@ -140,6 +163,7 @@ class GraphSamples : public RowSource {
   bool of_pairs_ = false, has_classes_ = true;
   int64_t most_nodes_ = 1, most_links_ = 1, most_bag_ = 0, most_places_ = 1;
   SampleOrder order_;
+  std::map<std::pair<int, int64_t>, std::shared_ptr<const GraphInMemory>> kept_;  // part, record
 };
 
 }  // namespace skein::data

@@ -12,7 +12,9 @@ struct Sequence {
   // [B,T] i32, attention stays inside equal numbers: documents of a sample, or its padding, apart.
   // Undefined when every token may see every other.
   Tensor segments;
-  Tensor types;  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0
+  // [B,T] i32, kind of token, such as BERT's segments A and B; undefined: all 0. Of nodes whose
+  // neighbours are drawn, how many links each has in all; undefined: nothing is drawn
+  Tensor types;
   // [B,N,K] f32, what tokens are made of instead of ids, such as the pixels of N patches, or beside
   // them, such as numbers of T nodes; undefined: nothing
   Tensor features;

@@ -123,6 +123,7 @@ class GraphModel : public Model, public Scorer {
   ModelConfig config_;
   DType dtype_;
   bool embeds_, predicts_;
+  KeptGraphInputs tables_;
   std::optional<GraphEmbedding> embedding_;
   std::optional<Stack> stack_;
   std::optional<PlainLayers> plain_;

@@ -23,11 +23,17 @@ struct GraphTaskConfig {
   int64_t random = 0;                 // numbers a node, drawn anew in each epoch
   int64_t fold = 0;                   // of a split in folds, the test
   GraphTarget target = GraphTarget::automatic;
+  std::vector<int64_t> neighbours{};  // of a node, hop by hop, that are drawn; empty: all
 };
 // Binds section "graph".
 void bind(Options& options, GraphTaskConfig& config);
 // Usage errors for these options, for a model that reads no graphs.
 void refuse_graph_options(const Options& options, const Architecture& architecture);
+
+// Usage errors for neighbours (graph.neighbours) that cannot be drawn, or not for what is learnt or
+// read. pairs: links are learnt.
+void check_neighbours(const std::vector<int64_t>& neighbours, const data::GraphForm& form,
+                      bool pairs);
 
 // Opens stores of graphs: "path" or "weight:path" each. A usage error for other files.
 data::GraphBlend open_graphs(const std::vector<std::string>& entries);

@@ -17,9 +17,12 @@ namespace skein::train {
 // Which part of stores is meant.
 struct GraphPartConfig {
   data::GraphChoice choice{data::GraphUse::test};
+  std::vector<int64_t> neighbours{};  // as in training; empty: all
 };
 // Binds graph.part and graph.fold.
 void bind(Options& options, GraphPartConfig& config);
+// Binds graph.neighbours, where labels are told.
+void bind_neighbours(Options& options, GraphPartConfig& config);
 // A usage error where one of them was given, for a model that reads no graphs.
 void refuse_graph_part(const Options& options);
 
@@ -37,9 +40,10 @@ class TrainedGraphModel {
   const LabelHead& head() const { return head_; }
   // Of stores, "path" or "weight:path" each. Usage errors where they do not fit the model, or have
   // nothing of that part. Links of validation and test are hidden from a model that tells links,
-  // whose own objective is asked of pairs.
+  // whose own objective is asked of pairs. neighbours: so many are drawn; empty: all.
   data::GraphSamples samples(const std::vector<std::string>& stores,
-                             const data::GraphChoice& choice) const;
+                             const data::GraphChoice& choice,
+                             const std::vector<int64_t>& neighbours = {}) const;
   // Collective.
   LabelAnswers answers(const data::GraphSamples& samples);
   // Collective. What the objective answers: [samples,places,width].
