@@ -107,10 +107,12 @@ class GraphTask : public Task {
   std::vector<data::DataFile> data_files() const override { return files_; }
   bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
-  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
+  TaskNotes notes() const override { return to_notes(head_, checksum()); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
 
  private:
+  uint32_t checksum() const;
+
   LabelHead head_;
   LossConfig loss_;
   std::unique_ptr<data::GraphSamples> training_, validation_;
@@ -145,6 +147,14 @@ Scores GraphTask::validate(const EvaluatedModel& model) const {
   return made;
 }
 
+// Of what samples are made of: the stores, and how many neighbours are drawn.
+uint32_t GraphTask::checksum() const {
+  uint32_t sum = checksum_of(training_->blend());
+  for (const int64_t count : training_->sampling().neighbours)
+    sum = sum * 31 + static_cast<uint32_t>(count);
+  return sum;
+}
+
 void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) const {
   const auto stored = label_head(notes, origin);
   require_run_of("training on graphs", stored && stored->reads_graphs(), origin);
@@ -159,7 +169,7 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} "
           "and {}; give the same graphs, or another run.dir to begin anew",
           origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
-  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+  if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
 }
 
 bool labels_nodes(const data::GraphRecords& store, GraphTarget target) {

@@ -89,6 +89,21 @@ TEST_F(DrawnNeighbours, GoOnWithEqualBits) {
   expect_to_go_on_with_equal_bits(drawn(whole(GraphFormKind::plain, LinkScoring::gat), {2, 2}));
 }
 
+TEST_F(DrawnNeighbours, ThatChangeAreNoticed) {
+  GraphConfig c = drawn(whole(GraphFormKind::plain, LinkScoring::gat), {2, 2});
+  const auto first = task(c), again = task(c);
+  c.graphs.neighbours = {2, 3};
+  const auto other = task(c);
+  testing::internal::CaptureStderr();
+  again->check_notes(first->notes(), "before");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  other->check_notes(first->notes(), "before");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "the training samples are not those that before was trained on"),
+            std::string::npos);
+}
+
 TEST_F(DrawnNeighbours, LearnAsWellAsWholeGraphs) {
   GraphConfig c = drawn(whole(GraphFormKind::plain, LinkScoring::gat), {2, 2});
   c.run.train.steps = 60;
