@@ -14,6 +14,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(skein_hash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(skein_proofs REQUIRED IMPORTED_TARGET GLOBAL nettle)
 pkg_check_modules(skein_codecs REQUIRED IMPORTED_TARGET GLOBAL libutf8proc libarchive zlib)
+pkg_check_modules(skein_http REQUIRED IMPORTED_TARGET GLOBAL cpp-httplib)
 pkg_check_modules(skein_patterns REQUIRED IMPORTED_TARGET GLOBAL oniguruma libpcre2-8)
 # Oniguruma defines regcomp and its like too, of another form: every library's calls of them must reach the C library's.
 target_link_options(PkgConfig::skein_patterns INTERFACE LINKER:--push-state,--no-as-needed,-lc,--pop-state)

@@ -8,7 +8,8 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
-#include "skein/scaling/report/gnuplot.h"
+#include "skein/plot/gnuplot.h"
+#include "skein/scaling/report/report.h"
 
 #include "command.h"
 
@@ -22,10 +23,9 @@ std::vector<scaling::study::CoordinateCheck> checks_of(const std::vector<bench::
 }
 
 // Milliseconds over tokens.
-scaling::report::ScalingFigure layer_figure(const std::vector<bench::LayerTimes>& times,
-                                            const ModelConfig& model) {
-  using namespace scaling::report;
-  ScalingFigure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
+plot::Figure layer_figure(const std::vector<bench::LayerTimes>& times, const ModelConfig& model) {
+  using namespace plot;
+  Figure made{.name = "attention-lengths", .title = "Self-attention with its projections"};
   Panel panel{.title = fmt::format("self-attention, kind {}, {} heads, width {}",
                                    model.attention.kinds.front(), model.n_heads, model.d_model),
               .x = {.label = "tokens", .logarithmic = true},
@@ -70,12 +70,12 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
       plots =
           bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
     if (std::ranges::count(config.structures, bench::kModelStructure) && config.lengths.size() > 1)
-      for (std::string& path :
-           write_figure(layer_figure(bench::layer_times(figures, config), run.model), config.plots))
+      for (std::string& path : plot::write_figure(
+               layer_figure(bench::layer_times(figures, config), run.model), config.plots))
         plots.push_back(std::move(path));
     if (measures("coordinates"))
-      for (std::string& path :
-           write_figure(scaling::report::coordinate_figure(checks_of(figures, run)), config.plots))
+      for (std::string& path : plot::write_figure(
+               scaling::report::coordinate_figure(checks_of(figures, run)), config.plots))
         plots.push_back(std::move(path));
     for (const std::string& path : plots) log::info("plot in {}", path);
   }

@@ -11,9 +11,9 @@ from pathlib import Path
 FLOORS = {
     "core": 1, "tensor": 2,
     "kernels": 3, "comm": 3, "data": 3, "text": 3, "formats": 3,
-    "ops": 4, "nn": 5, "models": 6,
+    "ops": 4, "plot": 4, "nn": 5, "models": 6,
     "parallel": 7, "checkpoint": 7,
-    "generate": 8, "train": 9, "bench": 10, "convert": 10, "rlhf": 10, "scaling": 10,
+    "generate": 8, "train": 9, "bench": 10, "convert": 10, "rlhf": 10, "scaling": 10, "runs": 10,
     "cli": 11,
 }
 TOOLS = 12
@@ -68,6 +68,7 @@ INDOORS = [
     (re.compile(r"^(archive(_entry)?|zlib|png|jpeglib)\.h$"), {"data"}),
     (re.compile(r"^(oniguruma|pcre2)\.h$"), {"text"}),
     (re.compile(r"^boost/program_options"), {"core"}),
+    (re.compile(r"^httplib\.h$"), {"runs"}),
     (re.compile(r"^cuda"), {"tensor", "kernels"}),
     (re.compile(r"^cublas"), {"kernels"}),
     (re.compile(r"^nccl"), {"comm"}),

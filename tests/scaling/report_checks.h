@@ -6,7 +6,7 @@
 #include <string>
 
 #include "skein/core/json.h"
-#include "skein/scaling/report/figure.h"
+#include "skein/plot/figure.h"
 
 namespace skein::test {
 
@@ -33,17 +33,15 @@ inline nlohmann::json json_in(const std::string& page) {
   return nlohmann::json::parse(data_in(page));
 }
 
-inline const scaling::report::ScalingFigure& named(
-    const std::vector<scaling::report::ScalingFigure>& figures, const std::string& name) {
+inline const plot::Figure& named(const std::vector<plot::Figure>& figures,
+                                 const std::string& name) {
   return *std::find_if(figures.begin(), figures.end(),
-                       [&](const scaling::report::ScalingFigure& one) { return one.name == name; });
+                       [&](const plot::Figure& one) { return one.name == name; });
 }
 
-inline const scaling::report::Series& titled(const scaling::report::Panel& panel,
-                                             const std::string& title) {
-  const auto at =
-      std::find_if(panel.series.begin(), panel.series.end(),
-                   [&](const scaling::report::Series& one) { return one.title == title; });
+inline const plot::Series& titled(const plot::Panel& panel, const std::string& title) {
+  const auto at = std::find_if(panel.series.begin(), panel.series.end(),
+                               [&](const plot::Series& one) { return one.title == title; });
   if (at == panel.series.end()) throw std::runtime_error("no series " + title);
   return *at;
 }

@@ -9,7 +9,7 @@
 namespace skein::test {
 
 inline std::string page_of(const scaling::study::Study& study) {
-  return report_html(study, scaling::report::figures_of(study));
+  return scaling::report::report_html(study, scaling::report::figures_of(study));
 }
 
 inline nlohmann::json report_of(const scaling::study::Study& study) {

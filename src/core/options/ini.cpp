@@ -1,4 +1,4 @@
-#include "ini.h"
+#include "skein/core/options/ini.h"
 
 #include <algorithm>
 #include <iterator>

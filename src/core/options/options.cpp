@@ -11,11 +11,11 @@
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/core/options/ini.h"
 #include "skein/core/strings.h"
 
 #include "command_line.h"
 #include "environment.h"
-#include "ini.h"
 #include "option_table.h"
 #include "option_values.h"
 

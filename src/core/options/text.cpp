@@ -3,7 +3,8 @@
 #include <sstream>
 #include <utility>
 
-#include "ini.h"
+#include "skein/core/options/ini.h"
+
 #include "option_table.h"
 
 namespace skein {

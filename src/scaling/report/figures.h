@@ -4,20 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "skein/scaling/report/figure.h"
+#include "skein/plot/figure.h"
+#include "skein/scaling/report/report.h"
 
 namespace skein::scaling::report {
 
+using plot::Axis, plot::Figure, plot::Ink, plot::Mark, plot::Panel, plot::Sample, plot::Series;
+using plot::size_ink;
+
 // Each fills a figure with panels and its caption, or says why it is left out; "": it is not.
-std::string fill_loss(const study::Study& study, ScalingFigure& figure);
-std::string fill_isoflop(const study::Study& study, ScalingFigure& figure);
-std::string fill_allocation(const study::Study& study, ScalingFigure& figure);
-std::string fill_contour(const study::Study& study, ScalingFigure& figure);
-std::string fill_residual(const study::Study& study, ScalingFigure& figure);
-std::string fill_extrapolation(const study::Study& study, ScalingFigure& figure);
-std::string fill_single_law(const study::Study& study, ScalingFigure& figure);
-std::string fill_bootstrap(const study::Study& study, ScalingFigure& figure);
-std::string fill_rate(const study::Study& study, ScalingFigure& figure);
+std::string fill_loss(const study::Study& study, Figure& figure);
+std::string fill_isoflop(const study::Study& study, Figure& figure);
+std::string fill_allocation(const study::Study& study, Figure& figure);
+std::string fill_contour(const study::Study& study, Figure& figure);
+std::string fill_residual(const study::Study& study, Figure& figure);
+std::string fill_extrapolation(const study::Study& study, Figure& figure);
+std::string fill_single_law(const study::Study& study, Figure& figure);
+std::string fill_bootstrap(const study::Study& study, Figure& figure);
+std::string fill_rate(const study::Study& study, Figure& figure);
 
 Series straight(const std::string& title, Ink ink, Mark mark, double weight, const Sample& from,
                 const Sample& to);

@@ -62,8 +62,8 @@ std::string verdict_of(const study::CoordinateCheck& check) {
 
 }  // namespace
 
-ScalingFigure coordinate_figure(const std::vector<study::CoordinateCheck>& checks) {
-  ScalingFigure made{"coordinates", "Activations as the width grows"};
+Figure coordinate_figure(const std::vector<study::CoordinateCheck>& checks) {
+  Figure made{"coordinates", "Activations as the width grows"};
   if (checks.empty()) {
     made.problem =
         "No coordinate check of muP was given (report.coordinates: what `skein bench "

@@ -37,7 +37,7 @@ struct Residuals {
   std::vector<size_t> outliers;
 };
 
-void add_residuals(ScalingFigure& figure, const study::Study& study, const Residuals& residuals,
+void add_residuals(Figure& figure, const study::Study& study, const Residuals& residuals,
                    const char* title, const Axis& axis, double ScalingPoint::*over) {
   Panel panel{title, axis, {"ln L - ln fit"}};
   Series usual{"runs", Ink::isoflop, Mark::dots, 1.6},
@@ -55,7 +55,7 @@ void add_residuals(ScalingFigure& figure, const study::Study& study, const Resid
   figure.panels.push_back(panel);
 }
 
-void add_quantiles(ScalingFigure& figure, const std::vector<double>& residuals) {
+void add_quantiles(Figure& figure, const std::vector<double>& residuals) {
   std::vector<double> sorted = residuals;
   std::sort(sorted.begin(), sorted.end());
   Series dots{"runs", Ink::isoflop, Mark::dots, 1.6};
@@ -90,7 +90,7 @@ std::string outlier_text(const study::Study& study, const Residuals& residuals) 
 
 // A sum of normal distributions, one a draw, as wide as Silverman's rule says ("Density
 // estimation", 1986, 3.31).
-void add_density(ScalingFigure& figure, const std::string& title, const fit::Interval& interval,
+void add_density(Figure& figure, const std::string& title, const fit::Interval& interval,
                  std::vector<double> draws) {
   std::erase_if(draws, [](double value) { return !std::isfinite(value); });
   if (draws.size() < 20) return;
@@ -120,7 +120,7 @@ void add_density(ScalingFigure& figure, const std::string& title, const fit::Int
 
 }  // namespace
 
-std::string fill_residual(const study::Study& study, ScalingFigure& figure) {
+std::string fill_residual(const study::Study& study, Figure& figure) {
   const Residuals residuals{residuals_of(study.main), outliers_of(residuals_of(study.main))};
   if (residuals.values.empty()) {
     return "Without a parametric fit there are no residuals: " + study.main.parametric_problem;
@@ -141,7 +141,7 @@ std::string fill_residual(const study::Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_bootstrap(const study::Study& study, ScalingFigure& figure) {
+std::string fill_bootstrap(const study::Study& study, Figure& figure) {
   if (study.main.parametric) {
     const fit::ParametricFit& fit = *study.main.parametric;
     const auto add = [&](const char* title, const fit::Interval& interval, auto of) {

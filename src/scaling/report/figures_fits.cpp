@@ -177,8 +177,8 @@ struct SingleLawWords {
   const char *title, *label, *runs;
 };
 
-void add_single_law(ScalingFigure& figure, const study::Study& study,
-                    const study::NamedSingleLaw& law, const SingleLawWords& words) {
+void add_single_law(Figure& figure, const study::Study& study, const study::NamedSingleLaw& law,
+                    const SingleLawWords& words) {
   if (!(study.*law.fits).offset) return;
   const fit::OffsetPowerFit& fit = *(study.*law.fits).offset;
   Series left{words.runs, Ink::isoflop, Mark::dots, 2}, line{"k x^-p", Ink::text, Mark::line, 2};
@@ -197,7 +197,7 @@ void add_single_law(ScalingFigure& figure, const study::Study& study,
 
 }  // namespace
 
-std::string fill_allocation(const study::Study& study, ScalingFigure& figure) {
+std::string fill_allocation(const study::Study& study, Figure& figure) {
   const study::ConventionStudy& main = study.main;
   if (!names_optimum(main) && !main.isoflop.valid() && !knows_exponent(main.envelope)) {
     return "No approach names a best size for a budget, so there is no law of N* and D*.";
@@ -241,7 +241,7 @@ std::string fill_allocation(const study::Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_contour(const study::Study& study, ScalingFigure& figure) {
+std::string fill_contour(const study::Study& study, Figure& figure) {
   if (!study.main.parametric) {
     return "There is no parametric fit to draw as a surface: " + study.main.parametric_problem;
   }
@@ -264,7 +264,7 @@ std::string fill_contour(const study::Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_extrapolation(const study::Study& study, ScalingFigure& figure) {
+std::string fill_extrapolation(const study::Study& study, Figure& figure) {
   if (!study.main.parametric) {
     return "Without a parametric fit no loss is forecast: " + study.main.parametric_problem;
   }
@@ -307,7 +307,7 @@ std::string fill_extrapolation(const study::Study& study, ScalingFigure& figure)
   return "";
 }
 
-std::string fill_single_law(const study::Study& study, ScalingFigure& figure) {
+std::string fill_single_law(const study::Study& study, Figure& figure) {
   const SingleLawWords words[] = {{"over parameters", "parameters N", "runs with much data"},
                                   {"over tokens", "training tokens D", "large models"},
                                   {"over compute", "compute C, FLOPs", "lowest of each budget"}};

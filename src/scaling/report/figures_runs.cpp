@@ -165,7 +165,7 @@ RateCells rate_cells(const study::Study& study) {
 
 }  // namespace
 
-std::string fill_loss(const study::Study& study, ScalingFigure& figure) {
+std::string fill_loss(const study::Study& study, Figure& figure) {
   Panel panel{"", {compute_label(study.main.convention), true, true}, {"loss, nats a token", true}};
   add_runs(panel, study);
   add_frontiers(panel, study);
@@ -185,7 +185,7 @@ std::string fill_loss(const study::Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_isoflop(const study::Study& study, ScalingFigure& figure) {
+std::string fill_isoflop(const study::Study& study, Figure& figure) {
   const std::vector<fit::IsoflopBudget>& budgets = study.main.isoflop.budgets;
   Panel panel{"", {"parameters N", true}, {"loss, nats a token", true}};
   for (size_t i = 0; i < budgets.size(); ++i)
@@ -199,7 +199,7 @@ std::string fill_isoflop(const study::Study& study, ScalingFigure& figure) {
   return "";
 }
 
-std::string fill_rate(const study::Study& study, ScalingFigure& figure) {
+std::string fill_rate(const study::Study& study, Figure& figure) {
   const RateCells cells = rate_cells(study);
   if (cells.empty()) {
     return "No size was trained with three learning rates or more on the same number of tokens, so "

@@ -98,7 +98,7 @@ TEST(CommandLine, ReportsAsTheLibraryDoes) {
   ASSERT_EQ(run_skein("report " + kFlags + " --output.path=" + folder, text), 0)
       << bytes_of_file(text + ".log");
   const study::Study study = make_study(read_input(points_input()), few_resamples());
-  const report::ReportFiles made = report::write_report(study, scratch.file("library"));
+  const plot::ReportFiles made = report::write_report(study, scratch.file("library"));
   std::string said;
   for (const std::string& sentence : report::conclusions(study)) said += "- " + sentence + "\n";
   EXPECT_EQ(bytes_of_file(text), said);

@@ -17,6 +17,7 @@ namespace skein::scaling::report {
 namespace {
 
 using Json = nlohmann::json;
+using namespace plot;
 using test::expect_error;
 using test::holds;
 using test::named;
@@ -176,7 +177,7 @@ TEST(Unfitted, TablesAreDrawnAndSayWhy) {
   EXPECT_TRUE(named(figures, "loss").problem.empty());
   EXPECT_TRUE(holds(named(figures, "contour").problem, "too few points"));
   const Scratch scratch;
-  const ReportFiles made = write_report(study, scratch.file("out"));
+  const plot::ReportFiles made = write_report(study, scratch.file("out"));
   EXPECT_TRUE(std::filesystem::exists(scratch.file("out/loss.png")));
   const auto report = test::json_in(test::bytes_of_file(made.page));
   EXPECT_EQ(report["study"]["table"]["path"], "runs.csv");

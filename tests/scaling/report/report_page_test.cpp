@@ -14,6 +14,7 @@
 namespace skein::scaling::report {
 namespace {
 
+using namespace plot;
 using test::bytes_of_file;
 using test::data_in;
 using test::expect_error;
@@ -169,7 +170,7 @@ TEST(Report, NumbersReadWell) {
 TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   const Scratch scratch;
   const study::Study study = report_study();
-  const ReportFiles made = write_report(study, scratch.file("a/b"));
+  const plot::ReportFiles made = write_report(study, scratch.file("a/b"));
   EXPECT_EQ(made.page, scratch.file("a/b/report.html"));
   EXPECT_EQ(made.others.size(), 21);
   for (const std::string& path : made.others)

@@ -15,6 +15,7 @@
 namespace skein::scaling::report {
 namespace {
 
+using namespace plot;
 using test::holds;
 using test::json_in;
 using test::named;
@@ -24,7 +25,7 @@ using test::titled;
 
 TEST(Report, DrawsWhatTheStudyGivesAndSaysWhyNotTheRest) {
   std::set<std::string> names;
-  for (const ScalingFigure& figure : figures_of(report_study())) {
+  for (const Figure& figure : figures_of(report_study())) {
     EXPECT_TRUE(names.insert(figure.name).second);
     EXPECT_EQ(figure.convention,
               figure.name == "coordinates" ? "" : "counted: parameters as given, FLOPs as given");
@@ -48,7 +49,7 @@ TEST(Report, SpeaksOfNoExponentThatTheLawDoesNotName) {
   EXPECT_TRUE(holds(
       page, "0.500 (0.440 to 0.560) by the frontier and 0.520 (0.480 to 0.560) by parabolas"));
   EXPECT_FALSE(holds(page, "unknown by"));
-  for (const ScalingFigure& figure : figures_of(study))
+  for (const Figure& figure : figures_of(study))
     EXPECT_FALSE(holds(figure.caption, "unknown by")) << figure.caption;
 }
 
@@ -96,7 +97,7 @@ TEST(Report, ParabolasAreLowestAtTheirVertices) {
 TEST(Report, AllocationFollowsTheLawToTheTarget) {
   const study::Study study = report_study();
   const auto figures = figures_of(study);
-  const ScalingFigure& figure = named(figures, "allocation");
+  const Figure& figure = named(figures, "allocation");
   ASSERT_EQ(figure.panels.size(), 3);
   const Optimum best = fit::efficient(kTruth, study.target->flops, study.main.flops_per_token);
   const double expected[] = {best.n, best.d, best.ratio()};
@@ -144,7 +145,7 @@ TEST(Report, NamesTheOutlierAlone) {
   ASSERT_EQ(outliers.size(), 1);
   EXPECT_EQ(study.main.points[outliers.front()].run, 17);
   const auto figures = figures_of(study);
-  const ScalingFigure& figure = named(figures, "residuals");
+  const Figure& figure = named(figures, "residuals");
   ASSERT_EQ(figure.panels.size(), 4);
   EXPECT_EQ(titled(figure.panels[0], "outliers").samples.size(), 1);
   EXPECT_EQ(titled(figure.panels[0], "outliers").samples[0].name, kNastyName);
@@ -187,7 +188,7 @@ TEST(Report, HoldsOutTheLargestBudgetInTheForecast) {
 
 TEST(Report, DensitiesAreOfOneAndFilledWithin95Percent) {
   const auto figures = figures_of(report_study());
-  const ScalingFigure& figure = named(figures, "bootstrap");
+  const Figure& figure = named(figures, "bootstrap");
   ASSERT_EQ(figure.panels.size(), 4);
   for (const Panel& panel : figure.panels) {
     const auto& samples = titled(panel, "bootstrap").samples;

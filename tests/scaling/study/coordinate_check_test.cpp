@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "skein/scaling/report/gnuplot.h"
+#include "skein/plot/gnuplot.h"
+#include "skein/scaling/report/report.h"
 
 #include "data/data_fixtures.h"
 #include "scaling/report_checks.h"
@@ -32,9 +33,9 @@ TEST(CoordinateCheck, ShowsWhatGrowsWithTheWidth) {
   study.coordinates[1].name = "without muP";
   study.coordinates[1].layers[1].grows = false;
   const auto figures = report::figures_of(study);
-  const report::ScalingFigure& figure = named(figures, "coordinates");
+  const plot::Figure& figure = named(figures, "coordinates");
   ASSERT_EQ(figure.panels.size(), 4);
-  const report::Series& logits = titled(figure.panels[0], "logits");
+  const plot::Series& logits = titled(figure.panels[0], "logits");
   EXPECT_EQ(logits.samples[1].x, 128);
   EXPECT_EQ(logits.samples[1].y, 2);
   EXPECT_TRUE(std::isnan(logits.samples[2].y));

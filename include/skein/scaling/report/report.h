@@ -5,31 +5,31 @@
 #include <string>
 #include <vector>
 
-#include "skein/scaling/report/figure.h"
+#include "skein/plot/figure.h"
+#include "skein/plot/page.h"
+#include "skein/scaling/study/study.h"
 
 namespace skein::scaling::report {
 
-struct ReportFiles {
-  std::string page;                   // FOLDER/report.html
-  std::vector<std::string> others;    // FOLDER/NAME.png, .svg and .csv of every plot
-  std::vector<std::string> left_out;  // sentences: plots that the data cannot give
-};
+// The figures of the report, in its order.
+std::vector<plot::Figure> figures_of(const study::Study& study);
 
-// Makes `folder`. The same study gives the same bytes. Error(failure) where gnuplot is missing or
-// fails; the page is replaced at the end, when all else is written.
-ReportFiles write_report(const study::Study& study, const std::string& folder);
+// Mean |activation| over the width after the last step, and its exponents of growth step by step;
+// two panels a check.
+plot::Figure coordinate_figure(const std::vector<study::CoordinateCheck>& checks);
 
-// The page alone: src/scaling/report/page.html with JSON for its script, in which nothing can end
-// the element that holds it:
+// As plot::write_report: the same study gives the same bytes.
+plot::ReportFiles write_report(const study::Study& study, const std::string& folder,
+                               bool pictures = true);
+
+// The page alone: src/scaling/report/page.html with JSON for its script, which is that of
+// plot::page and
 //   {"study": what study_json says but for the draws, "fitted": runs,
 //    "n_exponent": INTERVAL of beta / (alpha + beta), "conclusions": [...], "caveats": [...],
-//    "runs": [{"name", "status", "n", "d", "c", "loss", "d_model", "n_layers", "lr", "seed"}],
-//    "inks": {NAME: [LIGHT, DARK]},
-//    "figures": [{"name", "title", "caption", "convention", "problem", "panels": [{"title",
-//                 "x": AXIS, "y": AXIS, "series": [{"title", "ink", "mark", "weight",
-//                 "points": [[x, y] | [x, y, NAME to show] | [x, low, high] of a band]}]}]}]}
-//   AXIS: {"label", "logarithmic", "low", "high", "ticks": [[at, text]]}
-std::string report_html(const study::Study& study, const std::vector<ScalingFigure>& figures);
+//    "runs": [{"name", "status", "n", "d", "c", "loss", "d_model", "n_layers", "lr", "seed"}]}
+// pictures: whether those of the figures lie beside it.
+std::string report_html(const study::Study& study, const std::vector<plot::Figure>& figures,
+                        bool pictures = true);
 
 // What the study says, most important first, as plain sentences.
 std::vector<std::string> conclusions(const study::Study& study);

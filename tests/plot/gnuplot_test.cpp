@@ -1,4 +1,4 @@
-#include "skein/scaling/report/gnuplot.h"
+#include "skein/plot/gnuplot.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "data/data_fixtures.h"
 #include "scaling/report_checks.h"
 
-namespace skein::scaling::report {
+namespace skein::plot {
 namespace {
 
 using test::bytes_of_file;
@@ -17,15 +17,15 @@ using test::expect_error;
 using test::holds;
 using test::Scratch;
 
-ScalingFigure small_figure(const std::string& name) {
-  ScalingFigure figure{"small", "Small", "", "counted: it's 'all'", ""};
+Figure small_figure(const std::string& name) {
+  Figure figure{"small", "Small", "", "counted: it's 'all'", ""};
   Series series{name, Ink::alert, Mark::dots, 2, {{1, 2, name, true}, {10, 3}, {}, {100, 5}}};
   figure.panels.push_back({"", {"x", true}, {"y"}, {series}});
   return figure;
 }
 
 // The figure's files in the folder; the SVG.
-std::string drawn(const ScalingFigure& figure, const Scratch& scratch) {
+std::string drawn(const Figure& figure, const Scratch& scratch) {
   const auto files = write_figure(figure, scratch.file("plots"));
   EXPECT_EQ(bytes_of_file(files[0]).substr(1, 3), "PNG");
   return bytes_of_file(files[1]);
@@ -46,20 +46,20 @@ TEST(Gnuplot, RunsNothingThatAFileSays) {
        {"'; system('touch " + victim + "'); '", "`touch " + victim + "`",
         "\nsystem('touch " + victim + "')\n", "EOD\n!touch " + victim + "\n",
         std::string("@x \\n {/Bold y} %d \xff")}) {
-    ScalingFigure figure = small_figure(name);
+    Figure figure = small_figure(name);
     figure.convention = figure.panels[0].x.label = figure.panels[0].title = name;
     EXPECT_NO_THROW(drawn(figure, scratch)) << name;
     EXPECT_FALSE(std::filesystem::exists(victim)) << name;
   }
   for (const char* name : {"it's \"`odd`\" $x @y", "a\ttab, a\nline, \xe9"}) {
-    ScalingFigure figure = small_figure("x");
+    Figure figure = small_figure("x");
     figure.name = name;
     EXPECT_NO_THROW(drawn(figure, scratch)) << name;
   }
 }
 
 TEST(Gnuplot, NamesEqualSeriesOnceInTheLegend) {
-  ScalingFigure figure = small_figure("runs");
+  Figure figure = small_figure("runs");
   figure.panels[0].series.push_back(figure.panels[0].series[0]);
   figure.panels[0].series.push_back(figure.panels[0].series[0]);
   figure.panels[0].series[2].ink = Ink::isoflop;
@@ -67,7 +67,7 @@ TEST(Gnuplot, NamesEqualSeriesOnceInTheLegend) {
 }
 
 TEST(Gnuplot, MarksLogarithmicAxesDenselyEnough) {
-  ScalingFigure figure = small_figure("runs");
+  Figure figure = small_figure("runs");
   figure.panels[0].y.logarithmic = true;
   figure.panels[0].series[0].samples = {{1, 2.09}, {1e4, 3.4}};
   const std::string script = gnuplot_script(figure, Canvas::png, "x"),
@@ -78,7 +78,7 @@ TEST(Gnuplot, MarksLogarithmicAxesDenselyEnough) {
 
 TEST(Gnuplot, KeepsDigitsThatFollowWhatIsEscaped) {
   const Scratch scratch;
-  ScalingFigure figure = small_figure("run#70@1");
+  Figure figure = small_figure("run#70@1");
   figure.name = "a-12.34";
   EXPECT_TRUE(holds(drawn(figure, scratch), ">run#70@1<"));
 }
@@ -105,7 +105,7 @@ TEST(Gnuplot, SaysWhatIsWrong) {
 TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
   const Scratch scratch;
   for (const bool logarithmic : {false, true}) {
-    ScalingFigure figure = small_figure("one");
+    Figure figure = small_figure("one");
     figure.panels[0].x.logarithmic = figure.panels[0].y.logarithmic = logarithmic;
     figure.panels[0].series[0].samples = {{5, 5}, {5, 5}};
     EXPECT_NO_THROW(drawn(figure, scratch));
@@ -120,4 +120,4 @@ TEST(Gnuplot, DrawsPanelsOfOnePointAndOfEqualValues) {
 }
 
 }  // namespace
-}  // namespace skein::scaling::report
+}  // namespace skein::plot

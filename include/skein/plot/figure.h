@@ -1,12 +1,14 @@
 // Plots as data: what is drawn, before gnuplot or the page of a report draws it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "skein/scaling/study/study.h"
+namespace skein::plot {
 
-namespace skein::scaling::report {
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // What a colour stands for; its value depends on where it is seen. From `size` on kSizeInks of
 // them, dark to bright, by rising size.
@@ -52,7 +54,7 @@ struct Panel {
   std::vector<Series> series = {};
 };
 
-struct ScalingFigure {
+struct Figure {
   std::string name;  // of its files
   std::string title, caption = {};
   std::string convention = {};
@@ -60,14 +62,7 @@ struct ScalingFigure {
   std::vector<Panel> panels = {};
 };
 
-// Those of the report, in its order.
-std::vector<ScalingFigure> figures_of(const study::Study& study);
-
-// Mean |activation| over the width after the last step, and its exponents of growth step by step;
-// two panels a check.
-ScalingFigure coordinate_figure(const std::vector<study::CoordinateCheck>& checks);
-
 // panel,series,x,y,low,high,run: every number that is drawn, 17 digits, unknown ones empty.
-std::string figure_csv(const ScalingFigure& figure);
+std::string figure_csv(const Figure& figure);
 
-}  // namespace skein::scaling::report
+}  // namespace skein::plot

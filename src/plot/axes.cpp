@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "skein/core/numbers.h"
-#include "skein/scaling/report/text.h"
+#include "skein/plot/text.h"
 
-namespace skein::scaling::report {
+namespace skein::plot {
 namespace {
 
 constexpr double kRoom = 0.05;  // of the range, on either side
 constexpr int kPixelsOfTick = 62;
+constexpr double kLargeCount = 1e5;  // from where on ticks are as 200 k, 1.5 M
 
 // What is beyond cannot be told from nothing and from infinity once there is room around it.
 constexpr double kLeast = 1e-250, kMost = 1e250;
@@ -76,22 +77,24 @@ AxisScale around(const std::vector<double>& values, bool logarithmic) {
 }
 
 AxisScale marked(AxisScale scale, const Axis& axis, int pixels) {
+  const bool counts = axis.logarithmic || scale.high >= kLargeCount;
   for (const double at : tick_values(axis, scale, std::clamp(pixels / kPixelsOfTick, 3, 10)))
-    scale.ticks.push_back({at, tick_text(at, axis.logarithmic && axis.powers, axis.logarithmic)});
+    scale.ticks.push_back({at, tick_text(at, axis.logarithmic && axis.powers, counts)});
   return scale;
 }
 
 }  // namespace
 
-FigureSize size_of(const ScalingFigure& figure) {
+FigureSize size_of(const Figure& figure) {
   const int panels = narrow<int>(figure.panels.size());
   if (panels == 1) return {900, 500, 1, 1};
   if (panels == 2) return {900, 410, 2, 1};
   if (panels == 3) return {940, 360, 3, 1};
-  return {900, 700, 2, (panels + 1) / 2};
+  const int rows = (panels + 1) / 2;
+  return {900, 350 * rows, 2, rows};
 }
 
-AxisScale x_scale(const ScalingFigure& figure, const Panel& panel) {
+AxisScale x_scale(const Figure& figure, const Panel& panel) {
   std::vector<double> values;
   for (const Series& series : panel.series)
     for (const Sample& one : series.samples) values.push_back(one.x);
@@ -99,7 +102,7 @@ AxisScale x_scale(const ScalingFigure& figure, const Panel& panel) {
   return marked(around(values, panel.x.logarithmic), panel.x, size.width / size.columns);
 }
 
-AxisScale y_scale(const ScalingFigure& figure, const Panel& panel) {
+AxisScale y_scale(const Figure& figure, const Panel& panel) {
   std::vector<double> values;
   for (const Series& series : panel.series)
     for (const Sample& one : series.samples)
@@ -111,4 +114,4 @@ AxisScale y_scale(const ScalingFigure& figure, const Panel& panel) {
   return marked(around(values, panel.y.logarithmic), panel.y, size.height / size.rows);
 }
 
-}  // namespace skein::scaling::report
+}  // namespace skein::plot

@@ -5,13 +5,13 @@
 #include <span>
 #include <string_view>
 
-#include "skein/scaling/report/gnuplot.h"
-#include "skein/scaling/report/text.h"
+#include "skein/plot/gnuplot.h"
+#include "skein/plot/text.h"
 #include "skein/text/split/words.h"
 
 #include "axes.h"
 
-namespace skein::scaling::report {
+namespace skein::plot {
 namespace {
 
 // In double quotes, all but what is plain as octal escapes; a digit that follows one too, for
@@ -51,7 +51,7 @@ std::string colour(Ink ink) { return fmt::format("rgb '{}'", colours_of(ink).lig
 
 class Script {
  public:
-  Script(const ScalingFigure& figure, Canvas canvas)
+  Script(const Figure& figure, Canvas canvas)
       : figure_(figure), canvas_(canvas), size_(size_of(figure)) {}
 
   std::string make(const std::string& output) {
@@ -189,7 +189,7 @@ class Script {
     text_ += all.empty() ? "plot NaN notitle\n" : all + "\n";
   }
 
-  const ScalingFigure& figure_;
+  const Figure& figure_;
   Canvas canvas_;
   FigureSize size_;
   std::string text_;
@@ -197,8 +197,8 @@ class Script {
 
 }  // namespace
 
-std::string gnuplot_script(const ScalingFigure& figure, Canvas canvas, const std::string& output) {
+std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::string& output) {
   return Script(figure, canvas).make(output);
 }
 
-}  // namespace skein::scaling::report
+}  // namespace skein::plot

@@ -1,4 +1,4 @@
-#include "skein/scaling/report/gnuplot.h"
+#include "skein/plot/gnuplot.h"
 
 #include <cerrno>
 #include <sstream>
@@ -7,7 +7,7 @@
 #include "skein/core/files/files.h"
 #include "skein/core/process/program_run.h"
 
-namespace skein::scaling::report {
+namespace skein::plot {
 namespace {
 
 constexpr size_t kToldOfErrors = 600;
@@ -40,4 +40,4 @@ void run_gnuplot(const std::string& script, double seconds) {
     fail("gnuplot failed: {}", run.errors.substr(0, kToldOfErrors));
 }
 
-}  // namespace skein::scaling::report
+}  // namespace skein::plot
