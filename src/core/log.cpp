@@ -1,8 +1,19 @@
 #include "skein/core/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "skein/core/log_file.h"
 #include "skein/core/strings.h"
 
 namespace skein::log {
@@ -10,10 +21,74 @@ namespace {
 
 thread_local int rank_of_thread = 0;
 
+// As https://no-color.org asks for.
+bool wants_no_colour() {
+  const char* const value = std::getenv("NO_COLOR");
+  return value && *value;
+}
+
+// The line at the bottom of a terminal, below what is logged.
+class StatusLine {
+ public:
+  void show(std::string_view line) {
+    const std::scoped_lock lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (!line.empty() && now - drawn_ < std::chrono::milliseconds(100)) return;
+    drawn_ = now;
+    erase();
+    line_ = line;
+    draw();
+  }
+  // `write` logs a line where the status was.
+  template <class Write>
+  void around(const Write& write) {
+    const std::scoped_lock lock(mutex_);
+    erase();
+    write();
+    draw();
+  }
+
+ private:
+  // One that is wider than the terminal could not be taken back.
+  static size_t columns() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+  }
+  void erase() {
+    if (!line_.empty()) std::fputs("\r\033[K", stderr);
+  }
+  void draw() {
+    if (!line_.empty()) std::fputs(line_.substr(0, columns()).c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+  std::mutex mutex_;
+  std::string line_;
+  std::chrono::steady_clock::time_point drawn_;
+};
+
+StatusLine& status_line() {
+  static StatusLine instance;
+  return instance;
+}
+
+std::shared_ptr<spdlog::sinks::dist_sink_mt> all_sinks() {
+  static const auto instance = [] {
+    auto terminal = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(
+        wants_no_colour() ? spdlog::color_mode::never : spdlog::color_mode::automatic);
+    terminal->set_color(spdlog::level::info, "");
+    terminal->set_pattern("%H:%M:%S %^%v%$");
+    auto made = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    made->add_sink(terminal);
+    return made;
+  }();
+  return instance;
+}
+
 spdlog::logger& logger() {
   static auto instance = [] {
-    auto made = spdlog::stderr_logger_mt("skein");
-    made->set_pattern("%H:%M:%S %^%v%$");
+    auto made = std::make_shared<spdlog::logger>("skein", all_sinks());
+    made->flush_on(spdlog::level::info);
     return made;
   }();
   return *instance;
@@ -33,7 +108,31 @@ void set_level(Level level) { logger().set_level(native(level)); }
 
 void write(Level level, std::string_view text) {
   const char* prefix = level == Level::warn ? "warning: " : level == Level::error ? "error: " : "";
-  logger().log(native(level), "{}{}", prefix, visible(text, "\t\n"));
+  status_line().around([&] { logger().log(native(level), "{}{}", prefix, visible(text, "\t\n")); });
+}
+
+void show_status(std::string_view line) {
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (terminal && rank_of_thread == 0) status_line().show(line);
+}
+
+struct LogFile::Impl {
+  std::shared_ptr<spdlog::sinks::basic_file_sink_mt> sink;
+};
+
+LogFile::LogFile(const std::string& path) : exceptions_(std::uncaught_exceptions()) {
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    sink->set_pattern("%Y-%m-%d %H:%M:%S %v");
+    all_sinks()->add_sink(sink);
+    impl_ = std::make_unique<Impl>(Impl{std::move(sink)});
+  } catch (const spdlog::spdlog_ex& error) {
+    warn("{}; what is logged is in no file of the run", error.what());
+  }
+}
+
+LogFile::~LogFile() {
+  if (impl_ && std::uncaught_exceptions() == exceptions_) all_sinks()->remove_sink(impl_->sink);
 }
 
 }  // namespace skein::log

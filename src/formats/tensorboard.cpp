@@ -19,10 +19,13 @@ namespace {
 
 enum class Wire : uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-// Field numbers of event.proto and summary.proto.
-constexpr uint64_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5;
+// Field numbers of event.proto, summary.proto and tensor.proto, and values of their enums.
+constexpr uint64_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;
+constexpr uint64_t kSessionStatus = 1, kSessionStarts = 1;
 constexpr uint64_t kSummaryValue = 1;
-constexpr uint64_t kTag = 1, kSimpleValue = 2;
+constexpr uint64_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
+constexpr uint64_t kPluginData = 1, kPluginName = 1, kDataClass = 4, kOfTensors = 2;
+constexpr uint64_t kDataType = 1, kStringType = 7, kShape = 2, kStrings = 8;
 
 template <class T>
 void put_little_endian(std::string& out, T value) {
@@ -43,6 +46,17 @@ void put_bytes(std::string& out, uint64_t field, std::string_view bytes) {
   put_key(out, field, Wire::bytes);
   put_varint(out, bytes.size());
   out.append(bytes);
+}
+
+void put_number(std::string& out, uint64_t field, uint64_t value) {
+  put_key(out, field, Wire::varint);
+  put_varint(out, value);
+}
+
+std::string summary_of(const std::string& entry) {
+  std::string summary;
+  put_bytes(summary, kSummaryValue, entry);
+  return summary;
 }
 
 std::string event_now() {
@@ -85,17 +99,39 @@ EventWriter::EventWriter(const std::string& directory) {
 
 void EventWriter::scalar(const std::string& tag, int64_t step, double value) {
   const bool fits = std::abs(value) <= std::numeric_limits<float>::max();  // false for NaN too
-  if (!fits || !file_) return;
+  if (!fits) return;
   std::string entry;
   put_bytes(entry, kTag, tag);
   put_key(entry, kSimpleValue, Wire::fixed32);
   put_little_endian(entry, static_cast<float>(value));
-  std::string summary;
-  put_bytes(summary, kSummaryValue, entry);
+  write_event(step, kSummary, summary_of(entry));
+}
+
+void EventWriter::session_start(int64_t step) {
+  std::string session;
+  put_number(session, kSessionStatus, kSessionStarts);
+  write_event(step, kSessionLog, session);
+}
+
+void EventWriter::text(const std::string& tag, int64_t step, const std::string& text) {
+  std::string tensor, plugin, metadata, entry;
+  put_number(tensor, kDataType, kStringType);
+  put_bytes(tensor, kShape, "");
+  put_bytes(tensor, kStrings, text);
+  put_bytes(plugin, kPluginName, "text");
+  put_bytes(metadata, kPluginData, plugin);
+  put_number(metadata, kDataClass, kOfTensors);
+  put_bytes(entry, kTag, tag);
+  put_bytes(entry, kTensor, tensor);
+  put_bytes(entry, kMetadata, metadata);
+  write_event(step, kSummary, summary_of(entry));
+}
+
+void EventWriter::write_event(int64_t step, uint64_t field, const std::string& message) {
+  if (!file_) return;
   std::string event = event_now();
-  put_key(event, kStep, Wire::varint);
-  put_varint(event, step);
-  put_bytes(event, kSummary, summary);
+  put_number(event, kStep, step);
+  put_bytes(event, field, message);
   record(event);
   if (!file_)
     log::warn("cannot write {}: {}; no more TensorBoard events are written", path_,

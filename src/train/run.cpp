@@ -8,7 +8,7 @@
 #include "skein/models/architecture.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
-#include "skein/train/progress.h"
+#include "skein/train/watch/progress_bar.h"
 
 namespace skein::train {
 namespace {
@@ -223,7 +223,9 @@ bool Run::learn(Learner& learner) {
   if (state_.validation_owed && learner.validates()) evaluate(learner);
   state_.validation_owed = false;
   bool stopped = false;
+  const ProgressBar bar(words_.step, state_.step, last_);
   while (!done() && !stopped) {
+    bar.show(state_.step);
     profile(false);
     advance(learner);
     data_->look();

@@ -9,6 +9,7 @@
 #include "skein/core/json.h"
 #include "skein/core/log.h"
 #include "skein/formats/chrome_trace.h"
+#include "skein/train/watch/number_kind.h"
 
 namespace skein::train {
 namespace {
@@ -73,9 +74,34 @@ void RunFolder::open(const std::string& config, int64_t step) {
   metrics_.begin(metrics_path, joined(lines));
   last_lines_ = {lines.end() - std::min<std::ptrdiff_t>(std::ssize(lines), kLastLines),
                  lines.end()};
-  if (tensorboard_) events_ = std::make_unique<formats::EventWriter>(path_ + "/tensorboard");
-  if (events_) sync_directory(path_ + "/tensorboard");
+  log_ = std::make_unique<log::LogFile>(path_ + "/run.log");
+  if (tensorboard_) begin_events(config, step);
   sync_directory(path_);
+}
+
+void RunFolder::begin_events(const std::string& config, int64_t step) {
+  events_from_ = step + 1;
+  std::string options = config;
+  // Markdown shows lines that begin with four blanks as they are.
+  for (size_t at = 0; at != std::string::npos && at < options.size();) {
+    options.insert(at, "    ");
+    at = options.find('\n', at);
+    if (at != std::string::npos) ++at;
+  }
+  events_of(false).text("options", step, options);
+  if (is_folder(path_ + "/tensorboard/validation")) events_of(true);
+  sync_directory(path_ + "/tensorboard");
+}
+
+// That of validation comes with the first evaluation.
+formats::EventWriter& RunFolder::events_of(bool validation) {
+  std::unique_ptr<formats::EventWriter>& events = events_[validation];
+  if (events) return *events;
+  const std::string folder = path_ + "/tensorboard/" + (validation ? "validation" : "train");
+  events = std::make_unique<formats::EventWriter>(folder);
+  events->session_start(events_from_);
+  sync_directory(folder);
+  return *events;
 }
 
 void RunFolder::cut(int64_t step, Group& world) {
@@ -85,6 +111,9 @@ void RunFolder::cut(int64_t step, Group& world) {
     metrics_.close();
     metrics_.begin(path, joined(lines_up_to(path, step)));
     last_lines_.clear();
+    events_from_ = step + 1;
+    for (const auto& events : events_)
+      if (events) events->session_start(events_from_);
   });
 }
 
@@ -106,8 +135,8 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
   for (const auto& [name, value] : values) line[name] = json_number(value);
   const std::string text = line.dump();
   if (std::ranges::find(last_lines_, text) != last_lines_.end()) return;
-  if (events_)
-    for (const auto& [name, value] : values) events_->scalar(name, step, value);
+  if (tensorboard_)
+    for (const auto& [name, value] : values) record_event(step, name, value);
   try {
     metrics_.add(text + "\n");
   } catch (const SystemError& error) {
@@ -116,11 +145,18 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
   }
 }
 
+void RunFolder::record_event(int64_t step, const std::string& name, double value) {
+  const std::string base = without_validation(name);
+  events_of(of_validation(name))
+      .scalar(fmt::format("{}/{}", name_of(kind_of_number(base).group), base), step, value);
+}
+
 void RunFolder::sync(const checkpoint::RunClaim* claim) {
   if (!metrics_.is_open()) return;
   try {
     metrics_.sync(claim);
-    if (events_) sync_file(events_->path());
+    for (const auto& events : events_)
+      if (events) sync_file(events->path());
   } catch (const Error& error) {
     log::warn("{}; what was written since the last checkpoint may not outlive a loss of power",
               error.what());

@@ -2,20 +2,26 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <stdlib.h>
 #include <vector>
 
 #include "skein/core/error.h"
 
+#include "support/event_files.h"
+
 namespace skein::formats {
 namespace {
+
+using test::bytes_at;
+using test::fields_of;
+using test::number_at;
+using test::payloads_of;
+using test::Scalar;
+using test::scalar_of;
 
 class Scratch {
  public:
@@ -34,87 +40,6 @@ class Scratch {
   std::string path_;
 };
 
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <class T>
-T number_at(const std::string& bytes, size_t at) {
-  T value;
-  if (at + sizeof(T) > bytes.size()) throw std::runtime_error("ends inside a number");
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
-}
-
-// Bit by bit, from the definition.
-uint32_t masked_sum(const std::string& bytes) {
-  uint32_t state = 0xFFFFFFFFu;
-  for (const char byte : bytes) {
-    state ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) state = state & 1 ? state >> 1 ^ 0x82F63B78u : state >> 1;
-  }
-  state = ~state;
-  return ((state >> 15) | (state << 17)) + 0xA282EAD8u;
-}
-
-// The payloads of a file of records, sums checked.
-std::vector<std::string> payloads_of(const std::string& file) {
-  std::vector<std::string> payloads;
-  for (size_t at = 0; at < file.size();) {
-    const auto length = number_at<uint64_t>(file, at);
-    EXPECT_EQ(number_at<uint32_t>(file, at + 8), masked_sum(file.substr(at, 8)));
-    payloads.push_back(file.substr(at + 12, length));
-    EXPECT_EQ(payloads.back().size(), length);
-    EXPECT_EQ(number_at<uint32_t>(file, at + 12 + length), masked_sum(payloads.back()));
-    at += 16 + length;
-  }
-  return payloads;
-}
-
-uint64_t varint_at(const std::string& bytes, size_t& at) {
-  uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.at(at++));
-    value |= uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
-// Fields of a protobuf message by number, each as its raw bytes (varints as 8 bytes).
-std::map<uint64_t, std::string> fields_of(const std::string& message) {
-  std::map<uint64_t, std::string> fields;
-  for (size_t at = 0; at < message.size();) {
-    const uint64_t key = varint_at(message, at);
-    size_t length = key % 8 == 1 ? 8 : 4;
-    if (key % 8 == 0) {
-      const uint64_t value = varint_at(message, at);
-      fields[key / 8] = std::string(reinterpret_cast<const char*>(&value), 8);
-      continue;
-    }
-    if (key % 8 == 2)
-      length = varint_at(message, at);
-    else if (key % 8 != 1 && key % 8 != 5)
-      throw std::runtime_error("unknown wire type");
-    if (at + length > message.size()) throw std::runtime_error("field ends outside its message");
-    fields[key / 8] = message.substr(at, length);
-    at += length;
-  }
-  return fields;
-}
-
-struct Scalar {
-  std::string tag;
-  int64_t step;
-  float value;
-};
-
-Scalar scalar_of(const std::string& payload) {
-  auto event = fields_of(payload);
-  auto value = fields_of(fields_of(event.at(5)).at(1));
-  return {value.at(1), number_at<int64_t>(event.at(2), 0), number_at<float>(value.at(2), 0)};
-}
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -123,7 +48,7 @@ TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
   const Scratch scratch;
   const double before = seconds_now();
   const EventWriter writer(scratch.path());
-  const auto payloads = payloads_of(bytes_of_file(writer.path()));
+  const auto payloads = payloads_of(bytes_at(writer.path()));
   ASSERT_EQ(payloads.size(), 1u);
   auto event = fields_of(payloads[0]);
   EXPECT_EQ(event.at(3), "brain.Event:2");
@@ -140,7 +65,7 @@ TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
                                   {"loss", 128, -0.0f},
                                   {std::string(300, 't'), int64_t{1} << 40, 1e30f}};
   for (const Scalar& scalar : given) writer.scalar(scalar.tag, scalar.step, scalar.value);
-  const auto payloads = payloads_of(bytes_of_file(writer.path()));
+  const auto payloads = payloads_of(bytes_at(writer.path()));
   ASSERT_EQ(payloads.size(), given.size() + 1);
   for (size_t i = 0; i < given.size(); ++i) {
     const Scalar read = scalar_of(payloads[i + 1]);
@@ -158,7 +83,7 @@ TEST(EventWriter, SkipsWhatIsNotFinite) {
                              -std::numeric_limits<double>::infinity(), 1e300})
     writer.scalar("loss", 1, value);
   writer.scalar("loss", 2, 1.0);
-  const auto payloads = payloads_of(bytes_of_file(writer.path()));
+  const auto payloads = payloads_of(bytes_at(writer.path()));
   ASSERT_EQ(payloads.size(), 2u);
   EXPECT_EQ(scalar_of(payloads[1]).step, 2);
 }
@@ -168,11 +93,11 @@ TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
   const std::string directory = scratch.path() + "/runs/first";
   EventWriter first(directory);
   first.scalar("loss", 1, 1.0);
-  const std::string kept = bytes_of_file(first.path());
+  const std::string kept = bytes_at(first.path());
   const EventWriter second(directory);
   EXPECT_EQ(first.path().rfind(directory + "/events.out.tfevents.", 0), 0u) << first.path();
   EXPECT_NE(first.path(), second.path());
-  EXPECT_EQ(bytes_of_file(first.path()), kept);
+  EXPECT_EQ(bytes_at(first.path()), kept);
 }
 
 TEST(EventWriter, NamesThePathThatCannotBeMade) {
@@ -186,6 +111,38 @@ TEST(EventWriter, NamesThePathThatCannotBeMade) {
     EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::failure));
     EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
   }
+}
+
+TEST(EventWriter, TellsOfASessionThatStarts) {
+  const Scratch scratch;
+  EventWriter first(scratch.path());
+  for (int step = 1; step <= 5; ++step) first.scalar("loss", step, step);
+  EventWriter second(scratch.path());
+  second.session_start(4);
+  second.scalar("loss", 4, 40);
+  const auto payloads = payloads_of(bytes_at(second.path()));
+  ASSERT_EQ(payloads.size(), 3u);
+  auto event = fields_of(payloads[1]);
+  EXPECT_EQ(number_at<int64_t>(event.at(2), 0), 4);
+  EXPECT_EQ(number_at<int64_t>(fields_of(event.at(7)).at(1), 0), 1);  // SessionLog.START
+  const auto curves = test::event_curves(scratch.path());
+  const std::vector<std::pair<int64_t, float>> expected{{1, 1}, {2, 2}, {3, 3}, {4, 40}};
+  EXPECT_EQ(curves.at("loss"), expected);
+}
+
+TEST(EventWriter, WritesTextsForThePluginOfTexts) {
+  const Scratch scratch;
+  EventWriter writer(scratch.path());
+  writer.text("options", 7, "    lr = 1\n");
+  const auto payloads = payloads_of(bytes_at(writer.path()));
+  ASSERT_EQ(payloads.size(), 2u);
+  auto value = fields_of(fields_of(fields_of(payloads[1]).at(5)).at(1));
+  EXPECT_EQ(value.at(1), "options");
+  EXPECT_EQ(fields_of(fields_of(value.at(9)).at(1)).at(1), "text");
+  auto tensor = fields_of(value.at(8));
+  EXPECT_EQ(number_at<int64_t>(tensor.at(1), 0), 7);  // DT_STRING
+  EXPECT_EQ(tensor.at(2), "");                        // no dims
+  EXPECT_EQ(tensor.at(8), "    lr = 1\n");
 }
 
 }  // namespace

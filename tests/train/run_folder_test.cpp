@@ -5,9 +5,13 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <regex>
 #include <sstream>
 #include <sys/syscall.h>
 
+#include "skein/core/log.h"
+
+#include "support/event_files.h"
 #include "support/retry_waits.h"
 #include "support/size_limit.h"
 #include "train/train_fixture.h"
@@ -189,7 +193,8 @@ TEST_F(RunFolders, HistoryIsDurableBeforeTheCommit) {
   EXPECT_LT(paths.first("/run/tensorboard"), manifest);
   EXPECT_LT(
       paths.first(
-          "/" + std::filesystem::directory_iterator(at("tensorboard"))->path().filename().string()),
+          "/" +
+          std::filesystem::directory_iterator(at("tensorboard/train"))->path().filename().string()),
       manifest);
 }
 
@@ -242,7 +247,7 @@ TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
     std::ofstream(at(left) + std::string(".0123456789abcdef.new")) << "of a killed process";
   RunFolder folder(folder_.at("run"), false), older(folder_.at("run"), false);
   folder.begin("", 0, *alone);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.at("run")), {}), 2);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.at("run")), {}), 3);
   folder.record(1, {{"loss", 2}});
   older.begin("", 0, *alone);
   folder.record(2, {{"loss", 1}});
@@ -252,6 +257,63 @@ TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
   folder.record(3, {{"loss", 1}});
   EXPECT_EQ(text_of(at("metrics.jsonl")),
             "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n{\"step\":3,\"loss\":1}\n");
+}
+
+// A resumed run makes steps again, and one that is rolled back does so within a session.
+TEST_F(RunFolders, CurvesOfTensorBoardNeverRunBackwards) {
+  const auto alone = single_rank();
+  const auto steps = [](RunFolder& folder, int64_t first, int64_t last, double value) {
+    for (int64_t step = first; step <= last; ++step) {
+      folder.record(step, {{"loss", value}, {"grad_norm", 1}});
+      if (step % 2 == 0) folder.record(step, {{"validation_loss", value}});
+    }
+  };
+  {
+    RunFolder first(folder_.at("run"), true);
+    first.begin("[train]\nsteps = 9\n", 0, *alone);
+    steps(first, 1, 6, 1);
+  }
+  {
+    RunFolder second(folder_.at("run"), true);
+    second.begin("[train]\nsteps = 9\n", 3, *alone);
+    steps(second, 4, 8, 2);
+    second.cut(5, *alone);
+    steps(second, 6, 6, 3);
+  }
+  const auto train = test::event_curves(at("tensorboard/train"));
+  const std::vector<std::pair<int64_t, float>> loss{{1, 1}, {2, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 3}};
+  EXPECT_EQ(train.at("loss/loss"), loss);
+  EXPECT_EQ(train.count("learning/grad_norm"), 1u);
+  const auto validation = test::event_curves(at("tensorboard/validation"));
+  const std::vector<std::pair<int64_t, float>> judged{{2, 1}, {4, 2}, {6, 3}};
+  EXPECT_EQ(validation.at("loss/loss"), judged);
+}
+
+TEST_F(RunFolders, LogHoldsAllStartsWithDates) {
+  const auto alone = single_rank();
+  for (const char* said : {"the first start", "the second start"}) {
+    RunFolder folder(folder_.at("run"), false);
+    folder.begin("[train]\nsteps = 4\n", 0, *alone);
+    log::info("{}", said);
+  }
+  log::info("behind the run");
+  const std::string log = text_of(at("run.log"));
+  const std::string date = "(^|\n)20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} ";
+  for (const char* said : {"the first start", "the second start"})
+    EXPECT_TRUE(std::regex_search(log, std::regex(date + said + "\n"))) << log;
+  EXPECT_EQ(log.find("behind the run"), std::string::npos);
+}
+
+TEST_F(RunFolders, LogHoldsTheErrorThatEndsTheRun) {
+  const auto alone = single_rank();
+  try {
+    RunFolder folder(folder_.at("run"), false);
+    folder.begin("[train]\nsteps = 4\n", 0, *alone);
+    fail("the disk is gone");
+  } catch (const Error& error) {
+    log::write(log::Level::error, error.what());
+  }
+  EXPECT_NE(text_of(at("run.log")).find("error: the disk is gone"), std::string::npos);
 }
 
 }  // namespace

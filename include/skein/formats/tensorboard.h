@@ -1,5 +1,5 @@
-// TensorBoard event files: scalars only. Records as TensorFlow's record_writer lays them out, each
-// holding an Event of TensorFlow's event.proto, encoded by hand.
+// TensorBoard event files: scalars, texts and starts of sessions. Records as TensorFlow's
+// record_writer lays them out, each holding an Event of TensorFlow's event.proto, encoded by hand.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,16 @@ class EventWriter {
   // run.
   void scalar(const std::string& tag, int64_t step, double value);
 
+  // What earlier files of the folder, and this one, say of `step` and of those after it counts no
+  // more: a session begins with it. So a curve never runs backwards where steps are made again.
+  void session_start(int64_t step);
+  // A text under `tag`, which TensorBoard reads as Markdown.
+  void text(const std::string& tag, int64_t step, const std::string& text);
+
   const std::string& path() const { return path_; }
 
  private:
+  void write_event(int64_t step, uint64_t field, const std::string& message);
   void record(const std::string& payload);
   std::string path_;
   std::ofstream file_;

@@ -1,7 +1,9 @@
 // What a run leaves behind, written by rank 0:
 //   config.ini        the resolved options of the latest start, with the origin of each
 //   metrics.jsonl     one JSON object a step, and one an evaluation
-//   tensorboard/      event files
+//   run.log           what the log said of every start, with dates
+//   tensorboard/      event files: train/ and validation/, whose numbers have the same tags, as
+//                     loss/perplexity, so that TensorBoard draws them on one axis
 //   profile.json      Chrome trace of the profiled steps, where run.profile asks for some
 //   rebuilt.png       what a model makes of hidden patches (tasks/image_task.h)
 //   checkpoints/      docs/checkpoint-format.md
@@ -18,6 +20,7 @@
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/checkpoint/claim.h"
 #include "skein/comm/group.h"
+#include "skein/core/log_file.h"
 #include "skein/core/profile.h"
 #include "skein/core/values.h"
 #include "skein/formats/tensorboard.h"
@@ -58,12 +61,17 @@ class RunFolder {
 
  private:
   void open(const std::string& config, int64_t step);
+  void begin_events(const std::string& config, int64_t step);
+  formats::EventWriter& events_of(bool validation);
+  void record_event(int64_t step, const std::string& name, double value);
 
   std::string path_;
   bool tensorboard_;
   checkpoint::AppendedFile metrics_;
-  std::vector<std::string> last_lines_;  // of metrics.jsonl as begin() left it
-  std::unique_ptr<formats::EventWriter> events_;
+  std::vector<std::string> last_lines_;              // of metrics.jsonl as begin() left it
+  int64_t events_from_ = 0;                          // the first step of this session
+  std::unique_ptr<formats::EventWriter> events_[2];  // of training and of validation
+  std::unique_ptr<log::LogFile> log_;
 };
 
 // Collective. The newest good checkpoint of the run in run.dir, which it goes on from; nullopt
