@@ -2,19 +2,19 @@
 #pragma once
 
 #include <chrono>
-#include <cstdio>
 #include <unistd.h>
 
 #include "skein/core/log.h"
+#include "skein/core/log_file.h"
 
 namespace skein {
 
-// A line that is written over on a terminal, and once in a while elsewhere.
+// The status of the log on a terminal, and a line of it once in a while elsewhere.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet = false) : quiet_(quiet) {}
   ~ProgressLine() {
-    if (shown_ && terminal_) std::fputs("\n", stderr);
+    if (shown_ && terminal_) log::show_status("");
   }
 
   // What text() returns, if it is time for it.
@@ -27,7 +27,7 @@ class ProgressLine {
     last_ = now;
     shown_ = true;
     if (terminal_)
-      fmt::print(stderr, "\r{}\033[K", text());
+      log::show_status(text());
     else
       log::info("{}", text());
   }

@@ -19,7 +19,7 @@ using CommandFunction = int(const std::vector<std::string>& args, std::unique_pt
 CommandFunction pretrain_command, finetune_command, sft_command, ppo_command, reward_command,
     dpo_command, evaluate_command, fit_command, report_command, bench_command, sweep_command,
     predict_command, embed_command, plan_command, generate_command, attend_command, chat_command,
-    verify_resume_command, compare_layouts_command, doctor_command, folds_command;
+    verify_resume_command, compare_layouts_command, doctor_command, folds_command, board_command;
 
 // False when the command line asked for a text (help, resolved options) that has been printed now.
 // settle gives options that depend on others their values, before anything shows or uses them.

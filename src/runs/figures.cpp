@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "skein/train/watch/number_kind.h"
@@ -17,6 +18,8 @@ using plot::Figure, plot::Mark, plot::Panel, plot::Series;
 
 using train::NumberKind, train::kValidationPrefix, train::without_validation;
 using Group = NumberKind::Group;
+
+constexpr size_t kMostPanels = 100;  // a page of more is no page
 
 // In the order of NumberKind::Group.
 constexpr const char* kTitles[] = {"Losses", "Rates and norms", "Rewards and answers",
@@ -118,7 +121,8 @@ std::vector<Figure> figures_of(const std::vector<ShownRun>& runs) {
           "Where a run has many steps, lines are means of up to {} of them, and bands reach from "
           "the least to the greatest.",
           most);
-  for (const std::string& base : bases_of(runs)) {
+  const std::vector<std::string> bases = bases_of(runs);
+  for (const std::string& base : std::span(bases).first(std::min(bases.size(), kMostPanels))) {
     const NumberKind kind = train::kind_of_number(base);
     all[static_cast<size_t>(kind.group)].panels.push_back(panel_of(runs, base, kind));
   }
@@ -127,6 +131,10 @@ std::vector<Figure> figures_of(const std::vector<ShownRun>& runs) {
   std::vector<Figure> made;
   for (Figure& figure : all)
     if (!figure.panels.empty()) made.push_back(std::move(figure));
+  if (bases.size() > kMostPanels)
+    made.back().caption +=
+        fmt::format("{}The runs have {} numbers, of which the first {} are drawn.",
+                    made.back().caption.empty() ? "" : " ", bases.size(), kMostPanels);
   return made;
 }
 

@@ -135,8 +135,7 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
   for (const auto& [name, value] : values) line[name] = json_number(value);
   const std::string text = line.dump();
   if (std::ranges::find(last_lines_, text) != last_lines_.end()) return;
-  if (tensorboard_)
-    for (const auto& [name, value] : values) record_event(step, name, value);
+  for (const auto& [name, value] : values) record_event(step, name, value);
   try {
     metrics_.add(text + "\n");
   } catch (const SystemError& error) {
@@ -146,9 +145,15 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
 }
 
 void RunFolder::record_event(int64_t step, const std::string& name, double value) {
+  if (!tensorboard_) return;
   const std::string base = without_validation(name);
-  events_of(of_validation(name))
-      .scalar(fmt::format("{}/{}", name_of(kind_of_number(base).group), base), step, value);
+  const std::string tag = fmt::format("{}/{}", name_of(kind_of_number(base).group), base);
+  try {
+    events_of(of_validation(name)).scalar(tag, step, value);
+  } catch (const Error& error) {
+    log::warn("{}; no more TensorBoard events are written", error.what());
+    tensorboard_ = false;
+  }
 }
 
 void RunFolder::sync(const checkpoint::RunClaim* claim) {

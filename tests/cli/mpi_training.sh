@@ -49,7 +49,7 @@ grep -q "stopped as asked" output || die "it does not say that it was stopped"
 [ "$(wc -l <whole/metrics.jsonl)" = 61 ] || die "$(wc -l <whole/metrics.jsonl) metrics lines instead of 61"
 mapfile -t peaks < <(sed -nE 's/.*"peak_memory_bytes":([0-9]+).*/\1/p' whole/metrics.jsonl)
 ((peaks[59] - peaks[25] < 3000000)) || die "memory grows: ${peaks[25]} bytes after 26 steps, ${peaks[59]} after 60"
-ls whole/tensorboard/events.out.tfevents.* >/dev/null
+ls whole/tensorboard/train/events.out.tfevents.* >/dev/null
 grep -q "precision = f32  # auto on a CPU" whole/config.ini || die "config.ini does not say what train.precision=auto means"
 expect 0 "# flag --train.steps" $train --run.dir=whole --print-config
 cp output resolved.ini

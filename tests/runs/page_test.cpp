@@ -65,6 +65,16 @@ TEST_F(RunPages, DrawTrainingAndValidationOnOneAxis) {
   EXPECT_EQ(named(figures, "rewards").panels.at(3).series.at(0).samples.at(0).y, 2);
 }
 
+TEST_F(RunPages, DrawNoMoreThanAPageCanHold) {
+  std::string line = "{\"step\":1";
+  for (int i = 0; i < 300; ++i) line += ",\"n" + std::to_string(i) + "\":1";
+  add("run", line + "}\n");
+  const auto figures = figures_of(shown_);
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].panels.size(), 100u);
+  EXPECT_EQ(figures[0].caption, "The runs have 300 numbers, of which the first 100 are drawn.");
+}
+
 TEST_F(RunPages, TellWhatDiffers) {
   add("one", lines_of(2), "[lr]\nlr = 0.1\n[run]\ndir = a\n[train]\nseed = 1\n");
   add("other", lines_of(2), "[lr]\nlr = 0.2\n[run]\ndir = b\n[train]\nseed = 1\n[ppo]\nclip = 1\n");

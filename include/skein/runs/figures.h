@@ -19,8 +19,8 @@ std::vector<std::string> names_of(const std::vector<std::string>& folders);
 
 // Losses; rates and norms; rewards and answers; evaluations and what else there is; speed and
 // memory. Each number is a panel over the steps, with that of the validation on the same axes where
-// a run has both. A figure of which the runs have nothing is not there. A run has one colour in
-// all.
+// a run has both; of many the first 100 are drawn, and a caption says so. A figure of which the
+// runs have nothing is not there. A run has one colour in all.
 std::vector<plot::Figure> figures_of(const std::vector<ShownRun>& runs);
 
 }  // namespace skein::runs

@@ -29,14 +29,14 @@ constexpr std::string_view kLaunchVariables[] = {"SKEIN_KEEPALIVE",
 
 // Of the options of all commands and programs; tests/cli/programs.sh compares them.
 constexpr std::string_view kSections[] = {
-    "ATTEND",    "ATTENTION", "AUGMENT", "BEAM",       "BENCH",     "CHAT",    "CHECKPOINT",
-    "CONVERT",   "COPY",      "CRITIC",  "DATA",       "DPO",       "EMBED",   "EVAL",
-    "FIT",       "GENERATE",  "GRAPH",   "GRAPHS",     "IMAGES",    "KL",      "LM",
-    "LOSS",      "LR",        "MACHINE", "MARKOV",     "MLM",       "MODEL",   "NOISE",
-    "OPTIMIZER", "ORACLE",    "OTHER",   "OUTPUT",     "PARALLEL",  "PLAN",    "PPO",
-    "PREDICT",   "PTX",       "RANGE",   "REPORT",     "RETRIEVAL", "REWARD",  "RUN",
-    "SAMPLE",    "SCORE",     "SFT",     "SPIKES",     "STORE",     "STORIES", "SWEEP",
-    "TASK",      "TOKENIZER", "TRAIN",   "VALIDATION", "VERIFY"};
+    "ATTEND",     "ATTENTION", "AUGMENT",   "BEAM",    "BENCH",      "BOARD",     "CHAT",
+    "CHECKPOINT", "CONVERT",   "COPY",      "CRITIC",  "DATA",       "DPO",       "EMBED",
+    "EVAL",       "FIT",       "GENERATE",  "GRAPH",   "GRAPHS",     "IMAGES",    "KL",
+    "LM",         "LOSS",      "LR",        "MACHINE", "MARKOV",     "MLM",       "MODEL",
+    "NOISE",      "OPTIMIZER", "ORACLE",    "OTHER",   "OUTPUT",     "PARALLEL",  "PLAN",
+    "PPO",        "PREDICT",   "PTX",       "RANGE",   "REPORT",     "RETRIEVAL", "REWARD",
+    "RUN",        "SAMPLE",    "SCORE",     "SFT",     "SPIKES",     "STORE",     "STORIES",
+    "SWEEP",      "TASK",      "TOKENIZER", "TRAIN",   "VALIDATION", "VERIFY"};
 
 // Options of some commands that look like misspelt ones of others.
 constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS", "SKEIN_TASK_PACK", "SKEIN_TASK_PAIR"};

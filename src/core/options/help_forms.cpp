@@ -1,8 +1,9 @@
 // Helps for man(1) and for other programs; those for people are in text.cpp and program.cpp.
 #include <utility>
 
+#include "skein/core/options/ini.h"
+
 #include "command_line.h"
-#include "ini.h"
 #include "manual.h"
 #include "option_table.h"
 
