@@ -1,7 +1,6 @@
 #include "skein/rlhf/dpo/task.h"
 #include "skein/train/trainer.h"
 
-#include "adapted_run.h"
 #include "long_run.h"
 
 namespace skein::cli {

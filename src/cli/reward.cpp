@@ -5,7 +5,6 @@
 #include "skein/text/tokenizer.h"
 #include "skein/train/trainer.h"
 
-#include "adapted_run.h"
 #include "long_run.h"
 
 namespace skein::cli {

@@ -2,7 +2,6 @@
 
 #include "skein/train/trainer.h"
 
-#include "adapted_run.h"
 #include "long_run.h"
 
 namespace skein::cli {

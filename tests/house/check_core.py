@@ -47,7 +47,7 @@ REFUSES_NOTHING = {"one_use"}  # takes any operand
 OP = re.compile(r"^(?!using\b|typedef\b|struct\b|class\b|enum\b)\w[\w:<>,&* ]*?[ &*](\w+)\(", re.MULTILINE)
 
 # What more than one command needs; it prepares and ends runs.
-COMMANDS = {"command", "adapted_run", "long_run"}
+COMMANDS = {"command", "long_run"}
 
 NOTED = [
     "src/parallel/pipeline.cpp", "src/parallel/buckets.cpp", "src/train/replica.cpp",
