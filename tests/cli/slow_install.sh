@@ -27,7 +27,7 @@ grep -q "quickstart: step 2, 1 ranks" output || { cat output >&2; die "quickstar
 grep -qF "already there: $prefix/bin" output || die "quickstart does not take the installed programs"
 [ -s runs/quickstart/run/metrics.jsonl ] || die "no run below the folder one is in"
 if command -v gnuplot >/dev/null; then
-  [ "$(head -c 4 runs/quickstart/run/loss.png | tail -c 3)" = PNG ] || die "no plot"
+  [ "$(head -c 4 runs/quickstart/report/loss.png | tail -c 3)" = PNG ] || die "no plot"
 fi
 expect 2 "there are no programs skein and skein-data in /nonesuch; give their folder by BIN" env BIN=/nonesuch "$launch/labs" words --text corpus.txt
 expect 0 "" "$launch/supervise" --run runs -- skein --version

@@ -54,7 +54,8 @@ TEST(Completions, AsRecordsSayWhatWasAsked) {
   const auto found =
       records(kept(completions(false), KeptAnswers::all, generate::PromptFormat::jsonl));
   ASSERT_EQ(found.size(), 4u);
-  EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2]})");
+  EXPECT_EQ(found[0].dump(),
+            R"({"prompt":"one?","completion":" A","tokens":[1,2],"finish":"end"})");
   EXPECT_EQ(found[3]["messages"].size(), 3u);
   EXPECT_EQ(found[3]["messages"][1].dump(), R"({"role":"assistant","content":"a"})");
 }
@@ -64,7 +65,17 @@ TEST(Completions, AsRecordsSayTheirScoresAndWhatWasGiven) {
       records(kept(completions(true), KeptAnswers::all, generate::PromptFormat::jsonl));
   EXPECT_EQ(
       found[1].dump(),
-      R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"score":2.0,"scores":{"ended":0.0,"length":2.0}})");
+      R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"one?"}],"completion":" B","tokens":[3],"finish":"length","score":2.0,"scores":{"ended":0.0,"length":2.0}})");
+}
+
+TEST(Completions, AsRecordsSayLogProbabilitiesAndHowTheyEnded) {
+  Completions all = completions(false);
+  all.answers[1].stopped = true;
+  all.answers[1].log_probabilities = {-0.5};
+  const auto found = records(kept(all, KeptAnswers::all, generate::PromptFormat::jsonl));
+  EXPECT_EQ(
+      found[1].dump(),
+      R"({"prompt":"one?","completion":" B","tokens":[3],"logprobs":[-0.5],"finish":"stop"})");
 }
 
 // One answer to the first question, two to the second.
@@ -78,7 +89,8 @@ TEST(Completions, ThatWereSearchedSayTheirScores) {
   all.texts = {" A", "B", "C"};
   const auto found = records(kept(all, KeptAnswers::all, generate::PromptFormat::jsonl));
   ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].dump(), R"({"prompt":"one?","completion":" A","tokens":[1,2],"score":-0.25})");
+  EXPECT_EQ(found[0].dump(),
+            R"({"prompt":"one?","completion":" A","tokens":[1,2],"finish":"end","score":-0.25})");
   EXPECT_EQ(found[2]["completion"], "C");
   EXPECT_EQ(found[2]["messages"].size(), 3u);
   EXPECT_EQ(kept(all, KeptAnswers::all, generate::PromptFormat::text, false),
