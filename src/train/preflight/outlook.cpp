@@ -25,13 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kTimed = 0.3;  // seconds of products
+// Larger products are no faster, and their operands may not fit where the model does not.
+constexpr int64_t kWidest = 2048, kMostHidden = 8192;
 
 std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
 
-// FLOP/s of this rank, of products of the model's feed-forward layers.
+// FLOP/s of this rank, of products as those of the model's feed-forward layers.
 double measured_rate(const PretrainConfig& config, Device device) {
-  const int64_t rows = config.train.micro_batch * std::min<int64_t>(config.model.context, 2048),
-                width = config.model.d_model, hidden = config.model.hidden();
+  const int64_t rows = std::min(config.train.micro_batch * config.model.context, kWidest),
+                width = std::min(config.model.d_model, kWidest),
+                hidden = std::min(config.model.hidden(), kMostHidden);
   const DType dtype = config.precision();
   const auto ones = [&](int64_t n, int64_t m) {
     return Tensor::from(std::vector<float>(static_cast<size_t>(n * m), 1), {n, m})
@@ -189,9 +192,8 @@ class Foresight {
     const double rate = mesh_.world().sum(measured_rate(config_, device_)),
                  seconds = flops_per_step() / rate;
     return fmt::format(
-        "time      at least {:.3g} s a step and {} in all: {}FLOP/s, which products of this "
-        "model's "
-        "size reach on {} here now; attention, exchanges and validation come on top\n",
+        "time      at least {:.3g} s a step and {} in all: {}FLOP/s, which products like "
+        "this model's reach on {} here now; attention, exchanges and validation come on top\n",
         seconds, readable_seconds(seconds * static_cast<double>(steps_left())),
         readable_count(rate, " "),
         mesh_.world().size() == 1 ? "one rank" : fmt::format("{} ranks", mesh_.world().size()));
