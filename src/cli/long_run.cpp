@@ -136,12 +136,15 @@ int code_of_run(bool stopped, bool committed) {
   return committed ? kRequeue : code_without_commit(SIGTERM);
 }
 
+void tell(const train::Outlook& outlook, Group& world) {
+  if (world.rank() == 0) answer(outlook.text);
+  require(outlook.lack.empty(), "{}", outlook.lack);
+}
+
 bool looked_ahead(const train::PretrainConfig& config, train::Task& task, Group& world,
                   const std::optional<checkpoint::CheckpointInfo>& start) {
   if (!config.run.dry_run) return false;
-  const train::Outlook outlook = train::look_ahead(config, task, world, start);
-  if (world.rank() == 0) answer(outlook.text);
-  require(outlook.lack.empty(), "{}", outlook.lack);
+  tell(train::look_ahead(config, task, world, start), world);
   return true;
 }
 

@@ -34,8 +34,9 @@ std::unique_ptr<Group> begin_run(const std::string& dir, Folder kind = Folder::o
 // by whether it has committed anything.
 int code_of_run(bool stopped, bool committed);
 
-// With run.dry_run: what the run would be, on standard output; a usage error follows where it lacks
-// memory. False without: the caller makes the run.
+// What a run would be, on standard output; a usage error follows where it lacks memory.
+void tell(const train::Outlook& outlook, Group& world);
+// With run.dry_run: tells what the run would be. False without: the caller makes the run.
 bool looked_ahead(const train::PretrainConfig& config, train::Task& task, Group& world,
                   const std::optional<checkpoint::CheckpointInfo>& start = std::nullopt);
 

@@ -10,6 +10,7 @@
 #include "skein/models/architecture.h"
 #include "skein/rlhf/oracle/run.h"
 #include "skein/rlhf/policy/file_prompts.h"
+#include "skein/rlhf/policy/tune_outlook.h"
 #include "skein/rlhf/rewards/reward_list.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/trained_model.h"
@@ -85,22 +86,27 @@ void refuse_of_files(const Options& options) {
                "language; leave it out");
 }
 
-int tune_by_rewards(Command& c, Group& world, const Options& options) {
-  rlhf::policy::TuneConfig& config = c.tune;
-  require(!config.run.checkpoint.load.empty(),
+train::TrainedModel open_policy(const Command& c, Group& world) {
+  const std::string& path = c.tune.run.checkpoint.load;
+  require(!path.empty(),
           "checkpoint.load names no policy to begin from; give the folder of its run");
   require(!c.prompts.empty(), "data.prompts names no file of prompts");
   require(!c.rewards.sources.empty(),
           "reward.sources names nothing that scores answers, such as \"model:runs/reward\" or "
           "\"length:target=40\"");
-  const train::TrainedModel source =
-      train::open_trained_model(config.run.checkpoint.load, world, "checkpoint.load");
-  require_tokenizer(source);
-  require(source.model.architecture->continues_text(source.model),
+  train::TrainedModel policy = train::open_trained_model(path, world, "checkpoint.load");
+  require_tokenizer(policy);
+  require(policy.model.architecture->continues_text(policy.model),
           "checkpoint.load={} is no language model that continues text; a policy is a GPT with "
           "model.head=vocabulary",
-          config.run.checkpoint.load);
-  train::require_one_way(source.model, "skein ppo");
+          path);
+  train::require_one_way(policy.model, "skein ppo");
+  return policy;
+}
+
+int tune_by_rewards(Command& c, Group& world, const Options& options) {
+  rlhf::policy::TuneConfig& config = c.tune;
+  const train::TrainedModel source = open_policy(c, world);
   config.run.model = source.model;
   settle(config);
   const text::StoredTokenizer& tokenizer = source.state.tokenizer;
@@ -117,6 +123,11 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   std::optional<rlhf::policy::FilePrompts> held_out;
   if (!c.validation_prompts.empty())
     held_out = read("data.validation_prompts", c.validation_prompts);
+  if (config.run.run.dry_run) {
+    tell(look_ahead(config, {source.info, prompts.all(), reward_models(c.rewards, world)}, world),
+         world);
+    return static_cast<int>(ExitCode::done);
+  }
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   rlhf::rewards::RewardMixture rewards =
       make_rewards(c.rewards, rlhf::rewards::PolicyText{tokenizer, form.stored()},
@@ -189,9 +200,8 @@ int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   bind(options, command);
   if (!parse(options, args, false, [&] { settle_options(options, command); })) return 0;
   const train::PretrainConfig& run = command.tune.run;
-  require(!run.run.dry_run,
-          "run.dry_run=true, but `skein ppo` cannot say before what a run would be; `skein sft "
-          "--dry-run` says it of one policy");
+  require(!run.run.dry_run || command.oracle.language.empty(),
+          "run.dry_run is for one training run, and --oracle makes several");
   world = begin_run(run.run.dir,
                     command.oracle.language.empty() ? Folder::of_one_run : Folder::of_several);
   if (run.train.micro_batch_open)

@@ -198,6 +198,7 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
   made.gradients = learnt * number(sums);
   made.waiting = learnt * number(sums * levels) / (shape.strided ? p.data : 1);
   made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
+  made.others = shape.others;
   made.activations = kept_bytes(blocks, {in_flight * shape.micro_batch * shape.tokens,
                                          shape.source_tokens, p.sequence, p.recompute});
   made.packed = packed_bytes(shape, blocks);
@@ -217,9 +218,10 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
       fmt::format("By formula a rank needs {}: values {}, gradients {}", size_text(now.total()),
                   size_text(now.values), size_text(now.gradients));
   if (now.waiting > 0) text += fmt::format(", sums of groups {}", size_text(now.waiting));
-  text += fmt::format(", optimizer {}, packed weights {}, activations {}, work space {}",
-                      size_text(now.optimizer), size_text(now.packed), size_text(now.activations),
-                      size_text(now.work));
+  text += ", optimizer " + size_text(now.optimizer);
+  if (now.others > 0) text += ", other models " + size_text(now.others);
+  text += fmt::format(", packed weights {}, activations {}, work space {}", size_text(now.packed),
+                      size_text(now.activations), size_text(now.work));
   const char* between = ". It would need ";
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {

@@ -29,19 +29,10 @@
 #include "skein/kernels/elementwise.h"
 #include "skein/models/architecture.h"
 #include "skein/nn/cost.h"
-#include "skein/parallel/rank_memory.h"
 #include "skein/tensor/buffer.h"
 
 namespace skein::train {
 namespace {
-
-// Of this rank.
-MemoryShape shape_of(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
-                     const LocalModel& model) {
-  MemoryShape made = memory_shape(config.model, config.parallel, plan, mesh, model);
-  made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
-  return made;
-}
 
 [[noreturn]] void advise(const OutOfMemory& error, const ModelConfig& model,
                          const MemoryShape& shape) {
@@ -55,7 +46,7 @@ auto with_advice(const PretrainConfig& config, const BatchPlan& plan, const Mesh
   try {
     return make();
   } catch (const OutOfMemory& error) {
-    advise(error, config.model, shape_of(config, plan, mesh, model));
+    advise(error, config.model, learning_shape(config, plan, mesh, model));
   }
 }
 
@@ -64,7 +55,7 @@ Buckets made_buckets(const PretrainConfig& config, const BatchPlan& plan,
   const int beside = auxiliary ? auxiliary->sums_per_rank() : 1,
             most = std::max(plan.sums_per_rank(), beside);
   require_memory(mesh.world(), model.parameters().device(), config.model,
-                 shape_of(config, plan, mesh, model));
+                 learning_shape(config, plan, mesh, model));
   return with_advice(config, plan, mesh, model, [&] {
     return Buckets(model.parameters(), mesh, {most, plan.strided, config.parallel.equal_bits});
   });
@@ -87,10 +78,6 @@ PipelineModel learning_model(LocalModel& model, const Mesh& mesh, const Learning
   return model.pipeline_model();
 }
 
-}  // namespace
-
-namespace {
-
 bool records_attention(const AttentionOptions& c) {
   for (const SightKind kind :
        {SightKind::global, SightKind::bigbird, SightKind::fixed, SightKind::lsh})
@@ -99,6 +86,13 @@ bool records_attention(const AttentionOptions& c) {
 }
 
 }  // namespace
+
+MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
+                           const LocalModel& model) {
+  MemoryShape made = memory_shape(config.model, config.parallel, plan, mesh, model);
+  made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
+  return made;
+}
 
 Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh,
                  const Learning& learning, const BatchPlan& auxiliary)
@@ -237,7 +231,7 @@ StepResult Replica::step(const data::Batch& batch, int64_t number, double lr, do
   try {
     return learn(batch, number, lr, loss_scale, auxiliary, most);
   } catch (const OutOfMemory& error) {
-    MemoryShape shape = shape_of(config_, plan_, mesh_, model_);
+    MemoryShape shape = learning_shape(config_, plan_, mesh_, model_);
     if (longest_ > 0) {
       shape.tokens = longest_;
       shape.source_tokens = static_cast<double>(longest_source_) / static_cast<double>(longest_);

@@ -33,8 +33,6 @@ expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SK
 grep -qF "model     gpt, 96 blocks of width 12288" output || { cat output >&2; die "no numbers before the refusal"; }
 expect 2 "this command makes several" "$skein" verify-resume $small --train.steps=6 --run.dir=twice --run.dry_run
 
-expect 2 "cannot say before what a run would be" "$skein" ppo --checkpoint.load=run --run.dir=tuned --dry-run
-
 # Of runs that begin from another model.
 python3 - <<'PY'
 import json
@@ -43,5 +41,17 @@ with open("chats.jsonl", "w") as out:
         out.write(json.dumps({"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text}]}) + "\n")
 PY
 expect 0 "start     it begins from run/" "$skein" sft --checkpoint.load=run --data.train=chats.jsonl --chat.template=plain --run.dir=tuned --train.steps=2 --train.global_batch=2 --dry-run
+tune="$skein ppo --checkpoint.load=run --data.prompts=chats.jsonl --chat.template=plain --reward.sources=length:target=3 --ppo.iterations=3"
+tune+=" --ppo.rollout_batch=8 --train.global_batch=4 --generate.max_tokens=8 --run.dir=tuned --checkpoint.every=2 --validation.every=0"
+expect 0 "steps     iteration 0 to 3, of 8 answers of at most 8 tokens" $tune --dry-run
+for part in "policy and reference" "critic: gpt, 2 blocks" "start     it begins from run/" " to make and judge answers, " "+ other models " "s an iteration and "; do
+  grep -qF -- "$part" output || { cat output >&2; die "no \"$part\""; }
+done
+expect 0 "each of ranks 0 to 1: " mpirun -np 2 $tune --dry-run --ppo.algorithm=rloo
+if grep -q critic output; then die "a critic where there is none"; fi
 [ ! -e tuned ] || die "a dry run left a folder"
+expect 0 "done: 3 iterations" $tune
+expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5
+grep -qF "steps     iteration 3 to 5" output || { cat output >&2; die "not the iterations that are left"; }
+expect 2 "--oracle makes several" "$skein" ppo --oracle=identity --run.dir=proof --dry-run
 echo passed

@@ -31,6 +31,7 @@ struct MemoryShape {
   int64_t tokens = 0;                                 // of a row
   double source_tokens = 1;                           // for each, where the model reads a source
   HeadShape head = {};
+  double others = 0;  // bytes that other models keep on the rank
 };
 // Of the rank that holds `model`; the parameters' own numbers and the head's are filled in.
 MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parallel,
@@ -41,10 +42,13 @@ struct RankMemory {
   double values = 0, gradients = 0;
   double waiting = 0;      // sums of groups (buckets.h)
   double optimizer = 0;    // divided by data-parallel ranks with parallel.zero
+  double others = 0;       // as MemoryShape has them
   double packed = 0;       // copies of weights for products of few rows (kernels/memory_rules.h)
   double activations = 0;  // kept for backward
   double work = 0;  // beside those at the worst moment: logits, what a product makes and adds
-  double kept() const { return values + gradients + waiting + optimizer; }  // from step to step
+  double kept() const {
+    return values + gradients + waiting + optimizer + others;
+  }  // from step to step
   double total() const { return kept() + packed + activations + work; }
 };
 

@@ -8,11 +8,16 @@
 #include "skein/models/flops.h"
 #include "skein/parallel/buckets.h"
 #include "skein/parallel/local_model.h"
+#include "skein/parallel/rank_memory.h"
 #include "skein/train/config.h"
 #include "skein/train/optim/sharded_optimizer.h"
 #include "skein/train/task.h"
 
 namespace skein::train {
+
+// What a replica needs on this rank, by formula, for rows as long as the model's context.
+MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
+                           const LocalModel& model);
 
 // What a replica learns. objective: makes the objective of a model whose last piece is here; empty,
 // or where it returns null: the model's own. terms: those of the objective.

@@ -29,9 +29,9 @@ train::PretrainConfig critic_config(const TuneConfig& c) {
   return made;
 }
 
-train::PretrainConfig policy_config(const TuneConfig& c, bool shared) {
+train::PretrainConfig policy_config(const TuneConfig& c) {
   train::PretrainConfig made = c.run;
-  made.model.architecture->give_values(made.model, shared);
+  made.model = policy_model(c);
   made.model.head_std = 0;
   made.optimizer.mean_decay = c.ppo.ema;
   return made;
@@ -51,6 +51,12 @@ void load_weights(train::Replica& replica, const checkpoint::CheckpointInfo& fro
 
 }  // namespace
 
+ModelConfig policy_model(const TuneConfig& config) {
+  ModelConfig made = config.run.model;
+  made.architecture->give_values(made, config.has_shared_critic());
+  return made;
+}
+
 ModelConfig critic_model(const ModelConfig& policy) {
   ModelConfig made = policy;
   made.architecture->begin_labels(made, Head::token, 1);
@@ -67,9 +73,8 @@ Actors::Actors(const TuneConfig& config, const BatchPlan& plan, Mesh& mesh, cons
       policy_terms_(PolicyObjective::terms(rules_)) {
   if (!config.ptx.data.empty())
     texts_ = std::make_unique<PtxTexts>(config, plan, mesh, tuning.tokenizer);
-  policy_ =
-      std::make_unique<train::Replica>(policy_config(config, rules_.shared), plan, mesh,
-                                       policy_learning(), texts_ ? texts_->plan() : BatchPlan{});
+  policy_ = std::make_unique<train::Replica>(policy_config(config), plan, mesh, policy_learning(),
+                                             texts_ ? texts_->plan() : BatchPlan{});
   if (config.has_critic())
     critic_ = std::make_unique<train::Replica>(
         critic_config(config), plan, mesh,

@@ -9,7 +9,6 @@
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
 #include "skein/core/values.h"
-#include "skein/models/architecture.h"
 #include "skein/train/progress.h"
 #include "skein/train/run.h"
 
@@ -33,7 +32,7 @@ double seconds_since(Clock::time_point start) {
 // The run as checkpoints tell it.
 train::PretrainConfig written_run(const TuneConfig& config) {
   train::PretrainConfig written = config.run;
-  written.model.architecture->give_values(written.model, config.has_shared_critic());
+  written.model = policy_model(config);
   return written;
 }
 

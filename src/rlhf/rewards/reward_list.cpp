@@ -21,4 +21,11 @@ RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
   return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", model}}});
 }
 
+std::vector<ModelConfig> reward_models(const RewardOptions& c, Group& world) {
+  std::vector<ModelConfig> made;
+  for (const RewardSpec& spec : parse_rewards(c.sources))
+    if (spec.kind == "model") made.push_back(open_reward_model(spec.argument, world).model);
+  return made;
+}
+
 }  // namespace skein::rlhf::rewards

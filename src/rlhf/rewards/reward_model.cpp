@@ -7,24 +7,20 @@
 
 namespace skein::rlhf::rewards {
 
-namespace {
-
-train::TrainedModel opened(const std::string& path, Mesh& mesh) {
+train::TrainedModel open_reward_model(const std::string& path, Group& world) {
   require(!path.empty(), "no reward model is named; give the folder of a run of `skein reward`");
-  const auto info = train::find_weights(path, mesh.world());
+  const auto info = train::find_weights(path, world);
   require(info.has_value(), "the reward model: {}", checkpoint::no_checkpoint(path));
-  train::TrainedModel model = train::trained_model(*info, mesh.world());
+  train::TrainedModel model = train::trained_model(*info, world);
   require(reward_head(model.state.notes, info->path) != nullptr,
           "{} is no reward model; `skein reward` makes one of it", info->path);
   require_tokenizer(model);
   return model;
 }
 
-}  // namespace
-
 RewardModel::RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype,
                          int64_t batch, Mesh& mesh)
-    : RewardModel(opened(path, mesh), parallel, dtype, batch, mesh) {}
+    : RewardModel(open_reward_model(path, mesh.world()), parallel, dtype, batch, mesh) {}
 
 RewardModel::RewardModel(const train::TrainedModel& trained, const ParallelConfig& parallel,
                          DType dtype, int64_t batch, Mesh& mesh)

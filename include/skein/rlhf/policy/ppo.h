@@ -65,6 +65,8 @@ struct TuneResult {
 TuneResult tune(const TuneConfig& config, const Tuning& tuning, Group& world,
                 const std::string& resolved = "", std::vector<Episode>* judged = nullptr);
 
+// The policy's model as it learns: with a head of values where the critic is shared.
+ModelConfig policy_model(const TuneConfig& config);
 // ModelConfig of the critic that a policy's config implies.
 ModelConfig critic_model(const ModelConfig& policy);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "skein/core/options/options.h"
 #include "skein/parallel/precision.h"
@@ -21,5 +22,7 @@ void bind(Options& options, RewardOptions& config);
 RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy,
                            const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh);
+// Collective. Those of the sources that are models, without their weights.
+std::vector<ModelConfig> reward_models(const RewardOptions& config, Group& world);
 
 }  // namespace skein::rlhf::rewards

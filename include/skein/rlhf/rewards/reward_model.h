@@ -16,11 +16,14 @@
 
 namespace skein::rlhf::rewards {
 
+// Collective. What the checkpoint of a reward model says. path: a run's folder (its best weights
+// where it has kept them, else its newest good checkpoint) or a checkpoint. A usage error for one
+// that is of no reward model.
+train::TrainedModel open_reward_model(const std::string& path, Group& world);
+
 class RewardModel {
  public:
-  // Collective over mesh, which outlives the model. path: a run's folder (its best weights where it
-  // has kept them, else its newest good checkpoint) or a checkpoint; batch: answers a forward pass.
-  // A usage error for a checkpoint that is of no reward model.
+  // Collective over mesh, which outlives the model. path: as above; batch: answers a forward pass.
   RewardModel(const std::string& path, const ParallelConfig& parallel, DType dtype, int64_t batch,
               Mesh& mesh);
 

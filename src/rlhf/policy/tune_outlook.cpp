@@ -1,0 +1,219 @@
+#include "skein/rlhf/policy/tune_outlook.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+
+#include "skein/core/strings.h"
+#include "skein/models/flops.h"
+#include "skein/train/preflight/outlook_lines.h"
+#include "skein/train/replica.h"
+#include "skein/train/run_folder.h"
+#include "skein/train/run_state.h"
+
+#include "rollout.h"
+#include "tune_state.h"
+
+namespace skein::rlhf::policy {
+namespace {
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+class Foresight {
+ public:
+  Foresight(const TuneConfig& given, const TuneSight& sight, Group& world)
+      : config_(given), sight_(sight), mesh_(world, mesh_shape(given.run.parallel, world.size())) {
+    train::check_start(config_.run, world.size());
+    find_start();
+    for (const rewards::Prompt& prompt : sight.prompts) {
+      const int64_t tokens = std::ssize(prompt.tokens);
+      longest_ = std::max(longest_, tokens);
+      mean_ += number(tokens) / number(std::ssize(sight.prompts));
+    }
+  }
+
+  train::Outlook found() {
+    settle_memory();
+    train::Outlook made;
+    made.text = about_models() + about_iterations() + about_work() +
+                train::memory_lines(train::memory_text(memory_), config_.run, mesh_.world()) +
+                train::disk_line(config_.run, checkpoint_bytes()) + about_time();
+    made.lack = refusal_of([&] {
+      require_memory(mesh_.world(), device_of(config_.run.parallel.device), config_.run.model,
+                     shape_);
+    });
+    return made;
+  }
+
+ private:
+  void find_start() {
+    origin_ = "begins from " + sight_.start.path;
+    std::optional<checkpoint::CheckpointInfo> own;
+    std::optional<train::RunState> stored;
+    if (!config_.run.run.dir.empty())
+      own = train::find_own_checkpoint(config_.run.run, mesh_.world());
+    if (own) {
+      stored = train::run_state(own->metadata, own->path);
+      first_ = tune_state(stored->notes, own->path).iterations;
+      origin_ = "goes on from " + own->path;
+    }
+    plan_ = train::settled_plan(config_.run, mesh_.shape(), own ? &*stored : nullptr,
+                                own ? own->path : "");
+  }
+
+  int64_t row() const {
+    return std::min(config_.run.model.context, longest_ + config_.generate.max_tokens);
+  }
+  int64_t answers() const { return config_.ppo.rollout_batch; }
+  int64_t left() const { return std::max<int64_t>(0, config_.ppo.iterations - first_); }
+  int64_t updates() const {
+    return config_.ppo.epochs * (answers() / config_.run.train.global_batch);
+  }
+
+  MemoryShape shape_of(const ModelConfig& model, std::unique_ptr<LocalModel>& local) {
+    train::PretrainConfig run = config_.run;
+    run.model = model;
+    local = std::make_unique<LocalModel>(model, run.parallel, mesh_, run.precision());
+    MemoryShape made = learning_shape(run, plan_, mesh_, *local);
+    made.tokens = row();
+    return made;
+  }
+
+  // Of a model that only answers: its values, and their copies for decoding.
+  double values_of(const ModelConfig& model) {
+    std::unique_ptr<LocalModel> local;
+    return shape_of(model, local).parameters * number(size_of(config_.run.precision()));
+  }
+
+  // Keys and values of the answers that are decoded together.
+  double cache_bytes() const {
+    const ModelConfig& model = config_.run.model;
+    const MeshShape& sizes = mesh_.shape();
+    const int64_t rows = std::min(config_.generate.batch, (answers() + sizes.dp - 1) / sizes.dp),
+                  layers = (model.n_layers + sizes.pp - 1) / sizes.pp;
+    return number(2 * rows * layers * row() * model.kv_heads() * model.head_width() / sizes.tp *
+                  size_of(config_.run.precision()));
+  }
+
+  // The policy's memory with that of all that stands beside it; of what is needed for a while, the
+  // most.
+  void settle_memory() {
+    std::unique_ptr<LocalModel> policy, critic;
+    shape_ = shape_of(policy_model(config_), policy);
+    shape_.others = values_of(config_.run.model);  // the reference
+    for (const ModelConfig& model : sight_.reward_models) shape_.others += values_of(model);
+    if (config_.ppo.ema > 0)
+      shape_.others +=
+          4 * shape_.parameters / (config_.run.parallel.zero ? number(mesh_.shape().dp) : 1);
+    RankMemory beside;
+    if (config_.has_critic()) {
+      const MemoryShape shape = shape_of(critic_model(config_.run.model), critic);
+      beside = estimated_memory(shape, critic->parameters());
+      shape_.others += beside.kept();
+    }
+    memory_ = estimated_memory(shape_, policy->parameters());
+    memory_.packed += beside.packed;
+    if (beside.activations + beside.work > memory_.activations + memory_.work) {
+      memory_.activations = beside.activations;
+      memory_.work = beside.work;
+    }
+    memory_.work = std::max(memory_.work, cache_bytes() - memory_.activations);
+  }
+
+  std::string about_models() const {
+    std::string text = fmt::format("model     {}: policy{} and reference\n",
+                                   train::model_text(config_.run.model, config_.run),
+                                   config_.has_shared_critic() ? ", critic" : "");
+    const auto add = [&](const char* label, const ModelConfig& model) {
+      text += fmt::format("          {}: {}\n", label, train::model_text(model, config_.run));
+    };
+    if (config_.has_critic()) add("critic", critic_model(config_.run.model));
+    for (const ModelConfig& model : sight_.reward_models) add("reward model", model);
+    return text;
+  }
+
+  std::string about_iterations() const {
+    const auto prompts = std::ssize(sight_.prompts);
+    return fmt::format(
+               "start     it {}\n"
+               "steps     iteration {} to {}, of {} answers of at most {} tokens to prompts of "
+               "{:.0f} "
+               "on average ({} at most), {:.3g} passes over {} prompts; {} optimizer steps each\n",
+               origin_, first_, config_.ppo.iterations, answers(), config_.generate.max_tokens,
+               mean_, longest_,
+               number(config_.ppo.iterations * answers() / config_.ppo.answers) / number(prompts),
+               prompts, updates()) +
+           train::layout_line(mesh_.shape(), plan_);
+  }
+
+  // Of one answer of full length to each prompt, on average: to make and judge it, and one pass of
+  // learning from it.
+  struct Work {
+    double making = 0, learning = 0;
+  };
+  Work work_of_answer() const {
+    const TokenFlops policy(config_.run.model), critic(critic_model(config_.run.model));
+    Work all;
+    for (const rewards::Prompt& prompt : sight_.prompts) {
+      Episode episode;
+      episode.prompt = prompt;
+      episode.tokens.resize(config_.generate.max_tokens);
+      const int64_t fed = std::ssize(prompt.tokens) + config_.generate.max_tokens - 1;
+      all.making += rollout_flops(config_, {episode});
+      all.learning += number(fed) * (policy(fed) + (config_.has_critic() ? critic(fed) : 0));
+    }
+    const double prompts = number(std::ssize(sight_.prompts));
+    return {all.making / prompts, all.learning / prompts};
+  }
+  Work work_of_iteration() const {
+    const Work one = work_of_answer();
+    Work made{one.making * number(answers()),
+              one.learning * number(answers() * config_.ppo.epochs)};
+    if (!config_.ptx.data.empty())
+      made.learning += number(updates() * config_.ptx.batch * config_.ptx.length) *
+                       TokenFlops(config_.run.model)(config_.ptx.length);
+    return made;
+  }
+
+  std::string about_work() const {
+    const Work work = work_of_iteration();
+    return fmt::format(
+        "work      {:.4g} FLOPs an iteration to make and judge answers, {:.4g} to learn from "
+        "them, {:.4g} in all\n",
+        work.making, work.learning, (work.making + work.learning) * number(left()));
+  }
+
+  double checkpoint_bytes() const {
+    const int64_t values = config_.run.precision() == DType::f32 ? 4 : 0;
+    double learnt = number(policy_model(config_).parameters());
+    if (config_.has_critic()) learnt += number(critic_model(config_.run.model).parameters());
+    return learnt * number(values + shape_.optimizer_bytes) +
+           (config_.ppo.ema > 0 ? 4 * number(config_.run.model.parameters()) : 0);
+  }
+
+  std::string about_time() {
+    const Work work = work_of_iteration();
+    const int ranks = mesh_.world().size();
+    const double rate = train::measured_rate(config_.run, mesh_.world());
+    return train::time_line((work.making + work.learning) / rate, "an iteration", left(), rate,
+                            ranks);
+  }
+
+  TuneConfig config_;
+  const TuneSight& sight_;
+  Mesh mesh_;
+  int64_t first_ = 0, longest_ = 0;
+  double mean_ = 0;  // tokens of a prompt
+  std::string origin_;
+  BatchPlan plan_;
+  MemoryShape shape_;
+  RankMemory memory_;
+};
+
+}  // namespace
+
+train::Outlook look_ahead(const TuneConfig& config, const TuneSight& sight, Group& world) {
+  return Foresight(config, sight, world).found();
+}
+
+}  // namespace skein::rlhf::policy

@@ -1,0 +1,129 @@
+#include "skein/train/preflight/outlook_lines.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <vector>
+
+#include "skein/comm/flight_recorder.h"
+#include "skein/core/files/files.h"
+#include "skein/core/host.h"
+#include "skein/core/strings.h"
+#include "skein/kernels/matmul.h"
+#include "skein/models/architecture.h"
+#include "skein/tensor/cuda.h"
+
+namespace skein::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kTimed = 0.3;  // seconds of products
+// Larger products are no faster, and their operands may not fit where the model does not.
+constexpr int64_t kWidest = 2048, kMostHidden = 8192;
+
+std::string size_text(double bytes) { return readable_size(static_cast<int64_t>(bytes)); }
+
+double own_rate(const PretrainConfig& config) {
+  const Device device = device_of(config.parallel.device);
+  const int64_t rows = std::min(config.train.micro_batch * config.model.context, kWidest),
+                width = std::min(config.model.d_model, kWidest),
+                hidden = std::min(config.model.hidden(), kMostHidden);
+  const DType dtype = config.precision();
+  const auto ones = [&](int64_t n, int64_t m) {
+    return Tensor::from(std::vector<float>(static_cast<size_t>(n * m), 1), {n, m})
+        .to(dtype)
+        .to(device);
+  };
+  const Tensor x = ones(rows, width), weight = ones(hidden, width),
+               y = Tensor::empty({rows, hidden}, dtype, device);
+  double begun = 0, seconds = 0;
+  int64_t times = -1;  // the first warms up
+  for (; seconds < kTimed; ++times) {
+    if (times == 0) begun = steady_seconds();
+    on_device(device,
+              [&](auto on) { kernels::matmul(on, x, weight, {.transpose_b = true}, Out(y)); });
+    if (device.kind == DeviceKind::cuda) cuda::synchronize(device.index);
+    if (times >= 0) seconds = steady_seconds() - begun;
+  }
+  return 2.0 * static_cast<double>(rows * width * hidden * times) / seconds;
+}
+
+std::string room_line(Device device) {
+  if (device.kind == DeviceKind::cuda) {
+    const cuda::Memory memory = cuda::memory(device.index);
+    return fmt::format("          {} of the {} of this GPU are free\n",
+                       readable_size(memory.free + memory.idle), readable_size(memory.total));
+  }
+  return fmt::format("          {} are available on {}; the program itself takes some 50 MiB\n",
+                     readable_size(host_limits().available), host_name());
+}
+
+}  // namespace
+
+double measured_rate(const PretrainConfig& config, Group& world) {
+  return world.sum(own_rate(config));
+}
+
+std::string model_text(const ModelConfig& model, const PretrainConfig& config) {
+  return fmt::format(
+      "{}, {} blocks of width {}, {} parameters, {} by {}", model.architecture->name(),
+      model.n_layers, model.d_model, readable_count(static_cast<double>(model.parameters())),
+      name_of(config.precision()), unit_of(device_of(config.parallel.device), config.precision()));
+}
+
+std::string layout_line(const MeshShape& sizes, const BatchPlan& plan) {
+  return fmt::format(
+      "layout    pipeline {} x data {} x tensor {}, {} micro-batches of {} a rank, gradients of {} "
+      "groups\n",
+      sizes.pp, sizes.dp, sizes.tp, plan.micro_batches(), plan.micro_batch, plan.groups);
+}
+
+std::string memory_text(const RankMemory& memory) {
+  std::string text = fmt::format("{} = values {} + gradients {}", size_text(memory.total()),
+                                 size_text(memory.values), size_text(memory.gradients));
+  if (memory.waiting > 0) text += " + sums of groups " + size_text(memory.waiting);
+  text += " + optimizer " + size_text(memory.optimizer);
+  if (memory.others > 0) text += " + other models " + size_text(memory.others);
+  return text + fmt::format(" + packed weights {} + activations {} + work space {}",
+                            size_text(memory.packed), size_text(memory.activations),
+                            size_text(memory.work));
+}
+
+std::string memory_lines(const std::string& own, const PretrainConfig& config, Group& world) {
+  const std::vector<std::string> all = world.all_gather(own);
+  std::string text;
+  for (size_t first = 0, last = 0; first < all.size(); first = last) {
+    while (last < all.size() && all[last] == all[first]) ++last;
+    text +=
+        fmt::format("{:9} {}{}\n", text.empty() ? "memory" : "",
+                    all.size() == 1     ? ""
+                    : last == first + 1 ? fmt::format("rank {}: ", first)
+                                        : fmt::format("each of ranks {} to {}: ", first, last - 1),
+                    all[first]);
+  }
+  return text + room_line(device_of(config.parallel.device));
+}
+
+std::string disk_line(const PretrainConfig& config, double checkpoint) {
+  if (config.run.dir.empty()) return "disk      nothing is written (run.dir is empty)\n";
+  fs::path folder = config.run.dir;
+  while (!folder.empty() && !fs::exists(folder)) folder = folder.parent_path();
+  const std::string there = folder.empty() ? "." : folder.string();
+  return fmt::format(
+      "disk      {} a checkpoint, {} at most while one is written; {} are free in {}\n",
+      size_text(checkpoint),
+      size_text(checkpoint * static_cast<double>(config.checkpoint.keep + 1)),
+      readable_size(free_space(there)), there);
+}
+
+std::string time_line(double seconds, const std::string& step, int64_t left, double rate,
+                      int ranks) {
+  return fmt::format(
+      "time      at least {:.3g} s {} and {} in all: {}FLOP/s, which products like this model's "
+      "reach on {} here now; attention, exchanges and validation come on top\n",
+      seconds, step, readable_seconds(seconds * static_cast<double>(left)),
+      readable_count(rate, " "), ranks == 1 ? "one rank" : fmt::format("{} ranks", ranks));
+}
+
+}  // namespace skein::train
