@@ -18,7 +18,7 @@ const ColumnInfo& info_of(const GraphRecords& store, const std::string& column) 
 }
 
 void check_type(const GraphRecords& store, const std::string& column, Hdf5Type::Kind kind,
-                int64_t bytes) {
+                uint64_t bytes) {
   const ColumnInfo& info = info_of(store, column);
   require(info.type.kind == kind && info.type.bytes == bytes && info.row_shape.size() <= 1,
           "{}: its column \"{}\" is not of numbers as `skein-data graphs` writes them",
