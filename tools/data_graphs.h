@@ -35,8 +35,11 @@ inline void run_graphs(const std::vector<std::string>& arguments) {
   log::info("{}: {} graphs, {} nodes, {} links, with {}, {:.1f} s", config.output, made.graphs,
             made.nodes, made.links, listed(made.columns), made.seconds);
   if (made.block_accuracy)
-    log::info("belief propagation at the true probabilities finds the community of {:.2f}%",
-              100 * *made.block_accuracy);
+    log::info("belief propagation at the true probabilities finds the community of {:.2f}%{}",
+              100 * *made.block_accuracy,
+              made.graphs > data::kJudgedBlocks
+                  ? fmt::format(", in the first {} graphs", data::kJudgedBlocks)
+                  : "");
 }
 
 // Least, mean and most of what many things have.

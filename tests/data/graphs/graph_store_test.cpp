@@ -234,6 +234,10 @@ TEST(GraphStore, BeliefsAreNearTheExactOnes) {
   double right = 0;
   for (const Graph& graph : set.graphs) right += exactly_right(graph, config);
   EXPECT_NEAR(block_accuracy(set, config), right / (400 * 4), 0.02);
+  config.count = kJudgedBlocks;
+  const double found = block_accuracy(made_graphs(config), config);
+  config.count = kJudgedBlocks + 50;  // no more are looked at
+  EXPECT_EQ(block_accuracy(made_graphs(config), config), found);
 }
 
 // A store made elsewhere, of one graph of two nodes.

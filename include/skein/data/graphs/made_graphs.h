@@ -34,8 +34,11 @@ void bind(Options& options, MadeGraphsConfig& config);
 // Usage errors for counts that are none.
 GraphSet made_graphs(const MadeGraphsConfig& config);
 
-// The share of the nodes of `blocks`, but for the known ones, whose community belief propagation at
-// the true probabilities finds likeliest (Decelle and others, 2011): about as good as can be.
+// Graphs that block_accuracy looks at, since many more may be made to learn from.
+inline constexpr int64_t kJudgedBlocks = 1000;
+// The share of the nodes of the first of `blocks`, but for the known ones, whose community belief
+// propagation at the true probabilities finds likeliest (Decelle and others, 2011): about as good
+// as can be.
 double block_accuracy(const GraphSet& blocks, const MadeGraphsConfig& config);
 
 }  // namespace skein::data
