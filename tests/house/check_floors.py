@@ -226,7 +226,7 @@ def namespace_faults(graph, root):
         space = namespace_of(parts[2:-1] if parts[0] == "include" else parts[1:-1], path.stem)
         blocks = re.findall(r"^namespace (skein[\w:]*) \{\n(.*?)^\}", path.read_text(), re.MULTILINE | re.DOTALL)
         for opened, body in blocks:
-            ahead = re.fullmatch(r"(?:(?:class|struct) \w+;\n)+", body)
+            ahead = re.fullmatch(r"(?:(?:class|struct|enum class) \w+;\n)+", body)
             if not ahead and opened != space and not opened.startswith(space + "::"):
                 faults.append(f"{path.relative_to(root)}: opens {opened}, and its folder is {space}")
     return faults
