@@ -67,8 +67,8 @@ data::Batch random_pictures(int64_t count, const ModelConfig& model, uint64_t ke
 
 data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) {
   const Architecture& kind = *model.architecture;
-  if (kind.reads_images()) return random_pictures(count, model, key);
-  require(kind.reads_texts(),
+  if (kind.reads() == Reads::pictures) return random_pictures(count, model, key);
+  require(kind.has_vocabulary(),
           "skein bench has no graphs for model.architecture={} to learn from; bench.what=links "
           "measures attention over links",
           kind.name());
@@ -89,8 +89,8 @@ data::Batch random_batch(int64_t count, const ModelConfig& model, uint64_t key) 
 
 void take_batches(ModelConfig& model) {
   const Architecture& kind = *model.architecture;
-  if (kind.reads_texts() && model.vocab_size == 0) model.vocab_size = 50304;
-  if (!kind.reads_images()) return;
+  if (kind.has_vocabulary() && model.vocab_size == 0) model.vocab_size = 50304;
+  if (kind.reads() != Reads::pictures) return;
   kind.take_pictures(model, kind.picture_form(model));
   if (kind.picture_form(model).hidden == 0)
     kind.begin_labels(model, Head::sequence, model.labels > 0 ? model.labels : 1000);

@@ -181,16 +181,18 @@ void attend_graphs(const AttendConfig& c, const train::TrainedModel& source, Gro
 }
 
 // Options of what the model does not read.
-void refuse_others(const Options& options, bool reads_graphs) {
+void refuse_others(const Options& options, Reads reads) {
   AttendConfig none;
   Options own("", "");
-  if (reads_graphs) {
+  if (reads == Reads::graphs) {
     bind_texts(own, none);
     train::refuse_changed(options, own, "is for texts, but the model reads graphs; leave it out");
     return;
   }
   bind_graphs(own, none);
-  train::refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
+  train::refuse_changed(
+      options, own,
+      fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 
 }  // namespace
@@ -209,13 +211,13 @@ int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   require(config.texts > 0, "attend.texts={} must be at least 1", config.texts);
   world = begin_world();
   const train::TrainedModel model = train::open_trained_model(config.checkpoint, *world);
-  const bool graphs = model.model.architecture->reads_graphs();
-  refuse_others(options, graphs);
-  if (graphs) {
+  const Reads reads = model.model.architecture->reads();
+  refuse_others(options, reads);
+  if (reads == Reads::graphs) {
     attend_graphs(config, model, *world);
     return 0;
   }
-  if (model.model.architecture->memories(model.model) > 0) {
+  if (reads == Reads::stories) {
     attend_stories(config, model, *world);
     return 0;
   }

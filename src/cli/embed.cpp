@@ -198,23 +198,25 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
 // Options of what the model does not read.
 void refuse_others(const Options& options, const train::TrainedModel& source) {
   const Architecture& kind = *source.model.architecture;
-  const bool pictures = kind.reads_images(), graphs = kind.reads_graphs();
-  if (!pictures && !graphs) require_tokenizer(source);
-  require((!pictures && !graphs) || !options.changed("embed.text"),
-          "embed.text is for texts, but the model reads {}; leave it out",
-          pictures ? "pictures" : "graphs");
-  if (!pictures) train::refuse_fitting(options);
+  const Reads reads = kind.reads();
+  if (reads != Reads::pictures && reads != Reads::graphs) require_tokenizer(source);
+  require(reads == Reads::texts || !options.changed("embed.text"),
+          "embed.text is for texts, but the model reads {}; leave it out", name_of(reads));
+  if (reads != Reads::pictures) train::refuse_fitting(options, reads);
+  if (reads == Reads::graphs) return;
   EmbedConfig none;
   Options own("", "");
   bind_graphs(own, none);
-  if (!graphs)
-    train::refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
+  train::refuse_changed(
+      options, own,
+      fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 
 int64_t embed(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const Architecture& kind = *source.model.architecture;
-  if (kind.reads_images()) return embed_pictures(c, source, world);
-  return kind.reads_graphs() ? embed_graphs(c, source, world) : embed_texts(c, source, world);
+  if (kind.reads() == Reads::pictures) return embed_pictures(c, source, world);
+  return kind.reads() == Reads::graphs ? embed_graphs(c, source, world)
+                                       : embed_texts(c, source, world);
 }
 
 }  // namespace

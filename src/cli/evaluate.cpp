@@ -214,11 +214,11 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
                   .values())};
-  if (architecture.reads_graphs()) return graphs_of(config, source, world);
-  train::refuse_graph_part(options);
-  if (architecture.reads_images())
+  if (architecture.reads() == Reads::graphs) return graphs_of(config, source, world);
+  train::refuse_graph_part(options, architecture.reads());
+  if (architecture.reads() == Reads::pictures)
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
-  if (architecture.memories(source.model) > 0)
+  if (architecture.reads() == Reads::stories)
     return {known(train::evaluate_stories(files, source, parallel, config.batch, world))};
   if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
   if (architecture.continues_text(source.model))
@@ -271,7 +271,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
     if (world->rank() == 0 && !config.output.empty()) file.emplace("eval.output", config.output);
   });
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  require(!config.smoothing || source.model.architecture->reads_graphs(),
+  require(!config.smoothing || source.model.architecture->reads() == Reads::graphs,
           "eval.smoothing is for models of graphs, but {} is none; leave it out", source.info.path);
   const bool examples = !config.labels.files.empty();
   const Result result = examples ? evaluate_examples(config, options, source, *world)

@@ -181,7 +181,7 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Value
   std::vector<std::string> keys{"model.init_std",       "model.head_std",
                                 "attention.mark_first", "attention.mark_every",
                                 "attention.mark_token", "attention.mark_until"};
-  if (stored.architecture->reads_images())
+  if (stored.architecture->reads() == Reads::pictures)
     for (const char* key : {"model.image_height", "model.image_width"}) keys.emplace_back(key);
   for (const Architecture* one : architectures())
     for (std::string& key : one->options_of_heads()) keys.push_back(std::move(key));
@@ -207,7 +207,8 @@ AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c, std::unique
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);
   take_model(c, run.source.model, run.given);
-  if (!pictures || !run.source.model.architecture->reads_images()) require_tokenizer(run.source);
+  if (!pictures || run.source.model.architecture->reads() != Reads::pictures)
+    require_tokenizer(run.source);
   return run;
 }
 

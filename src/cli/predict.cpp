@@ -161,17 +161,18 @@ struct Done {
   const char* what;
 };
 
-void refuse_columns(const Options& options, const char* reads) {
+void refuse_columns(const Options& options, Reads reads) {
   train::LabelColumns none;
   Options columns("", "");
   bind(columns, none);
-  train::refuse_changed(options, columns,
-                        fmt::format("is for texts, but the model reads {}; leave it out", reads));
+  train::refuse_changed(
+      options, columns,
+      fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
 }
 
 Done label_pictures(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                     ResultFile* result, Group& world) {
-  refuse_columns(options, "pictures");
+  refuse_columns(options, Reads::pictures);
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
   require(!model.head().labels.empty(),
@@ -183,7 +184,7 @@ Done label_pictures(Options& options, const PredictConfig& c, const train::Train
 
 Done answer_stories(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                     ResultFile* result, Group& world) {
-  refuse_columns(options, "stories");
+  refuse_columns(options, Reads::stories);
   train::StoryModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
                           world);
   const data::StorySamples samples = model.samples({c.input});
@@ -202,7 +203,7 @@ Done answer_stories(Options& options, const PredictConfig& c, const train::Train
 
 Done label_graphs(Options& options, const PredictConfig& c, const train::TrainedModel& source,
                   ResultFile* result, Group& world) {
-  refuse_columns(options, "graphs");
+  refuse_columns(options, Reads::graphs);
   train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
                                  c.batch, world);
   data::GraphChoice choice = c.graphs.choice;
@@ -242,18 +243,17 @@ int predict_command(const std::vector<std::string>& args, std::unique_ptr<Group>
   require(config.batch > 0, "predict.batch={} must be at least 1", config.batch);
   world = begin_world();
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
-  const bool pictures = source.model.architecture->reads_images(),
-             graphs = source.model.architecture->reads_graphs();
-  if (!pictures) train::refuse_fitting(options);
-  if (!graphs) train::refuse_graph_part(options);
+  const Reads reads = source.model.architecture->reads();
+  if (reads != Reads::pictures) train::refuse_fitting(options, reads);
+  if (reads != Reads::graphs) train::refuse_graph_part(options, reads);
   std::unique_ptr<ResultFile> result;
   checkpoint::agree(*world, [&] {
     if (world->rank() == 0) result = std::make_unique<ResultFile>("output.path", config.output);
   });
-  const auto label = pictures                                                ? label_pictures
-                     : graphs                                                ? label_graphs
-                     : source.model.architecture->memories(source.model) > 0 ? answer_stories
-                                                                             : label_texts;
+  const auto label = reads == Reads::pictures  ? label_pictures
+                     : reads == Reads::graphs  ? label_graphs
+                     : reads == Reads::stories ? answer_stories
+                                               : label_texts;
   const Done done = label(options, config, source, result.get(), *world);
   require(done.count > 0, "data.input={} holds nothing to label", config.input);
   checkpoint::agree(*world, [&] {

@@ -20,7 +20,7 @@ int64_t labels_of(const ForeignConfig& config) {
 
 // Of a class, by its name without the family's stem.
 Head head_of(const std::string& ending, const ForeignFamily& family, const ForeignConfig& config) {
-  const bool pictures = family.architecture.reads_images();
+  const bool pictures = family.architecture.reads() == Reads::pictures;
   const auto& known = family.vocabulary_classes;
   const bool classifies = pictures && known.empty();
   require(!classifies || ending == "ForImageClassification",
@@ -46,7 +46,7 @@ void read_head(const ForeignConfig& config, const ForeignFamily& family, ModelCo
           config.origin(), name, family.name, family.stem);
   c.head = head_of(name.empty() ? "Model" : name.substr(family.stem.size()), family, config);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
-  require(c.head == Head::vocabulary || !c.architecture->reads_images() || c.labels > 1,
+  require(c.head == Head::vocabulary || c.architecture->reads() != Reads::pictures || c.labels > 1,
           "{}: a model of pictures with {} output tells no classes; two or more are known here",
           config.origin(), c.labels);
   require(
@@ -77,7 +77,8 @@ train::TaskNotes label_notes(const std::string& text, const std::string& origin,
                              const ModelConfig& model, const std::string& preprocessor) {
   const ForeignConfig config(text, origin);
   if (config.text("problem_type", "") == "multi_label_classification") return {};
-  if (model.architecture->reads_images()) return picture_notes(config, model, preprocessor);
+  if (model.architecture->reads() == Reads::pictures)
+    return picture_notes(config, model, preprocessor);
   if (model.head == Head::vocabulary) return {};
   train::LabelHead head;
   head.kind = model.head == Head::token ? train::LabelKind::tag
@@ -118,7 +119,7 @@ ModelConfig model_from_huggingface(const std::string& text, const std::string& o
   c.architecture = &family.architecture;
   read_head(config, family, c);
   c.tie_embeddings = config.truth("tie_word_embeddings", family.ties_embeddings);
-  if (!c.architecture->reads_images()) c.vocab_size = config.integer("vocab_size");
+  if (c.architecture->reads() != Reads::pictures) c.vocab_size = config.integer("vocab_size");
   if (!family.deviation.empty()) c.init_std = config.real(family.deviation, c.init_std);
   family.keys(config, c);
   refuse_other_attention(config, c);

@@ -165,14 +165,14 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
   for (const std::string& name : match_.missing)
     log::warn("{} is missing and gets start values", name);
   for (const std::string& name : match_.unexpected) log::warn("{} is left out", name);
-  require(config.tokenizer.empty() || !model_.architecture->reads_images(),
+  require(config.tokenizer.empty() || model_.architecture->reads() != Reads::pictures,
           "--tokenizer={} is for models of texts, and that of {} reads pictures; leave it out",
           config.tokenizer, source);
   if (!config.tokenizer.empty()) {
     tokenizer_.tokenizer = text::StoredTokenizer(text::load_tokenizer(config.tokenizer));
     check_ids(*tokenizer_.tokenizer, model_, config.tokenizer);
     drop_tokenizer(notes_);
-  } else if (form == Form::huggingface && !model_.architecture->reads_images()) {
+  } else if (form == Form::huggingface && model_.architecture->reads() != Reads::pictures) {
     tokenizer_ = folder_tokenizer(source);
     notes_.tokenizer_fault = tokenizer_.fault;
     warn_of_ids(tokenizer_.tokenizer, model_, source);

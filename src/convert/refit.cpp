@@ -71,7 +71,7 @@ Refit::Refit(const ModelConfig& source, const ConvertConfig& config)
 
 void Refit::resize_pictures(const ConvertConfig& config) {
   const Architecture& kind = *source_.architecture;
-  require(kind.reads_images(),
+  require(kind.reads() == Reads::pictures,
           "model.image_height={} and model.image_width={} are for models of pictures, but the "
           "source is {}; leave them out",
           config.image_height, config.image_width, kind.otherwise(source_));
@@ -128,7 +128,7 @@ void Refit::write(const std::string& tensor, const checkpoint::Piece& part, cons
   const std::string origin = origin_of(tensor);
   if (held_.at(origin) == part.shape) return read(origin, part.begin, part.end, part.dtype, out);
   SKEIN_CHECK_EQ(tensor, kPositions);
-  if (source_.architecture->reads_images())
+  if (source_.architecture->reads() == Reads::pictures)
     write_resized(tensor, part, read, out);
   else
     write_longer(tensor, part, read, out);

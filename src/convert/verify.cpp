@@ -123,7 +123,7 @@ data::Batch picture_batch(const formats::SafetensorsFile& file, const ModelConfi
 }
 
 data::Batch batch_of(const formats::SafetensorsFile& file, const ModelConfig& model) {
-  if (model.architecture->reads_images()) return picture_batch(file, model);
+  if (model.architecture->reads() == Reads::pictures) return picture_batch(file, model);
   if (model.architecture->maps_source(model)) return two_sided_batch(file, model);
   data::Batch batch;
   static_cast<data::Sequence&>(batch) =

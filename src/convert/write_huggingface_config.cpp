@@ -16,7 +16,7 @@ using Json = ForeignJson;
 constexpr char kOrigin[] = "the config.json of the import";
 
 std::string class_name(const ModelConfig& c, const ForeignFamily& family) {
-  if (c.architecture->reads_images() && family.vocabulary_classes.empty())
+  if (c.architecture->reads() == Reads::pictures && family.vocabulary_classes.empty())
     return family.stem + "ForImageClassification";
   return family.stem + (c.head == Head::vocabulary ? family.vocabulary_classes.front()
                         : c.head == Head::sequence ? "ForSequenceClassification"
@@ -60,7 +60,7 @@ bool pads_with_end(const Json& json, const SpecialIds& ids) {
 
 Json begun_config(const ModelConfig& c, const ForeignFamily& family, const SpecialIds& ids) {
   Json json{{"architectures", {class_name(c, family)}}, {"model_type", family.name}};
-  if (c.architecture->reads_images()) return json;
+  if (c.architecture->reads() == Reads::pictures) return json;
   json["vocab_size"] = c.vocab_size;
   if (const int32_t bos = begin_id(c, ids); bos >= 0) json["bos_token_id"] = bos;
   if (ids.eos >= 0) json["eos_token_id"] = ids.eos;
@@ -78,7 +78,7 @@ Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras)
   if (extras.ids.start >= 0) json["decoder_start_token_id"] = extras.ids.start;
   if (family.forces_end) json["forced_eos_token_id"] = nullptr;
   if (!family.deviation.empty()) json[family.deviation] = c.init_std;
-  if (!c.architecture->reads_images()) json["tie_word_embeddings"] = c.tie_embeddings;
+  if (c.architecture->reads() != Reads::pictures) json["tie_word_embeddings"] = c.tie_embeddings;
   json["torch_dtype"] = dtype_name(dtype);
   return json;
 }
@@ -115,7 +115,7 @@ bool says_the_same(const Json& json, const std::string& text, const ModelConfig&
   const bool same_model =
       model_values(model_from_huggingface(text, kOrigin, {names})) == model_values(model);
   if (!same_model || extras.other_architecture) return false;
-  const bool pictures = model.architecture->reads_images();
+  const bool pictures = model.architecture->reads() == Reads::pictures;
   if (pictures && !extras.labels.empty() &&
       picture_labels(ForeignConfig(text, kOrigin), model.labels) != extras.labels)
     return false;

@@ -194,7 +194,7 @@ void check_size(const char* key, int64_t value, int64_t most, int64_t least = 1)
 }
 
 void check_bounds(const ModelConfig& c) {
-  check_size("vocab_size", c.vocab_size, kMostIds, c.architecture->reads_texts() ? 1 : 0);
+  check_size("vocab_size", c.vocab_size, kMostIds, c.architecture->has_vocabulary() ? 1 : 0);
   check_size("context", c.context, kMostIds);
   check_size("d_model", c.d_model, kMostWidth);
   check_size("n_layers", c.n_layers, kMostLayers);
@@ -353,10 +353,10 @@ void check(const ModelConfig& c, int tp, bool sequence_parallel) {
           c.kv_heads(), tp, c.kv_heads());
   require(c.hidden() % tp == 0, "model.d_ff={} does not divide by parallel.tensor={}", c.hidden(),
           tp);
-  require(!sequence_parallel || c.architecture->reads_texts(),
+  require(!sequence_parallel || c.architecture->reads() == Reads::texts,
           "parallel.sequence is for models that read texts, and model.architecture={} reads {}; "
           "leave it out",
-          c.architecture->name(), c.architecture->reads_graphs() ? "graphs" : "pictures");
+          c.architecture->name(), name_of(c.architecture->reads()));
   require(!sequence_parallel || c.context % tp == 0,
           "parallel.sequence needs model.context={} to divide by parallel.tensor={}", c.context,
           tp);

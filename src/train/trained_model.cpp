@@ -25,14 +25,25 @@ TrainedModel open_trained_model(const std::string& path, Group& world, const std
   return trained_model(*info, world);
 }
 
+namespace {
+
+// Those that take a model that reads no texts.
+const char* commands_for(Reads reads) {
+  switch (reads) {
+    case Reads::pictures: return "eval, predict, embed and finetune";
+    case Reads::graphs: return "eval, predict, embed and attend";
+    case Reads::stories:
+    case Reads::texts: break;
+  }
+  return "eval, predict and attend";
+}
+
+}  // namespace
+
 void require_tokenizer(const TrainedModel& source) {
-  require(!source.model.architecture->reads_images(),
-          "{} reads pictures, and this is for texts; skein eval, predict, embed and finetune take "
-          "pictures",
-          source.info.path);
-  require(!source.model.architecture->reads_graphs(),
-          "{} reads graphs, and this is for texts; skein eval, predict and embed take graphs",
-          source.info.path);
+  const Reads reads = source.model.architecture->reads();
+  require(reads == Reads::texts, "{} reads {}, and this is for texts; skein {} take {}",
+          source.info.path, name_of(reads), commands_for(reads), name_of(reads));
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
 }

@@ -50,7 +50,8 @@ expect 0 "410 vectors of 16 numbers" "$skein" embed --checkpoint.path=skips --da
   --graph.part=test --graph.fold=2
 head -1 nodes.jsonl | grep -q '"node":"skips.h5, graph [0-9]*, node 0","embedding":\[' || die "a vector does not name its node"
 expect 2 "embed.pool must be mean" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.pool=first
-expect 2 "embed.text is for texts" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.text=a
+expect 2 "embed.text is for texts, but the model reads graphs" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --embed.text=a
+expect 2 "images.fit is for pictures, but the model reads graphs" "$skein" embed --checkpoint.path=skips --data.input=skips.h5 --images.fit=pad
 expect 0 "cosine of linked nodes" "$skein" eval --checkpoint.path=skips --data.test=skips.h5 --graph.fold=2 --eval.smoothing --eval.output=alike.json
 grep -q '"any_cosine_2"' alike.json || die "eval.output does not say how alike nodes are"
 

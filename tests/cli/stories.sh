@@ -67,8 +67,9 @@ printf '1 A moon.\n2 What?\tmoon\t1\n' >moon.txt
 "${stories[@]}" --run.quiet --output.path=moon.h5 moon.txt
 expect 2 "moon.h5 has another vocabulary (4 words, not 12)" "${run[@]}" --data.validation=moon.h5 --run.dir=c
 expect 2 "moon.h5 has another vocabulary" "$skein" eval --checkpoint.path=softmax --data.test=moon.h5
-expect 2 "is for stories, but model.architecture=gpt reads none" "$skein" pretrain --stories.empty=0.2 --data.train=train.h5 --run.dir=c
+expect 2 "is for stories, but model.architecture=gpt reads texts" "$skein" pretrain --stories.empty=0.2 --data.train=train.h5 --run.dir=c
 expect 2 "task.kind=seq2seq is for texts, but model.architecture=memory reads stories" "${run[@]}" --task.kind=seq2seq --run.dir=c
 expect 2 "instead of arguments" "$skein" attend --checkpoint.path=softmax "a text"
 expect 2 "task.text is for texts, but the model reads stories" "$skein" predict --checkpoint.path=softmax --data.input=test.h5 --task.text=a
-expect 2 "tokenizer" "$skein" generate --checkpoint.path=softmax a
+expect 2 "reads stories, and this is for texts; skein eval, predict and attend take stories" "$skein" generate --checkpoint.path=softmax a
+expect 2 "reads stories, and this is for texts" "$skein" embed --checkpoint.path=softmax --data.input=test.h5

@@ -83,7 +83,7 @@ struct Expected {
 
   void take_batch(const ModelConfig& model) {
     const bool maps = model.architecture->maps_source(model),
-               pictures = model.architecture->reads_images();
+               pictures = model.architecture->reads() == Reads::pictures;
     static_cast<data::Sequence&>(batch) =
         pictures ? pictures_of(file, model) : sequence_of(file, maps ? "decoder_ids" : "ids");
     const int64_t samples = batch.tokens.dim(0), length = batch.tokens.dim(1),

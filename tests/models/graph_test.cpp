@@ -270,7 +270,7 @@ TEST(Graphs, ThatAreImpossibleAreRefused) {
   other.architecture = architectures().front();
   test::expect_error(ExitCode::usage, {"are for model.architecture=graph; leave them out"}, [&] {
     for (const Architecture* one : architectures())
-      if (one->reads_graphs()) one->check_unused(other);
+      if (one->reads() == Reads::graphs) one->check_unused(other);
   });
 }
 

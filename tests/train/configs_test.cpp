@@ -28,13 +28,13 @@ PretrainConfig read(const std::filesystem::path& path) {
 // As data would. side: of pictures.
 void complete(ModelConfig& model, int64_t side = 224) {
   const Architecture& kind = *model.architecture;
-  if (kind.reads_graphs()) {
+  if (kind.reads() == Reads::graphs) {
     kind.take_graphs(model, {.node_ids = 10, .node_numbers = 8, .nodes = 41});
     return kind.begin_labels(model, Head::sequence, 10);
   }
-  if (!kind.reads_images()) {
+  if (kind.reads() != Reads::pictures) {
     if (model.vocab_size == 0) model.vocab_size = 2048;
-    if (kind.memories(model) > 0) kind.begin_labels(model, Head::sequence, model.vocab_size);
+    if (kind.reads() == Reads::stories) kind.begin_labels(model, Head::sequence, model.vocab_size);
     return;
   }
   kind.take_pictures(model, {.channels = side == 28 ? 1 : 3, .height = side, .width = side});

@@ -15,6 +15,12 @@
 
 namespace skein {
 
+// What samples of a model are made of: token ids of texts, patches of pictures, nodes and links of
+// graphs, or words of the sentences of a story and of a question.
+enum class Reads { texts, pictures, graphs, stories };
+// As messages say it: "texts".
+std::string_view name_of(Reads reads);
+
 class Architecture {
  public:
   virtual ~Architecture() = default;
@@ -41,25 +47,22 @@ class Architecture {
 
   // Width of the last hidden states.
   virtual int64_t features(const ModelConfig& config) const { return config.d_model; }
-  // Whether it reads the patches of pictures (Sequence::features) and has no vocabulary.
-  virtual bool reads_images() const { return false; }
-  // Of a model that reads them: how, but for mean and deviation.
+  virtual Reads reads() const { return Reads::texts; }
+  // Whether it reads ids of words or tokens, so that it has a vocabulary.
+  bool has_vocabulary() const { return reads() == Reads::texts || reads() == Reads::stories; }
+  // Of a model that reads pictures (Sequence::features): how, but for mean and deviation.
   virtual data::PictureForm picture_form(const ModelConfig&) const { return {}; }
   // Fills in the sizes of pictures, and what follows from them, where they are not given. A usage
   // error for a model of other sizes.
   virtual void take_pictures(ModelConfig&, const data::PictureForm& /*sizes*/) const {}
   // Of a model that reads stories (data/stories/story_samples.h): how many sentences before a
-  // question it remembers, the latest ones; 0: it reads none.
+  // question it remembers, the latest ones.
   virtual int64_t memories(const ModelConfig&) const { return 0; }
-  // Whether it reads the nodes and links of graphs and has no vocabulary.
-  virtual bool reads_graphs() const { return false; }
-  // Of a model that reads them: which parts of graphs it has a use for.
+  // Of a model that reads graphs: which parts of them it has a use for.
   virtual data::GraphUses graph_uses(const ModelConfig&) const { return {}; }
   // Fills in how much there is of each part, where it is not given. A usage error for a model of
   // others.
   virtual void take_graphs(ModelConfig&, const data::GraphSizes& /*sizes*/) const {}
-  // Whether it reads tokens' ids, so that it has a vocabulary.
-  bool reads_texts() const { return !reads_images() && !reads_graphs(); }
   // Whether a token sees the tokens after it, too. Then texts stand between the tokenizer's marks,
   // and what the model says of a text it says at the first token.
   virtual bool sees_ahead() const = 0;

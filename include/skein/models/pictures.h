@@ -47,7 +47,7 @@ class PictureArchitecture : public Architecture {
   // Of sizes, of options that are for texts only, and of its head.
   void check(const ModelConfig& config) const override;
   RowsPerToken rows_per_token(const ModelConfig&) const override { return {.places = 0}; }
-  bool reads_images() const override { return true; }
+  Reads reads() const override { return Reads::pictures; }
   data::PictureForm picture_form(const ModelConfig& config) const override;
   void take_pictures(ModelConfig& config, const data::PictureForm& sizes) const override;
   bool sees_ahead() const override { return true; }

@@ -31,7 +31,7 @@ class GraphArchitecture : public Architecture {
   RowsPerToken rows_per_token(const ModelConfig& c) const override {
     return {.places = c.head == Head::token ? 1.0 : 0.0};
   }
-  bool reads_graphs() const override { return true; }
+  Reads reads() const override { return Reads::graphs; }
   int64_t features(const ModelConfig& c) const override {
     const GraphOptions& own = graph_options(c);
     if (own.form != GraphFormKind::plain) return c.d_model;

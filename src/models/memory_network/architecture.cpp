@@ -26,6 +26,7 @@ class MemoryArchitecture : public Architecture {
     return std::make_unique<MemoryNetwork>(config, piece, parameters);
   }
   RowsPerToken rows_per_token(const ModelConfig&) const override { return {.places = 0}; }
+  Reads reads() const override { return Reads::stories; }
   int64_t memories(const ModelConfig& config) const override {
     return memory_options(config).memories;
   }

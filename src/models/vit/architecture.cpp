@@ -12,7 +12,7 @@ class VitArchitecture : public PictureArchitecture {
   void bind(Options& options, ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
   void check_unused(const ModelConfig& config) const override {
-    if (!config.architecture->reads_images()) check_no_pictures(config);
+    if (config.architecture->reads() != Reads::pictures) check_no_pictures(config);
     require(vit_options(config) == VitOptions{},
             "model.class_token and image_pool are for model.architecture=vit");
   }

@@ -48,7 +48,7 @@ void refuse_graph_options(const Options& options, const Architecture& architectu
   refuse_changed(
       options, own,
       fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
-                  architecture.name(), architecture.reads_images() ? "pictures" : "texts"));
+                  architecture.name(), name_of(architecture.reads())));
 }
 
 void check_neighbours(const std::vector<int64_t>& neighbours, const data::GraphForm& form,

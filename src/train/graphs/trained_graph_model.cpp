@@ -37,12 +37,14 @@ void bind_neighbours(Options& options, GraphPartConfig& c) {
       "that do not fit in memory; empty: all are seen");
 }
 
-void refuse_graph_part(const Options& options) {
+void refuse_graph_part(const Options& options, Reads reads) {
   GraphPartConfig none;
   Options own("", "");
   bind(own, none);
   bind_neighbours(own, none);
-  refuse_changed(options, own, "is for graphs, but the model reads none; leave it out");
+  refuse_changed(
+      options, own,
+      fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
 }
 
 namespace {

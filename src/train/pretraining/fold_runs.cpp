@@ -16,10 +16,10 @@ namespace {
 void check_folds(const PretrainTaskConfig& c) {
   require(!c.run.run.dir.empty(), "run.dir is empty; name a folder for the runs of all folds");
   const Architecture& kind = *c.run.model.architecture;
-  require(kind.reads_graphs(),
+  require(kind.reads() == Reads::graphs,
           "folds are those of stores of graphs, but model.architecture={} reads {}; give "
           "model.architecture=graph",
-          kind.name(), kind.reads_images() ? "pictures" : "texts");
+          kind.name(), name_of(kind.reads()));
   require(c.graphs.fold == 0, "graph.fold={}, but all folds are the test in turn; leave it out",
           c.graphs.fold);
   require(!c.run.data.train.empty(),

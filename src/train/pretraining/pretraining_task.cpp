@@ -78,10 +78,11 @@ void refuse_pairs(const Options& options, const std::string& why) {
 }
 
 // Those of texts, for a model that reads something else.
-void refuse_texts(const Options& options, const PretrainTaskConfig& c, const char* reads) {
+void refuse_texts(const Options& options, const PretrainTaskConfig& c) {
+  const Architecture& architecture = *c.run.model.architecture;
   const std::string why =
       fmt::format("is for texts, but model.architecture={} reads {}; leave it out",
-                  c.run.model.architecture->name(), reads);
+                  architecture.name(), name_of(architecture.reads()));
   require(c.kind == PretrainKind::language, "task.kind=seq2seq {}", why);
   refuse_pairs(options, why);
   refuse_text_options(options, why);
@@ -92,23 +93,21 @@ void refuse_stories(const Options& options, const Architecture& architecture) {
   Options own("", "");
   bind(own, none);
   refuse_changed(options, own,
-                 fmt::format("is for stories, but model.architecture={} reads none; leave it out",
-                             architecture.name()));
+                 fmt::format("is for stories, but model.architecture={} reads {}; leave it out",
+                             architecture.name(), name_of(architecture.reads())));
 }
 
 // The task of a model that reads no texts, or texts of a form of their own; null for others.
 std::unique_ptr<Task> special_task(const Options& options, PretrainTaskConfig& c) {
   const Architecture& architecture = *c.run.model.architecture;
-  const bool pictures = architecture.reads_images(), graphs = architecture.reads_graphs(),
-             stories = architecture.memories(c.run.model) > 0;
-  if (!pictures) refuse_augmentation(options, architecture);
-  if (!graphs) refuse_graph_options(options, architecture);
-  if (!stories) refuse_stories(options, architecture);
-  if (!pictures && !graphs && !stories) return nullptr;
-  refuse_texts(options, c, pictures ? "pictures" : graphs ? "graphs" : "stories");
-  if (pictures) return image_task(c.run, c.augment);
-  if (graphs) return graph_task(c.run, c.graphs);
-  return story_task(c.run, c.stories);
+  const Reads reads = architecture.reads();
+  if (reads != Reads::pictures) refuse_augmentation(options, architecture);
+  if (reads != Reads::graphs) refuse_graph_options(options, architecture);
+  if (reads != Reads::stories) refuse_stories(options, architecture);
+  if (reads == Reads::texts) return nullptr;
+  refuse_texts(options, c);
+  if (reads == Reads::pictures) return image_task(c.run, c.augment);
+  return reads == Reads::graphs ? graph_task(c.run, c.graphs) : story_task(c.run, c.stories);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void settle(const Options& options, FinetuneConfig& c) {
 
 std::unique_ptr<Task> finetune_task(const Options& options, FinetuneConfig& config,
                                     const TrainedModel& source) {
-  if (config.run.model.architecture->reads_images()) {
+  if (config.run.model.architecture->reads() == Reads::pictures) {
     refuse_texts(options, config);
     return finetuned_image_task(config, source);
   }

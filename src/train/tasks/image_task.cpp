@@ -304,10 +304,9 @@ void refuse_augmentation(const Options& options, const Architecture& architectur
   data::AugmentConfig none;
   Options own("", "");
   bind(own, none);
-  refuse_changed(
-      options, own,
-      fmt::format("is for pictures, but model.architecture={} reads {}; leave it out",
-                  architecture.name(), architecture.reads_graphs() ? "graphs" : "texts"));
+  refuse_changed(options, own,
+                 fmt::format("is for pictures, but model.architecture={} reads {}; leave it out",
+                             architecture.name(), name_of(architecture.reads())));
 }
 
 }  // namespace skein::train

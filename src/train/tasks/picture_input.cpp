@@ -6,6 +6,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/models/architecture.h"
 #include "skein/train/tasks/adapting.h"
 
 namespace skein::train {
@@ -28,11 +29,13 @@ void bind(Options& options, PictureFitting& fitting) {
   data::bind_fitting(options, fitting.fit, fitting.resampling, fitting.background);
 }
 
-void refuse_fitting(const Options& options) {
+void refuse_fitting(const Options& options, Reads reads) {
   PictureFitting none;
   Options own("", "");
   bind(own, none);
-  refuse_changed(options, own, "is for pictures, but the model reads texts; leave it out");
+  refuse_changed(
+      options, own,
+      fmt::format("is for pictures, but the model reads {}; leave it out", name_of(reads)));
 }
 
 PictureInput::PictureInput(std::string path, const PictureFitting& fitting,

@@ -6,6 +6,7 @@
 #include "skein/comm/local.h"
 #include "skein/data/images/image_store.h"
 #include "skein/data/images/picture_sheet.h"
+#include "skein/models/architecture.h"
 
 #include "data/data_fixtures.h"
 
@@ -128,10 +129,13 @@ TEST(PictureInputs, HaveOptionsThatTextsLack) {
   PictureFitting fitting;
   Options options("test", "");
   bind(options, fitting);
-  EXPECT_NO_THROW(refuse_fitting(options));
+  EXPECT_NO_THROW(refuse_fitting(options, Reads::texts));
   options.set("images.fit", "pad", "");
-  expect_error(ExitCode::usage, {"images.fit is for pictures, but the model reads texts"},
-               [&] { refuse_fitting(options); });
+  for (const Reads reads : {Reads::texts, Reads::graphs, Reads::stories})
+    expect_error(
+        ExitCode::usage,
+        {fmt::format("images.fit is for pictures, but the model reads {}", name_of(reads))},
+        [&] { refuse_fitting(options, reads); });
 }
 
 }  // namespace

@@ -12,6 +12,10 @@
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
 
+namespace skein {
+enum class Reads;
+}
+
 namespace skein::train {
 
 // Which part of stores is meant.
@@ -23,8 +27,8 @@ struct GraphPartConfig {
 void bind(Options& options, GraphPartConfig& config);
 // Binds graph.neighbours, where labels are told.
 void bind_neighbours(Options& options, GraphPartConfig& config);
-// A usage error where one of them was given, for a model that reads no graphs.
-void refuse_graph_part(const Options& options);
+// A usage error where one of them was given, for a model that reads something else.
+void refuse_graph_part(const Options& options, Reads reads);
 
 // What has a vector of its own. automatic: what the model tells labels of.
 enum class GraphVector { automatic, node, graph };

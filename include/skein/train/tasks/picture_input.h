@@ -11,6 +11,10 @@
 #include "skein/core/options/options.h"
 #include "skein/data/images/image_samples.h"
 
+namespace skein {
+enum class Reads;
+}
+
 namespace skein::train {
 
 // How files of pictures come to the size that a model reads.
@@ -23,8 +27,8 @@ struct PictureFitting {
 };
 // Binds images.fit, images.resampling and images.background.
 void bind(Options& options, PictureFitting& fitting);
-// A usage error where one of them was given, for a model that reads texts.
-void refuse_fitting(const Options& options);
+// A usage error where one of them was given, for a model that reads something else.
+void refuse_fitting(const Options& options, Reads reads);
 
 struct NamedPicture {
   std::string name;   // of its file, or "test.h5, image 17"
