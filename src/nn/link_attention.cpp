@@ -35,13 +35,38 @@ double passes(LinkScore score) {
   return 0.5;
 }
 
+// Results of products, and what each node gathers.
+int64_t kept_widths(const LinkAttentionSpec& spec) {
+  const int64_t v = spec.gathers_input ? 0 : 1;
+  switch (spec.score) {
+    case LinkScore::dot: return v + 3;
+    case LinkScore::gat2: return v + 2;
+    case LinkScore::gat:
+    case LinkScore::none: break;
+  }
+  return v + 1;
+}
+
+// Numbers of a link that each head keeps: its weight and, where there are some, what is added to
+// its score.
+double kept_of_links(const LinkAttentionSpec& spec) {
+  const double numbers = spec.kinds > 0 || spec.values > 0 ? 2 : 0,
+               drops = spec.dropout > 0 ? 1 : 0;
+  return spec.score == LinkScore::none ? 0 : 1 + numbers + drops;
+}
+
 void add_costs(Parameters& parameters, const LinkAttentionSpec& spec) {
   const int64_t width = spec.heads * spec.head_width;
   const double hops = spec.hops > 0 ? 0.5 * (spec.hops - 1) : 0,
                seen = (passes(spec.score) + hops) * spec.links_per_row;
   parameters.add_cost(ScoreCost{.width = width, .structure = [seen](int64_t) { return seen; }});
-  const auto of_links = static_cast<int64_t>(std::ceil(2 * spec.links_per_row)) * spec.heads;
-  parameters.add_cost(KeptCost{.split = (4 + 2 * spec.hops) * width + of_links});
+  const DType dtype = parameters.dtype();
+  const double sums = static_cast<double>(size_of(gradient_dtype(dtype))) /
+                      static_cast<double>(size_of(dtype)),
+               of_links = kept_of_links(spec) * sums * spec.links_per_row;
+  parameters.add_cost(KeptCost{
+      .split = (kept_widths(spec) + 2 * spec.hops) * width +
+               static_cast<int64_t>(std::ceil(of_links * static_cast<double>(spec.heads)))});
 }
 
 // Rows of a sample whose gradient of a score is summed as one: a single sum over a large graph

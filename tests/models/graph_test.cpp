@@ -305,7 +305,8 @@ TEST(Graphs, TakeTheSizesOfTheData) {
   ModelConfig c = small_graph_model(LinkScoring::dot);
   c.context = ModelConfig{}.context;
   graph_options(c).node_ids = graph_options(c).link_kinds = 0;
-  c.architecture->take_graphs(c, {7, test::kGraphNumbers, 2, 1, 40});
+  c.architecture->take_graphs(c, {7, test::kGraphNumbers, 2, 1, 40, 3.5});
+  EXPECT_EQ(graph_options(c).links_per_node, 3.5);
   EXPECT_EQ(graph_options(c).node_ids, 7);
   EXPECT_EQ(graph_options(c).link_kinds, 2);
   EXPECT_EQ(c.context, 40);

@@ -127,6 +127,7 @@ void GraphArchitecture::take_graphs(ModelConfig& config, const data::GraphSizes&
           "model.context={}, but the largest of these graphs has {} nodes; leave it out",
           config.context, sizes.nodes);
   config.context = std::max<int64_t>(1, sizes.nodes);
+  own.links_per_node = sizes.links_per_node;
 }
 
 void GraphArchitecture::check_plain(const ModelConfig& c) const {

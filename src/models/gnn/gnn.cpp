@@ -41,6 +41,23 @@ GraphEmbedding::GraphEmbedding(Parameters& parameters, const ModelConfig& c, int
   norm_.emplace(parameters, norm_spec(c, "embedding.norm", false));
 }
 
+namespace {
+
+// Of each node its pairs: where rows, columns and bags have them, in three tables, and what one
+// layer's backward makes of their scores, weights and numbers.
+KeptCost cost_of_pairs(const ModelConfig& c, DType dtype) {
+  constexpr double kTables = 3, kIntsOfLink = 5, kMade = 3;
+  const double pairs = static_cast<double>(c.context), number = static_cast<double>(size_of(dtype)),
+               tables = kTables * kIntsOfLink * sizeof(int32_t),
+               made = kMade * static_cast<double>(c.n_heads * size_of(gradient_dtype(dtype)));
+  const auto kept = static_cast<int64_t>(std::ceil(pairs * tables / number));
+  return {.whole = kept,
+          .split = static_cast<int64_t>(std::ceil(pairs * made / number)),
+          .input = kept};
+}
+
+}  // namespace
+
 void GraphEmbedding::add_graphormer(Parameters& parameters, const ModelConfig& c, int chunk) {
   const auto add = [&](const std::string& name, int64_t rows, RowKind meets) -> Weight {
     parameters.enter(name, chunk, {Part::embedding});
@@ -51,6 +68,7 @@ void GraphEmbedding::add_graphormer(Parameters& parameters, const ModelConfig& c
   };
   const GraphOptions& own = graph_options(c);
   degrees_ = add("embedding.degrees", 2 * (own.degrees + 1), RowKind::looked_up);
+  parameters.add_cost(cost_of_pairs(c, parameters.dtype()));
   if (own.virtual_node) virtual_ = add("embedding.virtual_node", 1, RowKind::none);
 }
 

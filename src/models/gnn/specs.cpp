@@ -32,6 +32,7 @@ LinkAttentionSpec links_of(const ModelConfig& c, double deviation) {
   made.teleport = own.teleport;
   made.in_deviation = made.out_deviation = deviation;
   made.dropout = c.dropout_of_attention();
+  made.links_per_row = own.links_per_node;
   if (made.score != LinkScore::none) made.kinds = own.link_kinds;
   if (made.score != LinkScore::none) made.values = own.link_numbers;
   if (const PairNeeds pairs = pair_needs(c); pairs.all) {

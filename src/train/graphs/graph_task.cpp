@@ -45,10 +45,9 @@ void refuse_graph_options(const Options& options, const Architecture& architectu
   GraphTaskConfig none;
   Options own("", "");
   bind(own, none);
-  refuse_changed(
-      options, own,
-      fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
-                  architecture.name(), name_of(architecture.reads())));
+  refuse_changed(options, own,
+                 fmt::format("is for graphs, but model.architecture={} reads {}; leave it out",
+                             architecture.name(), name_of(architecture.reads())));
 }
 
 void check_neighbours(const std::vector<int64_t>& neighbours, const data::GraphForm& form,
@@ -95,10 +94,14 @@ struct GraphData {
 
 class GraphTask : public Task {
  public:
-  GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours);
+  GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours,
+            bool adapts);
 
   const data::SampleSource& samples() const override { return *training_; }
   int64_t length() const override { return training_->nodes(); }
+  double links_per_node() const {
+    return static_cast<double>(training_->links()) / static_cast<double>(training_->nodes());
+  }
   text::StoredTokenizer tokenizer() const override { return {}; }
   std::unique_ptr<Objective> objective(const LocalModel& model) const override {
     return class_objective(model, loss_);
@@ -109,18 +112,25 @@ class GraphTask : public Task {
   Scores validate(const EvaluatedModel& model) const override;
   TaskNotes notes() const override { return to_notes(head_, checksum()); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
+  bool adapts() const override { return adapts_; }
+  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
  private:
   uint32_t checksum() const;
 
   LabelHead head_;
   LossConfig loss_;
+  bool adapts_;
   std::unique_ptr<data::GraphSamples> training_, validation_;
   std::vector<data::DataFile> files_;
 };
 
-GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours)
-    : head_(std::move(data.head)), loss_(run.loss), files_(files_of("data.train", data.learnt)) {
+GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours,
+                     bool adapts)
+    : head_(std::move(data.head)),
+      loss_(run.loss),
+      adapts_(adapts),
+      files_(files_of("data.train", data.learnt)) {
   std::ranges::move(files_of("data.validation", data.known), std::back_inserter(files_));
   using data::GraphOrder;
   data::GraphSampling sampling{{head_.mean, head_.deviation},
@@ -170,6 +180,15 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           "and {}; give the same graphs, or another run.dir to begin anew",
           origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
   if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
+}
+
+// A head is kept where it says the same of the same, in the same units.
+bool GraphTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
+  if (part.kind != Part::label_head) return false;
+  const auto before = label_head(notes, "checkpoint.load");
+  return !in_checkpoint || !before || before->labels != head_.labels ||
+         *before->graph != *head_.graph || before->pairs != head_.pairs ||
+         before->mean != head_.mean || before->deviation != head_.deviation;
 }
 
 bool labels_nodes(const data::GraphRecords& store, GraphTarget target) {
@@ -249,20 +268,47 @@ void take_parts(GraphData& data, const GraphTaskConfig& config) {
           data.known.parts.front().records().name());
 }
 
-GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config) {
-  require(!run.data.train.empty(),
-          "data.train names no store of graphs; make one with `skein-data graphs`");
-  GraphData made{.learnt = open_graphs(run.data.train), .known = open_graphs(run.data.validation)};
+data::GraphForm chosen_form(const GraphData& data, const GraphTaskConfig& config,
+                            const data::GraphUses& uses) {
   require(config.random >= 0 && config.random <= 65536, "graph.random={} must be 0 to 65536",
           config.random);
-  const data::GraphUses uses = run.model.architecture->graph_uses(run.model);
-  made.head.pairs = config.target == GraphTarget::links;
   data::GraphForm form = graph_form(
-      made.learnt,
-      made.head.pairs ? inputs_beside_links(made.learnt.parts.front(), config.inputs, uses)
+      data.learnt,
+      data.head.pairs ? inputs_beside_links(data.learnt.parts.front(), config.inputs, uses)
                       : config.inputs,
       uses);
   form.random = config.random;
+  return form;
+}
+
+// Of the model to begin from.
+data::GraphForm stored_form(const GraphData& data, const GraphTaskConfig& config,
+                            const TrainedModel& source) {
+  const std::string& origin = source.info.path;
+  const auto head = label_head(source.state.notes, origin);
+  require(head && head->reads_graphs(), "the notes of {} do not say how it reads graphs", origin);
+  require(config.inputs.empty() && config.random == 0,
+          "graph.inputs and graph.random are those of the model to begin from, {}; leave them out",
+          origin);
+  for (const data::GraphRecords& part : data.learnt.parts) check_form(part, *head->graph, origin);
+  if (!data.head.pairs) return *head->graph;
+  std::vector<std::string> columns;
+  for (const data::GraphInput& input : head->graph->inputs) columns.push_back(input.column);
+  inputs_beside_links(data.learnt.parts.front(), columns,
+                      source.model.architecture->graph_uses(source.model));
+  return *head->graph;
+}
+
+// source: the model to begin from; null: there is none.
+GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config,
+                 const TrainedModel* source) {
+  require(!run.data.train.empty(),
+          "data.train names no store of graphs; make one with `skein-data graphs`");
+  GraphData made{.learnt = open_graphs(run.data.train), .known = open_graphs(run.data.validation)};
+  made.head.pairs = config.target == GraphTarget::links;
+  data::GraphForm form =
+      source ? stored_form(made, config, *source)
+             : chosen_form(made, config, run.model.architecture->graph_uses(run.model));
   form.of_nodes = labels_nodes(made.learnt.parts.front(), config.target);
   for (const data::GraphRecords& part : made.known.parts) check_form(part, form, "data.train");
   made.head.graph = form;
@@ -272,37 +318,78 @@ GraphData opened(const PretrainConfig& run, const GraphTaskConfig& config) {
   return made;
 }
 
-// What the data say of the model.
-void take_model(PretrainConfig& run, const GraphData& data) {
-  data::GraphSizes sizes = sizes_of(*data.head.graph, data.learnt);
-  sizes.nodes = std::max(sizes.nodes, sizes_of(*data.head.graph, data.known).nodes);
-  const Architecture& kind = *run.model.architecture;
-  kind.take_graphs(run.model, sizes);
-  const Head head = data.head.graph->of_nodes ? Head::token : Head::sequence;
-  const int64_t outputs = data.head.outputs();
-  require((run.model.head == Head::vocabulary || run.model.head == head) &&
-              (run.model.labels == 0 || run.model.labels == outputs),
-          "model.head and model.labels={} are not what these graphs have: {} {}; leave both out",
-          run.model.labels, outputs,
-          data.head.pairs       ? "a pair of nodes"
-          : head == Head::token ? "a node"
-                                : "a graph");
-  kind.begin_labels(run.model, head, outputs);
+data::GraphSizes sizes_in(const GraphData& data) {
+  data::GraphSizes made = sizes_of(*data.head.graph, data.learnt);
+  made.nodes = std::max(made.nodes, sizes_of(*data.head.graph, data.known).nodes);
+  return made;
 }
 
-}  // namespace
+// What the labels say of the model.
+void take_head(ModelConfig& model, const LabelHead& labels) {
+  const Head head = labels.graph->of_nodes ? Head::token : Head::sequence;
+  const int64_t outputs = labels.outputs();
+  require((model.head == Head::vocabulary || model.head == head) &&
+              (model.labels == 0 || model.labels == outputs),
+          "model.head and model.labels={} are not what these graphs have: {} {}; leave both out",
+          model.labels, outputs,
+          labels.pairs          ? "a pair of nodes"
+          : head == Head::token ? "a node"
+                                : "a graph");
+  model.architecture->begin_labels(model, head, outputs);
+}
 
-std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& config) {
-  GraphData data = opened(run, config);
-  take_model(run, data);
+// Of numbers.
+void take_numbers(const PretrainConfig& run, GraphData& data) {
   if (data.head.kind == LabelKind::regress) {
     require(run.loss.label_smoothing == 0,
             "loss.label_smoothing={} is for classes, but these graphs have numbers; leave it out",
             run.loss.label_smoothing);
     take_units(data.head, data::GraphSamples(data.learnt, data.learnt_units, *data.head.graph, {}));
   }
+}
+
+std::unique_ptr<GraphTask> made_task(PretrainConfig& run, GraphData data,
+                                     const GraphTaskConfig& config, bool adapts) {
+  take_numbers(run, data);
+  data::GraphSizes sizes = sizes_in(data);
+  auto made = std::make_unique<GraphTask>(run, std::move(data), config.neighbours, adapts);
+  sizes.links_per_node = made->links_per_node();
+  run.model.architecture->take_graphs(run.model, sizes);
+  return made;
+}
+
+// Whether labels are what the last layer itself makes.
+bool ends_in_labels(ModelConfig model) {
+  const int64_t width = model.architecture->features(model);
+  ++model.labels;
+  return model.architecture->features(model) != width;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& config) {
+  GraphData data = opened(run, config, nullptr);
+  take_head(run.model, data.head);
   if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::cosine;
-  return std::make_unique<GraphTask>(run, std::move(data), config.neighbours);
+  return made_task(run, std::move(data), config, false);
+}
+
+std::unique_ptr<Task> finetuned_graph_task(FinetuneConfig& config, const GraphTaskConfig& graphs,
+                                           const TrainedModel& source) {
+  PretrainConfig& run = config.run;
+  GraphData data = opened(run, graphs, &source);
+  require(!ends_in_labels(source.model),
+          "{} has no head that could be another one: its last layer makes the labels; give "
+          "model.vector_width where it is pretrained, or model.graph_form=blocks",
+          source.info.path);
+  run.model.architecture->begin_labels(
+      run.model, data.head.graph->of_nodes ? Head::token : Head::sequence, data.head.outputs());
+  run.model.context = ModelConfig{}.context;
+  auto made = made_task(run, std::move(data), graphs, true);
+  fill_in(run, {"task.epochs", config.task.epochs, made->samples().samples_per_epoch()});
+  if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
+  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
+  return made;
 }
 
 }  // namespace skein::train

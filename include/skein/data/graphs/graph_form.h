@@ -15,11 +15,12 @@ struct GraphUses {
 
 // How much there is of each part.
 struct GraphSizes {
-  int64_t node_ids = 0;      // categories of nodes, of all columns, in one table
-  int64_t node_numbers = 0;  // numbers a node
-  int64_t link_kinds = 0;    // categories of links
-  int64_t link_numbers = 0;  // numbers a link
-  int64_t nodes = 0;         // of the largest graph
+  int64_t node_ids = 0;       // categories of nodes, of all columns, in one table
+  int64_t node_numbers = 0;   // numbers a node
+  int64_t link_kinds = 0;     // categories of links
+  int64_t link_numbers = 0;   // numbers a link
+  int64_t nodes = 0;          // of the largest graph
+  double links_per_node = 0;  // where samples are as large as they may be; 0: unknown
 
   bool operator==(const GraphSizes&) const = default;
 };

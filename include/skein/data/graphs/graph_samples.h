@@ -119,6 +119,7 @@ class GraphSamples : public RowSource {
   const GraphSampling& sampling() const { return sampling_; }
   const std::vector<GraphUnit>& units() const { return units_; }
   int64_t nodes() const { return most_nodes_; }    // of the largest sample
+  int64_t links() const { return most_links_; }    // of that which has most
   int64_t places() const { return most_places_; }  // or pairs, of the unit with the most
   // Of the places of unit `number`: classes, or numbers as the store has them.
   std::vector<int32_t> classes(int64_t number) const;

@@ -56,6 +56,9 @@ struct GraphOptions {
   bool virtual_node = false;
   // Of the data: 0 where they have none, or where nobody has said.
   int64_t node_ids = 0, node_numbers = 0, link_kinds = 0, link_numbers = 0;
+  // Of the data too, and no option: links for each node of the largest sample, by which work and
+  // memory are foreseen. 0 where no data have said, and links are not counted.
+  double links_per_node = 0;
 
   bool operator==(const GraphOptions&) const = default;
 };

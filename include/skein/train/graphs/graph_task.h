@@ -9,7 +9,9 @@
 #include "skein/data/graphs/graph_samples.h"
 #include "skein/train/config.h"
 #include "skein/train/task.h"
+#include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_head.h"
+#include "skein/train/trained_model.h"
 
 namespace skein::train {
 
@@ -43,5 +45,11 @@ data::GraphBlend open_graphs(const std::vector<std::string>& entries);
 // that of data.train. Fills in what the data say of the model: what nodes and links are made of,
 // and its labels. Usage errors for stores that do not fit, or have no labels.
 std::unique_ptr<Task> graph_task(PretrainConfig& run, const GraphTaskConfig& config);
+// The same for a pretrained model, `source`, with the head that these labels need. It reads what
+// that model reads of graphs, graph.inputs and graph.random included, of which stores must have the
+// same. Fills in what adapting_defaults leaves open. Usage errors besides for a model whose last
+// layer makes the labels itself, without a head.
+std::unique_ptr<Task> finetuned_graph_task(FinetuneConfig& config, const GraphTaskConfig& graphs,
+                                           const TrainedModel& source);
 
 }  // namespace skein::train
