@@ -198,7 +198,7 @@ void check_known(const train::PretrainConfig& c, int ranks) {
 }  // namespace
 
 AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c, std::unique_ptr<Group>& world,
-                         bool pictures) {
+                         bool stores) {
   world = begin_run(c.run.dir);
   c.train.micro_batch_open = !options.given("train.micro_batch");
   if (c.train.micro_batch_open)
@@ -207,7 +207,8 @@ AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c, std::unique
   AdaptedRun run = start_of(c, *world);
   run.given = given_model(options);
   take_model(c, run.source.model, run.given);
-  if (!pictures || run.source.model.architecture->reads() != Reads::pictures)
+  const Reads reads = run.source.model.architecture->reads();
+  if (!stores || (reads != Reads::pictures && reads != Reads::graphs))
     require_tokenizer(run.source);
   return run;
 }

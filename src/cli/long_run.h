@@ -52,9 +52,9 @@ struct AdaptedRun {
 // Starts the world and finds what the run begins from; config.model becomes what is stored there,
 // but for the dropout of this run, and its deviations of start values where they were given. A
 // micro-batch that was not given fits the batch. Usage errors where there is no such model, or none
-// that text can be encoded for; with `pictures` one that reads pictures will do, too.
+// that text can be encoded for; with `stores` one that reads pictures or graphs will do, too.
 AdaptedRun begin_adapted(Options& options, train::PretrainConfig& config,
-                         std::unique_ptr<Group>& world, bool pictures = false);
+                         std::unique_ptr<Group>& world, bool stores = false);
 
 // The options as the run has them: what the model and the data said is told with its origin. A
 // usage error for an option of the model that was given and is otherwise.

@@ -31,7 +31,7 @@ namespace {
 const char* commands_for(Reads reads) {
   switch (reads) {
     case Reads::pictures: return "eval, predict, embed and finetune";
-    case Reads::graphs: return "eval, predict, embed and attend";
+    case Reads::graphs: return "eval, predict, embed, attend and finetune";
     case Reads::stories:
     case Reads::texts: break;
   }

@@ -97,6 +97,17 @@ PY
 expect 2 "all folds are the test in turn" "$skein" folds "${folds[@]}" --graph.fold=1
 expect 2 "folds are those of stores of graphs" "$skein" folds --data.train=skips.h5 --run.dir=none
 
+# Another head: the circles' classes by a model that has learnt something else of walks.
+"$data" graphs --graphs.make=skip-links --graphs.count=5 --graphs.walks=8 --graphs.fractions=0.6,0.2,0.2 --run.quiet --output.path=parts.h5
+tune=("$skein" finetune --checkpoint.load=skips --data.train=parts.h5 --run.tensorboard=false)
+expect 0 "(10 graphs)" "${tune[@]}" --task.epochs=2 --train.global_batch=10 --run.dir=tuned
+expect 0 "(10 graphs)" "$skein" eval --checkpoint.path=tuned --data.test=parts.h5
+expect 2 "graph.inputs and graph.random are those of the model to begin from" "${tune[@]}" --graph.random=2 --run.dir=none
+expect 2 "task.text is for texts, but the model reads graphs" "${tune[@]}" --task.text=a --run.dir=none
+expect 2 "task.metric is for texts and pictures" "${tune[@]}" --task.metric=macro_f1 --run.dir=none
+expect 2 "augment.shift is for pictures, but model.architecture=graph reads graphs" "${tune[@]}" --augment.shift=0.1 --run.dir=none
+expect 2 "reads graphs, and this is for texts" "$skein" sft --checkpoint.load=skips --data.train=parts.h5 --run.dir=none
+
 # Nodes of one graph: a path whose halves are two classes.
 python3 - <<'PY'
 import json

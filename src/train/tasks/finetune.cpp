@@ -58,19 +58,6 @@ LabelMetric label_metric(const std::string& name, LabelKind kind) {
   return metric_of(kind, found->second);
 }
 
-// Of pictures a store says all.
-void refuse_texts(const Options& options, const FinetuneConfig& c) {
-  require(c.kind == LabelKind::classify,
-          "task.kind must be classify for a model that reads pictures; leave it out");
-  LabelColumns none;
-  Options columns("", "");
-  bind(columns, none);
-  const std::string why = "is for texts, but the model reads pictures; leave it out";
-  refuse_changed(options, columns, why);
-  for (const char* key : {"task.labels", "task.length", "task.separator"})
-    require(!options.changed(key), "{} {}", key, why);
-}
-
 void refuse_label_options(const Options& options) {
   for (const char* key : {"task.pair", "task.labels", "task.length", "task.separator",
                           "task.word_column", "task.tag_column"})
@@ -88,10 +75,25 @@ void bind(Options& options, FinetuneConfig& c) {
   bind_task(options, c);
   options.add("data.train", c.run.data.train,
               "files of examples to learn: .csv, .tsv, .jsonl, or CoNLL columns; seq2seq: files or "
-              "stores of pairs, each PATH or WEIGHT:PATH; for a model of pictures stores of them");
+              "stores of pairs, each PATH or WEIGHT:PATH; for a model of pictures or graphs stores "
+              "of them");
   options.add("data.validation", c.run.data.validation, "the same, to evaluate on");
   bind(options, c.run.loss);
   bind_adapting(options, c.run);
+}
+
+// A store says all.
+void refuse_texts(const Options& options, const FinetuneConfig& c) {
+  const std::string_view reads = name_of(c.run.model.architecture->reads());
+  require(c.kind == LabelKind::classify,
+          "task.kind must be classify for a model that reads {}; leave it out", reads);
+  LabelColumns none;
+  Options columns("", "");
+  bind(columns, none);
+  const std::string why = fmt::format("is for texts, but the model reads {}; leave it out", reads);
+  refuse_changed(options, columns, why);
+  for (const char* key : {"task.labels", "task.length", "task.separator"})
+    require(!options.changed(key), "{} {}", key, why);
 }
 
 void settle(const Options& options, FinetuneConfig& c) {

@@ -46,6 +46,8 @@ void bind(Options& options, FinetuneConfig& config);
 // After they were read. options: those that config is bound to. Usage errors for a metric that does
 // not measure such a task, and for given options of the other kind of task.
 void settle(const Options& options, FinetuneConfig& config);
+// Usage errors for options of texts, for a model that reads something else.
+void refuse_texts(const Options& options, const FinetuneConfig& config);
 
 // Makes label_task, finetuned_image_task, or seq2seq_task with the tokenizers of the model to begin
 // from or to go on with; config.run.model describes it. options: those that config is bound to.
