@@ -26,6 +26,7 @@ struct Config {
   std::string note = "none";
   Words stores = {"a", "b"};
   std::vector<int64_t> layers;
+  std::vector<double> factors;
   Norm norm = Norm::layer;
 };
 
@@ -41,6 +42,7 @@ struct Bound {
     options.add("data.note", config.note, "free text");
     options.add("data.stores", config.stores, "what to read");
     options.add("train.layers", config.layers, "blocks of each stage");
+    options.add("train.factors", config.factors, "of each stage");
     options.add_choice("model.norm", config.norm, {{"layer", Norm::layer}, {"rms", Norm::rms}},
                        "kind of norm");
   }

@@ -26,11 +26,11 @@ using test::Words;
 
 TEST(Options, ReadsEveryTypeFromFlags) {
   Bound bound;
-  EXPECT_EQ(
-      bound.options.parse({"--data.shuffle=off", "--train.stages", "4", "--train.steps=10k",
-                           "--train.seed=1_000", "--train.rate=-2.5e-3", "--data.note=a b#c",
-                           "--data.stores", "x, y,z", "--train.layers=3,2,1k", "--model.norm=rms"}),
-      Options::Outcome::run);
+  EXPECT_EQ(bound.options.parse({"--data.shuffle=off", "--train.stages", "4", "--train.steps=10k",
+                                 "--train.seed=1_000", "--train.rate=-2.5e-3", "--data.note=a b#c",
+                                 "--data.stores", "x, y,z", "--train.layers=3,2,1k",
+                                 "--train.factors=1, 2.5,3e-4", "--model.norm=rms"}),
+            Options::Outcome::run);
   const Config& c = bound.config;
   EXPECT_FALSE(c.shuffle);
   EXPECT_EQ(c.stages, 4);
@@ -40,6 +40,7 @@ TEST(Options, ReadsEveryTypeFromFlags) {
   EXPECT_EQ(c.note, "a b#c");
   EXPECT_EQ(c.stores, (Words{"x", "y", "z"}));
   EXPECT_EQ(c.layers, (std::vector<int64_t>{3, 2, 1000}));
+  EXPECT_EQ(c.factors, (std::vector<double>{1, 2.5, 3e-4}));
   EXPECT_EQ(c.norm, Norm::rms);
 }
 

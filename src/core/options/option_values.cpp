@@ -120,14 +120,27 @@ bool read_value(const std::string& text, std::vector<std::string>& value) {
   return true;
 }
 
-bool read_value(const std::string& text, std::vector<int64_t>& value) {
+namespace {
+
+template <class T>
+bool read_numbers(const std::string& text, std::vector<T>& value) {
   std::vector<std::string> words;
   if (!read_value(text, words)) return false;
-  std::vector<int64_t> numbers(words.size());
+  std::vector<T> numbers(words.size());
   for (size_t i = 0; i < words.size(); ++i)
     if (!read_value(words[i], numbers[i])) return false;
   value = std::move(numbers);
   return true;
+}
+
+}  // namespace
+
+bool read_value(const std::string& text, std::vector<int64_t>& value) {
+  return read_numbers(text, value);
+}
+
+bool read_value(const std::string& text, std::vector<double>& value) {
+  return read_numbers(text, value);
 }
 
 }  // namespace skein

@@ -21,5 +21,6 @@ bool read_value(const std::string& text, std::string& value);
 // Comma-separated lists. Blanks around items are dropped; an empty item among others is no list.
 bool read_value(const std::string& text, std::vector<std::string>& value);
 bool read_value(const std::string& text, std::vector<int64_t>& value);
+bool read_value(const std::string& text, std::vector<double>& value);
 
 }  // namespace skein

@@ -44,6 +44,7 @@ std::string wanted(const std::vector<std::string>&) {
   return "a list like a,b without empty items";
 }
 std::string wanted(const std::vector<int64_t>&) { return "a list of whole numbers like 1,2,3"; }
+std::string wanted(const std::vector<double>&) { return "a list of numbers like 1,1.5,2e3"; }
 
 // For helps.
 std::string takes(bool) { return "true|false"; }

@@ -45,8 +45,9 @@ class Options {
   ~Options();
 
   // What a field may be; lists are comma-separated.
-  using Field = std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*,
-                             std::vector<std::string>*, std::vector<int64_t>*>;
+  using Field =
+      std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*,
+                   std::vector<std::string>*, std::vector<int64_t>*, std::vector<double>*>;
   // The field's value at the call is the default. `unit` is shown in help ("steps", "tokens",
   // "seconds"). Integers accept 1_000 and 10k, 5M, 2G, and 2.5e6 where the value is whole.
   template <class T>
