@@ -54,8 +54,8 @@ std::optional<NormLayer> head_norm(Parameters& parameters, const AttentionSpec& 
                                    const char* name) {
   if (!spec.head_norm) return {};
   SKEIN_CHECK(!is_hashed(spec) && !has_global_projections(spec));
-  return NormLayer(parameters, {spec.name + name, spec.head_width, ops::Norm::rms, *spec.head_norm,
-                                false, true});
+  return NormLayer(parameters, {spec.name + name, spec.head_width, spec.head_norm_kind,
+                                *spec.head_norm, false, true});
 }
 
 // What is kept besides the projections' results.

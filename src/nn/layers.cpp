@@ -49,8 +49,9 @@ Var counted_once(const Var& x, const Pass& pass) { return ops::once(x, *pass.tp)
 
 NormLayer::NormLayer(Parameters& parameters, const NormSpec& spec)
     : kind_(spec.kind), epsilon_(spec.epsilon) {
+  const Start::Kind start = kernels::gain_center(spec.kind) == 1 ? Start::zeros : Start::ones;
   gain_ = parameters.add(
-      {spec.name + ".gain", {spec.width}, Split::none, {Start::ones}, spec.sequence_parallel});
+      {spec.name + ".gain", {spec.width}, Split::none, {start}, spec.sequence_parallel});
   if (spec.kind == ops::Norm::layer && spec.bias)
     bias_ = parameters.add(
         {spec.name + ".bias", {spec.width}, Split::none, {Start::zeros}, spec.sequence_parallel});

@@ -54,6 +54,11 @@ BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
   std::get<AttentionSpec>(made.sublayers[0].branch).name = "attention";
   made.sublayers[1].norm.name = "norm_2";
   std::get<MlpSpec>(made.sublayers[1].branch).name = "mlp";
+  if (placement != NormPlacement::sandwich) return made;
+  for (SublayerSpec& sublayer : made.sublayers) {
+    sublayer.result_norm = sublayer.norm;
+    sublayer.result_norm->name = "result_" + sublayer.norm.name;
+  }
   return made;
 }
 
@@ -73,6 +78,9 @@ Sublayer::Sublayer(Parameters& parameters, const SublayerSpec& spec, int block, 
       norm_(parameters, within_block(spec.norm, block)),
       branch_(made_branch(parameters, spec, block, number)) {
   parameters.add_cost(KeptCost{.whole = 2 * spec.norm.width, .input = spec.norm.width});
+  if (!spec.result_norm) return;
+  result_norm_.emplace(parameters, within_block(*spec.result_norm, block));
+  parameters.add_cost(KeptCost{.whole = spec.result_norm->width});
 }
 
 Var Sublayer::skipped(const Var& branch, const Pass& pass) const {
@@ -92,15 +100,23 @@ Var Sublayer::branched(const Var& entered, const SideInputs& beside, const Pass&
   return std::get<LinkAttention>(branch_)(entered, *beside.graph, pass);
 }
 
+// The backward pass of a norm needs what the norm was of.
+Var Sublayer::finished(const Var& branch, const Pass& pass) const {
+  const Var normed = result_norm_ ? (*result_norm_)(branch) : branch,
+            kept = residual_dropout(normed, pass, dropout_, block_, 1 + number_);
+  if (result_norm_ && pass.train && dropout_ > 0) normed.drop_value();
+  return skipped(kept, pass);
+}
+
 // The branch's value is needed by nobody once it is added. Where norms stand behind sums, or
 // another sublayer follows, there is a norm.
 ops::SumAndNorm Sublayer::operator()(const Var& x, const Var& entered, const NormLayer* next_norm,
                                      const SideInputs& beside, const Pass& pass) const {
   const Var branch = branched(entered, beside, pass);
-  const Var dropped = skipped(residual_dropout(branch, pass, dropout_, block_, 1 + number_), pass);
+  const Var dropped = finished(branch, pass);
   const ops::SumAndNorm made =
       next_norm ? next_norm->joined(x, dropped) : ops::SumAndNorm{ops::add(x, dropped), {}};
-  branch.drop_value();
+  if (!result_norm_) branch.drop_value();
   dropped.drop_value();
   if (pass.watcher) {
     const Var& left = made.normed.defined() ? made.normed : made.sum;
@@ -123,7 +139,7 @@ Block::Block(Parameters& parameters, int number, const BlockSpec& spec)
 Var Block::run(size_t first, size_t last, const Var& in, const SideInputs& beside,
                const Pass& pass) const {
   const WhereScope here = WhereScope::part(name_.c_str());
-  const bool pre = placement_ == NormPlacement::pre;
+  const bool pre = placement_ != NormPlacement::post;
   Var x = in, entered = pre ? sublayers_[first].norm()(in) : in;
   for (size_t i = first; i < last; ++i) {
     const size_t next = pre ? i + 1 : i;

@@ -144,6 +144,10 @@ Var rotary(const Var& x, const Tensor& positions, const RotaryWaves& waves) {
         "rotary: heads must have an even number of dims to turn in pairs: x {}", x.shape());
   check(waves.width % 2 == 0 && waves.width >= 0 && waves.width <= x.shape()[3],
         "rotary: {} dims of a head cannot turn in pairs: x {}", waves.width, x.shape());
+  check(waves.scaling != kernels::RopeScaling::longrope ||
+            std::ssize(waves.factors) == waves.turned(x.shape()[3]) / 2,
+        "rotary: there are {} factors of longrope for {} pairs that turn: x {}",
+        waves.factors.size(), waves.turned(x.shape()[3]) / 2, x.shape());
   const auto turned = [positions, waves](const Tensor& from, bool inverse) {
     return made_on_device(from.like(), [&](auto device, Out out) {
       kernels::rotary(device, from, positions, waves, inverse, out);

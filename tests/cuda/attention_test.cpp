@@ -152,13 +152,15 @@ TEST_P(OnCuda, Rotary) {
   const Tensor x = random_tensor({2, 5, 3, 16}, 1, dtype());
   const Tensor positions =
       Tensor::from(std::vector<int32_t>{0, 1, 2, 3, 4, 9, 100, 1000, 5000, 7}, {2, 5});
-  for (const auto scaling : {kernels::RopeScaling::none, kernels::RopeScaling::linear,
-                             kernels::RopeScaling::llama3, kernels::RopeScaling::yarn})
+  for (const auto scaling :
+       {kernels::RopeScaling::none, kernels::RopeScaling::linear, kernels::RopeScaling::llama3,
+        kernels::RopeScaling::yarn, kernels::RopeScaling::longrope})
     for (bool inverse : {false, true})
       for (int64_t width : {0, 6}) {
         kernels::RotaryWaves waves{1e4, scaling, 8, 1, 4, 512};
         waves.width = width;
         waves.amplitude = width ? 1.25 : 1;
+        waves.factors = {1, 1.5, 2, 3, 4, 6, 8, 16};
         EXPECT_EQUAL_ON_DEVICES(
             Tensors{zeros_like(x)}, tolerance(),
             kernels::rotary(device, at(x), at(positions), waves, inverse, Out(out[0])));

@@ -98,7 +98,7 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
 }
 
 TEST_P(OnCuda, Norms) {
-  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms})
+  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms, kernels::Norm::rms_zero_centered})
     for (int64_t columns : {8, 100, 768}) {
       const int64_t rows = 75;
       const Tensor x = random_tensor({rows, columns}, 1, dtype()),

@@ -109,7 +109,7 @@ Tensors norm_gradients(kernels::Norm kind, const Tensors& in, const Tensor& dy) 
 }
 
 TEST(Backward, Norms) {
-  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms})
+  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms, kernels::Norm::rms_zero_centered})
     for (const std::vector<Shape>& shapes :
          {std::vector<Shape>{{5, 37}, {37}, {37}}, std::vector<Shape>{{3, 16}, {16}}}) {
       SCOPED_TRACE(static_cast<int>(kind));

@@ -94,7 +94,8 @@ TEST_P(Types, Norms) {
   const Tensor x = random({5, width}, 1), gain = random({width}, 2), bias = random({width}, 3),
                out = blank({5, width});
   const Tensor mean = sums({5}), rstd = sums({5});
-  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms}) {
+  for (auto kind : {kernels::Norm::layer, kernels::Norm::rms, kernels::Norm::rms_zero_centered}) {
+    const double base = kind == kernels::Norm::rms_zero_centered ? 1 : 0;
     const bool layer = kind == kernels::Norm::layer;
     kernels::norm(Cpu{}, x, {kind, gain, layer ? bias : Tensor(), 1e-5}, Out(out), Out(mean),
                   Out(rstd));
@@ -104,7 +105,7 @@ TEST_P(Types, Norms) {
         centre += layer ? at(x, i / width * width + j) / width : 0;
       for (int64_t j = 0; j < width; ++j)
         square += std::pow(at(x, i / width * width + j) - centre, 2) / width;
-      return (at(x, i) - centre) / std::sqrt(square + 1e-5) * at(gain, i % width) +
+      return (at(x, i) - centre) / std::sqrt(square + 1e-5) * (base + at(gain, i % width)) +
              (layer ? at(bias, i % width) : 0);
     });
   }

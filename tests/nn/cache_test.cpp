@@ -95,8 +95,8 @@ void compare(Family family, const SightSpec& sight, Group& tp) {
 
 TEST(Cache, PromptAndStepsAreTheWholeSequence) {
   for (int shards : {1, 2, 4})
-    for (Family family :
-         {Family::gpt2, Family::post_norm, Family::llama, Family::qwen, Family::parallel})
+    for (Family family : {Family::gpt2, Family::post_norm, Family::llama, Family::qwen,
+                          Family::parallel, Family::gemma})
       run_ranks(shards, [family](Group& tp) { compare(family, {}, tp); });
 }
 

@@ -95,6 +95,17 @@ TEST(NormOfALayer, HasABiasOnlyWhereAskedFor) {
   EXPECT_EQ(names(ops::Norm::rms, true), (std::vector<std::string>{"norm.gain"}));
 }
 
+TEST(NormOfALayer, BeginsAsTheNormAlone) {
+  for (const auto kind : {ops::Norm::rms, ops::Norm::rms_zero_centered}) {
+    Parameters parameters(DType::f64, 0, 1);
+    const NormLayer norm(parameters, {"norm", 4, kind, 0, false});
+    parameters.allocate(false);
+    parameters.initialize(1);
+    const Var y = norm(Var(Tensor::from(std::vector<double>{2, 0, 0, 0}, {1, 1, 4})));
+    EXPECT_EQ(y.value().data<double>()[0], 2) << static_cast<int>(kind);
+  }
+}
+
 TEST(ParameterSet, RefusesADimThatShardsDoNotDivide) {
   Parameters parameters(DType::f64, 0, 4);
   try {

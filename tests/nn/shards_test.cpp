@@ -116,7 +116,8 @@ TEST_P(Shards, GiveTheSameFunctionAndGradients) {
 INSTANTIATE_TEST_SUITE_P(Families, Shards,
                          testing::Combine(testing::Values(Family::gpt2, Family::post_norm,
                                                           Family::llama, Family::decoder,
-                                                          Family::qwen, Family::parallel),
+                                                          Family::qwen, Family::parallel,
+                                                          Family::gemma),
                                           testing::Values(0.0, 0.3)));
 
 TEST(Recomputing, GivesTheSameBits) {

@@ -9,13 +9,15 @@ namespace skein::test {
 
 // decoder: gpt2 that looks at a memory of the same width too. qwen: llama with norms of heads and
 // biases of all but attention's result. parallel: gpt2 whose branches read what enters a block,
-// half of each head being turned.
-enum class Family { gpt2, post_norm, llama, decoder, qwen, parallel };
+// half of each head being turned. gemma: llama with norms of heads and of what branches make, whose
+// gains are 1 + what is learnt.
+enum class Family { gpt2, post_norm, llama, decoder, qwen, parallel, gemma };
 
 constexpr int64_t kWidth = 16;
 
 inline BlockSpec small_block(Family family, bool sequence_parallel = false, double dropout = 0) {
-  const bool qwen = family == Family::qwen, llama = family == Family::llama || qwen;
+  const bool qwen = family == Family::qwen, gemma = family == Family::gemma,
+             llama = family == Family::llama || qwen || gemma;
   const int64_t heads = llama ? 8 : 4;  // in pairs over 4 key heads, for llama
   AttentionSpec attention{"",    0,      kWidth,  heads, 4,   kWidth / heads,   llama,
                           {100}, !llama, dropout, 0.3,   0.3, sequence_parallel};
@@ -24,17 +26,24 @@ inline BlockSpec small_block(Family family, bool sequence_parallel = false, doub
     attention.out_bias = false;
     attention.head_norm = 1e-5;
   }
+  if (gemma) {
+    attention.head_norm = 1e-5;
+    attention.head_norm_kind = ops::Norm::rms_zero_centered;
+  }
   if (family == Family::parallel) {
     attention.rotary = true;
     attention.waves.width = 2;
   }
   const MlpSpec mlp{"",     kWidth, 24,  llama ? MlpKind::swiglu : MlpKind::gelu_erf,
                     !llama, 0.3,    0.3, sequence_parallel};
-  const NormSpec norm{"",   kWidth, llama ? ops::Norm::rms : ops::Norm::layer,
-                      1e-5, !llama, sequence_parallel};
-  BlockSpec made = attention_and_mlp(
-      attention, mlp, norm, family == Family::post_norm ? NormPlacement::post : NormPlacement::pre,
-      dropout);
+  const ops::Norm kind = gemma   ? ops::Norm::rms_zero_centered
+                         : llama ? ops::Norm::rms
+                                 : ops::Norm::layer;
+  const NormSpec norm{"", kWidth, kind, 1e-5, !llama, sequence_parallel};
+  const NormPlacement placement = gemma                         ? NormPlacement::sandwich
+                                  : family == Family::post_norm ? NormPlacement::post
+                                                                : NormPlacement::pre;
+  BlockSpec made = attention_and_mlp(attention, mlp, norm, placement, dropout);
   std::get<MlpSpec>(made.sublayers.back().branch).dropout = dropout;
   made.parallel = family == Family::parallel;
   if (family != Family::decoder) return made;

@@ -200,14 +200,6 @@ TEST(OpChecks, TextsOfAttention) {
        },
        "attention: bias must be [P,H,T+S-1] or [P,H,T,S] with the 1 samples a multiple of P: bias "
        "[2,4,7], q [1,3,4,2], k [1,5,4,2]"},
-      {[&] {
-         ops::rotary(Var(f32({1, 2, 1, 5})), i32({1, 2}), {});
-       },
-       "rotary: heads must have an even number of dims to turn in pairs: x [1,2,1,5]"},
-      {[&] {
-         ops::rotary(Var(f32({1, 2, 1, 4})), i32({1, 2}), {.width = 6});
-       },
-       "rotary: 6 dims of a head cannot turn in pairs: x [1,2,1,4]"},
   });
 }
 

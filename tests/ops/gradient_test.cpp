@@ -56,7 +56,7 @@ TEST(Gradient, Dropout) {
 }
 
 TEST(Gradient, Norms) {
-  for (auto kind : {ops::Norm::layer, ops::Norm::rms}) {
+  for (auto kind : {ops::Norm::layer, ops::Norm::rms, ops::Norm::rms_zero_centered}) {
     check_gradients(
         [=](const Checked& at) { return ops::norm(at.inputs[0], kind, at.weights[0], {}, 1e-5); },
         {{2, 3, 6}}, {{6}});
@@ -181,13 +181,12 @@ TEST(Gradient, RotaryAndReshape) {
   const Tensor positions = ids({0, 1, 5, 2, 0, 9}, {2, 3});
   check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, {100}); },
                   {{2, 3, 2, 4}});
-  const ops::RotaryWaves stretched{100, kernels::RopeScaling::llama3, 8, 1, 4, 64};
-  check_gradients(
-      [&](const Checked& at) { return ops::rotary(at.inputs[0], positions, stretched); },
-      {{2, 3, 2, 8}});
-  const ops::RotaryWaves half{100, kernels::RopeScaling::yarn, 4, 1, 32, 64, 1.5, 4};
-  check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, half); },
-                  {{2, 3, 2, 8}});
+  for (const ops::RotaryWaves& waves : std::initializer_list<ops::RotaryWaves>{
+           {100, kernels::RopeScaling::llama3, 8, 1, 4, 64},
+           {100, kernels::RopeScaling::yarn, 4, 1, 32, 64, 1.5, 4},
+           {.scaling = kernels::RopeScaling::longrope, .factors = {1, 2, 4, 8}}})
+    check_gradients([&](const Checked& at) { return ops::rotary(at.inputs[0], positions, waves); },
+                    {{2, 3, 2, 8}});
   check_gradients(
       [](const Checked& at) {
         return ops::reshape(at.inputs[0], {6, 4});

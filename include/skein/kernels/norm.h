@@ -5,7 +5,11 @@
 
 namespace skein::kernels {
 
-enum class Norm { layer, rms };
+// rms_zero_centered: rms with gains of 1 + gain, which begin at 0 (Gemma).
+enum class Norm { layer, rms, rms_zero_centered };
+
+// What a stored gain is added to.
+constexpr int gain_center(Norm kind) { return kind == Norm::rms_zero_centered ? 1 : 0; }
 
 struct NormArguments {
   Norm kind = Norm::layer;
@@ -15,7 +19,8 @@ struct NormArguments {
   Tensor branch = {};  // [M,C]: what is added to the residual stream x before; undefined: nothing
 };
 
-// layer: out = (x - mean) * rstd * gain + bias; rms: out = x * rstd * gain. x, out [M,C]; mean,
+// layer: out = (x - mean) * rstd * gain + bias; rms: out = x * rstd * gain, rms_zero_centered: out
+// = x * rstd * (1 + gain), the sum being made in the accumulator type. x, out [M,C]; mean,
 // rstd [M] in the accumulator type are kept for backward (mean is untouched by rms). Where there is
 // a branch, sum [M,C] receives x + branch in the same pass, and the norm is of the sum. Ba, Kiros,
 // Hinton, "Layer normalization" (2016); Zhang, Sennrich, "Root mean square layer normalization"

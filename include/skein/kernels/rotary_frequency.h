@@ -37,6 +37,8 @@ inline double rotary_frequency(const RotaryWaves& waves, int64_t j, int64_t widt
       std::pow(waves.theta, -2.0 * static_cast<double>(j) / static_cast<double>(width));
   if (waves.scaling == RopeScaling::none) return frequency;
   if (waves.scaling == RopeScaling::linear) return frequency / waves.factor;
+  if (waves.scaling == RopeScaling::longrope)
+    return frequency / waves.factors[static_cast<size_t>(j)];
   const double kept = waves.scaling == RopeScaling::yarn ? kept_by_yarn(waves, j, width)
                                                          : kept_by_llama3(waves, frequency);
   if (kept == 0 || kept == 1) return kept == 1 ? frequency : frequency / waves.factor;

@@ -51,6 +51,7 @@ struct AttentionSpec {
   // (Dehghani and others, "Scaling vision transformers to 22 billion parameters", 2023); none: no
   // such norm. Not of lsh, nor where marked tokens have projections of their own.
   std::optional<double> head_norm = {};
+  ops::Norm head_norm_kind = ops::Norm::rms;  // or rms_zero_centered
 };
 
 // By lsh queries are their own keys, and there is no "NAME.k".

@@ -13,7 +13,9 @@
 
 namespace skein {
 
-enum class NormPlacement { pre, post };
+// sandwich: pre, and what each sublayer makes has a norm too before it is added (Ding and others,
+// "CogView", 2021; Gemma).
+enum class NormPlacement { pre, post, sandwich };
 
 // One addition to the residual stream. Names count from the block: "norm_1", "attention".
 struct SublayerSpec {
@@ -22,6 +24,7 @@ struct SublayerSpec {
   double dropout = 0;  // on the branch's result
   // Probability that a sample goes past the branch, whose result is else divided by 1 - that.
   double skip = 0;
+  std::optional<NormSpec> result_norm = {};  // of the branch's result
 };
 
 struct BlockSpec {
@@ -40,8 +43,8 @@ struct BlockSpec {
 // networks with stochastic depth", 2016).
 void give_skips(std::span<BlockSpec> blocks, int64_t first, int64_t all, double most);
 
-// norm_1, attention, norm_2, mlp: what GPT, Llama and BERT are made of. The specs' names are
-// replaced.
+// norm_1, attention, norm_2, mlp: what GPT, Llama and BERT are made of. Of sandwich result_norm_1
+// and result_norm_2, too. The specs' names are replaced.
 BlockSpec attention_and_mlp(const AttentionSpec& attention, const MlpSpec& mlp,
                             const NormSpec& norm, NormPlacement placement, double dropout);
 // norm_1, links, norm_2, mlp: the same over the links of graphs.
@@ -61,15 +64,19 @@ class Sublayer {
  private:
   Var branched(const Var& entered, const SideInputs& beside, const Pass& pass) const;
   Var skipped(const Var& branch, const Pass& pass) const;
+  // The branch's result as it is added, without its value where nobody needs that.
+  Var finished(const Var& branch, const Pass& pass) const;
 
   int block_, number_;
   double dropout_, skip_;
   NormLayer norm_;
   std::variant<Attention, Mlp, LinkAttention> branch_;
+  std::optional<NormLayer> result_norm_;
 };
 
 // Merges patches, where it has a merging; then, for each sublayer f, in order:   pre: x = x +
-// f(norm(x))   post: x = norm(x + f(x))   parallel, of what enters: x = x + f(norm(entered))
+// f(norm(x))   post: x = norm(x + f(x))   sandwich: x = x + norm(f(norm(x)))   parallel, of what
+// enters: x = x + f(norm(entered))
 class Block {
  public:
   Block(Parameters& parameters, int number, const BlockSpec& spec);

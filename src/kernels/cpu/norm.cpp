@@ -31,8 +31,9 @@ struct Rows {
     });
     const A inverse = A(1) / std::sqrt(square / A(columns) + epsilon);
     *rstd = inverse;
+    const A base = A(gain_center(kind));
     for_lanes<T>(0, columns, [=, gain = gain, bias = bias](auto at) {
-      const Elements<T> y = (at.load(x) - center) * inverse * at.load(gain);
+      const Elements<T> y = (at.load(x) - center) * inverse * (base + at.load(gain));
       at.store(out, bias ? y + at.load(bias) : y);
     });
   }
@@ -40,7 +41,10 @@ struct Rows {
   // more: what else flows to x, or null.
   void backward(const T* x, A mean, A rstd, const T* dy, const T* more, T* dx) const {
     const A center = kind == Norm::layer ? mean : A(0);
-    const auto slope = [dy, gain = gain](auto at) { return at.load(dy) * at.load(gain); };
+    const A base = A(gain_center(kind));
+    const auto slope = [dy, base, gain = gain](auto at) {
+      return at.load(dy) * (base + at.load(gain));
+    };
     const A along =
         sum_lanes<T>(columns, [=](auto at) { return slope(at) * (at.load(x) - center) * rstd; }) /
         A(columns);

@@ -49,15 +49,17 @@ __global__ void norm_rows(Rows<T> each, const T* x, const T* branch, T* sum, T* 
   A square = 0;
   for_row(in, columns, wide, [&](int64_t, A value) { square += (value - mean) * (value - mean); });
   const A rstd = A(1) / sqrt(block_sum(square, parts) / A(columns) + each.epsilon);
+  const A base = A(gain_center(each.kind));
   T* to = out + row * columns;
   if (bias)
     map_row(
         to, columns, wide,
-        [=](int64_t, A value, A g, A b) { return (value - mean) * rstd * g + b; }, in, gain, bias);
+        [=](int64_t, A value, A g, A b) { return (value - mean) * rstd * (base + g) + b; }, in,
+        gain, bias);
   else
     map_row(
-        to, columns, wide, [=](int64_t, A value, A g) { return (value - mean) * rstd * g; }, in,
-        gain);
+        to, columns, wide,
+        [=](int64_t, A value, A g) { return (value - mean) * rstd * (base + g); }, in, gain);
   if (threadIdx.x > 0) return;
   if (each.kind == Norm::layer) means[row] = mean;
   rstds[row] = rstd;
@@ -74,18 +76,19 @@ __global__ void norm_backward_rows(Rows<T> each, const T* x, const Accumulator<T
   const int64_t row = blockIdx.x;
   const T *in = x + row * columns, *slope = dy + row * columns;
   const A mean = each.kind == Norm::layer ? means[row] : A(0), rstd = rstds[row];
+  const A base = A(gain_center(each.kind));
   A along = 0, level = 0;
   for_rows(
       columns, wide,
       [&](A value, A d, A g) {
-        along += d * g * (value - mean) * rstd;
-        level += d * g;
+        along += d * (base + g) * (value - mean) * rstd;
+        level += d * (base + g);
       },
       in, slope, gain);
   along = block_sum(along, parts) / A(columns);
   level = each.kind == Norm::layer ? block_sum(level, parts) / A(columns) : A(0);
   const auto own = [=](A value, A d, A g) {
-    return (d * g - level - (value - mean) * rstd * along) * rstd;
+    return (d * (base + g) - level - (value - mean) * rstd * along) * rstd;
   };
   T* to = dx + row * columns;
   if (more)
