@@ -45,34 +45,72 @@ def permuted(weights, heads):
     return weights.reshape(shape).swapaxes(1, 2).reshape(weights.shape)
 
 
+def undealt(weights, heads):
+    """Of parts that are dealt by head in GPT-NeoX: one part after the other."""
+    shape = (heads, 3, weights.shape[0] // heads // 3, *weights.shape[1:])
+    return weights.reshape(shape).swapaxes(0, 1).reshape(weights.shape)
+
+
+# llama.cpp's architectures by Hugging Face's model_type.
+ARCHITECTURES = {
+    "gpt2": gguf.MODEL_ARCH.GPT2,
+    "gpt_neox": gguf.MODEL_ARCH.GPTNEOX,
+    "llama": gguf.MODEL_ARCH.LLAMA,
+    "mistral": gguf.MODEL_ARCH.LLAMA,
+    "qwen2": gguf.MODEL_ARCH.QWEN2,
+    "qwen3": gguf.MODEL_ARCH.QWEN3,
+    "phi3": gguf.MODEL_ARCH.PHI3,
+    "gemma3_text": gguf.MODEL_ARCH.GEMMA3,
+}
+
+
+def as_there(name, values, config):
+    """What llama.cpp's own converter makes of a tensor."""
+    kind = config.model_type
+    if kind == "gpt2" and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight")):
+        return values.T
+    if kind == "gpt_neox" and ".query_key_value." in name:
+        return undealt(values, config.num_attention_heads)
+    if kind == "gemma3_text" and name.endswith("norm.weight"):
+        return values + 1
+    if kind in ("llama", "mistral") and ".q_proj." in name:
+        return permuted(values, config.num_attention_heads)
+    if kind in ("llama", "mistral") and ".k_proj." in name:
+        return permuted(values, config.num_key_value_heads)
+    return values
+
+
 def expected(model):
     """What each tensor should hold, by GGUF's names."""
     config = model.config
-    llama = config.model_type == "llama"
-    arch = gguf.MODEL_ARCH.LLAMA if llama else gguf.MODEL_ARCH.GPT2
+    arch = ARCHITECTURES[config.model_type]
     names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
     made = {}
     for name, tensor in model.state_dict().items():
-        if name == "lm_head.weight" and config.tie_word_embeddings:
+        head = name in ("lm_head.weight", "embed_out.weight")
+        if head and config.tie_word_embeddings and config.model_type != "gpt_neox":
             continue
-        values = tensor.numpy()
-        if not llama and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight")):
-            values = values.T
-        heads = {"q_proj": config.num_attention_heads}
-        if llama:
-            heads["k_proj"] = config.num_key_value_heads
-        for part, count in heads.items():
-            if f".{part}." in name:
-                values = permuted(values, count)
+        values = as_there(name, tensor.numpy(), config)
         stem, kind = name.rsplit(".", 1)
+        stem = "embed_out" if head and config.model_type == "gpt_neox" else stem
         made[names.get_name(stem) + "." + kind] = np.ascontiguousarray(values)
     return made
+
+
+# Which hold none of a model's weights.
+FREQUENCIES = {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}
+
+
+def context_of(file):
+    """How long texts may be: no longer than a window that llama.cpp does not compute."""
+    fields = gguf.GGUFReader(file).fields
+    return fields[fields["general.architecture"].contents() + ".context_length"].contents()
 
 
 def tensor_fault(file, kind, model):
     found = {tensor.name: tensor for tensor in gguf.GGUFReader(file).tensors}
     wanted = expected(model)
-    rest = set(found) - set(wanted) - {"rope_freqs.weight"}
+    rest = set(found) - set(wanted) - FREQUENCIES
     if rest or set(wanted) - set(found):
         return f"holds {sorted(rest)} besides, lacks {sorted(set(wanted) - set(found))}"
     for name, values in wanted.items():
@@ -147,9 +185,9 @@ class Llama:
         return made
 
 
-def difference(llama, model):
+def difference(llama, model, context):
     torch.manual_seed(1)
-    length = min(48, model.config.max_position_embeddings)
+    length = min(48, context)
     ids = torch.randint(0, model.config.vocab_size, (1, length))
     with torch.no_grad():
         theirs = model(ids).logits[0].numpy()
@@ -193,9 +231,10 @@ def compare(convert, checkpoint, scratch):
             capture_output=True,
         )
         fault = tensor_fault(str(file), kind, model)
-        llama = Llama(str(file), model.config.max_position_embeddings)
+        context = context_of(file)
+        llama = Llama(str(file), context)
         fault = fault or text_fault(llama, str(file), tokenizer)
-        far = difference(llama, model)
+        far = difference(llama, model, context)
         limit = 1e-3 if kind == "f32" else 5e-2
         fault = fault or (f"logits differ by {far:.2g} of the largest" if far > limit else None)
         llama.close()

@@ -69,6 +69,12 @@ WINDOWS = dict(use_sliding_window=True, sliding_window=4, max_window_layers=1)
 TINY_MISTRAL = {key: value for key, value in TINY_LLAMA.items() if not key.endswith("_bias")}
 TINY_QWEN2 = {key: value for key, value in TINY_MISTRAL.items() if key != "head_dim"}
 OPT = dict(vocab_size=31, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, ffn_dim=20, max_position_embeddings=16)
+PHI3 = dict(vocab_size=31, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=20,
+            max_position_embeddings=64, pad_token_id=0, bos_token_id=0, eos_token_id=1)
+LONGROPE = dict(rope_type="longrope", rope_theta=50.0, short_factor=[1.0, 1.5, 2.0], long_factor=[2.0, 4.0, 8.0])
+# Windows in five layers of six.
+GEMMA3 = dict(vocab_size=31, hidden_size=16, num_hidden_layers=6, num_attention_heads=4, num_key_value_heads=2, head_dim=4, intermediate_size=20,
+              max_position_embeddings=64, sliding_window=4, query_pre_attn_scalar=4, bos_token_id=0, eos_token_id=1)
 NEOX = dict(vocab_size=31, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=20, max_position_embeddings=32)
 CASES = {
     "gpt2": (tf.GPT2LMHeadModel, tf.GPT2Config(**GPT2)),
@@ -127,6 +133,18 @@ CASES = {
                                                                                   partial_rotary_factor=0.5))),
     "gpt_neox_sequence": (tf.GPTNeoXForSequenceClassification, tf.GPTNeoXConfig(**NEOX, num_labels=3, pad_token_id=0)),
     "qwen2_sequence": (tf.Qwen2ForSequenceClassification, tf.Qwen2Config(**QWEN2, num_labels=3, pad_token_id=0)),
+    "phi3": (tf.Phi3ForCausalLM, tf.Phi3Config(**PHI3, sliding_window=5)),
+    "phi3_long": (tf.Phi3ForCausalLM, tf.Phi3Config(**dict(PHI3, tie_word_embeddings=True), original_max_position_embeddings=16,
+                                                    rope_parameters=dict(LONGROPE, partial_rotary_factor=0.75))),
+    "phi3_sequence": (tf.Phi3ForSequenceClassification, tf.Phi3Config(**PHI3, num_labels=3)),
+    "gemma3": (tf.Gemma3ForCausalLM, tf.Gemma3TextConfig(**GEMMA3)),
+    "gemma3_biased": (tf.Gemma3ForCausalLM, tf.Gemma3TextConfig(**dict(
+        GEMMA3, num_hidden_layers=2, query_pre_attn_scalar=12, attention_bias=True, tie_word_embeddings=False, layer_types=["full_attention", "sliding_attention"],
+        rope_parameters=dict(full_attention=dict(rope_type="linear", factor=8.0, rope_theta=500.0),
+                             sliding_attention=dict(rope_type="default", rope_theta=50.0))))),
+    "qwen2_dynamic": (tf.Qwen2ForCausalLM, tf.Qwen2Config(**dict(QWEN2, num_hidden_layers=1, rope_parameters=dict(rope_type="dynamic", factor=2.0,
+                                                                                                                rope_theta=10000.0)))),
+    "gemma3_sequence": (tf.Gemma3TextForSequenceClassification, tf.Gemma3TextConfig(**dict(GEMMA3, num_hidden_layers=2), num_labels=3)),
 }
 # Whose own pooler nothing reads.
 WITHOUT_POOLER = {"big_bird_sequence"}
@@ -148,12 +166,36 @@ VARIED = {
     "camembert": (tf.CamembertForMaskedLM, tf.CamembertConfig(**TINY_ROBERTA)),
     "opt": (tf.OPTForCausalLM, tf.OPTConfig(**dict(OPT, hidden_size=8, ffn_dim=12, vocab_size=13))),
     "gpt_neox": (tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**dict(NEOX, vocab_size=13, num_hidden_layers=1))),
+    "phi3": (tf.Phi3ForCausalLM, tf.Phi3Config(**dict(PHI3, vocab_size=13, num_hidden_layers=1))),
+    "gemma3_text": (tf.Gemma3ForCausalLM, tf.Gemma3TextConfig(**dict(GEMMA3, vocab_size=13, num_hidden_layers=2, hidden_size=8, intermediate_size=12, query_pre_attn_scalar=12),
+                                                              layer_types=["sliding_attention", "full_attention"])),
 }
 ACTIVATIONS = ("gelu", "gelu_python", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate", "relu",
                "silu", "swish")
 YARN_OF_16 = dict(rope_type="yarn", rope_theta=3.0, factor=4.0, original_max_position_embeddings=16)
 LLAMA3_OF_16 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0)
 OLD_YARN = {key: value for key, value in YARN_OF_16.items() if key not in ("rope_type", "rope_theta")}
+# Of 16 tokens, beyond which the texts here are not.
+def by_factors(pairs, **more):
+    return {"rope_type": "longrope", "rope_theta": 50.0, "short_factor": [1.0, 1.5, 2.0, 4.0][:pairs], "long_factor": [2.0, 4.0, 6.0, 8.0][:pairs],
+            "original_max_position_embeddings": 16, **more}
+
+
+DYNAMIC = {"rope_type": "dynamic", "factor": 2.0}
+
+
+# Of those whose heads turn in so many pairs; of one, transformers' dynamic divides by 0.
+def by_length(pairs):
+    dynamic = {"dynamic": {"rope_parameters": DYNAMIC},
+               "old_dynamic": {"rope_parameters": None, "rope_scaling": {"type": "dynamic", "factor": 4.0}}}
+    return {
+        **(dynamic if pairs > 1 else {}),
+        "longrope": {"rope_parameters": by_factors(pairs)},
+        "longrope_by_factor": {"rope_parameters": by_factors(pairs, factor=3.0)},
+        "longrope_by_amplitude": {"rope_parameters": by_factors(pairs, attention_factor=0.75)},
+    }
+
+
 # Of all that have rotary positions.
 STRETCHED = {
     "theta": {"rope_parameters": {"rope_theta": 50.0}},
@@ -203,6 +245,7 @@ VARIANTS = {
         "old_llama3": {"rope_parameters": None, "rope_theta": 50.0,
                        "rope_scaling": {**LLAMA3_OF_16, "original_max_position_embeddings": 16}},
         "context_outside": {"rope_parameters": LLAMA3_OF_16, "original_max_position_embeddings": 16},
+        **by_length(2),
         "indifferent": {"is_decoder": True, "pretraining_tp": 2, "sliding_window": 2, "layer_types": ["full_attention"],
                         "pad_token_id": 5},
     },
@@ -241,6 +284,7 @@ VARIANTS = {
         **LLAMA_LIKE,
         "window": {"sliding_window": 2},
         "usual_window": {"sliding_window": None},
+        **by_length(2),
         "named_layers": {"layer_types": ["sliding_attention"]},
         "indifferent": {"pad_token_id": 5, "max_window_layers": 7, "use_sliding_window": False},
     },
@@ -249,6 +293,7 @@ VARIANTS = {
         "window": {"sliding_window": 2},
         "no_window": {"use_sliding_window": False, "layer_types": None},
         "all_layers": {"max_window_layers": 0, "layer_types": None},
+        **by_length(1),
         "no_layers": {"max_window_layers": 3, "layer_types": None},
         "named_layers": {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
         "indifferent": {"pad_token_id": 5, "max_window_layers": 7},
@@ -259,7 +304,40 @@ VARIANTS = {
         "no_window": {"use_sliding_window": False, "layer_types": None},
         "all_layers": {"max_window_layers": 0, "layer_types": None},
         "named_layers": {"layer_types": ["sliding_attention", "full_attention"]},
+        **by_length(2),
         "indifferent": {"pad_token_id": 5, "max_window_layers": 7},
+    },
+    "phi3": {
+        **{name: {"hidden_act": name} for name in ("silu", "swish")},
+        "epsilon": {"rms_norm_eps": 0.5},
+        "theta": {"rope_parameters": {"rope_theta": 50.0}},
+        "old_theta": {"rope_parameters": None, "rope_theta": 50.0},
+        "window": {"sliding_window": 2},
+        "share": {"rope_parameters": {"partial_rotary_factor": 0.5}},
+        "share_outside": {"rope_parameters": {"partial_rotary_factor": None}, "partial_rotary_factor": 0.5},
+        **{name: {**patch, "original_max_position_embeddings": 16} for name, patch in by_length(4).items() if "longrope" in name},
+        "old_longrope": {"rope_parameters": None, "rope_theta": 50.0, "original_max_position_embeddings": 16,
+                         "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5, 2.0, 4.0], "long_factor": [1.0, 2.0, 4.0, 8.0]}},
+        "indifferent": {"embd_pdrop": 0.5, "attention_dropout": 0.5, "use_cache": False, "mlp_bias": True},
+    },
+    "gemma3_text": {
+        **{name: {"hidden_activation": name} for name in ACTIVATIONS},
+        "epsilon": {"rms_norm_eps": 0.5},
+        "scores": {"query_pre_attn_scalar": 3},
+        "scores_of_heads": {"query_pre_attn_scalar": 4},
+        "window": {"sliding_window": 2},
+        "all_layers": {"layer_types": ["sliding_attention", "sliding_attention"]},
+        "no_layers": {"layer_types": ["full_attention", "full_attention"]},
+        "pattern": {"layer_types": None, "sliding_window_pattern": 2},
+        "usual_pattern": {"layer_types": None},
+        "theta": {"rope_parameters": {"full_attention": {"rope_theta": 50.0}}},
+        "window_theta": {"rope_parameters": {"sliding_attention": {"rope_theta": 50.0}}},
+        "old_thetas": {"rope_parameters": None, "rope_theta": 50.0, "rope_local_base_freq": 20.0},
+        "old_defaults": {"rope_parameters": None},
+        "old_linear": {"rope_parameters": None, "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
+        **{name: {"rope_parameters": {"full_attention": STRETCHED[name]["rope_parameters"]}} for name in ("linear", "llama3", "yarn")},
+        "dynamic": {"rope_parameters": {"full_attention": DYNAMIC}},
+        "indifferent": {"pad_token_id": 5, "use_cache": False, "hidden_act": "relu", "use_sliding_window": False},
     },
     "xlm_roberta": {
         **ROBERTA_LIKE,
@@ -287,6 +365,8 @@ VARIANTS = {
         "old_defaults": {"rope_parameters": None},
         "old_linear": {"rope_parameters": None, "rotary_pct": 0.5, "rope_scaling": {"type": "linear", "factor": 2.0}},
         **STRETCHED,
+        **by_length(1),
+        "dynamic": {"rope_parameters": {**DYNAMIC, "partial_rotary_factor": 0.5}},
         "indifferent": {"classifier_dropout": 0.5, "is_decoder": True, "rope_theta": 7.0},
     },
 }
@@ -309,11 +389,11 @@ GRADIENTS = ("wte.weight", "wpe.weight", "h.0.attn.c_attn", "h.1.mlp.c_fc.bias",
              "shared.weight", "embed_tokens.weight", "relative_attention_bias", "SelfAttention.k", "EncDecAttention.v", "DenseReluDense.wi",
              "embed_positions.weight", "layernorm_embedding.weight", "self_attn.k_proj.weight", "encoder_attn.v_proj", "fc1.bias",
              "final_layer_norm.weight", "cls_token", "mask_token", "decoder_embed", "decoder_norm", "decoder_pred", "position_embeddings", "projection", "layernorm_before", "q_proj", "v_proj.bias",
-             "query_key_value", "embed_in.weight", "q_norm", "k_norm", "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
+             "query_key_value", "qkv_proj", "gate_up_proj", "post_attention_layernorm", "post_feedforward_layernorm", "embed_in.weight", "q_norm", "k_norm", "relative_position_bias_table", "reduction", "downsample.norm", "fc1.weight")
 # Both sides of each activation and norm, positions, and what positions act on.
 GRADIENTS_OF_VARIANTS = ("wpe.weight", "h.0.attn.c_attn.bias", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.bias", "ln_f.weight", "q_proj.bias",
                          "k_proj.bias", "gate_proj.bias", "up_proj.bias", "model.norm.weight", "position_embeddings.weight",
-                         "input_layernorm.weight", "o_proj.weight", "down_proj.weight", "q_norm", "query_key_value", "h_to_4h.bias", "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
+                         "input_layernorm.weight", "o_proj.weight", "down_proj.weight", "q_norm", "qkv_proj", "gate_up_proj", "post_feedforward_layernorm", "query_key_value", "h_to_4h.bias", "self.query.bias", "intermediate.dense.bias", "output.LayerNorm.weight", "transform.dense.bias",
                          "lm_head.dense.bias", "decoder.bias", "lm_head.bias", "relative_attention_bias", "layer_norm.weight",
                          "DenseReluDense.wo", "fc1.bias", "fc2.bias", "encoder_attn.v_proj.bias", "layernorm_embedding.bias")
 
@@ -463,6 +543,7 @@ def write_family(folder, kind, config, variants):
 
 
 def classes(family):
+    family = family.removesuffix("_text")
     module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
     kinds = {name: getattr(module, name) for name in module.__all__}
     return sorted(name for name in kinds if issubclass(kinds[name], tf.PreTrainedModel) and "PreTrained" not in name)

@@ -116,8 +116,8 @@ void Export::choose_names() {
   fold_mup();
   add_pooler();
   names_ = form_ == Form::llmc   ? llmc_names(model_, llmc_rows(model_.vocab_size))
-           : form_ == Form::gguf ? gguf_names(model_)
-                                 : huggingface_names(model_);
+           : form_ == Form::gguf ? gguf_names(model_, model_type(notes_.config))
+                                 : huggingface_names(model_, model_type(notes_.config));
   add_copies();
   check_tensors(names_, stored_, info_.path);
   if (head_) check_head(*head_, model_, info_.path);
@@ -169,7 +169,7 @@ std::string Export::text() const {
 
 void Export::fold_mup() {
   if (model_.mup_base_width == 0) return;
-  require(model_.norm_placement == NormPlacement::pre,
+  require(model_.norm_placement != NormPlacement::post,
           "{} was trained with model.mup_base_width={} and has no last norm "
           "(model.norm_placement=post) that could take up the factor {} of its logits; other "
           "programs know no muP",
@@ -218,11 +218,16 @@ void Export::add_copies() {
 }
 
 std::pair<double, double> Export::change_of(const std::string& tensor) const {
-  if (tensor.starts_with("final_norm.")) return {output_factor_, 0};
+  // Of gains that are 1 + what is kept.
+  const auto gains = [&](double factor) -> std::pair<double, double> {
+    return {factor, kernels::gain_center(model_.norm) * (factor - 1)};
+  };
+  if (tensor.starts_with("final_norm.")) return gains(output_factor_);
   const auto queries = model_.qk_norm ? std::array{".attention.q_norm.", ".cross.q_norm."}
                                       : std::array{".attention.q.", ".cross.q."};
   for (const char* one : queries)
-    if (tensor.find(one) != std::string::npos) return {query_factor_, 0};
+    if (tensor.find(one) != std::string::npos)
+      return model_.qk_norm ? gains(query_factor_) : std::pair{query_factor_, 0.0};
   const bool bias = tensor == "classifier.bias";
   if (pooler_added_ && tensor == "classifier.weight") return {1 / kSmall, 0};
   if (head_ && head_->kind == train::LabelKind::regress && (bias || tensor == "classifier.weight"))

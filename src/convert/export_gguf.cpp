@@ -6,6 +6,7 @@
 #include "skein/core/files/files.h"
 #include "skein/core/files/output_target.h"
 #include "skein/core/json.h"
+#include "skein/core/log.h"
 #include "skein/text/template_export.h"
 
 #include "gguf.h"
@@ -65,7 +66,7 @@ void Export::choose_gguf_types() {
 }
 
 formats::GgufValues Export::gguf_values(const std::string& path) const {
-  formats::GgufValues values = gguf_model(model_);
+  formats::GgufValues values = gguf_model(model_, model_type(notes_.config));
   values.emplace_back("general.name", fs::path(path).stem().string());
   std::map<GgufType, int64_t> held;
   for (size_t i = 0; i < gguf_types_.size(); ++i) held[gguf_types_[i]] += bytes_of(i);
@@ -89,12 +90,17 @@ void Export::write_gguf(const std::string& path) {
           fs::path(path).stem().string());
   require(!fs::exists(beside, ignored),
           "{} exists already, where {} gets its Modelfile; name another file", beside, path);
+  if (const int64_t context = gguf_context(model_); context < model_.context)
+    log::warn(
+        "{} is for texts of up to {} tokens, not {}: longer ones need attention.kind=window, which "
+        "llama.cpp does not compute in such a model",
+        path, context, model_.context);
   std::vector<formats::GgufTensor> tensors;
   for (size_t i = 0; i < names_.tensors.size(); ++i)
     tensors.push_back({names_.tensors[i].name, gguf_types_[i], names_.tensors[i].shape});
   formats::GgufWriter writer(path, gguf_values(path), tensors);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].name == kGgufFrequencies) {
+    if (is_gguf_frequencies(tensors[i].name)) {
       const std::vector<float> factors = gguf_frequencies(model_);
       writer.append(std::as_bytes(std::span(factors)));
       continue;
@@ -114,7 +120,7 @@ void Export::write_gguf(const std::string& path) {
 
 void Export::write_modelfile(const std::string& path) const {
   ModelfileParts parts{fs::path(path).filename().string(), "{{ .Prompt }}", "", false,
-                       model_.context};
+                       gguf_context(model_)};
   if (has_chat()) {
     const text::ChatTemplate form(chat_, *state_.tokenizer);
     parts.templated = text::go_template(chat_, *state_.tokenizer);

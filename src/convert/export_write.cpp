@@ -46,6 +46,11 @@ void Export::stream_part(const ForeignTensor& tensor, const OurTensor& part, DTy
     const int64_t end = std::min(part.size(), begin + most);
     const Bytes run((end - begin) * size);
     read(part, begin, end, dtype, run.data());
+    if (tensor.added != 0) {
+      SKEIN_CHECK(dtype == DType::f32);
+      for (int64_t i = 0; i < end - begin; ++i)
+        reinterpret_cast<float*>(run.data())[i] += tensor.added;
+    }
     if (woven == 0) {
       append(run.span());
       continue;

@@ -20,12 +20,12 @@ std::string obstacles(const ForeignFamily& family, const ModelConfig& c) {
 
 std::span<const ForeignFamily* const> foreign_families() {
   static const ForeignFamily* const all[] = {
-      &gpt2_family(),    &opt_family(),         &gpt_neox_family(),  &llama_family(),
-      &mistral_family(), &qwen2_family(),       &qwen3_family(),     &bert_family(),
-      &roberta_family(), &xlm_roberta_family(), &camembert_family(), &t5_family(),
-      &mt5_family(),     &bart_family(),        &mbart_family(),     &marian_family(),
-      &vit_family(),     &swin_family(),        &mae_family(),       &longformer_family(),
-      &big_bird_family()};
+      &gpt2_family(),      &opt_family(),        &gpt_neox_family(), &llama_family(),
+      &mistral_family(),   &qwen2_family(),      &qwen3_family(),    &phi3_family(),
+      &gemma3_family(),    &bert_family(),       &roberta_family(),  &xlm_roberta_family(),
+      &camembert_family(), &t5_family(),         &mt5_family(),      &bart_family(),
+      &mbart_family(),     &marian_family(),     &vit_family(),      &swin_family(),
+      &mae_family(),       &longformer_family(), &big_bird_family()};
   return all;
 }
 
@@ -39,7 +39,9 @@ const ForeignFamily& family_named(const std::string& type, const std::string& or
   fail_usage("{}: \"model_type\" is \"{}\"; {} are known", origin, type, known);
 }
 
-const ForeignFamily& family_of(const ModelConfig& config) {
+const ForeignFamily& family_of(const ModelConfig& config, const std::string& type) {
+  for (const ForeignFamily* family : foreign_families())
+    if (type == family->name && obstacles(*family, config).empty()) return *family;
   std::string reasons;
   for (const ForeignFamily* family : foreign_families()) {
     const std::string text = obstacles(*family, config);

@@ -43,14 +43,17 @@ struct ForeignFamily {
   // Whether transformers' class ends the longest answers with a token of its own choice, unless
   // config.json says that it does not.
   bool forces_end = false;
+  // How the names of its classes go on that classify sequences, and that have no head.
+  std::string sequence_class = "ForSequenceClassification", bare_class = "Model";
 };
 
 std::span<const ForeignFamily* const> foreign_families();
 // That of a config.json's model_type. A usage error naming `origin` where there is none.
 const ForeignFamily& family_named(const std::string& type, const std::string& origin);
 
-// The family whose files can hold such a model. A usage error that says, for each family, which
-// option keeps it out.
-const ForeignFamily& family_of(const ModelConfig& config);
+// The family whose files can hold such a model: that of `type`, the model_type of what it was
+// imported from, where that can. A usage error that says, for each family, which option keeps it
+// out.
+const ForeignFamily& family_of(const ModelConfig& config, const std::string& type);
 
 }  // namespace skein::convert

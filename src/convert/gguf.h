@@ -10,15 +10,19 @@
 
 namespace skein::convert {
 
-// llama.cpp's names of a decoder's tensors, which it knows as a gpt2 or a llama. A usage error
-// where it knows no such model, naming the option in the way. rope_freqs.weight holds none of ours:
-// it is gguf_frequencies.
-NameMap gguf_names(const ModelConfig& config);
+// llama.cpp's names of a decoder's tensors; type: the model_type of what it was imported from. A
+// usage error where it knows no such model, naming the option in the way. rope_freqs.weight and its
+// like hold none of ours: they are gguf_frequencies.
+NameMap gguf_names(const ModelConfig& config, const std::string& type);
 inline constexpr char kGgufFrequencies[] = "rope_freqs.weight";
-// Of rotary positions that are stretched as Llama 3's: by what each frequency is divided, [D/2].
+bool is_gguf_frequencies(const std::string& name);
+// Of rotary positions that are stretched as Llama 3's, or by longrope: by what each frequency is
+// divided, one a pair that turns.
 std::vector<float> gguf_frequencies(const ModelConfig& config);
 // Sizes and numbers of such a model.
-formats::GgufValues gguf_model(const ModelConfig& config);
+formats::GgufValues gguf_model(const ModelConfig& config, const std::string& type);
+// The longest text that llama.cpp computes alike: all but its gemma3 knows no windows.
+int64_t gguf_context(const ModelConfig& config);
 
 // What a file says of the tokenizer, whose ids are rows of the model's: those that it has no token
 // for get names that nothing is encoded as. `rows`: the model's vocab_size. begins: whether plain

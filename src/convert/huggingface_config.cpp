@@ -29,12 +29,13 @@ Head head_of(const std::string& ending, const ForeignFamily& family, const Forei
           config.class_name().empty() ? "a model without \"architectures\""
                                       : "the head of " + config.class_name(),
           family.stem);
-  if (classifies || ending == "ForSequenceClassification") return Head::sequence;
+  if (classifies || ending == family.sequence_class) return Head::sequence;
   if (ending == "ForTokenClassification") return Head::token;
-  require(ending == "Model" || std::find(known.begin(), known.end(), ending) != known.end(),
-          "{}: the architecture {} has a head that is not known here; language models and "
-          "classifiers of sequences and of tokens are",
-          config.origin(), config.class_name());
+  require(
+      ending == family.bare_class || std::find(known.begin(), known.end(), ending) != known.end(),
+      "{}: the architecture {} has a head that is not known here; language models and "
+      "classifiers of sequences and of tokens are",
+      config.origin(), config.class_name());
   return Head::vocabulary;
 }
 
@@ -44,7 +45,8 @@ void read_head(const ForeignConfig& config, const ForeignFamily& family, ModelCo
   require(name.empty() || name.starts_with(family.stem),
           "{}: the architecture {} is not known here; those of \"model_type\" {} begin with {}",
           config.origin(), name, family.name, family.stem);
-  c.head = head_of(name.empty() ? "Model" : name.substr(family.stem.size()), family, config);
+  c.head =
+      head_of(name.empty() ? family.bare_class : name.substr(family.stem.size()), family, config);
   if (c.head != Head::vocabulary) c.labels = labels_of(config);
   require(c.head == Head::vocabulary || c.architecture->reads() != Reads::pictures || c.labels > 1,
           "{}: a model of pictures with {} output tells no classes; two or more are known here",
@@ -98,6 +100,13 @@ train::TaskNotes label_notes(const std::string& text, const std::string& origin,
     head.labels.push_back(found->get<std::string>());
   }
   return to_notes(head, 0);
+}
+
+std::string model_type(const std::string& config) {
+  const auto json = ForeignJson::parse(config, nullptr, false);
+  return json.is_object() && json.contains("model_type") && json["model_type"].is_string()
+             ? json["model_type"].get<std::string>()
+             : "";
 }
 
 std::map<std::string, std::string> model_values(const ModelConfig& model) {

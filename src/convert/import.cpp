@@ -18,6 +18,7 @@
 #include "skein/text/tokenizer.h"
 
 #include "elements.h"
+#include "foreign_config.h"
 #include "shard_plan.h"
 
 namespace skein::convert {
@@ -138,6 +139,20 @@ Form form_of(const std::string& path) {
   return Form::huggingface;
 }
 
+namespace {
+
+// Of longrope: one model has the factors of one length of texts.
+void warn_of_length(const std::string& config, const ModelConfig& model) {
+  const int64_t said = ForeignConfig(config, "config.json").integer("max_position_embeddings", 0);
+  if (model.rope_scaling == RopeScaling::longrope && said > model.context)
+    log::warn(
+        "\"max_position_embeddings\" is {}, but texts of more than {} tokens have other rotary "
+        "positions, those of \"long_factor\", which are not taken over: model.context is {}",
+        said, model.context, model.context);
+}
+
+}  // namespace
+
 Import::Import(const std::string& source, Form form, const ConvertConfig& config)
     : config_(config) {
   if (form == Form::huggingface) {
@@ -145,11 +160,12 @@ Import::Import(const std::string& source, Form form, const ConvertConfig& config
     notes_ = read_notes(source);
     model_ =
         model_from_huggingface(notes_.config, join_path(source, "config.json"), held_in(files_));
+    warn_of_length(notes_.config, model_);
     const auto held = std::ssize(files_.weights);
     require(config.allow_missing || model_.n_layers <= held,
             "{} says {} layers, and the files hold {} tensors", join_path(source, "config.json"),
             model_.n_layers, held);
-    match_ = match(huggingface_names(model_), files_);
+    match_ = match(huggingface_names(model_, model_type(notes_.config)), files_);
     for (const StoredWeight& weight : files_.weights)
       notes_.weights[weight.file].push_back(weight.name);
   } else {

@@ -51,6 +51,8 @@ std::vector<std::string> NameMap::candidates(const std::string& name) const {
   return all;
 }
 
-NameMap huggingface_names(const ModelConfig& config) { return family_of(config).names(config); }
+NameMap huggingface_names(const ModelConfig& config, const std::string& type) {
+  return family_of(config, type).names(config);
+}
 
 }  // namespace skein::convert

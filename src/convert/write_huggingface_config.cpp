@@ -19,7 +19,7 @@ std::string class_name(const ModelConfig& c, const ForeignFamily& family) {
   if (c.architecture->reads() == Reads::pictures && family.vocabulary_classes.empty())
     return family.stem + "ForImageClassification";
   return family.stem + (c.head == Head::vocabulary ? family.vocabulary_classes.front()
-                        : c.head == Head::sequence ? "ForSequenceClassification"
+                        : c.head == Head::sequence ? family.sequence_class
                                                    : "ForTokenClassification");
 }
 
@@ -68,8 +68,9 @@ Json begun_config(const ModelConfig& c, const ForeignFamily& family, const Speci
   return json;
 }
 
-Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras) {
-  const ForeignFamily& family = family_of(c);
+Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras,
+                  const std::string& type) {
+  const ForeignFamily& family = family_of(c, type);
   ForeignConfig keys(begun_config(c, family, extras.ids));
   ModelConfig written = c.written_out();
   family.keys(keys, written);
@@ -111,7 +112,8 @@ bool has_labels(const Json& json, const std::vector<std::string>& labels) {
 bool says_the_same(const Json& json, const std::string& text, const ModelConfig& model,
                    const ConfigExtras& extras) {
   std::set<std::string> names;
-  for (const ForeignTensor& tensor : huggingface_names(model).tensors) names.insert(tensor.name);
+  for (const ForeignTensor& tensor : huggingface_names(model, model_type(text)).tensors)
+    names.insert(tensor.name);
   const bool same_model =
       model_values(model_from_huggingface(text, kOrigin, {names})) == model_values(model);
   if (!same_model || extras.other_architecture) return false;
@@ -131,7 +133,8 @@ bool says_the_same(const Json& json, const std::string& text, const ModelConfig&
 // What `before` says of ids and labels and the checkpoint does not know better stays.
 Json updated(Json before, Json fresh, const ModelConfig& model, const ConfigExtras& extras) {
   for (const char* key : {"rope_parameters", "dtype", "num_labels"}) before.erase(key);
-  for (const std::string& alias : family_of(model).aliases) before.erase(alias);
+  for (const std::string& alias : family_of(model, before.value("model_type", "")).aliases)
+    before.erase(alias);
   if (!extras.labels.empty()) before.erase("problem_type");
   fresh.erase("forced_eos_token_id");
   if (const auto ends = before.find("eos_token_id");
@@ -155,7 +158,7 @@ int32_t begin_id(const ModelConfig& model, const SpecialIds& ids) {
 
 std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
                                const std::string& before) {
-  Json json = fresh_config(model, dtype, extras);
+  Json json = fresh_config(model, dtype, extras, model_type(before));
   if (!before.empty()) {
     Json had = parse_strictly<Json>(before, kOrigin, kMostConfigDepth);
     if (says_the_same(had, before, model, extras)) return with_dtype(before, dtype);

@@ -6,10 +6,13 @@
 
 #include "skein/models/architecture.h"
 
+#include "rotary_options.h"
+
 namespace skein {
 
 double ModelConfig::attention_scale() const {
   const auto width = static_cast<double>(head_width());
+  if (score_width > 0) return 1 / std::sqrt(static_cast<double>(score_width));
   return std::sqrt(static_cast<double>(mup_base_head ? mup_base_head : head_width()) / width) /
          std::sqrt(width);
 }
@@ -29,16 +32,6 @@ void ModelConfig::take_dropout(const ModelConfig& from) {
   attention_dropout = from.attention_dropout;
   activation_dropout = from.activation_dropout;
   stochastic_depth = from.stochastic_depth;
-}
-
-kernels::RotaryWaves rotary_waves(const ModelConfig& c) {
-  kernels::RotaryWaves made{c.rope_theta,         c.rope_scaling,        c.rope_factor,
-                            c.rope_low_frequency, c.rope_high_frequency, c.rope_context};
-  if (c.rope_scaling == RopeScaling::yarn)
-    made.amplitude =
-        c.rope_amplitude > 0 ? c.rope_amplitude : 0.1 * std::log(std::max(1.0, c.rope_factor)) + 1;
-  made.width = c.rope_width;
-  return made;
 }
 
 namespace {
@@ -75,35 +68,22 @@ void bind_positions(Options& options, ModelConfig& c) {
                      {{"halves", kernels::Sinusoid::halves}, {"pairs", kernels::Sinusoid::pairs}},
                      "sinusoidal positions: all sines before all cosines, or each sine before its "
                      "cosine");
-  options.add("model.rope_theta", c.rope_theta, "base of the rotary wavelengths");
-  options.add_choice("model.rope_scaling", c.rope_scaling,
-                     {{"none", RopeScaling::none},
-                      {"linear", RopeScaling::linear},
-                      {"llama3", RopeScaling::llama3},
-                      {"yarn", RopeScaling::yarn}},
-                     "how rotary frequencies are stretched for longer contexts");
-  options.add("model.rope_factor", c.rope_factor, "what stretched frequencies are divided by");
-  options.add("model.rope_low_frequency", c.rope_low_frequency,
-              "llama3, yarn: waves longer than model.rope_context over this are stretched");
-  options.add("model.rope_high_frequency", c.rope_high_frequency,
-              "llama3, yarn: waves shorter than model.rope_context over this are kept; models "
-              "stretched by yarn mostly have 32");
-  options.add("model.rope_context", c.rope_context, "llama3, yarn: context before stretching",
-              "tokens");
-  options.add(
-      "model.rope_amplitude", c.rope_amplitude,
-      "yarn: what turned queries and keys are multiplied by; 0: 0.1 ln(model.rope_factor) + "
-      "1");
-  options.add("model.rope_width", c.rope_width,
-              "numbers of each head that rotary positions turn, the first ones; 0: all");
+  bind_rotary(options, c);
 }
 
 void bind_layers(Options& options, ModelConfig& c) {
-  options.add_choice("model.norm", c.norm, {{"layer", ops::Norm::layer}, {"rms", ops::Norm::rms}},
-                     "normalisation");
+  options.add_choice(
+      "model.norm", c.norm,
+      {{"layer", ops::Norm::layer},
+       {"rms", ops::Norm::rms},
+       {"rms_zero_centered", ops::Norm::rms_zero_centered}},
+      "normalisation; rms_zero_centered: rms with gains that are 1 + what is learnt");
   options.add_choice("model.norm_placement", c.norm_placement,
-                     {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}},
-                     "norm before or after each half block");
+                     {{"pre", NormPlacement::pre},
+                      {"post", NormPlacement::post},
+                      {"sandwich", NormPlacement::sandwich}},
+                     "norm before or after each half block; sandwich: before it, and of what it "
+                     "makes before that is added");
   options.add("model.norm_epsilon", c.norm_epsilon, "added to the variance");
   options.add_choice("model.activation", c.activation,
                      {{"gelu_tanh", MlpKind::gelu_tanh},
@@ -123,6 +103,8 @@ void bind_layers(Options& options, ModelConfig& c) {
               "have");
   options.add("model.qk_norm", c.qk_norm,
               "an RMS norm of each head's queries and of its keys, before positions turn them");
+  options.add("model.score_width", c.score_width,
+              "scores of attention are divided by the root of this; 0: of the width of a head");
   options.add("model.parallel_blocks", c.parallel_blocks,
               "attention and feed-forward layer of a block both read norms of what enters it");
 }
@@ -206,6 +188,7 @@ void check_bounds(const ModelConfig& c) {
   check_size("token_types", c.token_types, kMostIds, 0);
   check_size("labels", c.labels, kMostIds, 0);
   check_size("rope_context", c.rope_context, kMostIds);
+  check_size("score_width", c.score_width, kMostHeadWidths, 0);
   const int64_t heads = std::max(c.n_heads, c.kv_heads());
   require(heads <= kMostHeadWidths / std::max<int64_t>(1, c.head_width()),
           "model.n_heads={}, model.n_kv_heads={} and a head width of {} (model.d_head) make {} "
@@ -222,41 +205,6 @@ void check_parameters(const ModelConfig& c) {
           kMostParameters);
 }
 
-void check_yarn(const ModelConfig& c) {
-  const bool yarn = c.rope_scaling == RopeScaling::yarn;
-  require(
-      c.rope_amplitude >= 0 && std::isfinite(c.rope_amplitude) && (yarn || c.rope_amplitude == 0),
-      "model.rope_amplitude={} must be 0 or above, and is for model.rope_scaling=yarn; leave it "
-      "out",
-      c.rope_amplitude);
-  require(!yarn || c.rope_theta > 1,
-          "model.rope_theta={} must be above 1 with model.rope_scaling=yarn", c.rope_theta);
-}
-
-void check_rotary(const ModelConfig& c) {
-  check_yarn(c);
-  if (c.positions != Positions::rotary) {
-    require(c.rope_scaling == RopeScaling::none && c.rope_width == 0,
-            "model.rope_scaling and model.rope_width={} are of rotary positions; give "
-            "model.positions=rotary with them",
-            c.rope_width);
-    return;
-  }
-  require(c.head_width() % 2 == 0,
-          "rotary positions need an even head width, not {}; change model.d_model, model.n_heads "
-          "or model.d_head",
-          c.head_width());
-  require(c.rope_theta > 0, "model.rope_theta is {}; it must be above 0", c.rope_theta);
-  require(c.rope_factor > 0, "model.rope_factor is {}; it must be above 0", c.rope_factor);
-  require(c.rope_width % 2 == 0 && c.rope_width >= 0 && c.rope_width <= c.head_width(),
-          "model.rope_width={} must be an even number, at most the head width {} (model.d_head)",
-          c.rope_width, c.head_width());
-  if (c.rope_scaling != RopeScaling::llama3 && c.rope_scaling != RopeScaling::yarn) return;
-  require(c.rope_low_frequency > 0 && c.rope_high_frequency > c.rope_low_frequency,
-          "model.rope_low_frequency={} must be above 0 and below model.rope_high_frequency={}",
-          c.rope_low_frequency, c.rope_high_frequency);
-}
-
 void check_mup(const ModelConfig& c) {
   require(c.mup_base_width >= 0 && c.mup_base_head >= 0,
           "model.mup_base_width={} and model.mup_base_head={} must not be negative",
@@ -265,6 +213,10 @@ void check_mup(const ModelConfig& c) {
           "model.mup_base_head={} belongs to muP; give model.mup_base_width, the base model's "
           "model.d_model, with it",
           c.mup_base_head);
+  require(c.score_width == 0 || c.mup_base_width == 0,
+          "model.score_width={} and model.mup_base_width={} both say what scores are divided by; "
+          "leave one of them out",
+          c.score_width, c.mup_base_width);
 }
 
 // How attention and feed-forward layer of a block are made of their parts.
@@ -274,6 +226,13 @@ void check_layout(const ModelConfig& c) {
           "model.attention_out_bias={}, model.qk_norm={} and model.parallel_blocks={} are for "
           "model.architecture=gpt and bert, not {}; leave them out",
           c.attention_out_bias, c.qk_norm, c.parallel_blocks, c.architecture->name());
+  require(c.score_width == 0 || c.architecture->attends_by_structure(),
+          "model.score_width={} is for model.architecture=gpt and bert, not {}; leave it out",
+          c.score_width, c.architecture->name());
+  require(c.norm_placement != NormPlacement::sandwich ||
+              (c.architecture->attends_by_structure() && !c.architecture->sees_ahead()),
+          "model.norm_placement=sandwich is for model.architecture=gpt, not {}; give pre or post",
+          c.architecture->name());
   require(c.attention_out_bias || c.bias || c.attention_bias,
           "model.attention_out_bias=false takes away a bias that attention has with model.bias or "
           "model.attention_bias; give one of them, or leave it out");

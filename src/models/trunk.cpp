@@ -31,7 +31,7 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel, int64_t block
                           c.kv_heads(),
                           c.head_width(),
                           c.positions == Positions::rotary,
-                          rotary_waves(c),
+                          rotary_waves(c, c.attention.of_block(block, c.context).kind),
                           c.bias || c.attention_bias,
                           c.dropout_of_attention(),
                           deviation,
@@ -43,6 +43,7 @@ BlockSpec block_spec(const ModelConfig& c, bool sequence_parallel, int64_t block
                           c.attention_scale()};
   attention.out_bias = c.attention_out_bias;
   if (c.qk_norm) attention.head_norm = c.norm_epsilon;
+  if (c.norm == ops::Norm::rms_zero_centered) attention.head_norm_kind = c.norm;
   const MlpSpec mlp{"",     c.d_model,           c.hidden(),    c.activation,
                     c.bias, deviation,           out_deviation, sequence_parallel,
                     rate,   c.activation_dropout};

@@ -218,7 +218,7 @@ class Runner {
   // marks: of the tokens that see all, which files do not say.
   Runner(const ModelConfig& given, const checkpoint::CheckpointInfo& info, Group& tp,
          const std::optional<MarkRule>& marks = {})
-      : names_(convert::huggingface_names(given)),
+      : names_(convert::huggingface_names(given, model_type_of(info.path))),
         config_(given),
         parameters_(DType::f32, tp.rank(), tp.size()) {
     if (marks) config_.attention.other.marks = *marks;

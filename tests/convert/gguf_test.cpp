@@ -1,96 +1,15 @@
-// Files of GGUF: against gguf's own reader (tools/make_gguf_golden.py), and what they cannot hold.
-#include <cmath>
-#include <fstream>
+// Files of GGUF: values, tokenizers, conversations, and what they cannot hold.
 #include <gtest/gtest.h>
 
 #include "skein/text/sentencepiece/model_file.h"
 #include "skein/text/split/known_patterns.h"
 
-#include "convert/fresh_run.h"
-#include "support/gguf_file.h"
+#include "convert/gguf_export.h"
 
 namespace skein::convert {
 namespace {
 
 using Json = nlohmann::json;
-using test::GgufFile;
-using test::Scratch;
-
-// Of bytes, though few of them.
-constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
-    {"id": 0, "content": "<|endoftext|>", "special": true, "normalized": false},
-    {"id": 7, "content": "<|im_start|>", "special": true, "normalized": false},
-    {"id": 8, "content": "<|im_end|>", "special": true, "normalized": false},
-    {"id": 9, "content": "added", "special": false, "normalized": false}],
-  "normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
-  "post_processor": null, "decoder": {"type": "ByteLevel"},
-  "model": {"type": "BPE", "vocab": {"<|endoftext|>": 0, "a": 1, "b": 2, "c": 3, "\u0120": 4, "ab": 5, "\u0120ab": 6},
-    "merges": [["a", "b"], ["\u0120", "ab"]]}})";
-
-text::StoredTokenizer tokenizer_of(const std::string& json) {
-  return text::StoredTokenizer(text::tokenizer_from_json(json)->to_json());
-}
-
-GgufFile read_file(const std::string& path) { return GgufFile(test::bytes_of_file(path)); }
-
-GgufFile exported(const std::string& run, const std::string& path,
-                  const ConvertConfig& config = {}) {
-  test::export_folder(run, path, config, Form::gguf);
-  return read_file(path);
-}
-
-train::RunState state_with(const std::string& tokenizer, const std::string& notes = "") {
-  train::RunState state;
-  state.step = 1;
-  state.tokenizer = tokenizer_of(tokenizer);
-  if (!notes.empty()) state.notes = train::TaskNotes(notes);
-  return state;
-}
-
-std::vector<float> floats_of(const std::string& bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-// The elements of a tensor of a checkpoint.
-std::vector<float> weights_of(const std::string& run, const std::string& name) {
-  const std::string all = test::tensors_of(run).at("param/" + name);
-  return floats_of(all.substr(all.find(']') + 1));
-}
-
-ModelConfig wide_llama() {
-  ModelConfig c = test::small_model();
-  c.positions = Positions::rotary;
-  c.norm = ops::Norm::rms;
-  c.activation = MlpKind::swiglu;
-  c.d_model = 64;
-  c.d_ff = 40;
-  c.n_kv_heads = 2;
-  c.bias = false;
-  c.attention_bias = true;
-  c.tie_embeddings = false;
-  c.rope_scaling = RopeScaling::llama3;
-  c.rope_factor = 8;
-  c.rope_context = 32;
-  return c;
-}
-
-class Listed : public testing::TestWithParam<std::string> {};
-
-// convert/golden/gguf has the lists that gguf's reader made of these files.
-TEST_P(Listed, AsItsAuthorsReadIt) {
-  const Scratch scratch;
-  test::write_file(scratch.file("tokenizer.json"), kTokenizer);
-  ConvertConfig with;
-  with.tokenizer = scratch.file("tokenizer.json");
-  test::import_folder(test::golden(GetParam()), scratch.file("run"), with);
-  const GgufFile made = exported(scratch.file("run"), scratch.file("model.gguf"));
-  EXPECT_EQ(made.list(), test::bytes_of_file("convert/golden/gguf/" + GetParam() + ".txt"));
-}
-
-INSTANTIATE_TEST_SUITE_P(Golden, Listed, testing::Values("gpt2", "gpt2_untied", "llama"),
-                         [](const auto& info) { return info.param; });
 
 TEST(GgufExport, HoldsTheCheckpointsValues) {
   const Scratch scratch;
@@ -261,42 +180,6 @@ TEST(GgufExport, TakesSentencePiecesTokens) {
   const std::string bpe = save("bpe");
   test::expect_error(ExitCode::usage, {"SentencePiece's BPE", "byte_fallback"},
                      [&] { exported(bpe, scratch.file("no.gguf")); });
-}
-
-void expect_refused(const ModelConfig& model, const train::RunState& state,
-                    std::initializer_list<std::string> words) {
-  const Scratch scratch;
-  test::save_fresh(scratch.file("run"), model, 1, state);
-  test::expect_error(ExitCode::usage, words,
-                     [&] { exported(scratch.file("run"), scratch.file("no.gguf")); });
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("no.gguf")));
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("no.Modelfile")));
-}
-
-TEST(GgufExport, RefusesModelsThatNoneKnows) {
-  const train::RunState state = state_with(kTokenizer);
-  expect_refused(test::small_bert(false), state, {"gpt2 or llama", "known as bert"});
-  ModelConfig c = test::small_model();
-  c.activation = MlpKind::gelu_erf;
-  expect_refused(c, state, {"model.activation=gelu_tanh", "gelu_erf"});
-  c = test::small_model();
-  c.norm = ops::Norm::rms;
-  expect_refused(c, state, {"gpt2 needs layer norm", "llama needs model.positions=rotary"});
-  c = wide_llama();
-  c.d_head = 32;
-  expect_refused(c, state, {"biases of attention", "64", "4 heads of 32", "model.d_head"});
-  c = wide_llama();
-  c.rope_scaling = RopeScaling::yarn;
-  expect_refused(c, state, {"linear or llama3", "model.rope_scaling=yarn"});
-  c = wide_llama();
-  c.attention_out_bias = false;
-  expect_refused(c, state, {"gpt2 or llama", "known as qwen2"});
-  c.attention_out_bias = c.qk_norm = true;
-  expect_refused(c, state, {"gpt2 or llama", "known as qwen3"});
-  c = test::small_model();
-  c.head = Head::sequence;
-  c.labels = 3;
-  expect_refused(c, state, {"logits over its vocabulary", "3 numbers"});
 }
 
 TEST(GgufExport, RefusesTokenizersThatDivideOtherwise) {

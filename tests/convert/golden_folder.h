@@ -10,6 +10,7 @@
 #include "skein/comm/local.h"
 #include "skein/convert/export.h"
 #include "skein/convert/import.h"
+#include "skein/convert/notes.h"
 #include "skein/core/log.h"
 #include "skein/data/samples/batch.h"
 
@@ -69,6 +70,11 @@ inline train::RunState state_of(const std::string& checkpoint) {
   return train::run_state(checkpoint::find_checkpoint(checkpoint, *alone)->metadata, checkpoint);
 }
 
+// The model_type of what a checkpoint was imported from.
+inline std::string model_type_of(const std::string& checkpoint) {
+  return convert::model_type(convert::import_notes(state_of(checkpoint), checkpoint).config);
+}
+
 inline ModelConfig model_of(const std::string& checkpoint) {
   return stored_model(state_of(checkpoint), checkpoint);
 }
@@ -105,6 +111,7 @@ inline std::vector<std::string> golden_names() {
                                "qwen2",
                                "qwen2_windows",
                                "qwen2_sequence",
+                               "qwen2_dynamic",
                                "qwen3",
                                "qwen3_biased",
                                "opt",
@@ -113,6 +120,12 @@ inline std::vector<std::string> golden_names() {
                                "gpt_neox",
                                "gpt_neox_tied",
                                "gpt_neox_sequence",
+                               "phi3",
+                               "phi3_long",
+                               "phi3_sequence",
+                               "gemma3",
+                               "gemma3_biased",
+                               "gemma3_sequence",
                                "bert",
                                "bert_masked",
                                "bert_untied",

@@ -57,7 +57,12 @@ double apart(const Tensor& left, const Tensor& right) {
 TEST(MupExport, FoldsItsFactorsIntoWeights) {
   ModelConfig normed = small_llama();
   normed.qk_norm = true;
-  for (const ModelConfig& plain : {test::small_model(), small_llama(), normed})
+  ModelConfig gemma = normed;
+  gemma.norm = ops::Norm::rms_zero_centered;
+  gemma.norm_placement = NormPlacement::sandwich;
+  gemma.activation = MlpKind::geglu_tanh;
+  gemma.scale_embeddings = true;
+  for (const ModelConfig& plain : {test::small_model(), small_llama(), normed, gemma})
     for (const auto& [width, head] : {std::pair<int64_t, int64_t>{2, 0}, {3, 1}}) {
       const Scratch scratch;
       test::save_fresh(scratch.file("run"), scaled(plain, width, head), 2);
@@ -67,7 +72,7 @@ TEST(MupExport, FoldsItsFactorsIntoWeights) {
       EXPECT_LT(apart(before, after), 1e-5)
           << "norms of heads " << plain.qk_norm << ", base width " << width;
       EXPECT_GT(apart(before, Tensor::zeros(before.shape(), DType::f32)), 1e-2);
-      if (width == 3) continue;
+      if (width == 3 || plain.scale_embeddings) continue;  // gains that are sums are rounded
       EXPECT_EQ(apart(before, after), 0) << "factors that are powers of two cost no bit";
     }
 }

@@ -61,7 +61,8 @@ ModelConfig small_llama() {
   return c;
 }
 
-// Mistral, Qwen2 with a window in some layers, Qwen3, OPT, and GPT-NeoX with parallel blocks.
+// Mistral, Qwen2 with a window in some layers, Qwen3, OPT, GPT-NeoX with parallel blocks, and
+// Gemma.
 std::vector<ModelConfig> newer_models() {
   ModelConfig mistral = small_llama();
   mistral.attention = windowed(5);
@@ -70,8 +71,7 @@ std::vector<ModelConfig> newer_models() {
   qwen2.attention_bias = true;
   qwen2.attention_out_bias = false;
   qwen3.qk_norm = true;
-  qwen3.rope_scaling = RopeScaling::yarn;
-  qwen3.rope_high_frequency = 32;
+  qwen3.rope_scaling = RopeScaling::yarn, qwen3.rope_high_frequency = 32;
   qwen3.rope_amplitude = 1.0 / 3;
   ModelConfig opt = small_model(), neox = small_model();
   opt.position_offset = 2;
@@ -84,7 +84,15 @@ std::vector<ModelConfig> newer_models() {
   neox.parallel_blocks = true;
   neox.tie_embeddings = false;
   neox.activation = MlpKind::gelu_erf;
-  return {mistral, qwen2, qwen3, opt, neox};
+  ModelConfig gemma = small_llama();
+  gemma.norm = ops::Norm::rms_zero_centered;
+  gemma.norm_placement = NormPlacement::sandwich;
+  gemma.activation = MlpKind::geglu_tanh;
+  gemma.qk_norm = gemma.scale_embeddings = true;
+  gemma.score_width = 7;
+  gemma.attention = qwen2.attention;
+  gemma.rope_window_theta = 77;
+  return {mistral, qwen2, qwen3, opt, neox, gemma};
 }
 
 std::vector<ModelConfig> small_models() {

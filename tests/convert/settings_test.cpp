@@ -17,10 +17,18 @@ constexpr char kPage[] = "../docs/convert.md";
 constexpr char kBegin[] = "<!-- by tests/convert/settings_test.cpp -->\n";
 constexpr char kEnd[] = "<!-- its end -->\n";
 
-// A merge patch, and how the table calls it where its text would be long.
+// A merge patch, how the table calls it where its text would be long, what it is for families that
+// say it otherwise, and what the table says where a family reads it and no option of ours changes.
 struct Setting {
   Json patch;
   std::string name = "";
+  std::map<std::string, Json> others = {};
+  std::string unchanged = "no effect";
+
+  const Json& of(const std::string& family) const {
+    const auto other = others.find(family);
+    return other == others.end() ? patch : other->second;
+  }
 };
 
 struct Table {
@@ -34,44 +42,83 @@ Json rope(const std::string& type, const Json& more) {
   return {{"rope_parameters", made}};
 }
 
+// Gemma says it of its layers that see all.
+Setting stretched(const std::string& type, const Json& more) {
+  const Json plain = rope(type, more);
+  const Json of_full{{"rope_parameters", {{"full_attention", plain["rope_parameters"]}}}};
+  return {plain, fmt::format("`rope_type` `{}`", type), {{"gemma3_text", of_full}}};
+}
+
+Setting dynamic() {
+  Setting made = stretched("dynamic", {{"factor", 2.0}});
+  made.unchanged = "nothing to take";
+  return made;
+}
+
+// Of so many pairs of numbers that turn.
+Json factors(size_t pairs) {
+  const std::vector<double> some{1, 1.5, 2, 4};
+  const std::vector<double> made(some.begin(), some.begin() + static_cast<int64_t>(pairs));
+  return {{"short_factor", made}, {"original_max_position_embeddings", 16}};
+}
+
+Setting longrope() {
+  Setting made = stretched("longrope", factors(2));
+  for (const char* family : {"qwen2", "gpt_neox"})
+    made.others[family] = rope("longrope", factors(1));
+  made.others["phi3"] = rope("longrope", factors(4));
+  made.others["phi3"]["original_max_position_embeddings"] = 16;
+  for (Json* one :
+       {&made.patch, &made.others["qwen2"], &made.others["gpt_neox"], &made.others["phi3"]}) {
+    (*one)["rope_parameters"]["long_factor"] = {2.0, 4.0, 6.0, 8.0};
+    (*one)["rope_parameters"]["long_factor"].get_ref<Json::array_t&>().resize(
+        (*one)["rope_parameters"]["short_factor"].size());
+  }
+  return made;
+}
+
 Json only(const std::string& key, const Json& value) { return {{key, value}}; }
 
 Table decoders() {
   const Json yarn{{"factor", 4.0}, {"original_max_position_embeddings", 16}, {"rope_theta", 3.0}};
-  return {
-      {"gpt2", "opt", "gpt_neox", "llama", "mistral", "qwen2", "qwen3"},
-      {{rope("linear", {{"factor", 2.0}}), "`rope_type` `linear`"},
-       {rope("llama3", {{"factor", 8.0},
-                        {"low_freq_factor", 1.0},
-                        {"high_freq_factor", 4.0},
-                        {"original_max_position_embeddings", 16}}),
-        "`rope_type` `llama3`"},
-       {rope("yarn", yarn), "`rope_type` `yarn`"},
-       {rope("dynamic", {{"factor", 2.0}}), "`rope_type` `dynamic`"},
-       {rope("longrope", {{"factor", 2.0}, {"short_factor", {1.0}}, {"long_factor", {1.0}}}),
-        "`rope_type` `longrope`"},
-       {rope("proportional", Json::object()), "`rope_type` `proportional`"},
-       {only("rope_parameters", {{"partial_rotary_factor", 0.5}}), "`partial_rotary_factor`"},
-       {only("sliding_window", 2)},
-       {{{"use_sliding_window", false}, {"layer_types", nullptr}}, "`use_sliding_window` false"},
-       {only("layer_types", {"chunked_attention"}), "`layer_types` of other kinds"},
-       {only("use_parallel_residual", false)},
-       {only("tie_word_embeddings", true)},
-       {only("tie_word_embeddings", false)},
-       {only("hidden_act", "relu")},
-       {only("activation_function", "relu")},
-       {only("hidden_act", "mish")},
-       {only("activation_function", "mish")},
-       {only("attention_bias", true)},
-       {{{"attention_bias", false}, {"mlp_bias", nullptr}}, "`attention_bias` false"},
-       {only("do_layer_norm_before", false)},
-       {only("word_embed_proj_dim", 4)},
-       {only("enable_bias", false)},
-       {only("scale_attn_weights", false)},
-       {only("is_causal", false)},
-       {only("add_cross_attention", true)},
-       {only("auto_map", {{"AutoModel", "mine.Model"}}), "`auto_map`"},
-       {only("quantization_config", Json::object()), "`quantization_config`"}}};
+  return {{"gpt2", "opt", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "phi3", "gemma3_text"},
+          {stretched("linear", {{"factor", 2.0}}),
+           stretched("llama3", {{"factor", 8.0},
+                                {"low_freq_factor", 1.0},
+                                {"high_freq_factor", 4.0},
+                                {"original_max_position_embeddings", 16}}),
+           stretched("yarn", yarn),
+           dynamic(),
+           longrope(),
+           stretched("proportional", Json::object()),
+           {only("rope_parameters", {{"partial_rotary_factor", 0.5}}), "`partial_rotary_factor`"},
+           {only("sliding_window", 2)},
+           {{{"use_sliding_window", false}, {"layer_types", nullptr}},
+            "`use_sliding_window` false",
+            {{"gemma3_text", only("use_sliding_window", false)}}},
+           {only("layer_types", {"chunked_attention"}), "`layer_types` of other kinds"},
+           {only("use_parallel_residual", false)},
+           {only("tie_word_embeddings", true)},
+           {only("tie_word_embeddings", false)},
+           {only("hidden_act", "relu")},
+           {only("hidden_activation", "relu")},
+           {only("activation_function", "relu")},
+           {only("hidden_act", "mish")},
+           {only("hidden_activation", "mish")},
+           {only("activation_function", "mish")},
+           {only("attention_bias", true)},
+           {{{"attention_bias", false}, {"mlp_bias", nullptr}}, "`attention_bias` false"},
+           {only("query_pre_attn_scalar", 3)},
+           {only("final_logit_softcapping", 30.0)},
+           {only("use_bidirectional_attention", true)},
+           {only("do_layer_norm_before", false)},
+           {only("word_embed_proj_dim", 4)},
+           {only("enable_bias", false)},
+           {only("scale_attn_weights", false)},
+           {only("is_causal", false)},
+           {only("add_cross_attention", true)},
+           {only("auto_map", {{"AutoModel", "mine.Model"}}), "`auto_map`"},
+           {only("quantization_config", Json::object()), "`quantization_config`"}}};
 }
 
 Table encoders() {
@@ -112,16 +159,18 @@ bool is_held(const std::string& family, const Json& patch) {
   });
 }
 
-std::string cell(const std::string& family, const Json& patch) {
-  const Json before = json_of(variants(family) + "/config.json");
+std::string cell(const std::string& family, const Setting& setting) {
+  const Json before = json_of(variants(family) + "/config.json"), &patch = setting.of(family);
   Json with = before;
   with.merge_patch(patch);
   const auto values = [&](const Json& json) {
     return model_values(model_from_huggingface(json.dump(), "here", {}));
   };
   try {
-    if (values(with) == values(before) && with != before) return "no effect";
-    EXPECT_TRUE(is_held(family, patch)) << family << " " << patch;
+    const bool same = values(with) == values(before) && with != before,
+               held = is_held(family, patch);
+    if (same) return held ? setting.unchanged : "no effect";
+    EXPECT_TRUE(held) << family << " " << patch;
     return "taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
@@ -145,7 +194,7 @@ std::string text_of(const Table& table) {
   for (const Setting& setting : table.settings) {
     text += fmt::format("| {} |", name_of(setting));
     for (const std::string& family : table.families)
-      text += fmt::format(" {} |", cell(family, setting.patch));
+      text += fmt::format(" {} |", cell(family, setting));
     text += "\n";
   }
   return text;

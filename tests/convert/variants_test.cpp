@@ -32,14 +32,15 @@ std::string changed_folder(const Scratch& scratch, const std::string& family, co
 }
 
 const std::vector<std::string> kFamilies{
-    "gpt2",  "llama", "bert",        "roberta",   "t5",  "bart",    "mistral",
-    "qwen2", "qwen3", "xlm_roberta", "camembert", "opt", "gpt_neox"};
+    "gpt2",  "llama",       "bert",      "roberta", "t5",       "bart", "mistral",    "qwen2",
+    "qwen3", "xlm_roberta", "camembert", "opt",     "gpt_neox", "phi3", "gemma3_text"};
 // Those with rotary positions.
-const std::vector<std::string> kRotary{"llama", "mistral", "qwen2", "qwen3", "gpt_neox"};
+const std::vector<std::string> kRotary{"llama", "mistral", "qwen2", "qwen3", "gpt_neox", "phi3"};
 
 // Under which config.json names the activation.
 std::string activation_key(const std::string& family) {
   if (family == "t5") return "feed_forward_proj";
+  if (family == "gemma3_text") return "hidden_activation";
   const bool older = family == "gpt2" || family == "bart" || family == "opt";
   return older ? "activation_function" : "hidden_act";
 }
@@ -135,15 +136,31 @@ TEST(Names, OfActivationsAreRightOrRefused) {
 }
 
 TEST(Names, OfRotaryPositionsAreRightOrRefused) {
-  const auto name_it = [](Json& config, const std::string& name) {
-    config["rope_parameters"] = {
-        {"rope_type", name},       {"rope_theta", 50.0},
-        {"factor", 2.0},           {"low_freq_factor", 1.0},
-        {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 16}};
-  };
+  Json rope{{"rope_theta", 50.0},      {"factor", 2.0},         {"low_freq_factor", 1.0},
+            {"high_freq_factor", 4.0}, {"short_factor", {1.0}}, {"long_factor", {1.0}}};
+  const std::set<std::string> known{"default", "linear", "llama3", "yarn", "dynamic", "longrope"};
   EXPECT_GE(names()["rope_types"].size(), 7u);
-  for (const std::string& family : kRotary)
-    expect_known(family, names()["rope_types"], {"default", "linear", "llama3", "yarn"}, name_it);
+  for (const std::string& family : kRotary) {
+    const bool phi = family == "phi3", one = family == "qwen2" || family == "gpt_neox";
+    rope["original_max_position_embeddings"] = phi ? 4096 : 16;
+    rope["short_factor"] = std::vector<double>(one ? 1 : phi ? 4 : 2, 1.5);
+    const auto name_it = [&](Json& config, const std::string& name) {
+      config["rope_parameters"] = rope;
+      config["rope_parameters"]["rope_type"] = name;
+    };
+    const std::set<std::string> of_phi{"default", "longrope"};
+    expect_known(family, names()["rope_types"], phi ? of_phi : known, name_it);
+  }
+  for (const bool window : {false, true})
+    expect_known("gemma3_text", names()["rope_types"],
+                 window ? std::set<std::string>{"default", "dynamic"}
+                        : std::set<std::string>{"default", "linear", "llama3", "yarn", "dynamic"},
+                 [&](Json& config, const std::string& name) {
+                   Json& one =
+                       config["rope_parameters"][window ? "sliding_attention" : "full_attention"];
+                   one = rope;
+                   one["rope_type"] = name;
+                 });
 }
 
 TEST(Names, OfClassesAreRightOrRefused) {
@@ -168,7 +185,10 @@ TEST(Names, OfClassesAreRightOrRefused) {
        {"CamembertForMaskedLM", "CamembertForCausalLM", "CamembertModel",
         "CamembertForSequenceClassification", "CamembertForTokenClassification"}},
       {"opt", {"OPTForCausalLM", "OPTModel", "OPTForSequenceClassification"}},
-      {"gpt_neox", {"GPTNeoXForCausalLM", "GPTNeoXModel", "GPTNeoXForSequenceClassification"}}};
+      {"gpt_neox", {"GPTNeoXForCausalLM", "GPTNeoXModel", "GPTNeoXForSequenceClassification"}},
+      {"phi3", {"Phi3ForCausalLM", "Phi3Model", "Phi3ForSequenceClassification"}},
+      {"gemma3_text",
+       {"Gemma3ForCausalLM", "Gemma3TextModel", "Gemma3TextForSequenceClassification"}}};
   for (const std::string& family : kFamilies) {
     const auto name_it = [](Json& config, const std::string& name) {
       config["architectures"] = Json::array({name});

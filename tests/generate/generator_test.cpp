@@ -90,7 +90,13 @@ TEST_P(Generation, WithACacheIsTheSameAsWithout) {
 TEST_P(Generation, OfOtherLayoutsIsTheSameAsWithoutACache) {
   Layout greedy;
   greedy.temperature = 0;
-  ModelConfig normed = model(GetParam()), parallel = model(GetParam());
+  ModelConfig normed = model(GetParam()), parallel = model(GetParam()), sandwich = normed;
+  sandwich.norm = ops::Norm::rms_zero_centered;
+  sandwich.norm_placement = NormPlacement::sandwich;
+  sandwich.qk_norm = sandwich.scale_embeddings = true;
+  sandwich.score_width = 5;
+  sandwich.attention.kinds = {"window", "full"};
+  sandwich.attention.windows = {4};
   normed.qk_norm = true;
   normed.attention_out_bias = false;
   parallel.parallel_blocks = true;
@@ -99,8 +105,9 @@ TEST_P(Generation, OfOtherLayoutsIsTheSameAsWithoutACache) {
     normed.rope_factor = 4;
     normed.rope_context = 16;
     parallel.rope_width = 4;
+    sandwich.rope_window_theta = 50;
   }
-  for (const ModelConfig& config : {normed, parallel}) {
+  for (const ModelConfig& config : {normed, parallel, sandwich}) {
     expect_same_without_cache(config, greedy);
     Layout setup;
     const auto expected = generated(config, setup);

@@ -74,6 +74,23 @@ TEST(ModelOptions, RefusesLayoutsThatCannotBe) {
   c.parallel_blocks = true;
   c.norm_placement = NormPlacement::post;
   expect_refused(c, "model.parallel_blocks=true needs model.norm_placement=pre");
+  c = small();
+  c.norm_placement = NormPlacement::sandwich;
+  c.score_width = 7;
+  EXPECT_NO_THROW(check(c, 1, false));
+  c.mup_base_width = 64;
+  expect_refused(c,
+                 "model.score_width=7 and model.mup_base_width=64 both say what scores are divided "
+                 "by; leave one of them out");
+  c.mup_base_width = 0;
+  c.architecture = &transformer_architecture();
+  expect_refused(c,
+                 "model.score_width=7 is for model.architecture=gpt and bert, not transformer; "
+                 "leave it out");
+  c.score_width = 0;
+  expect_refused(c,
+                 "model.norm_placement=sandwich is for model.architecture=gpt, not transformer; "
+                 "give pre or post");
 }
 
 TEST(ModelOptions, RefusesPositionsThatCannotTurn) {
@@ -93,12 +110,54 @@ TEST(ModelOptions, RefusesPositionsThatCannotTurn) {
   c.rope_width = 0;
   c.rope_amplitude = 2;
   expect_refused(c,
-                 "model.rope_amplitude=2 must be 0 or above, and is for model.rope_scaling=yarn; "
-                 "leave it out");
+                 "model.rope_amplitude=2 must be 0 or above, and is for model.rope_scaling=yarn "
+                 "and longrope; leave it out");
   c.rope_scaling = RopeScaling::yarn;
   EXPECT_NO_THROW(check(c, 1, false));
   c.rope_theta = 1;
   expect_refused(c, "model.rope_theta=1 must be above 1 with model.rope_scaling=yarn");
+}
+
+TEST(ModelOptions, RefusesFactorsOfPositionsThatDoNotFit) {
+  ModelConfig c = small();
+  c.rope_factors = {1, 2};
+  const std::string others =
+      "model.rope_factors has 2 numbers, which are for model.rope_scaling=longrope; leave them out";
+  expect_refused(c, others);
+  c.positions = Positions::rotary;
+  expect_refused(c, others);
+  c.rope_scaling = RopeScaling::longrope;
+  expect_refused(c,
+                 "model.rope_factors has 2 numbers; model.rope_scaling=longrope needs 32, one for "
+                 "each pair of numbers of a head that turns");
+  c.rope_width = 4;
+  EXPECT_NO_THROW(check(c, 1, false));
+  c.rope_factors = {1, 0};
+  expect_refused(c, "model.rope_factors has 0; all must be above 0");
+  c.rope_factors = {1, 2};
+  c.rope_context = c.context - 1;
+  expect_refused(c, fmt::format("model.context={} must be at most model.rope_context={} with "
+                                "model.rope_scaling=longrope, whose longer texts have other "
+                                "factors; leave texts at that length",
+                                c.context, c.rope_context));
+}
+
+TEST(ModelOptions, BlocksWithWindowsMayHavePositionsOfTheirOwn) {
+  ModelConfig c = small();
+  c.positions = Positions::rotary;
+  c.rope_scaling = RopeScaling::linear;
+  c.rope_factor = 8;
+  c.rope_window_theta = 50;
+  expect_refused(c,
+                 "model.rope_window_theta=50 must be 0 or above, and is for "
+                 "model.positions=rotary and blocks of attention.kind=window; leave it out");
+  c.attention.kinds = {"window", "full"};
+  c.attention.windows = {8};
+  EXPECT_NO_THROW(check(c, 1, false));
+  EXPECT_EQ(rotary_waves(c, SightKind::window).theta, 50);
+  EXPECT_EQ(rotary_waves(c, SightKind::window).scaling, RopeScaling::none);
+  EXPECT_EQ(rotary_waves(c).theta, 10000);
+  EXPECT_EQ(rotary_waves(c).factor, 8);
 }
 
 TEST(ModelOptions, AttentionDropsAsAllUnlessToldOtherwise) {

@@ -125,6 +125,21 @@ TEST(Gradients, NormsOfHeadsAndPositionsStretchedByYarn) {
   check_gradients(c);
 }
 
+TEST(Gradients, NormsOfWhatSublayersMakeWithZeroCenteredGains) {
+  ModelConfig c;
+  c.positions = Positions::rotary;
+  c.rope_window_theta = 50;
+  c.norm = ops::Norm::rms_zero_centered;
+  c.norm_placement = NormPlacement::sandwich;
+  c.activation = MlpKind::geglu_tanh;
+  c.bias = false;
+  c.qk_norm = c.scale_embeddings = true;
+  c.score_width = 7;
+  c.attention.kinds = {"window", "full"};
+  c.attention.windows = {2};
+  check_gradients(c);
+}
+
 TEST(Gradients, ParallelBlocksThatTurnHalfOfEachHead) {
   ModelConfig c;
   c.positions = Positions::rotary;

@@ -72,16 +72,17 @@ TEST(ActivationBytes, AreWhatTheBlocksKeep) {
 }
 
 // What layers say that they keep.
-TEST(ActivationBytes, OfNormsOfHeadsAndParallelBlocksAreToldToo) {
+TEST(ActivationBytes, OfFurtherNormsAndParallelBlocksAreToldToo) {
   ModelConfig config;
   config.vocab_size = 64;
   config.context = 64;
   config.d_model = 256;
   config.n_layers = 5;
   config.positions = Positions::rotary;
-  for (const bool norms : {false, true}) {
-    config.qk_norm = norms;
-    config.parallel_blocks = !norms;
+  for (const int kind : {0, 1, 2}) {
+    config.qk_norm = kind == 1;
+    config.parallel_blocks = kind == 0;
+    config.norm_placement = kind == 2 ? NormPlacement::sandwich : NormPlacement::pre;
     ModelConfig fewer = config;
     fewer.n_layers = 1;
     for (int tensor : {1, 2})
@@ -94,7 +95,7 @@ TEST(ActivationBytes, OfNormsOfHeadsAndParallelBlocksAreToldToo) {
         const double found = kept(config, DType::f32, 2, tp, false) -
                              kept(fewer, DType::f32, 2, tp, false),
                      wanted = (told(config) - told(fewer)) * tensor;
-        EXPECT_NEAR(found / wanted, 1, 0.05) << norms << " " << tensor;
+        EXPECT_NEAR(found / wanted, 1, 0.05) << kind << " " << tensor;
       });
   }
 }

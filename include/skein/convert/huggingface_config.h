@@ -71,6 +71,9 @@ struct ConfigExtras {
 std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
                                const std::string& before);
 
+// The model_type of a config.json; "" where it says none.
+std::string model_type(const std::string& config);
+
 // Options of a model as text, by key: equal models have equal ones.
 std::map<std::string, std::string> model_values(const ModelConfig& model);
 

@@ -32,6 +32,8 @@ struct ForeignTensor {
   int64_t woven_heads = 0;
   // Not 0: for each of so many heads its rows of every part follow each other there.
   int64_t dealt_heads = 0;
+  // What is added to each element there. Only in files of f32 that are written.
+  float added = 0;
 
   int64_t size() const;
   // A line that says which of ours it holds, under a name and with a type as some file has them.
@@ -60,9 +62,10 @@ struct NameMap {
   std::vector<std::string> candidates(const std::string& name) const;
 };
 
-// Hugging Face's names of such a model. A usage error that says, for each family of models, which
-// option keeps it out. transformers' RoBERTa has erf-GELU in the vocabulary head whatever its
-// blocks have, its BERT the blocks' activation.
-NameMap huggingface_names(const ModelConfig& config);
+// Hugging Face's names of such a model, in the family `type` where that can hold it ("model_type").
+// A usage error that says, for each family of models, which option keeps it out. transformers'
+// RoBERTa has erf-GELU in the vocabulary head whatever its blocks have, its BERT the blocks'
+// activation.
+NameMap huggingface_names(const ModelConfig& config, const std::string& type = "");
 
 }  // namespace skein::convert

@@ -44,8 +44,12 @@ struct ModelConfig {
   // llama3, yarn: waves longer than rope_context / low are divided, shorter than / high kept
   double rope_low_frequency = 1, rope_high_frequency = 4;
   int64_t rope_context = 8192;
-  double rope_amplitude = 0;  // of yarn; 0: 0.1 ln(rope_factor) + 1
-  int64_t rope_width = 0;     // numbers of a head that positions turn; 0: all
+  // of yarn, 0: 0.1 ln(rope_factor) + 1; of longrope, 0: sqrt(1 + ln(rope_factor) /
+  // ln(rope_context))
+  double rope_amplitude = 0;
+  // longrope: by what each frequency is divided in texts of up to rope_context tokens
+  std::vector<double> rope_factors;
+  int64_t rope_width = 0;  // numbers of a head that positions turn; 0: all
   ops::Norm norm = ops::Norm::layer;
   NormPlacement norm_placement = NormPlacement::pre;
   double norm_epsilon = 1e-5;
@@ -56,6 +60,8 @@ struct ModelConfig {
   bool attention_bias = false;
   bool attention_out_bias = true;  // false: attention's result has none of these
   bool qk_norm = false;            // an RMS norm of each head's queries and keys
+  int64_t score_width = 0;         // q.k is divided by the root of this; 0: of the head's width
+  double rope_window_theta = 0;    // base of blocks with windows, unscaled; 0: as of the others
   bool parallel_blocks = false;    // both halves of a block read what enters it
   // kinds of tokens with an embedding each (BERT's segments A and B); 0: none
   int64_t token_types = 0;
@@ -110,8 +116,8 @@ inline bool is_of_model(std::string_view key) {
   return key.starts_with(kModelSections[0]) || key.starts_with(kModelSections[1]);
 }
 
-// The frequencies of rotary positions.
-kernels::RotaryWaves rotary_waves(const ModelConfig& config);
+// The frequencies of rotary positions, of blocks whose attention is of that kind.
+kernels::RotaryWaves rotary_waves(const ModelConfig& config, SightKind kind = SightKind::full);
 
 // Binds every field under sections "model" and "attention".
 void bind(Options& options, ModelConfig& config);

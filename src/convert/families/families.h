@@ -12,6 +12,8 @@ const ForeignFamily& llama_family();
 const ForeignFamily& mistral_family();
 const ForeignFamily& qwen2_family();
 const ForeignFamily& qwen3_family();
+const ForeignFamily& phi3_family();
+const ForeignFamily& gemma3_family();
 const ForeignFamily& bert_family();
 const ForeignFamily& roberta_family();
 const ForeignFamily& xlm_roberta_family();
@@ -60,26 +62,62 @@ Demand plain_activation(const ModelConfig& c);
 // How blocks are made of their parts: one half after the other, no norms of heads, all of attention
 // with biases or none.
 std::vector<Demand> plain_blocks(const ModelConfig& c);
-// Decoders: what each demands, behind its own.
+// Decoders: what each demands, behind its own; but for Gemma that embeddings and scores are scaled
+// as usual, too.
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own);
+std::vector<Demand> scaled_decoder_demands(const ModelConfig& c, std::vector<Demand> own);
 // Logits by the tokens' weights, whose name is `tokens`, or by their own; or a score without bias.
 void add_decoder_head(NameCollector& names, const std::string& tokens);
 
 // Rotary positions. What the keys of config.json are called that say their base and which share of
-// each head they turn; the share where nothing says it. A share of the plain name must be 1.
+// each head they turn; the share where nothing says it. A share of the plain name must be 1, unless
+// `shares`.
 struct RotaryKeys {
   std::string theta = "rope_theta", share = "partial_rotary_factor";
   double usual_share = 1;
+  bool shares = false;
+  // Ways of stretching that transformers' class knows.
+  std::vector<std::string> types = {"linear", "llama3", "yarn", "dynamic", "longrope"};
+  // original_max_position_embeddings where only the stretching, or nothing, says it; 0: the context
+  // where nothing does.
+  int64_t usual_original = 0;
+
+  bool has_share() const { return shares || share != "partial_rotary_factor"; }
 };
-// The model that is read has its sizes.
+// The model that is read has its sizes. Of longrope it gets the factors of shorter texts, and a
+// context of no longer ones; of dynamic it needs nothing, which changes no text within the context.
 void rotary_keys(ForeignConfig& keys, ModelConfig& c, const RotaryKeys& names = {});
+// What rope_parameters says for one kind of layers, or rope_scaling: without share.
+void read_stretching(const ForeignConfig& config, const ForeignConfig& rope,
+                     const RotaryKeys& names, ModelConfig& c);
+ForeignJson stretching_json(const ModelConfig& c);
+
+// What layers are, by config.json's layer_types, or where it has none in `usual` (full or window);
+// the first ones that the others repeat.
+std::vector<std::string> layer_kinds(const ForeignConfig& keys, const ModelConfig& c,
+                                     std::vector<std::string> usual);
+// layer_types of a model whose layers are so.
+ForeignJson layer_types(const ModelConfig& c);
+bool has_windows(const std::vector<std::string>& kinds);
+Demand windows_only(const ModelConfig& c);
+// All layers see all, or all have one window.
+Demand one_window_or_none(const ModelConfig& c);
+
+// The gated activation whose gate is `plain`, and the other way.
+MlpKind gated_by(MlpKind plain);
+MlpKind gate_of(MlpKind gated);
 
 // Llama and its like: who sees whom, and which parts of attention have biases, is of the family.
 std::vector<Demand> llama_demands(const ModelConfig& c, std::vector<Demand> own);
+// The same of layers that may turn a part of each head.
+std::vector<Demand> llama_layer_demands(const ModelConfig& c, std::vector<Demand> own);
+Demand whole_turns(const ModelConfig& c);
 NameMap llama_names(const ModelConfig& c);
 // Of keys that may be absent.
 struct LlamaDefaults {
   int64_t key_heads = 0, head_width = 0, context = 2048;  // 0: as the model's other sizes say
+  double epsilon = 1e-6;
+  RotaryKeys rotary = {};
 };
 void llama_keys(ForeignConfig& keys, ModelConfig& c, const LlamaDefaults& defaults = {});
 

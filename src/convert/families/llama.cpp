@@ -11,6 +11,17 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return llama_demands(c, own);
 }
 
+void add_norms(NameCollector& names, const std::string& theirs, const std::string& ours) {
+  const auto add = [&](const char* name, const char* norm) {
+    names.same(theirs + name + "_layernorm.weight", ours + norm + ".gain", {names.c.d_model});
+  };
+  add(".input", ".norm_1");
+  if (names.c.norm_placement != NormPlacement::sandwich) return add(".post_attention", ".norm_2");
+  add(".post_attention", ".result_norm_1");
+  add(".pre_feedforward", ".norm_2");
+  add(".post_feedforward", ".result_norm_2");
+}
+
 void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const ModelConfig& c = names.c;
   const int64_t width = c.d_model, hidden = c.hidden(), queries = c.n_heads * c.head_width(),
@@ -28,8 +39,7 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   names.linear(theirs + ".mlp.gate_proj", ours + ".mlp.gate", hidden, width, c.bias);
   names.linear(theirs + ".mlp.up_proj", ours + ".mlp.up", hidden, width, c.bias);
   names.linear(theirs + ".mlp.down_proj", ours + ".mlp.down", width, hidden, c.bias);
-  names.same(theirs + ".input_layernorm.weight", ours + ".norm_1.gain", {width});
-  names.same(theirs + ".post_attention_layernorm.weight", ours + ".norm_2.gain", {width});
+  add_norms(names, theirs, ours);
 }
 
 void keys(ForeignConfig& keys, ModelConfig& c) {
@@ -45,12 +55,19 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 std::vector<Demand> llama_demands(const ModelConfig& c, std::vector<Demand> own) {
-  own.insert(own.begin(),
-             {{c.positions == Positions::rotary, "model.positions=rotary"},
-              {c.rope_width == 0 || c.rope_width == c.head_width(), "model.rope_width=0"},
-              {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre,
-               "RMS norm before each half block"},
-              {c.activation == MlpKind::swiglu, "model.activation=swiglu"}});
+  own.insert(own.begin(), whole_turns(c));
+  return llama_layer_demands(c, own);
+}
+
+Demand whole_turns(const ModelConfig& c) {
+  return {c.rope_width == 0 || c.rope_width == c.head_width(), "model.rope_width=0"};
+}
+
+std::vector<Demand> llama_layer_demands(const ModelConfig& c, std::vector<Demand> own) {
+  own.insert(own.begin(), {{c.positions == Positions::rotary, "model.positions=rotary"},
+                           {c.norm == ops::Norm::rms && c.norm_placement == NormPlacement::pre,
+                            "RMS norm before each half block"},
+                           {c.activation == MlpKind::swiglu, "model.activation=swiglu"}});
   return decoder_demands(c, own);
 }
 
@@ -77,13 +94,13 @@ void llama_keys(ForeignConfig& keys, ModelConfig& c, const LlamaDefaults& defaul
   keys.size("head_dim", c.d_head, defaults.head_width);
   keys.size("intermediate_size", c.d_ff);
   keys.size("max_position_embeddings", c.context, defaults.context);
-  keys.real("rms_norm_eps", c.norm_epsilon, 1e-6);
+  keys.real("rms_norm_eps", c.norm_epsilon, defaults.epsilon);
   const std::string gate = keys.text("hidden_act", "silu");
   if (gate != "silu" && gate != "swish")
     keys.refuse("hidden_act", "and the gate of such a model here is silu, also named swish");
   keys.write("hidden_act", gate);
   keys.real("attention_dropout", c.dropout, 0);
-  rotary_keys(keys, c);
+  rotary_keys(keys, c, defaults.rotary);
 }
 
 const ForeignFamily& llama_family() {

@@ -156,7 +156,7 @@ ForeignTensor of_blocks(const Kind& kind, int64_t blocks, const Parts& gpt2) {
 }  // namespace
 
 NameMap llmc_names(const ModelConfig& c, int64_t padded_vocab) {
-  require(&family_of(c) == &gpt2_family() && c.tie_embeddings && c.head == Head::vocabulary &&
+  require(&family_of(c, "") == &gpt2_family() && c.tie_embeddings && c.head == Head::vocabulary &&
               c.hidden() == 4 * c.d_model && c.activation == MlpKind::gelu_tanh &&
               c.norm_epsilon == 1e-5,
           "llm.c's files hold GPT-2 with tied embeddings, gelu_tanh, a feed-forward layer of 4 "

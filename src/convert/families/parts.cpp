@@ -62,9 +62,15 @@ std::vector<Demand> plain_blocks(const ModelConfig& c) {
 }
 
 std::vector<Demand> decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
+  own.insert(own.end(), {{!c.scale_embeddings, "model.scale_embeddings=false"},
+                         {c.score_width == 0, "model.score_width=0"},
+                         {c.rope_window_theta == 0, "model.rope_window_theta=0"}});
+  return scaled_decoder_demands(c, own);
+}
+
+std::vector<Demand> scaled_decoder_demands(const ModelConfig& c, std::vector<Demand> own) {
   own.insert(own.end(), {{!c.architecture->reads_prompts_both_ways(c), "model.prefix=false"},
                          {c.head != Head::token, "model.head other than token"},
-                         {!c.scale_embeddings, "model.scale_embeddings=false"},
                          {c.token_types == 0 && !c.embedding_norm,
                           "no token types and no norm of the embeddings"}});
   return own;
@@ -92,6 +98,7 @@ std::vector<Demand> encoder_demands(const ModelConfig& c, const Demand& offset, 
                           "layer norm after each half block"},
                          plain_activation(c),
                          {!c.scale_embeddings, "model.scale_embeddings=false"},
+                         {c.score_width == 0, "model.score_width=0"},
                          head_activation_demand(c, of_head),
                          {c.bias && c.embedding_norm, "model.bias and model.embedding_norm"},
                          {c.token_types > 0, "model.token_types above 0"},
@@ -161,6 +168,28 @@ void encoder_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.write("position_embedding_type", "absolute");
   keys.refuse_true("is_decoder", "and encoders here see the whole sequence");
   keys.refuse_true("add_cross_attention", "and models of this family have no cross attention here");
+}
+
+namespace {
+
+// Gated ones by the activation of their gate.
+constexpr std::pair<MlpKind, MlpKind> kGates[] = {{MlpKind::swiglu, MlpKind::silu},
+                                                  {MlpKind::geglu_tanh, MlpKind::gelu_tanh},
+                                                  {MlpKind::geglu_erf, MlpKind::gelu_erf},
+                                                  {MlpKind::reglu, MlpKind::relu}};
+
+}  // namespace
+
+MlpKind gated_by(MlpKind plain) {
+  for (const auto& [gated, gate] : kGates)
+    if (gate == plain) return gated;
+  return plain;
+}
+
+MlpKind gate_of(MlpKind kind) {
+  for (const auto& [gated, gate] : kGates)
+    if (gated == kind) return gate;
+  return kind;
 }
 
 int64_t encoder_layers(const ModelConfig& c) {

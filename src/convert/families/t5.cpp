@@ -5,12 +5,6 @@
 namespace skein::convert {
 namespace {
 
-// Gated ones by the activation of their gate.
-constexpr std::pair<MlpKind, MlpKind> kGates[] = {{MlpKind::swiglu, MlpKind::silu},
-                                                  {MlpKind::geglu_tanh, MlpKind::gelu_tanh},
-                                                  {MlpKind::geglu_erf, MlpKind::gelu_erf},
-                                                  {MlpKind::reglu, MlpKind::relu}};
-
 std::vector<Demand> demands(const ModelConfig& c) {
   const TransformerOptions& own = transformer_options(c);
   std::vector<Demand> all = mapper_demands(c);
@@ -108,9 +102,7 @@ constexpr Defaults kOfT5{6, 8, 2048, "relu"}, kOfMt5{8, 6, 1024, "gated-gelu"};
 std::string feed_forward(MlpKind kind) {
   if (kind == MlpKind::geglu_tanh) return "gated-gelu";
   if (kind == MlpKind::geglu_erf) return "gated-gelu_python";
-  for (const auto& [gated, gate] : kGates)
-    if (gated == kind) return "gated-" + name_of_activation(gate);
-  return name_of_activation(kind);
+  return (is_gated(kind) ? "gated-" : "") + name_of_activation(gate_of(kind));
 }
 
 std::optional<MlpKind> feed_forward_named(const std::string& name) {
@@ -118,9 +110,7 @@ std::optional<MlpKind> feed_forward_named(const std::string& name) {
   if (!name.starts_with(prefix)) return activation_named(name);
   if (name == "gated-gelu") return MlpKind::geglu_tanh;
   const auto gate = activation_named(name.substr(prefix.size()));
-  for (const auto& [gated, kind] : kGates)
-    if (gate == kind) return gated;
-  return {};
+  return gate ? std::optional(gated_by(*gate)) : std::nullopt;
 }
 
 // What save_pretrained writes beside feed_forward_proj, and transformers believes more.

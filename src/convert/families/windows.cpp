@@ -20,12 +20,6 @@ bool is_window(const ModelConfig& c, int64_t block) {
   return c.attention.of_block(block, c.context).kind == SightKind::window;
 }
 
-Demand windows_only(const ModelConfig& c) {
-  const bool known = std::ranges::all_of(
-      c.attention.kinds, [](const auto& kind) { return kind == kFull || kind == kWindow; });
-  return {known && has_one_window(c), "attention.kind full and window, with one window"};
-}
-
 // The first ones that the others repeat.
 std::vector<std::string> without_repeats(const std::vector<std::string>& kinds) {
   size_t period = 1;
@@ -59,28 +53,56 @@ std::string kind_named(const ForeignConfig& keys, const ForeignJson& type) {
   return kWindow;
 }
 
-std::vector<std::string> layer_kinds(const ForeignConfig& keys, const ModelConfig& c, bool window) {
-  std::vector<std::string> kinds;
-  if (keys.has("layer_types")) {
-    const ForeignJson& types = keys.at("layer_types");
-    if (!types.is_array() || std::ssize(types) != c.n_layers)
-      keys.refuse("layer_types",
-                  fmt::format("and a list of {} names belongs there, one a layer", c.n_layers));
-    for (const ForeignJson& type : types) kinds.push_back(kind_named(keys, type));
-    return kinds;
-  }
-  const int64_t full = window ? keys.integer("max_window_layers", 28) : c.n_layers;
-  for (int64_t i = 0; i < c.n_layers; ++i) kinds.emplace_back(i < full ? kFull : kWindow);
-  return kinds;
+}  // namespace
+
+Demand windows_only(const ModelConfig& c) {
+  const bool known = std::ranges::all_of(
+      c.attention.kinds, [](const auto& kind) { return kind == kFull || kind == kWindow; });
+  return {known && has_one_window(c), "attention.kind full and window, with one window"};
 }
+
+Demand one_window_or_none(const ModelConfig& c) {
+  const bool all =
+      std::ranges::all_of(c.attention.kinds, [](const auto& kind) { return kind == kWindow; });
+  return {c.attention.is_full() || (all && has_one_window(c)),
+          "attention.kind=full, or window with one window"};
+}
+
+std::vector<std::string> layer_kinds(const ForeignConfig& keys, const ModelConfig& c,
+                                     std::vector<std::string> usual) {
+  if (!keys.has("layer_types")) return without_repeats(usual);
+  std::vector<std::string> kinds;
+  const ForeignJson& types = keys.at("layer_types");
+  if (!types.is_array() || std::ssize(types) != c.n_layers)
+    keys.refuse("layer_types",
+                fmt::format("and a list of {} names belongs there, one a layer", c.n_layers));
+  for (const ForeignJson& type : types) kinds.push_back(kind_named(keys, type));
+  return without_repeats(kinds);
+}
+
+ForeignJson layer_types(const ModelConfig& c) {
+  ForeignJson types = ForeignJson::array();
+  for (int64_t i = 0; i < c.n_layers; ++i)
+    types.push_back(is_window(c, i) ? kWindowLayer : kFullLayer);
+  return types;
+}
+
+bool has_windows(const std::vector<std::string>& kinds) {
+  return std::ranges::find(kinds, kWindow) != kinds.end();
+}
+
+namespace {
 
 // Qwen: those behind the first ones, or those that are named.
 void read_windows_of_layers(const ForeignConfig& keys, ModelConfig& c) {
   check_sizes(c, keys.origin());  // before a kind is made for each layer
   const bool none = keys.mentions("sliding_window") && !keys.has("sliding_window"),
              used = keys.truth("use_sliding_window", false) && !none;
-  const auto kinds = without_repeats(layer_kinds(keys, c, used));
-  if (std::ranges::find(kinds, kWindow) == kinds.end()) return;
+  const int64_t full = used ? keys.integer("max_window_layers", 28) : c.n_layers;
+  std::vector<std::string> usual;
+  for (int64_t i = 0; i < c.n_layers; ++i) usual.emplace_back(i < full ? kFull : kWindow);
+  const auto kinds = layer_kinds(keys, c, usual);
+  if (!has_windows(kinds)) return;
   if (!used)
     keys.refuse("layer_types",
                 "and \"use_sliding_window\" and \"sliding_window\" give its layers no window");
@@ -89,9 +111,7 @@ void read_windows_of_layers(const ForeignConfig& keys, ModelConfig& c) {
 }
 
 void write_windows_of_layers(ForeignConfig& keys, const ModelConfig& c) {
-  ForeignJson types = ForeignJson::array();
-  for (int64_t i = 0; i < c.n_layers; ++i)
-    types.push_back(is_window(c, i) ? kWindowLayer : kFullLayer);
+  const ForeignJson types = layer_types(c);
   const bool used = std::ranges::find(types, kWindowLayer) != types.end();
   keys.write("layer_types", types);
   keys.write("use_sliding_window", used);

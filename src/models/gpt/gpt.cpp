@@ -13,7 +13,7 @@ Gpt::Gpt(const ModelConfig& config, const ModelPiece& piece, bool sequence_paral
       dropout_(config.dropout),
       output_scale_(1 / config.width_ratio()) {
   if (!piece.predicts) return;
-  if (config.norm_placement == NormPlacement::pre) {
+  if (config.norm_placement != NormPlacement::post) {
     parameters.enter("final_norm", piece.chunk, {Part::final_norm});
     final_norm_.emplace(parameters, trunk_.norm_spec("final_norm"));
   }

@@ -7,8 +7,9 @@
 //   block.i.attention.q.weight [H*D,C], .k/.v [G*D,C], .out [C,H*D], .bias [rows]
 //   block.i.attention.q_norm.gain [D], .k_norm.gain [D] (qk_norm)
 //   block.i.norm_2.gain/bias [C]
+//   block.i.result_norm_1.gain/bias, .result_norm_2 [C] (sandwich)
 //   block.i.mlp.up.weight [F,C], .gate [F,C] (gated), .down [C,F], .bias [rows]
-//   final_norm.gain/bias [C] (pre-norm)
+//   final_norm.gain/bias [C] (pre-norm, sandwich)
 //   head.weight [V,C] (untied)   classifier.weight [labels,C] (heads of labels)
 //   value.weight [1,C], value.bias [1] (value_head)
 #pragma once
