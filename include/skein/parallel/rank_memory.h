@@ -46,9 +46,8 @@ struct RankMemory {
   double packed = 0;       // copies of weights for products of few rows (kernels/memory_rules.h)
   double activations = 0;  // kept for backward
   double work = 0;  // beside those at the worst moment: logits, what a product makes and adds
-  double kept() const {
-    return values + gradients + waiting + optimizer + others;
-  }  // from step to step
+  // From step to step.
+  double kept() const { return values + gradients + waiting + optimizer + others; }
   double total() const { return kept() + packed + activations + work; }
 };
 
