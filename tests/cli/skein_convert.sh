@@ -91,7 +91,7 @@ expect 0 "parameters" "$convert" --to=gguf --dtype=q8_0 trained small.gguf
 expect 2 "exists already" "$convert" --to=gguf trained model.gguf
 expect 2 "give --to=gguf with it" "$convert" --dtype=q8_0 trained out
 expect 2 "--tokenizer" "$convert" --to=gguf run-gpt2 out.gguf
-expect 2 "gpt2 or llama" "$convert" --to=gguf run-bert out.gguf
+expect 2 "decoders that are known as gpt2, gpt_neox, llama" "$convert" --to=gguf run-bert out.gguf
 
 # A tokenizer with more ids than the model: given by name it is an error; the model's own is kept, and a text that needs one of the others refused.
 expect 2 "the model knows 61; give the tokenizer that it was trained with" "$convert" --tokenizer=tok.json "$golden/gpt2" run-small

@@ -20,6 +20,7 @@ struct Rows {
   bool wide;             // rows are read 16 bytes at a time
   const T *gain, *bias;  // bias may be null
   Accumulator<T> epsilon;
+  Accumulator<T> base;  // what gains are added to
 };
 
 // A block a row; what is read again comes from the nearest cache. branch may be null, and sum then.
@@ -49,7 +50,7 @@ __global__ void norm_rows(Rows<T> each, const T* x, const T* branch, T* sum, T* 
   A square = 0;
   for_row(in, columns, wide, [&](int64_t, A value) { square += (value - mean) * (value - mean); });
   const A rstd = A(1) / sqrt(block_sum(square, parts) / A(columns) + each.epsilon);
-  const A base = A(gain_center(each.kind));
+  const A base = each.base;
   T* to = out + row * columns;
   if (bias)
     map_row(
@@ -76,7 +77,7 @@ __global__ void norm_backward_rows(Rows<T> each, const T* x, const Accumulator<T
   const int64_t row = blockIdx.x;
   const T *in = x + row * columns, *slope = dy + row * columns;
   const A mean = each.kind == Norm::layer ? means[row] : A(0), rstd = rstds[row];
-  const A base = A(gain_center(each.kind));
+  const A base = each.base;
   A along = 0, level = 0;
   for_rows(
       columns, wide,
@@ -132,8 +133,13 @@ void norm(Cuda on, const Tensor& x, const NormArguments& arguments, Out out, Out
                     wide_rows(bias) && wide_rows(*out);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Rows<T> each{arguments.kind,      columns, wide, gain.data<T>(), bias.data_or_null<T>(),
-                       A(arguments.epsilon)};
+    const Rows<T> each{arguments.kind,
+                       columns,
+                       wide,
+                       gain.data<T>(),
+                       bias.data_or_null<T>(),
+                       A(arguments.epsilon),
+                       A(gain_center(arguments.kind))};
     launch("norm", on, norm_rows<T>, grid_of(rows), threads_of<T>(columns), 0, each, x.data<T>(),
            branch.data_or_null<T>(), sum->data_or_null<T>(), out->data<T>(), mean->data<A>(),
            rstd->data<A>());
@@ -149,7 +155,7 @@ void norm_backward(Cuda on, const NormedRows& normed, const Tensor& dy, const Te
       wide_rows(x) && wide_rows(gain) && wide_rows(dy) && wide_rows(*dx) && wide_rows(more);
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0)};
+    const Rows<T> each{kind, columns, wide, gain.data<T>(), nullptr, A(0), A(gain_center(kind))};
     launch("norm_backward", on, norm_backward_rows<T>, grid_of(rows), threads_of<T>(columns), 0,
            each, x.data<T>(), mean.data<A>(), rstd.data<A>(), dy.data<T>(), more.data_or_null<T>(),
            dx->data<T>());
