@@ -113,6 +113,9 @@ std::vector<Demand> llama_demands(const ModelConfig& c, std::vector<Demand> own)
 std::vector<Demand> llama_layer_demands(const ModelConfig& c, std::vector<Demand> own);
 Demand whole_turns(const ModelConfig& c);
 NameMap llama_names(const ModelConfig& c);
+// The same around blocks whose tensors are cut otherwise: `theirs` and `ours` are a block's names.
+using AddBlock = void (*)(NameCollector& names, const std::string& theirs, const std::string& ours);
+NameMap llama_names_by(const ModelConfig& c, AddBlock add);
 // Of keys that may be absent.
 struct LlamaDefaults {
   int64_t key_heads = 0, head_width = 0, context = 2048;  // 0: as the model's other sizes say

@@ -71,11 +71,13 @@ std::vector<Demand> llama_layer_demands(const ModelConfig& c, std::vector<Demand
   return decoder_demands(c, own);
 }
 
-NameMap llama_names(const ModelConfig& c) {
+NameMap llama_names(const ModelConfig& c) { return llama_names_by(c, add_block); }
+
+NameMap llama_names_by(const ModelConfig& c, AddBlock add) {
   NameCollector names(c, "model.");
   names.same("model.embed_tokens.weight", "embedding.tokens.weight", {c.vocab_size, c.d_model});
   for (int64_t i = 0; i < c.n_layers; ++i)
-    add_block(names, fmt::format("model.layers.{}", i), names.block(i));
+    add(names, fmt::format("model.layers.{}", i), names.block(i));
   names.same("model.norm.weight", "final_norm.gain", {c.d_model});
   add_decoder_head(names, "model.embed_tokens.weight");
   names.map.buffers = {"model.layers.*.self_attn.rotary_emb.inv_freq"};

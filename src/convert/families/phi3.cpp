@@ -41,16 +41,7 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   names.same(theirs + ".post_attention_layernorm.weight", ours + ".norm_2.gain", {width});
 }
 
-NameMap names(const ModelConfig& c) {
-  NameCollector names(c, "model.");
-  names.same("model.embed_tokens.weight", "embedding.tokens.weight", {c.vocab_size, c.d_model});
-  for (int64_t i = 0; i < c.n_layers; ++i)
-    add_block(names, fmt::format("model.layers.{}", i), names.block(i));
-  names.same("model.norm.weight", "final_norm.gain", {c.d_model});
-  add_decoder_head(names, "model.embed_tokens.weight");
-  names.map.buffers = {"model.layers.*.self_attn.rotary_emb.inv_freq"};
-  return names.map;
-}
+NameMap names(const ModelConfig& c) { return llama_names_by(c, add_block); }
 
 void keys(ForeignConfig& keys, ModelConfig& c) {
   LlamaDefaults defaults{.context = kUsualContext, .epsilon = 1e-5};
