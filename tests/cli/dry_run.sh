@@ -33,6 +33,27 @@ expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SK
 grep -qF "model     gpt, 96 blocks of width 12288" output || { cat output >&2; die "no numbers before the refusal"; }
 expect 2 "this command makes several" "$skein" verify-resume $small --train.steps=6 --run.dir=twice --run.dry_run
 
+# What rank 0 is to take is within a tenth of what it then takes.
+foresees() {
+  local run="$skein pretrain --model.context=128 --model.d_model=128 --model.n_layers=4 --model.n_heads=4 --data.train=train.h5
+    --train.global_batch=8 --train.micro_batch=4 --train.steps=1 --run.dir=taken $*"
+  rm -rf taken
+  expect 0 "memory    " mpirun -np 2 $run --dry-run
+  cp output outlook
+  expect 0 "done: 1 steps" mpirun -np 2 $run
+  python3 - "$*" <<'PY'
+import json, re, sys
+foreseen = float(re.search(r"^memory .*?ranks? 0.*?: ([\d.]+) MiB", open("outlook").read(), re.M)[1])
+found = json.loads(open("taken/metrics.jsonl").readlines()[-1])["peak_tensor_bytes"] / 2**20
+if not 0.9 < foreseen / found < 1.1:
+    sys.exit(f"FAILED: {sys.argv[1]} was to take {foreseen} MiB and takes {found:.1f}")
+PY
+}
+foresees --parallel.data=2
+foresees --parallel.data=2 --parallel.zero=false
+foresees --parallel.tensor=2
+foresees --parallel.pipeline=2
+
 # Of runs that begin from another model.
 python3 - <<'PY'
 import json
