@@ -294,8 +294,8 @@ void Watchdog::end(ExitCode code, const std::string& message) {
       !within(settings_.abort_grace, [say = settings_.say, message] { say(message); }))
     dprintf(STDERR_FILENO, "%s\n", message.c_str());
   if (!message.empty() && code == ExitCode::watchdog && settings_.roll) settings_.roll->dismiss();
-  within(settings_.abort_grace, [watches = watches_] {
-    for (LaneWatch* watch : watches) watch->watched().abort();
+  within(settings_.abort_grace, [watches = watches_, code] {
+    for (LaneWatch* watch : watches) watch->watched().abort(code);
   });
   if (settings_.end && !within(settings_.abort_grace, [end = settings_.end, code] { end(code); }))
     settings_.exit(static_cast<int>(code));

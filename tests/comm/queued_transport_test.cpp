@@ -33,7 +33,7 @@ class Recorder : public DeviceQueue {
     return true;
   }
   std::string error() override { return ""; }
-  void abort() override { ++aborts; }
+  void abort(ExitCode) override { ++aborts; }
 
   void all_gather(const Tensor&, const Tensor&) override { add("all-gather", kCompute); }
   void reduce_scatter(const Tensor&, const Tensor&) override { add("reduce-scatter", kCompute); }

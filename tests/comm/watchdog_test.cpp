@@ -22,8 +22,9 @@ class FakeQueue : public WatchedWork {
     return ended.contains(mark);
   }
   std::string error() override { return failure; }
-  void abort() override {
+  void abort(ExitCode code) override {
     ++aborts;
+    aborted_with = code;
     if (hang_in_abort.valid()) hang_in_abort.wait();
     left_abort = true;
   }
@@ -32,6 +33,7 @@ class FakeQueue : public WatchedWork {
   std::string failure;
   std::atomic<int> asked = 0;
   std::atomic<int> aborts = 0;
+  ExitCode aborted_with = ExitCode::done;
   std::atomic<bool> left_abort = false;
   std::shared_future<void> hang_in_abort, hang_when_asked;
 };
@@ -88,6 +90,7 @@ TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
                "raise parallel.timeout=60"});
   EXPECT_EQ(codes_, std::vector{ExitCode::watchdog});
   EXPECT_EQ(queue_.aborts, 1);
+  EXPECT_EQ(queue_.aborted_with, ExitCode::watchdog);
   now_ = now_ + 100;
   dog.look();
   EXPECT_EQ(codes_.size(), 1u) << "a job ends once";
@@ -155,6 +158,7 @@ TEST_F(Watching, AFailureNobodyAskedForIsReported) {
                "Under way was all-reduce of 4.0 MiB", "first error of the job"});
   EXPECT_EQ(codes_, std::vector{ExitCode::failure});
   EXPECT_EQ(queue_.aborts, 1);
+  EXPECT_EQ(queue_.aborted_with, ExitCode::failure);
 }
 
 // The case a watchdog is for: the device's library keeps every caller waiting.

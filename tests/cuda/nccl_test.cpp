@@ -66,9 +66,9 @@ TEST(NcclQueue, RefusesWorkOnceAborted) {
   with_queue([](NcclQueue& queue) {
     const Tensor in = counted(7);
     queue.all_reduce(in, false);
-    queue.abort();
+    queue.abort(ExitCode::watchdog);
     EXPECT_EQ(queue.error(), "");
-    test::expect_error(ExitCode::failure, {"the exchanges of this job were ended"},
+    test::expect_error(ExitCode::watchdog, {"the exchanges of this job were ended"},
                        [&] { queue.all_reduce(in, false); });
   });
 }

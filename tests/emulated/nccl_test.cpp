@@ -1,8 +1,11 @@
 // The exchange between GPUs as it is built for them, over emulated ones whose streams run by
 // themselves and whose NCCL makes every send wait for its receive.
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "skein/comm/device_transport.h"
 #include "skein/comm/local.h"
@@ -174,16 +177,22 @@ TEST(Nccl, AFailureOfOneRankAbortsWhatOthersWaitFor) {
   EXPECT_GT(calls.aborted, 0);
 }
 
+// Waits, without the device, for what nobody sends.
+void await_the_end(Group& world) {
+  std::byte nothing;
+  world.recv_bytes(&nothing, 1, 1 - world.rank(), 0).wait();
+}
+
 TEST(Nccl, ARankThatDoesNotComeEndsTheJob) {
   test::expect_error(ExitCode::watchdog, {"a rank ended the job with exit code 75"}, [] {
     on_gpus(2, 1, [](Group& world, Device device) {
       Mesh mesh(world, {1, 2, 1});
-      mesh.connect(device, 0.5);
+      mesh.connect(device, 3);  // of which connecting takes one where much else runs
       if (world.rank() == 0) {
         mesh.dp().all_reduce_sum(numbers_of(0, 1000).to(device)).wait();
         cuda::synchronize(device.index);
       }
-      world.barrier();
+      await_the_end(world);
     });
   });
 }
@@ -194,23 +203,28 @@ TEST(Nccl, ADriverThatKeepsEverybodyWaitingEndsTheJob) {
   const int64_t lost = emulation::calls_on_no_device();
   test::expect_error(ExitCode::watchdog, {"exit code 75"}, [] {
     on_gpus(2, 1, [](Group& world, Device device) {
-      std::promise<void> ended;
+      const auto ended = std::make_shared<std::promise<void>>();
+      std::atomic<double> stuck_since = std::numeric_limits<double>::infinity();
       Watchdog::Settings settings;
       settings.speaker = "rank";
       settings.timeout = 0.5;
       settings.interval = 0.01;
-      settings.end = [&](ExitCode code) {
+      settings.clock = [&] { return std::max(0.0, steady_seconds() - stuck_since); };
+      settings.end = [&world, ended](ExitCode code) {
         world.abort(static_cast<int>(code));
-        ended.set_value();
+        ended->set_value();
       };
-      const auto watchdog = std::make_shared<Watchdog>(settings);
-      connect_devices(world, device, {"test"}, watchdog);
+      const auto watchdog = world.rank() == 0 ? std::make_shared<Watchdog>(settings) : nullptr;
+      const auto group = world.split(0, world.rank());  // goes before the watchdog
+      connect_devices(*group, device, {"test"}, watchdog);
       if (world.rank() == 0) {
-        world.all_reduce_sum(numbers_of(0, 1000).to(device)).wait();
+        group->all_reduce_sum(numbers_of(0, 1000).to(device)).wait();
         const std::lock_guard stuck(emulation::driver_lock(device.index));
-        EXPECT_EQ(ended.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+        stuck_since = steady_seconds();
+        EXPECT_EQ(ended->get_future().wait_for(std::chrono::seconds(60)),
+                  std::future_status::ready);
       }
-      world.barrier();
+      await_the_end(world);
     });
   });
   EXPECT_EQ(emulation::calls_on_no_device(), lost)

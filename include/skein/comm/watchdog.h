@@ -35,9 +35,9 @@ class WatchedWork {
   virtual bool passed(int64_t mark) = 0;
   // A failure that came by itself; "" when there is none.
   virtual std::string error() = 0;
-  // Ends what is under way, so that nobody waits for it any longer; nothing can be queued
-  // afterwards.
-  virtual void abort() = 0;
+  // Ends what is under way, so that nobody waits for it any longer; whoever queues something
+  // afterwards gets an Error of this code, which is the job's.
+  virtual void abort(ExitCode code) = 0;
 };
 
 class Watchdog {

@@ -19,7 +19,7 @@ class ConnectionAttempt : public WatchedWork {
   }
   bool passed(int64_t) override { return false; }
   std::string error() override { return ""; }
-  void abort() override {}
+  void abort(ExitCode) override {}
 
  private:
   std::unique_ptr<Watchdog::Watch> watch_;

@@ -76,7 +76,7 @@ NcclQueue::NcclQueue(Group& group, Device device, const std::vector<RingEdge>& e
 
 NcclQueue::~NcclQueue() {
   if (std::uncaught_exceptions() > 0)
-    abort();
+    abort(ExitCode::failure);
   else
     finish();
 }
@@ -116,9 +116,11 @@ std::string NcclQueue::error() {
   return "";
 }
 
-void NcclQueue::abort() {
+void NcclQueue::abort(ExitCode code) {
   const std::lock_guard lock(mutex_);
-  if (aborted_.exchange(true)) return;
+  if (aborted_) return;
+  code_ = code;
+  aborted_ = true;
   for (ncclComm_t comm : comms_) ncclCommAbort(comm);
 }
 
@@ -173,7 +175,7 @@ void NcclQueue::recv(int stream, const Tensor& tensor) {
 }
 
 ncclComm_t NcclQueue::comm(int stream) const {
-  if (aborted_) fail("NCCL: the exchanges of this job were ended");
+  if (aborted_) throw Error(code_, "NCCL: the exchanges of this job were ended");
   return comms_[stream];
 }
 

@@ -25,7 +25,7 @@ class NcclQueue : public DeviceQueue {
   void wait(int stream, int64_t mark) override;
   bool passed(int64_t mark) override { return events_.passed(mark); }
   std::string error() override;
-  void abort() override;
+  void abort(ExitCode code) override;
 
   void all_gather(const Tensor& in, const Tensor& out) override;
   void reduce_scatter(const Tensor& in, const Tensor& out) override;
@@ -50,6 +50,7 @@ class NcclQueue : public DeviceQueue {
   cuda::Events events_;
   std::mutex mutex_;  // between error() and abort()
   std::atomic<bool> aborted_ = false;
+  ExitCode code_ = ExitCode::failure;  // of abort(); set before aborted_ is
 };
 
 }  // namespace skein
