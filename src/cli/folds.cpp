@@ -18,6 +18,10 @@ int folds_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   if (!parse_run(options, args, config.run)) return 0;
   const std::string& dir = config.run.run.dir;
   world = begin_run(dir, Folder::of_several);
+  if (config.run.run.dry_run) {
+    tell(look_ahead_at_folds(options, config, *world), *world);
+    return 0;
+  }
   const train::FoldRuns runs = train_folds(options, config, *world);
   if (runs.stopped) return code_of_run(true, runs.committed);
   checkpoint::agree(*world, [&] {

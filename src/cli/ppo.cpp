@@ -124,8 +124,10 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   if (!c.validation_prompts.empty())
     held_out = read("data.validation_prompts", c.validation_prompts);
   if (config.run.run.dry_run) {
-    tell(look_ahead(config, {source.info, prompts.all(), reward_models(c.rewards, world)}, world),
-         world);
+    const auto foreseen = rlhf::rewards::foresee_rewards(c.rewards, world);
+    prompts.check(foreseen.rewards);
+    if (held_out) held_out->check(foreseen.rewards);
+    tell(look_ahead(config, {source.info, prompts.all(), foreseen.models}, world), world);
     return static_cast<int>(ExitCode::done);
   }
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));

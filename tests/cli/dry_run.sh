@@ -70,7 +70,10 @@ for part in "policy and reference" "critic: gpt, 2 blocks" "start     it begins 
 done
 expect 0 "each of ranks 0 to 1: " mpirun -np 2 $tune --dry-run --ppo.algorithm=rloo
 if grep -q critic output; then die "a critic where there is none"; fi
-[ ! -e tuned ] || die "a dry run left a folder"
+expect 0 "steps     iteration 0 to 3" $tune --dry-run --reward.sources="process:touch started"
+expect 2 "there is no reward lenght, did you mean length?" $tune --dry-run --reward.sources=lenght:target=3
+expect 2 "XX" $tune --dry-run --reward.sources=exact
+[ ! -e tuned ] && [ ! -e started ] || die "a dry run left something"
 expect 0 "done: 3 iterations" $tune
 expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5
 grep -qF "steps     iteration 3 to 5" output || { cat output >&2; die "not the iterations that are left"; }

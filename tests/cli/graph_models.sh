@@ -81,6 +81,9 @@ expect 2 "attend.start is for texts, but the model reads graphs" "$skein" attend
 
 # All folds, which go on where they were.
 folds=("${small[@]}" --data.train=skips.h5 --train.steps=20 --train.global_batch=10 --train.micro_batch=5 --run.dir=folds)
+expect 0 "folds     5 runs like this one" "$skein" folds "${folds[@]}" --dry-run
+grep -qF "steps     0 to 20, of 10 samples" output || { cat output >&2; die "not what a fold would be"; }
+[ ! -e folds ] || die "a dry run left a folder"
 expect 0 "deviation" "$skein" folds "${folds[@]}"
 cp folds/folds.json before.json
 rm -r folds/fold-3/checkpoints folds/folds.json

@@ -20,9 +20,7 @@ class ProcessReward : public RewardSource {
  public:
   ProcessReward(const RewardSpec& spec, Group& world, double seconds)
       : name_(shown(spec.text())), world_(world), seconds_(seconds) {
-    require(!spec.argument.empty(), "the reward process needs a command behind a colon");
-    require(std::isfinite(seconds) && seconds > 0,
-            "a reward process cannot have {} seconds for a batch; give more than 0", seconds);
+    check_process(spec, seconds);
     checkpoint::from_root(world_, [&] {
       child_ = std::make_unique<ChildProcess>(spec.argument);
       return std::string();
@@ -108,6 +106,12 @@ class ProcessReward : public RewardSource {
 };
 
 }  // namespace
+
+void check_process(const RewardSpec& spec, double seconds) {
+  require(!spec.argument.empty(), "the reward process needs a command behind a colon");
+  require(std::isfinite(seconds) && seconds > 0,
+          "a reward process cannot have {} seconds for a batch; give more than 0", seconds);
+}
 
 std::unique_ptr<RewardSource> process_reward(const RewardSpec& spec, Group& world, double seconds) {
   return std::make_unique<ProcessReward>(spec, world, seconds);

@@ -1,5 +1,9 @@
 #include "skein/rlhf/rewards/reward_list.h"
 
+#include "skein/core/error.h"
+
+#include "reward_sources.h"
+
 namespace skein::rlhf::rewards {
 
 void bind(Options& options, RewardOptions& c) {
@@ -21,11 +25,35 @@ RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
   return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", model}}});
 }
 
-std::vector<ModelConfig> reward_models(const RewardOptions& c, Group& world) {
-  std::vector<ModelConfig> made;
-  for (const RewardSpec& spec : parse_rewards(c.sources))
-    if (spec.kind == "model") made.push_back(open_reward_model(spec.argument, world).model);
-  return made;
+namespace {
+
+class Foreseen : public RewardSource {
+ public:
+  explicit Foreseen(const RewardSpec& spec) : name_(spec.text()) {}
+  std::string name() const override { return name_; }
+  std::vector<double> scores(std::span<const Answer>) override {
+    fail("the reward {} was only looked at", name_);
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+ForeseenRewards foresee_rewards(const RewardOptions& c, Group& world) {
+  std::vector<ModelConfig> models;
+  const auto model = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
+    models.push_back(open_reward_model(spec.argument, world).model);
+    return std::make_unique<Foreseen>(spec);
+  };
+  const auto process = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
+    check_process(spec, c.process_seconds);
+    return std::make_unique<Foreseen>(spec);
+  };
+  RewardMixture rewards =
+      make_rewards(c.sources, {world, c.process_seconds, {{"model", model}, {"process", process}}});
+  return {std::move(rewards), std::move(models)};
 }
 
 }  // namespace skein::rlhf::rewards

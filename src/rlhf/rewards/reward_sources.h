@@ -18,6 +18,8 @@ std::unique_ptr<RewardSource> ended_reward(const RewardSpec& spec);
 // Collective.
 std::unique_ptr<RewardSource> words_reward(const RewardSpec& spec, Group& world);
 std::unique_ptr<RewardSource> process_reward(const RewardSpec& spec, Group& world, double seconds);
+// A usage error where process_reward has one.
+void check_process(const RewardSpec& spec, double seconds);
 
 // A text as messages show it: in quotes, on one line, within about 200 bytes.
 std::string shown(std::string_view text);

@@ -37,7 +37,7 @@ class Rule : public RewardSource {
 using Makers = std::map<std::string, RewardMaker>;
 
 Makers makers(const RewardContext& context) {
-  Makers all = context.more;
+  Makers all;
   all["regex"] = [](const RewardSpec& spec) { return regex_reward(spec, false); };
   all["regex_full"] = [](const RewardSpec& spec) { return regex_reward(spec, true); };
   all["length"] = length_reward;
@@ -47,6 +47,7 @@ Makers makers(const RewardContext& context) {
   all["process"] = [&](const RewardSpec& spec) {
     return process_reward(spec, context.world, context.process_seconds);
   };
+  for (const auto& [kind, maker] : context.more) all[kind] = maker;
   return all;
 }
 

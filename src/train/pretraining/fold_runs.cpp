@@ -13,7 +13,8 @@
 namespace skein::train {
 namespace {
 
-void check_folds(const PretrainTaskConfig& c) {
+// How many there are.
+int64_t checked_folds(const PretrainTaskConfig& c) {
   require(!c.run.run.dir.empty(), "run.dir is empty; name a folder for the runs of all folds");
   const Architecture& kind = *c.run.model.architecture;
   require(kind.reads() == Reads::graphs,
@@ -24,6 +25,7 @@ void check_folds(const PretrainTaskConfig& c) {
           c.graphs.fold);
   require(!c.run.data.train.empty(),
           "data.train names no store of graphs; make one with `skein-data graphs`");
+  return data::fold_count(open_graphs(c.run.data.train));
 }
 
 PretrainTaskConfig of_fold(const PretrainTaskConfig& all, int64_t fold) {
@@ -44,8 +46,7 @@ FoldScores judged(const PretrainTaskConfig& c, Group& world) {
 }  // namespace
 
 FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, Group& world) {
-  check_folds(config);
-  const int64_t count = data::fold_count(open_graphs(config.run.data.train));
+  const int64_t count = checked_folds(config);
   FoldRuns made;
   for (int64_t fold = 1; fold <= count; ++fold) {
     PretrainTaskConfig own = of_fold(config, fold);
@@ -57,6 +58,16 @@ FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, G
     if (made.stopped) break;
     made.folds.push_back(judged(own, world));
   }
+  return made;
+}
+
+Outlook look_ahead_at_folds(const Options& options, const PretrainTaskConfig& config,
+                            Group& world) {
+  const int64_t count = checked_folds(config);
+  PretrainTaskConfig first = of_fold(config, 1);
+  const auto task = pretraining_task(options, first);
+  Outlook made = look_ahead(first.run, *task, world);
+  made.text += fmt::format("folds     {} runs like this one, each after the other\n", count);
   return made;
 }
 

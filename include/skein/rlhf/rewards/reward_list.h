@@ -22,7 +22,12 @@ void bind(Options& options, RewardOptions& config);
 RewardMixture make_rewards(const RewardOptions& config, const PolicyText& policy,
                            const ParallelConfig& layout, DType precision, int64_t batch,
                            Mesh& mesh);
-// Collective. Those of the sources that are models, without their weights.
-std::vector<ModelConfig> reward_models(const RewardOptions& config, Group& world);
+// Rewards that a run would have, without the weights of models and without a process.
+struct ForeseenRewards {
+  RewardMixture rewards;  // prompts can be checked by them; not all can score
+  std::vector<ModelConfig> models;
+};
+// Collective. Usage errors as make_rewards.
+ForeseenRewards foresee_rewards(const RewardOptions& config, Group& world);
 
 }  // namespace skein::rlhf::rewards

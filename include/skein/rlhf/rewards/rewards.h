@@ -125,7 +125,7 @@ using RewardMaker = std::function<std::unique_ptr<RewardSource>(const RewardSpec
 struct RewardContext {
   Group& world;
   double process_seconds = 60;                // the longest that a process may take for a batch
-  std::map<std::string, RewardMaker> more{};  // further kinds
+  std::map<std::string, RewardMaker> more{};  // further kinds, or in the place of these
 };
 
 // Collective. Usage errors for unknown kinds and wrong arguments; Error(failure) for files that

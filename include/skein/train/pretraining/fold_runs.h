@@ -12,6 +12,7 @@
 #include "skein/comm/group.h"
 #include "skein/core/options/options.h"
 #include "skein/core/values.h"
+#include "skein/train/preflight/outlook.h"
 #include "skein/train/pretraining/pretraining_task.h"
 
 namespace skein::train {
@@ -35,6 +36,8 @@ struct FoldRuns {
 // judged again. options: those that config is bound to. Usage errors for an empty run.dir, a model
 // that reads no graphs, graph.fold, and stores without folds or with different numbers of them.
 FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, Group& world);
+// Collective. What the run of the first fold would be, and how many there are.
+Outlook look_ahead_at_folds(const Options& options, const PretrainTaskConfig& config, Group& world);
 
 // Of at least one fold. The deviation is that of the folds, sqrt(sum (x - mean)² / (folds - 1)); 0
 // of one fold.
