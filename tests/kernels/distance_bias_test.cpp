@@ -36,7 +36,9 @@ TEST(DistanceBuckets, OfDistancesInARowAreRuns) {
     for (int32_t k = 0; k < 32; ++k)
       for (int32_t at = starts[k], i; at < starts[k + 1]; ++at) {
         i = members[at];
-        if (at > starts[k]) EXPECT_EQ(i, members[at - 1] + 1);
+        if (at > starts[k]) {
+          EXPECT_EQ(i, members[at - 1] + 1);
+        }
         EXPECT_EQ(kernels::bucket_of(i - 200, buckets), k) << i;
         EXPECT_EQ(found.buckets.data<int32_t>()[i], k) << i;
         told[static_cast<size_t>(i)] = true;

@@ -1,6 +1,7 @@
 // What batches hold of graphs.
 #include "skein/data/graphs/graph_samples.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -168,7 +169,9 @@ TEST_F(NeighbourSamples, AreNodesWithSomeOfTheirNeighbours) {
       ++degree[static_cast<size_t>(links[i])];
       own[static_cast<size_t>(links[i])] += links[i] == links[i + 1];
       EXPECT_LT(links[i + 1], batch.lengths.span<int32_t>()[0]);
-      if (i > 0) EXPECT_GE(links[i], links[i - 2]) << "rows rise";
+      if (i > 0) {
+        EXPECT_GE(links[i], links[i - 2]) << "rows rise";
+      }
     }
     EXPECT_EQ(degree[0], 4) << "three and itself";
     EXPECT_EQ(own[0], 1);

@@ -52,7 +52,9 @@ TEST(Masking, HidesTheAskedPartAndRemembersWhatItWas) {
   for (size_t i = 0; i < masked.places.size(); ++i)
     EXPECT_EQ(masked.targets[i], before[static_cast<size_t>(masked.places[i])]);
   for (size_t i = 0; i < ids.size(); ++i)
-    if (!places.contains(static_cast<int32_t>(i))) EXPECT_EQ(ids[i], before[i]);
+    if (!places.contains(static_cast<int32_t>(i))) {
+      EXPECT_EQ(ids[i], before[i]);
+    }
   for (int32_t target : masked.targets) EXPECT_GE(target, 5);
 }
 
@@ -123,9 +125,10 @@ TEST(Masking, SpansAreRunsOfWordsWithOneFate) {
       run = masked.places[i] == masked.places[i - 1] + 1 ? run + 1 : 1;
       longest = std::max(longest, run);
       const bool same_word = masked.targets[i] % 2 == 1;
-      if (same_word)
+      if (same_word) {
         EXPECT_EQ(ids[static_cast<size_t>(masked.places[i])] == 3,
                   ids[static_cast<size_t>(masked.places[i - 1])] == 3);
+      }
     }
   }
   EXPECT_GT(longest, 9);

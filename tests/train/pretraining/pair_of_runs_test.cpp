@@ -39,7 +39,9 @@ TEST_F(PairsOfRuns, EqualLayoutsAreEqualAndOthersAreNot) {
     const TrainResult first = runs.train("first", false), second = runs.train("second", true);
     for (int64_t step = 1; step <= 4; ++step) EXPECT_TRUE(runs.equal(step, "first", "second"));
     EXPECT_EQ(second.losses.size(), world.rank() == 0 ? 4u : 0u) << "one rank takes part";
-    if (world.rank() == 0) EXPECT_EQ(first.losses, second.losses);
+    if (world.rank() == 0) {
+      EXPECT_EQ(first.losses, second.losses);
+    }
   });
   std::filesystem::remove_all(folder_.at("pair"));
   with(2, {.tensor = 2}, [](const PairOfRuns& runs, Group&) {
