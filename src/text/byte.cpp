@@ -6,7 +6,7 @@
 namespace skein::text {
 namespace {
 
-constexpr int32_t kEndOfText = 256;
+constexpr int32_t kEndOfTextId = 256;
 
 constexpr std::array<char, 256> make_bytes() {
   std::array<char, 256> bytes{};
@@ -18,8 +18,8 @@ constexpr std::array<char, 256> kBytes = make_bytes();
 
 class ByteTokenizer final : public Tokenizer {
  public:
-  int64_t vocab_size() const override { return kEndOfText + 1; }
-  int32_t end_of_text() const override { return kEndOfText; }
+  int64_t vocab_size() const override { return kEndOfTextId + 1; }
+  int32_t end_of_text() const override { return kEndOfTextId; }
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids(text.size());
@@ -28,9 +28,9 @@ class ByteTokenizer final : public Tokenizer {
   }
 
   std::string_view bytes_of(int32_t id) const override {
-    require(id >= 0 && id <= kEndOfText, "token id {} is outside the byte tokenizer's {} ids", id,
+    require(id >= 0 && id <= kEndOfTextId, "token id {} is outside the byte tokenizer's {} ids", id,
             vocab_size());
-    return id == kEndOfText ? std::string_view() : std::string_view(&kBytes[id], 1);
+    return id == kEndOfTextId ? std::string_view() : std::string_view(&kBytes[id], 1);
   }
 
   std::string to_json() const override { return R"({"type":"bytes","version":1})"; }

@@ -14,7 +14,7 @@ namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kEndOfText = "<|endoftext|>";
+constexpr const char* kEndOfTextToken = "<|endoftext|>";
 
 // The tokens of an own tokenizer by id, end-of-text being the last.
 std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
@@ -27,7 +27,7 @@ std::vector<std::string> spelt_tokens(const Tokenizer& tokenizer) {
             "the ids {} and {} of the tokenizer are both {}, which other libraries cannot express",
             other->second, id, tokens.back());
   }
-  tokens.push_back(kEndOfText);
+  tokens.push_back(kEndOfTextToken);
   return tokens;
 }
 
@@ -54,7 +54,7 @@ std::string own_json(const Tokenizer& tokenizer) {
   return fmt::format(
       R"({{"version":"1.0","added_tokens":[{{"id":{},"content":"{}","special":true,"normalized":false}}],)"
       R"("pre_tokenizer":{},"decoder":{},"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})",
-      tokenizer.end_of_text(), kEndOfText, own_head(divides), own_head(divides), vocabulary,
+      tokenizer.end_of_text(), kEndOfTextToken, own_head(divides), own_head(divides), vocabulary,
       merges);
 }
 

@@ -6,7 +6,7 @@
 namespace skein::text {
 namespace {
 
-using Kind = TemplateItem::Kind;
+using ItemKind = TemplateItem::Kind;
 
 constexpr size_t kMostItems = 1024;
 
@@ -26,7 +26,7 @@ CanonicalJson read_marks(const Component& part, ImportedParts& parts, int32_t& s
   CanonicalJson canonical = {{"type", part.type()}};
   canonical["sep"] = read_named_id(part, "sep", sep);
   canonical["cls"] = read_named_id(part, "cls", cls);
-  parts.single = parts.pair = {{Kind::token, cls}, {Kind::first}, {Kind::token, sep}};
+  parts.single = parts.pair = {{ItemKind::token, cls}, {ItemKind::first}, {ItemKind::token, sep}};
   return canonical;
 }
 
@@ -34,7 +34,7 @@ CanonicalJson read_bert_frame(const Component& part, ImportedParts& parts) {
   part.only({"sep", "cls"});
   int32_t sep = -1;
   CanonicalJson canonical = read_marks(part, parts, sep);
-  parts.pair.insert(parts.pair.end(), {{Kind::second, -1, 1}, {Kind::token, sep, 1}});
+  parts.pair.insert(parts.pair.end(), {{ItemKind::second, -1, 1}, {ItemKind::token, sep, 1}});
   return canonical;
 }
 
@@ -44,7 +44,8 @@ CanonicalJson read_roberta_frame(const Component& part, ImportedParts& parts) {
   CanonicalJson canonical = read_marks(part, parts, sep);
   canonical["trim_offsets"] = part.flag("trim_offsets", true);
   canonical["add_prefix_space"] = part.flag("add_prefix_space", true);
-  parts.pair.insert(parts.pair.end(), {{Kind::token, sep}, {Kind::second}, {Kind::token, sep}});
+  parts.pair.insert(parts.pair.end(),
+                    {{ItemKind::token, sep}, {ItemKind::second}, {ItemKind::token, sep}});
   return canonical;
 }
 
@@ -113,12 +114,12 @@ class TemplateReader {
     require(name == "A" || (name == "B" && key == "pair"),
             "\"{}\" of {} names the sequence {}; it may name A{}", key, part_.where(),
             name.substr(0, 60), key == "pair" ? " and B" : "");
-    items.push_back({name == "A" ? Kind::first : Kind::second, -1, type});
+    items.push_back({name == "A" ? ItemKind::first : ItemKind::second, -1, type});
   }
 
   void add_special(const std::string& name, int32_t type, Template& items) {
     const auto ids = read_ids(specials_, name, part_.where());
-    for (const int32_t id : ids) items.push_back({Kind::token, id, type});
+    for (const int32_t id : ids) items.push_back({ItemKind::token, id, type});
     used_[name] = {
         {"id", name}, {"ids", ids}, {"tokens", std::vector<std::string>(ids.size(), name)}};
   }

@@ -14,27 +14,23 @@ namespace {
 using Json = nlohmann::json;
 using Type = SentencePieceModel::Type;
 
-Json replacement(const char* kind, const char* what, const char* by) {
-  return {{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
-}
-
 Json normalizer_of(const SentencePieceModel& model) {
   auto steps = Json::array();
   if (!model.charsmap.empty())
     steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(model.charsmap)}});
   if (model.remove_extra_whitespaces) {
-    steps.push_back(replacement("Regex", R"(\A +| +\z)", ""));
-    steps.push_back(replacement("Regex", " {2,}", " "));
+    steps.push_back(replacement_json("Regex", R"(\A +| +\z)", ""));
+    steps.push_back(replacement_json("Regex", " {2,}", " "));
   }
   const char* space = model.escape_whitespaces ? kSpaceMark : " ";
   if (model.add_dummy_prefix) steps.push_back({{"type", "Prepend"}, {"prepend", space}});
-  if (model.escape_whitespaces) steps.push_back(replacement("String", " ", kSpaceMark));
+  if (model.escape_whitespaces) steps.push_back(replacement_json("String", " ", kSpaceMark));
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
 Json decoder_of(const SentencePieceModel& model) {
   auto steps = Json::array();
-  steps.push_back(replacement("String", kSpaceMark, " "));
+  steps.push_back(replacement_json("String", kSpaceMark, " "));
   if (model.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
   steps.push_back({{"type", "Fuse"}});
   if (model.add_dummy_prefix || model.remove_extra_whitespaces)
@@ -129,6 +125,10 @@ Json frame_of(const SentencePieceModel& model, bool begin, bool end) {
 }
 
 }  // namespace
+
+nlohmann::json replacement_json(const char* kind, const char* what, const char* by) {
+  return {{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
+}
 
 Json hugging_face_form(const Json& json) {
   const SentencePieceModel model =

@@ -37,6 +37,9 @@ std::string sentencepiece_file(const nlohmann::json& json);
 // in another order, and looks for what the user defined before text is normalised.
 nlohmann::json hugging_face_form(const nlohmann::json& json);
 
+// The step of a tokenizer.json that puts `by` for a `what`, which is a "String" or a "Regex".
+nlohmann::json replacement_json(const char* kind, const char* what, const char* by);
+
 // A tokenizer.json of Unigram as a `.model` file; "" for one that such a file cannot express.
 std::string written_pieces(const nlohmann::json& hugging_face);
 

@@ -10,7 +10,7 @@
 namespace skein::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::pair<const char*, const char*> kNamed[] = {
     {"none",
@@ -39,7 +39,7 @@ constexpr size_t kMostBytes = size_t{64} << 10;
 // One object of the template.
 class Part {
  public:
-  Part(const Json& json, const std::string& origin, const std::string& where,
+  Part(const OrderedJson& json, const std::string& origin, const std::string& where,
        const std::vector<std::string>& known)
       : json_(json), origin_(origin), where_(where) {
     require(json.is_object(), "{} must be a JSON object, not {}", called(), json.type_name());
@@ -52,19 +52,19 @@ class Part {
     }
   }
 
-  const Json* find(const std::string& key) const {
+  const OrderedJson* find(const std::string& key) const {
     const auto at = json_.find(key);
     return at == json_.end() ? nullptr : &*at;
   }
   std::string text(const std::string& key, const std::string& fallback = "") const {
-    const Json* value = find(key);
+    const OrderedJson* value = find(key);
     if (value == nullptr) return fallback;
     require(value->is_string(), "\"{}\" of {} must be a string, not {}", key, called(),
             value->type_name());
     return value->get<std::string>();
   }
   bool flag(const std::string& key) const {
-    const Json* value = find(key);
+    const OrderedJson* value = find(key);
     require(value == nullptr || value->is_boolean(), "\"{}\" of {} must be true or false", key,
             called());
     return value != nullptr && value->get<bool>();
@@ -74,13 +74,13 @@ class Part {
   }
 
  private:
-  const Json& json_;
+  const OrderedJson& json_;
   const std::string &origin_, where_;
 };
 
 std::optional<TurnForm> turn_form(const Part& whole, const std::string& origin,
                                   const std::string& role) {
-  const Json* json = whole.find(role);
+  const OrderedJson* json = whole.find(role);
   if (json == nullptr) return std::nullopt;
   std::vector<std::string> known{"open", "close"};
   if (role == "user") known.emplace_back("open_after_system");
@@ -93,11 +93,11 @@ std::optional<TurnForm> turn_form(const Part& whole, const std::string& origin,
 
 std::vector<std::string> token_list(const Part& whole) {
   std::vector<std::string> made;
-  const Json* list = whole.find("tokens");
+  const OrderedJson* list = whole.find("tokens");
   if (list == nullptr) return made;
   require(list->is_array(), "\"tokens\" of {} must be a list of texts, not {}", whole.called(),
           list->type_name());
-  for (const Json& token : *list) {
+  for (const OrderedJson& token : *list) {
     require(token.is_string() && token != "", "\"tokens\" of {} holds {}, which is no token's text",
             whole.called(),
             token.is_string() ? "\"\"" : std::string("a JSON ") + token.type_name());
@@ -106,12 +106,12 @@ std::vector<std::string> token_list(const Part& whole) {
   return made;
 }
 
-Json parsed(const std::string& text, const std::string& origin) {
+OrderedJson parsed(const std::string& text, const std::string& origin) {
   require(text.size() <= kMostBytes, "{} holds {} bytes; a chat template has at most {}", origin,
           text.size(), kMostBytes);
   try {
-    return Json::parse(text);
-  } catch (const Json::exception& error) {
+    return OrderedJson::parse(text);
+  } catch (const OrderedJson::exception& error) {
     fail_usage("{} is no JSON: {}", origin, json_fault(error.what()));
   }
 }
@@ -119,7 +119,7 @@ Json parsed(const std::string& text, const std::string& origin) {
 }  // namespace
 
 TemplateForm template_form(const std::string& text, const std::string& origin) {
-  const Json json = parsed(text, origin);
+  const OrderedJson json = parsed(text, origin);
   const Part whole(json, origin, "",
                    {"name", "prefix", "trim", "tokens", "system", "user", "assistant", "end"});
   TemplateForm made;
@@ -138,12 +138,12 @@ TemplateForm template_form(const std::string& text, const std::string& origin) {
 }
 
 std::string to_json(const TemplateForm& form) {
-  Json json{
+  OrderedJson json{
       {"name", form.name}, {"prefix", form.prefix}, {"trim", form.trim}, {"tokens", form.tokens}};
   for (size_t role = 0; role < kChatRoles.size(); ++role) {
     if (!form.turns[role]) continue;
-    Json& turn = json[kChatRoles[role]] = {{"open", form.turns[role]->open},
-                                           {"close", form.turns[role]->close}};
+    OrderedJson& turn = json[kChatRoles[role]] = {{"open", form.turns[role]->open},
+                                                  {"close", form.turns[role]->close}};
     if (form.turns[role]->open_after_system)
       turn["open_after_system"] = *form.turns[role]->open_after_system;
   }

@@ -12,10 +12,6 @@ namespace {
 using Json = nlohmann::json;
 using Type = SentencePieceModel::Type;
 
-Json replacement(const char* kind, const char* what, const char* by) {
-  return {{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
-}
-
 bool same(const Json& read, const Json& form) {
   for (const auto& item : form.items()) {
     const auto found = read.find(item.key());
@@ -61,8 +57,8 @@ Json unigram_form(bool compatible, bool byte_fallback) {
   if (compatible)
     normalizer = {{"type", "Sequence"},
                   {"normalizers",
-                   {Json{{"type", "NFKC"}}, replacement("Regex", R"(\s+)", " "),
-                    replacement("Regex", R"(\A +| +\z)", ""), prepend}}};
+                   {Json{{"type", "NFKC"}}, replacement_json("Regex", R"(\s+)", " "),
+                    replacement_json("Regex", R"(\A +| +\z)", ""), prepend}}};
   const Json lines = {{"type", "Split"},
                       {"pattern", {{"Regex", R"(\n)"}}},
                       {"behavior", "Isolated"},
@@ -71,7 +67,7 @@ Json unigram_form(bool compatible, bool byte_fallback) {
                       {"replacement", kSpaceMark},
                       {"prepend_scheme", "never"},
                       {"split", true}};
-  auto decoders = Json::array({replacement("String", kSpaceMark, " ")});
+  auto decoders = Json::array({replacement_json("String", kSpaceMark, " ")});
   if (byte_fallback) decoders.push_back({{"type", "ByteFallback"}});
   decoders.push_back({{"type", "Fuse"}});
   decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});

@@ -14,7 +14,7 @@ namespace {
 using Json = HuggingFaceJson;
 constexpr size_t kLongestWord = 100;  // in characters; longer words are learnt from in parts
 
-std::vector<CountedWord> alphabet_of(const BpeTrainer& words, int64_t most) {
+std::vector<CountedWord> counted_alphabet(const BpeTrainer& words, int64_t most) {
   std::vector<CountedWord> alphabet;
   for (const auto& [point, count] : frequent_characters(words, most)) {
     CountedWord character{"", count};
@@ -64,7 +64,7 @@ std::unique_ptr<Tokenizer> learn_unigram(const BpeTrainer& words, const TrainerS
       vocabulary.push_back({fmt::format("<0x{:02X}>", byte), 0.0});
       tokens.add(vocabulary.back()[0].get<std::string>());
     }
-  const std::vector<CountedWord> alphabet = alphabet_of(words, settings.limit_alphabet);
+  const std::vector<CountedWord> alphabet = counted_alphabet(words, settings.limit_alphabet);
   const int64_t taken = tokens.size() + std::ssize(alphabet), room = settings.vocab_size - taken;
   require(room >= 0,
           "a vocabulary of {} ids is too small: special tokens{} and characters take {}; raise it, "

@@ -13,8 +13,6 @@ namespace skein::text {
 namespace {
 
 using Tokens = std::vector<std::string>;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 void decode_metaspace(const DecoderStep& step, Tokens& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i)
     tokens[i] = replaced(tokens[i], step.mark, i == 0 && step.flag ? "" : " ");
@@ -30,7 +28,7 @@ void append_bytes(std::string& bytes, Tokens& made) {
   if (valid_utf8(bytes))
     made.push_back(bytes);
   else
-    made.insert(made.end(), bytes.size(), std::string(kReplacement));
+    made.insert(made.end(), bytes.size(), std::string(kReplacementCharacter));
   bytes.clear();
 }
 

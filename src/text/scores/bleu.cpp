@@ -16,7 +16,7 @@ constexpr size_t kOrders = 4;
 
 // Where the numbers of a sample stand.
 enum Place : size_t { kLength, kReferenceLength, kCorrect, kTotal = kCorrect + kOrders };
-constexpr size_t kWidth = kTotal + kOrders;
+constexpr size_t kBleuWidth = kTotal + kOrders;
 
 struct Bleu {
   double score = 0, brevity_penalty = 0;
@@ -40,7 +40,7 @@ class BleuMetric final : public Metric {
       options_.smooth_value = options_.smoothing == BleuSmoothing::floor ? 0.1 : 1;
   }
 
-  int64_t width() const override { return kWidth; }
+  int64_t width() const override { return kBleuWidth; }
   std::string name() const override { return "BLEU"; }
 
   MetricValues values(std::span<const int64_t> sums) const override {

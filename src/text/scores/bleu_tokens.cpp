@@ -18,7 +18,7 @@ bool digit(char byte) { return byte >= '0' && byte <= '9'; }
 bool stop(char byte) { return byte == '.' || byte == ','; }
 
 // { to ~, [ to `, blank to &, ( to +, : to @ and /: not ' , - .
-bool sign(char byte) {
+bool stands_apart(char byte) {
   return (byte >= '{' && byte <= '~') || (byte >= '[' && byte <= '`') ||
          (byte >= ' ' && byte <= '&') || (byte >= '(' && byte <= '+') ||
          (byte >= ':' && byte <= '@') || byte == '/';
@@ -60,7 +60,7 @@ Text set_apart(const Text& text, Such&& such) {
 std::string western(const std::string& text) {
   const auto no_digit = [](char byte) { return !digit(byte); };
   const auto dash = [](char byte) { return byte == '-'; };
-  std::string made = set_apart(text, sign);
+  std::string made = set_apart(text, stands_apart);
   made = parted(made, no_digit, stop, false, true);
   made = parted(made, stop, no_digit, true, false);
   return parted(made, digit, dash, false, true);

@@ -13,10 +13,6 @@ namespace {
 constexpr size_t kNumbers = 3;
 constexpr double kEpsilon = 1e-16;
 
-constexpr std::string_view kSigns = R"(!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~)";
-
-bool sign(char byte) { return kSigns.find(byte) != std::string_view::npos; }
-
 // Words with a sign at the end or else at the beginning as a word of its own.
 std::vector<std::string_view> words_and_signs(std::string_view text) {
   std::vector<std::string_view> made;
@@ -24,9 +20,9 @@ std::vector<std::string_view> words_and_signs(std::string_view text) {
     const size_t rest = word.size() - 1;
     if (character_at(word, 0).bytes == word.size())
       made.push_back(word);
-    else if (sign(word.back()))
+    else if (python_punctuation(word.back()))
       made.insert(made.end(), {word.substr(0, rest), word.substr(rest)});
-    else if (sign(word.front()))
+    else if (python_punctuation(word.front()))
       made.insert(made.end(), {word.substr(0, 1), word.substr(1)});
     else
       made.push_back(word);

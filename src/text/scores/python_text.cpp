@@ -84,6 +84,11 @@ std::vector<std::string_view> python_split(std::string_view text) {
   return words;
 }
 
+bool python_punctuation(char byte) {
+  return (byte >= '!' && byte <= '/') || (byte >= ':' && byte <= '@') ||
+         (byte >= '[' && byte <= '`') || (byte >= '{' && byte <= '~');
+}
+
 std::string_view right_stripped(std::string_view text) {
   while (!text.empty()) {
     const Character last = character_before(text, text.size());

@@ -12,6 +12,8 @@ namespace skein::text {
 bool python_space(int32_t point);
 // What \w matches beside "_": letters and numbers, no marks.
 bool python_alphanumeric(int32_t point);
+// string.punctuation: the signs of ASCII.
+bool python_punctuation(char byte);
 
 // str.split(): what stands between runs of white space. Views of `text`.
 std::vector<std::string_view> python_split(std::string_view text);

@@ -10,11 +10,6 @@
 namespace skein::text {
 namespace {
 
-bool sign(char byte) {
-  return (byte >= '!' && byte <= '/') || (byte >= ':' && byte <= '@') ||
-         (byte >= '[' && byte <= '`') || (byte >= '{' && byte <= '~');
-}
-
 bool article(std::string_view word) { return word == "a" || word == "an" || word == "the"; }
 
 // With a blank for each run of letters and numbers that is an article. No "_" is left here.
@@ -41,7 +36,7 @@ std::string without_articles(std::string_view text) {
 // SQuAD's normalize_answer: lower case, without ASCII's signs, then without articles. Its words.
 std::vector<std::string> answer_words(std::string_view text) {
   std::string lower = python_lower(text);
-  std::erase_if(lower, sign);
+  std::erase_if(lower, python_punctuation);
   const std::string rest = without_articles(lower);
   std::vector<std::string> words;
   for (const std::string_view word : python_split(rest)) words.emplace_back(word);

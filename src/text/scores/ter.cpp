@@ -9,13 +9,13 @@ namespace skein::text {
 namespace {
 
 // Edits, and the mean length of the references, which need not be whole.
-constexpr int64_t kWidth = 1 + kShareNumbers;
+constexpr int64_t kTerWidth = 1 + kShareNumbers;
 
 class TerMetric final : public Metric {
  public:
   std::string name() const override { return "TER"; }
   bool less_is_better() const override { return true; }
-  int64_t width() const override { return kWidth; }
+  int64_t width() const override { return kTerWidth; }
 
   MetricValues values(std::span<const int64_t> sums) const override {
     const double edits = double(sums[0]), length = sum_of_shares(sums.subspan(1));

@@ -12,13 +12,12 @@ namespace {
 
 using Type = SentencePieceModel::Type;
 
-constexpr std::string_view kBroken = "\xEF\xBF\xBD";
-
 // Whole characters of the bytes, and U+FFFD for each byte that is part of none.
 void append_bytes(std::string& bytes, std::string& text) {
   for (size_t at = 0; at < bytes.size();) {
     const Character next = character_at(bytes, at);
-    text.append(next.point < 0 ? kBroken : std::string_view(bytes).substr(at, next.bytes));
+    text.append(next.point < 0 ? kReplacementCharacter
+                               : std::string_view(bytes).substr(at, next.bytes));
     at += next.bytes;
   }
   bytes.clear();

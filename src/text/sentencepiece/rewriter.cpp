@@ -8,8 +8,6 @@
 namespace skein::text {
 namespace {
 
-constexpr std::string_view kBroken = "\xEF\xBF\xBD";
-
 class SentencePieceRewriter final : public Rewriter {
  public:
   SentencePieceRewriter(SharedPieces model, const std::string& where) : model_(std::move(model)) {
@@ -62,7 +60,7 @@ class SentencePieceRewriter final : public Rewriter {
       if (match.bytes > 0) return {match.bytes, match.made};
     }
     const Character first = character_at(text, 0);
-    return {first.bytes, first.point < 0 ? kBroken : text.substr(0, first.bytes)};
+    return {first.bytes, first.point < 0 ? kReplacementCharacter : text.substr(0, first.bytes)};
   }
 
   SharedPieces model_;

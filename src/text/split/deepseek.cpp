@@ -32,7 +32,7 @@ size_t group_end(std::string_view text, size_t at, Group group) {
   return at;
 }
 
-size_t signs_end(std::string_view text, size_t at) {
+size_t deepseek_signs_end(std::string_view text, size_t at) {
   return line_breaks_end(text, group_end(text, at, Group::sign));
 }
 
@@ -50,12 +50,12 @@ size_t deepseek_match_end(std::string_view text, size_t begin) {
   if (first.group == Group::sign) {
     const bool ascii = (text[begin] & 0x80) == 0;
     const size_t letters = ascii ? ascii_letters_end(text, after) : after;
-    return letters > after ? letters : signs_end(text, after);
+    return letters > after ? letters : deepseek_signs_end(text, after);
   }
   if (!line_break(text[begin]))
     if (const size_t end = group_end(text, after, Group::word); end > after) return end;
   const bool blank = text[begin] == ' ' && after < text.size();
-  if (blank && group_at(text, after).group == Group::sign) return signs_end(text, after);
+  if (blank && group_at(text, after).group == Group::sign) return deepseek_signs_end(text, after);
   return kind_at(text, begin).kind == Kind::space ? space_with_breaks_end(text, begin) : begin;
 }
 

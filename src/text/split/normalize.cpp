@@ -11,14 +11,16 @@
 namespace skein::text {
 namespace {
 
-using Kind = NormalizerStep::Kind;
+using StepKind = NormalizerStep::Kind;
 using Points = std::vector<int32_t>;
 
-bool composes(Kind kind) { return kind == Kind::nfc || kind == Kind::nfkc; }
+bool composes(StepKind kind) { return kind == StepKind::nfc || kind == StepKind::nfkc; }
 
-bool compatible(Kind kind) { return kind == Kind::nfkc || kind == Kind::nfkd; }
+bool compatible(StepKind kind) { return kind == StepKind::nfkc || kind == StepKind::nfkd; }
 
-bool normal_form(Kind kind) { return composes(kind) || compatible(kind) || kind == Kind::nfd; }
+bool normal_form(StepKind kind) {
+  return composes(kind) || compatible(kind) || kind == StepKind::nfd;
+}
 
 void append_decomposed(int32_t point, bool compatible, Points& points) {
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE |
@@ -49,7 +51,7 @@ void order_marks(Points& points) {
   }
 }
 
-void append_form(std::string_view run, Kind kind, std::string& out) {
+void append_form(std::string_view run, StepKind kind, std::string& out) {
   Points points;
   for (size_t at = 0; at < run.size();) {
     const Character next = character_at(run, at);
@@ -73,7 +75,7 @@ bool ascii(char byte) { return (byte & 0x80) == 0; }
 bool settled(int32_t point) { return point < 0x300 || (point >= 0x2010 && point <= 0x205E); }
 
 // Only what is not ASCII changes, and the one ASCII character before it, which may take a mark.
-std::string in_form(std::string_view text, Kind kind) {
+std::string in_form(std::string_view text, StepKind kind) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
@@ -82,7 +84,7 @@ std::string in_form(std::string_view text, Kind kind) {
     const size_t base = wide > at ? wide - 1 : at;
     out.append(text.substr(at, base - at));
     at = wide;
-    bool all_settled = kind == Kind::nfc;
+    bool all_settled = kind == StepKind::nfc;
     Character next{0, 0};
     for (; at < text.size() && !ascii(text[at]); at += next.bytes) {
       next = character_at(text, at);
@@ -146,17 +148,17 @@ std::string cleaned(std::string_view text, const NormalizerStep& step) {
 std::string bert(std::string_view text, const NormalizerStep& step) {
   std::string out = cleaned(text, step);
   if (step.strip_accents)
-    out = mapped(in_form(out, Kind::nfd), [](int32_t point, std::string& kept) {
+    out = mapped(in_form(out, StepKind::nfd), [](int32_t point, std::string& kept) {
       if (!nonspacing_mark(point)) append_utf8(point, kept);
     });
   return step.lowercase ? mapped(out, append_lower) : out;
 }
 
 bool keeps_start(std::string_view text, const NormalizerStep& step) {
-  if (step.kind == Kind::rewrite) return step.rewriter->keeps_start(text);
+  if (step.kind == StepKind::rewrite) return step.rewriter->keeps_start(text);
   const int32_t first = text.empty() ? -1 : character_at(text, 0).point;
-  if (step.kind == Kind::strip_accents) return !mark(first);
-  if (step.kind != Kind::bert || text.empty()) return true;
+  if (step.kind == StepKind::strip_accents) return !mark(first);
+  if (step.kind != StepKind::bert || text.empty()) return true;
   return !(step.clean_text && dropped(first)) && !(step.strip_accents && nonspacing_mark(first));
 }
 
@@ -164,13 +166,13 @@ bool keeps_start(std::string_view text, const NormalizerStep& step) {
 
 std::string normalized(std::string_view text, const NormalizerStep& step) {
   switch (step.kind) {
-    case Kind::lowercase: return mapped(text, append_lower);
-    case Kind::strip_accents:
+    case StepKind::lowercase: return mapped(text, append_lower);
+    case StepKind::strip_accents:
       return mapped(text, [](int32_t point, std::string& kept) {
         if (!mark(point)) append_utf8(point, kept);
       });
-    case Kind::bert: return bert(text, step);
-    case Kind::rewrite: return step.rewriter->rewritten(text);
+    case StepKind::bert: return bert(text, step);
+    case StepKind::rewrite: return step.rewriter->rewritten(text);
     default: return in_form(text, step.kind);
   }
 }
@@ -188,7 +190,7 @@ std::string normalized(std::string_view text, const std::vector<NormalizerStep>&
 bool surely_normal(std::string_view text, const std::vector<NormalizerStep>& steps) {
   if (steps.empty()) return true;
   for (const NormalizerStep& step : steps)
-    if (!normal_form(step.kind) && step.kind != Kind::strip_accents) return false;
+    if (!normal_form(step.kind) && step.kind != StepKind::strip_accents) return false;
   return std::all_of(text.begin(), text.end(), ascii);
 }
 

@@ -67,7 +67,7 @@ size_t letters_end(std::string_view text, size_t begin, const CharacterCase& fir
   return begin;
 }
 
-size_t signs_end(std::string_view text, size_t at) {
+size_t o200k_signs_end(std::string_view text, size_t at) {
   at = run_end(text, at, Kind::other);
   while (at < text.size() && (line_break(text[at]) || text[at] == '/')) ++at;
   return at;
@@ -81,10 +81,10 @@ size_t o200k_piece_end(std::string_view text, size_t begin) {
     return end + any_case_contraction(text.substr(end, 3));
   const ClassifiedCharacter plain = kind_at(text, begin);
   if (plain.kind == Kind::number) return numbers_end(text, begin, kMostDigits);
-  if (plain.kind == Kind::other) return signs_end(text, begin);
+  if (plain.kind == Kind::other) return o200k_signs_end(text, begin);
   const bool signs =
       text[begin] == ' ' && begin + 1 < text.size() && kind_at(text, begin + 1).kind == Kind::other;
-  return signs ? signs_end(text, begin + 1) : space_with_breaks_end(text, begin);
+  return signs ? o200k_signs_end(text, begin + 1) : space_with_breaks_end(text, begin);
 }
 
 }  // namespace skein::text

@@ -16,9 +16,9 @@ namespace {
 constexpr uint32_t kMostHeapKilobytes = 1 << 16;
 constexpr uint32_t kMostSteps = 100'000'000;
 constexpr uint32_t kMostStepsToFind = 10'000'000;
-constexpr size_t kLongestExpression = 1 << 16;
+constexpr size_t kLongestPattern = 1 << 16;
 
-struct Free {
+struct PcreDeleter {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
@@ -33,12 +33,12 @@ std::string message_of(int error) {
 }  // namespace
 
 struct Pattern::Code {
-  std::unique_ptr<pcre2_code, Free> code;
-  std::unique_ptr<pcre2_match_context, Free> context = limited(kMostSteps);
-  std::unique_ptr<pcre2_match_context, Free> brief_context = limited(kMostStepsToFind);
+  std::unique_ptr<pcre2_code, PcreDeleter> code;
+  std::unique_ptr<pcre2_match_context, PcreDeleter> context = limited(kMostSteps);
+  std::unique_ptr<pcre2_match_context, PcreDeleter> brief_context = limited(kMostStepsToFind);
 
-  static std::unique_ptr<pcre2_match_context, Free> limited(uint32_t steps) {
-    std::unique_ptr<pcre2_match_context, Free> made(pcre2_match_context_create(nullptr));
+  static std::unique_ptr<pcre2_match_context, PcreDeleter> limited(uint32_t steps) {
+    std::unique_ptr<pcre2_match_context, PcreDeleter> made(pcre2_match_context_create(nullptr));
     pcre2_set_match_limit(made.get(), steps);
     pcre2_set_heap_limit(made.get(), kMostHeapKilobytes);
     return made;
@@ -55,17 +55,17 @@ struct Pattern::Code {
     return count == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : count;
   }
 
-  std::unique_ptr<pcre2_match_data, Free> match_data() const {
-    return std::unique_ptr<pcre2_match_data, Free>(
+  std::unique_ptr<pcre2_match_data, PcreDeleter> match_data() const {
+    return std::unique_ptr<pcre2_match_data, PcreDeleter>(
         pcre2_match_data_create_from_pattern(code.get(), nullptr));
   }
 };
 
 Pattern::Pattern(std::string expression, Extent extent)
     : expression_(std::move(expression)), code_(std::make_unique<Code>()) {
-  require(expression_.size() <= kLongestExpression,
+  require(expression_.size() <= kLongestPattern,
           "a regular expression of {} bytes is too long; {} is the most", expression_.size(),
-          kLongestExpression);
+          kLongestPattern);
   const uint32_t whole = extent == Extent::whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0;
   int error = 0;
   PCRE2_SIZE at = 0;

@@ -11,7 +11,7 @@
 namespace skein::text {
 namespace {
 
-constexpr size_t kLongestExpression = 1 << 16;
+constexpr size_t kLongestSplitPattern = 1 << 16;
 // One match and one search for the next match may try so often; the first is the library's own
 // limit.
 constexpr unsigned long kMostRetriesOfMatch = 10'000'000;
@@ -38,14 +38,14 @@ std::string message_of(int error, OnigErrorInfo* info) {
   return with_valid_utf8(std::string_view(reinterpret_cast<const char*>(text), size));
 }
 
-struct Free {
+struct OnigurumaDeleter {
   void operator()(OnigRegexType* regex) const { onig_free(regex); }
   void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
   void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
 };
 
-std::unique_ptr<OnigMatchParam, Free> limits() {
-  std::unique_ptr<OnigMatchParam, Free> made(onig_new_match_param());
+std::unique_ptr<OnigMatchParam, OnigurumaDeleter> limits() {
+  std::unique_ptr<OnigMatchParam, OnigurumaDeleter> made(onig_new_match_param());
   onig_initialize_match_param(made.get());
   onig_set_retry_limit_in_match_of_match_param(made.get(), kMostRetriesOfMatch);
   onig_set_retry_limit_in_search_of_match_param(made.get(), kMostRetriesOfSearch);
@@ -105,7 +105,7 @@ struct Match {
 }  // namespace
 
 struct SplitPattern::Compiled {
-  std::unique_ptr<OnigRegexType, Free> regex;
+  std::unique_ptr<OnigRegexType, OnigurumaDeleter> regex;
 
   Match next(std::string_view text, size_t from, OnigRegion* region, OnigMatchParam* limits) const {
     const OnigUChar *begin = bytes_of(text), *end = begin + text.size();
@@ -117,9 +117,9 @@ struct SplitPattern::Compiled {
 
 SplitPattern::SplitPattern(std::string expression)
     : expression_(std::move(expression)), compiled_(std::make_unique<Compiled>()) {
-  require(expression_.size() <= kLongestExpression,
+  require(expression_.size() <= kLongestSplitPattern,
           "a regular expression of {} bytes is too long; {} is the most", expression_.size(),
-          kLongestExpression);
+          kLongestSplitPattern);
   initialize();
   refuse_changed_classes(expression_);
   const OnigUChar* begin = bytes_of(expression_);
@@ -144,7 +144,7 @@ void SplitPattern::divide(std::string_view text, const Part& part) const {
 // further where it finds nothing but an empty match where the last one ended.
 void SplitPattern::divide_valid(std::string_view text, const Part& part) const {
   const auto within = limits();
-  const std::unique_ptr<OnigRegion, Free> region(onig_region_new());
+  const std::unique_ptr<OnigRegion, OnigurumaDeleter> region(onig_region_new());
   const auto pass_on = [&](size_t begin, size_t end, bool matched) {
     if (end > begin) part(text.substr(begin, end - begin), matched);
   };

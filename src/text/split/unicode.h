@@ -25,6 +25,8 @@ Character character_before(std::string_view text, size_t end);
 
 void append_utf8(int32_t point, std::string& text);
 
+constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
+
 constexpr bool ascii_space(unsigned char byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
 
 // The property White_Space.
