@@ -16,6 +16,8 @@
 #include "skein/text/tokenizer.h"
 #include "skein/train/tasks/pair_notes.h"
 
+#include "paths.h"
+
 namespace skein::convert {
 namespace {
 
@@ -62,11 +64,6 @@ std::string small_file(const std::string& path, bool is_text) {
     fail_usage("{} is not UTF-8 text", path);
   }
   return text;
-}
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 bool is_kept(const std::string& name) {

@@ -6,17 +6,14 @@
 #include "skein/core/error.h"
 #include "skein/core/files/files.h"
 
+#include "paths.h"
+
 namespace skein::convert {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr char kSingle[] = "model.safetensors", kIndex[] = "model.safetensors.index.json";
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 // The file of each tensor as the index says it; empty for a model in one file.
 std::map<std::string, std::string> indexed(const std::string& folder) {

@@ -7,11 +7,6 @@
 namespace skein::convert {
 namespace {
 
-// That the files do not say: PyTorch's own.
-constexpr double kEpsilon = 1e-5;
-// Rows before that of the first position. They are a leftover of padding.
-constexpr int64_t kOffset = 2;
-
 constexpr char kShared[] = "model.shared.weight",
                kOfEncoder[] = "model.encoder.embed_tokens.weight",
                kOfDecoder[] = "model.decoder.embed_tokens.weight", kHead[] = "lm_head.weight";
@@ -21,7 +16,7 @@ bool is_pre(const ModelConfig& c) { return c.norm_placement == NormPlacement::pr
 std::vector<Demand> common_demands(const ModelConfig& c) {
   const TransformerOptions& own = transformer_options(c);
   std::vector<Demand> all = mapper_demands(c);
-  all.insert(all.end(), {{c.norm == ops::Norm::layer && c.norm_epsilon == kEpsilon,
+  all.insert(all.end(), {{c.norm == ops::Norm::layer && c.norm_epsilon == kUsualEpsilon,
                           "layer norm with model.norm_epsilon=1e-5"},
                          plain_activation(c),
                          plain_heads(c),
@@ -38,7 +33,7 @@ std::vector<Demand> learned_demands(const ModelConfig& c, NormPlacement placemen
   const bool shares = transformer_options(c).share_source;
   all.insert(
       all.end(),
-      {{c.positions == Positions::learned && c.position_offset == kOffset,
+      {{c.positions == Positions::learned && c.position_offset == kPaddingRows,
         "model.positions=learned with model.position_offset=2"},
        {c.norm_placement == placement,
         placement == NormPlacement::pre ? "model.norm_placement=pre" : "model.norm_placement=post"},
@@ -66,7 +61,7 @@ std::vector<Demand> marian_demands(const ModelConfig& c) {
   return all;
 }
 
-struct Half {
+struct BartHalf {
   std::string theirs;     // "model.encoder."
   std::string embedding;  // of ours
   std::string norm;       // behind the last block
@@ -75,7 +70,7 @@ struct Half {
   bool looks_at = false;  // the other half
 };
 
-std::vector<Half> halves(const ModelConfig& c) {
+std::vector<BartHalf> halves(const ModelConfig& c) {
   const int64_t encoder = encoder_layers(c);
   return {{"model.encoder.", "embedding", "encoder_norm", 0, encoder,
            c.architecture->source_context(c) + c.position_offset},
@@ -83,21 +78,21 @@ std::vector<Half> halves(const ModelConfig& c) {
            c.context + c.position_offset, true}};
 }
 
-void add_attention(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_bart_attention(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const int64_t width = names.c.d_model;
   for (const char* part : {"q", "k", "v", "out"})
     names.linear(fmt::format("{}.{}_proj", theirs, part), fmt::format("{}.{}", ours, part), width,
                  width, true);
 }
 
-void add_block(NameCollector& names, const Half& half, int64_t i) {
+void add_bart_block(NameCollector& names, const BartHalf& half, int64_t i) {
   const std::string theirs = fmt::format("{}layers.{}.", half.theirs, i - half.begin),
                     ours = names.block(i);
   const int64_t width = names.c.d_model, hidden = names.c.hidden();
-  add_attention(names, theirs + "self_attn", ours + ".attention");
+  add_bart_attention(names, theirs + "self_attn", ours + ".attention");
   names.layer_norm(theirs + "self_attn_layer_norm", ours + ".norm_1");
   if (half.looks_at) {
-    add_attention(names, theirs + "encoder_attn", ours + ".cross");
+    add_bart_attention(names, theirs + "encoder_attn", ours + ".cross");
     names.layer_norm(theirs + "encoder_attn_layer_norm", ours + ".norm_2");
   }
   names.linear(theirs + "fc1", ours + ".mlp.up", hidden, width, true);
@@ -105,7 +100,7 @@ void add_block(NameCollector& names, const Half& half, int64_t i) {
   names.layer_norm(theirs + "final_layer_norm", ours + (half.looks_at ? ".norm_3" : ".norm_2"));
 }
 
-void add_half(NameCollector& names, const Half& half) {
+void add_bart_half(NameCollector& names, const BartHalf& half) {
   const ModelConfig& c = names.c;
   const std::string positions = half.theirs + "embed_positions.weight";
   if (c.positions == Positions::learned)
@@ -114,7 +109,7 @@ void add_half(NameCollector& names, const Half& half) {
     names.map.buffers.push_back(positions);
   if (c.embedding_norm)
     names.layer_norm(half.theirs + "layernorm_embedding", half.embedding + ".norm");
-  for (int64_t i = half.begin; i < half.end; ++i) add_block(names, half, i);
+  for (int64_t i = half.begin; i < half.end; ++i) add_bart_block(names, half, i);
   if (is_pre(c)) names.layer_norm(half.theirs + "layer_norm", half.norm);
 }
 
@@ -151,13 +146,13 @@ void add_head(NameCollector& names) {
   names.map.tensors.push_back(bias);
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap bart_names(const ModelConfig& c) {
   NameCollector names(c, "model.");
   if (transformer_options(c).share_source)
     add_shared_table(names);
   else
     add_tables(names);
-  for (const Half& half : halves(c)) add_half(names, half);
+  for (const BartHalf& half : halves(c)) add_bart_half(names, half);
   add_head(names);
   return names.map;
 }
@@ -183,12 +178,12 @@ void check_kind(const ForeignConfig& keys, const ModelConfig& c) {
   keys.must_be("add_final_layer_norm", is_pre(c), why);
   keys.must_be("normalize_embedding", c.embedding_norm, why);
   keys.must_be("static_position_embeddings", !learns, why);
-  if (learns && keys.integer("extra_pos_embeddings", kOffset) != kOffset)
+  if (learns && keys.integer("extra_pos_embeddings", kPaddingRows) != kPaddingRows)
     keys.refuse("extra_pos_embeddings", "and the first position has the third row here");
 }
 
 void common_keys(ForeignConfig& keys, ModelConfig& c) {
-  c.norm_epsilon = kEpsilon;
+  c.norm_epsilon = kUsualEpsilon;
   mapper_keys(keys);
   size_keys(keys, c);
   keys.activation("activation_function", c.activation, "gelu");
@@ -210,7 +205,7 @@ std::string held_name(const ForeignConfig& keys, const std::string& name) {
 // Tables that a file holds apart are apart, whatever config.json says.
 void learned_keys(ForeignConfig& keys, ModelConfig& c, NormPlacement placement) {
   c.positions = Positions::learned;
-  c.position_offset = kOffset;
+  c.position_offset = kPaddingRows;
   c.norm_placement = placement;
   c.embedding_norm = true;
   common_keys(keys, c);
@@ -254,10 +249,11 @@ void marian_keys(ForeignConfig& keys, ModelConfig& c) {
           keys.origin(), c.d_model);
 }
 
-ForeignFamily family(const char* name, const char* stem, const char* class_name) {
-  ForeignFamily made{
-      name,    stem,  {class_name}, transformer_architecture(),
-      nullptr, names, nullptr,      {"hidden_size", "num_hidden_layers", "num_attention_heads"}};
+ForeignFamily bart_like_family(const char* name, const char* stem, const char* class_name) {
+  ForeignFamily made{name,         stem,
+                     {class_name}, transformer_architecture(),
+                     nullptr,      bart_names,
+                     nullptr,      {"hidden_size", "num_hidden_layers", "num_attention_heads"}};
   made.deviation = "init_std";
   made.forces_end = true;
   return made;
@@ -267,7 +263,7 @@ ForeignFamily family(const char* name, const char* stem, const char* class_name)
 
 const ForeignFamily& bart_family() {
   static const ForeignFamily only = [] {
-    ForeignFamily made = family("bart", "Bart", "ForConditionalGeneration");
+    ForeignFamily made = bart_like_family("bart", "Bart", "ForConditionalGeneration");
     made.demands = bart_demands;
     made.keys = bart_keys;
     made.start = 2;
@@ -278,7 +274,7 @@ const ForeignFamily& bart_family() {
 
 const ForeignFamily& mbart_family() {
   static const ForeignFamily only = [] {
-    ForeignFamily made = family("mbart", "MBart", "ForConditionalGeneration");
+    ForeignFamily made = bart_like_family("mbart", "MBart", "ForConditionalGeneration");
     made.demands = mbart_demands;
     made.keys = mbart_keys;
     return made;
@@ -288,7 +284,7 @@ const ForeignFamily& mbart_family() {
 
 const ForeignFamily& marian_family() {
   static const ForeignFamily only = [] {
-    ForeignFamily made = family("marian", "Marian", "MTModel");
+    ForeignFamily made = bart_like_family("marian", "Marian", "MTModel");
     made.demands = marian_demands;
     made.keys = marian_keys;
     made.start = 58100;

@@ -6,7 +6,7 @@ namespace skein::convert {
 namespace {
 
 // The vocabulary head has the blocks' activation.
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> bert_demands(const ModelConfig& c) {
   std::vector<Demand> all =
       encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
   all.push_back(full_attention(c));
@@ -14,7 +14,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) { return bert_names(c, "bert.pooler.dense"); }
+NameMap pooled_bert_names(const ModelConfig& c) { return bert_names(c, "bert.pooler.dense"); }
 
 // Whether the vocabulary head has one for pairs beside it.
 bool has_pairs(const ForeignConfig& keys) {
@@ -25,7 +25,7 @@ bool has_pairs(const ForeignConfig& keys) {
           keys.has_tensor("cls.seq_relationship.weight"));
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void bert_keys(ForeignConfig& keys, ModelConfig& c) {
   encoder_keys(keys, c);
   const bool masks = c.head == Head::vocabulary;
   if (keys.reads()) bert_options(c).pooler = c.head == Head::sequence || (masks && has_pairs(keys));
@@ -57,9 +57,9 @@ const ForeignFamily& bert_family() {
       "Bert",
       {"ForMaskedLM", "LMHeadModel", "ForPreTraining", "ForNextSentencePrediction"},
       bert_architecture(),
-      demands,
-      names,
-      keys};
+      bert_demands,
+      pooled_bert_names,
+      bert_keys};
   return only;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> kSparse{"bigbird"};
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> big_bird_demands(const ModelConfig& c) {
   std::vector<Demand> all =
       encoder_demands(c, {c.position_offset == 0, "model.position_offset=0"}, c.activation);
   const bool sparse = c.attention.kinds == kSparse;
@@ -24,7 +24,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
 }
 
 // A classifier of texts reads the first token itself and leaves the model's own pooler alone.
-NameMap names(const ModelConfig& c) {
+NameMap big_bird_names(const ModelConfig& c) {
   if (c.head != Head::sequence) return bert_names(c, "bert.pooler");
   NameCollector names(c, "bert.");
   add_encoder(names);
@@ -59,7 +59,7 @@ void read_pooler(const ForeignConfig& keys, ModelConfig& c) {
   if (classifies) own.pooler_activation = c.activation;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void big_bird_keys(ForeignConfig& keys, ModelConfig& c) {
   encoder_keys(keys, c);
   if (keys.reads() && !keys.has("hidden_act")) c.activation = MlpKind::gelu_tanh;
   attention_keys(keys, c);
@@ -75,8 +75,9 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 
 const ForeignFamily& big_bird_family() {
   static const ForeignFamily only{
-      "big_bird", "BigBird", {"ForMaskedLM", "ForPreTraining"}, bert_architecture(), demands,
-      names,      keys};
+      "big_bird",          "BigBird",        {"ForMaskedLM", "ForPreTraining"},
+      bert_architecture(), big_bird_demands, big_bird_names,
+      big_bird_keys};
   return only;
 }
 

@@ -29,6 +29,11 @@ const ForeignFamily& vit_family();
 const ForeignFamily& swin_family();
 const ForeignFamily& mae_family();
 
+// Of OPT and BART. What their norms add to the variance, PyTorch's own, which files do not say; and
+// rows of positions before that of the first, a leftover of padding.
+constexpr double kUsualEpsilon = 1e-5;
+constexpr int64_t kPaddingRows = 2;
+
 // Collects the names of a model's tensors.
 struct NameCollector {
   NameCollector(const ModelConfig& config, const std::string& prefix) : c(config) {

@@ -10,7 +10,7 @@ constexpr double kUsualTheta = 1e6, kUsualWindowTheta = 1e4;
 constexpr char kOfFull[] = "full_attention", kOfWindows[] = "sliding_attention",
                kParameters[] = "rope_parameters", kWindowTheta[] = "rope_local_base_freq";
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> gemma3_demands(const ModelConfig& c) {
   return scaled_decoder_demands(
       c, {{c.positions == Positions::rotary, "model.positions=rotary"},
           whole_turns(c),
@@ -111,7 +111,7 @@ void sizes(ForeignConfig& keys, ModelConfig& c) {
   c.score_width = width == c.d_head ? 0 : width;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void gemma3_keys(ForeignConfig& keys, ModelConfig& c) {
   c.norm = ops::Norm::rms_zero_centered;
   c.norm_placement = NormPlacement::sandwich;
   c.qk_norm = c.scale_embeddings = true;
@@ -134,9 +134,9 @@ const ForeignFamily& gemma3_family() {
                                   .stem = "Gemma3",
                                   .vocabulary_classes = {"ForCausalLM"},
                                   .architecture = gpt_architecture(),
-                                  .demands = demands,
+                                  .demands = gemma3_demands,
                                   .names = llama_names,
-                                  .keys = keys,
+                                  .keys = gemma3_keys,
                                   .sequence_class = "TextForSequenceClassification",
                                   .bare_class = "TextModel"};
   return only;

@@ -5,7 +5,7 @@
 namespace skein::convert {
 namespace {
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> gpt2_demands(const ModelConfig& c) {
   std::vector<Demand> own = plain_blocks(c);
   own.insert(own.end(), {full_attention(c),
                          {c.positions == Positions::learned && c.position_offset == 0,
@@ -31,7 +31,7 @@ void add_conv1d(NameCollector& names, const std::string& theirs,
   names.map.tensors.insert(names.map.tensors.end(), {weight, bias});
 }
 
-void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_gpt2_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const int64_t width = names.c.d_model, hidden = names.c.hidden();
   names.layer_norm(theirs + ".ln_1", ours + ".norm_1");
   add_conv1d(names, theirs + ".attn.c_attn",
@@ -42,19 +42,19 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   add_conv1d(names, theirs + ".mlp.c_proj", {ours + ".mlp.down"}, width, hidden);
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap gpt2_names(const ModelConfig& c) {
   NameCollector names(c, "transformer.");
   names.same("transformer.wte.weight", "embedding.tokens.weight", {c.vocab_size, c.d_model});
   names.same("transformer.wpe.weight", "embedding.positions.weight", {c.context, c.d_model});
   for (int64_t i = 0; i < c.n_layers; ++i)
-    add_block(names, fmt::format("transformer.h.{}", i), names.block(i));
+    add_gpt2_block(names, fmt::format("transformer.h.{}", i), names.block(i));
   names.layer_norm("transformer.ln_f", "final_norm");
   add_decoder_head(names, "transformer.wte.weight");
   names.map.buffers = {"transformer.h.*.attn.bias", "transformer.h.*.attn.masked_bias"};
   return names.map;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void gpt2_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.size("n_embd", c.d_model, 768, "hidden_size");
   keys.size("n_layer", c.n_layers, 12, "num_hidden_layers");
   keys.size("n_head", c.n_heads, 12, "num_attention_heads");
@@ -81,9 +81,9 @@ const ForeignFamily& gpt2_family() {
       "GPT2",
       {"LMHeadModel"},
       gpt_architecture(),
-      demands,
-      names,
-      keys,
+      gpt2_demands,
+      gpt2_names,
+      gpt2_keys,
       {"hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"}};
   return only;
 }

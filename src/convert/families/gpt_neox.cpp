@@ -6,7 +6,7 @@
 namespace skein::convert {
 namespace {
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> gpt_neox_demands(const ModelConfig& c) {
   return decoder_demands(
       c, {full_attention(c),
           {c.positions == Positions::rotary, "model.positions=rotary"},
@@ -31,7 +31,7 @@ void add_dealt(NameCollector& names, const std::string& theirs, const std::strin
   names.map.tensors.insert(names.map.tensors.end(), {weight, bias});
 }
 
-void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_gpt_neox_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const int64_t width = names.c.d_model, hidden = names.c.hidden();
   names.layer_norm(theirs + ".input_layernorm", ours + ".norm_1");
   names.layer_norm(theirs + ".post_attention_layernorm", ours + ".norm_2");
@@ -52,12 +52,12 @@ void add_head(NameCollector& names, const std::string& tokens) {
   if (!names.map.second_uses.empty()) names.map.second_uses.push_back({"embed_out.weight", tokens});
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap gpt_neox_names(const ModelConfig& c) {
   const std::string tokens = "gpt_neox.embed_in.weight";
   NameCollector names(c, "gpt_neox.");
   names.same(tokens, "embedding.tokens.weight", {c.vocab_size, c.d_model});
   for (int64_t i = 0; i < c.n_layers; ++i)
-    add_block(names, fmt::format("gpt_neox.layers.{}", i), names.block(i));
+    add_gpt_neox_block(names, fmt::format("gpt_neox.layers.{}", i), names.block(i));
   names.layer_norm("gpt_neox.final_layer_norm", "final_norm");
   add_head(names, tokens);
   for (const char* one : {"bias", "masked_bias", "rotary_emb.inv_freq"})
@@ -65,7 +65,7 @@ NameMap names(const ModelConfig& c) {
   return names.map;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void gpt_neox_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.size("hidden_size", c.d_model, 6144);
   keys.size("num_hidden_layers", c.n_layers, 44);
   keys.size("num_attention_heads", c.n_heads, 64);
@@ -83,8 +83,15 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& gpt_neox_family() {
-  static const ForeignFamily only{
-      "gpt_neox", "GPTNeoX", {"ForCausalLM"}, gpt_architecture(), demands, names, keys, {}, false};
+  static const ForeignFamily only{"gpt_neox",
+                                  "GPTNeoX",
+                                  {"ForCausalLM"},
+                                  gpt_architecture(),
+                                  gpt_neox_demands,
+                                  gpt_neox_names,
+                                  gpt_neox_keys,
+                                  {},
+                                  false};
   return only;
 }
 

@@ -5,7 +5,7 @@
 namespace skein::convert {
 namespace {
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> plain_llama_demands(const ModelConfig& c) {
   std::vector<Demand> own = plain_blocks(c);
   own.push_back(full_attention(c));
   return llama_demands(c, own);
@@ -22,7 +22,7 @@ void add_norms(NameCollector& names, const std::string& theirs, const std::strin
   add(".post_feedforward", ".result_norm_2");
 }
 
-void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_llama_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const ModelConfig& c = names.c;
   const int64_t width = c.d_model, hidden = c.hidden(), queries = c.n_heads * c.head_width(),
                 keys = c.kv_heads() * c.head_width();
@@ -42,7 +42,7 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   add_norms(names, theirs, ours);
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void plain_llama_keys(ForeignConfig& keys, ModelConfig& c) {
   c.attention_bias = c.attention_bias || c.bias;  // ours are implied by c.bias, theirs are not
   llama_keys(keys, c);
   keys.truth("attention_bias", c.attention_bias, false);
@@ -71,7 +71,7 @@ std::vector<Demand> llama_layer_demands(const ModelConfig& c, std::vector<Demand
   return decoder_demands(c, own);
 }
 
-NameMap llama_names(const ModelConfig& c) { return llama_names_by(c, add_block); }
+NameMap llama_names(const ModelConfig& c) { return llama_names_by(c, add_llama_block); }
 
 NameMap llama_names_by(const ModelConfig& c, AddBlock add) {
   NameCollector names(c, "model.");
@@ -106,8 +106,15 @@ void llama_keys(ForeignConfig& keys, ModelConfig& c, const LlamaDefaults& defaul
 }
 
 const ForeignFamily& llama_family() {
-  static const ForeignFamily only{
-      "llama", "Llama", {"ForCausalLM"}, gpt_architecture(), demands, llama_names, keys, {}, false};
+  static const ForeignFamily only{"llama",
+                                  "Llama",
+                                  {"ForCausalLM"},
+                                  gpt_architecture(),
+                                  plain_llama_demands,
+                                  llama_names,
+                                  plain_llama_keys,
+                                  {},
+                                  false};
   return only;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 MarkRule marks_of(const ModelConfig& c) { return {.first = c.head == Head::sequence ? 1 : 0}; }
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> longformer_demands(const ModelConfig& c) {
   std::vector<Demand> all = roberta_demands(c);
   all.push_back({c.attention.kinds == std::vector<std::string>{"global"}, "attention.kind=global"});
   const MarkRule marks = marks_of(c);
@@ -20,7 +20,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap longformer_names(const ModelConfig& c) {
   NameCollector names(c, "longformer.");
   add_encoder(names);
   for (int64_t i = 0; i < c.n_layers; ++i) {
@@ -45,7 +45,7 @@ std::vector<int64_t> windows_in(const ForeignConfig& keys, int64_t blocks) {
   return alike ? std::vector<int64_t>{all.front()} : all;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void longformer_keys(ForeignConfig& keys, ModelConfig& c) {
   roberta_keys(keys, c);
   if (keys.reads()) {
     c.attention.kinds = {"global"};
@@ -61,8 +61,9 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& longformer_family() {
-  static const ForeignFamily only{
-      "longformer", "Longformer", {"ForMaskedLM"}, bert_architecture(), demands, names, keys};
+  static const ForeignFamily only{"longformer",        "Longformer",       {"ForMaskedLM"},
+                                  bert_architecture(), longformer_demands, longformer_names,
+                                  longformer_keys};
   return only;
 }
 

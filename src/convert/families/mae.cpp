@@ -10,7 +10,7 @@ bool is_square(const ModelConfig& c) {
   return own.image_height == own.image_width && own.patch_height == own.width_of_patch();
 }
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> mae_demands(const ModelConfig& c) {
   std::vector<Demand> all = layer_demands(c);
   all.push_back({!c.embedding_norm, "model.embedding_norm=false"});
   all.push_back({is_square(c), "square pictures and patches"});
@@ -63,7 +63,7 @@ void add_decoder(NameCollector& names, int64_t first) {
   names.linear("decoder.decoder_pred", "decoder.pixels", patch_spec(c).numbers, width, true);
 }
 
-NameMap names(const ModelConfig& given) {
+NameMap mae_names(const ModelConfig& given) {
   const ModelConfig c = given.written_out();
   NameCollector names(c, "vit.");
   const int64_t first = c.n_layers - mae_options(c).decoder_layers;
@@ -90,7 +90,7 @@ void layer_keys(ForeignConfig& keys, ModelConfig& c) {
   own.decoder_layers = decoder;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void mae_keys(ForeignConfig& keys, ModelConfig& c) {
   if (keys.reads()) c.positions = Positions::sinusoidal;
   MaeOptions& own = mae_options(c);
   keys.size("hidden_size", c.d_model, 768);
@@ -113,7 +113,8 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 
 const ForeignFamily& mae_family() {
   static const ForeignFamily only{
-      "vit_mae", "ViTMAE", {"ForPreTraining"}, mae_architecture(), demands, names, keys};
+      "vit_mae", "ViTMAE", {"ForPreTraining"}, mae_architecture(), mae_demands,
+      mae_names, mae_keys};
   return only;
 }
 

@@ -5,17 +5,13 @@
 namespace skein::convert {
 namespace {
 
-// The first row of positions that is read, and what its norms add to the variance.
-constexpr int64_t kOffset = 2;
-constexpr double kEpsilon = 1e-5;
-
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> opt_demands(const ModelConfig& c) {
   std::vector<Demand> own = plain_blocks(c);
   own.insert(own.end(), {full_attention(c),
-                         {c.positions == Positions::learned && c.position_offset == kOffset,
+                         {c.positions == Positions::learned && c.position_offset == kPaddingRows,
                           "model.positions=learned with model.position_offset=2"},
                          {c.norm == ops::Norm::layer && c.norm_placement == NormPlacement::pre &&
-                              c.norm_epsilon == kEpsilon,
+                              c.norm_epsilon == kUsualEpsilon,
                           "layer norm before each half block with model.norm_epsilon=1e-5"},
                          plain_activation(c),
                          {c.bias, "model.bias=true"},
@@ -23,7 +19,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return decoder_demands(c, own);
 }
 
-void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_opt_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const int64_t width = names.c.d_model, hidden = names.c.hidden();
   for (const char* one : {"q", "k", "v", "out"})
     names.linear(fmt::format("{}.self_attn.{}_proj", theirs, one),
@@ -34,14 +30,14 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   names.layer_norm(theirs + ".final_layer_norm", ours + ".norm_2");
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap opt_names(const ModelConfig& c) {
   const std::string base = "model.decoder.", tokens = base + "embed_tokens.weight";
   NameCollector names(c, "model.");
   names.same(tokens, "embedding.tokens.weight", {c.vocab_size, c.d_model});
   names.same(base + "embed_positions.weight", "embedding.positions.weight",
-             {c.context + kOffset, c.d_model});
+             {c.context + kPaddingRows, c.d_model});
   for (int64_t i = 0; i < c.n_layers; ++i)
-    add_block(names, fmt::format("{}layers.{}", base, i), names.block(i));
+    add_opt_block(names, fmt::format("{}layers.{}", base, i), names.block(i));
   names.layer_norm(base + "final_layer_norm", "final_norm");
   add_decoder_head(names, tokens);
   return names.map;
@@ -59,9 +55,9 @@ void refuse_other_layouts(const ForeignConfig& keys, const ModelConfig& c) {
                 fmt::format("and embeddings here are as wide as the model, {}", c.d_model));
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
-  c.position_offset = kOffset;
-  c.norm_epsilon = kEpsilon;
+void opt_keys(ForeignConfig& keys, ModelConfig& c) {
+  c.position_offset = kPaddingRows;
+  c.norm_epsilon = kUsualEpsilon;
   keys.size("hidden_size", c.d_model, 768);
   keys.size("num_hidden_layers", c.n_layers, 12);
   keys.size("num_attention_heads", c.n_heads, 12);
@@ -77,9 +73,9 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& opt_family() {
-  static const ForeignFamily only{
-      "opt", "OPT", {"ForCausalLM"}, gpt_architecture(), demands, names, keys,
-      {},    true,  "init_std"};
+  static const ForeignFamily only{"opt",       "OPT",     {"ForCausalLM"}, gpt_architecture(),
+                                  opt_demands, opt_names, opt_keys,        {},
+                                  true,        "init_std"};
   return only;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kUsualContext = 4096;
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> phi3_demands(const ModelConfig& c) {
   std::vector<Demand> own = plain_blocks(c);
   own.push_back(one_window_or_none(c));
   own.push_back({!c.bias && !c.attention_bias, "model.bias=false and model.attention_bias=false"});
@@ -18,7 +18,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return llama_layer_demands(c, own);
 }
 
-void add_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_phi3_block(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const ModelConfig& c = names.c;
   const int64_t width = c.d_model, hidden = c.hidden(), queries = c.n_heads * c.head_width(),
                 keys = c.kv_heads() * c.head_width();
@@ -41,9 +41,9 @@ void add_block(NameCollector& names, const std::string& theirs, const std::strin
   names.same(theirs + ".post_attention_layernorm.weight", ours + ".norm_2.gain", {width});
 }
 
-NameMap names(const ModelConfig& c) { return llama_names_by(c, add_block); }
+NameMap phi3_names(const ModelConfig& c) { return llama_names_by(c, add_phi3_block); }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void phi3_keys(ForeignConfig& keys, ModelConfig& c) {
   LlamaDefaults defaults{.context = kUsualContext, .epsilon = 1e-5};
   defaults.rotary = {.shares = true, .types = {"longrope"}, .usual_original = kUsualContext};
   llama_keys(keys, c, defaults);
@@ -61,8 +61,9 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& phi3_family() {
-  static const ForeignFamily only{
-      "phi3", "Phi3", {"ForCausalLM"}, gpt_architecture(), demands, names, keys, {}, false};
+  static const ForeignFamily only{"phi3",       "Phi3",     {"ForCausalLM"}, gpt_architecture(),
+                                  phi3_demands, phi3_names, phi3_keys,       {},
+                                  false};
   return only;
 }
 

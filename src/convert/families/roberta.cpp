@@ -8,13 +8,13 @@ namespace {
 // transformers' RobertaLMHead does not ask what the blocks have.
 constexpr MlpKind kOfHead = MlpKind::gelu_erf;
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> plain_roberta_demands(const ModelConfig& c) {
   std::vector<Demand> all = roberta_demands(c);
   all.push_back(full_attention(c));
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap roberta_names(const ModelConfig& c) {
   NameCollector names(c, "roberta.");
   add_encoder(names);
   add_roberta_head(names);
@@ -54,24 +54,30 @@ void roberta_keys(ForeignConfig& keys, ModelConfig& c) {
 }
 
 const ForeignFamily& roberta_family() {
-  static const ForeignFamily only{"roberta",           "Roberta", {"ForMaskedLM", "ForCausalLM"},
-                                  bert_architecture(), demands,   names,
+  static const ForeignFamily only{"roberta",
+                                  "Roberta",
+                                  {"ForMaskedLM", "ForCausalLM"},
+                                  bert_architecture(),
+                                  plain_roberta_demands,
+                                  roberta_names,
                                   roberta_keys};
   return only;
 }
 
 // RoBERTas by other names; what was made here is written as a RoBERTa.
 const ForeignFamily& xlm_roberta_family() {
-  static const ForeignFamily only{"xlm-roberta",       "XLMRoberta", {"ForMaskedLM", "ForCausalLM"},
-                                  bert_architecture(), demands,      names,
-                                  roberta_keys};
+  static const ForeignFamily only{
+      "xlm-roberta",       "XLMRoberta",          {"ForMaskedLM", "ForCausalLM"},
+      bert_architecture(), plain_roberta_demands, roberta_names,
+      roberta_keys};
   return only;
 }
 
 const ForeignFamily& camembert_family() {
-  static const ForeignFamily only{"camembert",         "Camembert", {"ForMaskedLM", "ForCausalLM"},
-                                  bert_architecture(), demands,     names,
-                                  roberta_keys};
+  static const ForeignFamily only{
+      "camembert",         "Camembert",           {"ForMaskedLM", "ForCausalLM"},
+      bert_architecture(), plain_roberta_demands, roberta_names,
+      roberta_keys};
   return only;
 }
 

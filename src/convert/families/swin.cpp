@@ -19,7 +19,7 @@ bool fills_windows(const ModelConfig& c) {
   return true;
 }
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> swin_demands(const ModelConfig& c) {
   std::vector<Demand> all = picture_demands(c);
   const bool reads_pictures = c.architecture == &swin_architecture();
   all.push_back({c.embedding_norm, "model.embedding_norm"});
@@ -29,7 +29,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap swin_names(const ModelConfig& c) {
   NameCollector names(c, "swin.");
   add_patches(names);
   names.layer_norm("swin.embeddings.norm", "embedding.norm");
@@ -111,7 +111,7 @@ void write_stages(ForeignConfig& keys, const ModelConfig& c) {
   keys.write("mlp_ratio", static_cast<double>(c.d_ff / c.d_model));
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void swin_keys(ForeignConfig& keys, ModelConfig& c) {
   if (keys.reads()) {
     c.positions = Positions::distance;
     c.embedding_norm = true;
@@ -130,7 +130,8 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& swin_family() {
-  static const ForeignFamily only{"swin", "Swin", {}, swin_architecture(), demands, names, keys};
+  static const ForeignFamily only{"swin",       "Swin",     {},       swin_architecture(),
+                                  swin_demands, swin_names, swin_keys};
   return only;
 }
 

@@ -5,7 +5,7 @@
 namespace skein::convert {
 namespace {
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> t5_demands(const ModelConfig& c) {
   const TransformerOptions& own = transformer_options(c);
   std::vector<Demand> all = mapper_demands(c);
   all.insert(all.end(),
@@ -22,14 +22,14 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-struct Half {
+struct T5Half {
   std::string theirs;  // "decoder"
   std::string ours;    // of its table of distances
   std::string norm;
   int64_t begin, end;  // its blocks
 };
 
-void add_attention(NameCollector& names, const std::string& theirs, const std::string& ours) {
+void add_t5_attention(NameCollector& names, const std::string& theirs, const std::string& ours) {
   const int64_t width = names.c.d_model, inner = names.c.n_heads * names.c.head_width();
   for (const char* part : {"q", "k", "v"})
     names.linear(fmt::format("{}.{}", theirs, part), fmt::format("{}.{}", ours, part), inner, width,
@@ -45,7 +45,7 @@ void add_feed_forward(NameCollector& names, const std::string& theirs, const std
   names.linear(theirs + ".wo", ours + ".down", width, hidden, false);
 }
 
-void add_block(NameCollector& names, const Half& half, int64_t i) {
+void add_t5_block(NameCollector& names, const T5Half& half, int64_t i) {
   const std::string base = fmt::format("{}.block.{}.layer.", half.theirs, i - half.begin),
                     ours = names.block(i);
   int sublayer = 0;
@@ -55,14 +55,15 @@ void add_block(NameCollector& names, const Half& half, int64_t i) {
                {names.c.d_model});
     return theirs;
   };
-  add_attention(names, next() + ".SelfAttention", ours + ".attention");
-  if (half.theirs == "decoder") add_attention(names, next() + ".EncDecAttention", ours + ".cross");
+  add_t5_attention(names, next() + ".SelfAttention", ours + ".attention");
+  if (half.theirs == "decoder")
+    add_t5_attention(names, next() + ".EncDecAttention", ours + ".cross");
   add_feed_forward(names, next() + ".DenseReluDense", ours + ".mlp");
 }
 
-void add_half(NameCollector& names, const Half& half) {
+void add_t5_half(NameCollector& names, const T5Half& half) {
   const int64_t buckets = transformer_options(names.c).distance_buckets, heads = names.c.n_heads;
-  for (int64_t i = half.begin; i < half.end; ++i) add_block(names, half, i);
+  for (int64_t i = half.begin; i < half.end; ++i) add_t5_block(names, half, i);
   names.map.tensors.push_back(
       {half.theirs + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
        {},
@@ -72,14 +73,14 @@ void add_half(NameCollector& names, const Half& half) {
   names.same(half.theirs + ".final_layer_norm.weight", half.norm + ".gain", {names.c.d_model});
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap t5_names(const ModelConfig& c) {
   NameCollector names(c, "");
   const std::string shared = "shared.weight";
   names.same(shared, "embedding.tokens.weight", {c.vocab_size, c.d_model}).other_names = {
       "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
   const int64_t encoder = encoder_layers(c);
-  add_half(names, {"encoder", "encoder_distances.weight", "encoder_norm", 0, encoder});
-  add_half(names, {"decoder", "decoder_distances.weight", "final_norm", encoder, c.n_layers});
+  add_t5_half(names, {"encoder", "encoder_distances.weight", "encoder_norm", 0, encoder});
+  add_t5_half(names, {"decoder", "decoder_distances.weight", "final_norm", encoder, c.n_layers});
   names.map.second_uses = {{"encoder.embed_tokens.weight", shared, false},
                            {"decoder.embed_tokens.weight", shared, false}};
   if (c.tie_embeddings)
@@ -192,14 +193,14 @@ void t5_keys(ForeignConfig& keys, ModelConfig& c) {
 // Its features never are. It is read only: what has its options is written as T5.
 void mt5_keys(ForeignConfig& keys, ModelConfig& c) { keys_but_scale(keys, c, kOfMt5); }
 
-ForeignFamily family(const char* name, const char* stem,
-                     void (*keys)(ForeignConfig&, ModelConfig&)) {
+ForeignFamily t5_like_family(const char* name, const char* stem,
+                             void (*keys)(ForeignConfig&, ModelConfig&)) {
   return {name,
           stem,
           {"ForConditionalGeneration", "WithLMHeadModel"},
           transformer_architecture(),
-          demands,
-          names,
+          t5_demands,
+          t5_names,
           keys,
           {"hidden_size", "head_dim", "num_attention_heads", "num_hidden_layers", "dense_act_fn",
            "is_gated_act"},
@@ -210,12 +211,12 @@ ForeignFamily family(const char* name, const char* stem,
 }  // namespace
 
 const ForeignFamily& t5_family() {
-  static const ForeignFamily only = family("t5", "T5", t5_keys);
+  static const ForeignFamily only = t5_like_family("t5", "T5", t5_keys);
   return only;
 }
 
 const ForeignFamily& mt5_family() {
-  static const ForeignFamily only = family("mt5", "MT5", mt5_keys);
+  static const ForeignFamily only = t5_like_family("mt5", "MT5", mt5_keys);
   return only;
 }
 

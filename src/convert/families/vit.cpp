@@ -5,7 +5,7 @@
 namespace skein::convert {
 namespace {
 
-std::vector<Demand> demands(const ModelConfig& c) {
+std::vector<Demand> vit_demands(const ModelConfig& c) {
   std::vector<Demand> all = picture_demands(c);
   all.push_back({c.positions == Positions::learned, "model.positions=learned"});
   all.push_back({!c.embedding_norm, "model.embedding_norm=false"});
@@ -13,7 +13,7 @@ std::vector<Demand> demands(const ModelConfig& c) {
   return all;
 }
 
-NameMap names(const ModelConfig& c) {
+NameMap vit_names(const ModelConfig& c) {
   NameCollector names(c, "vit.");
   const int64_t width = c.d_model;
   names.map.tensors.push_back({.name = "vit.embeddings.cls_token",
@@ -33,7 +33,7 @@ NameMap names(const ModelConfig& c) {
   return names.map;
 }
 
-void keys(ForeignConfig& keys, ModelConfig& c) {
+void vit_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.size("hidden_size", c.d_model, 768);
   keys.size("num_hidden_layers", c.n_layers, 12);
   keys.size("num_attention_heads", c.n_heads, 12);
@@ -46,7 +46,8 @@ void keys(ForeignConfig& keys, ModelConfig& c) {
 }  // namespace
 
 const ForeignFamily& vit_family() {
-  static const ForeignFamily only{"vit", "ViT", {}, vit_architecture(), demands, names, keys};
+  static const ForeignFamily only{"vit",       "ViT",     {},      vit_architecture(),
+                                  vit_demands, vit_names, vit_keys};
   return only;
 }
 
