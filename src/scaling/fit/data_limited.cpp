@@ -18,9 +18,9 @@ struct Split {
 };
 
 // Both steps again for the runs of one resample.
-class Resampler {
+class SplitResampler {
  public:
-  Resampler(const Split& split, const Runs& runs, const ParametricOptions& options)
+  SplitResampler(const Split& split, const Runs& runs, const ParametricOptions& options)
       : runs_(runs),
         options_(options),
         fresh_(chinchilla_sum(split.fresh)),
@@ -52,7 +52,7 @@ class Resampler {
   Solution solution_;
 };
 
-void add_intervals(DataLimitedFit& fit, const Resampler& resampler,
+void add_intervals(DataLimitedFit& fit, const SplitResampler& resampler,
                    const ParametricOptions& options) {
   const auto laws = found_in_parallel(options.resamples, options.threads,
                                       [&](int64_t i) { return resampler.law_of(i, fit.law); });
@@ -106,7 +106,7 @@ DataLimitedFit fit_data_limited(std::span<const ScalingPoint> points,
       .solve(fit);
   fit.r_d.value = fit.law.r_d;
   if (fit.r_n_problem.empty()) fit.r_n.value = fit.law.r_n;
-  if (options.resamples > 0) add_intervals(fit, Resampler(parts, runs, options), options);
+  if (options.resamples > 0) add_intervals(fit, SplitResampler(parts, runs, options), options);
   return fit;
 }
 

@@ -8,7 +8,6 @@
 namespace skein::scaling::fit {
 namespace {
 
-constexpr size_t kLeastRuns = 6;
 constexpr double kOneValue = 0.05, kOneBudget = 0.1;  // of logarithms that count as one
 constexpr double kLine = 0.03;  // root mean square distance of ln D from a line
 constexpr double kSameGroup = 0.01;

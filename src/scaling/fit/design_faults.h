@@ -1,11 +1,15 @@
 // Whether runs can tell a law's unknowns apart.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "skein/scaling/laws/results.h"
 
 namespace skein::scaling::fit {
+
+// Different runs that a law takes at least.
+constexpr size_t kLeastRuns = 6;
 
 // A usage error for a point that is not positive and finite.
 void require_positive(std::span<const ScalingPoint> points);

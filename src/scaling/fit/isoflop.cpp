@@ -29,11 +29,11 @@ std::vector<IsoflopBudget> begun(std::span<const ScalingPoint> points, double to
   return budgets;
 }
 
-struct Pair {
+struct Parabolas {
   Parabola n, d;
 };
 
-Pair parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> chosen) {
+Parabolas parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> chosen) {
   std::vector<Dot> n, d;
   for (const int64_t i : chosen) {
     const ScalingPoint& point = points[i];
@@ -43,7 +43,7 @@ Pair parabolas(std::span<const ScalingPoint> points, std::span<const int64_t> ch
   return {fit_parabola(n), fit_parabola(d)};
 }
 
-std::string problem_of(const Pair& fits) {
+std::string problem_of(const Parabolas& fits) {
   if (!fits.n.problem.empty()) return fits.n.problem;
   if (fits.d.problem.empty()) return "";
   return fits.d.problem.starts_with("minimum") ? "minimum over tokens at the edge"
@@ -51,7 +51,7 @@ std::string problem_of(const Pair& fits) {
 }
 
 void find_vertex(IsoflopBudget& budget, std::span<const ScalingPoint> points) {
-  const Pair fits = parabolas(points, budget.points);
+  const Parabolas fits = parabolas(points, budget.points);
   budget.problem = problem_of(fits);
   budget.curvature = fits.n.curvature;
   budget.half_width = fits.n.half_width;
@@ -103,10 +103,10 @@ std::vector<std::vector<int64_t>> clusters_of(const IsoflopBudget& budget,
   return listed;
 }
 
-class Resampler {
+class BudgetResampler {
  public:
-  Resampler(std::span<const ScalingPoint> points, const std::vector<IsoflopBudget>& budgets,
-            uint64_t seed)
+  BudgetResampler(std::span<const ScalingPoint> points, const std::vector<IsoflopBudget>& budgets,
+                  uint64_t seed)
       : points_(points), budgets_(budgets), key_(derive_key(seed, "isoflop")) {
     for (const IsoflopBudget& budget : budgets) clusters_.push_back(clusters_of(budget, points));
   }
@@ -155,7 +155,7 @@ IsoflopFit fit_isoflop(std::span<const ScalingPoint> points, const IsoflopOption
     return fit;
   }
   fit.resamples = options.resamples;
-  const Resampler resampler(points, fit.budgets, options.seed);
+  const BudgetResampler resampler(points, fit.budgets, options.seed);
   const auto resample = [&](int64_t i) { return resampler.resample(i); };
   fit_laws(fit, vertices_of(fit.budgets), resample, options, fit.budgets.size());
   return fit;

@@ -9,8 +9,6 @@
 namespace skein::scaling::fit {
 namespace {
 
-constexpr size_t kLeastRuns = 6;
-
 Runs checked(std::span<const ScalingPoint> points, const char* law,
              const ParametricOptions& options) {
   const Runs runs = runs_of(points, options);

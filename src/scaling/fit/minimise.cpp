@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kHistory = 10;
 
-struct Pair {
+struct CurvaturePair {
   Unknowns step, change;  // of the point, of the gradient
 };
 
 // Minus the gradient times the inverse Hessian that the pairs tell of.
-Unknowns descent(const std::deque<Pair>& pairs, const Unknowns& gradient) {
+Unknowns descent(const std::deque<CurvaturePair>& pairs, const Unknowns& gradient) {
   Unknowns direction = gradient;
   std::vector<double> parts(pairs.size());
   for (size_t i = pairs.size(); i-- > 0;) {
@@ -88,7 +88,7 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
   Minimum found;
   Point point{start, {}, 0};
   point.value = first_n(point.at, point.gradient);
-  std::deque<Pair> pairs;
+  std::deque<CurvaturePair> pairs;
   bool searched = true;
   for (int i = 0; i < most_iterations && norm(point.gradient) > tolerance; ++i) {
     Unknowns direction = descent(pairs, point.gradient);
@@ -97,7 +97,8 @@ Minimum minimise(const Slope& function, const Unknowns& start, int n, double tol
     const Point before = point;
     searched = search_line(first_n, direction, point);
     if (!searched && pairs.empty()) break;
-    const Pair pair{along(point.at, -1, before.at), along(point.gradient, -1, before.gradient)};
+    const CurvaturePair pair{along(point.at, -1, before.at),
+                             along(point.gradient, -1, before.gradient)};
     if (!searched) pairs.clear();
     if (dot(pair.step, pair.change) >
         1e-12 * std::sqrt(dot(pair.step, pair.step) * dot(pair.change, pair.change)))

@@ -9,7 +9,7 @@ namespace skein::scaling::fit {
 namespace {
 
 // Of a logarithm of order 1 that went through exp and log.
-constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+constexpr double kLogRounding = 4 * std::numeric_limits<double>::epsilon();
 
 struct Mix {
   double log_sum = 0;
@@ -176,7 +176,7 @@ SecondOrder second_order(const PowerSum& sum, const Criterion& criterion, const 
     add_curvature(sum, mix, inner, q, i, pull, made.hessian);
     made.value += w * criterion.value(r);
     made.pull += std::abs(pull) * std::sqrt(length);
-    made.rounding += w * criterion.curvature(r) * kRounding * std::sqrt(length);
+    made.rounding += w * criterion.curvature(r) * kLogRounding * std::sqrt(length);
   }
   return made;
 }

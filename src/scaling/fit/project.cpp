@@ -9,8 +9,8 @@
 namespace skein::scaling::fit {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
-constexpr double kGone = -700;  // level of a term whose factor is 0
+constexpr double kNoValue = std::numeric_limits<double>::infinity();
+constexpr double kGoneLevel = -700;  // level of a term whose factor is 0
 constexpr std::array kGrid{0.04, 0.08, 0.13, 0.2, 0.28, 0.38, 0.5, 0.7, 1.0, 1.5};
 
 // min of sum of w (target - sum of x_k u_k)^2 over x >= 0: of every set of terms that are let in,
@@ -63,7 +63,7 @@ class Levels {
     double value = objective_at(factors);
     for (int round = 0; round < most_rounds; ++round) {
       const Unknowns aim = reweighted(factors);
-      double next = kNone, share = 1;
+      double next = kNoValue, share = 1;
       Unknowns tried{};
       for (; share > 1e-6; share /= 2) {
         for (size_t k = 0; k < n_; ++k) tried[k] = factors[k] + share * (aim[k] - factors[k]);
@@ -90,7 +90,7 @@ class Levels {
     for (size_t i = 0; i < sum_.size(); ++i)
       value +=
           sum_.weight[i] * criterion_.value(q_ * std::log(sum_at(factors, i)) - sum_.ln_loss[i]);
-    return std::isfinite(value) ? value : kNone;
+    return std::isfinite(value) ? value : kNoValue;
   }
 
   template <class Aim>
@@ -157,13 +157,13 @@ Unknowns project(const PowerSum& sum, const Criterion& criterion) {
   const auto value_at = [&](const Unknowns& at) {
     if (std::any_of(at.begin(), at.begin() + slopes,
                     [](double slope) { return slope <= 1e-4 || slope > 20; }))
-      return kNone;
+      return kNoValue;
     Unknowns factors{};
     return Levels(sum, criterion, at).best(factors, 400);
   };
   const std::vector<Cell> cells = scored_cells(sum, criterion);
   Minimum best;
-  best.value = kNone;
+  best.value = kNoValue;
   for (size_t i = 0; i < std::min<size_t>(2, cells.size()); ++i) {
     Minimum found = minimise_by_simplex(value_at, cells[i].slopes, slopes, 0.05, 1e-9);
     found = minimise_by_simplex(value_at, found.at, slopes, 0.01, 1e-10);
@@ -172,7 +172,7 @@ Unknowns project(const PowerSum& sum, const Criterion& criterion) {
   Unknowns factors{}, made{};
   Levels(sum, criterion, best.at).best(factors, 400);
   for (size_t k = 0; k < sum.terms.size(); ++k)
-    made[k] = factors[k] > 0 ? std::log(factors[k]) : kGone;
+    made[k] = factors[k] > 0 ? std::log(factors[k]) : kGoneLevel;
   for (size_t k = 0; k < sum.slopes.size(); ++k) made[sum.terms.size() + k] = best.at[k];
   return made;
 }

@@ -9,12 +9,11 @@
 namespace skein::scaling::fit {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
-constexpr std::array kStarts{0.3, 1.0, 3.0, 10.0, 30.0, 100.0};
-constexpr double kFarthest = 20;                  // of a logarithm
-constexpr double kLeast = 1e-2, kMost = 1e4;      // beyond these it makes no difference
-constexpr double kAim = 1e-9, kConverged = 1e-6;  // gradient a point
-constexpr double kSame = 1e-3, kAgree = 1e-4;     // relative, of objectives
+constexpr double kNoDecay = std::numeric_limits<double>::infinity();
+constexpr std::array kDecayStarts{0.3, 1.0, 3.0, 10.0, 30.0, 100.0};
+constexpr double kFarthest = 20;                          // of a logarithm
+constexpr double kLeast = 1e-2, kMost = 1e4;              // beyond these it makes no difference
+constexpr double kAim = 1e-9, kConvergedGradient = 1e-6;  // gradient a point
 constexpr double kStep = 1e-4;
 
 // d effective / d ln decay.
@@ -26,13 +25,13 @@ double growth(double all, double unique, double decay) {
 
 DataLimitedLaw law_at(const ChinchillaLaw& law, const Unknowns& logs, int unknowns) {
   const auto value = [&](size_t i) { return std::exp(std::clamp(logs[i], -kFarthest, kFarthest)); };
-  return {law, value(0), unknowns == 2 ? value(1) : kNone};
+  return {law, value(0), unknowns == 2 ? value(1) : kNoDecay};
 }
 
 std::vector<Unknowns> starts_for(int unknowns) {
   std::vector<Unknowns> made;
-  for (const double first : kStarts) {
-    for (const double second : kStarts) {
+  for (const double first : kDecayStarts) {
+    for (const double second : kDecayStarts) {
       made.push_back({std::log(first), std::log(second)});
       if (unknowns == 1) break;
     }
@@ -143,7 +142,7 @@ std::string Repeats::why_no_r_n(const RepeatMinimum& one, const RepeatMinimum& t
 
 std::string Repeats::why_not(const RepeatMinimum& found) const {
   const double with = mean_residual(found.law),
-               without = mean_residual({law_, kNone, found.law.r_n});
+               without = mean_residual({law_, kNoDecay, found.law.r_n});
   if (!(found.law.r_d < kMost))
     return "R_D has no end: in these runs data seen again are worth as much as new ones";
   if (!(found.law.r_d > kLeast))
@@ -153,7 +152,7 @@ std::string Repeats::why_not(const RepeatMinimum& found) const {
         "R_D is not seen in these runs: with it the residuals of ln L are {:.3g} on average, "
         "without it {:.3g}",
         with, without);
-  if (!(found.best.gradient_norm <= kConverged * total_)) return found.best.problem;
+  if (!(found.best.gradient_norm <= kConvergedGradient * total_)) return found.best.problem;
   if (std::isnan(condition(found)))
     return "the end is no minimum: the Hessian has a negative eigenvalue";
   if (!(std::abs(found.second - found.best.value) <= kAgree * found.best.value + 1e-8 * total_))
@@ -191,7 +190,7 @@ std::optional<DataLimitedLaw> Repeats::from(const DataLimitedLaw& near) const {
   const Minimum found =
       minimise(slope_of(unknowns), {std::log(near.r_d), unknowns == 2 ? std::log(near.r_n) : 0},
                unknowns, kAim * total_);
-  if (!(found.gradient_norm <= kConverged * total_)) return {};
+  if (!(found.gradient_norm <= kConvergedGradient * total_)) return {};
   return law_at(law_, found.at, unknowns);
 }
 

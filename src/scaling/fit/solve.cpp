@@ -11,9 +11,8 @@ namespace skein::scaling::fit {
 namespace {
 
 constexpr double kFirstDelta = 1e-3, kLastDelta = 1e-10;  // of least absolutes
-constexpr double kSame = 1e-3;                            // relative, of objectives of one basin
-constexpr double kAgree = 1e-4, kAgreeAtKinks = 1e-3;     // relative, of objectives of two solvers
-constexpr double kGone = 1e-6;                            // share of the loss
+constexpr double kAgreeAtKinks = 1e-3;                    // in place of kAgree
+constexpr double kGoneShare = 1e-6;                       // share of the loss
 constexpr size_t kBasins = 8, kGridCandidates = 24;       // that resamples start from
 
 double total(const std::vector<double>& values) {
@@ -178,7 +177,7 @@ std::string degenerate(const PowerSum& sum, const Unknowns& at, bool levels_may_
   }
   for (size_t k = 0; k < sum.terms.size(); ++k) {
     const bool constant = sum.terms[k].slope < 0 && sum.terms[k].fixed == 0;
-    if (!(most[k] > kGone) && !(constant && levels_may_vanish))
+    if (!(most[k] > kGoneShare) && !(constant && levels_may_vanish))
       return fmt::format("{} has vanished from the fit: these runs do not show it",
                          sum.terms[k].name);
   }

@@ -9,6 +9,9 @@
 
 namespace skein::scaling::fit {
 
+// By how much, relative, the objectives of one basin and those that two solvers find may differ.
+constexpr double kSame = 1e-3, kAgree = 1e-4;
+
 struct Solution {
   Unknowns at{};
   double objective = kUnknown;  // of the caller's kind: a sum over points

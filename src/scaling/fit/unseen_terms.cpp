@@ -11,8 +11,8 @@ namespace skein::scaling::fit {
 namespace {
 
 constexpr double kChance = 0.01, kFewest = 3;
-constexpr double kRounding = 1e-9;  // a mean residual of ln L that says nothing
-constexpr size_t kStarts = 8;
+constexpr double kNoResidual = 1e-9;  // a mean residual of ln L that says nothing
+constexpr size_t kLowestStarts = 8;
 
 // One term less, and less the slopes that were its alone.
 PowerSum without(const PowerSum& sum, size_t term) {
@@ -45,7 +45,7 @@ double mean_residual(const PowerSum& sum, const Unknowns& at) {
 
 double least_residual(const PowerSum& sum, const Criterion& criterion) {
   double least = std::numeric_limits<double>::infinity();
-  for (const Unknowns& start : lowest(sum, criterion, scored_starts(sum, criterion), kStarts))
+  for (const Unknowns& start : lowest(sum, criterion, scored_starts(sum, criterion), kLowestStarts))
     least = std::min(least, mean_residual(sum, polish(sum, criterion, start).at));
   return least;
 }
@@ -53,7 +53,7 @@ double least_residual(const PowerSum& sum, const Criterion& criterion) {
 }  // namespace
 
 bool by_chance(double with, double without, double points_less_unknowns) {
-  return !(without > kRounding) ||
+  return !(without > kNoResidual) ||
          std::max(kFewest, points_less_unknowns) * std::log(with / without) > std::log(kChance);
 }
 

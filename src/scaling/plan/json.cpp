@@ -9,15 +9,15 @@
 namespace skein::scaling::plan {
 namespace {
 
-using Json = nlohmann::ordered_json;  // which writes null for what is not finite
+using OrderedJson = nlohmann::ordered_json;  // which writes null for what is not finite
 
-Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+OrderedJson positive(double value) { return value > 0 ? OrderedJson(value) : OrderedJson(nullptr); }
 
-Json json_of(const fit::Interval& x) {
+OrderedJson json_of(const fit::Interval& x) {
   return {{"value", x.value}, {"low", x.low}, {"high", x.high}};
 }
 
-Json json_of(const PlanLaw& law) {
+OrderedJson json_of(const PlanLaw& law) {
   return {{"name", law.name},
           {"source", law.source},
           {"parameters", study::name_of(law.convention.parameters)},
@@ -33,12 +33,12 @@ Json json_of(const PlanLaw& law) {
           {"r_n", law.r_n},
           {"repeats", law.repeats},
           {"vocab_size", law.trained_with && law.trained_with->vocab_size > 0
-                             ? Json(law.trained_with->vocab_size)
-                             : Json(nullptr)}};
+                             ? OrderedJson(law.trained_with->vocab_size)
+                             : OrderedJson(nullptr)}};
 }
 
-Json json_of(const Machine& m) {
-  return {{"kind", m.kind.empty() ? Json(nullptr) : Json(m.kind)},
+OrderedJson json_of(const Machine& m) {
+  return {{"kind", m.kind.empty() ? OrderedJson(nullptr) : OrderedJson(m.kind)},
           {"count", m.count},
           {"peak", positive(m.peak)},
           {"share", m.share},
@@ -51,7 +51,7 @@ Json json_of(const Machine& m) {
           {"carbon", positive(m.carbon)}};
 }
 
-Json json_of(const Cost& c) {
+OrderedJson json_of(const Cost& c) {
   return {{"seconds", json_of(c.seconds)},
           {"device_hours", json_of(c.device_hours)},
           {"price", json_of(c.price)},
@@ -59,7 +59,7 @@ Json json_of(const Cost& c) {
           {"co2_kg", json_of(c.co2_kg)}};
 }
 
-Json json_of(const Proposal& p) {
+OrderedJson json_of(const Proposal& p) {
   return {{"n_layers", p.model.n_layers},
           {"d_model", p.model.d_model},
           {"n_heads", p.model.n_heads},
@@ -78,13 +78,13 @@ Json json_of(const Proposal& p) {
           {"cost", json_of(p.cost)}};
 }
 
-Json json_of(const RuleSettings& one) {
+OrderedJson json_of(const RuleSettings& one) {
   return {{"rule", one.rule},
           {"lr", one.settings.lr},
           {"batch_tokens", positive(one.settings.batch_tokens)}};
 }
 
-Json json_of(const LawOptimum& one) {
+OrderedJson json_of(const LawOptimum& one) {
   return {{"law", one.law},
           {"parameters", study::name_of(one.counts)},
           {"n", one.best.n},
@@ -93,13 +93,13 @@ Json json_of(const LawOptimum& one) {
 }
 
 template <class Items>
-Json each(const Items& items) {
-  Json list = Json::array();
+OrderedJson each(const Items& items) {
+  OrderedJson list = OrderedJson::array();
   for (const auto& item : items) list.push_back(json_of(item));
   return list;
 }
 
-Json json_of(const RankMemory& m) {
+OrderedJson json_of(const RankMemory& m) {
   return {{"values", m.values},
           {"gradients", m.gradients},
           {"optimizer", m.optimizer},
@@ -107,7 +107,7 @@ Json json_of(const RankMemory& m) {
           {"work", m.work + m.packed}};
 }
 
-Json json_of(const Layout& l) {
+OrderedJson json_of(const Layout& l) {
   return {{"pipeline", l.parallel.pipeline},
           {"data", l.parallel.data},
           {"tensor", l.parallel.tensor},
@@ -125,35 +125,35 @@ Json json_of(const Layout& l) {
 }  // namespace
 
 std::string plan_json(const Plan& plan) {
-  const Json json{{"skein_plan", 1},
-                  {"version", kVersion},
-                  {"flops", plan.flops},
-                  {"beyond", plan.beyond},
-                  {"law", json_of(plan.law)},
-                  {"machine", json_of(plan.options.machine)},
-                  {"best",
-                   {{"n", json_of(plan.best_n)},
-                    {"d", json_of(plan.best_d)},
-                    {"ratio", json_of(plan.best_ratio)},
-                    {"loss", json_of(plan.best_loss)}}},
-                  {"proposal", json_of(plan.proposal)},
-                  {"same_flops", each(plan.same_flops)},
-                  {"same_loss", each(plan.same_loss)},
-                  {"same_tokens", each(plan.same_tokens)},
-                  {"lr", plan.settings.lr},
-                  {"lr_rule", plan.options.lr_rule},
-                  {"lr_origin", plan.lr_origin},
-                  {"batch_tokens", plan.settings.batch_tokens},
-                  {"batch_rule", plan.options.batch_rule},
-                  {"batch_origin", plan.batch_origin},
-                  {"other_rules", each(plan.other_rules)},
-                  {"other_laws", each(plan.other_laws)},
-                  {"steps", plan.steps},
-                  {"warmup_tokens", plan.warmup_tokens},
-                  {"layout", json_of(plan.layout)},
-                  {"cost", json_of(plan.proposal.cost)},
-                  {"warnings", plan.warnings}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson json{{"skein_plan", 1},
+                         {"version", kVersion},
+                         {"flops", plan.flops},
+                         {"beyond", plan.beyond},
+                         {"law", json_of(plan.law)},
+                         {"machine", json_of(plan.options.machine)},
+                         {"best",
+                          {{"n", json_of(plan.best_n)},
+                           {"d", json_of(plan.best_d)},
+                           {"ratio", json_of(plan.best_ratio)},
+                           {"loss", json_of(plan.best_loss)}}},
+                         {"proposal", json_of(plan.proposal)},
+                         {"same_flops", each(plan.same_flops)},
+                         {"same_loss", each(plan.same_loss)},
+                         {"same_tokens", each(plan.same_tokens)},
+                         {"lr", plan.settings.lr},
+                         {"lr_rule", plan.options.lr_rule},
+                         {"lr_origin", plan.lr_origin},
+                         {"batch_tokens", plan.settings.batch_tokens},
+                         {"batch_rule", plan.options.batch_rule},
+                         {"batch_origin", plan.batch_origin},
+                         {"other_rules", each(plan.other_rules)},
+                         {"other_laws", each(plan.other_laws)},
+                         {"steps", plan.steps},
+                         {"warmup_tokens", plan.warmup_tokens},
+                         {"layout", json_of(plan.layout)},
+                         {"cost", json_of(plan.proposal.cost)},
+                         {"warnings", plan.warnings}};
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace skein::scaling::plan

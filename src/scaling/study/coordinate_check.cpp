@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::vector<double> numbers_of(const Json& json) {
+std::vector<double> listed_numbers(const Json& json) {
   std::vector<double> made;
   for (const Json& one : json) made.push_back(one.is_null() ? kUnknown : one.get<double>());
   return made;
@@ -24,9 +24,9 @@ std::vector<double> numbers_of(const Json& json) {
 CoordinateLayer layer_of(const Json& json) {
   CoordinateLayer layer{json.at("name").get<std::string>(),
                         json.at("grows").get<bool>(),
-                        numbers_of(json.at("exponents")),
+                        listed_numbers(json.at("exponents")),
                         {}};
-  for (const Json& step : json.at("sizes")) layer.sizes.push_back(numbers_of(step));
+  for (const Json& step : json.at("sizes")) layer.sizes.push_back(listed_numbers(step));
   return layer;
 }
 
@@ -48,7 +48,7 @@ CoordinateCheck check_of(const Json& json, const std::string& origin) {
   check.widths = whole_list<int64_t>(json.at("widths"), "widths", origin);
   check.steps = whole<int64_t>(json.at("steps"), "steps", origin);
   for (const Json& layer : json.at("layers")) check.layers.push_back(layer_of(layer));
-  check.losses = numbers_of(json.at("losses"));
+  check.losses = listed_numbers(json.at("losses"));
   require(has_all_parts(check),
           "{}: the coordinate check '{}' is not whole: {} widths, {} steps and {} layers do not "
           "have a number each; make it anew",

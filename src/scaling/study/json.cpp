@@ -11,18 +11,18 @@
 namespace skein::scaling::study {
 namespace {
 
-using Json = nlohmann::ordered_json;  // which writes null for what is not finite
-using study::json_of;                 // of an interval, beside those below
+using OrderedJson = nlohmann::ordered_json;  // which writes null for what is not finite
+using study::json_of;                        // of an interval, beside those below
 
-Json json_of(const PowerLaw& law) {
+OrderedJson json_of(const PowerLaw& law) {
   return {{"coefficient", law.coefficient}, {"exponent", law.exponent}};
 }
 
-Json json_of(const fit::PowerFit& fit) {
+OrderedJson json_of(const fit::PowerFit& fit) {
   return {{"coefficient", json_of(fit.coefficient)}, {"exponent", json_of(fit.exponent)}};
 }
 
-Json json_of(const fit::Convergence& c) {
+OrderedJson json_of(const fit::Convergence& c) {
   return {{"converged", c.converged},         {"problem", c.problem},
           {"gradient_norm", c.gradient_norm}, {"starts", c.starts},
           {"best_share", c.best_share},       {"condition", c.condition},
@@ -31,8 +31,8 @@ Json json_of(const fit::Convergence& c) {
 
 // What the fits of most laws say: their numbers, then how they were found.
 template <class Fit>
-Json law_json(const Fit& fit) {
-  Json made;
+OrderedJson law_json(const Fit& fit) {
+  OrderedJson made;
   for (const NamedNumber& number : numbers_of(fit)) made[number.name] = json_of(number.interval);
   if constexpr (requires { fit.objective; }) made["objective"] = fit.objective;
   made["convergence"] = json_of(fit.convergence);
@@ -40,18 +40,18 @@ Json law_json(const Fit& fit) {
   return made;
 }
 
-Json json_of(const fit::OffsetPowerFit& fit) { return law_json(fit); }
-Json json_of(const fit::KaplanFit& fit) { return law_json(fit); }
-Json json_of(const fit::OverTrainingFit& fit) { return law_json(fit); }
+OrderedJson json_of(const fit::OffsetPowerFit& fit) { return law_json(fit); }
+OrderedJson json_of(const fit::KaplanFit& fit) { return law_json(fit); }
+OrderedJson json_of(const fit::OverTrainingFit& fit) { return law_json(fit); }
 
-Json json_of(const ChinchillaLaw& law) {
-  Json made;
+OrderedJson json_of(const ChinchillaLaw& law) {
+  OrderedJson made;
   for (const LawNumber& number : kLawNumbers) made[number.name] = law.*number.value;
   return made;
 }
 
-Json json_of(const fit::DataLimitedFit& fit) {
-  Json made = json_of(fit.law.law);
+OrderedJson json_of(const fit::DataLimitedFit& fit) {
+  OrderedJson made = json_of(fit.law.law);
   made.update({{"fresh_convergence", json_of(fit.fresh.convergence)},
                {"RD", json_of(fit.r_d)},
                {"RN", json_of(fit.r_n)},
@@ -63,8 +63,8 @@ Json json_of(const fit::DataLimitedFit& fit) {
   return made;
 }
 
-Json json_of(const fit::ParametricFit& fit) {
-  Json made = json_of(fit.law), intervals;
+OrderedJson json_of(const fit::ParametricFit& fit) {
+  OrderedJson made = json_of(fit.law), intervals;
   for (const LawNumber& number : kLawNumbers)
     intervals[number.name] = json_of(fit.*number.interval);
   made.update({{"objective", fit.objective},
@@ -74,7 +74,7 @@ Json json_of(const fit::ParametricFit& fit) {
   return made;
 }
 
-Json json_of(const fit::IsoflopBudget& budget) {
+OrderedJson json_of(const fit::IsoflopBudget& budget) {
   return {{"flops", budget.flops},
           {"runs", budget.points.size()},
           {"n", budget.n},
@@ -88,21 +88,21 @@ Json json_of(const fit::IsoflopBudget& budget) {
           {"problem", budget.problem}};
 }
 
-Json json_of(const ConventionStudy& study);
-Json json_of(const TargetPrediction& target);
-Json json_of(const HeldOutFit& held);
-Json json_of(const CriticalBatchPoint& point);
+OrderedJson json_of(const ConventionStudy& study);
+OrderedJson json_of(const TargetPrediction& target);
+OrderedJson json_of(const HeldOutFit& held);
+OrderedJson json_of(const CriticalBatchPoint& point);
 
 template <class Items>
-Json each(const Items& items) {
-  Json list = Json::array();
+OrderedJson each(const Items& items) {
+  OrderedJson list = OrderedJson::array();
   for (const auto& item : items) list.push_back(json_of(item));
   return list;
 }
 
 // What approaches 1 and 2 both say, after what is their own.
 template <class Fit>
-Json with_powers(Json own, const Fit& fit) {
+OrderedJson with_powers(OrderedJson own, const Fit& fit) {
   own.update({{"n_of_c", json_of(fit.n_of_c)},
               {"d_of_c", json_of(fit.d_of_c)},
               {"loss_of_c", json_of(fit.loss_of_c)},
@@ -112,11 +112,11 @@ Json with_powers(Json own, const Fit& fit) {
   return own;
 }
 
-Json json_of(const fit::IsoflopFit& fit) {
+OrderedJson json_of(const fit::IsoflopFit& fit) {
   return with_powers({{"problem", fit.problem}, {"budgets", each(fit.budgets)}}, fit);
 }
 
-Json json_of(const fit::EnvelopeFit& fit) {
+OrderedJson json_of(const fit::EnvelopeFit& fit) {
   return with_powers({{"problem", fit.problem},
                       {"from_curves", fit.from_curves},
                       {"budgets", fit.budgets},
@@ -125,16 +125,16 @@ Json json_of(const fit::EnvelopeFit& fit) {
 }
 
 template <class Fit>
-Json json_of(const std::optional<Fit>& fit) {
-  return fit ? json_of(*fit) : Json(nullptr);
+OrderedJson json_of(const std::optional<Fit>& fit) {
+  return fit ? json_of(*fit) : OrderedJson(nullptr);
 }
 
 template <class Fit>
-Json json_of(const OtherLaw<Fit>& law) {
+OrderedJson json_of(const OtherLaw<Fit>& law) {
   return {{"problem", law.problem}, {"fit", json_of(law.fit)}};
 }
 
-Json json_of(const ConventionStudy& study) {
+OrderedJson json_of(const ConventionStudy& study) {
   return {{"parameters", name_of(study.convention.parameters)},
           {"flops", name_of(study.convention.flops)},
           {"name", name(study.convention)},
@@ -149,8 +149,8 @@ Json json_of(const ConventionStudy& study) {
           {"parametric_problem", study.parametric_problem}};
 }
 
-Json json_of(const ScalingTable& table) {
-  Json left_out = Json::array();
+OrderedJson json_of(const ScalingTable& table) {
+  OrderedJson left_out = OrderedJson::array();
   for (const ScalingRun& run : table.runs)
     if (run.status != "done")
       left_out.push_back(
@@ -158,7 +158,7 @@ Json json_of(const ScalingTable& table) {
   return {{"path", table.path}, {"runs", table.runs.size()}, {"left_out", left_out}};
 }
 
-Json json_of(const HeldOutFit& held) {
+OrderedJson json_of(const HeldOutFit& held) {
   return {{"law", held.law},
           {"budget", held.budget},
           {"fitted", held.fitted},
@@ -169,8 +169,8 @@ Json json_of(const HeldOutFit& held) {
           {"problem", held.problem}};
 }
 
-Json json_of(const TargetPrediction& target) {
-  Json made{{"flops", target.flops}, {"beyond", target.beyond}};
+OrderedJson json_of(const TargetPrediction& target) {
+  OrderedJson made{{"flops", target.flops}, {"beyond", target.beyond}};
   const auto add = [&](const std::string& prefix, const Prediction& by) {
     for (const TargetNumber& one : kTargetNumbers) made[prefix + one.key] = json_of(by.*one.value);
   };
@@ -180,8 +180,8 @@ Json json_of(const TargetPrediction& target) {
   return made;
 }
 
-Json outliers_of(const Study& study) {
-  Json list = Json::array();
+OrderedJson outliers_json(const Study& study) {
+  OrderedJson list = OrderedJson::array();
   for (const Outlier& one : study.outliers) {
     const ScalingRun& run = study.table.runs[one.run];
     list.push_back({{"run", run.name},
@@ -192,7 +192,7 @@ Json outliers_of(const Study& study) {
   return list;
 }
 
-Json json_of(const CriticalBatchPoint& point) {
+OrderedJson json_of(const CriticalBatchPoint& point) {
   return {{"n", point.n_all},
           {"loss", point.loss},
           {"batch", point.batch},
@@ -200,7 +200,7 @@ Json json_of(const CriticalBatchPoint& point) {
           {"batches", point.batches}};
 }
 
-Json json_of(const StudyOptions& options) {
+OrderedJson json_of(const StudyOptions& options) {
   return {{"law", name_of(options.law)},
           {"loss", name_of(options.parametric.kind)},
           {"delta", options.parametric.delta},
@@ -211,17 +211,17 @@ Json json_of(const StudyOptions& options) {
           {"budget_runs", options.isoflop.fewest_runs}};
 }
 
-Json draws_of(const fit::ParametricFit& fit) {
-  Json draws = Json::array();
+OrderedJson draws_of(const fit::ParametricFit& fit) {
+  OrderedJson draws = OrderedJson::array();
   for (const ChinchillaLaw& law : fit.draws)
     draws.push_back({law.e, law.a, law.b, law.alpha, law.beta});
   return draws;
 }
 
-Json json_of(const CriticalBatchFit& fit) {
+OrderedJson json_of(const CriticalBatchFit& fit) {
   return {{"problem", fit.problem},
           {"points", each(fit.points)},
-          {"of_loss", fit.valid() ? json_of(fit.of_loss) : Json(nullptr)}};
+          {"of_loss", fit.valid() ? json_of(fit.of_loss) : OrderedJson(nullptr)}};
 }
 
 // Thousands of draws go on one line; all else is for reading.
@@ -229,23 +229,23 @@ constexpr const char* kDrawsHere = "\"draws go here\"";
 
 }  // namespace
 
-Json json_of(const fit::Interval& interval) {
+OrderedJson json_of(const fit::Interval& interval) {
   return {{"value", interval.value},
           {"low", interval.low},
           {"high", interval.high},
           {"error", interval.error}};
 }
 
-Json json_of(const Study& study) {
-  Json made{{"skein_fit", 1},
-            {"version", std::string(kVersion)},
-            {"table", json_of(study.table)},
-            {"options", json_of(study.options)},
-            {"warnings", study.warnings},
-            {"main", json_of(study.main)},
-            {"others", each(study.others)},
-            {"with_excluded", json_of(study.with_excluded)},
-            {"comparison", each(study.comparison)}};
+OrderedJson json_of(const Study& study) {
+  OrderedJson made{{"skein_fit", 1},
+                   {"version", std::string(kVersion)},
+                   {"table", json_of(study.table)},
+                   {"options", json_of(study.options)},
+                   {"warnings", study.warnings},
+                   {"main", json_of(study.main)},
+                   {"others", each(study.others)},
+                   {"with_excluded", json_of(study.with_excluded)},
+                   {"comparison", each(study.comparison)}};
   for (const NamedSingleLaw& law : kSingleLaws)
     made[fmt::format("loss_of_{}", law.key)] = json_of((study.*law.fits).offset);
   for (const NamedSingleLaw& law : kSingleLaws)
@@ -256,16 +256,16 @@ Json json_of(const Study& study) {
   made["over_training"] = json_of(study.over_training);
   made["data_limited"] = json_of(study.data_limited);
   made["critical_batch"] = json_of(study.critical_batch);
-  made["outliers"] = outliers_of(study);
+  made["outliers"] = outliers_json(study);
   made["trained_with"] = json_of(study.trained_with);
   made["target"] = json_of(study.target);
   return made;
 }
 
 std::string study_json(const Study& study) {
-  Json json = json_of(study);
-  json["draws"] = Json::parse(kDrawsHere);
-  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
+  OrderedJson json = json_of(study);
+  json["draws"] = OrderedJson::parse(kDrawsHere);
+  std::string text = json.dump(1, ' ', false, OrderedJson::error_handler_t::replace);
   const std::string draws = study.main.parametric ? draws_of(*study.main.parametric).dump() : "[]";
   return text.replace(text.rfind(kDrawsHere), std::string(kDrawsHere).size(), draws) + "\n";
 }

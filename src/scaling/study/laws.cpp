@@ -9,7 +9,7 @@
 namespace skein::scaling::study {
 namespace {
 
-constexpr int64_t kResamplesBeside = 1000;
+constexpr int64_t kResamplesOfLaws = 1000;
 constexpr size_t kFewestForSlice = 5;
 
 // Of the runs within a factor of 2 of the largest `held`, the least loss at each `moving`.
@@ -48,7 +48,7 @@ std::vector<fit::XY> pairs_of_law(const Study& study, const NamedSingleLaw& law)
 
 void fit_laws_beside(Study& study) {
   fit::ParametricOptions options = study.options.parametric;
-  options.resamples = std::min(options.resamples, kResamplesBeside);
+  options.resamples = std::min(options.resamples, kResamplesOfLaws);
   options.show_progress = false;
   for (const NamedSingleLaw& law : kSingleLaws)
     if (asks(study.options, law.law))

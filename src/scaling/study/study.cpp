@@ -12,7 +12,7 @@
 namespace skein::scaling::study {
 namespace {
 
-constexpr int64_t kResamplesBeside = 200;
+constexpr int64_t kResamplesOfStudies = 200;
 constexpr double kMostOffPath = 1.3;
 constexpr size_t kMostReasons = 8;
 
@@ -72,7 +72,7 @@ ConventionStudy study_of(const ScalingTable& table, const Convention& convention
 
 StudyOptions beside(const StudyOptions& options) {
   StudyOptions fewer = options;
-  fewer.parametric.resamples = std::min(options.parametric.resamples, kResamplesBeside);
+  fewer.parametric.resamples = std::min(options.parametric.resamples, kResamplesOfStudies);
   fewer.isoflop.resamples = fewer.parametric.resamples;
   fewer.parametric.show_progress = false;
   return fewer;

@@ -16,7 +16,7 @@ namespace {
 using Runs = std::vector<const ScalingRun*>;
 
 constexpr double kOneValue = 1e-3;
-constexpr size_t kFewestWidths = 3, kFewestBatches = 3;
+constexpr size_t kFewestWidths = 3, kFewestBatchesOfRule = 3;
 
 Runs done_runs(const ScalingTable& table) {
   Runs runs;
@@ -105,7 +105,7 @@ SettingRule rule_of(const ScalingTable& table, const std::string& key, std::vect
 // Of a table that says nothing one batch in all runs is the rule itself; one rate may be of muP.
 SettingRule batch_rule_of(const ScalingTable& table, const Runs& runs) {
   const std::vector<double> values = values_of(runs, &ScalingRun::global_batch, 0);
-  if (table.settings.empty() && values.size() >= kFewestBatches && one_value(values))
+  if (table.settings.empty() && values.size() >= kFewestBatchesOfRule && one_value(values))
     return of_values("fixed", values);
   return rule_of(table, "sweep.batch_rule", values);
 }

@@ -10,17 +10,17 @@
 namespace skein::scaling::study {
 namespace {
 
-using Json = nlohmann::ordered_json;  // which writes null for what is not finite
-using Read = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // which writes null for what is not finite
+using Json = nlohmann::json;
 
 constexpr int64_t kMostWhole = 9'000'000'000'000'000;
-constexpr double kMostValue = 1e15, kMostExponent = 100;
+constexpr double kMostValue = 1e15, kMostReadExponent = 100;
 
-Json json_of(const SettingRule& rule) {
+OrderedJson json_of(const SettingRule& rule) {
   return {{"rule", rule.rule}, {"value", rule.value}, {"low", rule.low}, {"high", rule.high}};
 }
 
-Json json_of(const BestSetting& best) {
+OrderedJson json_of(const BestSetting& best) {
   return {{"problem", best.problem},
           {"coefficient", best.coefficient},
           {"n_exponent", best.n_exponent},
@@ -28,7 +28,7 @@ Json json_of(const BestSetting& best) {
           {"cells", best.cells}};
 }
 
-int64_t whole_or_none(const Read& json, const char* key, const std::string& path) {
+int64_t whole_or_none(const Json& json, const char* key, const std::string& path) {
   if (json.at(key).is_null()) return 0;
   const auto value = whole<int64_t>(json.at(key), key, path);
   require(value > 0 && value <= kMostWhole, "{}: \"{}\" is {}; it is 1 to {}, or null", path, key,
@@ -36,7 +36,7 @@ int64_t whole_or_none(const Read& json, const char* key, const std::string& path
   return value;
 }
 
-double within(const Read& json, const char* key, double least, double most,
+double within(const Json& json, const char* key, double least, double most,
               const std::string& path) {
   const double value = json.at(key).get<double>();
   require(value >= least && value <= most, "{}: \"{}\" is {}; it lies between {} and {}", path, key,
@@ -52,7 +52,7 @@ constexpr std::pair<const char*, int64_t RunSettings::*> kWholes[] = {
     {"mup_base_width", &RunSettings::mup_base_width},
     {"mup_base_head", &RunSettings::mup_base_head}};
 
-SettingRule rule_of(const Read& json, std::initializer_list<const char*> own,
+SettingRule rule_of(const Json& json, std::initializer_list<const char*> own,
                     const std::string& path) {
   SettingRule made;
   made.rule = json.at("rule").get<std::string>();
@@ -67,25 +67,25 @@ SettingRule rule_of(const Read& json, std::initializer_list<const char*> own,
   return made;
 }
 
-BestSetting best_of(const Read& json, const std::string& path) {
+BestSetting best_of(const Json& json, const std::string& path) {
   BestSetting made;
   made.problem = json.at("problem").get<std::string>();
   if (!made.problem.empty()) return made;
   made.coefficient = json.at("coefficient").get<double>();
   require(made.coefficient > 0 && std::isfinite(made.coefficient),
           "{}: \"coefficient\" is {}; it must be above 0", path, made.coefficient);
-  made.n_exponent = within(json, "n_exponent", -kMostExponent, kMostExponent, path);
-  made.d_exponent = within(json, "d_exponent", -kMostExponent, kMostExponent, path);
+  made.n_exponent = within(json, "n_exponent", -kMostReadExponent, kMostReadExponent, path);
+  made.d_exponent = within(json, "d_exponent", -kMostReadExponent, kMostReadExponent, path);
   made.cells = whole<int64_t>(json.at("cells"), "cells", path);
   return made;
 }
 
 }  // namespace
 
-Json json_of(const RunSettings& made) {
-  Json json;
+OrderedJson json_of(const RunSettings& made) {
+  OrderedJson json;
   for (const auto& [key, field] : kWholes)
-    json[key] = made.*field > 0 ? Json(made.*field) : Json(nullptr);
+    json[key] = made.*field > 0 ? OrderedJson(made.*field) : OrderedJson(nullptr);
   json["lr"] = json_of(made.lr);
   json["batch"] = json_of(made.batch);
   json["best_lr"] = json_of(made.best_lr);
@@ -93,7 +93,7 @@ Json json_of(const RunSettings& made) {
   return json;
 }
 
-RunSettings trained_with_of(const Read& json, const std::string& path) {
+RunSettings trained_with_of(const Json& json, const std::string& path) {
   RunSettings made;
   for (const auto& [key, field] : kWholes) made.*field = whole_or_none(json, key, path);
   made.lr = rule_of(json.at("lr"), {"fixed", "width", "mup"}, path);

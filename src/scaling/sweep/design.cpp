@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMostBudgetError = 0.02;
 constexpr size_t kMostCells = 100'000;
-constexpr double kMostSteps = 1e12;
+constexpr double kMostRunSteps = 1e12;
 
 bool by_formula(const std::string& rule) {
   return std::ranges::count(hyperparameter_rules(), rule) > 0;
@@ -144,7 +144,7 @@ SweepCell cell_of(const SweepConfig& c, const CellSpec& spec) {
   set_batch(cell.run, sequences_of(c, spec, cell.counts));
   const double batch = cell.batch_tokens();
   const double steps = std::max(1.0, std::round(spec.tokens / batch));
-  require(steps <= kMostSteps, "{:.3g} tokens are {:.3g} steps of {} tokens, which no run makes",
+  require(steps <= kMostRunSteps, "{:.3g} tokens are {:.3g} steps of {} tokens, which no run makes",
           spec.tokens, steps, batch);
   cell.run.train.steps = static_cast<int64_t>(steps);
   set_schedule(c, cell.run, lr, cell.counts);

@@ -16,7 +16,7 @@ namespace skein::scaling::sweep {
 namespace {
 
 constexpr double kLeastSeconds = 0.5;
-constexpr int64_t kMostSteps = 4096;
+constexpr int64_t kMostTimedSteps = 4096;
 constexpr double kMostJudging = 0.5;  // of the time
 
 double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
@@ -40,7 +40,7 @@ double measured_rate(const SweepCell& cell, Group& trainer) {
   double seconds = 0;
   for (;; steps *= 4) {
     seconds = seconds_of(cell.run, kBefore + steps, trainer) - before;
-    if (seconds >= kLeastSeconds || steps >= kMostSteps) break;
+    if (seconds >= kLeastSeconds || steps >= kMostTimedSteps) break;
   }
   return cell.counts.flops_per_token * steps * cell.batch_tokens() / std::max(seconds, 1e-6);
 }
