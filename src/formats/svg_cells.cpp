@@ -16,7 +16,7 @@ namespace skein::formats {
 namespace {
 
 constexpr int64_t kLabelled = 12, kSide = 256;
-constexpr size_t kLongestLabel = 24;  // bytes
+constexpr size_t kLongestSideLabel = 24;  // bytes
 constexpr int kSteps = 64;
 
 // White over a light blue to a dark one.
@@ -39,7 +39,7 @@ int step_of(double shade) {
 int64_t letters_of(const std::vector<std::string>& labels) {
   size_t most = 0;
   for (const std::string& label : labels)
-    most = std::max(most, excerpt(label, kLongestLabel).size());
+    most = std::max(most, excerpt(label, kLongestSideLabel).size());
   return static_cast<int64_t>(most);
 }
 
@@ -62,11 +62,11 @@ void add_labels(const CellPicture& picture, const Layout& at, std::string& svg) 
   for (size_t i = 0; i < picture.row_labels.size(); ++i)
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", at.left - 3,
                        at.top + static_cast<int64_t>(i) * at.cell + at.cell - 2,
-                       svg_text(excerpt(picture.row_labels[i], kLongestLabel)));
+                       svg_text(excerpt(picture.row_labels[i], kLongestSideLabel)));
   for (size_t i = 0; i < picture.column_labels.size(); ++i)
     svg += fmt::format("<text transform=\"translate({},{}) rotate(-90)\">{}</text>\n",
                        at.left + static_cast<int64_t>(i) * at.cell + at.cell - 2, at.top - 4,
-                       svg_text(excerpt(picture.column_labels[i], kLongestLabel)));
+                       svg_text(excerpt(picture.column_labels[i], kLongestSideLabel)));
 }
 
 // Cells of one shade beside each other are one rectangle, and all of one shade one path.

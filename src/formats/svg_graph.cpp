@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kPanel = 320, kMargin = 24, kNode = 5;
 constexpr double kWidest = 6;
 constexpr int kWidths = 64, kRounds = 300;
-constexpr size_t kLongestLabel = 16;  // bytes
+constexpr size_t kLongestNodeLabel = 16;  // bytes
 
 struct Point {
   double x = 0, y = 0;
@@ -123,7 +123,7 @@ void add_panel(const GraphPicture& picture, const GraphPanel& panel,
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"#08306b\"/>\n"
         "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
         places[i].x, places[i].y, kNode, places[i].x + kNode + 1, places[i].y - kNode,
-        svg_text(excerpt(picture.nodes[i], kLongestLabel)));
+        svg_text(excerpt(picture.nodes[i], kLongestNodeLabel)));
 }
 
 void check(const GraphPicture& picture) {

@@ -5,7 +5,6 @@
 namespace skein::data {
 namespace {
 
-constexpr size_t kBatchBytes = size_t{1} << 20;
 constexpr size_t kMostPieces = size_t{1} << 14;
 
 }  // namespace

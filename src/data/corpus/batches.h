@@ -2,12 +2,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <vector>
 
 #include "skein/data/corpus/corpus.h"
 #include "skein/data/files/progress.h"
 
 namespace skein::data {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
 
 using PieceBatch = std::vector<CorpusPiece>;
 

@@ -25,11 +25,11 @@ void bind(Options& options, CopyShiftConfig& c) {
 
 namespace {
 
-constexpr int64_t kMostWords = 1 << 20;
+constexpr int64_t kMostCopied = 1 << 20;
 
 void check(const CopyShiftConfig& c) {
-  require(c.words >= 2 && c.words <= kMostWords, "copy.words={}; it is 2 to {}", c.words,
-          kMostWords);
+  require(c.words >= 2 && c.words <= kMostCopied, "copy.words={}; it is 2 to {}", c.words,
+          kMostCopied);
   require(c.pairs >= 0, "copy.pairs={} must be at least 0", c.pairs);
   require(c.pairs > 0 || c.order == WordOrder::text,
           "copy.order=drawn makes as many pairs as it is asked for; give copy.pairs");

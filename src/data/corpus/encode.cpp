@@ -29,7 +29,7 @@ struct EncodedPiece {
   bool continues;
 };
 
-using EncodedBatch = std::vector<EncodedPiece>;
+using EncodedPieces = std::vector<EncodedPiece>;
 
 EncodedPiece encode_piece(const text::Tokenizer& tokenizer, const CorpusPiece& piece,
                           text::SentenceRule rule) {
@@ -48,9 +48,9 @@ EncodedPiece encode_piece(const text::Tokenizer& tokenizer, const CorpusPiece& p
   return encoded;
 }
 
-EncodedBatch encode_batch(const text::Tokenizer& tokenizer, const PieceBatch& batch,
-                          text::SentenceRule rule) {
-  EncodedBatch encoded;
+EncodedPieces encode_batch(const text::Tokenizer& tokenizer, const PieceBatch& batch,
+                           text::SentenceRule rule) {
+  EncodedPieces encoded;
   encoded.reserve(batch.size());
   for (const CorpusPiece& piece : batch) encoded.push_back(encode_piece(tokenizer, piece, rule));
   return encoded;
@@ -135,12 +135,12 @@ class Encoding {
 
   EncodeSummary run(const ProgressCall& call) {
     const ProgressReport report(*reader_, call);
-    OrderedWorkers<PieceBatch, EncodedBatch> workers(
+    OrderedWorkers<PieceBatch, EncodedPieces> workers(
         worker_threads(config_.threads), [this](int, const PieceBatch& batch) {
           return encode_batch(tokenizer_, batch, config_.corpus.sentences);
         });
     workers.drive([this](PieceBatch& batch) { return read_batch(*reader_, batch); },
-                  [&](const EncodedBatch& batch) {
+                  [&](const EncodedPieces& batch) {
                     for (const EncodedPiece& piece : batch) add(piece);
                     report.tell(documents(), tokens_);
                   });

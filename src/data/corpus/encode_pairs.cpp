@@ -12,6 +12,7 @@
 #include "skein/data/stores/data_file.h"
 #include "skein/data/stores/store_fields.h"
 
+#include "batches.h"
 #include "data/files/ordered_workers.h"
 
 namespace skein::data {
@@ -19,7 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kBatchBytes = size_t{1} << 20;
 constexpr size_t kMostPairs = size_t{1} << 14;
 
 struct EncodedSide {
@@ -34,7 +34,7 @@ struct EncodedPair {
 };
 
 using TextBatch = std::vector<TextPair>;
-using EncodedBatch = std::vector<EncodedPair>;
+using EncodedPairs = std::vector<EncodedPair>;
 
 bool read_batch(PairReader& reader, TextBatch& batch) {
   batch.clear();
@@ -135,9 +135,9 @@ PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokeniz
     counts.target_tokens += std::ssize(pair.target.tokens);
     if (used) used(pair.text);
   };
-  OrderedWorkers<TextBatch, EncodedBatch> workers(worker_threads(threads),
+  OrderedWorkers<TextBatch, EncodedPairs> workers(worker_threads(threads),
                                                   [&](int, const TextBatch& batch) {
-                                                    EncodedBatch encoded;
+                                                    EncodedPairs encoded;
                                                     for (const TextPair& pair : batch) {
                                                       encoded.push_back(encoder.encode(pair));
                                                       if (used) encoded.back().text = pair;
@@ -145,7 +145,7 @@ PairCounts encode_pairs(const PairsConfig& config, const PairTokenizers& tokeniz
                                                     return encoded;
                                                   });
   workers.drive([&](TextBatch& batch) { return read_batch(reader, batch); },
-                [&](const EncodedBatch& batch) {
+                [&](const EncodedPairs& batch) {
                   for (const EncodedPair& pair : batch)
                     if (use_or_leave_out(config.bad_records, counts.left_out, [&] {
                           require(pair.refusal.empty(), "{}", pair.refusal);

@@ -37,7 +37,7 @@ void bind(Options& options, RetrievalConfig& c) {
 
 namespace {
 
-constexpr int64_t kMostWords = 1 << 22;
+constexpr int64_t kMostDistance = 1 << 22;
 
 void check_range(const char* option, int64_t value, int64_t least, int64_t most) {
   require(value >= least && value <= most, "retrieval.{}={}; it is {} to {}", option, value, least,
@@ -46,8 +46,8 @@ void check_range(const char* option, int64_t value, int64_t least, int64_t most)
 
 void check(const RetrievalConfig& c) {
   check_range("texts", c.texts, 1, int64_t{1} << 40);
-  check_range("distance", c.distance, 0, kMostWords);
-  check_range("beyond", c.beyond, 0, kMostWords);
+  check_range("distance", c.distance, 0, kMostDistance);
+  check_range("beyond", c.beyond, 0, kMostDistance);
   for (const auto& [option, kinds] :
        {std::pair{"keys", c.keys}, {"values", c.values}, {"noise", c.noise}})
     check_range(option, kinds, 1, 1 << 16);

@@ -11,12 +11,12 @@
 namespace skein::data {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr size_t kGzipBuffer = size_t{1} << 18;
 
 class GzipSource final : public ByteSource {
  public:
   GzipSource(std::unique_ptr<ByteSource> raw, std::string name)
-      : raw_(std::move(raw)), name_(std::move(name)), buffer_(kBufferBytes) {
+      : raw_(std::move(raw)), name_(std::move(name)), buffer_(kGzipBuffer) {
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) fail("out of memory to decompress {}", name_);
   }
   ~GzipSource() override { inflateEnd(&stream_); }
@@ -26,7 +26,7 @@ class GzipSource final : public ByteSource {
 
   size_t read(char* bytes, size_t room) override {
     stream_.next_out = reinterpret_cast<Bytef*>(bytes);
-    stream_.avail_out = narrow<uInt>(std::min(room, kBufferBytes));
+    stream_.avail_out = narrow<uInt>(std::min(room, kGzipBuffer));
     const uInt wanted = stream_.avail_out;
     while (stream_.avail_out == wanted && feed()) step();
     return wanted - stream_.avail_out;

@@ -19,15 +19,15 @@ using namespace std::string_view_literals;
 constexpr size_t kShown = 10;
 constexpr size_t kTarHeader = 512, kTarSum = 148, kTarSumDigits = 8;
 
-struct Signature {
+struct CompressionSignature {
   std::string_view bytes;
   const char* kind;
 };
 
-constexpr Signature kCompressions[] = {{"\x1F\x8B"sv, "gzip"},
-                                       {"\xFD\x37zXZ\0"sv, "xz"},
-                                       {"\x28\xB5\x2F\xFD"sv, "zstd"},
-                                       {"\x04\x22\x4D\x18"sv, "lz4"}};
+constexpr CompressionSignature kCompressions[] = {{"\x1F\x8B"sv, "gzip"},
+                                                  {"\xFD\x37zXZ\0"sv, "xz"},
+                                                  {"\x28\xB5\x2F\xFD"sv, "zstd"},
+                                                  {"\x04\x22\x4D\x18"sv, "lz4"}};
 
 // bzip2 in blocks of 100 to 900 kB: a block begins with the digits of pi, the end of an empty file
 // with those of its root.

@@ -12,7 +12,7 @@
 namespace skein::data {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr size_t kArchiveBuffer = size_t{1} << 18;
 constexpr int64_t kTarBlock = 512;
 
 class MemberSource final : public ByteSource {
@@ -106,7 +106,7 @@ Unpacker::Unpacker(std::unique_ptr<ByteSource> raw, std::string name, std::strin
       name_(std::move(name)),
       kind_(std::move(kind)),
       form_(form),
-      buffer_(kBufferBytes),
+      buffer_(kArchiveBuffer),
       archive_(archive_read_new()) {
   if (archive_ == nullptr) fail("out of memory to unpack {}", name_);
   support(archive_, form_);

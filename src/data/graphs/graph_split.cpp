@@ -38,7 +38,7 @@ std::vector<double> fractions_of(const char* option, const std::vector<std::stri
   std::vector<double> made;
   double sum = 0;
   for (const std::string& text : fractions) {
-    const auto number = parsed_number<double>(trimmed(text));
+    const auto number = parsed_number<double>(skein::trimmed(text));
     require(number && *number >= 0 && *number <= 1, "{}={}: \"{}\" is no fraction; each is 0 to 1",
             option, listed(fractions), excerpt(text));
     made.push_back(*number);

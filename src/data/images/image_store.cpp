@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchImages = 64, kBatchFiles = 8, kBatchValues = size_t{1} << 20;
-constexpr int64_t kMostSide = 65536, kMostPixels = int64_t{1} << 26;
+constexpr int64_t kMostSide = 65536, kMostStoredPixels = int64_t{1} << 26;
 
 int64_t side_of(std::string_view text, const std::string& whole) {
   int64_t value = 0;
@@ -179,8 +179,8 @@ ImageStoreConfig settled(const ImageStoreOptions& given) {
   const size_t cross = size.find('x');
   made.height = side_of(size.substr(0, cross), given.size);
   made.width = cross == size.npos ? made.height : side_of(size.substr(cross + 1), given.size);
-  require(made.width <= kMostPixels / made.height, "images.size={} is more than {} pixels",
-          given.size, kMostPixels);
+  require(made.width <= kMostStoredPixels / made.height, "images.size={} is more than {} pixels",
+          given.size, kMostStoredPixels);
   return made;
 }
 

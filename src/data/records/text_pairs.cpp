@@ -86,7 +86,7 @@ std::string where_of(const TextPair& pair, const PairsConfig& config) {
 void check_sides(const TextPair& pair, const PairsConfig& config) {
   for (const auto& [side, text] :
        {std::pair("source", &pair.source), std::pair("target", &pair.target)})
-    require(!trimmed(*text).empty(), "{}: the {} is empty", where_of(pair, config), side);
+    require(!skein::trimmed(*text).empty(), "{}: the {} is empty", where_of(pair, config), side);
 }
 
 struct PairReader::Impl {

@@ -14,7 +14,7 @@
 namespace skein::data {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using text::Counts;
 using Texts = std::vector<std::string>;
 using Metrics = std::vector<std::unique_ptr<const text::Metric>>;
@@ -191,9 +191,9 @@ std::vector<MetricReport> reports(const Metrics& metrics, const std::vector<Meas
   return made;
 }
 
-Json sample_json(const Metrics& metrics, const std::vector<Measured>& systems, size_t first,
-                 size_t sample) {
-  Json json = Json::object();
+OrderedJson sample_json(const Metrics& metrics, const std::vector<Measured>& systems, size_t first,
+                        size_t sample) {
+  OrderedJson json = OrderedJson::object();
   for (size_t m = 0; m < metrics.size(); ++m) {
     const int64_t width = metrics[m]->width();
     const auto counts = std::span(systems[first + m].samples).subspan(sample * width, width);
@@ -206,7 +206,7 @@ Json sample_json(const Metrics& metrics, const std::vector<Measured>& systems, s
 void write_samples(ResultFile& file, const Metrics& metrics, const std::vector<Measured>& systems,
                    int64_t samples) {
   for (int64_t i = 0; i < samples; ++i) {
-    Json json{{"sample", i}, {"scores", sample_json(metrics, systems, 0, i)}};
+    OrderedJson json{{"sample", i}, {"scores", sample_json(metrics, systems, 0, i)}};
     if (systems.size() > metrics.size())
       json["baseline"] = sample_json(metrics, systems, metrics.size(), i);
     file.write(json.dump() + "\n");

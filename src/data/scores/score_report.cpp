@@ -5,7 +5,7 @@
 namespace skein::data {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string shown(double value) { return fmt::format("{:.2f}", shown_number(value)); }
 
@@ -25,7 +25,7 @@ std::string line_of(const ScoreLine& line) {
   return text + "\n";
 }
 
-void add(Json& json, const SystemScore& score) {
+void add(OrderedJson& json, const SystemScore& score) {
   json["score"] = score.value;
   if (!score.interval) return;
   json["mean"] = score.interval->mean;
@@ -33,8 +33,8 @@ void add(Json& json, const SystemScore& score) {
   json["high"] = score.interval->high;
 }
 
-Json json_of(const ScoreLine& line) {
-  Json json;
+OrderedJson json_of(const ScoreLine& line) {
+  OrderedJson json;
   add(json, line.system);
   if (line.baseline) {
     add(json["baseline"], *line.baseline);
@@ -63,18 +63,18 @@ std::string report_text(const ScoreReport& report) {
 }
 
 std::string report_json(const ScoreReport& report) {
-  Json json{{"hypotheses", report.hypotheses},
-            {"references", report.references},
-            {"samples", report.samples}};
+  OrderedJson json{{"hypotheses", report.hypotheses},
+                   {"references", report.references},
+                   {"samples", report.samples}};
   if (!report.baseline.empty()) json["baseline"] = report.baseline;
   for (const MetricReport& metric : report.metrics) {
-    Json& made = json["metrics"][metric.key];
+    OrderedJson& made = json["metrics"][metric.key];
     made["name"] = metric.name;
     made["signature"] = metric.signature;
     for (const ScoreLine& line : metric.scores) made["scores"][line.name] = json_of(line);
     for (const auto& [name, value] : metric.details) made["details"][name] = json_number(value);
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace skein::data

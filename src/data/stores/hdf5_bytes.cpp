@@ -102,6 +102,13 @@ size_t hdf5_bytes_for(uint64_t limit) {
   return (std::bit_width(std::max<uint64_t>(limit, 1)) - 1) / 8 + 1;
 }
 
+std::optional<uint64_t> hdf5_product(std::span<const uint64_t> dims, uint64_t times) {
+  uint64_t made = times;
+  for (const uint64_t dim : dims)
+    if (__builtin_mul_overflow(made, dim, &made)) return {};
+  return made;
+}
+
 std::string_view hdf5_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

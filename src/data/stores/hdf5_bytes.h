@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -11,7 +12,7 @@
 
 namespace skein::data {
 
-constexpr uint64_t kNoAddress = ~uint64_t{0};
+constexpr uint64_t kNoAddress = ~uint64_t{0}, kAddressBytes = 8;
 constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);  // of a whole file
 
 class Hdf5Bytes {
@@ -50,6 +51,8 @@ class Hdf5Cursor {
   std::span<const std::byte> bytes_;
 };
 
+// The product of `dims` and `times`; none beyond 2^64.
+std::optional<uint64_t> hdf5_product(std::span<const uint64_t> dims, uint64_t times = 1);
 // Bytes that hold every number up to `limit`.
 size_t hdf5_bytes_for(uint64_t limit);
 // `bytes` as text.

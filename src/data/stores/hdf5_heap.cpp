@@ -11,7 +11,7 @@
 namespace skein::data {
 namespace {
 
-constexpr uint64_t kHeaderBytes = 142, kAddress = 8, kSum = 4;
+constexpr uint64_t kHeapHeader = 142, kSum = 4;
 constexpr uint64_t kHugeRecord = 24;  // address, length, number
 constexpr uint64_t kLargestBlock = uint64_t{1} << 32;
 
@@ -20,7 +20,7 @@ uint64_t log2_of(uint64_t power) { return std::bit_width(power) - 1; }
 }  // namespace
 
 Hdf5Heap::Hdf5Heap(const Hdf5Bytes& file, uint64_t at) : file_(file), at_(at) {
-  Hdf5Cursor header(file.block(at, kHeaderBytes, "FRHP"));
+  Hdf5Cursor header(file.block(at, kHeapHeader, "FRHP"));
   header.skip(4);
   const uint64_t version = header.number(1);
   id_bytes_ = header.number(2);
@@ -67,7 +67,7 @@ std::span<const std::byte> Hdf5Heap::object(std::span<const std::byte> id) {
 }
 
 std::span<const std::byte> Hdf5Heap::huge(Hdf5Cursor id) {
-  if (id.left() >= 2 * kAddress) {
+  if (id.left() >= 2 * kAddressBytes) {
     const uint64_t at = id.number(8);
     return file_.at(at, id.number(8));
   }
@@ -101,13 +101,14 @@ Hdf5Heap::Part Hdf5Heap::part_with(const Part& list, uint64_t offset) {
   require(row < list.rows, "an object lies behind the end of its heap");
   const uint64_t column = (inside - row_base(row)) / row_bytes(row);
   const uint64_t direct_rows = log2_of(most_direct_) - log2_of(start_) + 2;
-  const uint64_t prefix = 5 + kAddress + offset_bytes_;
-  const uint64_t count = prefix + list.rows * width_ * kAddress;
+  const uint64_t prefix = 5 + kAddressBytes + offset_bytes_;
+  const uint64_t count = prefix + list.rows * width_ * kAddressBytes;
   const auto bytes = looked_at_.insert(list.at).second ? file_.block(list.at, count, "FHIB")
                                                        : file_.at(list.at, count);
   check_block(bytes, list, "FHIB");
   Part part{0, list.base + row_base(row) + column * row_bytes(row), row_bytes(row), 0};
-  part.at = Hdf5Cursor(bytes.subspan(prefix + (row * width_ + column) * kAddress)).number(kAddress);
+  part.at = Hdf5Cursor(bytes.subspan(prefix + (row * width_ + column) * kAddressBytes))
+                .number(kAddressBytes);
   if (row < direct_rows) return part;
   require(part.bytes >= width_ * start_, "a list of blocks of a heap is too small for a row");
   part.rows = log2_of(part.bytes) - log2_of(width_ * start_) + 1;
@@ -120,7 +121,7 @@ std::span<const std::byte> Hdf5Heap::elements(const Part& part) {
   check_block(block, part, "FHDB");
   if (!summed_ || !looked_at_.insert(part.at).second) return block;
   file_.charge(part.bytes);
-  const uint64_t sum_at = 5 + kAddress + offset_bytes_;
+  const uint64_t sum_at = 5 + kAddressBytes + offset_bytes_;
   require(block.size() >= sum_at + kSum, "a block of a heap has {} bytes", block.size());
   std::vector<std::byte> copy(block.begin(), block.end());
   std::fill_n(copy.begin() + sum_at, kSum, std::byte{0});
@@ -134,7 +135,7 @@ void Hdf5Heap::check_block(std::span<const std::byte> block, const Part& part,
   require_signature(block, signature);
   Hdf5Cursor fields(block);
   fields.skip(4);
-  const uint64_t version = fields.number(1), owner = fields.number(kAddress),
+  const uint64_t version = fields.number(1), owner = fields.number(kAddressBytes),
                  base = fields.number(offset_bytes_);
   require(version == 0 && owner == at_ && base == part.base,
           "the block {} at byte {} is another heap's, or lies at another place of it", signature,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace skein::data {
 namespace {
@@ -29,14 +28,6 @@ bool is_whole_number(uint64_t bits, Hdf5Cursor properties, uint64_t bytes) {
   if ((bits & 7) != 0 || properties.left() < 4) return false;
   const uint64_t first = properties.number(2), used = properties.number(2);
   return first == 0 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && used == 8 * bytes;
-}
-
-// Nothing where the product is beyond 2^64.
-std::optional<uint64_t> product(const std::vector<uint64_t>& dims, uint64_t times) {
-  uint64_t made = times;
-  for (const uint64_t dim : dims)
-    if (__builtin_mul_overflow(made, dim, &made)) return {};
-  return made;
 }
 
 }  // namespace
@@ -89,7 +80,7 @@ std::pair<std::string_view, Hdf5Attribute> hdf5_attribute(Bytes data) {
   Hdf5Attribute made;
   made.type = hdf5_type(cursor.take(type));
   made.dims = hdf5_dims(cursor.take(dims));
-  const auto bytes = product(made.dims, made.type.bytes);
+  const auto bytes = hdf5_product(made.dims, made.type.bytes);
   const std::string_view shown = named.substr(0, named.find('\0'));
   require(bytes && *bytes <= cursor.left(),
           "attribute {} holds fewer bytes than its type and shape take", shown);
@@ -124,7 +115,7 @@ void hdf5_layout(Bytes data, Hdf5Dataset& dataset) {
   if (at != kNoAddress) dataset.at = at;
 }
 
-uint64_t Hdf5Attribute::count() const { return product(dims, 1).value_or(kNoAddress); }
+uint64_t Hdf5Attribute::count() const { return hdf5_product(dims).value_or(kNoAddress); }
 
 std::vector<int64_t> Hdf5Attribute::integers() const {
   require(type.kind == Hdf5Type::Kind::integer, "an attribute holds no little-endian integers");

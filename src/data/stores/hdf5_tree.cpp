@@ -5,7 +5,7 @@
 namespace skein::data {
 namespace {
 
-constexpr uint64_t kHeaderBytes = 34, kNodePrefix = 6, kNodeOverhead = 10, kAddress = 8;
+constexpr uint64_t kTreeHeader = 34, kNodePrefix = 6, kNodeOverhead = 10;
 constexpr uint64_t kMostDepth = 8;  // nodes have dozens of children: more than any memory holds
 
 constexpr uint64_t kMostRecords = uint64_t{1} << 18;
@@ -16,7 +16,7 @@ class Tree {
  public:
   Tree(const Hdf5Bytes& file, uint64_t at, Hdf5Records kind, uint64_t record_bytes)
       : file_(file), kind_(kind), record_(record_bytes) {
-    Hdf5Cursor header(file.block(at, kHeaderBytes, "BTHD"));
+    Hdf5Cursor header(file.block(at, kTreeHeader, "BTHD"));
     header.skip(4);
     const uint64_t version = header.number(1), type = header.number(1);
     const uint64_t node_bytes = header.number(4), record = header.number(2);
@@ -65,7 +65,7 @@ class Tree {
     require(found_.size() <= total_, "a B-tree holds more than the {} records that it says",
             total_);
     for (uint64_t i = 0; depth > 0 && i <= count; ++i) {
-      const uint64_t child = bytes.number(kAddress), in_child = bytes.number(count_bytes_);
+      const uint64_t child = bytes.number(kAddressBytes), in_child = bytes.number(count_bytes_);
       bytes.skip(total_bytes_[depth - 1]);
       walk(child, in_child, depth - 1);
     }
@@ -79,7 +79,7 @@ class Tree {
   }
 
   uint64_t pointer_bytes(uint64_t depth) const {
-    return kAddress + count_bytes_ + total_bytes_[depth - 1];
+    return kAddressBytes + count_bytes_ + total_bytes_[depth - 1];
   }
 
   const Hdf5Bytes& file_;

@@ -20,14 +20,6 @@ constexpr size_t kSuperblock = 48;
 constexpr size_t kSuperblockVersion = 8;
 constexpr size_t kSuperblockEnd = 28;  // where the file's own idea of its size stands
 
-// Nothing beyond 2^64.
-std::optional<uint64_t> product(const std::vector<uint64_t>& dims) {
-  uint64_t count = 1;
-  for (const uint64_t dim : dims)
-    if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
-  return count;
-}
-
 }  // namespace
 
 bool is_hdf5(const std::string& path) {
@@ -127,7 +119,7 @@ StoredRun StoreFields::run(const std::string& name, const Hdf5Dataset& dataset) 
   require(
       (kind == Hdf5Type::Kind::integer || kind == Hdf5Type::Kind::real) && dataset.type.bytes > 0,
       "dataset /{} does not hold little-endian numbers", path(name));
-  const auto count = product(dataset.dims);
+  const auto count = hdf5_product(dataset.dims);
   StoredRun run{dataset.type, dataset.dims, dataset.at.value_or(0), count.value_or(0)};
   if (count == 0) return run;
   require(dataset.at.has_value(),

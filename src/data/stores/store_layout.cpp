@@ -1,7 +1,5 @@
 #include "store_layout.h"
 
-#include <limits>
-
 #include "skein/core/error.h"
 #include "skein/data/stores/hdf5_view.h"
 #include "skein/data/stores/hdf5_writer.h"
@@ -11,7 +9,6 @@ namespace skein::data {
 namespace {
 
 constexpr int64_t kVersion = 1;
-constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
 constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
 
 class LayoutReader {

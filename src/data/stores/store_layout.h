@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include "skein/data/stores/store.h"
 
 namespace skein::data {
+
+constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 struct StoreLayout {
   StoreInfo info;

@@ -12,6 +12,7 @@
 
 #include "data/files/token_file.h"
 #include "store_file.h"
+#include "store_layout.h"
 
 namespace skein::data {
 namespace {
@@ -21,7 +22,6 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSuffix = ".meta.json";
 constexpr uintmax_t kMostBytes = uintmax_t{1} << 29;
-constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 TokenNotes notes_of(const std::shared_ptr<const text::Tokenizer>& tokenizer) {
   return {.tokenizer = text::StoredTokenizer(tokenizer),

@@ -24,7 +24,7 @@ namespace {
 constexpr const char *kWords = "word", *kStarts = "sentence_starts", *kSupport = "support",
                      *kAnswer = "answer", *kTask = "task";
 constexpr Hdf5Type kU32{Hdf5Type::Kind::integer, 4, false};
-constexpr int64_t kMostLineBytes = 1 << 16;
+constexpr int64_t kMostWordBytes = 1 << 16;
 
 ColumnInfo whole_numbers(const char* name) {
   return {.name = name, .meaning = PlainMeaning{}, .ragged = true, .type = kU32, .row_shape = {}};
@@ -62,7 +62,7 @@ std::vector<std::string> learnt_words(const std::vector<Story>& stories) {
 }
 
 std::vector<std::string> listed_words(const std::string& path) {
-  LineReader lines(open_source(path), kMostLineBytes);
+  LineReader lines(open_source(path), kMostWordBytes);
   std::vector<std::string> made;
   std::set<std::string> known;
   for (std::string_view line; lines.next(line);) {
