@@ -17,7 +17,7 @@
 namespace skein::cli {
 namespace {
 
-struct Command {
+struct ChatCommand {
   std::string checkpoint;
   std::vector<std::string> stop;
   train::PromptFormConfig form{.chat = true};
@@ -25,7 +25,7 @@ struct Command {
   ParallelConfig parallel;
 };
 
-void bind(Options& options, Command& c) {
+void bind(Options& options, ChatCommand& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   bind_conversation(options, c.form);
@@ -89,7 +89,7 @@ void converse(const train::PromptForm& form, const AnswerTo& answer_to, int64_t 
   }
 }
 
-void chat(const Command& command, const train::TrainedModel& source, Group& world) {
+void chat(const ChatCommand& command, const train::TrainedModel& source, Group& world) {
   require_tokenizer(source);
   const train::PromptForm form(command.form, source);
   const generate::StopTexts stops(command.stop);
@@ -129,7 +129,7 @@ void chat(const Command& command, const train::TrainedModel& source, Group& worl
 }  // namespace
 
 int chat_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  Command command;
+  ChatCommand command;
   Options options("skein chat",
                   "Talks with a model that was tuned on conversations: a line of standard input is "
                   "a turn, and the answer is written while it is made.");

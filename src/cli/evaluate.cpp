@@ -81,16 +81,16 @@ void bind(Options& options, EvaluateConfig& c) {
 }
 
 // Nothing for what is not known.
-using Values = std::vector<std::pair<std::string, std::optional<double>>>;
+using MeasuredValues = std::vector<std::pair<std::string, std::optional<double>>>;
 
-Values known(const NamedValues& values) { return {values.begin(), values.end()}; }
+MeasuredValues known(const NamedValues& values) { return {values.begin(), values.end()}; }
 
 struct Result {
-  Values values;
+  MeasuredValues values;
   std::vector<std::pair<std::string, std::string>> signatures = {};  // of metrics, by name
 };
 
-void write_result(ResultFile& file, const train::TrainedModel& source, const Result& result) {
+void write_evaluation(ResultFile& file, const train::TrainedModel& source, const Result& result) {
   nlohmann::ordered_json json{{"checkpoint", source.info.path}, {"step", source.info.step}};
   for (const auto& [name, value] : result.values)
     json[name] = value ? json_number(*value) : nullptr;
@@ -99,8 +99,8 @@ void write_result(ResultFile& file, const train::TrainedModel& source, const Res
   file.finish();
 }
 
-Values next_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
-                   const std::vector<std::string>& stores, const EvaluateConfig& config) {
+MeasuredValues next_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
+                           const std::vector<std::string>& stores, const EvaluateConfig& config) {
   const data::Loader loader(stores, 1, 0, config.data);
   check_store(loader.store(0), source);
   train::EvalConfig windows = config.eval;
@@ -117,8 +117,8 @@ Values next_tokens(const train::EvaluatedModel& model, const train::TrainedModel
           {"bytes", result.bytes}};
 }
 
-Values masked_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
-                     const std::vector<std::string>& stores, const EvaluateConfig& config) {
+MeasuredValues masked_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
+                             const std::vector<std::string>& stores, const EvaluateConfig& config) {
   require(config.eval.stride == 0,
           "eval.stride is for decoders; an encoder sees each sample once, leave it out");
   const auto samples =
@@ -126,13 +126,15 @@ Values masked_tokens(const train::EvaluatedModel& model, const train::TrainedMod
   check_store(samples->store(0), source);
   const train::MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
-  Values values = known(result.values(""));
+  MeasuredValues values = known(result.values(""));
   values.emplace_back("tokens", result.tokens);
   return values;
 }
 
-Values restored_tokens(const train::EvaluatedModel& model, const train::TrainedModel& source,
-                       const std::vector<std::string>& stores, const EvaluateConfig& config) {
+MeasuredValues restored_tokens(const train::EvaluatedModel& model,
+                               const train::TrainedModel& source,
+                               const std::vector<std::string>& stores,
+                               const EvaluateConfig& config) {
   require(
       train::pair_notes(source.state.notes, source.info.path).task != train::kPairTask,
       "{} has learnt pairs of texts, not to restore noised text; evaluate it on pairs, data.test",
@@ -145,7 +147,7 @@ Values restored_tokens(const train::EvaluatedModel& model, const train::TrainedM
   check_store(samples->store(0), source);
   const train::DenoisedEvaluation result = evaluate_denoised(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
-  Values values = known(result.values(""));
+  MeasuredValues values = known(result.values(""));
   values.emplace_back("tokens", result.all().tokens);
   return values;
 }
@@ -159,8 +161,8 @@ void check(const EvaluateConfig& c) {
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
-Values evaluate_text(EvaluateConfig& config, Options& options, const train::TrainedModel& source,
-                     Group& world) {
+MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
+                             const train::TrainedModel& source, Group& world) {
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   take_over_text(options, source);
@@ -228,7 +230,7 @@ Result evaluate_examples(EvaluateConfig& config, Options& options,
 }
 
 // Collective.
-void check_finite(const Values& values, const train::TrainedModel& source, Group& world) {
+void check_finite(const MeasuredValues& values, const train::TrainedModel& source, Group& world) {
   std::vector<std::string> odd;
   for (const auto& [name, value] : values)
     if (value && !std::isfinite(*value))
@@ -278,7 +280,7 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
                                  : Result{evaluate_text(config, options, source, *world)};
   check_finite(result.values, source, *world);
   checkpoint::agree(*world, [&] {
-    if (file) write_result(*file, source, result);
+    if (file) write_evaluation(*file, source, result);
   });
   return 0;
 }

@@ -22,7 +22,7 @@
 namespace skein::cli {
 namespace {
 
-struct Command {
+struct GenerateCommand {
   std::string checkpoint, input, output;
   std::vector<std::string> stop;
   generate::PromptFormat format = generate::PromptFormat::text;
@@ -32,7 +32,7 @@ struct Command {
   ParallelConfig parallel;
 };
 
-void bind(Options& options, Command& c) {
+void bind(Options& options, GenerateCommand& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   options.add("generate.input", c.input,
@@ -63,7 +63,7 @@ void check_output(const std::string& path) {
           path);
 }
 
-std::vector<generate::Question> asked(const Command& command, const train::PromptForm& form,
+std::vector<generate::Question> asked(const GenerateCommand& command, const train::PromptForm& form,
                                       const std::vector<std::string>& words) {
   if (command.input.empty()) return generate::prompts_of(words);
   if (form.chats() && command.format == generate::PromptFormat::jsonl)
@@ -72,7 +72,7 @@ std::vector<generate::Question> asked(const Command& command, const train::Promp
 }
 
 // What scores answers, if anything does; it can score those to all questions.
-std::optional<rlhf::rewards::RewardMixture> rewards_for(const Command& command,
+std::optional<rlhf::rewards::RewardMixture> rewards_for(const GenerateCommand& command,
                                                         const rlhf::rewards::PolicyText& policy,
                                                         const rlhf::rewards::Completions& asked,
                                                         Mesh& mesh) {
@@ -99,7 +99,7 @@ void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, i
 }
 
 // Answers to all questions, whose prompts stand there as often as answers are sampled.
-void make_answers(const Command& command, const std::vector<generate::Tokens>& prompts,
+void make_answers(const GenerateCommand& command, const std::vector<generate::Tokens>& prompts,
                   generate::Generator& generator, rlhf::rewards::Completions& all) {
   const auto each = static_cast<size_t>(command.answers.each);
   const auto progress = [&](size_t finished, size_t of) {
@@ -117,7 +117,7 @@ void make_answers(const Command& command, const std::vector<generate::Tokens>& p
     all.add({at, at + command.answers.each});
 }
 
-void generate(const Command& command, const std::vector<std::string>& words,
+void generate(const GenerateCommand& command, const std::vector<std::string>& words,
               const train::TrainedModel& source, Group& world) {
   require_tokenizer(source);
   const train::PromptForm form(command.form, source);
@@ -172,7 +172,7 @@ void generate(const Command& command, const std::vector<std::string>& words,
 }  // namespace
 
 int generate_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  Command command;
+  GenerateCommand command;
   Options options("skein generate",
                   "Continues prompts with a trained model, or maps them to answers with an "
                   "encoder-decoder. Each ARGUMENT is one prompt.");

@@ -75,7 +75,7 @@ bool may_be_for_a_failure(int signal, const Run& run) {
 }
 
 // Before the ranks have met, what comes to one comes to all, from a launcher: rank 0 says so.
-void tell(int signal, const Run& run, bool goes_on) {
+void tell_of_stop(int signal, const Run& run, bool goes_on) {
   const int rank = run.world ? run.world->rank() : run.launch.rank;
   if (rank > 0 && !run.world) return;
   // Where rank 0 was asked as well, it speaks for all and ends the job.
@@ -109,7 +109,7 @@ void tell(int signal, const Run& run, bool goes_on) {
   const bool goes_on = may_go_on && can_go_on(run.dir, run.kind);
   if (!goes_on) code = code_without_commit(signal);
   checkpoint::RunClaim::withdraw_all();
-  tell(signal, run, goes_on);
+  tell_of_stop(signal, run, goes_on);
   end_job(run, code);
 }
 
@@ -148,12 +148,12 @@ bool looked_ahead(const train::PretrainConfig& config, train::Task& task, Group&
   return true;
 }
 
-using Values = std::map<std::string, std::string>;
+using ConfigValues = std::map<std::string, std::string>;
 
 namespace {
 
-Values given_model(const Options& options) {
-  Values given;
+ConfigValues given_model(const Options& options) {
+  ConfigValues given;
   for (const auto& [key, value] : options.values())
     if (is_of_model(key) && options.given(key)) given[key] = value;
   return given;
@@ -172,7 +172,7 @@ AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
           std::move(claim)};
 }
 
-void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Values& given) {
+void take_model(train::PretrainConfig& c, const ModelConfig& stored, const ConfigValues& given) {
   const ModelConfig own = c.model;
   c.model = stored;
   c.model.take_dropout(own);
@@ -214,7 +214,7 @@ AdaptedRun begin_adapted(Options& options, train::PretrainConfig& c, std::unique
 }
 
 void settle_run(Options& options, const train::PretrainConfig& c, const AdaptedRun& run) {
-  const Values final = config_values(c);
+  const ConfigValues final = config_values(c);
   for (const auto& [key, value] : options.values()) {
     const auto settled = final.find(key);
     if (settled == final.end() || settled->second == value) continue;

@@ -19,14 +19,14 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-struct Command {
+struct ListedCommand {
   const char* name;
   const char* help;
   CommandFunction* run;
   bool trains = false;  // so that a request to stop is more than its end
 };
 
-constexpr Command kCommands[] = {
+constexpr ListedCommand kCommands[] = {
     {"pretrain", "pretrain a model on tokens, pairs of texts or pictures, or go on with a run",
      pretrain_command, true},
     {"finetune",
@@ -70,12 +70,12 @@ constexpr const char* kNotes =
 
 std::vector<CommandHelp> all_commands() {
   std::vector<CommandHelp> all;
-  for (const Command& command : kCommands) all.push_back({command.name, "", command.help});
+  for (const ListedCommand& command : kCommands) all.push_back({command.name, "", command.help});
   return all;
 }
 
 bool trains(const Words& args) {
-  return std::ranges::any_of(kCommands, [&](const Command& command) {
+  return std::ranges::any_of(kCommands, [&](const ListedCommand& command) {
     return command.trains && !args.empty() && args.front() == command.name;
   });
 }
@@ -86,7 +86,7 @@ int run(const Words& args, std::unique_ptr<Group>& world) {
                         kNotes, form);
   };
   if (answered("skein", args, help)) return 0;
-  for (const Command& command : kCommands)
+  for (const ListedCommand& command : kCommands)
     if (!args.empty() && args.front() == command.name)
       return command.run({args.begin() + 1, args.end()}, world);
   refuse_command("skein", args, all_commands());

@@ -21,7 +21,7 @@
 namespace skein::cli {
 namespace {
 
-struct Command {
+struct PpoCommand {
   rlhf::policy::TuneConfig tune = rlhf::policy::tune_defaults();
   train::ChatDataConfig chat;
   rlhf::oracle::OracleRunConfig oracle;
@@ -30,7 +30,7 @@ struct Command {
   bool ban_special = true;
 };
 
-void bind(Options& options, Command& c) {
+void bind(Options& options, PpoCommand& c) {
   options.add("data.prompts", c.prompts,
               "files of prompts or conversations, whose last answers are left out (JSONL)");
   options.add("data.validation_prompts", c.validation_prompts,
@@ -48,7 +48,7 @@ void bind(Options& options, Command& c) {
 // value.
 void refuse_given(const Options& options, const std::function<bool(const std::string&)>& unread,
                   const std::string& why) {
-  Command standard;
+  PpoCommand standard;
   Options defaults("", "");
   bind(defaults, standard);
   const auto usual = defaults.values();
@@ -86,7 +86,7 @@ void refuse_of_files(const Options& options) {
                "language; leave it out");
 }
 
-train::TrainedModel open_policy(const Command& c, Group& world) {
+train::TrainedModel open_policy(const PpoCommand& c, Group& world) {
   const std::string& path = c.tune.run.checkpoint.load;
   require(!path.empty(),
           "checkpoint.load names no policy to begin from; give the folder of its run");
@@ -104,7 +104,7 @@ train::TrainedModel open_policy(const Command& c, Group& world) {
   return policy;
 }
 
-int tune_by_rewards(Command& c, Group& world, const Options& options) {
+int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
   rlhf::policy::TuneConfig& config = c.tune;
   const train::TrainedModel source = open_policy(c, world);
   config.run.model = source.model;
@@ -158,7 +158,7 @@ int tune_by_rewards(Command& c, Group& world, const Options& options) {
   return code_of_run(result.stopped, result.committed);
 }
 
-int prove(const Command& c, Group& world, const Options& options) {
+int prove(const PpoCommand& c, Group& world, const Options& options) {
   const rlhf::oracle::OracleResult result = run_oracle(c.oracle, c.tune, world, options.resolved());
   if (result.stopped) return code_of_run(true, result.committed);
   if (world.rank() == 0) std::fputs(oracle_table(result.outcomes).c_str(), stdout);
@@ -178,7 +178,7 @@ void fit_minibatch(Options& options, const rlhf::policy::TuneConfig& c) {
                 fmt::format("divides ppo.rollout_batch={}", answers));
 }
 
-void settle_options(Options& options, Command& c) {
+void settle_options(Options& options, PpoCommand& c) {
   const bool minibatch_given = options.given("train.global_batch");
   c.tune.run.train.micro_batch_open = !options.given("train.micro_batch");
   refuse_of_critic(options, c.tune);
@@ -195,7 +195,7 @@ void settle_options(Options& options, Command& c) {
 }  // namespace
 
 int ppo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
-  Command command;
+  PpoCommand command;
   Options options("skein ppo",
                   "Tunes a policy by rewards of the answers it samples, with PPO, RLOO or GRPO; "
                   "--oracle proves that it reaches the optimum.");

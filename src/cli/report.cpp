@@ -23,7 +23,7 @@ struct ReportConfig {
   std::vector<std::string> coordinates;
 };
 
-void tell(const std::vector<std::string>& sentences, const plot::ReportFiles& made) {
+void tell_conclusions(const std::vector<std::string>& sentences, const plot::ReportFiles& made) {
   ResultFile shown("output", "");
   for (const std::string& sentence : sentences) shown.write("- " + sentence + "\n");
   shown.finish();
@@ -47,7 +47,8 @@ void report_runs(const std::vector<std::string>& folders, const Options& options
   const std::vector<std::string> names = runs::names_of(folders);
   std::vector<runs::ShownRun> shown;
   for (size_t i = 0; i < logs.size(); ++i) shown.push_back({names[i], &logs[i]});
-  tell(runs::summaries(shown), runs::write_report(shown, config.output, config.figures));
+  tell_conclusions(runs::summaries(shown),
+                   runs::write_report(shown, config.output, config.figures));
 }
 
 void report_study(ReportConfig& config) {
@@ -61,7 +62,7 @@ void report_study(ReportConfig& config) {
   fitted.coordinates = checks;
   const plot::ReportFiles made =
       scaling::report::write_report(fitted, config.output, config.figures);
-  tell(scaling::report::conclusions(fitted), made);
+  tell_conclusions(scaling::report::conclusions(fitted), made);
 }
 
 }  // namespace
