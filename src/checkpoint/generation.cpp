@@ -15,11 +15,11 @@
 namespace skein::checkpoint {
 namespace {
 
-constexpr char kOrigin[] = "the generation file";
+constexpr char kGenerationOrigin[] = "the generation file";
 constexpr size_t kLongestId = 64;
 
 int64_t count(const nlohmann::json& json, const char* key) {
-  return json.contains(key) ? whole<int64_t>(json.at(key), key, kOrigin) : 0;
+  return json.contains(key) ? whole<int64_t>(json.at(key), key, kGenerationOrigin) : 0;
 }
 
 bool of_an_id(char c) {
@@ -46,7 +46,7 @@ std::string generation_text(const Generation& g) {
 }
 
 Generation parse_generation(const std::string& text) {
-  const auto json = parse_strictly<nlohmann::json>(text, kOrigin, 4);
+  const auto json = parse_strictly<nlohmann::json>(text, kGenerationOrigin, 4);
   if (json.contains("crc32c")) check_seal(text);  // older programs wrote none
   Generation read;
   read.number = count(json, "generation");
@@ -54,7 +54,7 @@ Generation parse_generation(const std::string& text) {
   if (!read.base.empty() && !CheckpointName::parse(read.base))
     fail("its base is {}, which names no checkpoint", excerpt(read.base));
   read.run = json.value("run", "");
-  check_run_id(read.run, kOrigin);
+  check_run_id(read.run, kGenerationOrigin);
   read.writer = {json.value("host", ""), json.value("space", ""), count(json, "process"),
                  count(json, "started")};
   read.heartbeat = json.value("heartbeat", "");

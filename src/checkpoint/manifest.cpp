@@ -22,7 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kOrigin[] = "the manifest";
 constexpr int kMostDepth = 20;  // metadata takes the most of it
 
 std::string describe_tensor(const StoredTensor& tensor) {
@@ -82,21 +81,21 @@ void check_coverage(const std::map<std::string, StoredTensor>& tensors) {
 Manifest from_json(const json& json) {
   const auto format = json.at("format").get<std::string>();
   if (format != kCheckpointFormat) fail("its format is '{}', not '{}'", format, kCheckpointFormat);
-  const auto version = whole<int64_t>(json.at("version"), "version", kOrigin);
+  const auto version = whole<int64_t>(json.at("version"), "version", kManifestOrigin);
   if (version != kCheckpointVersion)
     fail("it has version {} of the format and this program reads version {}", version,
          kCheckpointVersion);
   Manifest manifest;
-  manifest.step = whole<int64_t>(json.at("step"), "step", kOrigin);
-  manifest.generation = whole<int64_t>(json.at("generation"), "generation", kOrigin);
+  manifest.step = whole<int64_t>(json.at("step"), "step", kManifestOrigin);
+  manifest.generation = whole<int64_t>(json.at("generation"), "generation", kManifestOrigin);
   json.at("created").get_to(manifest.created);
   manifest.run = json.value("run", "");
-  check_run_id(manifest.run, kOrigin);
+  check_run_id(manifest.run, kManifestOrigin);
   manifest.metadata = json.at("metadata").dump();
   for (const auto& shard : json.at("shards")) manifest.shards.push_back(shard_from_json(shard));
   for (const auto& [name, tensor] : json.at("tensors").items())
     manifest.tensors[name] = tensor_from_json(tensor);
-  const auto ranks = whole<int64_t>(json.at("ranks"), "ranks", kOrigin);
+  const auto ranks = whole<int64_t>(json.at("ranks"), "ranks", kManifestOrigin);
   if (ranks != manifest.ranks())
     fail("it is of {} ranks and lists {} shards", ranks, manifest.ranks());
   return manifest;
@@ -213,7 +212,7 @@ std::string manifest_text(const Manifest& manifest) {
 Manifest parse_manifest(const std::string& text, const std::string& origin) {
   try {
     check_seal(text);
-    Manifest manifest = from_json(parse_strictly<json>(text, kOrigin, kMostDepth));
+    Manifest manifest = from_json(parse_strictly<json>(text, kManifestOrigin, kMostDepth));
     for (size_t rank = 0; rank < manifest.shards.size(); ++rank)
       check_shard_entry(manifest.shards[rank], rank);
     for (const auto& [name, tensor] : manifest.tensors)

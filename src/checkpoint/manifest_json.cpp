@@ -8,15 +8,13 @@ using nlohmann::json;
 
 namespace {
 
-constexpr char kOrigin[] = "the manifest";
-
 template <class Whole>
 void read(const json& json, const char* key, Whole& to) {
-  to = whole<Whole>(json.at(key), key, kOrigin);
+  to = whole<Whole>(json.at(key), key, kManifestOrigin);
 }
 template <class Whole>
 void read(const json& json, const char* key, std::vector<Whole>& to) {
-  to = whole_list<Whole>(json.at(key), key, kOrigin);
+  to = whole_list<Whole>(json.at(key), key, kManifestOrigin);
 }
 
 StoredPiece piece_from_json(const json& json) {

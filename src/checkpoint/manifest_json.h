@@ -6,6 +6,8 @@
 
 namespace skein::checkpoint {
 
+constexpr char kManifestOrigin[] = "the manifest";  // in errors
+
 nlohmann::json shard_json(const ShardEntry& entry);
 ShardEntry shard_from_json(const nlohmann::json& json);
 

@@ -101,9 +101,9 @@ class PartOfBlock {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-class Transfer {
+class MpiTransfer {
  public:
-  Transfer(std::shared_ptr<MpiJob> job, const char* operation)
+  MpiTransfer(std::shared_ptr<MpiJob> job, const char* operation)
       : job_(std::move(job)), operation_(operation) {}
 
   // Valid until the next call.
@@ -204,7 +204,7 @@ class MpiGroup : public Group {
 
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
     check_member(peer);
-    const auto transfer = std::make_shared<Transfer>(job_, "MPI_Isend");
+    const auto transfer = std::make_shared<MpiTransfer>(job_, "MPI_Isend");
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
       check(MPI_Isend(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)),
             "MPI_Isend");
@@ -214,7 +214,7 @@ class MpiGroup : public Group {
 
   Work recv_bytes(std::byte* data, int64_t bytes, int peer, int tag) override {
     check_member(peer);
-    const auto transfer = std::make_shared<Transfer>(job_, "MPI_Irecv");
+    const auto transfer = std::make_shared<MpiTransfer>(job_, "MPI_Irecv");
     job_->in_pieces(bytes, [&](int64_t offset, int count) {
       check(MPI_Irecv(data + offset, count, MPI_BYTE, peer, tag, comm_, transfer->add(count)),
             "MPI_Irecv");

@@ -6,18 +6,18 @@ namespace skein {
 namespace {
 
 // A message under way, which holds its memory until the computation is made to wait for it.
-class Transfer {
+class QueuedTransfer {
  public:
-  Transfer(std::shared_ptr<DeviceQueue> queue, Tensor tensor, int64_t mark)
+  QueuedTransfer(std::shared_ptr<DeviceQueue> queue, Tensor tensor, int64_t mark)
       : queue_(std::move(queue)), tensor_(std::move(tensor)), mark_(mark) {}
-  ~Transfer() {
+  ~QueuedTransfer() {
     try {
       finish();
     } catch (const Error&) {  // the device is lost, and so is what it would have waited for
     }
   }
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  QueuedTransfer(const QueuedTransfer&) = delete;
+  QueuedTransfer& operator=(const QueuedTransfer&) = delete;
 
   void finish() {
     if (const auto queue = std::exchange(queue_, nullptr))
@@ -55,7 +55,7 @@ Work QueuedTransport::transfer(int stream, const Exchange& exchange, const Tenso
                                const Move& move) {
   queue_->wait(stream, queue_->mark(DeviceQueue::kCompute));
   queue(stream, exchange, move);
-  return Work([under_way = std::make_shared<Transfer>(queue_, tensor, queue_->mark(stream))] {
+  return Work([under_way = std::make_shared<QueuedTransfer>(queue_, tensor, queue_->mark(stream))] {
     under_way->finish();
   });
 }

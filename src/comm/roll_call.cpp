@@ -65,7 +65,7 @@ std::string hex_word() {
 }
 
 // Where rank 0 listens, for the others: a word, a port, and its addresses.
-struct Meeting {
+struct MeetingPlace {
   std::string word;
   int port = 0;
   std::vector<std::string> hosts;
@@ -75,8 +75,8 @@ struct Meeting {
     for (const std::string& host : hosts) text += " " + host;
     return text;
   }
-  static Meeting of(const std::string& text) {
-    Meeting made;
+  static MeetingPlace of(const std::string& text) {
+    MeetingPlace made;
     std::istringstream words(text);
     words >> made.word >> made.port;
     for (std::string host; words >> host;) made.hosts.push_back(host);
@@ -215,7 +215,7 @@ class Follower : public RollCall {
 };
 
 // A line to the leader; none where it could not be reached.
-Line line_to(const Meeting& meeting, int rank) {
+Line line_to(const MeetingPlace& meeting, int rank) {
   tcp::NoConnection why;
   const Deadline deadline(kMeeting);
   for (const std::string& host : meeting.hosts) {
@@ -260,14 +260,14 @@ std::unique_ptr<RollCall> RollCall::begin(Group& world, const Standing& own) {
   }
   const bool one_host =
       std::ranges::all_of(all, [&](const Standing& one) { return one.host == own.host; });
-  Meeting meeting;
+  MeetingPlace meeting;
   Socket listener;
   if (world.rank() == 0) {
     listener = tcp::listen_at({one_host ? "127.0.0.1" : "", 0});
     meeting = {hex_word(), tcp::own_end(listener).port,
                one_host ? std::vector<std::string>{"127.0.0.1"} : tcp::own_addresses()};
   }
-  meeting = Meeting::of(world.broadcast(meeting.str(), 0));
+  meeting = MeetingPlace::of(world.broadcast(meeting.str(), 0));
   if (world.rank() > 0) {
     Line line = line_to(meeting, world.rank());
     connected_ranks(world, static_cast<bool>(line.socket));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kLastBytes = 1 << 14;
+constexpr int64_t kLogEndBytes = 1 << 14;
 constexpr int kLastLines = 8;
 // Of a run's own folder; no run lies in them.
 const std::set<std::string> kParts = {"checkpoints", "tensorboard", "best", "ema", "standstill"};
@@ -37,7 +37,7 @@ void take(RunGlance& glance, const nlohmann::ordered_json& line) {
 }
 
 void look_at_end(const FileDescriptor& file, int64_t size, RunGlance& glance) {
-  std::string end(std::min(size, kLastBytes), '\0');
+  std::string end(std::min(size, kLogEndBytes), '\0');
   end.resize(file.read_at(std::as_writable_bytes(std::span(end)), size - end.size()));
   std::string_view rest = end;
   rest = rest.substr(0, rest.find_last_of('\n') + 1);

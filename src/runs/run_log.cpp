@@ -14,8 +14,8 @@
 namespace skein::runs {
 namespace {
 
-constexpr size_t kChunk = 1 << 18;       // bytes read at once
-constexpr int64_t kLastBytes = 1 << 18;  // of rollouts.jsonl that are looked at
+constexpr size_t kChunk = 1 << 18;          // bytes read at once
+constexpr int64_t kRolloutBytes = 1 << 18;  // of rollouts.jsonl that are looked at
 
 std::string metrics_of(const std::string& folder) { return join_path(folder, "metrics.jsonl"); }
 
@@ -108,7 +108,7 @@ std::string end_of_file(const std::string& path) {
   const FileDescriptor file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   const struct stat status = file.status();
   if (!S_ISREG(status.st_mode)) return "";
-  std::string made(std::min<int64_t>(status.st_size, kLastBytes), '\0');
+  std::string made(std::min<int64_t>(status.st_size, kRolloutBytes), '\0');
   made.resize(file.read_at(std::as_writable_bytes(std::span(made)), status.st_size - made.size()));
   return made;
 }

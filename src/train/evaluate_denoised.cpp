@@ -12,7 +12,7 @@
 namespace skein::train {
 namespace {
 
-constexpr uint64_t kValidationSeed = 20191029;
+constexpr uint64_t kNoisingSeed = 20191029;
 
 class DenoisingTerm : public Objective {
  public:
@@ -103,7 +103,7 @@ std::unique_ptr<data::DenoisingLoader> validation_samples(const std::vector<std:
   fixed.fixed = true;
   data::DataConfig shuffled = data;
   shuffled.shuffle = true;
-  return std::make_unique<data::DenoisingLoader>(entries, rows, kValidationSeed, shuffled, fixed);
+  return std::make_unique<data::DenoisingLoader>(entries, rows, kNoisingSeed, shuffled, fixed);
 }
 
 DenoisedEvaluation evaluate_denoised(const EvaluatedModel& model,

@@ -10,7 +10,7 @@
 namespace skein::train {
 namespace {
 
-constexpr uint64_t kValidationSeed = 20181011;
+constexpr uint64_t kMaskingSeed = 20181011;
 
 struct Counts {
   MaskedEvaluation all;
@@ -71,7 +71,7 @@ std::unique_ptr<data::MaskedLoader> validation_samples(const std::vector<std::st
   fixed.fixed = true;
   data::DataConfig shuffled = data;
   shuffled.shuffle = true;
-  return std::make_unique<data::MaskedLoader>(entries, length, kValidationSeed, shuffled, fixed);
+  return std::make_unique<data::MaskedLoader>(entries, length, kMaskingSeed, shuffled, fixed);
 }
 
 MaskedEvaluation evaluate_masked(const EvaluatedModel& model, const data::MaskedLoader& samples,

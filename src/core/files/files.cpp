@@ -18,7 +18,7 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kLongestTransfer = int64_t{1} << 26;
+constexpr int64_t kLongestRead = int64_t{1} << 26;
 constexpr size_t kUniqueLength = 16;  // of unique_name()
 
 // Reserving space is a courtesy that some file systems do not offer: only a plain "no room" counts.
@@ -166,7 +166,7 @@ FileReader::FileReader(const std::string& path) : path_(path), file_(open_to_rea
 
 void FileReader::read(std::byte* out, int64_t bytes) {
   while (bytes > 0) {
-    const ssize_t done = ::read(file_.get(), out, std::min(bytes, kLongestTransfer));
+    const ssize_t done = ::read(file_.get(), out, std::min(bytes, kLongestRead));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_system(errno, "cannot read {}", path_);
     if (done == 0) fail_usage("{} ended {} bytes early", path_, bytes);

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // as many as Linux follows
-constexpr size_t kLongestTransfer = size_t{1} << 26;
+constexpr size_t kLongestWrite = size_t{1} << 26;
 
 std::string cause() { return std::generic_category().message(errno); }
 
@@ -92,8 +92,7 @@ int open_stream(const OutputTarget& target) {
 
 bool write_whole(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t done =
-        ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestTransfer));
+    const ssize_t done = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLongestWrite));
     if (done < 0 && errno == EINTR) continue;
     if (done == 0) errno = EIO;
     if (done <= 0) return false;

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLook = std::chrono::milliseconds(2);
+constexpr auto kBetweenWaits = std::chrono::milliseconds(2);
 
 // What the child is to find instead of what this process has set up for itself.
 class SpawnSettings {
@@ -87,7 +87,7 @@ bool wait_for(pid_t pid, double seconds, int& status) {
       }
       return false;
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenWaits);
   }
   return true;
 }

@@ -10,27 +10,27 @@
 namespace skein::rlhf::rewards {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string line_of(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-Json listed(const generate::Turns& turns) {
-  Json list = Json::array();
+OrderedJson listed(const generate::Turns& turns) {
+  OrderedJson list = OrderedJson::array();
   for (const auto& [role, content] : turns) list.push_back({{"role", role}, {"content", content}});
   return list;
 }
 
 // What was given, as data for tuning has it.
-Json prompt_of(const generate::Turns& given) {
-  return given.size() == 1 ? Json(given.front().content) : listed(given);
+OrderedJson prompt_of(const generate::Turns& given) {
+  return given.size() == 1 ? OrderedJson(given.front().content) : listed(given);
 }
 
-Json record_of(const Completions& all, size_t answer) {
+OrderedJson record_of(const Completions& all, size_t answer) {
   const generate::Turns& turns = all.questions[all.question_of(answer)].turns;
   const bool scored = !all.scores.sums.empty();
-  Json json;
+  OrderedJson json;
   if (scored)
     json["prompt"] = prompt_of(all.given[all.question_of(answer)]);
   else if (turns.size() == 1)
@@ -64,10 +64,10 @@ std::string ranked_of(const Completions& all, size_t question) {
   const RankedAnswers ranked =
       ranked_answers(std::span(all.texts).subspan(first, count), all.scores.of(first, count));
   if (ranked.order.size() < 2) return "";
-  Json json{{"prompt", prompt_of(all.given[question])},
-            {"answers", Json::array()},
-            {"ranks", ranked.ranks},
-            {"scores", Json::array()}};
+  OrderedJson json{{"prompt", prompt_of(all.given[question])},
+                   {"answers", OrderedJson::array()},
+                   {"ranks", ranked.ranks},
+                   {"scores", OrderedJson::array()}};
   for (size_t i : ranked.order) {
     json["answers"].push_back(all.texts[first + i]);
     json["scores"].push_back(all.scores.sums[first + i]);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kGiB = 1 << 30, kWritten = 64 << 20;
+constexpr int64_t kLeastRoom = 1 << 30, kWritten = 64 << 20;
 
 struct FileSystem {
   std::string name;
@@ -63,7 +63,7 @@ Finding space(const std::string& folder) {
       .about = "space",
       .text = fmt::format("{} are free in {} ({})", readable_size(left), folder, kind.name),
       .advice = kind.advice};
-  if (left < kGiB)
+  if (left < kLeastRoom)
     made.advice = "a checkpoint takes 12 bytes a parameter, and there are several: free some";
   if (!made.advice.empty()) made.grade = Grade::note;
   return made;

@@ -9,7 +9,7 @@
 namespace skein::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 generate::GenerateConfig generation(const PairReading& reading, const DecodingConfig& how) {
   generate::GenerateConfig made;
@@ -78,10 +78,11 @@ TextScores score_texts(const std::vector<std::string>& hypotheses, const WantedT
 std::string texts_as_jsonl(const std::vector<std::string>& hypotheses, const WantedTexts& wanted) {
   std::string lines;
   for (size_t i = 0; i < hypotheses.size(); ++i) {
-    Json line{{"source", wanted.sources[i]}, {"hypothesis", hypotheses[i]}};
+    OrderedJson line{{"source", wanted.sources[i]}, {"hypothesis", hypotheses[i]}};
     const std::vector<std::string>& references = wanted.references[i];
-    line["reference"] = references.size() == 1 ? Json(references.front()) : Json(references);
-    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    line["reference"] =
+        references.size() == 1 ? OrderedJson(references.front()) : OrderedJson(references);
+    lines += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   }
   return lines;
 }

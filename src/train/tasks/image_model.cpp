@@ -10,7 +10,7 @@
 namespace skein::train {
 namespace {
 
-LabelHead head_in(const TrainedModel& source) {
+LabelHead picture_head_in(const TrainedModel& source) {
   const auto head = label_head(source.state.notes, source.info.path);
   require(head && head->reads_images(),
           "the notes of {} do not say in which units it reads pictures, or what its classes are "
@@ -71,7 +71,7 @@ void load_encoder(const checkpoint::CheckpointInfo& from, Parameters& parameters
 
 ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world, const Objective* objective)
-    : head_(head_in(source)),
+    : head_(picture_head_in(source)),
       form_(form_in(source, head_)),
       mesh_(world, mesh_shape(parallel, world.size())),
       local_(reader_of(source.model, objective), parallel, mesh_, dtype),

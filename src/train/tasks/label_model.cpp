@@ -7,7 +7,7 @@
 namespace skein::train {
 namespace {
 
-LabelHead head_in(const TrainedModel& source) {
+LabelHead label_head_in(const TrainedModel& source) {
   const auto head = label_head(source.state.notes, source.info.path);
   require(head != nullptr,
           "{} was not fine-tuned on labels; `skein finetune` makes such a model of it",
@@ -20,7 +20,7 @@ LabelHead head_in(const TrainedModel& source) {
 
 LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
                        int64_t batch, Group& world)
-    : head_(head_in(source)),
+    : head_(label_head_in(source)),
       model_(source.model),
       tokenizer_(source.state.tokenizer),
       form_(head_.form(model_, *tokenizer_)),

@@ -6,7 +6,7 @@
 namespace skein::train {
 namespace {
 
-using Group = NumberKind::Group;
+using NumberGroup = NumberKind::Group;
 
 // Whole names, or with a * in front their ends, or behind their beginnings. The first counts.
 struct Pattern {
@@ -14,36 +14,36 @@ struct Pattern {
   NumberKind kind;
 };
 constexpr Pattern kPatterns[] = {
-    {"loss", {Group::loss}},
-    {"*_loss", {Group::loss}},
-    {"perplexity", {Group::loss, "", true}},
-    {"*_perplexity", {Group::loss, "", true}},
-    {"bits_per_byte", {Group::loss}},
-    {"lr", {Group::learning}},
-    {"*grad_norm", {Group::learning, "", true}},
-    {"skipped", {Group::learning}},
-    {"loss_scale", {Group::learning, "", true}},
-    {"seconds", {Group::speed, "s"}},
-    {"*_seconds", {Group::speed, "s"}},
-    {"*tokens_per_second", {Group::speed}},
-    {"*flops_per_second", {Group::speed}},
-    {"share_of_peak", {Group::speed}},
-    {"generation_share", {Group::speed}},
-    {"scoring_share", {Group::speed}},
-    {"training_share", {Group::speed}},
-    {"*_bytes", {Group::speed, "bytes"}},
-    {"tokens", {Group::speed}},
-    {"reward*", {Group::rewards}},
-    {"score*", {Group::rewards}},
-    {"kl", {Group::rewards, "nats an answer"}},
-    {"kl_*", {Group::rewards}},
-    {"approx_kl", {Group::rewards}},
-    {"entropy", {Group::rewards, "nats a token"}},
-    {"answer_tokens", {Group::rewards, "tokens"}},
-    {"ended", {Group::rewards}},
-    {"clipped*", {Group::rewards}},
-    {"chosen_*", {Group::rewards}},
-    {"rejected_*", {Group::rewards}},
+    {"loss", {NumberGroup::loss}},
+    {"*_loss", {NumberGroup::loss}},
+    {"perplexity", {NumberGroup::loss, "", true}},
+    {"*_perplexity", {NumberGroup::loss, "", true}},
+    {"bits_per_byte", {NumberGroup::loss}},
+    {"lr", {NumberGroup::learning}},
+    {"*grad_norm", {NumberGroup::learning, "", true}},
+    {"skipped", {NumberGroup::learning}},
+    {"loss_scale", {NumberGroup::learning, "", true}},
+    {"seconds", {NumberGroup::speed, "s"}},
+    {"*_seconds", {NumberGroup::speed, "s"}},
+    {"*tokens_per_second", {NumberGroup::speed}},
+    {"*flops_per_second", {NumberGroup::speed}},
+    {"share_of_peak", {NumberGroup::speed}},
+    {"generation_share", {NumberGroup::speed}},
+    {"scoring_share", {NumberGroup::speed}},
+    {"training_share", {NumberGroup::speed}},
+    {"*_bytes", {NumberGroup::speed, "bytes"}},
+    {"tokens", {NumberGroup::speed}},
+    {"reward*", {NumberGroup::rewards}},
+    {"score*", {NumberGroup::rewards}},
+    {"kl", {NumberGroup::rewards, "nats an answer"}},
+    {"kl_*", {NumberGroup::rewards}},
+    {"approx_kl", {NumberGroup::rewards}},
+    {"entropy", {NumberGroup::rewards, "nats a token"}},
+    {"answer_tokens", {NumberGroup::rewards, "tokens"}},
+    {"ended", {NumberGroup::rewards}},
+    {"clipped*", {NumberGroup::rewards}},
+    {"chosen_*", {NumberGroup::rewards}},
+    {"rejected_*", {NumberGroup::rewards}},
 };
 
 bool fits(std::string_view name, std::string_view pattern) {
@@ -62,11 +62,11 @@ NumberKind kind_of_number(std::string_view name) {
 
 const char* name_of(NumberKind::Group group) {
   switch (group) {
-    case Group::loss: return "loss";
-    case Group::learning: return "learning";
-    case Group::rewards: return "rewards";
-    case Group::scores: return "scores";
-    case Group::speed: return "speed";
+    case NumberGroup::loss: return "loss";
+    case NumberGroup::learning: return "learning";
+    case NumberGroup::rewards: return "rewards";
+    case NumberGroup::scores: return "scores";
+    case NumberGroup::speed: return "speed";
   }
   return "";
 }
