@@ -19,6 +19,11 @@ inline int connected(int port) {
   return -1;
 }
 
+template <class Head>
+std::string bytes_of_head(const Head& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof(head)};
+}
+
 class Caller {
  public:
   // Connects as soon as somebody listens at that port of this host.

@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-const Exchange kSum{"all-reduce", "data", 4 << 20};
+const Exchange kDataSum{"all-reduce", "data", 4 << 20};
 
 TEST(FlightRecorder, TellsWhatIsUnderWayAndWhere) {
   FlightRecorder recorder;
@@ -18,7 +18,7 @@ TEST(FlightRecorder, TellsWhatIsUnderWayAndWhere) {
     const WhereScope step = WhereScope::step(12);
     std::string name = "block.4";
     const WhereScope block = WhereScope::part(name.c_str());
-    recorder.begin(kSum, 7, 100);
+    recorder.begin(kDataSum, 7, 100);
     name = "gone by now";
   }
   const auto found = recorder.under_way();
@@ -38,7 +38,7 @@ TEST(FlightRecorder, KnowsWhatFollowedWhatInEarlierSteps) {
     const WhereScope here = WhereScope::step(number);
     for (const char* part : parts) {
       const WhereScope there = WhereScope::part(part);
-      recorder.begin(kSum, 1, 0);
+      recorder.begin(kDataSum, 1, 0);
       recorder.end(1);
     }
   };
@@ -71,7 +71,7 @@ TEST(FlightRecorder, WhatAThreadDoesIsAPhase) {
     const FlightRecorder& own = *FlightRecorder::of_this_thread();
     {
       const TimedPhase saving("saving");
-      const InFlight here(kSum, 3);
+      const InFlight here(kDataSum, 3);
       EXPECT_EQ(own.under_way()->str(), "all-reduce of 4.0 MiB in the data group (saving)");
       EXPECT_EQ(own.under_way()->line(),
                 "       1        3  all-reduce of 4.0 MiB in the data group (saving)  under way");
@@ -88,7 +88,7 @@ TEST(FlightRecorder, WhatAThreadDoesIsAPhase) {
 TEST(FlightRecorder, KeepsTheLastOnes) {
   FlightRecorder recorder;
   for (int i = 0; i < 100; ++i) {
-    recorder.begin(kSum, i, i);
+    recorder.begin(kDataSum, i, i);
     recorder.end(i + 0.5);
   }
   const auto kept = recorder.kept();

@@ -12,10 +12,6 @@ namespace {
 
 using namespace test;
 
-std::string bytes_of_head(const tcp::TcpHead& head) {
-  return {reinterpret_cast<const char*>(&head), sizeof(head)};
-}
-
 // Rank 0 of 2, which waits for 4 bytes with tag 5, and rank 1, which the test plays.
 class Impostor : public Tcp {
  protected:

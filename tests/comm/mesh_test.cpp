@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-std::string error_of(int ranks, MeshShape shape) {
+std::string mesh_error(int ranks, MeshShape shape) {
   try {
     run_ranks(ranks, [&](Group& world) { Mesh mesh(world, shape); });
   } catch (const Error& error) {
@@ -85,18 +85,18 @@ TEST(Mesh, OfOneRankHasGroupsOfOne) {
 
 TEST(Mesh, AWrongNumberOfRanksNamesWhatFits) {
   expect_words(
-      error_of(4, {.pp = 2, .dp = 3, .tp = 1}),
+      mesh_error(4, {.pp = 2, .dp = 3, .tp = 1}),
       {"pp 2 x dp 3 x tp 1", "needs 6 ranks", "has 4", "mpirun -np 6", "data-parallel size to 2"});
-  expect_words(error_of(3, {.pp = 1, .dp = 1, .tp = 2}),
+  expect_words(mesh_error(3, {.pp = 1, .dp = 1, .tp = 2}),
                {"pp 1 x dp 1 x tp 2", "needs 2 ranks", "has 3", "mpirun -np 2",
                 "no data-parallel size fits 3", "= 2"});
-  expect_words(error_of(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}),
+  expect_words(mesh_error(2, {.pp = 1 << 30, .dp = 1 << 30, .tp = 1 << 30}),
                {"ranks, but this job has 2"});
 }
 
 TEST(Mesh, ASizeBelowOneIsRefused) {
-  expect_words(error_of(1, {.pp = 0, .dp = 1, .tp = 1}), {"pp 0 x dp 1 x tp 1", "at least 1"});
-  expect_words(error_of(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
+  expect_words(mesh_error(1, {.pp = 0, .dp = 1, .tp = 1}), {"pp 0 x dp 1 x tp 1", "at least 1"});
+  expect_words(mesh_error(1, {.pp = -1, .dp = -1, .tp = 1}), {"pp -1 x dp -1", "at least 1"});
 }
 
 TEST(Mesh, WarnsOfTensorParallelRanksOnSeveralHosts) {

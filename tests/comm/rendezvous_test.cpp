@@ -13,10 +13,6 @@ namespace {
 
 using namespace test;
 
-void check_sum(Group& group) {
-  EXPECT_EQ(group.sum(int64_t{group.rank()}), group.size() * (group.size() - 1) / 2);
-}
-
 std::vector<tcp::TcpJob> jobs_of(const std::vector<std::pair<int, int>>& rank_and_ranks,
                                  const std::string& rendezvous, double timeout) {
   std::vector<tcp::TcpJob> jobs;

@@ -6,7 +6,7 @@
 namespace skein {
 namespace {
 
-using Ranks = std::vector<int>;
+using RankNumbers = std::vector<int>;
 
 // Four ranks, 2 stages x 2 data-parallel, all of which wait for nobody after 10 collectives.
 std::vector<Standing> four() {
@@ -41,7 +41,7 @@ TEST(Standing, ARankThatIsStoppedIsNamedByAllThatWaitForIt) {
   wait_in(ranks[1], "world");
   wait_in(ranks[2], "world");
   ranks[3].state = Standing::stopped;
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{3}));
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{3}));
   EXPECT_EQ(verdict(ranks),
             "the job stands still: rank 3 (host b, process 103) is stopped, by a signal or a "
             "debugger. 3 ranks wait; rank 0 (host a, process 100) waits 61 s for all-reduce in the "
@@ -55,7 +55,7 @@ TEST(Standing, AChainOfWaitsLeadsToItsEnd) {
   wait_in(ranks[2], "data");    // for 3
   ranks[3].running = true;
   ranks[3].last = "barrier in the world group (step 4)";
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{3}));
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{3}));
   EXPECT_NE(verdict(ranks).find("rank 3 (host b, process 103) is running, outside of any exchange; "
                                 "its last exchange was barrier in the world group (step 4). 3 "
                                 "ranks wait; rank 1"),
@@ -71,9 +71,9 @@ TEST(Standing, ARankThatLeftACollectiveOutIsBehind) {
   wait_in(ranks[2], "world");
   wait_in(ranks[3], "world");
   ranks[2].turns[1].turn = ranks[3].turns[1].turn = 11;  // they have made theirs of "data"
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{1})) << "0 waits for 1, and 1 for 0";
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{1})) << "0 waits for 1, and 1 for 0";
   ranks[2].turns[1].turn = ranks[3].turns[1].turn = 10;
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{0, 1})) << "nobody can tell who is right";
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{0, 1})) << "nobody can tell who is right";
 }
 
 // With two data-parallel ranks no third one has made what is lacking; what each did before tells.
@@ -86,7 +86,7 @@ TEST(Standing, OfACircleTheOneThatWentANewWayIsBehind) {
   for (Standing& one : ranks) one.new_in_step = 2, one.step = 7;
   ranks[1].new_in_step = 7;
   const Behind behind = waited_for(ranks);
-  EXPECT_EQ(behind.ranks, (Ranks{1}));
+  EXPECT_EQ(behind.ranks, (RankNumbers{1}));
   EXPECT_TRUE(behind.left_out);
   EXPECT_EQ(verdict(ranks).find(
                 "the job stands still: rank 1 (host a, process 101) waits 61 s for "
@@ -103,17 +103,17 @@ TEST(Standing, WhereAllHaveComeTheOneThatWentANewWayIsBehind) {
   auto ranks = four();
   for (Standing& one : ranks) wait_in(one, "world"), one.new_in_step = 2, one.step = 9;
   ranks[3].new_in_step = 3;
-  EXPECT_EQ(waited_for(ranks).ranks, Ranks{}) << "that was long ago";
+  EXPECT_EQ(waited_for(ranks).ranks, RankNumbers{}) << "that was long ago";
   ranks[3].new_in_step = 9;
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{3}));
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{3}));
   for (Standing& one : ranks) one.new_in_step = 9;
-  EXPECT_EQ(waited_for(ranks).ranks, Ranks{}) << "as at the first validation";
+  EXPECT_EQ(waited_for(ranks).ranks, RankNumbers{}) << "as at the first validation";
 }
 
 TEST(Standing, WhereAllHaveComeNobodyIsBehind) {
   auto ranks = four();
   for (Standing& one : ranks) wait_in(one, "world");
-  EXPECT_EQ(waited_for(ranks).ranks, Ranks{});
+  EXPECT_EQ(waited_for(ranks).ranks, RankNumbers{});
   EXPECT_NE(verdict(ranks).find("look at the network between them"), std::string::npos);
 }
 
@@ -122,7 +122,7 @@ TEST(Standing, ASilentHostIsNamedWithAllOfItsRanks) {
   wait_in(ranks[0], "world");
   wait_in(ranks[1], "world");
   ranks[2].state = ranks[3].state = Standing::silent;
-  EXPECT_EQ(waited_for(ranks).ranks, (Ranks{2, 3}));
+  EXPECT_EQ(waited_for(ranks).ranks, (RankNumbers{2, 3}));
 }
 
 }  // namespace

@@ -16,27 +16,23 @@ namespace {
 using namespace test;
 using Clock = std::chrono::steady_clock;
 
-const std::string kSecret = "0123456789abcdef";
-
-void check_sum(Group& group) {
-  EXPECT_EQ(group.sum(int64_t{group.rank()}), group.size() * (group.size() - 1) / 2);
-}
+const std::string kJobSecret = "0123456789abcdef";
 
 // A rank 0 that waits for others, with a secret unless it is "".
 class Strangers : public Tcp {
  protected:
-  tcp::TcpJob job(int rank, int ranks, const std::string& secret = kSecret) const {
+  tcp::TcpJob job(int rank, int ranks, const std::string& secret = kJobSecret) const {
     tcp::TcpJob made = job_at(rank, ranks, fmt::format("127.0.0.1:{}", port_));
     made.secret = secret;
     return made;
   }
   int port() const { return port_; }
-  std::jthread zero(int ranks, const std::string& secret = kSecret) const {
+  std::jthread zero(int ranks, const std::string& secret = kJobSecret) const {
     return std::jthread(
         [job = job(0, ranks, secret)] { EXPECT_EQ(run_job(job, check_sum).text, ""); });
   }
   // The last rank comes, and the job begins soon.
-  void expect_to_begin(int rank, int ranks, const std::string& secret = kSecret) const {
+  void expect_to_begin(int rank, int ranks, const std::string& secret = kJobSecret) const {
     const auto start = Clock::now();
     EXPECT_EQ(run_job(job(rank, ranks, secret), check_sum).text, "");
     EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 5);
@@ -51,10 +47,6 @@ tcp::FrameHead head_of(uint32_t bytes, uint32_t version = 2) {
   head.version = version;
   head.bytes = bytes;
   return head;
-}
-
-std::string bytes_of_head(const tcp::FrameHead& head) {
-  return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }
 
 TEST_F(Strangers, GarbageIsSentAway) {
@@ -117,7 +109,7 @@ TEST_F(Strangers, ASlowRankHasItsChanceAmongMany) {
   uint64_t number = 0;
   for (int turn = 0; turn < 30 && number == 0; ++turn) {
     const Caller slow(port());
-    tcp::HandshakeConnector side{tcp::Secret(kSecret)};
+    tcp::HandshakeConnector side{tcp::Secret(kJobSecret)};
     const std::string greeting = slow.hear_frame();
     std::vector<Caller> others;
     for (int i = 0; i < 300; ++i) others.emplace_back(port()).hear(1);
@@ -198,7 +190,7 @@ TEST_F(Strangers, AHelloThatWasRecordedIsNotBelieved) {
   std::string recorded;
   {
     const Caller rank(port());
-    EXPECT_NE(join(rank, tcp::Secret(kSecret), {3, 1, 0, 6000, "node7"}, &recorded).job, 0u);
+    EXPECT_NE(join(rank, tcp::Secret(kJobSecret), {3, 1, 0, 6000, "node7"}, &recorded).job, 0u);
   }
   const Caller replayed(port());
   replayed.hear_frame();
@@ -211,14 +203,14 @@ TEST_F(Strangers, AHelloThatWasRecordedIsNotBelieved) {
 // Plays rank 0 with what another meeting has said.
 TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
   tcp::HandshakeListener earlier;
-  tcp::HandshakeConnector rank{tcp::Secret(kSecret)};
-  earlier.hello(tcp::Secret(kSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
+  tcp::HandshakeConnector rank{tcp::Secret(kJobSecret)};
+  earlier.hello(tcp::Secret(kJobSecret), rank.hello(earlier.greeting(), "hello 2 1 0 6000 node7"));
   const Listener listener;
   std::jthread impostor([&] {
     const Caller caller(listener);
     caller.say(tcp::frame_of(earlier.greeting()));
     EXPECT_EQ(caller.hear_frame().substr(64, 9), "hello 2 1");
-    caller.say(tcp::frame_of(earlier.reply(tcp::Secret(kSecret), "welcome 77")));
+    caller.say(tcp::frame_of(earlier.reply(tcp::Secret(kJobSecret), "welcome 77")));
     EXPECT_TRUE(caller.hears_the_end());
   });
   tcp::TcpJob one = job(1, 2);
@@ -229,7 +221,7 @@ TEST_F(Strangers, AnImpostorOfRankZeroLearnsAndGivesNothing) {
 TEST_F(Strangers, AProofForAnotherRankIsNoUse) {
   const std::jthread first = zero(2);
   const Caller caller(port());
-  const tcp::HelloReply reply = join(caller, tcp::Secret(kSecret), {2, 1, 3, 6000, "node7"});
+  const tcp::HelloReply reply = join(caller, tcp::Secret(kJobSecret), {2, 1, 3, 6000, "node7"});
   EXPECT_EQ(reply.job, 0u);
   EXPECT_NE(reply.fault.find("rank 1 on node7, which wants rank 3"), std::string::npos)
       << reply.fault;
@@ -241,7 +233,7 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
   const std::jthread first([this] { run_job(job(0, 3), check_sum); });  // in vain
   const Caller one(port());
   const Listener own;
-  const tcp::HelloReply reply = join(one, tcp::Secret(kSecret), {3, 1, 0, own.port, "node7"});
+  const tcp::HelloReply reply = join(one, tcp::Secret(kJobSecret), {3, 1, 0, own.port, "node7"});
   ASSERT_NE(reply.job, 0u);
   const std::jthread second([this] {
     expect_error(run_job(job(2, 3), check_sum), ExitCode::failure,
@@ -252,10 +244,10 @@ TEST_F(Strangers, RanksProveThemselvesToEachOtherToo) {
   const Caller caller(own);
   caller.say(tcp::frame_of(side.greeting()));
   const std::string hello = caller.hear_frame();
-  EXPECT_FALSE(side.hello(tcp::Secret(kSecret), hello));
-  EXPECT_FALSE(side.hello(tcp::Secret(kSecret).of_job(reply.job + 1), hello));
-  EXPECT_TRUE(side.hello(tcp::Secret(kSecret).of_job(reply.job), hello));
-  caller.say(tcp::frame_of(side.reply(tcp::Secret(kSecret), "welcome 1")));
+  EXPECT_FALSE(side.hello(tcp::Secret(kJobSecret), hello));
+  EXPECT_FALSE(side.hello(tcp::Secret(kJobSecret).of_job(reply.job + 1), hello));
+  EXPECT_TRUE(side.hello(tcp::Secret(kJobSecret).of_job(reply.job), hello));
+  caller.say(tcp::frame_of(side.reply(tcp::Secret(kJobSecret), "welcome 1")));
 }
 
 // Rank 2 of 3 by itself: the test plays rank 0, whose table names `nobody` as rank 1.
@@ -266,9 +258,9 @@ void expect_no_connection(tcp::TcpJob two, const tcp::Address& nobody, const std
     const Caller caller(own);
     tcp::HandshakeListener side;
     caller.say(tcp::frame_of(side.greeting()));
-    EXPECT_TRUE(side.hello(tcp::Secret(kSecret), caller.hear_frame()));
+    EXPECT_TRUE(side.hello(tcp::Secret(kJobSecret), caller.hear_frame()));
     caller.say(
-        tcp::frame_of(side.reply(tcp::Secret(kSecret), text_of(tcp::HelloReply{77, ""}))) +
+        tcp::frame_of(side.reply(tcp::Secret(kJobSecret), text_of(tcp::HelloReply{77, ""}))) +
         tcp::frame_of(text_of(tcp::RankTable{{{"a:1", any}, {"b:2", nobody}, {"c:3", any}}, ""})));
     EXPECT_TRUE(caller.hears_the_end());
   });
@@ -355,11 +347,11 @@ TEST_F(Strangers, WhoDoesNotGreetMayBeOfAnOlderBuild) {
 TEST_F(Strangers, AFileAndASecretAreBothNeeded) {
   tcp::TcpJob with = job_at(1, 2, file(), 0.6), zero = job_at(0, 2, file());
   with.secret = "another-secret-16";
-  zero.secret = kSecret;
+  zero.secret = kJobSecret;
   std::jthread first([&] { EXPECT_EQ(run_job(zero, check_sum).text, ""); });
   expect_error(run_job(with, check_sum), ExitCode::failure,
                {"has not met rank 0", "another secret"});
-  with.secret = kSecret;
+  with.secret = kJobSecret;
   with.timeout = 60;
   EXPECT_EQ(run_job(with, check_sum).text, "");
 }

@@ -120,6 +120,10 @@ inline void expect_error(const Ended& ended, ExitCode code, const std::vector<st
     EXPECT_NE(ended.text.find(word), std::string::npos) << word << " in: " << ended.text;
 }
 
+inline void check_sum(Group& group) {
+  EXPECT_EQ(group.sum(int64_t{group.rank()}), group.size() * (group.size() - 1) / 2);
+}
+
 inline void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }

@@ -68,7 +68,7 @@ class Watching : public testing::Test {
   std::vector<std::string> said_;
 };
 
-const Exchange kSum{"all-reduce", "tensor", 4 << 20};
+const Exchange kTensorSum{"all-reduce", "tensor", 4 << 20};
 
 TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
   Watchdog dog(settings());
@@ -77,7 +77,7 @@ TEST_F(Watching, ALateExchangeEndsTheJobAndIsNamed) {
     const WhereScope step = WhereScope::step(12), batch = WhereScope::micro_batch(3);
     std::string name = "block.4";
     const WhereScope block = WhereScope::part(name.c_str());
-    watch->begin(0, kSum, 7);
+    watch->begin(0, kTensorSum, 7);
     name = "gone by now";
   }
   now_ = now_ + 60;
@@ -113,7 +113,7 @@ TEST_F(Watching, WhatEndsInTimeIsForgotten) {
   Watchdog dog(settings());
   const auto watch = dog.watch(queue_, 1);
   for (int64_t mark = 0; mark < 1000; ++mark) {
-    watch->begin(0, kSum, mark);
+    watch->begin(0, kTensorSum, mark);
     if (mark >= 100) queue_.ended.insert(mark - 100);
     if (mark % 10 == 0) dog.look();
     now_ = now_ + 0.5;
@@ -130,8 +130,8 @@ TEST_F(Watching, WhatEndsInTimeIsForgotten) {
 TEST_F(Watching, ProgressOfTheOthersCounts) {
   Watchdog dog(settings());
   const auto watch = dog.watch(queue_, 1);
-  watch->begin(0, kSum, 1);
-  watch->begin(0, kSum, 2);
+  watch->begin(0, kTensorSum, 1);
+  watch->begin(0, kTensorSum, 2);
   now_ = now_ + 50;
   queue_.ended.insert(1);
   dog.look();
@@ -148,7 +148,7 @@ TEST_F(Watching, AFailureNobodyAskedForIsReported) {
   s.timeout = 0;
   Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
-  watch->begin(0, kSum, 1);
+  watch->begin(0, kTensorSum, 1);
   now_ = now_ + 1e6;
   dog.look();
   EXPECT_TRUE(said_.empty()) << "a time-out of 0 waits for ever";
@@ -175,7 +175,7 @@ TEST_F(Watching, ADeviceThatDoesNotAnswerIsLateAllTheSame) {
   };
   Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
-  watch->begin(0, kSum, 1);
+  watch->begin(0, kTensorSum, 1);
   const auto over = ended.get_future();
   EXPECT_EQ(over.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   answers.set_value();
@@ -195,7 +195,7 @@ TEST_F(Watching, AnEndThatHangsLeavesTheProcess) {
   s.exit = [&](int code) { left_with = code; };
   Watchdog dog(s);
   const auto watch = dog.watch(queue_, 1);
-  watch->begin(0, kSum, 1);
+  watch->begin(0, kTensorSum, 1);
   now_ = now_ + 61;
   testing::internal::CaptureStderr();
   dog.look();
@@ -244,7 +244,7 @@ TEST_F(Watching, TheThreadLooksByItselfAndLeavesAtOnce) {
   {
     Watchdog dog(s);
     const auto watch = dog.watch(queue_, 1);
-    watch->begin(0, kSum, 1);
+    watch->begin(0, kTensorSum, 1);
     auto ended = code.get_future();
     ASSERT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
     EXPECT_EQ(ended.get(), ExitCode::watchdog);
@@ -255,7 +255,7 @@ TEST_F(Watching, TheThreadLooksByItselfAndLeavesAtOnce) {
   {
     Watchdog dog(s);
     const auto watch = dog.watch(queue_, 1);
-    watch->begin(0, kSum, 1);
+    watch->begin(0, kTensorSum, 1);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
 }
@@ -267,7 +267,7 @@ TEST_F(Watching, ALateExchangeOfTheHostEndsTheJobAndIsNamed) {
   with.host = recorder;
   Watchdog dog(with);
   for (int i = 0; i < 3; ++i) {
-    recorder->begin(kSum, 1, now_);
+    recorder->begin(kTensorSum, 1, now_);
     now_ = now_ + 59;
     dog.look();
     recorder->end(now_);
@@ -275,7 +275,7 @@ TEST_F(Watching, ALateExchangeOfTheHostEndsTheJobAndIsNamed) {
   now_ = now_ + 1000;
   dog.look();
   EXPECT_TRUE(said_.empty()) << "nothing was under way, or not for so long";
-  recorder->begin(kSum, 4, now_);
+  recorder->begin(kTensorSum, 4, now_);
   now_ = now_ + 61;
   dog.look();
   dog.look();
@@ -294,14 +294,14 @@ TEST_F(Watching, LimitsFollowThePhase) {
   const auto watch = dog.watch(queue_, 1);
   {
     const WhereScope loading = WhereScope::phase("loading");
-    recorder->begin(kSum, 1, now_);
+    recorder->begin(kTensorSum, 1, now_);
   }
   now_ = now_ + FlightRecorder::kFirstLimit;
   dog.look();
   recorder->end(now_);
   {
     const WhereScope saving = WhereScope::phase("saving");
-    watch->begin(0, kSum, 1);
+    watch->begin(0, kTensorSum, 1);
   }
   now_ = now_ + 120;
   dog.look();
@@ -364,7 +364,7 @@ TEST_F(Watching, WhatOthersHaveSaidIsNotSaidAgain) {
   with.roll = roll;
   with.host = recorder;
   Watchdog dog(with);
-  recorder->begin(kSum, 1, now_);
+  recorder->begin(kTensorSum, 1, now_);
   now_ = now_ + 100;
   roll->heard = RollCall::Heard::over;
   dog.look();

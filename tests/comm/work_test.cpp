@@ -11,7 +11,7 @@ namespace skein {
 namespace {
 
 // A transport that moves nothing before it is waited for.
-class Late : public test::PassingGroup {
+class Lazy : public test::PassingGroup {
  public:
   using PassingGroup::PassingGroup;
   Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) override {
@@ -59,7 +59,7 @@ TEST(Work, IsOverOnce) {
 
 TEST(Work, OfMovesIsPendingUntilItIsWaitedFor) {
   run_ranks(2, [](Group& world) {
-    Late late(world);
+    Lazy late(world);
     const auto own = static_cast<float>(world.rank() + 1);
     const Tensor in = ranks_of({own}), out = ranks_of({7, 7}), told = ranks_of({own});
     Work gathered = late.all_gather(in, out), heard = late.broadcast(told, 1);
@@ -76,7 +76,7 @@ TEST(Work, OfMovesIsPendingUntilItIsWaitedFor) {
 // Whatever a transport leaves to be waited for, small tensors and large ones.
 TEST(Work, OfSumsIsWaitedForWithinThem) {
   run_ranks(3, [](Group& world) {
-    Late late(world);
+    Lazy late(world);
     for (const size_t n : {size_t{6}, size_t{60'000}}) {
       const auto own = static_cast<float>(world.rank() + 1);
       const Tensor sum = ranks_of(std::vector<float>(n, own)),

@@ -32,7 +32,7 @@ std::string damaged(std::string text, size_t reach, uint64_t seed) {
 }
 
 // Runs `read`; how it ended. Anything but an Error for the user goes through and fails the test.
-bool refused(const std::function<void()>& read) {
+bool ends_refused(const std::function<void()>& read) {
   try {
     read();
     return false;
@@ -48,7 +48,7 @@ TEST(Damage, OfSafetensorsIsRefused) {
   int count = 0;
   for (int seed = 0; seed < test::damages(600); ++seed) {
     test::write_file(scratch.file("bad"), damaged(good, 740, static_cast<uint64_t>(seed)));
-    count += refused([&] {
+    count += ends_refused([&] {
       const formats::SafetensorsFile file(scratch.file("bad"));
       for (const formats::SafeTensor& tensor : file.tensors()) {
         std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes()));
@@ -64,7 +64,7 @@ TEST(Damage, OfConfigIsRefused) {
     const std::string good = test::bytes_of_file(test::golden(name) + "/config.json");
     int count = 0;
     for (int seed = 0; seed < test::damages(100); ++seed)
-      count += refused([&] {
+      count += ends_refused([&] {
         huggingface_names(model_from_huggingface(
             damaged(good, good.size(), static_cast<uint64_t>(seed)), "config.json", {}));
       });
@@ -80,7 +80,7 @@ TEST(Damage, OfAnIndexIsRefused) {
   int count = 0;
   for (int seed = 0; seed < test::damages(150); ++seed) {
     test::write_file(index, damaged(good, good.size(), static_cast<uint64_t>(seed)));
-    count += refused([&] { open_safetensors(folder); });
+    count += ends_refused([&] { open_safetensors(folder); });
   }
   EXPECT_GT(count, test::damages(80));
 }
@@ -92,11 +92,11 @@ TEST(Damage, OfLlmcFilesIsRefused) {
   std::memcpy(good.data(), header, sizeof(header));
   good += std::string(static_cast<size_t>(4 * (128 * 4 + 4 * 4 + 12 * 16 + 13 * 4 + 8)), '\1');
   test::write_file(scratch.file("good"), good);
-  EXPECT_FALSE(refused([&] { open_llmc(scratch.file("good")); }));
+  EXPECT_FALSE(ends_refused([&] { open_llmc(scratch.file("good")); }));
   int count = 0;
   for (int seed = 0; seed < test::damages(200); ++seed) {
     test::write_file(scratch.file("bad"), damaged(good, 32, static_cast<uint64_t>(seed)));
-    count += refused([&] { open_llmc(scratch.file("bad")); });
+    count += ends_refused([&] { open_llmc(scratch.file("bad")); });
   }
   EXPECT_GT(count, test::damages(150));
 }

@@ -39,7 +39,7 @@ ModelConfig small_mbart() {
   return c;
 }
 
-std::vector<ModelConfig> small_models() {
+std::vector<ModelConfig> small_mappers() {
   std::vector<ModelConfig> all{small_t5(), small_bart(), small_mbart(), small_marian()};
   for (const MlpKind kind : {MlpKind::gelu_tanh, MlpKind::gelu_erf, MlpKind::silu, MlpKind::swiglu,
                              MlpKind::geglu_tanh, MlpKind::geglu_erf, MlpKind::reglu}) {
@@ -70,7 +70,7 @@ ModelConfig as_imported(ModelConfig model) {
 }
 
 TEST(FreshMappers, OfAnyLayoutComeBackAsTheyWere) {
-  for (const ModelConfig& model : small_models())
+  for (const ModelConfig& model : small_mappers())
     for (const int ranks : {1, 2}) {
       const Scratch scratch;
       test::save_fresh(scratch.file("run"), model, ranks);

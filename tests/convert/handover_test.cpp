@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 using test::Scratch;
 
 // <s> begins texts, </s> ends them, <end> ends turns.
-constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
+constexpr char kChatTokenizer[] = R"({"version": "1.0", "added_tokens": [
     {"id": 0, "content": "<s>", "special": true, "normalized": false},
     {"id": 1, "content": "<pad>", "special": true, "normalized": false},
     {"id": 2, "content": "</s>", "special": true, "normalized": false},
@@ -26,7 +26,7 @@ constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
 train::RunState chat_state(const std::string& end) {
   train::RunState state;
   state.step = 1;
-  state.tokenizer = text::StoredTokenizer(text::tokenizer_from_json(kTokenizer)->to_json());
+  state.tokenizer = text::StoredTokenizer(text::tokenizer_from_json(kChatTokenizer)->to_json());
   state.notes = train::TaskNotes(fmt::format(
       R"({{"task": "sft", "template": {{"prefix": "{{bos}}", "user": {{"open": "a"}},
           "assistant": {{"close": "{}"}}, "end": "{}"}}}})",
@@ -88,7 +88,7 @@ TEST(Handover, SaysHowTextsEndOfModelsThatWriteThem) {
 TEST(Handover, BringsAnImportsFilesUpToDate) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "gpt2");
-  test::write_file(folder + "/tokenizer.json", kTokenizer);
+  test::write_file(folder + "/tokenizer.json", kChatTokenizer);
   test::write_file(folder + "/tokenizer_config.json",
                    R"({"chat_template": "old", "eos_token": "</s>"})");
   test::write_file(folder + "/generation_config.json", R"({"eos_token_id": [2, 3], "top_k": 7})");

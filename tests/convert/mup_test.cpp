@@ -20,7 +20,7 @@ ModelConfig scaled(ModelConfig model, int64_t base_width, int64_t base_head) {
   return model;
 }
 
-ModelConfig small_llama() {
+ModelConfig plain_llama() {
   ModelConfig c = test::small_model();
   c.positions = Positions::rotary;
   c.norm = ops::Norm::rms;
@@ -55,14 +55,14 @@ double apart(const Tensor& left, const Tensor& right) {
 }
 
 TEST(MupExport, FoldsItsFactorsIntoWeights) {
-  ModelConfig normed = small_llama();
+  ModelConfig normed = plain_llama();
   normed.qk_norm = true;
   ModelConfig gemma = normed;
   gemma.norm = ops::Norm::rms_zero_centered;
   gemma.norm_placement = NormPlacement::sandwich;
   gemma.activation = MlpKind::geglu_tanh;
   gemma.scale_embeddings = true;
-  for (const ModelConfig& plain : {test::small_model(), small_llama(), normed, gemma})
+  for (const ModelConfig& plain : {test::small_model(), plain_llama(), normed, gemma})
     for (const auto& [width, head] : {std::pair<int64_t, int64_t>{2, 0}, {3, 1}}) {
       const Scratch scratch;
       test::save_fresh(scratch.file("run"), scaled(plain, width, head), 2);

@@ -56,7 +56,7 @@ std::vector<float> tensor_of(const std::string& path, const std::string& name) {
   return made;
 }
 
-std::string refused(const std::function<void()>& act) {
+std::string refusal_of(const std::function<void()>& act) {
   try {
     act();
   } catch (const Error& error) {
@@ -159,7 +159,7 @@ TEST(ToContextOf, ALongformerKeepsWhatItHas) {
 TEST(ToContextOf, OthersIsRefused) {
   const Scratch scratch;
   const auto of = [&](const std::string& golden, const ConvertConfig& config) {
-    return refused(
+    return refusal_of(
         [&] { test::import_folder(test::golden(golden), scratch.file("refused"), config); });
   };
   expect_text(of("roberta", to_context(16)), {"--to-context=16", "more than the 16 tokens"});
@@ -245,7 +245,7 @@ TEST(OtherPictures, FitASwinWithItsWindows) {
 TEST(OtherPictures, ThatDoNotFitAreRefused) {
   const Scratch scratch;
   const auto of = [&](const std::string& golden, const ConvertConfig& config) {
-    return refused(
+    return refusal_of(
         [&] { test::import_folder(test::golden(golden), scratch.file("refused"), config); });
   };
   expect_text(of("vit", sized(10, 12)), {"pictures of 10 x 12", "patches of 4 x 4"});

@@ -135,7 +135,7 @@ Table encoders() {
            {only("quantization_config", Json::object()), "`quantization_config`"}}};
 }
 
-Json json_of(const std::string& path) { return Json::parse(test::bytes_of_file(path)); }
+Json json_in(const std::string& path) { return Json::parse(test::bytes_of_file(path)); }
 
 std::string variants(const std::string& family) { return test::golden("variants/" + family); }
 
@@ -150,17 +150,17 @@ bool holds(const Json& whole, const Json& part) {
 
 // Whether what transformers made of such a model is compared with ours.
 bool is_held(const std::string& family, const Json& patch) {
-  for (const auto& variant : json_of(variants(family) + "/variants.json"))
+  for (const auto& variant : json_in(variants(family) + "/variants.json"))
     if (holds(variant, patch)) return true;
-  const Json type = json_of(variants(family) + "/config.json").at("model_type");
+  const Json type = json_in(variants(family) + "/config.json").at("model_type");
   return std::ranges::any_of(test::golden_names(), [&](const std::string& name) {
-    const Json config = json_of(test::golden(name) + "/config.json");
+    const Json config = json_in(test::golden(name) + "/config.json");
     return config.at("model_type") == type && holds(config, patch);
   });
 }
 
 std::string cell(const std::string& family, const Setting& setting) {
-  const Json before = json_of(variants(family) + "/config.json"), &patch = setting.of(family);
+  const Json before = json_in(variants(family) + "/config.json"), &patch = setting.of(family);
   Json with = before;
   with.merge_patch(patch);
   const auto values = [&](const Json& json) {

@@ -78,7 +78,7 @@ TEST(Start, OfNoSuchIdIsRefused) {
 }
 
 // Its ids 0 to 2 are special.
-constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
+constexpr char kPairTokenizer[] = R"({"version": "1.0", "added_tokens": [
     {"id": 0, "content": "<s>", "special": true, "normalized": false},
     {"id": 1, "content": "<pad>", "special": true, "normalized": false},
     {"id": 2, "content": "</s>", "special": true, "normalized": false}],
@@ -88,7 +88,7 @@ constexpr char kTokenizer[] = R"({"version": "1.0", "added_tokens": [
 TEST(Start, ReachesTheNotesAndTheExport) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "bart");
-  test::write_file(folder + "/tokenizer.json", kTokenizer);
+  test::write_file(folder + "/tokenizer.json", kPairTokenizer);
   const std::string path = test::import_folder(folder, scratch.file("run"));
   EXPECT_EQ(pair_notes(state_of(path).notes, path).start, "</s>");
   // Trained on, with another.

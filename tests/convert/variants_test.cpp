@@ -199,7 +199,7 @@ TEST(Names, OfClassesAreRightOrRefused) {
   }
 }
 
-std::map<std::string, std::string> tensors_in(const std::string& folder) {
+std::map<std::string, std::string> bytes_by_name(const std::string& folder) {
   const formats::SafetensorsFile file(folder + "/model.safetensors");
   std::map<std::string, std::string> all;
   for (const formats::SafeTensor& tensor : file.tensors()) {
@@ -213,7 +213,7 @@ std::map<std::string, std::string> tensors_in(const std::string& folder) {
 // transformers 5 reads the decoder's bias and keeps another one, which it never reads; transformers
 // 4 has one under both names.
 TEST(Untied, BiasOfTheDecoderIsTheOneThatIsRead) {
-  const auto before = tensors_in(family_folder("bert"));
+  const auto before = bytes_by_name(family_folder("bert"));
   const std::string read = "cls.predictions.decoder.bias", unread = "cls.predictions.bias";
   ASSERT_NE(before.at(read), before.at(unread));
   const Scratch scratch;
@@ -221,7 +221,7 @@ TEST(Untied, BiasOfTheDecoderIsTheOneThatIsRead) {
   test::export_folder(scratch.file("run"), scratch.file("back"));
   auto wanted = before;
   wanted[unread] = before.at(read);
-  EXPECT_TRUE(tensors_in(scratch.file("back")) == wanted);
+  EXPECT_TRUE(bytes_by_name(scratch.file("back")) == wanted);
 }
 
 TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
@@ -231,7 +231,7 @@ TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
     for (const std::string& gone : {base + "bias", base + "decoder.bias"}) {
       const Scratch scratch;
       const std::string folder = test::copy_of(scratch, name);
-      const auto before = tensors_in(folder);
+      const auto before = bytes_by_name(folder);
       std::vector<formats::SafeTensor> kept;
       {
         const formats::SafetensorsFile file(folder + "/model.safetensors");
@@ -244,7 +244,7 @@ TEST(Untied, BiasIsWrittenUnderBothNamesWhereTheImportHadOne) {
       writer.finish();
       test::import_folder(folder, scratch.file("run"));
       test::export_folder(scratch.file("run"), scratch.file("back"));
-      EXPECT_TRUE(tensors_in(scratch.file("back")) == before) << gone;
+      EXPECT_TRUE(bytes_by_name(scratch.file("back")) == before) << gone;
     }
 }
 

@@ -1,4 +1,6 @@
 // Helps as pages of the manual and as tables.
+#include <algorithm>
+
 #include "skein/core/options/program.h"
 
 #include "options_fixture.h"

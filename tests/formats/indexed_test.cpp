@@ -39,7 +39,7 @@ std::string index_of(const Recipe& recipe) {
   return bytes + recipe.tail;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> bytes_in(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -60,14 +60,14 @@ void expect_usage(std::initializer_list<std::string> words, Body&& body) {
 void expect_refused(const Recipe& recipe, std::initializer_list<std::string> words,
                     uint64_t bin_bytes = 16) {
   const std::string bytes = index_of(recipe);
-  const auto read = [&] { TokenIndex(bytes_of(bytes), "a.idx").check(bin_bytes, "a.bin"); };
+  const auto read = [&] { TokenIndex(bytes_in(bytes), "a.idx").check(bin_bytes, "a.bin"); };
   expect_usage(words, read);
   expect_usage({bin_bytes == 16 ? "a.idx" : "a.bin"}, read);
 }
 
 TEST(TokenIndex, ReadsWhatItsRecipeSays) {
   const std::string bytes = index_of({});
-  const TokenIndex index(bytes_of(bytes), "a.idx");
+  const TokenIndex index(bytes_in(bytes), "a.idx");
   index.check(16, "a.bin");
   EXPECT_EQ(index.type(), TokenType::u16);
   EXPECT_EQ(index.sequences(), 3u);
@@ -85,7 +85,7 @@ TEST(TokenIndex, KnowsEveryTypeAndRefusesFloats) {
     Recipe recipe;
     recipe.code = code;
     const std::string bytes = index_of(recipe);
-    EXPECT_STREQ(name_of(TokenIndex(bytes_of(bytes), "a.idx").type()), name);
+    EXPECT_STREQ(name_of(TokenIndex(bytes_in(bytes), "a.idx").type()), name);
   }
   expect_refused({.code = 6}, {"floats", "code 6"});
   expect_refused({.code = 7}, {"floats", "code 7"});
@@ -98,8 +98,8 @@ TEST(TokenIndex, RefusesForeignAndNewerHeaders) {
   expect_refused({.version = 2}, {"version 2", "version 1"});
   const std::string whole = index_of({});
   for (size_t size = 0; size < whole.size(); ++size)
-    expect_usage({"a.idx"}, [&] { TokenIndex(bytes_of(whole).first(size), "a.idx"); });
-  expect_usage({"truncated", "20", "34"}, [&] { TokenIndex(bytes_of(whole).first(20), "a.idx"); });
+    expect_usage({"a.idx"}, [&] { TokenIndex(bytes_in(whole).first(size), "a.idx"); });
+  expect_usage({"truncated", "20", "34"}, [&] { TokenIndex(bytes_in(whole).first(20), "a.idx"); });
 }
 
 TEST(TokenIndex, RefusesCountsThatLie) {
@@ -135,20 +135,20 @@ TEST(TokenIndex, RefusesDocumentsThatDoNotAscendToTheEnd) {
   expect_refused({.entries = {0, -1, 3}}, {"entry 0", "0 is followed by -1"});
   expect_refused({.entries = {0, 2, 2}}, {"end with sequence 2", "has 3"});
   const std::string empty_document = index_of({.entries = {0, 0, 3}});
-  TokenIndex(bytes_of(empty_document), "a.idx").check(16, "a.bin");
+  TokenIndex(bytes_in(empty_document), "a.idx").check(16, "a.bin");
 }
 
 TEST(Shards, HeadersRoundTrip) {
   for (const TokenType type : {TokenType::u16, TokenType::u32}) {
     const std::string head = shard_header({type, 5});
     ASSERT_EQ(head.size(), kShardHeaderBytes);
-    EXPECT_TRUE(is_shard(bytes_of(head)));
+    EXPECT_TRUE(is_shard(bytes_in(head)));
     const TokenShardHeader read =
-        parse_shard_header(bytes_of(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
+        parse_shard_header(bytes_in(head), kShardHeaderBytes + 5u * token_bytes(type), "a.bin");
     EXPECT_EQ(read.type, type);
     EXPECT_EQ(read.tokens, 5u);
   }
-  EXPECT_FALSE(is_shard(bytes_of("12345678")));
+  EXPECT_FALSE(is_shard(bytes_in("12345678")));
   EXPECT_FALSE(is_shard({}));
 }
 
@@ -160,9 +160,9 @@ TEST(Shards, LiesAreRefused) {
     put(head, version);
     put(head, count);
     head.resize(std::min<uint64_t>(file_bytes, kShardHeaderBytes));
-    ASSERT_TRUE(is_shard(bytes_of(head)));
-    expect_usage(words, [&] { parse_shard_header(bytes_of(head), file_bytes, "a.bin"); });
-    expect_usage({"a.bin"}, [&] { parse_shard_header(bytes_of(head), file_bytes, "a.bin"); });
+    ASSERT_TRUE(is_shard(bytes_in(head)));
+    expect_usage(words, [&] { parse_shard_header(bytes_in(head), file_bytes, "a.bin"); });
+    expect_usage({"a.bin"}, [&] { parse_shard_header(bytes_in(head), file_bytes, "a.bin"); });
   };
   refused(20240520, 7, 5, 1034, {"version 7", "version 1"});
   refused(20240801, 1, 5, 1044, {"version 1", "version 7"});

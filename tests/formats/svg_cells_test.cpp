@@ -5,8 +5,12 @@
 
 #include "skein/core/error.h"
 
+#include "formats/occurrences.h"
+
 namespace skein::formats {
 namespace {
+
+using test::count;
 
 CellPicture of_two_heads() {
   return {
@@ -15,12 +19,6 @@ CellPicture of_two_heads() {
       .column_labels = {"x", "y", "z"},
       .grids = {{"head 0", 2, 3, {0, 0, 1, 0.5, 0.5, 0.5}}, {"head 1", 2, 3, {0, 0, 0, 0, 0, 0}}},
       .across = 1};
-}
-
-int64_t count(const std::string& text, const std::string& part) {
-  int64_t made = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++made;
-  return made;
 }
 
 TEST(SvgCells, DrawEveryShadeOnce) {

@@ -6,8 +6,12 @@
 
 #include "skein/core/error.h"
 
+#include "formats/occurrences.h"
+
 namespace skein::formats {
 namespace {
+
+using test::count;
 
 GraphPicture path_of_four() {
   return {.title = "who looks at whom",
@@ -15,12 +19,6 @@ GraphPicture path_of_four() {
           .near = {{0, 1}, {1, 2}, {2, 3}, {3, 3}},
           .panels = {{"head 0", {{0, 1, 1}, {1, 0, 0.5}, {2, 3, 0.001}, {3, 3, 0.25}}},
                      {"head 1", {{0, 1, 1}, {2, 1, 1}}}}};
-}
-
-int64_t count(const std::string& text, const std::string& part) {
-  int64_t made = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++made;
-  return made;
 }
 
 // Of the first panel.

@@ -23,14 +23,14 @@ using test::payloads_of;
 using test::Scalar;
 using test::scalar_of;
 
-class Scratch {
+class EventFolder {
  public:
-  Scratch() {
+  EventFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "skein-events-XXXXXX").string();
     if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
     path_ = pattern;
   }
-  ~Scratch() {
+  ~EventFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
@@ -45,7 +45,7 @@ double seconds_now() {
 }
 
 TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
-  const Scratch scratch;
+  const EventFolder scratch;
   const double before = seconds_now();
   const EventWriter writer(scratch.path());
   const auto payloads = payloads_of(bytes_at(writer.path()));
@@ -58,7 +58,7 @@ TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
 }
 
 TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
-  const Scratch scratch;
+  const EventFolder scratch;
   EventWriter writer(scratch.path());
   const std::vector<Scalar> given{{"loss", 0, 10.5f},
                                   {"learning_rate", 127, 3e-4f},
@@ -77,7 +77,7 @@ TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
 }
 
 TEST(EventWriter, SkipsWhatIsNotFinite) {
-  const Scratch scratch;
+  const EventFolder scratch;
   EventWriter writer(scratch.path());
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity(), 1e300})
@@ -89,7 +89,7 @@ TEST(EventWriter, SkipsWhatIsNotFinite) {
 }
 
 TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
-  const Scratch scratch;
+  const EventFolder scratch;
   const std::string directory = scratch.path() + "/runs/first";
   EventWriter first(directory);
   first.scalar("loss", 1, 1.0);
@@ -101,7 +101,7 @@ TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
 }
 
 TEST(EventWriter, NamesThePathThatCannotBeMade) {
-  const Scratch scratch;
+  const EventFolder scratch;
   const std::string file = scratch.path() + "/file";
   std::ofstream(file) << "x";
   try {
@@ -114,7 +114,7 @@ TEST(EventWriter, NamesThePathThatCannotBeMade) {
 }
 
 TEST(EventWriter, TellsOfASessionThatStarts) {
-  const Scratch scratch;
+  const EventFolder scratch;
   EventWriter first(scratch.path());
   for (int step = 1; step <= 5; ++step) first.scalar("loss", step, step);
   EventWriter second(scratch.path());
@@ -131,7 +131,7 @@ TEST(EventWriter, TellsOfASessionThatStarts) {
 }
 
 TEST(EventWriter, WritesTextsForThePluginOfTexts) {
-  const Scratch scratch;
+  const EventFolder scratch;
   EventWriter writer(scratch.path());
   writer.text("options", 7, "    lr = 1\n");
   const auto payloads = payloads_of(bytes_at(writer.path()));

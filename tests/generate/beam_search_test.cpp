@@ -287,7 +287,7 @@ std::string refusal(const BeamConfig& config, const AnswerBounds& bounds = {12, 
   return "";
 }
 
-BeamConfig beams(int64_t size, int64_t BeamConfig::*field = nullptr, int64_t value = 0) {
+BeamConfig beam_config(int64_t size, int64_t BeamConfig::*field = nullptr, int64_t value = 0) {
   BeamConfig made;
   made.size = size;
   if (field) made.*field = value;
@@ -295,32 +295,34 @@ BeamConfig beams(int64_t size, int64_t BeamConfig::*field = nullptr, int64_t val
 }
 
 TEST(BeamOptions, RefuseWhatCannotBe) {
-  EXPECT_EQ(refusal(beams(4)), "");
-  EXPECT_EQ(refusal(beams(61)), "");
-  EXPECT_EQ(refusal(beams(-1)), "beam.size=-1 must not be below 0");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::best, 5)), "beam.best=5 must be from 1 to beam.size=4");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::best, 0)), "beam.best=0 must be from 1 to beam.size=4");
-  EXPECT_EQ(refusal(beams(62)), "beam.size=62 is more than the 61 tokens that may come");
-  EXPECT_EQ(refusal(beams(60), {12, 0, 61, {3, 3, 5, 99}}),
+  EXPECT_EQ(refusal(beam_config(4)), "");
+  EXPECT_EQ(refusal(beam_config(61)), "");
+  EXPECT_EQ(refusal(beam_config(-1)), "beam.size=-1 must not be below 0");
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::best, 5)),
+            "beam.best=5 must be from 1 to beam.size=4");
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::best, 0)),
+            "beam.best=0 must be from 1 to beam.size=4");
+  EXPECT_EQ(refusal(beam_config(62)), "beam.size=62 is more than the 61 tokens that may come");
+  EXPECT_EQ(refusal(beam_config(60), {12, 0, 61, {3, 3, 5, 99}}),
             "beam.size=60 is more than the 59 tokens that may come");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::no_repeat_ngram, -1)),
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::no_repeat_ngram, -1)),
             "beam.min_tokens=0 and beam.no_repeat_ngram=-1 must not be below 0");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::min_tokens, 13)),
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::min_tokens, 13)),
             "beam.min_tokens=13 is more than the 12 of generate.max_tokens; no answer could end");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::first_token, 61)),
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::first_token, 61)),
             "beam.first_token=61 is outside of the vocabulary of 61");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::first_token, -2)),
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::first_token, -2)),
             "beam.first_token=-2 and beam.last_token=-1 must be ids, or -1 for none");
-  EXPECT_EQ(refusal(beams(4, &BeamConfig::last_token, 5), {12, 0, 61, {5}}),
+  EXPECT_EQ(refusal(beam_config(4, &BeamConfig::last_token, 5), {12, 0, 61, {5}}),
             "beam.last_token=5 forces a token that is banned; take it out of sample.banned, or "
             "force another one");
-  BeamConfig ends = beams(4, &BeamConfig::first_token, 0);
+  BeamConfig ends = beam_config(4, &BeamConfig::first_token, 0);
   EXPECT_EQ(refusal(ends), "");
   ends.min_tokens = 1;
   EXPECT_EQ(refusal(ends),
             "beam.first_token=0 ends every answer at once, but beam.min_tokens=1 wants more");
   for (double penalty : {std::nan(""), 1e9, -11.0}) {
-    BeamConfig far = beams(2);
+    BeamConfig far = beam_config(2);
     far.length_penalty = penalty;
     EXPECT_NE(refusal(far).find("must be from -10 to 10"), std::string::npos) << penalty;
   }

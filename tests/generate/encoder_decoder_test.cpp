@@ -35,13 +35,13 @@ ModelConfig roomy(ModelConfig config) {
 const std::vector<ModelConfig> kModels{roomy(test::small_transformer()), roomy(test::small_t5()),
                                        roomy(test::small_bart()), roomy(test::small_translator())};
 
-struct Layout {
+struct PairLayout {
   int64_t batch = 3, beams = 0;
   int ranks = 1, pipeline = 1, tensor = 1, chunks = 1;
   DeviceKind device = DeviceKind::cpu;
 };
 
-GenerateConfig configured(const Layout& layout) {
+GenerateConfig configured(const PairLayout& layout) {
   GenerateConfig made;
   made.max_tokens = kMost;
   made.batch = layout.batch;
@@ -64,7 +64,7 @@ std::vector<Tokens> some_sources() {
 }
 
 // Answers to all sources; without beams one to each.
-Found answered(const ModelConfig& config, const Layout& layout) {
+Found answered(const ModelConfig& config, const PairLayout& layout) {
   Found result;
   run_ranks(layout.ranks, [&](Group& world) {
     ParallelConfig parallel;
@@ -88,9 +88,9 @@ Found answered(const ModelConfig& config, const Layout& layout) {
 }
 
 // The whole model, run over a source and all tokens of its answer each time.
-class WithoutCache {
+class PairsWithoutCache {
  public:
-  explicit WithoutCache(const ModelConfig& config)
+  explicit PairsWithoutCache(const ModelConfig& config)
       : model_(config.architecture->piece(config, whole_piece(config), false, parameters_)) {
     parameters_.allocate(false);
     parameters_.initialize(3);
@@ -168,10 +168,10 @@ class EncoderDecoders : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(EncoderDecoders, FindWithACacheWhatTheyFindWithout) {
-  const WithoutCache reference(config());
+  const PairsWithoutCache reference(config());
   const auto sources = some_sources();
   for (int64_t beams : {1, 3}) {
-    const Layout layout{.beams = beams};
+    const PairLayout layout{.beams = beams};
     const Found found = answered(config(), layout);
     for (size_t i = 0; i < sources.size(); ++i)
       expect_alike(found[i], reference.searched(configured(layout).beam, sources[i]),
@@ -185,13 +185,13 @@ TEST_P(EncoderDecoders, AnswerAlikeAtAnyBatchAndLayout) {
     std::set<Tokens> different;
     for (const auto& answers : expected) different.insert(answers.front().tokens);
     EXPECT_GT(different.size(), 2u) << "sources make a difference";
-    for (Layout layout : {Layout{.batch = 2},
-                          {.batch = 100},
-                          {.ranks = 3},
-                          {.ranks = 2, .pipeline = 2},
-                          {.ranks = 3, .pipeline = 3},
-                          {.ranks = 4, .pipeline = 4},
-                          {.ranks = 4, .pipeline = 2, .chunks = 2}}) {
+    for (PairLayout layout : {PairLayout{.batch = 2},
+                              {.batch = 100},
+                              {.ranks = 3},
+                              {.ranks = 2, .pipeline = 2},
+                              {.ranks = 3, .pipeline = 3},
+                              {.ranks = 4, .pipeline = 4},
+                              {.ranks = 4, .pipeline = 2, .chunks = 2}}) {
       layout.beams = beams;
       EXPECT_EQ(answered(config(), layout), expected)
           << beams << " beams, batch " << layout.batch << ", " << layout.ranks << " ranks, "
@@ -202,8 +202,8 @@ TEST_P(EncoderDecoders, AnswerAlikeAtAnyBatchAndLayout) {
 
 TEST_P(EncoderDecoders, AnswerAlikeOverTensorShards) {
   const Found expected = answered(config(), {.beams = 3});
-  for (const Layout& layout : {Layout{.beams = 3, .ranks = 2, .tensor = 2},
-                               {.beams = 3, .ranks = 4, .pipeline = 2, .tensor = 2}}) {
+  for (const PairLayout& layout : {PairLayout{.beams = 3, .ranks = 2, .tensor = 2},
+                                   {.beams = 3, .ranks = 4, .pipeline = 2, .tensor = 2}}) {
     const Found found = answered(config(), layout);
     for (size_t i = 0; i < found.size(); ++i)
       expect_alike(found[i], expected[i], fmt::format("source {}", i));
@@ -214,7 +214,7 @@ TEST_P(EncoderDecoders, AnswerAlikeOverTensorShards) {
 TEST(OnGpu, EncoderDecodersAnswerOverStages) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
   for (const ModelConfig& config : kModels) {
-    Layout layout{.ranks = 2, .pipeline = 2};
+    PairLayout layout{.ranks = 2, .pipeline = 2};
     const Found expected = answered(config, layout);
     layout.device = DeviceKind::cuda;
     EXPECT_EQ(answered(config, layout), expected);

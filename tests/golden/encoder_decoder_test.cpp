@@ -27,7 +27,7 @@ using test::kTolerance;
 
 constexpr char kFolder[] = "golden/encoder_decoder";
 
-ModelConfig config_of(const Golden& golden) {
+ModelConfig stored_config(const Golden& golden) {
   ModelConfig c;
   Options options("golden", "");
   bind(options, c);
@@ -55,11 +55,11 @@ std::vector<data::TokenPair> pairs_of(const Golden& golden) {
 }
 
 // All of a file, read before ranks begin.
-struct Reference {
-  explicit Reference(const std::string& name)
-      : Reference(Golden(std::string(kFolder) + "/" + name + ".h5")) {}
-  explicit Reference(const Golden& golden)
-      : config(config_of(golden)),
+struct PairReference {
+  explicit PairReference(const std::string& name)
+      : PairReference(Golden(std::string(kFolder) + "/" + name + ".h5")) {}
+  explicit PairReference(const Golden& golden)
+      : config(stored_config(golden)),
         pairs(pairs_of(golden)),
         start(golden.tensor<int32_t>("start").data<int32_t>()[0]),
         logits(golden.tensor<float>("logits")),
@@ -93,7 +93,7 @@ struct Reference {
 // Pairs in rows, and which label of the file stands where.
 struct Arrangement {
   // each: pairs of a row; row r has pairs r, r + rows, ...
-  Arrangement(const Reference& reference, size_t each) {
+  Arrangement(const PairReference& reference, size_t each) {
     const size_t rows = reference.pairs.size() / each;
     std::vector<data::TokenPairs> all(rows);
     std::vector<int64_t> first{0}, sources(rows), targets(rows);
@@ -128,7 +128,7 @@ struct Arrangement {
 // 1e-5 themselves.
 double tolerance(DType dtype) { return dtype == DType::f64 ? kTolerance : 5 * kTolerance; }
 
-void check_logits(const Reference& reference, const Arrangement& arranged, const Tensor& found,
+void check_logits(const PairReference& reference, const Arrangement& arranged, const Tensor& found,
                   const ops::VocabShard& shard, Group& tp) {
   ASSERT_EQ(found.dim(0), std::ssize(arranged.labels));
   EXPECT_EQ(tp.sum(shard.valid), reference.config.vocab_size);
@@ -155,7 +155,7 @@ Tensor gradient_of(const Parameter& p, const Parameters& parameters) {
   return gradient;
 }
 
-void check_gradients(const Reference& reference, const Parameters& parameters, Group& tp) {
+void check_gradients(const PairReference& reference, const Parameters& parameters, Group& tp) {
   size_t checked = 0;
   for (const Parameter& p : parameters.all()) {
     const auto wanted = reference.gradients.find(p.name);
@@ -170,7 +170,7 @@ void check_gradients(const Reference& reference, const Parameters& parameters, G
   EXPECT_EQ(checked, reference.gradients.size());
 }
 
-void fill(const Reference& reference, Parameters& parameters) {
+void fill(const PairReference& reference, Parameters& parameters) {
   std::set<std::string> names;
   for (const Parameter& p : parameters.all()) {
     if (p.tied()) continue;
@@ -187,7 +187,7 @@ struct Place {
   DType dtype;
 };
 
-void check_rank(const Reference& reference, size_t each, Group& tp, bool sequence_parallel,
+void check_rank(const PairReference& reference, size_t each, Group& tp, bool sequence_parallel,
                 const Place& place) {
   const Arrangement arranged(reference, each);
   Parameters parameters(place.dtype, tp.rank(), tp.size(), place.device);
@@ -218,8 +218,8 @@ void check_rank(const Reference& reference, size_t each, Group& tp, bool sequenc
   check_gradients(reference, parameters, tp);
 }
 
-void check_layouts(const std::string& name, const Place& place) {
-  const Reference reference(name);
+void check_pair_layouts(const std::string& name, const Place& place) {
+  const PairReference reference(name);
   for (const int shards : {1, 2})
     for (const bool sequence_parallel : {false, true})
       for (const size_t each : {1, 2}) {
@@ -231,33 +231,33 @@ void check_layouts(const std::string& name, const Place& place) {
       }
 }
 
-const std::set<std::string> kCases = {"bart", "marian",  "marian_two", "mbart",
-                                      "t5",   "t5_silu", "t5_v1_1"};
+const std::set<std::string> kMappers = {"bart", "marian",  "marian_two", "mbart",
+                                        "t5",   "t5_silu", "t5_v1_1"};
 
 TEST(EncoderDecoderFiles, AreTheOnesTested) {
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder))
     found.insert(entry.path().stem().string());
-  EXPECT_EQ(found, kCases);
+  EXPECT_EQ(found, kMappers);
 }
 
 class OfTransformers : public testing::TestWithParam<std::string> {};
 
 TEST_P(OfTransformers, AgreesOnOneRankAndOverShards) {
-  for (const DType dtype : {DType::f64, DType::f32}) check_layouts(GetParam(), {{}, dtype});
+  for (const DType dtype : {DType::f64, DType::f32}) check_pair_layouts(GetParam(), {{}, dtype});
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, OfTransformers, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, OfTransformers, testing::ValuesIn(kMappers),
                          [](const auto& info) { return info.param; });
 
 class EncoderDecoderOnGpu : public testing::TestWithParam<std::string> {};
 
 TEST_P(EncoderDecoderOnGpu, AgreesOnOneRankAndOverShards) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
-  check_layouts(GetParam(), {{DeviceKind::cuda, 0}, DType::f32});
+  check_pair_layouts(GetParam(), {{DeviceKind::cuda, 0}, DType::f32});
 }
 
-INSTANTIATE_TEST_SUITE_P(OnGpu, EncoderDecoderOnGpu, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(OnGpu, EncoderDecoderOnGpu, testing::ValuesIn(kMappers),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

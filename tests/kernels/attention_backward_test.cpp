@@ -1,6 +1,7 @@
 // The backward of attention under every option at once, and which weights its dropout drops.
 #include "skein/kernels/attention.h"
 
+#include "support/drawn_attention.h"
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -32,18 +33,10 @@ Tensors gradients(const AttentionArguments& arguments, const Tensors& in, const 
   return found;
 }
 
-// [2, length] i32: segments of `run` positions each, in each row from 0.
-Tensor runs_of(int64_t run, int64_t length) {
-  const Tensor made = Tensor::empty({2, length}, DType::i32);
-  for (int64_t i = 0; i < made.size(); ++i)
-    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / run);
-  return made;
-}
-
 AttentionArguments every_option(int64_t length) {
   AttentionArguments arguments;
   arguments.scale = 0.6;
-  arguments.pattern.query_segments = arguments.pattern.key_segments = runs_of(29, length);
+  arguments.pattern.query_segments = arguments.pattern.key_segments = test::runs_of(29, length);
   arguments.pattern.first_key = Tensor::from(std::vector<int32_t>{3, 0}, {2});
   arguments.dropout = 0.3;
   arguments.dropout_key = 5;
@@ -96,8 +89,8 @@ TEST(AttentionBackward, IsTheSlopeOverAnotherSequence) {
           arguments.pattern = test::band(causal, window);
           arguments.pattern.first_query = segmented ? 2 : 0;
           if (segmented) {
-            arguments.pattern.query_segments = runs_of(4, queries);
-            arguments.pattern.key_segments = runs_of(7, keys);
+            arguments.pattern.query_segments = test::runs_of(4, queries);
+            arguments.pattern.key_segments = test::runs_of(7, keys);
           }
           check(arguments, queries, keys, 2);
         }

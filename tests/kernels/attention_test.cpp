@@ -7,6 +7,7 @@
 
 #include "skein/kernels/rotary.h"
 
+#include "support/drawn_attention.h"
 #include "support/kernel_check.h"
 
 namespace skein {
@@ -40,14 +41,6 @@ double naive(const Sizes& s, const Tensor& q, const Tensor& k, const Tensor& v,
     y += weight * v.data<double>()[((b * s.keys + j) * s.kv_heads + g) * s.width + d];
   }
   return sum > 0 ? y / sum : 0;
-}
-
-// [2, length] i32: segments of `run` positions each, in each row from 0.
-Tensor runs_of(int64_t run, int64_t length) {
-  const Tensor made = Tensor::empty({2, length}, DType::i32);
-  for (int64_t i = 0; i < made.size(); ++i)
-    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / run);
-  return made;
 }
 
 Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -92,7 +85,7 @@ TEST(Attention, IsItsDefinitionAtAllBlockBorders) {
     AttentionArguments arguments;
     arguments.scale = 0.3;
     compare({2, length, length, 4, 2, 8}, arguments);
-    arguments.pattern.query_segments = arguments.pattern.key_segments = runs_of(29, length);
+    arguments.pattern.query_segments = arguments.pattern.key_segments = test::runs_of(29, length);
     compare({2, length, length, 4, 4, 3}, arguments);
   }
 }
@@ -110,8 +103,8 @@ TEST(Attention, IsItsDefinitionOverAnotherSequence) {
           arguments.pattern = test::band(causal, window);
           arguments.pattern.first_query = first_query;
           compare({2, queries, keys, 2, 1, 3}, arguments);
-          arguments.pattern.query_segments = runs_of(11, queries);
-          arguments.pattern.key_segments = runs_of(29, keys);
+          arguments.pattern.query_segments = test::runs_of(11, queries);
+          arguments.pattern.key_segments = test::runs_of(29, keys);
           compare({2, queries, keys, 2, 1, 3}, arguments);
         }
 }

@@ -65,7 +65,7 @@ TEST(HashBuckets, OfNothingAreTheFirst) {
 
 // Row 0 is in three rounds, row 1 in one, row 2 nowhere, of row 3 one part weighs nothing, of row 4
 // none weighs. Part 2 is nobody's.
-const Tensor kRows =
+const Tensor kPartsOfRows =
     Tensor::from(std::vector<int32_t>{4, -1, -1, 0, 7, 1, 3, -1, 5, -1, 6, -1, -1, -1, -1}, {3, 5});
 
 Tensor levels_of(DType dtype) {
@@ -77,7 +77,7 @@ Tensor levels_of(DType dtype) {
 TEST(MergeRounds, WeighsPartsByTheirLevels) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Tensor parts = random_tensor({8, 3}, 1, dtype), y = parts.like({5, 3});
-    kernels::merge_rounds(Cpu{}, {parts, levels_of(dtype), kRows}, Out(y));
+    kernels::merge_rounds(Cpu{}, {parts, levels_of(dtype), kPartsOfRows}, Out(y));
     const auto numbers = test::values_of(parts), found = test::values_of(y);
     const double a = std::exp(1.5), b = std::exp(-1.0), c = std::exp(0.25);
     for (size_t i = 0; i < 3; ++i) {

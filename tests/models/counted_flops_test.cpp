@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRows = 2;
 
-ModelConfig gpt2() {
+ModelConfig short_gpt2() {
   ModelConfig c;
   c.vocab_size = 300;
   c.context = 128;
@@ -74,7 +74,7 @@ void expect_agreement(const ModelConfig& config, const char* what) {
 }
 
 TEST(CountedFlops, AreThoseOfTheFormula) {
-  ModelConfig c = gpt2();
+  ModelConfig c = short_gpt2();
   expect_agreement(c, "GPT-2");
   c.tie_embeddings = false;
   expect_agreement(c, "untied");
@@ -95,7 +95,7 @@ TEST(CountedFlops, AreThoseOfTheFormula) {
 }
 
 TEST(CountedFlops, OfEncoderDecodersAreThoseOfTheFormula) {
-  ModelConfig c = gpt2();
+  ModelConfig c = short_gpt2();
   c.architecture = &transformer_architecture();
   expect_agreement(c, "one block in the encoder, two in the decoder");
   transformer_options(c).encoder_layers = 2;
@@ -115,7 +115,7 @@ TEST(CountedFlops, OfEncoderDecodersAreThoseOfTheFormula) {
 }
 
 TEST(CountedFlops, HalfTheScoresAreCounted) {
-  ModelConfig c = gpt2();
+  ModelConfig c = short_gpt2();
   c.d_model = 16;
   c.n_heads = 2;
   c.vocab_size = 16;
@@ -129,7 +129,7 @@ TEST(CountedFlops, HalfTheScoresAreCounted) {
 }
 
 TEST(CountedFlops, PrefixesSeeFurther) {
-  ModelConfig c = gpt2();
+  ModelConfig c = short_gpt2();
   c.d_model = 16;
   c.n_heads = 2;
   c.vocab_size = 16;
@@ -145,7 +145,7 @@ TEST(CountedFlops, PrefixesSeeFurther) {
 
 // Six per parameter is off where models are small: the reason for the exact count.
 TEST(CountedFlops, AreNotSixPerParameterOfASmallModel) {
-  ModelConfig c = gpt2();
+  ModelConfig c = short_gpt2();
   c.d_model = 16;
   c.n_layers = 2;
   c.n_heads = 2;

@@ -102,4 +102,14 @@ inline double activation_bytes_by_formula(const ModelConfig& m, const Activation
   return 0;
 }
 
+// The tensors of a model cut into its blocks and both ends.
+inline TensorShapes by_pieces(const ModelConfig& c) {
+  const auto last = static_cast<int>(c.n_layers);
+  TensorShapes made = tensor_shapes(c, {0, 0, true, false, 0});
+  made.merge(tensor_shapes(c, {last, last, false, true, 0}));
+  for (int block = 0; block < last; ++block)
+    made.merge(tensor_shapes(c, {block, block + 1, false, false, 0}));
+  return made;
+}
+
 }  // namespace skein::test

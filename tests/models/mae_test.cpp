@@ -81,7 +81,7 @@ TEST(Mae, CostsWhatItsHalvesDo) {
   EXPECT_NEAR(flops.at(-1), 6 * 16 * 4 + 6 * 8 * 4 * 9 / 4.0, 1e-9);
 }
 
-void expect_refused(const ModelConfig& c, const std::string& text) {
+void expect_mae_refused(const ModelConfig& c, const std::string& text) {
   test::expect_error(ExitCode::usage, {text}, [&] { check(c, 1, false); });
 }
 
@@ -89,18 +89,18 @@ TEST(Mae, RefusesADecoderThatCannotBe) {
   ModelConfig c = small_mae();
   EXPECT_NO_THROW(check(c, 2, false));
   c.n_layers = 1;
-  expect_refused(c, "model.n_layers is 1; model.architecture=mae needs at least 2");
+  expect_mae_refused(c, "model.n_layers is 1; model.architecture=mae needs at least 2");
   c = small_mae();
   mae_options(c).decoder_layers = 5;
-  expect_refused(c, "model.decoder_layers=5 must be below model.n_layers=5");
+  expect_mae_refused(c, "model.decoder_layers=5 must be below model.n_layers=5");
   c = small_mae();
   mae_options(c).decoder_width = 12;
   mae_options(c).decoder_heads = 5;
-  expect_refused(c, "model.decoder_width=12 does not divide by model.decoder_heads=5");
+  expect_mae_refused(c, "model.decoder_width=12 does not divide by model.decoder_heads=5");
   mae_options(c).decoder_width = 10;
-  expect_refused(c, "need model.d_model=16 and model.decoder_width=10 to divide by 4");
+  expect_mae_refused(c, "need model.d_model=16 and model.decoder_width=10 to divide by 4");
   mae_options(c).decoder_width = 1 << 21;
-  expect_refused(c, "model.decoder_width is 2097152; it must be from 0 to 1048576");
+  expect_mae_refused(c, "model.decoder_width is 2097152; it must be from 0 to 1048576");
   c = small_mae();
   mae_options(c).decoder_heads = 1;
   EXPECT_NO_THROW(check(c, 1, false));
@@ -121,17 +121,17 @@ TEST(Mae, RefusesWhatHidesNothingOrAll) {
     return c;
   };
   for (const double ratio : {0.0, 1.0, -0.5, 2.0, std::numeric_limits<double>::quiet_NaN()})
-    expect_refused(hiding(ratio), "must be above 0 and below 1");
-  expect_refused(hiding(0.99),
-                 "model.mask_ratio=0.99 hides 12 of the 12 patches of a picture; at least one");
+    expect_mae_refused(hiding(ratio), "must be above 0 and below 1");
+  expect_mae_refused(hiding(0.99),
+                     "model.mask_ratio=0.99 hides 12 of the 12 patches of a picture; at least one");
   c = small_mae();
   picture_options(c) = {
       .image_height = 65536, .image_width = 65536, .channels = 1, .patch_height = 1};
-  expect_refused(hiding(0.9), "pictures of 4294967296 patches have too many; 2147483646 is");
+  expect_mae_refused(hiding(0.9), "pictures of 4294967296 patches have too many; 2147483646 is");
   c = small_mae();
   picture_options(c).patch_height = 1;
   c.context = 13;
-  expect_refused(c, "model.norm_pixels needs patches of more than 1 number");
+  expect_mae_refused(c, "model.norm_pixels needs patches of more than 1 number");
   mae_options(c).norm_pixels = false;
   EXPECT_NO_THROW(check(c, 1, false));
 }
@@ -139,17 +139,17 @@ TEST(Mae, RefusesWhatHidesNothingOrAll) {
 TEST(Mae, RefusesWhatCannotBe) {
   ModelConfig c = small_mae();
   c.positions = Positions::learned;
-  expect_refused(c, "give model.positions=sinusoidal");
+  expect_mae_refused(c, "give model.positions=sinusoidal");
   c = small_mae();
   c.norm_placement = NormPlacement::post;
-  expect_refused(c, "give model.norm_placement=pre");
+  expect_mae_refused(c, "give model.norm_placement=pre");
   c = small_mae();
   c.head = Head::sequence;
   c.labels = 3;
-  expect_refused(c, "says patches and no labels; leave model.head and model.labels=3 out");
+  expect_mae_refused(c, "says patches and no labels; leave model.head and model.labels=3 out");
   c = small_mae();
   c.context = 13;
-  expect_refused(c, "model.context=13 is not the 4 tokens of a picture; leave it out");
+  expect_mae_refused(c, "model.context=13 is not the 4 tokens of a picture; leave it out");
   c = small_mae();
   test::expect_error(ExitCode::usage, {"parallel.sequence is for models that read texts"},
                      [&] { check(c, 2, true); });
@@ -160,7 +160,7 @@ TEST(Mae, HasOptionsOfItsOwn) {
   c.architecture->begin_labels(c, Head::sequence, 3);
   EXPECT_NO_THROW(check(c, 1, false));
   mae_options(c).mask_ratio = 0.5;
-  expect_refused(c, "mask_ratio and norm_pixels are for model.architecture=mae");
+  expect_mae_refused(c, "mask_ratio and norm_pixels are for model.architecture=mae");
 }
 
 }  // namespace

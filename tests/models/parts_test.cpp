@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-ModelConfig small() {
+ModelConfig twelve_blocks() {
   ModelConfig made;
   made.vocab_size = 11;
   made.context = 8;
@@ -48,7 +48,7 @@ std::set<Part::Kind> checked_parts(const ModelConfig& config) {
 using Kinds = std::set<Part::Kind>;
 
 TEST(Parts, OfDecoders) {
-  ModelConfig c = small();
+  ModelConfig c = twelve_blocks();
   EXPECT_EQ(checked_parts<Gpt>(c), (Kinds{Part::embedding, Part::block, Part::final_norm}))
       << "the head is the embedding";
   c.tie_embeddings = false;
@@ -63,7 +63,7 @@ TEST(Parts, OfDecoders) {
 }
 
 TEST(Parts, OfEncoders) {
-  ModelConfig c = small();
+  ModelConfig c = twelve_blocks();
   c.architecture = &bert_architecture();
   c.norm_placement = NormPlacement::post;
   c.activation = MlpKind::gelu_erf;

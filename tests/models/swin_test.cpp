@@ -55,7 +55,7 @@ TEST(Swin, CostsWhatItsStagesDo) {
   EXPECT_NEAR(flops.at(3), second, 1e-9);
 }
 
-void expect_refused(const ModelConfig& c, const std::string& text) {
+void expect_swin_refused(const ModelConfig& c, const std::string& text) {
   test::expect_error(ExitCode::usage, {text}, [&] { check(c, 1, false); });
 }
 
@@ -63,34 +63,34 @@ TEST(Swin, RefusesWhatCannotBe) {
   ModelConfig c = small_swin();
   EXPECT_NO_THROW(check(c, 1, false));
   c.n_layers = 3;
-  expect_refused(c, "model.n_layers=3 is not the 4 blocks of model.depths=2,2; leave it out");
+  expect_swin_refused(c, "model.n_layers=3 is not the 4 blocks of model.depths=2,2; leave it out");
   c = small_swin();
   swin_options(c).depths = {5, -1};
-  expect_refused(c, "model.depths=5,-1 must be numbers above 0 whose sum is model.n_layers=4");
+  expect_swin_refused(c, "model.depths=5,-1 must be numbers above 0 whose sum is model.n_layers=4");
   swin_options(c).depths = {};
-  expect_refused(c, "model.depths names 0 stages; there may be 1 to 8");
+  expect_swin_refused(c, "model.depths names 0 stages; there may be 1 to 8");
   c = small_swin();
   swin_options(c).window_side = 0;
-  expect_refused(c, "model.window_side=0 must lie in [1, 64]");
+  expect_swin_refused(c, "model.window_side=0 must lie in [1, 64]");
   c = small_swin();
   c.d_ff = 1 << 24;
-  expect_refused(c, "model.d_ff=16777216 double with each of the 2 stages");
+  expect_swin_refused(c, "model.d_ff=16777216 double with each of the 2 stages");
   c = small_swin();
   c.n_heads = 1;
   c.d_head = 1 << 22;
-  expect_refused(c, "model.n_heads=1 with a head width of 4194304 double with each");
+  expect_swin_refused(c, "model.n_heads=1 with a head width of 4194304 double with each");
   c = small_swin();
   c.positions = Positions::learned;
-  expect_refused(c, "give model.positions=distance");
+  expect_swin_refused(c, "give model.positions=distance");
   c = small_swin();
   c.norm_placement = NormPlacement::post;
-  expect_refused(c, "give model.norm_placement=pre");
+  expect_swin_refused(c, "give model.norm_placement=pre");
   c = small_swin();
   vit_options(c).class_token = false;
-  expect_refused(c, "model.class_token and image_pool are for model.architecture=vit");
+  expect_swin_refused(c, "model.class_token and image_pool are for model.architecture=vit");
   c = small_swin();
   c.context = 36;
-  expect_refused(c, "model.context=36 is not the 35 tokens of a picture; leave it out");
+  expect_swin_refused(c, "model.context=36 is not the 35 tokens of a picture; leave it out");
 }
 
 TEST(Swin, HasOptionsOfItsOwn) {
@@ -98,11 +98,11 @@ TEST(Swin, HasOptionsOfItsOwn) {
   c.architecture = &vit_architecture();
   c.positions = Positions::learned;
   c.context = 36;
-  expect_refused(c, "model.depths and window_side are for model.architecture=swin");
+  expect_swin_refused(c, "model.depths and window_side are for model.architecture=swin");
   c = {};
   c.vocab_size = 8;
   picture_options(c).channels = 3;
-  expect_refused(c, "are for models that read pictures (model.architecture=vit, swin, mae)");
+  expect_swin_refused(c, "are for models that read pictures (model.architecture=vit, swin, mae)");
 }
 
 }  // namespace

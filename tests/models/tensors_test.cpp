@@ -12,7 +12,7 @@
 namespace skein {
 namespace {
 
-ModelConfig small() {
+ModelConfig three_blocks() {
   ModelConfig c;
   c.vocab_size = 37;
   c.context = 8;
@@ -23,7 +23,7 @@ ModelConfig small() {
 }
 
 std::vector<ModelConfig> decoders() {
-  std::vector<ModelConfig> all(8, small());
+  std::vector<ModelConfig> all(8, three_blocks());
   all[1].bias = false, all[1].norm = ops::Norm::rms, all[1].positions = Positions::rotary;
   all[1].activation = MlpKind::swiglu, all[1].n_kv_heads = 2, all[1].d_head = 6, all[1].d_ff = 20;
   all[2].tie_embeddings = false, all[2].norm_placement = NormPlacement::post;
@@ -36,7 +36,7 @@ std::vector<ModelConfig> decoders() {
 }
 
 std::vector<ModelConfig> encoders() {
-  ModelConfig bert = small();
+  ModelConfig bert = three_blocks();
   bert.architecture = &bert_architecture();
   bert.norm_placement = NormPlacement::post;
   bert.embedding_norm = true;
@@ -50,27 +50,18 @@ std::vector<ModelConfig> encoders() {
   return all;
 }
 
-TensorShapes by_pieces(const ModelConfig& c) {
-  const auto last = static_cast<int>(c.n_layers);
-  TensorShapes made = tensor_shapes(c, {0, 0, true, false, 0});
-  made.merge(tensor_shapes(c, {last, last, false, true, 0}));
-  for (int block = 0; block < last; ++block)
-    made.merge(tensor_shapes(c, {block, block + 1, false, false, 0}));
-  return made;
-}
-
 TEST(ModelTensors, AreThoseOfItsPiecesAndAsManyAsTheFormulaSays) {
   for (const auto& models : {decoders(), encoders()})
     for (const ModelConfig& c : models) {
       SCOPED_TRACE(testing::Message()
                    << "architecture " << c.architecture->name() << ", " << &c - models.data());
       check(c, 1, false);
-      EXPECT_EQ(by_pieces(c), tensor_shapes(c, whole_piece(c)));
+      EXPECT_EQ(test::by_pieces(c), tensor_shapes(c, whole_piece(c)));
       EXPECT_EQ(c.parameters(), test::parameters_by_formula(c));
     }
 }
 
-void expect_refused(const ModelConfig& c, const std::vector<std::string>& words) {
+void expect_named(const ModelConfig& c, const std::vector<std::string>& words) {
   try {
     check(c, 1, false);
     ADD_FAILURE() << "nothing was refused";
@@ -102,32 +93,32 @@ TEST(ModelBounds, NameTheOptionTheValueAndTheBound) {
   for (const Case& one : cases) {
     for (const int64_t large :
          {std::numeric_limits<int64_t>::max(), int64_t{1} << 62, int64_t{1} << 40}) {
-      ModelConfig c = small();
+      ModelConfig c = three_blocks();
       c.*one.size = large;
-      expect_refused(c, {fmt::format("model.{} is {}", one.name, large), "is the most"});
+      expect_named(c, {fmt::format("model.{} is {}", one.name, large), "is the most"});
     }
     for (const int64_t below : {int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
-      ModelConfig c = small();
+      ModelConfig c = three_blocks();
       c.*one.size = below;
-      expect_refused(c, {fmt::format("model.{} is {}", one.name, below), "at least"});
+      expect_named(c, {fmt::format("model.{} is {}", one.name, below), "at least"});
     }
   }
-  ModelConfig deep = small();
+  ModelConfig deep = three_blocks();
   deep.n_layers = 2'000'000'000;
-  expect_refused(deep, {"model.n_layers is 2000000000", "10000 is the most"});
+  expect_named(deep, {"model.n_layers is 2000000000", "10000 is the most"});
 }
 
 TEST(ModelBounds, HoldProductsToo) {
-  ModelConfig c = small();
+  ModelConfig c = three_blocks();
   c.n_heads = 1 << 16, c.d_head = 1 << 16;
-  expect_refused(c, {"model.n_heads=65536", "65536 (model.d_head)", "4294967296", "4194304"});
-  c = small();
+  expect_named(c, {"model.n_heads=65536", "65536 (model.d_head)", "4294967296", "4194304"});
+  c = three_blocks();
   c.d_model = 1 << 20, c.n_heads = 1 << 10, c.d_ff = 1 << 24, c.n_layers = 10'000;
-  expect_refused(c, {"model.n_layers=10000", "parameters", std::to_string(int64_t{1} << 56)});
+  expect_named(c, {"model.n_layers=10000", "parameters", std::to_string(int64_t{1} << 56)});
 }
 
 TEST(ModelBounds, LeaveRoomForTenTrillionParameters) {
-  ModelConfig c = small();
+  ModelConfig c = three_blocks();
   c.vocab_size = 1'000'000, c.context = 10'000'000, c.positions = Positions::rotary;
   c.d_model = 65'536, c.n_layers = 400, c.n_heads = 512, c.n_kv_heads = 64, c.d_ff = 262'144;
   check(c, 8, false);

@@ -5,6 +5,7 @@
 #include "skein/models/architecture.h"
 #include "skein/models/description.h"
 
+#include "models/formulas.h"
 #include "models/two_sided_batch.h"
 #include "support/gradient_check.h"
 
@@ -229,19 +230,10 @@ TEST(Transformers, DecodeWithACacheAsWithout) {
     for (const std::vector<int>& ends : {std::vector{4}, {1, 2, 3, 4}}) check_decoding(c, ends);
 }
 
-TensorShapes by_pieces(const ModelConfig& c) {
-  const auto last = static_cast<int>(c.n_layers);
-  TensorShapes made = tensor_shapes(c, {0, 0, true, false, 0});
-  made.merge(tensor_shapes(c, {last, last, false, true, 0}));
-  for (int block = 0; block < last; ++block)
-    made.merge(tensor_shapes(c, {block, block + 1, false, false, 0}));
-  return made;
-}
-
 TEST(Transformers, HaveTheTensorsOfTheirPieces) {
   for (const ModelConfig& c : all_kinds()) {
     check(c, 1, false);
-    EXPECT_EQ(by_pieces(c), tensor_shapes(c, whole_piece(c)));
+    EXPECT_EQ(test::by_pieces(c), tensor_shapes(c, whole_piece(c)));
   }
   const TensorShapes t5 = tensor_shapes(small_t5(), whole_piece(small_t5()));
   EXPECT_EQ(t5.at("block.2.cross.q.weight"), (std::vector<int64_t>{12, 8}));

@@ -29,10 +29,6 @@ AttentionSpec spec_of(double dropout) {
   return made;
 }
 
-Tensor ids(const std::vector<int32_t>& values) {
-  return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
-}
-
 data::Batch batch_of(const Tensor& segments, const Tensor& source_segments) {
   data::Batch batch;
   batch.tokens = Tensor::zeros({2, kQueries}, DType::i32);
@@ -121,7 +117,7 @@ TEST(AttentionToMemory, SeesAllOfItWhereNothingIsSaid) {
 
 TEST(AttentionToMemory, StaysInsideSegmentsOfBothSides) {
   const std::vector<int32_t> here{0, 0, 1, 2, 1, 1}, there{0, 1, 1, -1, 0, 0, 1, -1};
-  Layer layer(batch_of(ids(here), ids(there)), 0);
+  Layer layer(batch_of(test::two_rows(here), test::two_rows(there)), 0);
   expect_near(layer(Var(some_x()), Var(some_memory())).value(),
               expected(layer, some_x(), some_memory(), [&](int64_t b, int64_t t, int64_t s) {
                 return here[static_cast<size_t>(b * kQueries + t)] ==
@@ -131,7 +127,7 @@ TEST(AttentionToMemory, StaysInsideSegmentsOfBothSides) {
 
 TEST(AttentionToMemory, LeavesPaddingOutWhereOnlyOneSideHasSome) {
   const std::vector<int32_t> there{0, 0, 0, -1, 0, 0, -1, -1};
-  Layer layer(batch_of({}, ids(there)), 0);
+  Layer layer(batch_of({}, test::two_rows(there)), 0);
   expect_near(layer(Var(some_x()), Var(some_memory())).value(),
               expected(layer, some_x(), some_memory(), [&](int64_t b, int64_t, int64_t s) {
                 return there[static_cast<size_t>(b * kKeys + s)] == 0;
@@ -140,7 +136,9 @@ TEST(AttentionToMemory, LeavesPaddingOutWhereOnlyOneSideHasSome) {
 
 TEST(AttentionToMemory, HasTheGradientsOfItsDifferences) {
   for (double dropout : {0.0, 0.3}) {
-    Layer layer(batch_of(ids({0, 0, 1, 2, 1, 1}), ids({0, 1, 1, -1, 0, 0, 1, -1})), dropout);
+    Layer layer(
+        batch_of(test::two_rows({0, 0, 1, 2, 1, 1}), test::two_rows({0, 1, 1, -1, 0, 0, 1, -1})),
+        dropout);
     const Var x = Var::leaf(some_x().clone()), memory = Var::leaf(some_memory().clone());
     const Tensor upstream = test::random_tensor({2, kQueries, kInputs}, 9);
     backward(layer(x, memory), upstream.clone());

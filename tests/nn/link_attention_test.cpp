@@ -33,13 +33,13 @@ LinkAttentionSpec spec_of(LinkScore score, LinkHeads merge = LinkHeads::projecte
   return made;
 }
 
-struct Layer {
+struct LinkLayer {
   std::unique_ptr<Group> alone = single_rank();
   Parameters parameters{DType::f64, 0, 1};
   LinkAttention attention;
   Pass pass;
 
-  explicit Layer(const LinkAttentionSpec& spec) : attention(parameters, spec) {
+  explicit LinkLayer(const LinkAttentionSpec& spec) : attention(parameters, spec) {
     test::initialize_all(parameters, true);
     pass.tp = alone.get();
   }
@@ -67,7 +67,7 @@ void expect_golden(const json& all, const json& one) {
   const LinkScore score = scores.at(one["score"]);
   const bool averaged = one["merge"] == "averaged";
   SCOPED_TRACE(one["score"].get<std::string>() + " " + one["merge"].get<std::string>());
-  Layer layer(spec_of(score, averaged ? LinkHeads::averaged : LinkHeads::concatenated));
+  LinkLayer layer(spec_of(score, averaged ? LinkHeads::averaged : LinkHeads::concatenated));
   for (Parameter& p : layer.parameters.all()) {
     const std::string name = p.name.substr(6);
     if (one["tensors"].contains(name))
@@ -99,7 +99,7 @@ TEST(LinkAttentionLayer, IsThatOfTorchGeometric) {
 
 // One head over N nodes: [N,N], the weights of a dense formula. `masked`: of pairs without a link
 // the score is no number; else it is 0, which weighs 1 before the softmax divides.
-std::vector<double> dense_weights(Layer& layer, const Tensor& x, const Links& links,
+std::vector<double> dense_weights(LinkLayer& layer, const Tensor& x, const Links& links,
                                   const Tensor& numbers, LinkNumbers use, bool masked) {
   const auto nodes = static_cast<size_t>(links.row_count());
   const auto q = test::plain_product(test::values_of(x), layer.value("q.weight"),
@@ -147,7 +147,7 @@ TEST(LinkAttentionLayer, PairsWithoutALinkHaveNoWeight) {
   for (const LinkNumbers use : {LinkNumbers::added, LinkNumbers::multiplied}) {
     LinkAttentionSpec spec = one_head();
     spec.numbers = use;
-    Layer layer(spec);
+    LinkLayer layer(spec);
     const auto v = test::plain_product(test::values_of(x), layer.value("v.weight"),
                                        layer.value("v.bias")),
                found = test::values_of(layer(Var(x), links, numbers).value());
@@ -177,7 +177,7 @@ TEST(LinkAttentionLayer, DiffusionIsThatOfTheDenseInverse) {
   spec.teleport = 0.3;
   for (const auto& [hops, tolerance] : {std::pair{100, 1e-13}, {3, 1.0}}) {
     spec.hops = hops;
-    Layer layer(spec);
+    LinkLayer layer(spec);
     layer.value("bias").fill_zero();
     const auto z = test::values_of(layer(Var(x), links).value()),
                v = test::plain_product(test::values_of(x), layer.value("v.weight"),
@@ -203,7 +203,7 @@ TEST(LinkAttentionLayer, HasItsGradients) {
         LinkAttentionSpec spec = spec_of(score);
         spec.numbers = use;
         spec.hops = hops;
-        Layer layer(spec);
+        LinkLayer layer(spec);
         const auto run = [&](const test::Checked& at) {
           return layer.attention(at.inputs[0], links, at.inputs[1], layer.pass);
         };
@@ -245,7 +245,7 @@ TEST(LinkAttentionLayer, IsTheSameOverRanks) {
     for (const bool sequence : {false, true}) {
       LinkAttentionSpec spec = spec_of(score);
       spec.sequence_parallel = sequence;
-      Layer whole(spec);
+      LinkLayer whole(spec);
       const Var in = Var::leaf(x), wanted = whole(in, links, numbers);
       backward(wanted, dy.clone());
       run_ranks(2, [&](Group& tp) {
@@ -274,7 +274,7 @@ TEST(LinkAttentionLayer, GradientsOfLargeGraphsAreSums) {
                                                         test::drawn_links(2, kNodes, kNodes, 900)},
                                             kNodes, kNodes);
   const Tensor x = random_tensor({2, kNodes, 4}, 5), dy = random_tensor({2, kNodes, 4}, 7);
-  Layer whole(spec_of(LinkScore::gat)), halves(spec_of(LinkScore::gat));
+  LinkLayer whole(spec_of(LinkScore::gat)), halves(spec_of(LinkScore::gat));
   backward(whole(Var::leaf(x), links), dy.clone());
   for (int64_t b = 0; b < 2; ++b)
     backward(halves(Var::leaf(x.rows(b, b + 1)),

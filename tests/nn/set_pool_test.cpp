@@ -15,15 +15,15 @@ namespace {
 using kernels::Links;
 using test::random_tensor;
 
-constexpr int64_t kSamples = 2, kRows = 5, kWide = 4;
+constexpr int64_t kPooledSamples = 2, kRows = 5, kWide = 4;
 constexpr SetPooling kKinds[] = {SetPooling::mean, SetPooling::sum, SetPooling::max,
                                  SetPooling::attention};
 
-struct Layer {
+struct PoolLayer {
   Parameters parameters{DType::f64, 0, 1};
   SetPool pool;
 
-  explicit Layer(SetPooling kind, int64_t heads = 2)
+  explicit PoolLayer(SetPooling kind, int64_t heads = 2)
       : pool(parameters,
              {.name = "pool", .kind = kind, .width = kWide, .heads = heads, .deviation = 0.8}) {
     test::initialize_all(parameters, true);
@@ -33,7 +33,8 @@ struct Layer {
 // Two sets a sample, one of them of the second sample empty.
 Links some_sets() {
   return kernels::make_links(std::vector<int64_t>{0, 3, 5, 9, 9},
-                             std::vector<int64_t>{0, 2, 3, 1, 4, 5, 7, 8, 9}, kSamples * kRows);
+                             std::vector<int64_t>{0, 2, 3, 1, 4, 5, 7, 8, 9},
+                             kPooledSamples * kRows);
 }
 
 // Of one set's column i, by the definition.
@@ -57,9 +58,9 @@ double pooled(SetPooling kind, const std::vector<double>& members,
 
 TEST(SetPool, IsItsDefinition) {
   const Links sets = some_sets();
-  const Tensor x = random_tensor({kSamples, kRows, kWide}, 3);
+  const Tensor x = random_tensor({kPooledSamples, kRows, kWide}, 3);
   for (const SetPooling kind : kKinds) {
-    const Layer layer(kind);
+    const PoolLayer layer(kind);
     const Tensor y = layer.pool(Var(x), sets).value();
     ASSERT_EQ(y.shape(), (Shape{4, 1, kWide}));
     for (int64_t set = 0; set < 4; ++set)
@@ -86,7 +87,7 @@ TEST(SetPool, DoesNotDependOnTheOrderOfMembers) {
     other.flat(moved[static_cast<size_t>(i)] * kWide, kWide).copy_from(x.flat(i * kWide, kWide));
   const Links all = sets_of_samples(data::filled(1, kRows, 0));
   for (const SetPooling kind : kKinds) {
-    const Layer layer(kind);
+    const PoolLayer layer(kind);
     const auto run = [&](const Tensor& from) { return layer.pool(Var(from), all).value(); };
     test::expect_near(run(other), run(x), 1e-14, "y");
     // A member that differs is seen.
@@ -99,10 +100,10 @@ TEST(SetPool, DoesNotDependOnTheOrderOfMembers) {
 TEST(SetPool, HasItsGradients) {
   const Links sets = some_sets();
   for (const SetPooling kind : kKinds) {
-    Layer layer(kind);
+    PoolLayer layer(kind);
     test::check_gradients([&](const test::Checked& at) { return layer.pool(at.inputs[0], sets); },
-                          {{kSamples, kRows, kWide}});
-    const Tensor x = random_tensor({kSamples, kRows, kWide}, 5),
+                          {{kPooledSamples, kRows, kWide}});
+    const Tensor x = random_tensor({kPooledSamples, kRows, kWide}, 5),
                  dy = random_tensor({4, 1, kWide}, 7);
     for (Parameter& p : layer.parameters.all()) p.gradient.fill_zero();
     backward(layer.pool(Var::leaf(x), sets), dy.clone());
@@ -120,14 +121,14 @@ TEST(SetPool, HasItsGradients) {
 
 // Samples that come together change no bit, and gradients are sums over them in their order.
 TEST(SetPool, SamplesMayComeInParts) {
-  const Tensor segments = data::filled(kSamples, kRows, 0),
-               x = random_tensor({kSamples, kRows, kWide}, 5, DType::f64),
-               dy = random_tensor({kSamples, 1, kWide}, 7);
+  const Tensor segments = data::filled(kPooledSamples, kRows, 0),
+               x = random_tensor({kPooledSamples, kRows, kWide}, 5, DType::f64),
+               dy = random_tensor({kPooledSamples, 1, kWide}, 7);
   segments.data<int32_t>()[4] = -1;
   for (const SetPooling kind : kKinds) {
-    Layer whole(kind), parts(kind);
+    PoolLayer whole(kind), parts(kind);
     const Var y = whole.pool(Var::leaf(x), sets_of_samples(segments));
-    for (int64_t b = 0; b < kSamples; ++b) {
+    for (int64_t b = 0; b < kPooledSamples; ++b) {
       const Var one =
           parts.pool(Var::leaf(x.rows(b, b + 1)), sets_of_samples(segments.rows(b, b + 1)));
       EXPECT_EQ(test::bytes_of(one.value()), test::bytes_of(y.value().rows(b, b + 1)));
@@ -142,7 +143,7 @@ TEST(SetPool, SamplesMayComeInParts) {
 
 TEST(SetPool, RefusesHeadsThatDoNotDivideTheWidth) {
   test::expect_error(ExitCode::usage, {"pool: 3 heads do not divide a width of 4"},
-                     [] { const Layer layer(SetPooling::attention, 3); });
+                     [] { const PoolLayer layer(SetPooling::attention, 3); });
 }
 
 }  // namespace

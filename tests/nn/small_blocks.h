@@ -79,4 +79,8 @@ inline Tensor counted_positions(int64_t rows, int64_t length, const std::vector<
   return made;
 }
 
+inline Tensor two_rows(const std::vector<int32_t>& values) {
+  return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
+}
+
 }  // namespace skein::test

@@ -7,16 +7,12 @@
 namespace skein {
 namespace {
 
-Tensor ids(const std::vector<int32_t>& values) {
-  return Tensor::from(values, {2, static_cast<int64_t>(values.size()) / 2});
-}
-
 data::Sequence some_sequence() {
   data::Sequence made;
-  made.tokens = ids({1, 4, 2, 7, 3, 3, 9, 0});
-  made.positions = ids({0, 1, 2, 3, 0, 1, 0, 1});
-  made.segments = ids({0, 0, 0, -1, 0, 0, 1, 1});
-  made.types = ids({0, 1, 1, 0, 0, 0, 1, 1});
+  made.tokens = test::two_rows({1, 4, 2, 7, 3, 3, 9, 0});
+  made.positions = test::two_rows({0, 1, 2, 3, 0, 1, 0, 1});
+  made.segments = test::two_rows({0, 0, 0, -1, 0, 0, 1, 1});
+  made.types = test::two_rows({0, 1, 1, 0, 0, 0, 1, 1});
   return made;
 }
 
@@ -51,7 +47,7 @@ TEST(Layers, ReadASourceAsABatchOfIt) {
     data::Batch of_source, of_both;
     of_source.sample_ids = of_both.sample_ids = Tensor::from(std::vector<int64_t>{6, 3}, {2});
     static_cast<data::Sequence&>(of_source) = some_sequence();
-    of_both.tokens = of_both.positions = ids({5, 6});
+    of_both.tokens = of_both.positions = test::two_rows({5, 6});
     of_both.source = some_sequence();
     Pass one, two;
     one.batch = &of_source;

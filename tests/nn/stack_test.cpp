@@ -12,7 +12,7 @@ namespace {
 using test::Family;
 using test::kWidth;
 
-constexpr int64_t kLength = 3, kMemory = 5;
+constexpr int64_t kTargets = 3, kSources = 5;
 
 // Two blocks that have nothing in common but their width.
 std::vector<BlockSpec> two_kinds(NormPlacement placement) {
@@ -31,22 +31,22 @@ struct Setting {
   Pass pass;
 
   Setting() {
-    batch.tokens = Tensor::zeros({2, kLength}, DType::i32);
-    batch.positions = test::counted_positions(2, kLength, {0, 0});
-    batch.source.tokens = Tensor::zeros({2, kMemory}, DType::i32);
+    batch.tokens = Tensor::zeros({2, kTargets}, DType::i32);
+    batch.positions = test::counted_positions(2, kTargets, {0, 0});
+    batch.source.tokens = Tensor::zeros({2, kSources}, DType::i32);
     batch.source.segments =
-        Tensor::from(std::vector<int32_t>{0, 0, 0, 0, -1, 0, 0, -1, -1, -1}, {2, kMemory});
+        Tensor::from(std::vector<int32_t>{0, 0, 0, 0, -1, 0, 0, -1, -1, -1}, {2, kSources});
     pass.tp = alone.get();
     pass.batch = &batch;
   }
 };
 
-const Tensor& some_x() {
-  static const Tensor x = test::random_tensor({2, kLength, kWidth}, 1);
+const Tensor& some_targets() {
+  static const Tensor x = test::random_tensor({2, kTargets, kWidth}, 1);
   return x;
 }
-const Tensor& some_memory() {
-  static const Tensor memory = test::random_tensor({2, kMemory, kWidth}, 2);
+const Tensor& some_sources() {
+  static const Tensor memory = test::random_tensor({2, kSources, kWidth}, 2);
   return memory;
 }
 
@@ -119,13 +119,13 @@ TEST(Stack, DoesWhatItsSublayersDoOneByOne) {
     test::initialize_all(parameters, false);
     test::initialize_all(own, false);
     const NoGrad no_grad;
-    const Var memory(some_memory());
-    Var x(some_x());
+    const Var memory(some_sources());
+    Var x(some_targets());
     for (const Alone& layer : layers)
       x = placement == NormPlacement::pre
               ? ops::add(x, layer.added(layer.norm(x), memory, run.pass))
               : layer.norm(ops::add(x, layer.added(x, memory, run.pass)));
-    EXPECT_EQ(test::bytes_of(stack(Var(some_x()), run.pass, {memory, {}}).value()),
+    EXPECT_EQ(test::bytes_of(stack(Var(some_targets()), run.pass, {memory, {}}).value()),
               test::bytes_of(x.value()));
   }
 }
@@ -138,8 +138,8 @@ TEST(Stack, HasTheGradientsOfItsDifferences) {
       Parameters parameters(DType::f64, 0, 1);
       const Stack stack(parameters, 0, 0, two_kinds(placement));
       test::initialize_all(parameters, true);
-      const Var x = Var::leaf(some_x().clone()), memory = Var::leaf(some_memory().clone());
-      const Tensor upstream = test::random_tensor(some_x().shape(), 9);
+      const Var x = Var::leaf(some_targets().clone()), memory = Var::leaf(some_sources().clone());
+      const Tensor upstream = test::random_tensor(some_targets().shape(), 9);
       backward(stack(x, run.pass, {memory, {}}), upstream.clone());
       const auto loss = [&] {
         const NoGrad no_grad;
@@ -168,9 +168,10 @@ std::pair<std::vector<std::byte>, std::vector<std::byte>> gradients(Recompute re
   Parameters parameters(DType::f32, 0, 1);
   const Stack stack(parameters, 0, 0, std::vector<BlockSpec>(2, block));
   test::initialize_all(parameters, true);
-  const Var x = Var::leaf(some_x().to(DType::f32)),
-            memory = Var::leaf(some_memory().to(DType::f32));
-  backward(stack(x, run.pass, {memory, {}}), test::random_tensor(some_x().shape(), 9, DType::f32));
+  const Var x = Var::leaf(some_targets().to(DType::f32)),
+            memory = Var::leaf(some_sources().to(DType::f32));
+  backward(stack(x, run.pass, {memory, {}}),
+           test::random_tensor(some_targets().shape(), 9, DType::f32));
   return {test::bytes_of(x.gradient()), test::bytes_of(memory.gradient())};
 }
 
@@ -194,16 +195,16 @@ struct PartlyFrozen {
 
 TEST(Stack, KeepsNothingOfFrozenBlocksAheadOfTheFirstThatLearns) {
   const PartlyFrozen first([](const Parameter& p) { return p.part.block_number == 0; });
-  backward(first.stack(Var(some_x()), first.run.pass, {Var(some_memory()), {}}),
-           test::random_tensor(some_x().shape(), 9));
+  backward(first.stack(Var(some_targets()), first.run.pass, {Var(some_sources()), {}}),
+           test::random_tensor(some_targets().shape(), 9));
   for (const Parameter& p : first.parameters.all())
     EXPECT_EQ(p.gradient.defined(), p.name.starts_with("block.1.")) << p.name;
   const PartlyFrozen all([](const Parameter&) { return true; });
-  const Var memory = Var::leaf(some_memory()), plain(some_memory());
-  EXPECT_FALSE(all.stack(Var(some_x()), all.run.pass, {plain, {}}).needs_gradient());
-  const Var y = all.stack(Var(some_x()), all.run.pass, {memory, {}});
+  const Var memory = Var::leaf(some_sources()), plain(some_sources());
+  EXPECT_FALSE(all.stack(Var(some_targets()), all.run.pass, {plain, {}}).needs_gradient());
+  const Var y = all.stack(Var(some_targets()), all.run.pass, {memory, {}});
   ASSERT_TRUE(y.needs_gradient()) << "the memory was made by something that learns";
-  backward(y, test::random_tensor(some_x().shape(), 9));
+  backward(y, test::random_tensor(some_targets().shape(), 9));
   EXPECT_TRUE(memory.gradient().defined());
 }
 

@@ -74,12 +74,12 @@ TEST(GridWindows, OffsetsTellPlacesOfAWindowApart) {
             (std::vector<int32_t>{4, 3, 1, 0, 5, 4, 2, 1, 7, 6, 4, 3, 8, 7, 5, 4}));
 }
 
-struct Setting {
+struct GridSetting {
   std::unique_ptr<Group> alone = single_rank();
   data::Batch batch;
   Pass pass;
 
-  explicit Setting(int64_t tokens) {
+  explicit GridSetting(int64_t tokens) {
     batch.tokens = Tensor::zeros({2, tokens}, DType::i32);
     batch.sample_ids = Tensor::from(std::vector<int64_t>{5, 11}, {2});
     pass.tp = alone.get();
@@ -99,7 +99,7 @@ BlockSpec windowed_block(const GridWindows& windows, double dropout) {
 TEST(WindowedAttention, HasTheGradientsOfItsDifferences) {
   for (const GridWindows& windows : some_windows()) {
     const int64_t tokens = windows.rows * windows.columns;
-    Setting setting(tokens);
+    GridSetting setting(tokens);
     Parameters parameters(DType::f64, 0, 1);
     const std::vector<BlockSpec> specs(1, windowed_block(windows, 0.2));
     const Stack stack(parameters, 0, 0, specs);
@@ -114,7 +114,7 @@ TEST(WindowedAttention, HasTheGradientsOfItsDifferences) {
 TEST(WindowedAttention, SeesItsWindowOnly) {
   for (const GridWindows& windows : some_windows()) {
     const int64_t tokens = windows.rows * windows.columns;
-    Setting setting(tokens);
+    GridSetting setting(tokens);
     setting.pass.train = false;
     Parameters parameters(DType::f64, 0, 1);
     const std::vector<BlockSpec> specs(1, windowed_block(windows, 0));
@@ -150,7 +150,7 @@ TEST(PatchMergings, LayNeighboursBesideEachOther) {
                              {rows, columns, {"", kWidth, ops::Norm::layer, 1e-5, true}, 0.3});
   test::initialize_all(parameters, true);
   EXPECT_EQ(parameters.find("merging.reduction.weight")->shape, (Shape{2 * kWidth, 4 * kWidth}));
-  Setting setting(rows * columns);
+  GridSetting setting(rows * columns);
   test::check_gradients(
       [&](const test::Checked& at) { return merging(at.inputs[0], setting.pass); },
       {{2, rows * columns, kWidth}}, {});
@@ -173,7 +173,7 @@ TEST(PatchMergings, LayNeighboursBesideEachOther) {
 }
 
 TEST(StochasticDepth, SendsWholeSamplesPastABranch) {
-  Setting setting(3);
+  GridSetting setting(3);
   std::vector<BlockSpec> specs = test::small_blocks(test::Family::gpt2);
   give_skips(specs, 0, 2, 0.5);
   EXPECT_EQ(specs[0].sublayers[1].skip, 0);

@@ -37,14 +37,14 @@ TEST(Likeliest, IsTheSameOnAllRanksOfASplitVocabulary) {
     });
 }
 
-struct Found {
+struct LikelyRows {
   std::vector<int32_t> ids;
   std::vector<float> log_probabilities;
-  bool operator==(const Found&) const = default;
+  bool operator==(const LikelyRows&) const = default;
 };
 
 // Of logits [M,V], split over a group.
-Found found_in(const Tensor& logits, const ops::LikelyArguments& arguments, Group& group) {
+LikelyRows found_in(const Tensor& logits, const ops::LikelyArguments& arguments, Group& group) {
   const int64_t rows = logits.dim(0), ids = logits.dim(1), ranks = group.size(),
                 part = (ids + ranks - 1) / ranks, first = part * group.rank(),
                 valid = std::clamp<int64_t>(ids - first, 0, part);
@@ -67,7 +67,7 @@ TEST(LikeliestIds, AreTheSameBitsOnAllRanksOfASplitVocabulary) {
   row[2] = row[9] = row[6] = 5;
   ops::LikelyArguments arguments{4, ids, 10, {{0, 3}, {0, 3}, {0, 4}}};
   for (int32_t id = 1; id < 9; ++id) arguments.banned.push_back({2, id});
-  Found expected;
+  LikelyRows expected;
   run_ranks(1, [&](Group& group) { expected = found_in(logits, arguments, group); });
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_TRUE(expected.ids[i] != 3 && expected.ids[i] != 4) << "banned";

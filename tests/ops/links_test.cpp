@@ -18,12 +18,12 @@ using test::check_gradients;
 using test::Checked;
 using test::random_tensor;
 
-constexpr int64_t kHeads = 2, kWidth = 3;
+constexpr int64_t kHeads = 2, kHeadWidth = 3;
 
 struct Sizes {
   explicit Sizes(const Links& links)
-      : rows{links.row_count(), kHeads, kWidth},
-        columns{links.column_count(), kHeads, kWidth},
+      : rows{links.row_count(), kHeads, kHeadWidth},
+        columns{links.column_count(), kHeads, kHeadWidth},
         links{links.size(), kHeads} {}
   Shape rows, columns, links;
 };
@@ -57,13 +57,13 @@ TEST(LinkOps, HaveTheirGradients) {
 TEST(LinkOps, AdditiveScoresHaveTheirGradients) {
   for (const Links& links : test::various_links()) {
     const Sizes s(links);
-    const Shape own{s.links[0], kHeads, kWidth};
+    const Shape own{s.links[0], kHeads, kHeadWidth};
     check_gradients(
         [&](const Checked& at) {
           return ops::link_additive({at.inputs[0], at.inputs[1], at.inputs[2]}, at.weights[0],
                                     links, 0.2);
         },
-        {s.rows, s.columns, own}, {{kHeads, kWidth}});
+        {s.rows, s.columns, own}, {{kHeads, kHeadWidth}});
     check_gradients(
         [&](const Checked& at) {
           return ops::link_additive({at.inputs[0], at.inputs[1]}, {}, links, 0.2);
@@ -73,16 +73,16 @@ TEST(LinkOps, AdditiveScoresHaveTheirGradients) {
         [&](const Checked& at) {
           return ops::link_additive({{}, {}, at.inputs[0]}, at.weights[0], links, 0.5);
         },
-        {own}, {{kHeads, kWidth}});
+        {own}, {{kHeads, kHeadWidth}});
   }
 }
 
 // Softmax of products over links, and all gradients.
-struct Attended {
+struct AttendedLinks {
   Tensor y, q, k, v, weights;
 };
-Attended attended(const Links& links, const Tensor& q, const Tensor& k, const Tensor& v,
-                  const Tensor& dy) {
+AttendedLinks attended(const Links& links, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const Tensor& dy) {
   const Var query = Var::leaf(q), key = Var::leaf(k), value = Var::leaf(v);
   const WeightMemory weights{random_tensor({q.dim(1), q.dim(2)}, 8, q.dtype()),
                              Tensor::zeros({q.dim(1), q.dim(2)}, gradient_dtype(q.dtype()))};
@@ -101,14 +101,14 @@ TEST(LinkOps, AnotherGraphChangesNoBit) {
   const Links all = kernels::joined_links(graphs, kMost, kMost);
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const auto nodes = [&](uint64_t seed) {
-      return random_tensor({3 * kMost, kHeads, kWidth}, seed, dtype);
+      return random_tensor({3 * kMost, kHeads, kHeadWidth}, seed, dtype);
     };
     const Tensor q = nodes(1), k = nodes(2), v = nodes(3), dy = nodes(4);
-    const Attended together = attended(all, q, k, v, dy);
+    const AttendedLinks together = attended(all, q, k, v, dy);
     for (int64_t b = 0; b < 3; ++b) {
       const auto own = [b](const Tensor& x) { return x.rows(b * kMost, (b + 1) * kMost).clone(); };
-      const Attended alone = attended(kernels::links_of_samples(all, b, b + 1, kMost, kMost),
-                                      own(q), own(k), own(v), own(dy));
+      const AttendedLinks alone = attended(kernels::links_of_samples(all, b, b + 1, kMost, kMost),
+                                           own(q), own(k), own(v), own(dy));
       EXPECT_EQ(test::bytes_of(alone.y), test::bytes_of(own(together.y)));
       EXPECT_EQ(test::bytes_of(alone.q), test::bytes_of(own(together.q)));
       EXPECT_EQ(test::bytes_of(alone.k), test::bytes_of(own(together.k)));
@@ -117,18 +117,17 @@ TEST(LinkOps, AnotherGraphChangesNoBit) {
   }
 }
 
-constexpr int64_t kNodes = 9, kSamples = 4;
+constexpr int64_t kNodes = 9, kGraphs = 4;
 
 // Backward of additive scores of samples [begin, end) of four graphs; adds to the weights'
 // gradient.
 void add_gradient_of(int64_t begin, int64_t end, const WeightMemory& weights) {
   std::vector<Links> graphs;
-  for (uint64_t b = 0; b < kSamples; ++b)
-    graphs.push_back(test::drawn_links(b, kNodes, kNodes, 30));
+  for (uint64_t b = 0; b < kGraphs; ++b) graphs.push_back(test::drawn_links(b, kNodes, kNodes, 30));
   const Links all = kernels::joined_links(graphs, kNodes, kNodes);
   const int32_t* starts = all.starts.data<int32_t>();
   const auto nodes = [&](uint64_t seed) {
-    return Var::leaf(random_tensor({kSamples * kNodes, kHeads, kWidth}, seed, DType::f32)
+    return Var::leaf(random_tensor({kGraphs * kNodes, kHeads, kHeadWidth}, seed, DType::f32)
                          .rows(begin * kNodes, end * kNodes));
   };
   const Var a = ops::link_additive({nodes(1), nodes(2)}, weights,
@@ -139,15 +138,15 @@ void add_gradient_of(int64_t begin, int64_t end, const WeightMemory& weights) {
 }
 
 WeightMemory learning() {
-  return {random_tensor({kHeads, kWidth}, 8, DType::f32),
-          Tensor::zeros({kHeads, kWidth}, DType::f32)};
+  return {random_tensor({kHeads, kHeadWidth}, 8, DType::f32),
+          Tensor::zeros({kHeads, kHeadWidth}, DType::f32)};
 }
 
 // Gradients of weights are added row after row, so that a batch may come in parts.
 TEST(LinkOps, WeightGradientsDoNotDependOnTheCutOfABatch) {
   const auto gradient = [&](int64_t step) {
     const WeightMemory weights = learning();
-    for (int64_t b = 0; b < kSamples; b += step) add_gradient_of(b, b + step, weights);
+    for (int64_t b = 0; b < kGraphs; b += step) add_gradient_of(b, b + step, weights);
     return test::bytes_of(weights.gradient);
   };
   EXPECT_EQ(gradient(1), gradient(4));
@@ -176,15 +175,18 @@ TEST(LinkOps, PermutedNodesPermuteTheResult) {
           .copy_from(x.rows(n, n + 1));
     return made;
   };
-  const auto nodes = [](uint64_t seed) { return random_tensor({kNodes, kHeads, kWidth}, seed); };
+  const auto nodes = [](uint64_t seed) {
+    return random_tensor({kNodes, kHeads, kHeadWidth}, seed);
+  };
   const Tensor q = nodes(1), k = nodes(2), v = nodes(3), dy = nodes(4);
-  const Attended before = attended(kernels::links_of_edges(edges, kNodes, kNodes), q, k, v, dy);
+  const AttendedLinks before =
+      attended(kernels::links_of_edges(edges, kNodes, kNodes), q, k, v, dy);
   for (auto& [row, column] : edges) {
     row = moved[static_cast<size_t>(row)];
     column = moved[static_cast<size_t>(column)];
   }
-  const Attended after = attended(kernels::links_of_edges(edges, kNodes, kNodes), permuted(q),
-                                  permuted(k), permuted(v), permuted(dy));
+  const AttendedLinks after = attended(kernels::links_of_edges(edges, kNodes, kNodes), permuted(q),
+                                       permuted(k), permuted(v), permuted(dy));
   test::expect_near(after.y, permuted(before.y), 1e-13, "y");
   test::expect_near(after.q, permuted(before.q), 1e-13, "q");
   test::expect_near(after.k, permuted(before.k), 1e-13, "k");

@@ -15,7 +15,7 @@ constexpr double kScale = 0.3, kKl = 0.4;
 constexpr double kNear = 1e-5;
 
 // The last row does not count, and nothing is clipped.
-struct Rows {
+struct PolicyRows {
   Tensor x = test::random_tensor({kRows, kWidth}, 1),
          weight = test::random_tensor({kIds, kWidth}, 2);
   Tensor targets = Tensor::from(std::vector<int32_t>{0, 4, 2, 3, 1}, {kRows});
@@ -24,7 +24,7 @@ struct Rows {
   Tensor entropy_weights = test::random_tensor({kRows}, 3);
   Tensor known = Tensor::empty({kRows, kernels::known::columns}, DType::f32);
 
-  Rows() {
+  PolicyRows() {
     using namespace kernels::known;
     for (int64_t i = 0; i < kRows; ++i) {
       float* row = known.data<float>() + i * columns;
@@ -36,7 +36,7 @@ struct Rows {
   }
 };
 
-struct Found {
+struct PolicyLosses {
   Tensor losses, entropies, dx, dweight;
   double total = 0;
 };
@@ -44,7 +44,7 @@ struct Found {
 kernels::PolicyTerms policy_terms() { return {kScale, 0.999, 1e6, 0, kKl}; }
 
 // What the rows cost the policy, [M].
-ops::RowExtras policy_of(const Rows& in) {
+ops::RowExtras policy_of(const PolicyRows& in) {
   const auto rows = [] { return Out(Tensor::empty({kRows}, DType::f64)); };
   ops::RowExtras extras;
   extras.policy =
@@ -53,7 +53,7 @@ ops::RowExtras policy_of(const Rows& in) {
 }
 
 // The same of a row's own loss.
-double cost(const Rows& in, int64_t i, double loss) {
+double cost(const PolicyRows& in, int64_t i, double loss) {
   const float* known = in.known.data<float>() + i * kernels::known::columns;
   const double d = -loss - known[kernels::known::ref_logp];
   return known[kernels::known::factor] *
@@ -62,8 +62,8 @@ double cost(const Rows& in, int64_t i, double loss) {
 }
 
 // total = the weighed sum of what rows cost the policy, and of the weighed entropies.
-Found run(const Rows& in, bool entropic) {
-  Found found;
+PolicyLosses run(const PolicyRows& in, bool entropic) {
+  PolicyLosses found;
   found.entropies = Tensor::empty({kRows}, DType::f64);
   ops::RowExtras extras = policy_of(in);
   if (entropic) extras.entropy_weights = in.entropy_weights;
@@ -91,7 +91,7 @@ Found run(const Rows& in, bool entropic) {
   return found;
 }
 
-void expect_slopes(const Rows& in, const Tensor& of, const Tensor& slopes, bool entropic) {
+void expect_slopes(const PolicyRows& in, const Tensor& of, const Tensor& slopes, bool entropic) {
   for (int64_t i = 0; i < of.size(); ++i) {
     double& at = of.data<double>()[i];
     const double before = at, step = 1e-5;
@@ -105,8 +105,8 @@ void expect_slopes(const Rows& in, const Tensor& of, const Tensor& slopes, bool 
 }
 
 TEST(RowExtras, RowsMayBeWhatAPolicySampled) {
-  const Rows in;
-  const Found found = run(in, false);
+  const PolicyRows in;
+  const PolicyLosses found = run(in, false);
   expect_slopes(in, in.x, found.dx, false);
   expect_slopes(in, in.weight, found.dweight, false);
 }
@@ -117,7 +117,7 @@ struct Square {
   Tensor total, dx, dweight;
 };
 
-Square square(const Rows& in) {
+Square square(const PolicyRows& in) {
   Square made{Tensor::zeros({1}, DType::f64), {}, Tensor::zeros({kIds, kWidth}, DType::f64)};
   const WeightMemory weight{in.weight, made.dweight};
   const Var x = Var::leaf(in.x);
@@ -138,7 +138,7 @@ Square square(const Rows& in) {
 }
 
 TEST(RowExtras, RowsMayBeMadeTwiceForALossOfThemAll) {
-  const Rows in;
+  const PolicyRows in;
   const Square found = square(in);
   for (const auto& [of, slopes] : {std::pair{in.x, found.dx}, {in.weight, found.dweight}})
     for (int64_t i = 0; i < of.size(); ++i) {
@@ -154,15 +154,15 @@ TEST(RowExtras, RowsMayBeMadeTwiceForALossOfThemAll) {
 }
 
 TEST(RowExtras, EntropiesHaveGradients) {
-  const Rows in;
-  const Found found = run(in, true);
+  const PolicyRows in;
+  const PolicyLosses found = run(in, true);
   expect_slopes(in, in.x, found.dx, true);
   expect_slopes(in, in.weight, found.dweight, true);
 }
 
 TEST(RowExtras, EntropiesAreThoseOfTheSoftmax) {
-  const Rows in;
-  const Found found = run(in, false);
+  const PolicyRows in;
+  const PolicyLosses found = run(in, false);
   for (int64_t r = 0; r < kRows; ++r) {
     std::vector<double> scores(kValid);
     double sum = 0, entropy = 0;
@@ -179,8 +179,8 @@ TEST(RowExtras, EntropiesAreThoseOfTheSoftmax) {
 
 // As the product finds them with the vocabulary in one piece.
 TEST(RowExtras, ShardsGiveTheSame) {
-  const Rows in;
-  const Found whole = run(in, true);
+  const PolicyRows in;
+  const PolicyLosses whole = run(in, true);
   run_ranks(2, [&](Group& group) {
     const int64_t first = group.rank() * 3, valid = group.rank() == 0 ? 3 : 2;
     const Tensor entropies = Tensor::empty({kRows}, DType::f64);

@@ -19,7 +19,7 @@ namespace {
 using test::bytes_of;
 using test::random_tensor;
 
-constexpr int64_t kSamples = 12, kLength = 5, kWidth = 6;
+constexpr int64_t kSamples = 12, kLength = 5, kChannels = 6;
 
 using Memory = std::vector<WeightMemory>;
 // Runs an op on samples [begin, end), forward and backward.
@@ -97,26 +97,26 @@ void back(const Var& y, int64_t begin) {
 
 TEST(SampleGroups, OfProductsAndTheirBiases) {
   for (const bool active : {false, true})
-    expect_tree({{7, kWidth}, {7}}, [&](const Memory& weights, int64_t begin, int64_t end) {
-      const Var x = Var::leaf(samples({kLength, kWidth}, 1, begin, end));
+    expect_tree({{7, kChannels}, {7}}, [&](const Memory& weights, int64_t begin, int64_t end) {
+      const Var x = Var::leaf(samples({kLength, kChannels}, 1, begin, end));
       back(linear(x, weights[0], weights[1],
                   active ? std::optional(Activation::gelu_tanh) : std::nullopt),
            begin);
     });
-  expect_tree({{kWidth}}, [](const Memory& weights, int64_t begin, int64_t end) {
-    back(add_bias(Var::leaf(samples({kLength, kWidth}, 1, begin, end)), weights[0]), begin);
+  expect_tree({{kChannels}}, [](const Memory& weights, int64_t begin, int64_t end) {
+    back(add_bias(Var::leaf(samples({kLength, kChannels}, 1, begin, end)), weights[0]), begin);
   });
 }
 
 TEST(SampleGroups, OfNorms) {
-  expect_tree({{kWidth}, {kWidth}}, [](const Memory& weights, int64_t begin, int64_t end) {
-    const Var x = Var::leaf(samples({kLength, kWidth}, 1, begin, end));
+  expect_tree({{kChannels}, {kChannels}}, [](const Memory& weights, int64_t begin, int64_t end) {
+    const Var x = Var::leaf(samples({kLength, kChannels}, 1, begin, end));
     back(norm(x, Norm::layer, weights[0], weights[1], 1e-5), begin);
   });
 }
 
 TEST(SampleGroups, OfTables) {
-  expect_tree({{9, kWidth}}, [](const Memory& weights, int64_t begin, int64_t end) {
+  expect_tree({{9, kChannels}}, [](const Memory& weights, int64_t begin, int64_t end) {
     back(embedding(ids_of(9, begin, end), weights[0], 0), begin);
   });
   expect_tree({{2, 8}}, [](const Memory& weights, int64_t begin, int64_t end) {
@@ -125,9 +125,10 @@ TEST(SampleGroups, OfTables) {
 }
 
 TEST(SampleGroups, OfHeads) {
-  expect_tree({{9, kWidth}, {9}}, [](const Memory& weights, int64_t begin, int64_t end) {
+  expect_tree({{9, kChannels}, {9}}, [](const Memory& weights, int64_t begin, int64_t end) {
     const int64_t rows = (end - begin) * kLength;
-    const Var x = Var::leaf(samples({kLength, kWidth}, 1, begin, end).reshape({rows, kWidth}));
+    const Var x =
+        Var::leaf(samples({kLength, kChannels}, 1, begin, end).reshape({rows, kChannels}));
     const Tensor targets = ids_of(9, begin, end).reshape({rows}),
                  weight = samples({kLength}, 4, begin, end).reshape({rows});
     backward(linear_cross_entropy(x, {weights[0], weights[1], {0, 9}}, targets, weight, kLength),

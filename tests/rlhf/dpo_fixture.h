@@ -109,4 +109,24 @@ inline void expect_equal_at_every_layout(dpo::DpoTuneConfig c, const train::Work
   }
 }
 
+inline std::string drawn_answer(Chance& chance, char better) {
+  std::string answer(1, better);
+  for (int i = 0, more = chance.below(3); i < more; ++i)
+    answer += static_cast<char>('a' + chance.below(6));
+  return answer;
+}
+
+// Answers that begin with g are better than those that begin with h.
+inline std::string write_preferred(const std::string& path, int count, uint64_t seed) {
+  Chance chance(seed);
+  std::ofstream file(path);
+  for (int i = 0; i < count; ++i)
+    file << nlohmann::json{{"prompt", std::string(static_cast<size_t>(i % 4), 'p') + "ask"},
+                           {"chosen", drawn_answer(chance, 'g')},
+                           {"rejected", drawn_answer(chance, 'h')}}
+                .dump()
+         << '\n';
+  return path;
+}
+
 }  // namespace skein::rlhf

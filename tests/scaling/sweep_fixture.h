@@ -59,7 +59,7 @@ inline std::string usage_error_of(const std::function<void()>& step) {
   return "";
 }
 
-inline void expect_error(const std::function<void()>& step, const std::string& word) {
+inline void expect_usage_error(const std::function<void()>& step, const std::string& word) {
   const std::string text = usage_error_of(step);
   EXPECT_NE(text.find(word), std::string::npos) << "no \"" << word << "\" in: " << text;
 }

@@ -13,6 +13,14 @@ struct AttentionSizes {
   int64_t samples, queries, keys, heads, groups, width;
 };
 
+// [2, length] i32: segments of `run` positions each, in each row from 0.
+inline Tensor runs_of(int64_t run, int64_t length) {
+  const Tensor made = Tensor::empty({2, length}, DType::i32);
+  for (int64_t i = 0; i < made.size(); ++i)
+    made.data<int32_t>()[i] = static_cast<int32_t>(i % length / run);
+  return made;
+}
+
 // Numbers of a test's own, the same in every run.
 class Draws {
  public:

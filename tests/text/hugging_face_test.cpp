@@ -5,7 +5,7 @@
 #include "skein/data/samples/label_form.h"
 #include "skein/text/tokenizer.h"
 
-#include "golden_files.h"
+#include "tokenizer_json.h"
 
 namespace skein::text {
 namespace {
@@ -32,18 +32,6 @@ Json small_wordpiece() {
     "decoder": {"type": "WordPiece"},
     "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "un": 2, "##able": 3, "##a": 4, "able": 5, "!": 6}}
   })");
-}
-
-std::unique_ptr<Tokenizer> made(const Json& json) { return tokenizer_from_json(json.dump()); }
-
-Json with(Json json, const std::string& pointer, const std::string& value) {
-  json[Json::json_pointer(pointer)] = Json::parse(value);
-  return json;
-}
-
-void refused(const Json& json, std::initializer_list<std::string> words) {
-  SCOPED_TRACE(json.dump().substr(0, 600));
-  test::expect_refused(words, [&] { made(json); });
 }
 
 TEST(HuggingFace, ByteBpe) {

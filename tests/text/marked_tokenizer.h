@@ -36,4 +36,10 @@ inline const text::Tokenizer& marked_tokenizer(bool llama3 = false) {
   return *made[llama3];
 }
 
+inline std::vector<text::Message> messages_of(const nlohmann::json& list) {
+  std::vector<text::Message> made;
+  for (const nlohmann::json& turn : list) made.push_back({turn["role"], turn["content"]});
+  return made;
+}
+
 }  // namespace skein::test

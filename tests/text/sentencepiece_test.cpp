@@ -39,15 +39,15 @@ std::unique_ptr<Tokenizer> loaded(const std::string& bytes) {
   return load_tokenizer(scratch.write("small.model", bytes));
 }
 
-void refused(const std::string& bytes, std::initializer_list<std::string> words) {
+void refuse_model(const std::string& bytes, std::initializer_list<std::string> words) {
   const ScratchFolder scratch;
   const std::string path = scratch.write("small.model", bytes);
   expect_refused(words, [&] { load_tokenizer(path); });
   expect_refused({path}, [&] { load_tokenizer(path); });
 }
 
-void refused(const Model& model, std::initializer_list<std::string> words) {
-  refused(written_sentencepiece(model), words);
+void refuse_model(const Model& model, std::initializer_list<std::string> words) {
+  refuse_model(written_sentencepiece(model), words);
 }
 
 TEST(SentencePiece, AWrittenModelSaysTheSame) {
@@ -176,39 +176,40 @@ TEST(SentencePiece, RefusesModelsThatCannotBe) {
     change(model);
     return model;
   };
-  refused(with([](Model& model) { model.pieces[4].text = "a"; }), {"the piece a twice"});
-  refused(with([](Model& model) { model.pieces[4].text = ""; }), {"piece 4", "empty"});
-  refused(with([](Model& model) { model.pieces[0].type = Model::Type::normal; }),
-          {"0 unknown pieces among 8"});
-  refused(with([](Model& model) { model.pieces[4].type = Model::Type::unknown; }),
-          {"2 unknown pieces"});
-  refused(with([](Model& model) { model.pieces[4].score = NAN; }), {"piece 4", "score nan"});
-  refused(with([](Model& model) { model.pieces[4].type = Model::Type::byte; }),
-          {"byte piece b", "byte_fallback is false"});
-  refused(with([](Model& model) { model.byte_fallback = true; }), {"0 pieces of bytes", "256"});
-  refused(with([](Model& model) { model.pieces[4].text = "\xFF"; }), {"piece 4", "UTF-8"});
-  refused(with([](Model& model) { model.charsmap = "abc"; }), {"precompiled_charsmap"});
-  refused(with([](Model& model) { model.charsmap = std::string("\x10\0\0\0abcd", 8); }),
-          {"trie has 16 bytes, but 4 follow"});
-  refused(with([](Model& model) {
-            model.charsmap = std::string("\4\0\0\0\0\0\0\0", 8) + std::string(2000, 'x');
-          }),
-          {"replacement of 2000 bytes", "1024"});
-  refused(with([](Model& model) { model.kind = static_cast<Model::Kind>(3); }),
-          {"type 3", "words (3)"});
+  refuse_model(with([](Model& model) { model.pieces[4].text = "a"; }), {"the piece a twice"});
+  refuse_model(with([](Model& model) { model.pieces[4].text = ""; }), {"piece 4", "empty"});
+  refuse_model(with([](Model& model) { model.pieces[0].type = Model::Type::normal; }),
+               {"0 unknown pieces among 8"});
+  refuse_model(with([](Model& model) { model.pieces[4].type = Model::Type::unknown; }),
+               {"2 unknown pieces"});
+  refuse_model(with([](Model& model) { model.pieces[4].score = NAN; }), {"piece 4", "score nan"});
+  refuse_model(with([](Model& model) { model.pieces[4].type = Model::Type::byte; }),
+               {"byte piece b", "byte_fallback is false"});
+  refuse_model(with([](Model& model) { model.byte_fallback = true; }),
+               {"0 pieces of bytes", "256"});
+  refuse_model(with([](Model& model) { model.pieces[4].text = "\xFF"; }), {"piece 4", "UTF-8"});
+  refuse_model(with([](Model& model) { model.charsmap = "abc"; }), {"precompiled_charsmap"});
+  refuse_model(with([](Model& model) { model.charsmap = std::string("\x10\0\0\0abcd", 8); }),
+               {"trie has 16 bytes, but 4 follow"});
+  refuse_model(with([](Model& model) {
+                 model.charsmap = std::string("\4\0\0\0\0\0\0\0", 8) + std::string(2000, 'x');
+               }),
+               {"replacement of 2000 bytes", "1024"});
+  refuse_model(with([](Model& model) { model.kind = static_cast<Model::Kind>(3); }),
+               {"type 3", "words (3)"});
 }
 
 TEST(SentencePiece, RefusesDamagedFiles) {
-  refused("", {"0 unknown pieces among 0"});
-  refused("\x0A", {"ends within a number"});
-  refused(
+  refuse_model("", {"0 unknown pieces among 0"});
+  refuse_model("\x0A", {"ends within a number"});
+  refuse_model(
       "\x0A\x05"
       "ab",
       {"5 bytes are announced and 2 are there", "byte 2 of 4"});
-  refused("\x0B", {"field 1 has the unknown type 3"});
-  refused(std::string("\x02\x00", 2), {"a field of number 0"});
-  refused(std::string(11, '\xFF'), {"64 bits"});
-  refused("\x08\x01", {"field 1 has type 0 instead of 2"});
+  refuse_model("\x0B", {"field 1 has the unknown type 3"});
+  refuse_model(std::string("\x02\x00", 2), {"a field of number 0"});
+  refuse_model(std::string(11, '\xFF'), {"64 bits"});
+  refuse_model("\x08\x01", {"field 1 has type 0 instead of 2"});
   const std::string good = written_sentencepiece(small_model());
   for (size_t bytes = 0; bytes < good.size(); ++bytes) {
     const ScratchFolder scratch;
@@ -247,8 +248,8 @@ TEST(SentencePiece, WhateverIsChangedInAFileItIsReadOrRefused) {
 TEST(SentencePiece, RefusesWhatIsNotSupported) {
   const std::string good = written_sentencepiece(small_model());
   // trainer_spec (2) with field 24; denormalizer_spec (5) with its table (2); field 1000
-  refused(good + "\x12\x03\xC0\x01\x01", {"treat_whitespace_as_suffix"});
-  refused(good + "\x2A\x03\x12\x01x", {"denormalizer_spec"});
+  refuse_model(good + "\x12\x03\xC0\x01\x01", {"treat_whitespace_as_suffix"});
+  refuse_model(good + "\x2A\x03\x12\x01x", {"denormalizer_spec"});
   EXPECT_EQ(loaded(good + "\xC0\x3E\x05")->vocab_size(), 8);
 }
 

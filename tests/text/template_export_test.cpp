@@ -10,17 +10,12 @@ namespace {
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using test::marked_tokenizer;
+using test::messages_of;
 
 // A form by its name, or as JSON.
 ChatTemplate form_of(const std::string& spec, const Tokenizer& tokenizer) {
   return spec.starts_with("{") ? ChatTemplate(StoredTemplate(spec), tokenizer)
                                : ChatTemplate(spec, tokenizer);
-}
-
-std::vector<Message> messages_of(const Json& list) {
-  std::vector<Message> made;
-  for (const Json& turn : list) made.push_back({turn["role"], turn["content"]});
-  return made;
 }
 
 // Whether transformers divides the text of these otherwise: it joins what has no marker between

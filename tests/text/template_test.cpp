@@ -11,6 +11,7 @@ using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using Messages = std::vector<Message>;
 using test::marked_tokenizer;
+using test::messages_of;
 
 const std::vector<std::string> kNames{"none", "plain", "chatml", "llama2", "llama3"};
 
@@ -27,12 +28,6 @@ const Tokenizer& wordpiece() {
     "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "</s>": 1, "human": 2, ":": 3, "assistant": 4, "a": 5, "##b": 6}}
   })");
   return *made;
-}
-
-Messages messages_of(const Json& list) {
-  Messages made;
-  for (const Json& message : list) made.push_back({message["role"], message["content"]});
-  return made;
 }
 
 std::string answers_in(const TemplatedChat& chat, const Tokenizer& tokenizer) {

@@ -13,11 +13,11 @@ namespace skein::text {
 namespace {
 
 using Merges = std::vector<std::pair<int32_t, int32_t>>;
-using Words = std::map<std::vector<int32_t>, int64_t>;
+using WordCounts = std::map<std::vector<int32_t>, int64_t>;
 
-Words words_of(const std::vector<std::string>& texts) {
+WordCounts words_of(const std::vector<std::string>& texts) {
   const auto ids_of_bytes = id_of_byte();
-  Words words;
+  WordCounts words;
   for (const auto& text : texts)
     split_gpt2(text, [&](std::string_view piece) {
       std::vector<int32_t> ids;
@@ -40,7 +40,7 @@ std::vector<int32_t> replaced(const std::vector<int32_t>& ids, std::pair<int32_t
 
 // The rule as it is told: count all pairs anew for each merge. std::map ascends, so the first of
 // equals is the lowest pair.
-Merges learnt_slowly(Words words, int64_t merges, int64_t min_frequency) {
+Merges learnt_slowly(WordCounts words, int64_t merges, int64_t min_frequency) {
   Merges learnt;
   while (static_cast<int64_t>(learnt.size()) < merges) {
     std::map<std::pair<int32_t, int32_t>, int64_t> counts;
@@ -52,7 +52,7 @@ Merges learnt_slowly(Words words, int64_t merges, int64_t min_frequency) {
     if (best == counts.end() || best->second < min_frequency) break;
     const auto made = 256 + static_cast<int32_t>(learnt.size());
     learnt.push_back(best->first);
-    Words next;
+    WordCounts next;
     for (const auto& [ids, count] : words) next[replaced(ids, best->first, made)] += count;
     words = next;
   }

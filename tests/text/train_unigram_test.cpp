@@ -19,8 +19,8 @@ std::string shakespeare() {
   return Json::parse(test::golden_text("trained.json.xz"))["text"].get<std::string>();
 }
 
-std::unique_ptr<Tokenizer> learnt(const TrainerSettings& settings, const std::string& text,
-                                  int threads = 1) {
+std::unique_ptr<Tokenizer> learnt_pieces(const TrainerSettings& settings, const std::string& text,
+                                         int threads = 1) {
   TokenizerTrainer trainer(settings);
   trainer.count(text);
   return trainer.train(threads);
@@ -77,7 +77,7 @@ TEST(TrainUnigram, SubstringsKeepToOneKindOfCharacters) {
 }
 
 TEST(TrainUnigram, AllTextComesBack) {
-  const auto tokenizer = learnt(kUnigram, shakespeare());
+  const auto tokenizer = learnt_pieces(kUnigram, shakespeare());
   EXPECT_EQ(tokenizer->vocab_size(), 600);
   for (const std::string text : {"First Citizen:\nBefore we  proceed", " a ", "\n\n",
                                  "naïve 日本\t😀", "x", "", "\u2581 \u2581\n"})
@@ -90,20 +90,20 @@ TEST(TrainUnigram, AllTextComesBack) {
 }
 
 TEST(TrainUnigram, PiecesAreWords) {
-  const auto tokenizer = learnt(kUnigram, shakespeare());
+  const auto tokenizer = learnt_pieces(kUnigram, shakespeare());
   for (const char* word : {"\u2581the", "\u2581and", "\u2581you", "\n"})
     EXPECT_GE(tokenizer->id_of(word), 0) << word;
   // BPE of the same size needs more tokens where Kudo's pieces are as good as they should be.
   const std::string text = shakespeare();
-  const auto bpe = learnt({.vocab_size = 600}, text);
+  const auto bpe = learnt_pieces({.vocab_size = 600}, text);
   EXPECT_LT(tokenizer->encode(text).size(), bpe->encode(text).size() * 11 / 10);
 }
 
 TEST(TrainUnigram, EqualAtAnyNumberOfThreads) {
   const std::string text = shakespeare();
-  const std::string one = learnt(kUnigram, text, 1)->to_json();
-  EXPECT_EQ(learnt(kUnigram, text, 3)->to_json(), one);
-  EXPECT_EQ(learnt(kUnigram, text, 40)->to_json(), one);
+  const std::string one = learnt_pieces(kUnigram, text, 1)->to_json();
+  EXPECT_EQ(learnt_pieces(kUnigram, text, 3)->to_json(), one);
+  EXPECT_EQ(learnt_pieces(kUnigram, text, 40)->to_json(), one);
   TokenizerTrainer first(kUnigram), second(kUnigram);
   const size_t cut = text.find(" \n", text.size() / 2) + 1;
   first.count(text.substr(cut));
@@ -116,7 +116,7 @@ TEST(TrainUnigram, EqualAtAnyNumberOfThreads) {
 }
 
 TEST(TrainUnigram, IsWrittenAsAModelOfSentencePiece) {
-  const auto tokenizer = learnt(kUnigram, shakespeare());
+  const auto tokenizer = learnt_pieces(kUnigram, shakespeare());
   std::string file;
   for (const auto& [name, text] : tokenizer_files(*tokenizer))
     if (name == "tokenizer.model") file = text;
@@ -128,7 +128,7 @@ TEST(TrainUnigram, IsWrittenAsAModelOfSentencePiece) {
   }
   TrainerSettings nfkc = kUnigram;
   nfkc.normal_form = LearntForm::nfkc;
-  for (const auto& [name, text] : tokenizer_files(*learnt(nfkc, shakespeare())))
+  for (const auto& [name, text] : tokenizer_files(*learnt_pieces(nfkc, shakespeare())))
     EXPECT_NE(name, "tokenizer.model");
 }
 
@@ -136,14 +136,14 @@ TEST(TrainUnigram, NormalForm) {
   TrainerSettings settings = kUnigram;
   settings.normal_form = LearntForm::nfkc;
   settings.byte_fallback = false;
-  const auto tokenizer = learnt(settings, shakespeare());
+  const auto tokenizer = learnt_pieces(settings, shakespeare());
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(" \uFF34he \n\n citizen ")), "The citizen");
   const Ids unknown = tokenizer->encode("日本");
   EXPECT_EQ(unknown.back(), tokenizer->roles().unk);
 }
 
 TEST(TrainUnigram, RareCharactersAreLeftOut) {
-  const auto tokenizer = learnt(
+  const auto tokenizer = learnt_pieces(
       {.kind = LearntKind::unigram, .vocab_size = 20, .limit_alphabet = 3, .byte_fallback = false},
       "aab aab xab");
   EXPECT_EQ(tokenizer->id_of("x"), -1);
@@ -171,7 +171,7 @@ TEST(TrainWords, TheMostFrequentOnes) {
 }
 
 TEST(TrainWords, OfAPattern) {
-  const auto tokenizer = learnt(
+  const auto tokenizer = learnt_pieces(
       {.kind = LearntKind::word, .vocab_size = 10, .pattern = R"(\w+|[^\w\s])"}, "a,b a,b c");
   EXPECT_EQ(tokenizer->encode("b,a"), (Ids{6, 4, 5}));
   EXPECT_EQ(tokenizer->vocab_size(), 7);
@@ -179,7 +179,7 @@ TEST(TrainWords, OfAPattern) {
 
 TEST(TrainWords, MistakesAreNamed) {
   const auto refused = [](TrainerSettings settings, std::initializer_list<std::string> words) {
-    test::expect_refused(words, [&] { learnt(settings, "some text"); });
+    test::expect_refused(words, [&] { learnt_pieces(settings, "some text"); });
   };
   refused({.kind = LearntKind::unigram, .vocab_size = 100}, {"100", "259"});
   refused({.kind = LearntKind::unigram, .vocab_size = 260}, {"260", "bytes and characters take"});

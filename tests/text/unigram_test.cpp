@@ -1,25 +1,13 @@
 // Unigram models of tokenizer.json by hand; pieces_golden_test.cpp holds them against the library.
 #include "skein/text/tokenizer.h"
 
-#include "golden_files.h"
+#include "tokenizer_json.h"
 
 namespace skein::text {
 namespace {
 
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
-
-std::unique_ptr<Tokenizer> made(const Json& json) { return tokenizer_from_json(json.dump()); }
-
-Json with(Json json, const std::string& pointer, const std::string& value) {
-  json[Json::json_pointer(pointer)] = Json::parse(value);
-  return json;
-}
-
-void refused(const Json& json, std::initializer_list<std::string> words) {
-  SCOPED_TRACE(json.dump().substr(0, 600));
-  test::expect_refused(words, [&] { made(json); });
-}
 
 Json small_unigram() {
   return Json::parse(R"({

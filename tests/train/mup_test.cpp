@@ -20,7 +20,7 @@ ModelConfig wide(ModelConfig model) {
   return model;
 }
 
-ModelConfig small_model() {
+ModelConfig model_without_dropout() {
   ModelConfig model = small_config("").model;
   model.vocab_size = 64;
   model.dropout = 0;
@@ -107,7 +107,7 @@ TEST_F(MupRuns, GoOnWithEqualBitsAndRefuseAnotherBase) {
 }
 
 TEST(Mup, ScalesWeightsInsideBlocksOnly) {
-  ModelConfig model = small_model(), scaled = wide(model);
+  ModelConfig model = model_without_dropout(), scaled = wide(model);
   for (ModelConfig* c : {&model, &scaled}) {
     c->activation = MlpKind::swiglu;
     c->tie_embeddings = false;
@@ -148,7 +148,7 @@ TEST(Mup, DividesLogitsByTheWidthRatio) {
     return gpt.logits(gpt.forward({}, pass).only().value());
   };
   for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
-    ModelConfig model = small_model();
+    ModelConfig model = model_without_dropout();
     model.norm_placement = placement;
     const Tensor plain = logits(model);
     model.mup_base_width = model.d_model / 4;
@@ -163,7 +163,7 @@ TEST(Mup, DividesLogitsByTheWidthRatio) {
 TEST(Mup, RefusesWhatItCannotScale) {
   const auto refused = [](const std::function<void(ModelConfig&)>& change,
                           std::initializer_list<std::string> words) {
-    ModelConfig model = small_model();
+    ModelConfig model = model_without_dropout();
     change(model);
     test::expect_error(ExitCode::usage, words, [&] { check(model, 1, false); });
   };

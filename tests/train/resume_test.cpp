@@ -236,12 +236,6 @@ TEST_F(Resume, FallsBackFromADamagedCheckpoint) {
   EXPECT_EQ(first_difference(found.state, expected.state), "");
 }
 
-RunState newest_state(const std::string& run) {
-  const auto alone = single_rank();
-  const auto info = checkpoint::find_checkpoint(run, *alone);
-  return run_state(info->metadata, info->path);
-}
-
 TEST_F(Resume, KnowsWhatWasBestAsIfItHadNeverEnded) {
   PretrainConfig c = config();
   c.data.validation = c.data.train;

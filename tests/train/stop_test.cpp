@@ -53,11 +53,6 @@ std::vector<nlohmann::json> metrics_of(const std::string& run) {
   return lines;
 }
 
-RunState newest_state(const std::string& run) {
-  const auto info = checkpoint::find_checkpoint(run, *single_rank());
-  return run_state(info->metadata, info->path);
-}
-
 class Stop : public testing::Test {
  protected:
   void SetUp() override { write_small_store(folder_.at("train.h5")); }

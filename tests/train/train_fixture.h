@@ -173,4 +173,22 @@ inline std::string training_error(const PretrainConfig& config, int ranks, const
   return "";
 }
 
+inline RunState newest_state(const std::string& run) {
+  const auto alone = single_rank();
+  const auto info = checkpoint::find_checkpoint(run, *alone);
+  return run_state(info->metadata, info->path);
+}
+
+// What the usage error of `act` says.
+inline std::string refusal_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
 }  // namespace skein::train

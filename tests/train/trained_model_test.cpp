@@ -10,17 +10,6 @@
 namespace skein::train {
 namespace {
 
-std::string refused(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
 TEST(TrainedModels, AreWhatTheirRunsHaveLearnt) {
   const Workspace folder;
   write_small_store(folder.at("train.h5"));
@@ -50,7 +39,7 @@ TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
   RunState state = run_state(info.metadata, info.path);
   state.config.at("model.n_layers") = "5";
   info.metadata = to_json(state, {});
-  const std::string text = refused([&] { trained_model(info, *alone); });
+  const std::string text = refusal_of([&] { trained_model(info, *alone); });
   EXPECT_NE(text.find(info.path + " describes another model than it holds"), std::string::npos)
       << text;
 }
@@ -58,23 +47,23 @@ TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
 TEST(TrainedModels, AreLookedForWhereAnOptionSays) {
   const Workspace folder;
   const auto alone = single_rank();
-  EXPECT_EQ(refused([&] { open_trained_model("", *alone); }),
+  EXPECT_EQ(refusal_of([&] { open_trained_model("", *alone); }),
             "checkpoint.path is empty; give a run's folder or a checkpoint, as "
             "--checkpoint.path=runs/pretrain");
   const std::string text =
-      refused([&] { open_trained_model(folder.path(), *alone, "checkpoint.load"); });
+      refusal_of([&] { open_trained_model(folder.path(), *alone, "checkpoint.load"); });
   EXPECT_EQ(text, "checkpoint.load=" + checkpoint::no_checkpoint(folder.path()));
 }
 
 TEST(TrainedModels, WithoutATokenizerCannotEncodeText) {
   TrainedModel model;
   model.info.path = "runs/a";
-  EXPECT_NE(refused([&] {
+  EXPECT_NE(refusal_of([&] {
               require_tokenizer(model);
             }).find("runs/a was trained on token files that named no tokenizer"),
             std::string::npos);
   model.state.imported = R"({"source":"gpt2","tokenizer_fault":"it holds no tokenizer.json"})";
-  EXPECT_NE(refused([&] {
+  EXPECT_NE(refusal_of([&] {
               require_tokenizer(model);
             }).find("that of gpt2 was not imported (it holds no tokenizer.json)"),
             std::string::npos);

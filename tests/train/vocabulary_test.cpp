@@ -10,17 +10,6 @@
 namespace skein::train {
 namespace {
 
-std::string refused(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
 ModelConfig with_ids(int64_t ids) {
   ModelConfig model;
   model.vocab_size = ids;
@@ -40,10 +29,10 @@ std::string odd_store(const Workspace& folder) {
 TEST(Vocabulary, OfAModelHoldsThatOfItsTokenizer) {
   check_vocabulary(with_ids(257), *text::byte_tokenizer());
   check_vocabulary(with_ids(300), *text::byte_tokenizer());
-  EXPECT_EQ(refused([] { check_vocabulary(with_ids(256), *text::byte_tokenizer()); }),
+  EXPECT_EQ(refusal_of([] { check_vocabulary(with_ids(256), *text::byte_tokenizer()); }),
             "the model knows 256 ids, but its tokenizer has 257");
   EXPECT_EQ(
-      refused([] { check_vocabulary(with_ids(256), *text::byte_tokenizer(), kConvertAgain); }),
+      refusal_of([] { check_vocabulary(with_ids(256), *text::byte_tokenizer(), kConvertAgain); }),
       "the model knows 256 ids, but its tokenizer has 257; convert it again with its own "
       "(--tokenizer)");
 }
@@ -52,7 +41,7 @@ TEST(Vocabulary, HoldsEveryTokenOfAText) {
   const std::vector<int32_t> text{3, 256, 255};
   check_ids(text, with_ids(257));
   check_ids({}, with_ids(1));
-  EXPECT_EQ(refused([&] { check_ids(text, with_ids(256)); }),
+  EXPECT_EQ(refusal_of([&] { check_ids(text, with_ids(256)); }),
             "a text holds token 256, but the model knows 256 ids and its tokenizer has more; "
             "convert it again with its own (--tokenizer)");
 }
@@ -62,7 +51,7 @@ TEST(Vocabulary, HoldsEveryTokenOfAStore) {
   const data::TokenStore store(odd_store(folder));
   check_ids(store, with_ids(300));
   check_ids(store, with_ids(281));
-  EXPECT_EQ(refused([&] { check_ids(store, with_ids(280)); }),
+  EXPECT_EQ(refusal_of([&] { check_ids(store, with_ids(280)); }),
             "token 70000 of the text is 280, but the model knows 280 ids and its tokenizer has "
             "300; convert it again with its own (--tokenizer)");
 }
@@ -75,7 +64,7 @@ TEST(Vocabulary, OfAStoreIsThatOfTheModel) {
   source.state.tokenizer = text::StoredTokenizer(text::byte_tokenizer());
   check_store(store, source);
   source.state.tokenizer = {};
-  const std::string text = refused([&] { check_store(store, source); });
+  const std::string text = refusal_of([&] { check_store(store, source); });
   EXPECT_NE(text.find("odd.h5 was made with another tokenizer than the model's"), std::string::npos)
       << text;
 }

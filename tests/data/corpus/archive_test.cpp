@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 using Texts = std::vector<std::string>;
 
-Texts read_all(const Texts& inputs, const CorpusOptions& options = {}) {
+Texts documents_of(const Texts& inputs, const CorpusOptions& options = {}) {
   CorpusReader reader(inputs, options);
   Texts documents;
   bool open = false;
@@ -29,7 +29,7 @@ Texts read_all(const Texts& inputs, const CorpusOptions& options = {}) {
 // What reading logs.
 std::string said_reading(const std::string& input, const Texts& expected) {
   testing::internal::CaptureStderr();
-  EXPECT_EQ(read_all({input}), expected);
+  EXPECT_EQ(documents_of({input}), expected);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -61,7 +61,7 @@ TEST(Archives, MembersAreFilesOfText) {
       // Known by their contents, whatever the name.
       const std::string path = scratch.file("any.name");
       write_file(path, archived(format, filter, kMembers));
-      EXPECT_EQ(read_all({path}), kDocuments) << format << " " << filter;
+      EXPECT_EQ(documents_of({path}), kDocuments) << format << " " << filter;
     }
 }
 
@@ -74,7 +74,7 @@ TEST(Archives, StandBesideOtherInputsAndInFolders) {
   Texts expected = kDocuments;
   expected.insert(expected.begin(), "before");
   expected.push_back("after");
-  EXPECT_EQ(read_all({scratch.file("d")}), expected);
+  EXPECT_EQ(documents_of({scratch.file("d")}), expected);
   CorpusReader reader({scratch.file("d")}, {});
   for (CorpusPiece piece; reader.next(piece);) {
   }
@@ -92,7 +92,7 @@ TEST(Archives, CompressedMembersAreReadThrough) {
                        packed(filter, fmt::format("{{\"text\":\"{}\"}}", filter))});
   for (const char* format : {"pax", "zip"}) {
     write_file(scratch.file("x"), archived(format, "none", members));
-    EXPECT_EQ(read_all({scratch.file("x")}), (Texts{"gzip", "xz", "zstd", "bzip2", "lz4"}));
+    EXPECT_EQ(documents_of({scratch.file("x")}), (Texts{"gzip", "xz", "zstd", "bzip2", "lz4"}));
   }
 }
 
@@ -145,7 +145,7 @@ TEST(Archives, DamageIsNamedWithTheMember) {
                                               {"folder/b.txt", words(50000)}};
   const auto refused = [&](const std::string& bytes, std::initializer_list<std::string> said) {
     write_file(path, bytes);
-    expect_error(ExitCode::usage, said, [&] { read_all({path}); });
+    expect_error(ExitCode::usage, said, [&] { documents_of({path}); });
   };
   const std::string tar = archived("ustar", "none", members),
                     zip = archived("zip", "none", members);
@@ -296,13 +296,13 @@ TEST(ForeignContent, IsRefusedByNameAndByContent) {
     for (const char* name : {"a.txt", "a.jsonl"}) {
       const std::string path = scratch.file(name);
       write_file(path, bytes);
-      expect_error(ExitCode::usage, {name, "is no text", what}, [&] { read_all({path}); });
+      expect_error(ExitCode::usage, {name, "is no text", what}, [&] { documents_of({path}); });
       expect_error(ExitCode::usage, {name, "is no text", what},
                    [&] { encode_corpus({path}, *tokenizer, encode); });
       expect_error(ExitCode::usage, {name, "is no text", what},
                    [&] { learn_tokenizer({path}, {}); });
       write_file(path, packed("gzip", bytes));
-      expect_error(ExitCode::usage, {name, "is no text", what}, [&] { read_all({path}); });
+      expect_error(ExitCode::usage, {name, "is no text", what}, [&] { documents_of({path}); });
     }
   };
   refused("\x89PNG\r\n\x1a\n....", "a PNG image");
@@ -337,7 +337,7 @@ TEST(ForeignContent, DocumentsAndWeightsInZipFilesAreRefused) {
   const auto looks_like = [&](const std::string& first, const std::string& what) {
     write_file(scratch.file("a.bin"), archived("zip", "none", {{first, "x"}, {"b.txt", "text"}}));
     expect_error(ExitCode::usage, {"a.bin", "is no text", what},
-                 [&] { read_all({scratch.file("a.bin")}); });
+                 [&] { documents_of({scratch.file("a.bin")}); });
   };
   looks_like("[Content_Types].xml", "an Office document");
   looks_like("mimetype", "e-book");
@@ -345,14 +345,14 @@ TEST(ForeignContent, DocumentsAndWeightsInZipFilesAreRefused) {
   looks_like("model/data.pkl", "weights of PyTorch");
   looks_like("arr_0.npy", "NumPy arrays");
   write_file(scratch.file("a.txt"), "words");
-  EXPECT_EQ(read_all({scratch.file("")}), Texts{"words"}) << "a folder leaves them out";
+  EXPECT_EQ(documents_of({scratch.file("")}), Texts{"words"}) << "a folder leaves them out";
 }
 
 TEST(ForeignContent, TextsWithSlipsStayTexts) {
   const Scratch scratch;
   const auto kept = [&](const std::string& text) {
     write_file(scratch.file("a.txt"), text);
-    EXPECT_EQ(read_all({scratch.file("a.txt")}), Texts{text});
+    EXPECT_EQ(documents_of({scratch.file("a.txt")}), Texts{text});
   };
   kept(
       "a\xFF"

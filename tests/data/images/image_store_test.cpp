@@ -1,6 +1,7 @@
 // Stores of pictures, from every layout that pictures come in.
 #include "skein/data/images/image_store.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "skein/data/images/image_samples.h"

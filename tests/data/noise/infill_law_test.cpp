@@ -19,8 +19,6 @@ using test::noised;
 using test::NoiseWords;
 using test::short_words;
 
-constexpr int32_t kMasked = NoiseWords::kHidden;
-
 using Ids = std::vector<int32_t>;
 
 double poisson(double mean, int64_t number) {
@@ -112,7 +110,7 @@ class SourceLaw {
     int64_t word = 0;
     for (size_t slot = 0, span = 0; slot < spans.size(); ++slot)
       if (spans[slot]) {
-        made.push_back(kMasked);
+        made.push_back(NoiseWords::kHidden);
         word += order[span++];
       } else {
         made.push_back(text_[static_cast<size_t>(word++)]);
@@ -148,7 +146,8 @@ TEST(TextNoise, StaysWithinTheRoom) {
   for (uint64_t stream = 0; stream < 300; ++stream) {
     const NoisedText tight = noised(text, config, stream, {}, 6);
     EXPECT_LE(tight.tokens.size(), 6u);
-    EXPECT_EQ(tight.tokens.size() - static_cast<size_t>(std::ranges::count(tight.tokens, kMasked)),
+    EXPECT_EQ(tight.tokens.size() -
+                  static_cast<size_t>(std::ranges::count(tight.tokens, NoiseWords::kHidden)),
               3u);
     longest = std::max(longest, noised(text, config, stream).tokens.size());
   }

@@ -19,8 +19,6 @@ using test::noised;
 using test::NoiseWords;
 using test::short_words;
 
-constexpr int32_t kMasked = NoiseWords::kHidden;
-
 using Ids = std::vector<int32_t>;
 
 // Words of one, two and three tokens in turn.
@@ -34,7 +32,9 @@ Ids long_words(int32_t count) {
   return made;
 }
 
-int64_t masks_in(const NoisedText& text) { return std::ranges::count(text.tokens, kMasked); }
+int64_t masks_in(const NoisedText& text) {
+  return std::ranges::count(text.tokens, NoiseWords::kHidden);
+}
 
 // What is shown is of the text, once, and what is not is a mask or random.
 void expect_origins(const Ids& text, const NoisedText& made) {
@@ -123,7 +123,7 @@ Tally tally(const NoiseConfig& config) {
       if (one.origins[i] >= 0)
         shown[static_cast<size_t>(one.origins[i])] = true;
       else
-        ++(one.tokens[i] == kMasked ? made.masks : made.random);
+        ++(one.tokens[i] == NoiseWords::kHidden ? made.masks : made.random);
     ++made.samples;
     made.tokens += static_cast<double>(text.size());
     for (size_t i = 0; i < text.size(); ++i) {
@@ -164,7 +164,7 @@ TEST(TextNoise, TakesWordsWholeWhereAsked) {
     const Ids made = noised(text, config, stream).tokens;
     for (size_t i = 1; i < text.size(); ++i)
       if (text[i] % 2 == 1) {
-        EXPECT_EQ(made[i] == kMasked, made[i - 1] == kMasked);
+        EXPECT_EQ(made[i] == NoiseWords::kHidden, made[i - 1] == NoiseWords::kHidden);
       }
   }
 }
@@ -205,7 +205,7 @@ Ids undone(const Ids& source, const Ids& target, bool deleted) {
   };
   bool masked = false;
   for (const int32_t id : source) {
-    if (id == kMasked) {
+    if (id == NoiseWords::kHidden) {
       masked = true;
       continue;
     }
@@ -261,7 +261,7 @@ TEST(TextNoise, HidesWordsWholeAndNothingBesideThem) {
         }
       if (rate < 1) continue;
       for (const int32_t id : made.tokens)
-        EXPECT_TRUE(id == kMasked || id == NoiseWords::kEnd) << id;
+        EXPECT_TRUE(id == NoiseWords::kHidden || id == NoiseWords::kEnd) << id;
     }
   }
   EXPECT_GE(masks_in(noised(text, config, 1)), 3) << "a span goes on behind what stays";
@@ -274,7 +274,7 @@ TEST(TextNoise, ASentenceBeginsAWordWhereverItStands) {
   config.permute = 1;
   for (uint64_t stream = 0; stream < 100; ++stream) {
     Ids shown = noised(text, config, stream, sentences).tokens;
-    std::erase(shown, kMasked);
+    std::erase(shown, NoiseWords::kHidden);
     EXPECT_TRUE(shown == Ids({6, 7}) || shown == Ids({9, 11}));
   }
 }

@@ -9,7 +9,8 @@ namespace {
 
 using namespace test;
 
-std::vector<Conversation> read(const std::string& bytes, ConversationsConfig config = {}) {
+std::vector<Conversation> conversations_in(const std::string& bytes,
+                                           ConversationsConfig config = {}) {
   const Scratch scratch;
   write_file(scratch.file("x.jsonl"), bytes);
   config.files = {scratch.file("x.jsonl")};
@@ -32,14 +33,14 @@ std::string summary(const Conversation& conversation) {
   return text;
 }
 
-void refused(const std::string& bytes, std::initializer_list<std::string> words,
-             const ConversationsConfig& config = {}) {
+void refuse_conversations(const std::string& bytes, std::initializer_list<std::string> words,
+                          const ConversationsConfig& config = {}) {
   SCOPED_TRACE(bytes.substr(0, 100));
-  expect_error(ExitCode::usage, words, [&] { read(bytes, config); });
+  expect_error(ExitCode::usage, words, [&] { conversations_in(bytes, config); });
 }
 
 TEST(Conversations, PromptsAndTheirCompletions) {
-  const auto made = read(
+  const auto made = conversations_in(
       "\xEF\xBB\xBF{\"prompt\": \"1+1=\", \"completion\": \"2\", \"id\": 7}\r\n\n{\"completion\": "
       "\" b \", \"prompt\": \"\"}");
   ASSERT_EQ(made.size(), 2u);
@@ -49,45 +50,53 @@ TEST(Conversations, PromptsAndTheirCompletions) {
   EXPECT_EQ(summary(made[1]), "user:|assistant: b ");
   EXPECT_EQ(made[1].line, 3);
   for (const std::string key : {"response", "output", "answer"})
-    EXPECT_EQ(summary(read(R"({"prompt": "a", ")" + key + R"(": "b"})").at(0)),
+    EXPECT_EQ(summary(conversations_in(R"({"prompt": "a", ")" + key + R"(": "b"})").at(0)),
               "user:a|assistant:b");
   EXPECT_EQ(
       summary(
-          read(
+          conversations_in(
               R"({"prompt": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}], "completion": [{"role": "assistant", "content": "a"}]})")
               .at(0)),
       "system:s|user:u|assistant:a");
   ConversationsConfig named;
   named.prompt = "question";
-  EXPECT_EQ(summary(read(R"({"question": "q", "answer": "a", "instruction": "i"})", named).at(0)),
-            "user:q|assistant:a");
+  EXPECT_EQ(
+      summary(
+          conversations_in(R"({"question": "q", "answer": "a", "instruction": "i"})", named).at(0)),
+      "user:q|assistant:a");
   named.answer = "gold";
-  EXPECT_EQ(summary(read(R"({"question": "q", "answer": "a", "gold": "g"})", named).at(0)),
-            "user:q|assistant:g");
-  refused(R"({"question": "q", "answer": "a"})",
-          {"x.jsonl:1", "no key \"gold\"", "answer, question"}, named);
+  EXPECT_EQ(
+      summary(conversations_in(R"({"question": "q", "answer": "a", "gold": "g"})", named).at(0)),
+      "user:q|assistant:g");
+  refuse_conversations(R"({"question": "q", "answer": "a"})",
+                       {"x.jsonl:1", "no key \"gold\"", "answer, question"}, named);
 }
 
 TEST(Conversations, Instructions) {
-  EXPECT_EQ(summary(read(R"({"instruction": "Add.", "input": "1 2", "output": "3"})").at(0)),
-            "user:Add.\n\n1 2|assistant:3");
-  EXPECT_EQ(summary(read(R"({"instruction": "Say hi.", "input": "", "output": "hi"})").at(0)),
-            "user:Say hi.|assistant:hi");
+  EXPECT_EQ(
+      summary(conversations_in(R"({"instruction": "Add.", "input": "1 2", "output": "3"})").at(0)),
+      "user:Add.\n\n1 2|assistant:3");
+  EXPECT_EQ(
+      summary(conversations_in(R"({"instruction": "Say hi.", "input": "", "output": "hi"})").at(0)),
+      "user:Say hi.|assistant:hi");
   EXPECT_EQ(
       summary(
-          read(R"({"instruction": "Who?", "context": "He.", "response": "me", "category": "qa"})")
+          conversations_in(
+              R"({"instruction": "Who?", "context": "He.", "response": "me", "category": "qa"})")
               .at(0)),
       "user:Who?\n\nHe.|assistant:me");
-  EXPECT_EQ(summary(read(R"({"id": 1, "instruction": "Who?", "response": "me"})").at(0)),
-            "user:Who?|assistant:me");
+  EXPECT_EQ(
+      summary(conversations_in(R"({"id": 1, "instruction": "Who?", "response": "me"})").at(0)),
+      "user:Who?|assistant:me");
   ConversationsConfig alpaca;
   alpaca.instructions = InstructionForm::alpaca;
   EXPECT_EQ(
-      summary(read(R"({"instruction": "Add.", "input": "1 2", "output": "3"})", alpaca).at(0)),
+      summary(conversations_in(R"({"instruction": "Add.", "input": "1 2", "output": "3"})", alpaca)
+                  .at(0)),
       "user:Below is an instruction that describes a task, paired with an input that provides "
       "further context. Write a response that appropriately completes the request.\n\n### "
       "Instruction:\nAdd.\n\n### Input:\n1 2\n\n### Response:|assistant:3");
-  EXPECT_EQ(summary(read(R"({"instruction": "Hi.", "output": "hi"})", alpaca).at(0)),
+  EXPECT_EQ(summary(conversations_in(R"({"instruction": "Hi.", "output": "hi"})", alpaca).at(0)),
             "user:Below is an instruction that describes a task. Write a response that "
             "appropriately completes the request.\n\n### Instruction:\nHi.\n\n"
             "### Response:|assistant:hi");
@@ -96,7 +105,7 @@ TEST(Conversations, Instructions) {
 TEST(Conversations, ListsOfTurns) {
   EXPECT_EQ(
       summary(
-          read(
+          conversations_in(
               R"({"prompt": "p", "messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": "a", "weight": 1}, )"
               R"({"role": "user", "content": "v"}]})")
               .at(0)),
@@ -106,19 +115,19 @@ TEST(Conversations, ListsOfTurns) {
 TEST(Conversations, ListsOfTurnsOfShareGpt) {
   EXPECT_EQ(
       summary(
-          read(
+          conversations_in(
               R"({"id": "x", "conversations": [{"from": "gpt", "value": "0"}, {"from": "human", "value": "1"}, {"from": "gpt", "value": "2"}]})")
               .at(0)),
       "user:1|assistant:2");
   EXPECT_EQ(
       summary(
-          read(
+          conversations_in(
               R"({"conversations": [{"from": "system", "value": "s"}, {"from": "gpt", "value": "0"}, {"from": "human", "value": "1"}, {"from": "gpt", "value": "2"}]})")
               .at(0)),
       "system:s|user:1|assistant:2");
   EXPECT_EQ(
       summary(
-          read(
+          conversations_in(
               R"({"messages": [{"role": "system", "content": " "}, {"role": "user", "content": "1"}, {"role": "assistant", "content": "2"}]})")
               .at(0)),
       "user:1|assistant:2");
@@ -127,13 +136,13 @@ TEST(Conversations, ListsOfTurnsOfShareGpt) {
 TEST(Conversations, TheFirstRecordSaysTheKindOfItsFile) {
   const std::string messages =
       R"({"messages": [{"role": "user", "content": "1"}, {"role": "assistant", "content": "2"}]})";
-  refused(R"({"instruction": "a", "output": "b"})"
-          "\n" +
-              messages,
-          {"x.jsonl:2", "no key \"instruction\"", "messages"});
+  refuse_conversations(R"({"instruction": "a", "output": "b"})"
+                       "\n" +
+                           messages,
+                       {"x.jsonl:2", "no key \"instruction\"", "messages"});
   ConversationsConfig config;
   config.kind = ConversationKind::prompt;
-  refused(messages, {"x.jsonl:1", "no key \"prompt\""}, config);
+  refuse_conversations(messages, {"x.jsonl:1", "no key \"prompt\""}, config);
   const Scratch scratch;
   write_file(scratch.file("a.jsonl"), messages);
   write_file(scratch.file("b.jsonl"), R"({"instruction": "a", "output": "b"})");
@@ -154,60 +163,65 @@ std::string turns(std::initializer_list<std::pair<const char*, const char*>> lis
 }
 
 TEST(Conversations, TurnsMustBeInOrder) {
-  refused(turns({{"user", "a"}, {"assistant", "b"}, {"assistant", "c"}}),
-          {"x.jsonl:1", "turn 3", "of the assistant", "one of the user is due"});
-  refused(turns({{"user", "a"}, {"user", "b"}}),
-          {"turn 2", "of the user", "one of the assistant is due"});
-  refused(turns({{"assistant", "a"}, {"user", "b"}}), {"turn 1", "user begins"});
-  refused(turns({{"user", "a"}, {"system", "b"}}), {"turn 2", "of the system"});
-  refused(turns({{"user", "a"}}), {"no answer"});
-  refused(turns({{"system", "a"}}), {"no turn of the user"});
-  refused(turns({}), {"no turn of the user"});
-  refused(turns({{"user", "a"}, {"tool", "x"}}),
-          {"turn 2 of \"messages\"", "\"tool\"", "system, user and assistant"});
+  refuse_conversations(turns({{"user", "a"}, {"assistant", "b"}, {"assistant", "c"}}),
+                       {"x.jsonl:1", "turn 3", "of the assistant", "one of the user is due"});
+  refuse_conversations(turns({{"user", "a"}, {"user", "b"}}),
+                       {"turn 2", "of the user", "one of the assistant is due"});
+  refuse_conversations(turns({{"assistant", "a"}, {"user", "b"}}), {"turn 1", "user begins"});
+  refuse_conversations(turns({{"user", "a"}, {"system", "b"}}), {"turn 2", "of the system"});
+  refuse_conversations(turns({{"user", "a"}}), {"no answer"});
+  refuse_conversations(turns({{"system", "a"}}), {"no turn of the user"});
+  refuse_conversations(turns({}), {"no turn of the user"});
+  refuse_conversations(turns({{"user", "a"}, {"tool", "x"}}),
+                       {"turn 2 of \"messages\"", "\"tool\"", "system, user and assistant"});
 }
 
 // The token that ends them is what they are.
 TEST(Conversations, AnswersMayBeEmpty) {
-  EXPECT_EQ(summary(read(R"({"prompt": "q", "completion": ""})").at(0)), "user:q|assistant:");
-  EXPECT_EQ(summary(read(R"({"instruction": "Do.", "output": " "})").at(0)),
+  EXPECT_EQ(summary(conversations_in(R"({"prompt": "q", "completion": ""})").at(0)),
+            "user:q|assistant:");
+  EXPECT_EQ(summary(conversations_in(R"({"instruction": "Do.", "output": " "})").at(0)),
             "user:Do.|assistant: ");
   const std::string two =
       turns({{"user", "a"}, {"assistant", ""}, {"user", "b"}, {"assistant", "c"}});
-  EXPECT_EQ(summary(read(two).at(0)), "user:a|assistant:|user:b|assistant:c");
+  EXPECT_EQ(summary(conversations_in(two).at(0)), "user:a|assistant:|user:b|assistant:c");
   const std::string shared =
       R"({"conversations": [{"from": "human", "value": "1"}, {"from": "gpt", "value": ""}]})";
-  EXPECT_EQ(summary(read(shared).at(0)), "user:1|assistant:");
+  EXPECT_EQ(summary(conversations_in(shared).at(0)), "user:1|assistant:");
   EXPECT_EQ(summary(read_questions(turns({{"user", "a"}, {"assistant", ""}})).at(0)), "user:a");
 }
 
 TEST(Conversations, SayWhatIsWrongWithARecord) {
-  refused("", {"x.jsonl holds no conversations"});
-  refused("{\"prompt\": \"a\", \"completion\": \"b\"}\n{oops\n", {"x.jsonl:2"});
-  refused("[{\"instruction\": \"a\"}]", {"x.jsonl:1", "array", "jq"});
-  refused("{\"text\": \"a\"}", {"x.jsonl:1", "\"messages\"", "the object has text"});
-  refused("{\"prompt\": \"a\"}",
-          {"x.jsonl:1", "no answer", "completion, response, output, answer"});
-  refused("{\"prompt\": 3, \"completion\": \"b\"}", {"\"prompt\" is a JSON number, not a string"});
-  refused("{\"prompt\": \"a\", \"completion\": null}", {"\"completion\" is a JSON null"});
-  refused("{\"instruction\": \"a\", \"input\": 3, \"output\": \"b\"}",
-          {"\"input\" is a JSON number"});
-  refused("{\"instruction\": \"a\", \"answers\": \"b\"}",
-          {"no answer", "output, response, completion"});
-  refused("{\"messages\": \"a\"}", {"\"messages\" is a JSON string, not a list"});
-  refused("{\"messages\": [3]}", {"turn 1", "not an object"});
-  refused("{\"messages\": [{\"rol\": \"user\", \"content\": \"\"}]}",
-          {"no key \"role\"", "did you mean \"rol\""});
-  refused("{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]}",
-          {"\"content\" of turn 1", "array, not a string"});
-  refused("{\"conversations\": [{\"from\": \"tool\", \"value\": \"\"}]}",
-          {"\"tool\"", "system, human and gpt"});
+  refuse_conversations("", {"x.jsonl holds no conversations"});
+  refuse_conversations("{\"prompt\": \"a\", \"completion\": \"b\"}\n{oops\n", {"x.jsonl:2"});
+  refuse_conversations("[{\"instruction\": \"a\"}]", {"x.jsonl:1", "array", "jq"});
+  refuse_conversations("{\"text\": \"a\"}", {"x.jsonl:1", "\"messages\"", "the object has text"});
+  refuse_conversations("{\"prompt\": \"a\"}",
+                       {"x.jsonl:1", "no answer", "completion, response, output, answer"});
+  refuse_conversations("{\"prompt\": 3, \"completion\": \"b\"}",
+                       {"\"prompt\" is a JSON number, not a string"});
+  refuse_conversations("{\"prompt\": \"a\", \"completion\": null}",
+                       {"\"completion\" is a JSON null"});
+  refuse_conversations("{\"instruction\": \"a\", \"input\": 3, \"output\": \"b\"}",
+                       {"\"input\" is a JSON number"});
+  refuse_conversations("{\"instruction\": \"a\", \"answers\": \"b\"}",
+                       {"no answer", "output, response, completion"});
+  refuse_conversations("{\"messages\": \"a\"}", {"\"messages\" is a JSON string, not a list"});
+  refuse_conversations("{\"messages\": [3]}", {"turn 1", "not an object"});
+  refuse_conversations("{\"messages\": [{\"rol\": \"user\", \"content\": \"\"}]}",
+                       {"no key \"role\"", "did you mean \"rol\""});
+  refuse_conversations(
+      "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]}",
+      {"\"content\" of turn 1", "array, not a string"});
+  refuse_conversations("{\"conversations\": [{\"from\": \"tool\", \"value\": \"\"}]}",
+                       {"\"tool\"", "system, human and gpt"});
   ConversationsConfig config;
   config.most_record_bytes = 20;
-  refused("{\"prompt\": \"aaaaaaaaaaaaaaaaaaaaa\"}", {"x.jsonl:1", "longer than 20 bytes"}, config);
+  refuse_conversations("{\"prompt\": \"aaaaaaaaaaaaaaaaaaaaa\"}",
+                       {"x.jsonl:1", "longer than 20 bytes"}, config);
   config = {};
   config.prompt.clear();
-  refused("{}", {"no key of prompts"}, config);
+  refuse_conversations("{}", {"no key of prompts"}, config);
   expect_error(ExitCode::usage, {"no file"}, [] { read_conversations({}); });
   expect_error(ExitCode::usage, {"none.jsonl"},
                [] { read_conversations({.files = {"/none.jsonl"}}); });
@@ -219,7 +233,7 @@ TEST(Conversations, OfManyBadRecordsTenAreToldAndACount) {
   ConversationsConfig config;
   config.bad_records = 100;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(read(text, config).size(), 1u);
+  EXPECT_EQ(conversations_in(text, config).size(), 1u);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 11) << said;
   EXPECT_NE(said.find("x.jsonl:11:"), std::string::npos) << said;
@@ -233,18 +247,19 @@ TEST(Conversations, SomeBadRecordsMayBeLeftOut) {
   ConversationsConfig config;
   config.bad_records = 2;
   testing::internal::CaptureStderr();
-  const auto made = read(bad + good + "{\n" + good, config);
+  const auto made = conversations_in(bad + good + "{\n" + good, config);
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(made.size(), 2u);
   EXPECT_EQ(made[1].line, 4);
   EXPECT_NE(said.find("left out: "), std::string::npos) << said;
   EXPECT_NE(said.find("x.jsonl:3"), std::string::npos) << said;
   testing::internal::CaptureStderr();
-  refused(bad + good + bad + bad, {"x.jsonl:4", "not a string", "data.bad_records=N"}, config);
-  refused(bad, {"holds no conversations"}, config);
+  refuse_conversations(bad + good + bad + bad, {"x.jsonl:4", "not a string", "data.bad_records=N"},
+                       config);
+  refuse_conversations(bad, {"holds no conversations"}, config);
   testing::internal::GetCapturedStderr();
   config.bad_records = -1;
-  refused(good, {"data.bad_records=-1"}, config);
+  refuse_conversations(good, {"data.bad_records=-1"}, config);
 }
 
 // What a user of conversations refuses, a chat template say, is a bad record, the first of a file

@@ -10,7 +10,7 @@ namespace {
 using namespace test;
 using Lines = std::vector<std::string>;
 
-Preferences read(const std::string& bytes, PreferencesConfig config = {}) {
+Preferences preferences_in(const std::string& bytes, PreferencesConfig config = {}) {
   const Scratch scratch;
   write_file(scratch.file("x.jsonl"), bytes);
   config.files = {scratch.file("x.jsonl")};
@@ -30,16 +30,16 @@ std::string told(const PreferenceRecord& record) {
 
 std::string only(const std::string& line, PreferenceKind kind = PreferenceKind::ranked,
                  const PreferencesConfig& config = {}) {
-  const Preferences read_records = read(line + "\n", config);
+  const Preferences read_records = preferences_in(line + "\n", config);
   EXPECT_EQ(read_records.records.size(), 1u) << line;
   EXPECT_EQ(read_records.records.at(0).kind, kind) << line;
   return told(read_records.records.at(0));
 }
 
-void refused(const std::string& bytes, std::initializer_list<std::string> words,
-             const PreferencesConfig& config = {}) {
+void refuse_preferences(const std::string& bytes, std::initializer_list<std::string> words,
+                        const PreferencesConfig& config = {}) {
   SCOPED_TRACE(bytes.substr(0, 100));
-  expect_error(ExitCode::usage, words, [&] { read(bytes, config); });
+  expect_error(ExitCode::usage, words, [&] { preferences_in(bytes, config); });
 }
 
 TEST(Preferences, PairsOfTextsAndOfMessages) {
@@ -72,7 +72,8 @@ TEST(Preferences, DialoguesShareAllTurnsButTheLast) {
                                  R"(a\n\nHuman: z\n\nAssistant: e)");
   const std::string all =
       diverging + "\n" + shorter + "\n" + asked + "\n" + line("yes", "no") + "\n";
-  const Preferences dropped = read(all), kept = read(all, {.diverging = DivergingDialogues::keep});
+  const Preferences dropped = preferences_in(all),
+                    kept = preferences_in(all, {.diverging = DivergingDialogues::keep});
   EXPECT_EQ(dropped.diverging, 3);
   EXPECT_EQ(dropped.records.size(), 1u);
   EXPECT_EQ(kept.diverging, 3);
@@ -139,24 +140,27 @@ TEST(Preferences, AnswersMayBeEmpty) {
 }
 
 TEST(Preferences, EmptyAnswersAreEqual) {
-  refused(R"({"prompt":"q","chosen":"","rejected":""})",
-          {"x.jsonl:1", "one answer is said to be better than another", "both are \"\""});
-  refused(R"({"prompt":"q","chosen":"","rejected":" \n"})", {"both are \"\""});
-  EXPECT_EQ(read("{\"prompt\":\"q\",\"answers\":[\"\",\"\"],\"ranks\":[1,1]}\n{\"prompt\":\"q\","
-                 "\"answers\":[\"a\",\"\"],\"ranks\":[1,2]}")
+  refuse_preferences(
+      R"({"prompt":"q","chosen":"","rejected":""})",
+      {"x.jsonl:1", "one answer is said to be better than another", "both are \"\""});
+  refuse_preferences(R"({"prompt":"q","chosen":"","rejected":" \n"})", {"both are \"\""});
+  EXPECT_EQ(preferences_in(
+                "{\"prompt\":\"q\",\"answers\":[\"\",\"\"],\"ranks\":[1,1]}\n{\"prompt\":\"q\","
+                "\"answers\":[\"a\",\"\"],\"ranks\":[1,2]}")
                 .tied,
             1);
-  refused(
+  refuse_preferences(
       R"({"prompt":"q","chosen":[{"role":"user","content":""},{"role":"assistant","content":"a"}],"rejected":"b"})",
       {"chosen[0].content", "is empty"});
-  refused(R"({"prompt":"q","chosen":null,"rejected":"b"})", {"\"chosen\" is a JSON null"});
+  refuse_preferences(R"({"prompt":"q","chosen":null,"rejected":"b"})",
+                     {"\"chosen\" is a JSON null"});
 }
 
 TEST(Preferences, AnswersAloneHaveLabels) {
-  const Preferences both = read(R"({"prompt":"q","completion":"a","label":true})"
-                                "\n"
-                                R"({"prompt":"q","completion":"b","label":0})"
-                                "\n");
+  const Preferences both = preferences_in(R"({"prompt":"q","completion":"a","label":true})"
+                                          "\n"
+                                          R"({"prompt":"q","completion":"b","label":0})"
+                                          "\n");
   ASSERT_EQ(both.records.size(), 2u);
   EXPECT_TRUE(both.records[0].labelled && both.records[1].labelled);
   EXPECT_EQ(told(both.records[0]), "user: q => a [1, 0]");
@@ -166,17 +170,18 @@ TEST(Preferences, AnswersAloneHaveLabels) {
                  R"("completion":[{"role":"assistant","content":"a"}]})",
                  PreferenceKind::scored),
             "user: q => a [0, 0]");
-  EXPECT_FALSE(read(R"({"prompt":"q","completion":"a","score":1})"
-                    "\n")
+  EXPECT_FALSE(preferences_in(R"({"prompt":"q","completion":"a","score":1})"
+                              "\n")
                    .records.at(0)
                    .labelled);
   const std::string good = R"({"prompt":"q","completion":"a","label":true})";
-  refused(good + "\n" + R"({"prompt":"q","completion":"a"})", {"x.jsonl:2", "no field \"label\""});
-  refused(good + "\n" + R"({"prompt":"q","completion":"a","label":"yes"})",
-          {"x.jsonl:2", "\"label\" is a JSON string, not a number"});
-  refused(good + "\n" + R"({"prompt":"q","completion":"a","label":-1})",
-          {"\"label\" is -1, not a whole number from 0 to 1"});
-  refused(
+  refuse_preferences(good + "\n" + R"({"prompt":"q","completion":"a"})",
+                     {"x.jsonl:2", "no field \"label\""});
+  refuse_preferences(good + "\n" + R"({"prompt":"q","completion":"a","label":"yes"})",
+                     {"x.jsonl:2", "\"label\" is a JSON string, not a number"});
+  refuse_preferences(good + "\n" + R"({"prompt":"q","completion":"a","label":-1})",
+                     {"\"label\" is -1, not a whole number from 0 to 1"});
+  refuse_preferences(
       good + "\n" + R"({"prompt":"q","completion":[{"role":"user","content":"a"}],"label":true})",
       {"\"completion\" has 1 messages", "user"});
 }
@@ -197,49 +202,58 @@ TEST(Preferences, FilesMayHaveDifferentLayoutsAndRecordsTies) {
 
 TEST(Preferences, BadRecordsAreErrorsWithFileAndLine) {
   const std::string good = R"({"prompt":"q","chosen":"a","rejected":"b"})";
-  refused("", {"holds no record"});
-  refused(good + "\n{\"prompt\":\"q\",\"chosen\":\"a\"}",
-          {"x.jsonl:2", "no field \"rejected\"", "chosen, prompt", "data.bad_records=N"});
-  refused(good + "\n{\"prompt\":null,\"chosen\":\"a\",\"rejected\":\"b\"}",
-          {"x.jsonl:2", "\"prompt\" is a JSON null; give a value"});
-  refused(good + "\n[1]", {"x.jsonl:2", "JSON array"});
-  refused(good + "\n{\"prompt\":", {"x.jsonl:2"});
-  refused(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"}, {.bad_records = 9});
-  refused(R"({"prompt":"q","chosen":"a","rejected":"a"})", {"both are \"a\""});
-  refused(R"({"prompt":"","chosen":"a","rejected":"b"})", {"\"prompt\" is empty"});
-  refused(R"({"prompt":"q","chosen":3,"rejected":"b"})",
-          {"\"chosen\" is a JSON number, not a string"});
-  refused(R"({"prompt":"q","chosen":"a","rejected":"b","margin":1e40})", {"\"margin\" is 1e+40"});
-  refused(
+  refuse_preferences("", {"holds no record"});
+  refuse_preferences(
+      good + "\n{\"prompt\":\"q\",\"chosen\":\"a\"}",
+      {"x.jsonl:2", "no field \"rejected\"", "chosen, prompt", "data.bad_records=N"});
+  refuse_preferences(good + "\n{\"prompt\":null,\"chosen\":\"a\",\"rejected\":\"b\"}",
+                     {"x.jsonl:2", "\"prompt\" is a JSON null; give a value"});
+  refuse_preferences(good + "\n[1]", {"x.jsonl:2", "JSON array"});
+  refuse_preferences(good + "\n{\"prompt\":", {"x.jsonl:2"});
+  refuse_preferences(R"({"text":"q"})", {"x.jsonl:1", "no preference data", "text"},
+                     {.bad_records = 9});
+  refuse_preferences(R"({"prompt":"q","chosen":"a","rejected":"a"})", {"both are \"a\""});
+  refuse_preferences(R"({"prompt":"","chosen":"a","rejected":"b"})", {"\"prompt\" is empty"});
+  refuse_preferences(R"({"prompt":"q","chosen":3,"rejected":"b"})",
+                     {"\"chosen\" is a JSON number, not a string"});
+  refuse_preferences(R"({"prompt":"q","chosen":"a","rejected":"b","margin":1e40})",
+                     {"\"margin\" is 1e+40"});
+  refuse_preferences(
       R"({"prompt":"q","chosen":[{"role":"bot","content":"a"}],"rejected":[{"role":"assistant","content":"b"}]})",
       {"chosen[0].role", "\"bot\""});
-  refused(R"({"prompt":[{"role":"assistant","content":"q"}],"chosen":"a","rejected":"b"})",
-          {"last turn of the prompt"});
-  refused(R"({"chosen":"a","rejected":"b"})",
-          {"\"chosen\" is no dialogue", "there is no \"prompt\""});
-  refused(
+  refuse_preferences(
+      R"({"prompt":[{"role":"assistant","content":"q"}],"chosen":"a","rejected":"b"})",
+      {"last turn of the prompt"});
+  refuse_preferences(R"({"chosen":"a","rejected":"b"})",
+                     {"\"chosen\" is no dialogue", "there is no \"prompt\""});
+  refuse_preferences(
       R"({"chosen":"\n\nHuman: a\n\nAssistant: b\n\nHuman: c","rejected":"\n\nHuman: a\n\nAssistant: b"})",
       {"the last turn is the user's"});
-  refused(R"({"prompt":"q","answer":"a","score":null})", {"\"score\" is a JSON null", "NaN"});
-  refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":null,"score_rejected":1})",
-          {"\"score_chosen\" is a JSON null"});
-  refused(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":1})", {"score_rejected"});
-  refused(R"({"prompt":"q","answer":"a","score":NaN})", {"x.jsonl:1"});
-  refused(R"({"prompt":"q","answers":["a","b"],"ranks":[1]})",
-          {"\"ranks\" has 1 numbers, but there are 2 answers"});
-  refused(R"({"prompt":"q","answers":["a","b"],"ranks":[1,"2"]})", {"ranks[1]", "not a number"});
-  refused(R"({"query":"q","sample0":"a","sample1":"b","best":2})",
-          {"\"best\" is 2, not a whole number from 0 to 1"});
-  refused(R"({"query":[5,6],"sample0":[1],"sample1":[2],"best":0})",
-          {"\"query[0]\" is no message"});
-  refused(R"({"query":"q","sample0":[1],"sample1":[2],"best":0})",
-          {"\"sample0\" is a JSON array", "token ids"});
-  refused(R"({"info":{"id":1},"summaries":[{"text":"a"},{"text":"b"}],"choice":0})",
-          {"no field \"article\""});
-  refused(R"({"info":{"post":"p"},"summaries":[{"text":"a"}],"choice":0})", {"no list of two"});
+  refuse_preferences(R"({"prompt":"q","answer":"a","score":null})",
+                     {"\"score\" is a JSON null", "NaN"});
+  refuse_preferences(
+      R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":null,"score_rejected":1})",
+      {"\"score_chosen\" is a JSON null"});
+  refuse_preferences(R"({"prompt":"q","chosen":"a","rejected":"b","score_chosen":1})",
+                     {"score_rejected"});
+  refuse_preferences(R"({"prompt":"q","answer":"a","score":NaN})", {"x.jsonl:1"});
+  refuse_preferences(R"({"prompt":"q","answers":["a","b"],"ranks":[1]})",
+                     {"\"ranks\" has 1 numbers, but there are 2 answers"});
+  refuse_preferences(R"({"prompt":"q","answers":["a","b"],"ranks":[1,"2"]})",
+                     {"ranks[1]", "not a number"});
+  refuse_preferences(R"({"query":"q","sample0":"a","sample1":"b","best":2})",
+                     {"\"best\" is 2, not a whole number from 0 to 1"});
+  refuse_preferences(R"({"query":[5,6],"sample0":[1],"sample1":[2],"best":0})",
+                     {"\"query[0]\" is no message"});
+  refuse_preferences(R"({"query":"q","sample0":[1],"sample1":[2],"best":0})",
+                     {"\"sample0\" is a JSON array", "token ids"});
+  refuse_preferences(R"({"info":{"id":1},"summaries":[{"text":"a"},{"text":"b"}],"choice":0})",
+                     {"no field \"article\""});
+  refuse_preferences(R"({"info":{"post":"p"},"summaries":[{"text":"a"}],"choice":0})",
+                     {"no list of two"});
   std::string many = R"({"prompt":"q","ranks":[],"answers":[)";
   for (int i = 0; i < 300; ++i) many += i ? ",\"a\"" : "\"a\"";
-  refused(many + "]}", {"\"ranks\" has 0 numbers"});
+  refuse_preferences(many + "]}", {"\"ranks\" has 0 numbers"});
 }
 
 TEST(Preferences, SomeBadRecordsMayBeLeftOut) {
@@ -247,19 +261,19 @@ TEST(Preferences, SomeBadRecordsMayBeLeftOut) {
       "{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n{}\n{\"prompt\":\"q\",\"chosen\":"
       "\"a\",\"rejected\":\"b\"}\nrubbish\n";
   testing::internal::CaptureStderr();
-  const Preferences some = read(bytes, {.bad_records = 2});
+  const Preferences some = preferences_in(bytes, {.bad_records = 2});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(some.records.size(), 2u);
   EXPECT_EQ(some.bad, 2);
   EXPECT_NE(said.find("x.jsonl:2"), std::string::npos) << said;
-  refused(bytes, {"x.jsonl:4"}, {.bad_records = 1});
+  refuse_preferences(bytes, {"x.jsonl:4"}, {.bad_records = 1});
 }
 
 TEST(Preferences, OfManyBadRecordsTenAreToldAndACount) {
   std::string bytes = "{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n";
   for (int i = 0; i < 12; ++i) bytes += "{}\n";
   testing::internal::CaptureStderr();
-  EXPECT_EQ(read(bytes, {.bad_records = 100}).bad, 12);
+  EXPECT_EQ(preferences_in(bytes, {.bad_records = 100}).bad, 12);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 11) << said;
   EXPECT_NE(said.find("left out: 2 more records, 12 in all"), std::string::npos) << said;
@@ -268,16 +282,18 @@ TEST(Preferences, OfManyBadRecordsTenAreToldAndACount) {
 TEST(Preferences, AFirstRecordMayBeLeftOutToo) {
   testing::internal::CaptureStderr();
   const Preferences some =
-      read("{\"text\":\"q\"}\n{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n",
-           {.bad_records = 1});
+      preferences_in("{\"text\":\"q\"}\n{\"prompt\":\"q\",\"chosen\":\"a\",\"rejected\":\"b\"}\n",
+                     {.bad_records = 1});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("left out"), std::string::npos);
   EXPECT_EQ(some.records.size(), 1u);
   EXPECT_EQ(some.bad, 1);
 }
 
 TEST(Preferences, AnswersThatDifferInWhiteSpaceAloneAreTheSame) {
-  refused(R"({"prompt":"q","chosen":" a\n","rejected":"a"})", {"x.jsonl:1", "both are \"a\""});
-  refused(R"({"prompt":"q","answers":["a","b","a "],"ranks":[1,2,3]})", {"both are \"a\""});
+  refuse_preferences(R"({"prompt":"q","chosen":" a\n","rejected":"a"})",
+                     {"x.jsonl:1", "both are \"a\""});
+  refuse_preferences(R"({"prompt":"q","answers":["a","b","a "],"ranks":[1,2,3]})",
+                     {"both are \"a\""});
   EXPECT_EQ(only(R"({"prompt":"q","answers":["a","b","a "],"ranks":[1,2,1]})"),
             "user: q => a [-1, 0] | b [-2, 0] | a  [-1, 0]");
 }
@@ -292,13 +308,13 @@ TEST(Preferences, TurnsOfPromptsMustBeInOrder) {
                                        : "system");
     return "{\"prompt\":[" + list + R"(],"chosen":"a","rejected":"b"})";
   };
-  EXPECT_EQ(read(pair("suau")).records.at(0).prompt.size(), 4u);
-  refused(pair("uu"),
-          {"x.jsonl:1", "turn 2 of the prompt is of the user", "one of the assistant is due"});
-  refused(pair("au"), {"turn 1 of the prompt is of the assistant", "the user begins"});
-  refused(pair("us"), {"turn 2", "of the system"});
-  refused(pair("s"), {"system alone"});
-  refused(pair("uua"), {"last turn of the prompt"});
+  EXPECT_EQ(preferences_in(pair("suau")).records.at(0).prompt.size(), 4u);
+  refuse_preferences(pair("uu"), {"x.jsonl:1", "turn 2 of the prompt is of the user",
+                                  "one of the assistant is due"});
+  refuse_preferences(pair("au"), {"turn 1 of the prompt is of the assistant", "the user begins"});
+  refuse_preferences(pair("us"), {"turn 2", "of the system"});
+  refuse_preferences(pair("s"), {"system alone"});
+  refuse_preferences(pair("uua"), {"last turn of the prompt"});
 }
 
 // Some dialogues of Anthropic's data name a speaker twice in a row.

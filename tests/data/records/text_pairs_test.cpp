@@ -20,30 +20,30 @@ Lines summary(const std::vector<TextPair>& pairs) {
   return lines;
 }
 
-Lines read(const std::string& name, const std::string& bytes, PairsConfig config = {}) {
+Lines pairs_in(const std::string& name, const std::string& bytes, PairsConfig config = {}) {
   const Scratch scratch;
   write_file(scratch.file(name), bytes);
   config.files = {scratch.file(name)};
   return summary(read_pairs(config));
 }
 
-void refused(const std::string& name, const std::string& bytes,
-             std::initializer_list<std::string> words, const PairsConfig& config = {}) {
+void refuse_pairs(const std::string& name, const std::string& bytes,
+                  std::initializer_list<std::string> words, const PairsConfig& config = {}) {
   SCOPED_TRACE(bytes.substr(0, 60));
-  expect_error(ExitCode::usage, words, [&] { read(name, bytes, config); });
+  expect_error(ExitCode::usage, words, [&] { pairs_in(name, bytes, config); });
 }
 
 TEST(TextPairs, AreReadFromTablesByNameAndByNumber) {
   const Lines wanted{"a cat|eine Katze@2", "a dog|ein Hund@3"};
-  EXPECT_EQ(read("x.tsv", "en\tid\tde\na cat\t1\teine Katze\na dog\t2\tein Hund\n",
-                 {.text = "en", .label = "de"}),
+  EXPECT_EQ(pairs_in("x.tsv", "en\tid\tde\na cat\t1\teine Katze\na dog\t2\tein Hund\n",
+                     {.text = "en", .label = "de"}),
             wanted);
-  EXPECT_EQ(
-      read("x.csv", "de,en\neine Katze,a cat\n\"ein Hund\",a dog\n", {.text = "en", .label = "de"}),
-      wanted);
-  EXPECT_EQ(read("x.tsv", "a cat\teine Katze\n", {.text = "1", .label = "2"}),
+  EXPECT_EQ(pairs_in("x.csv", "de,en\neine Katze,a cat\n\"ein Hund\",a dog\n",
+                     {.text = "en", .label = "de"}),
+            wanted);
+  EXPECT_EQ(pairs_in("x.tsv", "a cat\teine Katze\n", {.text = "1", .label = "2"}),
             (Lines{"a cat|eine Katze@1"}));
-  EXPECT_EQ(read("x.csv", "text,label,other,third\na,b,c,d\n", {.references = {"third", "3"}}),
+  EXPECT_EQ(pairs_in("x.csv", "text,label,other,third\na,b,c,d\n", {.references = {"third", "3"}}),
             (Lines{"a|b|d|c@2"}));
 }
 
@@ -51,42 +51,48 @@ TEST(TextPairs, OfJsonMayHaveSeveralTargets) {
   const std::string text = R"({"text": "a", "label": "b"})"
                            "\n"
                            R"({"text": "c", "label": ["d", "e"], "more": ["f"], "one": "g"})";
-  EXPECT_EQ(read("x.jsonl", text), (Lines{"a|b@1", "c|d|e@2"}));
-  EXPECT_EQ(read("x.jsonl", R"({"text": "c", "label": ["d", "e"], "more": ["f"], "one": "g"})",
-                 {.references = {"more", "one"}}),
+  EXPECT_EQ(pairs_in("x.jsonl", text), (Lines{"a|b@1", "c|d|e@2"}));
+  EXPECT_EQ(pairs_in("x.jsonl", R"({"text": "c", "label": ["d", "e"], "more": ["f"], "one": "g"})",
+                     {.references = {"more", "one"}}),
             (Lines{"c|d|e|f|g@1"}));
-  refused("x.jsonl", R"({"text": "c", "label": []})", {"x.jsonl:1", "list \"label\" is empty"});
-  refused("x.jsonl", R"({"text": "c", "label": ["a", 1]})",
-          {"x.jsonl:1", "a value in the list \"label\"", "number"});
-  refused("x.jsonl", R"({"text": "c", "label": 3})", {"x.jsonl:1", "\"label\"", "not a string"});
-  refused("x.jsonl", R"({"text": "c", "lable": "d"})", {"x.jsonl:1", "no key \"label\"", "lable"});
+  refuse_pairs("x.jsonl", R"({"text": "c", "label": []})",
+               {"x.jsonl:1", "list \"label\" is empty"});
+  refuse_pairs("x.jsonl", R"({"text": "c", "label": ["a", 1]})",
+               {"x.jsonl:1", "a value in the list \"label\"", "number"});
+  refuse_pairs("x.jsonl", R"({"text": "c", "label": 3})",
+               {"x.jsonl:1", "\"label\"", "not a string"});
+  refuse_pairs("x.jsonl", R"({"text": "c", "lable": "d"})",
+               {"x.jsonl:1", "no key \"label\"", "lable"});
 }
 
 TEST(TextPairs, KeepBytesThatAreNoTextAndReadThroughCompressions) {
-  EXPECT_EQ(read("x.tsv", "a\xFF\tb\xFE\n", {.text = "1", .label = "2"}), (Lines{"a\xFF|b\xFE@1"}));
-  EXPECT_EQ(read("x.tsv.gz", packed("gzip", "text\tlabel\na\tb\n")), (Lines{"a|b@2"}));
+  EXPECT_EQ(pairs_in("x.tsv", "a\xFF\tb\xFE\n", {.text = "1", .label = "2"}),
+            (Lines{"a\xFF|b\xFE@1"}));
+  EXPECT_EQ(pairs_in("x.tsv.gz", packed("gzip", "text\tlabel\na\tb\n")), (Lines{"a|b@2"}));
 }
 
 TEST(TextPairs, AnEmptySideIsRefusedOrLeftOutAndCounted) {
   const std::string text = "text\tlabel\na\tb\n\tc\nd\t \ne\tf\n";
-  refused("x.tsv", text, {"x.tsv:3", "the source is empty", "data.bad_records=N"});
-  refused("x.tsv", text, {"x.tsv:4", "the target is empty"}, {.bad_records = 1});
-  EXPECT_EQ(read("x.tsv", text, {.bad_records = 2}), (Lines{"a|b@2", "e|f@5"}));
-  refused("x.tsv", "text\tlabel\n\tb\n", {"x.tsv", "no pair that can be used"}, {.bad_records = 9});
+  refuse_pairs("x.tsv", text, {"x.tsv:3", "the source is empty", "data.bad_records=N"});
+  refuse_pairs("x.tsv", text, {"x.tsv:4", "the target is empty"}, {.bad_records = 1});
+  EXPECT_EQ(pairs_in("x.tsv", text, {.bad_records = 2}), (Lines{"a|b@2", "e|f@5"}));
+  refuse_pairs("x.tsv", "text\tlabel\n\tb\n", {"x.tsv", "no pair that can be used"},
+               {.bad_records = 9});
 }
 
 TEST(TextPairs, NeedColumnsThatAreThereAndApart) {
   const std::string text = "en\tde\na\tb\n";
-  refused("x.tsv", text, {"x.tsv:1", "no column \"text\"", "en, de"});
-  refused("x.tsv", text, {"the text and the label are both \"en\""}, {.text = "en", .label = "en"});
-  refused("x.tsv", text, {"no column of targets", "task.label"}, {.label = ""});
-  refused("x.tsv", text, {"x.tsv", "same column"}, {.text = "en", .label = "1"});
-  refused("x.tsv", text, {"\"de\"", "something else already"},
-          {.text = "en", .label = "de", .references = {"de"}});
-  refused("x.tsv", text, {"reference \"2\"", "used already"},
-          {.text = "en", .label = "de", .references = {"2"}});
-  refused("x.tsv", "text\tlabel\na\tb\tc\n", {"x.tsv:2", "3 fields", "2: text, label"});
-  refused("x.txt", "a\tb\n", {"x.txt", "task.format"});
+  refuse_pairs("x.tsv", text, {"x.tsv:1", "no column \"text\"", "en, de"});
+  refuse_pairs("x.tsv", text, {"the text and the label are both \"en\""},
+               {.text = "en", .label = "en"});
+  refuse_pairs("x.tsv", text, {"no column of targets", "task.label"}, {.label = ""});
+  refuse_pairs("x.tsv", text, {"x.tsv", "same column"}, {.text = "en", .label = "1"});
+  refuse_pairs("x.tsv", text, {"\"de\"", "something else already"},
+               {.text = "en", .label = "de", .references = {"de"}});
+  refuse_pairs("x.tsv", text, {"reference \"2\"", "used already"},
+               {.text = "en", .label = "de", .references = {"2"}});
+  refuse_pairs("x.tsv", "text\tlabel\na\tb\tc\n", {"x.tsv:2", "3 fields", "2: text, label"});
+  refuse_pairs("x.txt", "a\tb\n", {"x.txt", "task.format"});
   expect_error(ExitCode::usage, {"no file with pairs"}, [] { read_pairs({}); });
 }
 

@@ -25,7 +25,7 @@ ChatSamplesConfig plain(int64_t length, bool pack = true) {
   return {.length = length, .pack = pack, .pad = '.', .seed = 3, .shuffle = false};
 }
 
-std::string row_of(const Tensor& tensor, int64_t row) {
+std::string spelt_row(const Tensor& tensor, int64_t row) {
   std::string text;
   for (int64_t t = 0; t < tensor.dim(1); ++t)
     text += static_cast<char>(tensor.data<int32_t>()[row * tensor.dim(1) + t]);
@@ -69,14 +69,14 @@ TEST(ChatSamples, FeedSeveralARowAndLearnAnswersOnly) {
   const ChatSamples samples({chat("abA1c"), chat("deBC2"), chat("fD3gE4")}, plain(8));
   ASSERT_EQ(samples.samples_per_epoch(), 2);
   const Batch batch = samples.batch(0, 2);
-  EXPECT_EQ(row_of(batch.tokens, 0), "abAdeBC.");
-  EXPECT_EQ(row_of(batch.tokens, 1), "fD3gE...");
+  EXPECT_EQ(spelt_row(batch.tokens, 0), "abAdeBC.");
+  EXPECT_EQ(spelt_row(batch.tokens, 1), "fD3gE...");
   EXPECT_EQ(numbers_of(batch.positions, 0), (Ids{0, 1, 2, 0, 1, 2, 3, 0}));
   EXPECT_EQ(numbers_of(batch.segments, 0), (Ids{0, 0, 0, 1, 1, 1, 1, -1}));
   EXPECT_EQ(numbers_of(batch.places, 0), (Ids{1, 2, 4, 5, 6}));
-  EXPECT_EQ(row_of(batch.targets, 0), "A1BC2");
+  EXPECT_EQ(spelt_row(batch.targets, 0), "A1BC2");
   EXPECT_EQ(numbers_of(batch.places, 1), (Ids{0, 1, 3, 4, -1}));
-  EXPECT_EQ(row_of(batch.targets, 1).substr(0, 4), "D3E4");
+  EXPECT_EQ(spelt_row(batch.targets, 1).substr(0, 4), "D3E4");
   const auto weights = batch.weights.span<float>();
   EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()),
             (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 1, 0}));
@@ -109,8 +109,8 @@ TEST(ChatSamples, OneARowNeedsNoSegments) {
   const ChatSamples samples({chat("abA1"), chat("deBC2")}, plain(5, false));
   ASSERT_EQ(samples.samples_per_epoch(), 2);
   const Batch batch = samples.batch(0, 2);
-  EXPECT_EQ(row_of(batch.tokens, 0), "abA..");
-  EXPECT_EQ(row_of(batch.tokens, 1), "deBC.");
+  EXPECT_EQ(spelt_row(batch.tokens, 0), "abA..");
+  EXPECT_EQ(spelt_row(batch.tokens, 1), "deBC.");
   EXPECT_FALSE(batch.segments.defined());
   EXPECT_EQ(padded_length({chat("abA1"), chat("deBC2")}, 8, 100), 8);
   EXPECT_EQ(padded_length({chat("abcdefghiA1")}, 8, 100), 16);
@@ -124,17 +124,17 @@ TEST(ChatSamples, KeepWholeAnswersOfWhatIsTooLong) {
   EXPECT_EQ(whole.counts().chats, 4);
   EXPECT_EQ(whole.counts().left_out, 2) << "whose first answer does not end within the row";
   EXPECT_EQ(whole.counts().shortened, 1);
-  EXPECT_EQ(row_of(whole.batch(0, 1).tokens, 0), "abAaA");
-  EXPECT_EQ(row_of(whole.batch(0, 1).targets, 0), "A1A1");
+  EXPECT_EQ(spelt_row(whole.batch(0, 1).tokens, 0), "abAaA");
+  EXPECT_EQ(spelt_row(whole.batch(0, 1).targets, 0), "A1A1");
   ChatSamplesConfig config = plain(5);
   config.longer = LongChats::cut;
   const ChatSamples cut(chats, config);
   EXPECT_EQ(cut.counts().left_out, 1) << "without any token of an answer";
   EXPECT_EQ(cut.counts().shortened, 2);
-  EXPECT_EQ(row_of(cut.batch(0, 3).tokens, 0), "abA1c");
-  EXPECT_EQ(row_of(cut.batch(0, 3).targets, 0), "A1B");
-  EXPECT_EQ(row_of(cut.batch(0, 3).tokens, 1), "abcAB");
-  EXPECT_EQ(row_of(cut.batch(0, 3).targets, 1), "ABC");
+  EXPECT_EQ(spelt_row(cut.batch(0, 3).tokens, 0), "abA1c");
+  EXPECT_EQ(spelt_row(cut.batch(0, 3).targets, 0), "A1B");
+  EXPECT_EQ(spelt_row(cut.batch(0, 3).tokens, 1), "abcAB");
+  EXPECT_EQ(spelt_row(cut.batch(0, 3).targets, 1), "ABC");
 }
 
 TEST(ChatSamples, OfLengthsThatJustFit) {
@@ -154,7 +154,8 @@ TEST(ChatSamples, AreShuffledByEpochAndPure) {
   const ChatSamples samples(chats, config);
   const auto order = [&](int64_t epoch) {
     std::string text;
-    for (int64_t i = 0; i < 20; ++i) text += row_of(samples.batch(epoch * 20 + i, 1).tokens, 0)[0];
+    for (int64_t i = 0; i < 20; ++i)
+      text += spelt_row(samples.batch(epoch * 20 + i, 1).tokens, 0)[0];
     return text;
   };
   const std::string first = order(0), second = order(1);
@@ -165,7 +166,7 @@ TEST(ChatSamples, AreShuffledByEpochAndPure) {
   EXPECT_EQ(sorted, "abcdefghijklmnopqrst");
   const Batch some = samples.batch(7, 3);
   for (int64_t row = 0; row < 3; ++row)
-    EXPECT_EQ(row_of(some.tokens, row)[0], first[static_cast<size_t>(7 + row)]);
+    EXPECT_EQ(spelt_row(some.tokens, row)[0], first[static_cast<size_t>(7 + row)]);
   EXPECT_EQ(some.sample_ids.data<int64_t>()[2], 9);
 }
 

@@ -10,7 +10,7 @@ namespace skein::data {
 namespace {
 
 // Ids 0 to 4 are special; of the others the odd ones go on with a word.
-class Words : public text::Tokenizer {
+class MaskWords : public text::Tokenizer {
  public:
   int64_t vocab_size() const override { return 100; }
   int32_t end_of_text() const override { return 2; }
@@ -25,7 +25,7 @@ class Words : public text::Tokenizer {
 };
 
 const MaskVocabulary& vocabulary() {
-  static const MaskVocabulary made(Words(), "a test");
+  static const MaskVocabulary made(MaskWords(), "a test");
   return made;
 }
 

@@ -11,9 +11,9 @@ using namespace test;
 using Ids = std::vector<int32_t>;
 
 // White space is dropped, letters up to 'm' are their own ids, all others unknown to it.
-class Letters final : public text::Tokenizer {
+class FirstLetters final : public text::Tokenizer {
  public:
-  explicit Letters(int32_t unknown) : unknown_(unknown) {}
+  explicit FirstLetters(int32_t unknown) : unknown_(unknown) {}
   int64_t vocab_size() const override { return 128; }
   int32_t end_of_text() const override { return -1; }
   Ids encode(std::string_view text) const override {
@@ -32,7 +32,7 @@ class Letters final : public text::Tokenizer {
 
 TEST(Subwords, BeginWhereTheirWordsDo) {
   const std::vector<std::string> words{"abc", "d", "zzz", "ef"};
-  const Subwords subwords = encode_words(Letters(1), words, 100);
+  const Subwords subwords = encode_words(FirstLetters(1), words, 100);
   EXPECT_EQ(subwords.ids, (Ids{'a', 'b', 'c', 'd', 1, 'e', 'f'}));
   EXPECT_EQ(subwords.begin, (std::vector<int64_t>{0, 3, 4, 5, 7}));
   EXPECT_EQ(subwords.words(), 4);
@@ -51,7 +51,7 @@ TEST(Subwords, ByteLevelWordsFollowASpace) {
 
 TEST(Subwords, CutOffWordsAreLeftOut) {
   const std::vector<std::string> words{"ab", "cde", "f"};
-  const Letters tokenizer(1);
+  const FirstLetters tokenizer(1);
   EXPECT_EQ(encode_words(tokenizer, words, 6).words(), 3);
   EXPECT_EQ(encode_words(tokenizer, words, 5).words(), 2);
   const Subwords inside = encode_words(tokenizer, words, 3);
@@ -66,7 +66,7 @@ TEST(Subwords, CutOffWordsAreLeftOut) {
 TEST(Subwords, AWordWithoutTokensNeedsAnUnknownToken) {
   const std::vector<std::string> words{"zz"};
   expect_error(ExitCode::usage, {"\"zz\"", "unknown"},
-               [&] { encode_words(Letters(-1), words, 4); });
+               [&] { encode_words(FirstLetters(-1), words, 4); });
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 using Ids = std::vector<int32_t>;
 
-constexpr int32_t kStart = 90, kEnd = 91, kPad = 92, kBegin = 93;
+constexpr int32_t kStart = 90, kStop = 91, kFill = 92, kBegin = 93;
 
 ColumnInfo tokens(const std::string& name) {
   return {.name = name,
@@ -39,11 +39,11 @@ std::shared_ptr<const Records> records_of(const std::vector<int64_t>& sources,
 }
 
 PairForm form() {
-  return {.source = {{}, {kEnd}},
-          .target = {{kBegin}, {kEnd}},
+  return {.source = {{}, {kStop}},
+          .target = {{kBegin}, {kStop}},
           .start = kStart,
-          .source_pad = kPad,
-          .target_pad = kPad};
+          .source_pad = kFill,
+          .target_pad = kFill};
 }
 
 TwoSidedSamples samples_of(const std::shared_ptr<const Records>& records,
@@ -102,14 +102,14 @@ TEST(TwoSided, ARowHasShiftedLabelsAndPaddingThatDoesNotCount) {
       samples_of(records_of({2, 3}, {2, 1}), config, {.multiple = 4, .shuffle = false}).batch(0, 2);
   EXPECT_EQ(batch.source.tokens.shape(), (Shape{2, 4}));
   EXPECT_EQ(batch.tokens.shape(), (Shape{2, 4}));
-  EXPECT_EQ(row<int32_t>(batch.source.tokens, 0), (Ids{0, 0, kEnd, kPad}));
+  EXPECT_EQ(row<int32_t>(batch.source.tokens, 0), (Ids{0, 0, kStop, kFill}));
   EXPECT_EQ(row<int32_t>(batch.source.positions, 0), (Ids{0, 1, 2, 0}));
   EXPECT_EQ(row<int32_t>(batch.source.segments, 0), (Ids{0, 0, 0, -1}));
   EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{kStart, kBegin, 50, 50}));
-  EXPECT_EQ(row<int32_t>(batch.targets, 0), (Ids{kBegin, 50, 50, kEnd}));
+  EXPECT_EQ(row<int32_t>(batch.targets, 0), (Ids{kBegin, 50, 50, kStop}));
   EXPECT_EQ(row<float>(batch.weights, 0), (std::vector<float>{1, 1, 1, 1}));
-  EXPECT_EQ(row<int32_t>(batch.tokens, 1), (Ids{kStart, kBegin, 51, kPad}));
-  EXPECT_EQ(row<int32_t>(batch.targets, 1), (Ids{kBegin, 51, kEnd, 0}));
+  EXPECT_EQ(row<int32_t>(batch.tokens, 1), (Ids{kStart, kBegin, 51, kFill}));
+  EXPECT_EQ(row<int32_t>(batch.targets, 1), (Ids{kBegin, 51, kStop, 0}));
   EXPECT_EQ(row<int32_t>(batch.segments, 1), (Ids{0, 0, 0, -1}));
   EXPECT_EQ(row<float>(batch.weights, 1), (std::vector<float>{1, 1, 1, 0}));
   EXPECT_EQ(batch.source.lengths.data<int32_t>()[1], 4);
@@ -133,7 +133,7 @@ TEST(TwoSided, MicroBatchesLoseThePaddingOfBothSidesAndOfLabels) {
   EXPECT_EQ(second.targets.shape(), (Shape{1, 8}));
   EXPECT_EQ(second.weights.shape(), (Shape{1, 8}));
   EXPECT_EQ(sample_in(second, 0), sample_in(batch, 1));
-  EXPECT_EQ(row<int32_t>(second.targets, 0), (Ids{kBegin, 51, kEnd, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(row<int32_t>(second.targets, 0), (Ids{kBegin, 51, kStop, 0, 0, 0, 0, 0}));
 }
 
 TEST(TwoSided, LongSidesLoseTheirEndOrAreLeftOut) {
@@ -146,8 +146,8 @@ TEST(TwoSided, LongSidesLoseTheirEndOrAreLeftOut) {
   EXPECT_EQ(cut.counts().source_tokens, 4 + 4 + 2 + 4);
   EXPECT_EQ(cut.counts().target_tokens, 5 + 3 + 5 + 5);
   const auto last = sample_in(cut.batch(3, 1), 0);
-  EXPECT_EQ(last[0], (Ids{3, 3, 3, kEnd}));
-  EXPECT_EQ(last[6], (Ids{kBegin, 53, 53, 53, kEnd}));
+  EXPECT_EQ(last[0], (Ids{3, 3, 3, kStop}));
+  EXPECT_EQ(last[6], (Ids{kBegin, 53, 53, 53, kStop}));
   EXPECT_EQ(told_counts(cut.counts(), config, "x"),
             "4 pairs of x in 4 rows, 14 tokens of sources, 18 of targets; 2 sources lost their end "
             "(task.source_length=4); 2 targets lost their end (task.target_length=5)");
@@ -157,8 +157,8 @@ TEST(TwoSided, LongSidesLoseTheirEndOrAreLeftOut) {
       samples_of(records_of({9, 3, 1, 2}, {1, 3, 4, 1}), config, {.shuffle = false});
   EXPECT_EQ(dropped.counts().dropped, 2);
   EXPECT_EQ(dropped.samples_per_epoch(), 2);
-  EXPECT_EQ(sample_in(dropped.batch(0, 1), 0)[0], (Ids{1, 1, 1, kEnd}));
-  EXPECT_EQ(sample_in(dropped.batch(1, 1), 0)[0], (Ids{3, 3, kEnd}));
+  EXPECT_EQ(sample_in(dropped.batch(0, 1), 0)[0], (Ids{1, 1, 1, kStop}));
+  EXPECT_EQ(sample_in(dropped.batch(1, 1), 0)[0], (Ids{3, 3, kStop}));
   EXPECT_NE(told_counts(dropped.counts(), config, "x").find("2 were left out"), std::string::npos);
   expect_error(ExitCode::usage,
                {"none of the 1 pairs of pairs.tsv", "task.source_length=4", "task.too_long=cut"},
@@ -170,7 +170,7 @@ TEST(TwoSided, LongSidesLoseTheirEndOrAreLeftOut) {
 
 TEST(TwoSided, ThePaddingTokenInATextIsRefused) {
   RecordBuilder builder("pairs.h5", {tokens("source"), tokens("target")});
-  for (const Ids& target : {Ids{1}, Ids{2, kPad}}) {
+  for (const Ids& target : {Ids{1}, Ids{2, kFill}}) {
     builder.add_tokens(0, Ids{5}, 1);
     builder.add_tokens(1, target, 1);
     builder.end_record();
@@ -246,7 +246,7 @@ TEST(TwoSided, PackedRowsHoldEachPairOnceBlindToTheOthers) {
   std::multiset<Ids> sources, wanted;
   for (int64_t k = 0; k < 200; ++k) {
     Ids source = records->tokens(0, k);
-    source.push_back(kEnd);
+    source.push_back(kStop);
     wanted.insert(source);
   }
   const Batch batch = samples.batch(0, rows);
@@ -269,7 +269,7 @@ TEST(TwoSided, PackedRowsHoldEachPairOnceBlindToTheOthers) {
     for (const auto& [segment, part] : parts) {
       sources.insert(part);
       EXPECT_EQ(labels[segment][1], 50 + part[0]) << "the target of another source";
-      EXPECT_EQ(labels[segment].back(), kEnd);
+      EXPECT_EQ(labels[segment].back(), kStop);
       EXPECT_EQ(fed[segment][0], kStart);
       EXPECT_TRUE(
           std::equal(fed[segment].begin() + 1, fed[segment].end(), labels[segment].begin()));
@@ -371,10 +371,10 @@ TEST(TwoSided, RowsAreNoLongerThanTheModelHasPlaces) {
 
 TEST(TwoSided, PaddingAloneCountsForNothingOnBothSides) {
   const Batch batch = padded_sides(
-      2, {.source_length = 3, .target_length = 4, .source_pad = kPad, .target_pad = kEnd});
-  EXPECT_EQ(row<int32_t>(batch.source.tokens, 1), (Ids{kPad, kPad, kPad}));
+      2, {.source_length = 3, .target_length = 4, .source_pad = kFill, .target_pad = kStop});
+  EXPECT_EQ(row<int32_t>(batch.source.tokens, 1), (Ids{kFill, kFill, kFill}));
   EXPECT_EQ(row<int32_t>(batch.source.segments, 1), (Ids{-1, -1, -1}));
-  EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{kEnd, kEnd, kEnd, kEnd}));
+  EXPECT_EQ(row<int32_t>(batch.tokens, 0), (Ids{kStop, kStop, kStop, kStop}));
   EXPECT_EQ(row<int32_t>(batch.segments, 0), (Ids{-1, -1, -1, -1}));
   EXPECT_EQ(row<float>(batch.weights, 0), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(batch.lengths.data<int32_t>()[0], 0);

@@ -8,28 +8,6 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::initializer_list<std::string>;
 
-std::string drawn_answer(Chance& chance, char better) {
-  std::string answer(1, better);
-  for (int i = 0, more = chance.below(3); i < more; ++i)
-    answer += static_cast<char>('a' + chance.below(6));
-  return answer;
-}
-
-// Answers that begin with g are better than those that begin with h.
-std::string write_pairs(const std::string& path, int count, uint64_t seed) {
-  Chance chance(seed);
-  std::ofstream file(path);
-  for (int i = 0; i < count; ++i) {
-    const std::string prompt = std::string(static_cast<size_t>(i % 4), 'p') + "ask";
-    file << Json{{"prompt", prompt},
-                 {"chosen", drawn_answer(chance, 'g')},
-                 {"rejected", drawn_answer(chance, 'h')}}
-                .dump()
-         << '\n';
-  }
-  return path;
-}
-
 // The same as single answers, two thirds of them good.
 std::string write_labels(const std::string& path, int count, uint64_t seed) {
   Chance chance(seed);
@@ -54,8 +32,8 @@ class DpoKinds : public testing::Test {
     if (kind == DpoKind::simpo) c.task.rules.loss.beta = kSimpoBeta;
     if (kind == DpoKind::kto) c.task.rules.loss.undesirable_weight = 2;
     c.run.data.train = {kind == DpoKind::kto ? write_labels(folder_.at("labels.jsonl"), 150, 1)
-                                             : write_pairs(folder_.at("train.jsonl"), 96, 1)};
-    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 18, 2)};
+                                             : write_preferred(folder_.at("train.jsonl"), 96, 1)};
+    c.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 18, 2)};
     return c;
   }
 
@@ -170,7 +148,7 @@ TEST_F(DpoKinds, GoOnWithEqualBits) {
 
 TEST_F(DpoKinds, KtoTakesPairsApart) {
   DpoTuneConfig c = of(DpoKind::kto);
-  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 20, 1),
+  c.run.data.train = {write_preferred(folder_.at("train.jsonl"), 20, 1),
                       write_labels(folder_.at("more.jsonl"), 9, 1)};
   c.run.train.steps = 1;
   testing::internal::CaptureStderr();

@@ -8,27 +8,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string drawn_answer(Chance& chance, char better) {
-  std::string answer(1, better);
-  for (int i = 0, more = chance.below(3); i < more; ++i)
-    answer += static_cast<char>('a' + chance.below(6));
-  return answer;
-}
-
 // Answers that begin with g are better than those that begin with h; some prompts have lists of
 // three.
-std::string write_pairs(const std::string& path, int count, uint64_t seed) {
-  Chance chance(seed);
-  std::ofstream file(path);
-  for (int i = 0; i < count; ++i)
-    file << Json{{"prompt", std::string(static_cast<size_t>(i % 4), 'p') + "ask"},
-                 {"chosen", drawn_answer(chance, 'g')},
-                 {"rejected", drawn_answer(chance, 'h')}}
-                .dump()
-         << '\n';
-  return path;
-}
-
 std::string write_lists(const std::string& path, int count) {
   std::ofstream file(path);
   for (int i = 0; i < count; ++i)
@@ -42,7 +23,7 @@ std::string write_lists(const std::string& path, int count) {
 
 class DpoTasks : public testing::Test {
  protected:
-  DpoTasks() { c_.run.data.train = {write_pairs(folder_.at("train.jsonl"), 96, 1)}; }
+  DpoTasks() { c_.run.data.train = {write_preferred(folder_.at("train.jsonl"), 96, 1)}; }
 
   train::Workspace folder_;
   std::string start_ = write_policy(folder_);
@@ -52,7 +33,7 @@ class DpoTasks : public testing::Test {
 TEST_F(DpoTasks, BeginAtTheReferenceToTheBit) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     c_.run.train.precision = precision;
-    c_.run.data.train = {write_pairs(folder_.at("train.jsonl"), 40, 1),
+    c_.run.data.train = {write_preferred(folder_.at("train.jsonl"), 40, 1),
                          write_lists(folder_.at("lists.jsonl"), 8)};
     c_.run.train.steps = 2;
     const TunedByPairs tuned =
@@ -70,7 +51,7 @@ TEST_F(DpoTasks, BeginAtTheReferenceToTheBit) {
 }
 
 TEST_F(DpoTasks, LearnWhichAnswersAreBetter) {
-  c_.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 40, 2)};
+  c_.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 40, 2)};
   c_.task.epochs = 6;
   c_.run.lr.lr = 3e-3;
   for (const double sft : {0.0, 1.0}) {
@@ -99,7 +80,7 @@ TEST_F(DpoTasks, GiveEqualBitsAtEveryLayout) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     DpoTuneConfig c = c_;
     c.run.data.train.push_back(write_lists(folder_.at("lists.jsonl"), 8));
-    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 18, 2)};
+    c.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 18, 2)};
     c.run.train.steps = 6;
     c.run.train.precision = precision;
     c.run.parallel.reduction_groups = 4;
@@ -126,7 +107,7 @@ TEST_F(DpoTasks, TensorParallelRanksAgree) {
 }
 
 TEST_F(DpoTasks, GoOnWithEqualBits) {
-  c_.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
+  c_.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 20, 2)};
   c_.run.train.steps = 8;
   c_.run.lr.decay = train::LrConfig::Decay::constant;
   c_.run.lr.warmup = 0;

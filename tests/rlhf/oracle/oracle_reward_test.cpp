@@ -22,7 +22,7 @@ std::map<std::string, double> scores(const std::string& reward) {
   return made;
 }
 
-void refused(const std::string& lines, std::initializer_list<std::string> words) {
+void refuse_rewards(const std::string& lines, std::initializer_list<std::string> words) {
   SCOPED_TRACE(lines);
   expect_error(ExitCode::usage, words, [&] { parsed(language_with(lines)); });
 }
@@ -103,49 +103,54 @@ TEST(OracleReward, Tables) {
 
 TEST(OracleReward, TablesThatCannotBe) {
   const std::string table = "reward table default=0\nbeta 1\n";
-  refused("reward table\nbeta 1\nscore 1 </s>\n",
-          {"x.txt:10:", "does not list 'A </s>'", "default=0"});
-  refused(table + "score 1 A A A A </s>\n", {"x.txt:12:", "no response", "5 tokens"});
-  refused(table + "score 1 A B\n", {"x.txt:12:", "no response", "2 tokens"});
-  refused(table + "score 1 A </s> A\n", {"x.txt:12:", "</s>", "cannot stand here"});
-  refused(table + "score 1 A C </s>\n", {"x.txt:12:", "'C' is no symbol"});
-  refused(table + "score 1\n", {"x.txt:12:", "1 words", "score 1.5 A </s>"});
-  refused(table + "score one A </s>\n", {"x.txt:12:", "the score", "'one'"});
-  refused(table + "score inf A </s>\n", {"x.txt:12:", "'inf'"});
-  refused(table + "score 1 A </s>\nscore 1 A </s>\n", {"x.txt:13:", "has a score already"});
-  refused(table + "score 2e6 A </s>\n", {"x.txt:12:", "2e6", "between"});
-  refused("unended replace -1\n" + table + "score 1 A A A\n", {"x.txt:13:", "never used", "-1"});
-  refused("reward ended\nbeta 1\nscore 1 A </s>\n", {"x.txt:12:", "ended", "not a table"});
+  refuse_rewards("reward table\nbeta 1\nscore 1 </s>\n",
+                 {"x.txt:10:", "does not list 'A </s>'", "default=0"});
+  refuse_rewards(table + "score 1 A A A A </s>\n", {"x.txt:12:", "no response", "5 tokens"});
+  refuse_rewards(table + "score 1 A B\n", {"x.txt:12:", "no response", "2 tokens"});
+  refuse_rewards(table + "score 1 A </s> A\n", {"x.txt:12:", "</s>", "cannot stand here"});
+  refuse_rewards(table + "score 1 A C </s>\n", {"x.txt:12:", "'C' is no symbol"});
+  refuse_rewards(table + "score 1\n", {"x.txt:12:", "1 words", "score 1.5 A </s>"});
+  refuse_rewards(table + "score one A </s>\n", {"x.txt:12:", "the score", "'one'"});
+  refuse_rewards(table + "score inf A </s>\n", {"x.txt:12:", "'inf'"});
+  refuse_rewards(table + "score 1 A </s>\nscore 1 A </s>\n", {"x.txt:13:", "has a score already"});
+  refuse_rewards(table + "score 2e6 A </s>\n", {"x.txt:12:", "2e6", "between"});
+  refuse_rewards("unended replace -1\n" + table + "score 1 A A A\n",
+                 {"x.txt:13:", "never used", "-1"});
+  refuse_rewards("reward ended\nbeta 1\nscore 1 A </s>\n", {"x.txt:12:", "ended", "not a table"});
 }
 
 TEST(OracleReward, RewardsThatCannotBe) {
-  refused("", {"x.txt has no reward"});
-  refused("reward\n", {"x.txt:10:", "followed by nothing", "palindrome, length"});
-  refused("reward beauty\nbeta 1\n", {"x.txt:10:", "'beauty' is unknown", "palindrome"});
-  refused("reward count\nbeta 1\n", {"x.txt:10:", "0 symbols", "takes one"});
-  refused("reward count A B\nbeta 1\n", {"x.txt:10:", "2 symbols", "takes one"});
-  refused("reward contains\nbeta 1\n", {"x.txt:10:", "one or more"});
-  refused("reward length A\nbeta 1\n", {"x.txt:10:", "takes none"});
-  refused("reward count C\nbeta 1\n", {"x.txt:10:", "'C' is no symbol"});
-  refused("reward length goal=2\nbeta 1\n", {"x.txt:10:", "length has no 'goal'", "target, scale"});
-  refused("reward length target=4\nbeta 1\n", {"x.txt:10:", "target is 4", "between 0 and 3"});
-  refused("reward length target=1 target=2\nbeta 1\n", {"x.txt:10:", "target is given twice"});
-  refused("reward length scale=1e6 offset=1\nbeta 1\n", {"x.txt:10:", "1000001", "between"});
-  refused("reward length scale=0\nbeta 1\n",
-          {"x.txt:10:", "0 for every response", "nothing to tune"});
-  refused("unended replace 1\nreward ended\nbeta 1\n", {"x.txt:11:", "1 for every response"});
-  refused("reward palindrome graded=2\nbeta 1\n", {"x.txt:10:", "graded is 2"});
+  refuse_rewards("", {"x.txt has no reward"});
+  refuse_rewards("reward\n", {"x.txt:10:", "followed by nothing", "palindrome, length"});
+  refuse_rewards("reward beauty\nbeta 1\n", {"x.txt:10:", "'beauty' is unknown", "palindrome"});
+  refuse_rewards("reward count\nbeta 1\n", {"x.txt:10:", "0 symbols", "takes one"});
+  refuse_rewards("reward count A B\nbeta 1\n", {"x.txt:10:", "2 symbols", "takes one"});
+  refuse_rewards("reward contains\nbeta 1\n", {"x.txt:10:", "one or more"});
+  refuse_rewards("reward length A\nbeta 1\n", {"x.txt:10:", "takes none"});
+  refuse_rewards("reward count C\nbeta 1\n", {"x.txt:10:", "'C' is no symbol"});
+  refuse_rewards("reward length goal=2\nbeta 1\n",
+                 {"x.txt:10:", "length has no 'goal'", "target, scale"});
+  refuse_rewards("reward length target=4\nbeta 1\n",
+                 {"x.txt:10:", "target is 4", "between 0 and 3"});
+  refuse_rewards("reward length target=1 target=2\nbeta 1\n",
+                 {"x.txt:10:", "target is given twice"});
+  refuse_rewards("reward length scale=1e6 offset=1\nbeta 1\n", {"x.txt:10:", "1000001", "between"});
+  refuse_rewards("reward length scale=0\nbeta 1\n",
+                 {"x.txt:10:", "0 for every response", "nothing to tune"});
+  refuse_rewards("unended replace 1\nreward ended\nbeta 1\n",
+                 {"x.txt:11:", "1 for every response"});
+  refuse_rewards("reward palindrome graded=2\nbeta 1\n", {"x.txt:10:", "graded is 2"});
 }
 
 TEST(OracleReward, BetasAndThresholdsThatCannotBe) {
-  refused("reward ended\n", {"x.txt:10:", "has no beta", "beta 0.5"});
-  refused("reward ended\nbeta\n", {"x.txt:11:", "0 words"});
-  refused("reward ended\nbeta 0\n", {"x.txt:11:", "beta is 0", "between 1e-06"});
-  refused("reward ended\nbeta -1\n", {"x.txt:11:", "beta is -1"});
-  refused("reward ended\nbeta 1 2\nbeta 1\n", {"x.txt:12:", "beta 1 is given twice"});
-  refused("reward ended\nbeta 1\nclosed 1.1\n", {"x.txt:12:", "gap to close is 1.1"});
-  refused("reward ended\nbeta 1\nclosed 1\nclosed 1\n", {"x.txt:13:", "two lines 'closed'"});
-  refused("beta 1\nreward ended\n", {"x.txt:10:", "no line 'reward' stands above"});
+  refuse_rewards("reward ended\n", {"x.txt:10:", "has no beta", "beta 0.5"});
+  refuse_rewards("reward ended\nbeta\n", {"x.txt:11:", "0 words"});
+  refuse_rewards("reward ended\nbeta 0\n", {"x.txt:11:", "beta is 0", "between 1e-06"});
+  refuse_rewards("reward ended\nbeta -1\n", {"x.txt:11:", "beta is -1"});
+  refuse_rewards("reward ended\nbeta 1 2\nbeta 1\n", {"x.txt:12:", "beta 1 is given twice"});
+  refuse_rewards("reward ended\nbeta 1\nclosed 1.1\n", {"x.txt:12:", "gap to close is 1.1"});
+  refuse_rewards("reward ended\nbeta 1\nclosed 1\nclosed 1\n", {"x.txt:13:", "two lines 'closed'"});
+  refuse_rewards("beta 1\nreward ended\n", {"x.txt:10:", "no line 'reward' stands above"});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace skein::rlhf::rewards {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Two questions with two answers each; the second question is a conversation.
 Completions completions(bool scored) {
@@ -27,10 +27,10 @@ Completions completions(bool scored) {
   return all;
 }
 
-std::vector<Json> records(const std::string& text) {
-  std::vector<Json> made;
+std::vector<OrderedJson> records(const std::string& text) {
+  std::vector<OrderedJson> made;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) made.push_back(Json::parse(line));
+  for (std::string line; std::getline(lines, line);) made.push_back(OrderedJson::parse(line));
   return made;
 }
 

@@ -61,9 +61,9 @@ TEST(ResultsStore, OtherFilesAreRefusedByName) {
   train::Workspace folder;
   const std::string path = folder.at("results.h5");
   std::ofstream(path) << "run,loss\n";
-  expect_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
+  expect_usage_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
   train::write_small_store(path);
-  expect_error([&] { read_store(path); }, "no results of `skein sweep`");
+  expect_usage_error([&] { read_store(path); }, "no results of `skein sweep`");
 }
 
 // What leads out of the file, to a good column of another.
@@ -97,7 +97,7 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
       ASSERT_TRUE(file.valid() && H5Ldelete(file.get(), "/runs/loss", H5P_DEFAULT) >= 0);
       change(file.get());
     }
-    expect_error([&] { read_store(path); }, "/runs/loss is missing or not as");
+    expect_usage_error([&] { read_store(path); }, "/runs/loss is missing or not as");
   }
 }
 

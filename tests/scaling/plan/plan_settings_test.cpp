@@ -10,6 +10,7 @@
 
 #include "data/data_fixtures.h"
 #include "scaling/fit_fixture.h"
+#include "scaling/plan_fixture.h"
 #include "scaling/table_fixture.h"
 
 namespace skein::scaling::plan {
@@ -17,6 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 using test::expect_error;
+using test::has_warning;
 
 Json rule(const std::string& name, double value) {
   return {{"rule", name}, {"value", value}, {"low", value}, {"high", value}};
@@ -67,12 +69,6 @@ class PlanSettings : public testing::Test {
 
   test::Scratch scratch_;
 };
-
-bool has_warning(const Plan& plan, const std::string& words) {
-  return std::any_of(plan.warnings.begin(), plan.warnings.end(), [&](const std::string& text) {
-    return text.find(words) != std::string::npos;
-  });
-}
 
 TEST_F(PlanSettings, SayWhereTheFitKnowsNone) {
   const Plan made = plan(nullptr);

@@ -306,9 +306,9 @@ TEST_F(SweepFailures, OtherTokensUnderTheSameNameAreRefused) {
     writer.finish();
   };
   replace(3000);
-  expect_error([&] { sweep_by(1, c); }, "tokens of data.train=4000, now it is 3000");
+  expect_usage_error([&] { sweep_by(1, c); }, "tokens of data.train=4000, now it is 3000");
   replace(4000);
-  expect_error([&] { sweep_by(1, c); }, "was begun with tokens of data.train (fingerprint)=");
+  expect_usage_error([&] { sweep_by(1, c); }, "was begun with tokens of data.train (fingerprint)=");
 }
 
 TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {
@@ -320,8 +320,9 @@ TEST_F(SweepFailures, DamagedResultsAreRefusedByName) {
         std::string(R"({"status": "good", "reason": "", "curve": []})"),
         std::string(R"({"status": "done", "reason": "", "loss": null, "curve": []})")}) {
     std::ofstream(cell("damage", "result.json")) << text;
-    expect_error([&] { sweep_by(1, c); },
-                 std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
+    expect_usage_error(
+        [&] { sweep_by(1, c); },
+        std::string(kLargest) + "/result.json is damaged; remove the folder it is in");
   }
   std::filesystem::remove_all(cell("damage", ""));
   EXPECT_EQ(sweep_by(1, c).count("done"), 4);

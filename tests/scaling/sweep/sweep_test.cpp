@@ -123,7 +123,7 @@ TEST_F(Sweeps, OtherSettingsAreRefusedByName) {
   SweepConfig c = config("run");
   sweep_by(1, c);
   c.run.optimizer.weight_decay = 0.5;
-  expect_error([&] { sweep_by(1, c); }, "optimizer.weight_decay=0.1, now it is 0.5");
+  expect_usage_error([&] { sweep_by(1, c); }, "optimizer.weight_decay=0.1, now it is 0.5");
   c = config("run");
   c.run.checkpoint.every = 7;
   c.run.run.log_every = 3;
@@ -191,14 +191,14 @@ TEST_F(Sweeps, AStopFileEndsItBetweenCells) {
 TEST_F(Sweeps, WhatCannotBeIsToldBeforeAnythingRuns) {
   SweepConfig c = config("none");
   c.ranks_per_run = 2;
-  expect_error([&] { sweep_by(1, c); }, "sweep.ranks_per_run=2 does not divide the 1 ranks");
+  expect_usage_error([&] { sweep_by(1, c); }, "sweep.ranks_per_run=2 does not divide the 1 ranks");
   c = config("none");
   c.run.parallel.tensor = 2;
   c.ranks_per_run = 2;
-  expect_error([&] { sweep_by(2, c); }, "cell 1x8-16x128-lr0.01-s1");
+  expect_usage_error([&] { sweep_by(2, c); }, "cell 1x8-16x128-lr0.01-s1");
   c = config("none");
   c.run.data.validation.clear();
-  expect_error([&] { settled(c); }, "data.validation is empty");
+  expect_usage_error([&] { settled(c); }, "data.validation is empty");
   EXPECT_FALSE(std::filesystem::exists(at("none")));
 }
 
@@ -223,7 +223,7 @@ TEST_F(Sweeps, ForecastsCountEveryCell) {
       << fewer;
   EXPECT_EQ(fewer.find("Evaluations take longer"), std::string::npos) << fewer;
   c.flops_per_second = std::nan("");
-  expect_error([&] { forecast_text(c, *single_rank()); }, "sweep.flops_per_second=nan");
+  expect_usage_error([&] { forecast_text(c, *single_rank()); }, "sweep.flops_per_second=nan");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(TextScores, StemsAreThoseOfTheReference) {
     EXPECT_EQ(porter_stem(word), stem.get<std::string>()) << word;
 }
 
-Counts counts_of(const Metric& metric, const Json& hypotheses, const Json& references) {
+Counts counts_of_all(const Metric& metric, const Json& hypotheses, const Json& references) {
   const size_t width = metric.width();
   Counts counts(hypotheses.size() * width);
   for (size_t i = 0; i < hypotheses.size(); ++i)
@@ -86,8 +86,8 @@ Counts counts_of(const Metric& metric, const Json& hypotheses, const Json& refer
 TEST(TextScores, PairedBootstrapIsThatOfTheReference) {
   const Json& wanted = golden()["bootstrap"];
   const auto bleu = make_metric("bleu", {});
-  const Counts first = counts_of(*bleu, wanted["hypotheses"], wanted["references"]);
-  const Counts second = counts_of(*bleu, wanted["others"], wanted["references"]);
+  const Counts first = counts_of_all(*bleu, wanted["hypotheses"], wanted["references"]);
+  const Counts second = counts_of_all(*bleu, wanted["others"], wanted["references"]);
   const std::vector<MeasuredSamples> measured{{bleu.get(), first}, {bleu.get(), second}};
   const auto scores = resampled_scores(measured, {.resamples = 200, .seed = 12345});
   const Interval interval = interval_of(scores[1][0]);

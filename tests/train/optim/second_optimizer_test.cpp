@@ -36,8 +36,8 @@ class Momentum : public Optimizer {
   }
 };
 
-struct Setting {
-  Setting(Group& world, bool zero, DType dtype)
+struct MomentumSetting {
+  MomentumSetting(Group& world, bool zero, DType dtype)
       : mesh(world, {1, world.size(), 1}),
         parameters(dtype, 0, 1),
         buckets(added(parameters), mesh, {1}),
@@ -81,7 +81,7 @@ TEST(SecondOptimizer, HasEqualBitsAtEveryLayout) {
     std::vector<std::byte> expected;
     for (const auto& [ranks, zero] : {std::pair{1, false}, {2, false}, {2, true}, {4, true}})
       run_ranks(ranks, [&, zero = zero](Group& world) {
-        Setting setting(world, zero, dtype);
+        MomentumSetting setting(world, zero, dtype);
         const auto before = setting.values();
         for (uint64_t step = 0; step < 3; ++step) setting.step(step);
         if (world.rank() > 0) return;
@@ -95,7 +95,7 @@ TEST(SecondOptimizer, HasEqualBitsAtEveryLayout) {
 TEST(SecondOptimizer, IsSavedByItsOwnNamesAndGoesOn) {
   run_ranks(2, [&](Group& world) {
     for (bool zero : {false, true}) {
-      Setting whole(world, zero, DType::bf16), first(world, zero, DType::bf16),
+      MomentumSetting whole(world, zero, DType::bf16), first(world, zero, DType::bf16),
           second(world, zero, DType::bf16);
       for (uint64_t step = 0; step < 4; ++step) whole.step(step);
       for (uint64_t step = 0; step < 2; ++step) first.step(step);
@@ -121,7 +121,7 @@ TEST(SecondOptimizer, ARankLoadsItsOwnSlices) {
   run_ranks(2, [&](Group& world) {
     const auto elements = [&](bool zero) {
       int64_t count = 0;
-      for (const auto& piece : Setting(world, zero, DType::bf16).optimizer.pieces(false))
+      for (const auto& piece : MomentumSetting(world, zero, DType::bf16).optimizer.pieces(false))
         count += piece.end - piece.begin;
       return count;
     };
@@ -136,7 +136,7 @@ TEST(SecondOptimizer, SaysWhatItTakes) {
   EXPECT_EQ(adamw->bytes_per_parameter(DType::bf16), 12) << "moments and a copy in f32";
   EXPECT_EQ(adamw->bytes_per_parameter(DType::f32), 8);
   run_ranks(1, [](Group& world) {
-    const Setting setting(world, false, DType::bf16);
+    const MomentumSetting setting(world, false, DType::bf16);
     EXPECT_EQ(setting.optimizer.bytes(), setting.buckets.all()[0].size * 8);
   });
 }

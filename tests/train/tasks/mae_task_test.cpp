@@ -19,18 +19,20 @@ namespace {
 
 using test::expect_error;
 
-struct ImageConfig {
+struct MaskedImageConfig {
   PretrainConfig run;
   data::AugmentConfig augment;
 };
 
-class MaeTasks : public test::TaskRuns<ImageConfig> {
+class MaeTasks : public test::TaskRuns<MaskedImageConfig> {
  protected:
-  std::unique_ptr<Task> task(ImageConfig& c) const override { return image_task(c.run, c.augment); }
+  std::unique_ptr<Task> task(MaskedImageConfig& c) const override {
+    return image_task(c.run, c.augment);
+  }
 
   // 4 of 16 patches are seen.
-  ImageConfig small() const {
-    ImageConfig c;
+  MaskedImageConfig small() const {
+    MaskedImageConfig c;
     c.run.model.architecture = &mae_architecture();
     picture_options(c.run.model).patch_height = 2;
     c.run.model.positions = Positions::sinusoidal;
@@ -85,7 +87,7 @@ data::AugmentConfig changes() {
 }
 
 TEST_F(MaeTasks, HiddenPatchesAreLearnt) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   const double before = value(run(c).validation, "loss");
   c.run.train.steps = 150;
   const Ended ended = run(c, 1, "long");
@@ -97,7 +99,7 @@ TEST_F(MaeTasks, HiddenPatchesAreLearnt) {
 }
 
 TEST_F(MaeTasks, GiveEqualBitsAtEveryLayout) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   c.augment = changes();
   c.run.model.dropout = 0.1;
   c.run.model.stochastic_depth = 0.1;
@@ -114,7 +116,7 @@ TEST_F(MaeTasks, GiveEqualBitsAtEveryLayout) {
 }
 
 TEST_F(MaeTasks, TensorParallelRanksAgree) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   const Ended expected = run(c);
   c.run.parallel.tensor = 2;
   const Ended found = run(c, 2);
@@ -126,14 +128,14 @@ TEST_F(MaeTasks, TensorParallelRanksAgree) {
 }
 
 TEST_F(MaeTasks, GoOnWithEqualBits) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   c.augment = changes();
   expect_to_go_on_with_equal_bits(c);
 }
 
 // A later pass hides others; what a run is judged by hides the same ones, whatever its seed.
 TEST_F(MaeTasks, HideOtherPatchesInEachPass) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   const auto made = task(c);
   const auto targets = [&](int64_t first, int64_t count) {
     const Tensor ids = made->samples().batch(first, count).targets;
@@ -163,7 +165,7 @@ TEST_F(MaeTasks, DrawWhatTheyRebuild) {
 }
 
 TEST_F(MaeTasks, BecomeClassifiers) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   c.run.train.steps = 60;
   run(c, 1, "mae");
   const std::string labelled = write_pictures(folder_.at("labelled.h5"));
@@ -197,7 +199,7 @@ TEST_F(MaeTasks, BecomeClassifiersOfLargerPictures) {
 }
 
 TEST_F(MaeTasks, RefuseWhatDoesNotFit) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   mae_options(c.run.model).mask_ratio = 0.99;
   expect_error(ExitCode::usage, {"model.mask_ratio=0.99 hides 16 of the 16 patches"},
                [&] { run(c); });
@@ -220,7 +222,7 @@ TEST_F(MaeTasks, RefuseWhatDoesNotFit) {
 using OnGpuMaeTasks = MaeTasks;
 
 TEST_F(OnGpuMaeTasks, FollowTheCpu) {
-  ImageConfig c = small();
+  MaskedImageConfig c = small();
   c.augment = changes();
   c.run.train.global_batch = 4;
   c.run.validation.eval.windows = 4;
