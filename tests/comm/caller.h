@@ -5,6 +5,7 @@
 
 #include "skein/comm/tcp/frames.h"
 #include "skein/comm/tcp/handshake.h"
+#include "skein/comm/tcp/head.h"
 
 #include "comm/tcp_fixture.h"
 
@@ -19,7 +20,7 @@ inline int connected(int port) {
   return -1;
 }
 
-template <class Head>
+template <class Head = tcp::TcpHead>
 std::string bytes_of_head(const Head& head) {
   return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "skein/models/bert/bert.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/models/gpt/gpt.h"
 

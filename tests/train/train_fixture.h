@@ -15,6 +15,7 @@
 #include "skein/checkpoint/manifest.h"
 #include "skein/comm/local.h"
 #include "skein/models/bert/bert.h"
+#include "skein/train/run_state.h"
 #include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"

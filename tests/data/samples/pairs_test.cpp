@@ -12,7 +12,7 @@ namespace {
 using test::expect_error;
 using test::Scratch;
 
-constexpr int32_t kEnd = 9999;
+constexpr int32_t kEndOfText = 9999;
 
 // Sentence s of document d holds tokens 1000 d + 10 s, + 1, ...: 3 to 6 of them.
 int32_t first_token(int64_t document, int64_t sentence) {
@@ -24,7 +24,7 @@ int64_t sentence_length(int64_t document, int64_t sentence) {
 
 TokenStore write_sentences(const std::string& path, const std::vector<int64_t>& sentences,
                            int64_t long_one = 0) {
-  TokenStoreWriter writer(path, 10000, kEnd, "{}", true);
+  TokenStoreWriter writer(path, 10000, kEndOfText, "{}", true);
   for (size_t d = 0; d < sentences.size(); ++d) {
     for (int64_t s = 0; s < sentences[d]; ++s) {
       const int64_t length =
@@ -88,7 +88,7 @@ TEST(PairSamples, HalfOfTheSecondPartsComeFromElsewhere) {
     ASSERT_FALSE(made.second.empty());
     EXPECT_LE(made.first.size() + made.second.size(), 29u);
     for (const auto& part : {made.first, made.second}) {
-      EXPECT_EQ(std::count(part.begin(), part.end(), kEnd), 0);
+      EXPECT_EQ(std::count(part.begin(), part.end(), kEndOfText), 0);
       for (int32_t token : part) EXPECT_EQ(document_of(token), document_of(part.front()));
     }
     EXPECT_EQ(made.apart, document_of(made.first.front()) != document_of(made.second.front()));
@@ -126,7 +126,7 @@ TEST(PairSamples, WhatCannotBeIsSaid) {
   expect_error(ExitCode::usage, {"one.h5 holds one document", "mlm.pairs=order"},
                [&] { check_pairs(one, PairTask::next); });
   EXPECT_NO_THROW(check_pairs(one, PairTask::order));
-  test::write_store(scratch.file("plain.h5"), 10000, kEnd, {{1, 2, 3}});
+  test::write_store(scratch.file("plain.h5"), 10000, kEndOfText, {{1, 2, 3}});
   expect_error(ExitCode::usage, {"plain.h5", "--data.sentences=auto", "mlm.pairs=none"},
                [&] { sentence_runs(TokenStore(scratch.file("plain.h5")), 29, 0, 1); });
 }

@@ -8,8 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Answers that begin with g are better than those that begin with h; some prompts have lists of
-// three.
+// Lists of three.
 std::string write_lists(const std::string& path, int count) {
   std::ofstream file(path);
   for (int i = 0; i < count; ++i)

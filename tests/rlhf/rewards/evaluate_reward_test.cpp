@@ -11,7 +11,7 @@
 namespace skein::rlhf::rewards {
 namespace {
 
-std::string write_pairs(const train::Workspace& folder) {
+std::string write_few_pairs(const train::Workspace& folder) {
   std::ofstream file(folder.at("pairs.jsonl"));
   for (const char* better : {"a", "b", "a b", "c d e"})
     for (const char* worse : {"f", "e f"})
@@ -23,7 +23,7 @@ std::string write_pairs(const train::Workspace& folder) {
 TEST(EvaluateReward, GivesTheReportOfTheFiles) {
   const train::Workspace folder;
   RewardConfig c = small_reward();
-  c.run.data.train = c.run.data.validation = {write_pairs(folder)};
+  c.run.data.train = c.run.data.validation = {write_few_pairs(folder)};
   c.run.train.steps = 3;
   const Trained trained = train_reward(c, folder, 1, "run");
   run_ranks(1, [&](Group& world) {
