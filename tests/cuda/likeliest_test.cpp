@@ -16,7 +16,7 @@ namespace {
 
 using test::kHome;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kExcluded = -std::numeric_limits<float>::infinity();
 
 Tensor random_logits(int64_t rows, int64_t columns, uint64_t key) {
   const Tensor made = Tensor::empty({rows, columns}, DType::f32);
@@ -53,7 +53,7 @@ TEST(LikeliestOnCuda, AreThoseOfTheCpu) {
         EXPECT_EQ(found_on(Cuda{}, kHome, logits, valid, count),
                   found_on(Cpu{}, Device{}, logits, valid, count))
             << columns << " " << valid;
-      for (float& logit : logits.span<float>()) logit = logit < -1 ? -kInfinity : std::round(logit);
+      for (float& logit : logits.span<float>()) logit = logit < -1 ? kExcluded : std::round(logit);
       EXPECT_EQ(found_on(Cuda{}, kHome, logits, columns, count),
                 found_on(Cpu{}, Device{}, logits, columns, count))
           << columns;
@@ -74,7 +74,7 @@ std::vector<int64_t> weights_on(Tag tag, Device home, const Tensor& logits, int6
 TEST(LikeliestOnCuda, WeighAsMuchAsOnTheCpu) {
   for (int64_t columns : {1, 7, 257, 3000}) {
     Tensor logits = random_logits(4, columns, 5);
-    logits.data<float>()[columns / 2] = -kInfinity;
+    logits.data<float>()[columns / 2] = kExcluded;
     const double units = kernels::exponential_units(columns);
     for (int64_t valid : {columns, (columns + 1) / 2}) {
       const auto there = weights_on(Cuda{}, kHome, logits, valid, units),

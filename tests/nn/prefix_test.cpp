@@ -9,7 +9,7 @@
 namespace skein {
 namespace {
 
-constexpr int64_t kPrefixes = 3, kTokens = 6, kChannels = 8, kHeadCount = 2, kHeadWidth = 4;
+constexpr int64_t kPrefixes = 3, kPositions = 6, kChannels = 8, kHeadCount = 2, kHeadWidth = 4;
 
 struct PrefixLayer {
   std::unique_ptr<Group> alone = single_rank();
@@ -28,7 +28,7 @@ struct PrefixLayer {
     spec.causal = causal;
     attention = std::make_unique<Attention>(parameters, spec);
     test::initialize_all(parameters, true);
-    batch.tokens = Tensor::zeros({kPrefixes, kTokens}, DType::i32);
+    batch.tokens = Tensor::zeros({kPrefixes, kPositions}, DType::i32);
     batch.prefix = Tensor::from(std::vector<int32_t>{1, 4, 6}, {kPrefixes});
   }
   Var operator()(const Var& x) const {
@@ -54,14 +54,14 @@ using Mask = std::function<bool(int64_t b, int64_t t, int64_t s)>;
 std::vector<double> head_by_hand(PrefixLayer& layer, const double* x, int64_t b, int64_t t,
                                  const Mask& sees, int64_t head) {
   const auto part = [&](const char* name, int64_t place) {
-    const auto all = layer.product(name, x + (b * kTokens + place) * kChannels);
+    const auto all = layer.product(name, x + (b * kPositions + place) * kChannels);
     return std::vector<double>(all.begin() + head * kHeadWidth,
                                all.begin() + (head + 1) * kHeadWidth);
   };
   const auto q = part("q", t);
   std::vector<double> sums(kHeadWidth, 0.0);
   double total = 0;
-  for (int64_t s = 0; s < kTokens; ++s) {
+  for (int64_t s = 0; s < kPositions; ++s) {
     if (!sees(b, t, s)) continue;
     const auto k = part("k", s), v = part("v", s);
     const double weight = std::exp(std::inner_product(q.begin(), q.end(), k.begin(), 0.0) / 2);
@@ -73,17 +73,17 @@ std::vector<double> head_by_hand(PrefixLayer& layer, const double* x, int64_t b,
 }
 
 void expect_by_hand(PrefixLayer& layer, const Mask& sees) {
-  const Tensor x = test::random_tensor({kPrefixes, kTokens, kChannels}, 1);
+  const Tensor x = test::random_tensor({kPrefixes, kPositions, kChannels}, 1);
   const Tensor found = layer(Var(x)).value();
   for (int64_t b = 0; b < kPrefixes; ++b)
-    for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t t = 0; t < kPositions; ++t) {
       std::vector<double> all;
       for (int64_t head = 0; head < kHeadCount; ++head)
         for (double number : head_by_hand(layer, x.data<double>(), b, t, sees, head))
           all.push_back(number);
       const auto wanted = layer.product("out", all.data());
       for (int64_t c = 0; c < kChannels; ++c)
-        EXPECT_NEAR(found.data<double>()[(b * kTokens + t) * kChannels + c],
+        EXPECT_NEAR(found.data<double>()[(b * kPositions + t) * kChannels + c],
                     wanted[static_cast<size_t>(c)], 1e-12)
             << b << " " << t << " " << c;
     }
@@ -98,11 +98,11 @@ TEST(PrefixAttention, SeesThePrefixInBothDirections) {
 TEST(PrefixAttention, StaysInsideDocuments) {
   PrefixLayer layer(true);
   layer.batch.segments = Tensor::from(
-      std::vector<int32_t>{0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 2, 2}, {3, kTokens});
+      std::vector<int32_t>{0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 2, 2}, {3, kPositions});
   const Tensor segments = layer.batch.segments;
   const int64_t prefix[] = {1, 4, 6};
   expect_by_hand(layer, [&](int64_t b, int64_t t, int64_t s) {
-    const int32_t* of = segments.data<int32_t>() + b * kTokens;
+    const int32_t* of = segments.data<int32_t>() + b * kPositions;
     return of[t] == of[s] && (s <= t || s < prefix[b]);
   });
 }
@@ -115,8 +115,8 @@ TEST(PrefixAttention, IsForCausalAttentionAlone) {
 
 TEST(PrefixAttention, HasAGradient) {
   PrefixLayer layer(true);
-  const Tensor x = test::random_tensor({kPrefixes, kTokens, kChannels}, 2),
-               upstream = test::random_tensor({kPrefixes, kTokens, kChannels}, 3);
+  const Tensor x = test::random_tensor({kPrefixes, kPositions, kChannels}, 2),
+               upstream = test::random_tensor({kPrefixes, kPositions, kChannels}, 3);
   const auto loss = [&] {
     const NoGrad no_grad;
     const Tensor y = layer(Var(x)).value();
