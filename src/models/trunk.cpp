@@ -70,11 +70,12 @@ LinearSpec head_layer(const ModelConfig& c, const char* name, int64_t outputs, d
 Parameter& add_decoder(const ModelConfig& c, const char* bucket, int chunk, Parameters& parameters,
                        const TableUse& table) {
   parameters.enter(bucket, chunk, {c.tie_embeddings ? Part::embedding : Part::head});
+  std::string tied = c.tie_embeddings ? table.tensor : "";
   return parameters.add({.name = "head.weight",
                          .shape = {c.vocab_size, c.d_model},
                          .split = Split::vocab,
                          .start = {Start::normal, c.init_std},
-                         .tied_to = c.tie_embeddings ? table.tensor : "",
+                         .tied_to = std::move(tied),
                          .use = table.number,
                          .meets = RowKind::places});
 }

@@ -27,12 +27,12 @@ std::string block_name(int block, const char* tensor) {
 
 // Each is alone in its bucket, since most have a second use.
 Parameter& added_table(const ModelConfig& c, Parameters& parameters, int chunk, const Part& part,
-                       const std::string& name, int64_t rows, const std::string& tied_to = {}) {
+                       const std::string& name, int64_t rows, std::string tied_to = {}) {
   parameters.enter(tied_to.empty() ? name : name + " again", chunk, part);
   return parameters.add({.name = name,
                          .shape = {rows, c.d_model},
                          .start = {Start::normal, c.init_std},
-                         .tied_to = tied_to,
+                         .tied_to = std::move(tied_to),
                          .meets = RowKind::looked_up});
 }
 
