@@ -31,7 +31,7 @@ __global__ void digest_parts(const unsigned char* data, int64_t bytes, int64_t s
   const int64_t end = begin + share < words ? begin + share : words;
   sums[threadIdx.x] = digest_of_range(data, bytes, begin + threadIdx.x, end, blockDim.x);
   __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     __syncthreads();
   }
