@@ -1,6 +1,7 @@
 #include "skein/checkpoint/agree.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
+#include "skein/train/preflight/outlook.h"
 #include "skein/train/pretraining/fold_runs.h"
 
 #include "command.h"
@@ -19,7 +20,12 @@ int folds_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
   const std::string& dir = config.run.run.dir;
   world = begin_run(dir, Folder::of_several);
   if (config.run.run.dry_run) {
-    tell(look_ahead_at_folds(options, config, *world), *world);
+    const int64_t count = count_folds(config);
+    train::PretrainTaskConfig first = run_of_fold(config, 1);
+    const auto task = pretraining_task(options, first);
+    train::Outlook outlook = look_ahead(first.run, *task, *world);
+    outlook.text += fmt::format("folds     {} runs like this one, each after the other\n", count);
+    tell(outlook, *world);
     return 0;
   }
   const train::FoldRuns runs = train_folds(options, config, *world);

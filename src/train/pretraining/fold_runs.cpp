@@ -11,10 +11,8 @@
 #include "skein/train/trainer.h"
 
 namespace skein::train {
-namespace {
 
-// How many there are.
-int64_t checked_folds(const PretrainTaskConfig& c) {
+int64_t count_folds(const PretrainTaskConfig& c) {
   require(!c.run.run.dir.empty(), "run.dir is empty; name a folder for the runs of all folds");
   const Architecture& kind = *c.run.model.architecture;
   require(kind.reads() == Reads::graphs,
@@ -28,12 +26,14 @@ int64_t checked_folds(const PretrainTaskConfig& c) {
   return data::fold_count(open_graphs(c.run.data.train));
 }
 
-PretrainTaskConfig of_fold(const PretrainTaskConfig& all, int64_t fold) {
+PretrainTaskConfig run_of_fold(const PretrainTaskConfig& all, int64_t fold) {
   PretrainTaskConfig made = all;
   made.graphs.fold = fold;
   made.run.run.dir = fmt::format("{}/fold-{}", all.run.run.dir, fold);
   return made;
 }
+
+namespace {
 
 FoldScores judged(const PretrainTaskConfig& c, Group& world) {
   const TrainedModel source = open_trained_model(c.run.run.dir, world);
@@ -46,10 +46,10 @@ FoldScores judged(const PretrainTaskConfig& c, Group& world) {
 }  // namespace
 
 FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, Group& world) {
-  const int64_t count = checked_folds(config);
+  const int64_t count = count_folds(config);
   FoldRuns made;
   for (int64_t fold = 1; fold <= count; ++fold) {
-    PretrainTaskConfig own = of_fold(config, fold);
+    PretrainTaskConfig own = run_of_fold(config, fold);
     log::info("fold {} of {}: {}", fold, count, own.run.run.dir);
     const auto task = pretraining_task(options, own);
     const TrainResult result = train(own.run, *task, world, options.resolved());
@@ -58,16 +58,6 @@ FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, G
     if (made.stopped) break;
     made.folds.push_back(judged(own, world));
   }
-  return made;
-}
-
-Outlook look_ahead_at_folds(const Options& options, const PretrainTaskConfig& config,
-                            Group& world) {
-  const int64_t count = checked_folds(config);
-  PretrainTaskConfig first = of_fold(config, 1);
-  const auto task = pretraining_task(options, first);
-  Outlook made = look_ahead(first.run, *task, world);
-  made.text += fmt::format("folds     {} runs like this one, each after the other\n", count);
   return made;
 }
 

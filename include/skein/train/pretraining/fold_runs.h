@@ -12,7 +12,6 @@
 #include "skein/comm/group.h"
 #include "skein/core/options/options.h"
 #include "skein/core/values.h"
-#include "skein/train/preflight/outlook.h"
 #include "skein/train/pretraining/pretraining_task.h"
 
 namespace skein::train {
@@ -30,14 +29,17 @@ struct FoldRuns {
   bool committed = false;           // there is something to go on from
 };
 
+// How many folds there are. Usage errors for an empty run.dir, a model that reads no graphs,
+// graph.fold, and stores without folds or with different numbers of them.
+int64_t count_folds(const PretrainTaskConfig& config);
+// The run of one of them, from 1.
+PretrainTaskConfig run_of_fold(const PretrainTaskConfig& config, int64_t fold);
+
 // Collective. Trains with each fold as the test, the fold after it as the validation and the rest
 // to learn from (GraphChoice, data/graphs/graph_samples.h), each in a folder of its own, and judges
 // it by its test as `skein eval` does. A fold that is under way goes on, one that is done is only
-// judged again. options: those that config is bound to. Usage errors for an empty run.dir, a model
-// that reads no graphs, graph.fold, and stores without folds or with different numbers of them.
+// judged again. options: those that config is bound to. Usage errors as count_folds.
 FoldRuns train_folds(const Options& options, const PretrainTaskConfig& config, Group& world);
-// Collective. What the run of the first fold would be, and how many there are.
-Outlook look_ahead_at_folds(const Options& options, const PretrainTaskConfig& config, Group& world);
 
 // Of at least one fold. The deviation is that of the folds, sqrt(sum (x - mean)² / (folds - 1)); 0
 // of one fold.
