@@ -72,7 +72,7 @@ expect 0 "each of ranks 0 to 1: " mpirun -np 2 $tune --dry-run --ppo.algorithm=r
 if grep -q critic output; then die "a critic where there is none"; fi
 expect 0 "steps     iteration 0 to 3" $tune --dry-run --reward.sources="process:touch started"
 expect 2 "there is no reward lenght, did you mean length?" $tune --dry-run --reward.sources=lenght:target=3
-expect 2 "XX" $tune --dry-run --reward.sources=exact
+expect 2 "has no field answer that the reward \"exact\" compares with" $tune --dry-run --reward.sources=exact
 [ ! -e tuned ] && [ ! -e started ] || die "a dry run left something"
 expect 0 "done: 3 iterations" $tune
 expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5

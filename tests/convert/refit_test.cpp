@@ -56,16 +56,6 @@ std::vector<float> tensor_of(const std::string& path, const std::string& name) {
   return made;
 }
 
-std::string refusal_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 void expect_text(const std::string& found, std::initializer_list<const char*> words) {
   for (const char* one : words) EXPECT_NE(found.find(one), std::string::npos) << found;
 }

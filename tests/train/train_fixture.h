@@ -180,16 +180,4 @@ inline RunState newest_state(const std::string& run) {
   return run_state(info->metadata, info->path);
 }
 
-// What the usage error of `act` says.
-inline std::string refusal_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
-
 }  // namespace skein::train
