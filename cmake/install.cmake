@@ -42,6 +42,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
   PATTERN Doxyfile EXCLUDE PATTERN doxygen_filter.py EXCLUDE)
+install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET manual)
   install(DIRECTORY ${skein_share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
   install(DIRECTORY ${skein_share}/doc/skein/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -67,6 +68,9 @@ list(JOIN skein_pc_libs " " skein_pc_libs)
 list(JOIN skein_pc_cflags " " skein_pc_cflags)
 configure_file(cmake/skein.pc.in ${PROJECT_BINARY_DIR}/skein.pc @ONLY)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+install(CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/doc\")
+file(MAKE_DIRECTORY \"\${folder}\")
+file(CREATE_LINK skein \"\${folder}/skein-dev\" SYMBOLIC)")
 install(FILES ${PROJECT_BINARY_DIR}/skein.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skein ${skein_include_dir}/skein
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

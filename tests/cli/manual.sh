@@ -11,10 +11,10 @@ pages=share/man/man1
 "$bin/skein" --help=table | cut -f1 | sed 's/^/skein-/' >names
 "$bin/skein-data" --help=table | cut -f1 | sed 's/^/skein-data-/' >>names
 printf '%s\n' skein skein-convert skein-data skein-inspect >>names
-ls "$pages" | sed 's/\.1$//' | sort | diff - <(sort names) || die "other pages than commands"
+ls "$pages" | sed 's/\.1\.gz$//' | sort | diff - <(sort names) || die "other pages than commands"
 [ "$(wc -l <names)" -ge 35 ] || die "only these: $(cat names)"
 for page in "$pages"/*; do
-  warnings=$(groff -man -ww -Tutf8 -z "$page" 2>&1; LC_ALL=C.UTF-8 man --warnings -l "$page" 2>&1 >/dev/null; lexgrog "$page" >lexed || echo "no NAME")
+  warnings=$(zcat "$page" | groff -man -ww -Tutf8 -z 2>&1; LC_ALL=C.UTF-8 man --warnings -l "$page" 2>&1 >/dev/null; lexgrog "$page" >lexed || echo "no NAME")
   [ -z "$warnings" ] || die "$page: $warnings"
   grep -q " - ..*\"$" lexed || die "$page: $(cat lexed)"
 done

@@ -13,7 +13,7 @@ cd home
 "$bin/skein" --version >../version
 skein --version | cmp - ../version || die "another program"
 expect 0 "d_model = 512" skein pretrain --config "$prefix/share/skein/configs/medium.ini" --print-config
-[ "$(man -w skein-data-encode)" = "$prefix/share/man/man1/skein-data-encode.1" ] || die "man does not find skein-data-encode"
+[ "$(man -w skein-data-encode)" = "$prefix/share/man/man1/skein-data-encode.1.gz" ] || die "man does not find skein-data-encode"
 for file in share/bash-completion/completions/skein-data share/zsh/site-functions/_skein share/doc/skein/docs/options.md share/doc/skein/README.md \
   share/skein/configs/sweeps/tiny.ini share/skein/launch/slurm/pretrain.sbatch; do
   [ -s "$prefix/$file" ] || die "no $file"
@@ -42,7 +42,7 @@ if [ -n "$modules" ]; then
     eval "$("$modules" bash load skein 2>../said)"
     [ "$(command -v skein)" = "$prefix/bin/skein" ] || die "the module does not add the programs: $(cat ../said)"
     pkg-config --exists skein || die "the module does not add the libraries"
-    [ "$(man -w skein)" = "$prefix/share/man/man1/skein.1" ] || die "the module does not add the manual"
+    [ "$(man -w skein)" = "$prefix/share/man/man1/skein.1.gz" ] || die "the module does not add the manual"
     man -w cp >/dev/null 2>&1 || [ ! -e /usr/share/man/man1/cp.1.gz ] || die "the module hides other manuals"
     eval "$("$modules" bash unload skein 2>../said)"
     [ "$PATH" = /usr/bin:/bin ] || die "the module leaves PATH=$PATH"

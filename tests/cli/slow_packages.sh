@@ -33,12 +33,14 @@ tried() {
   expect 0 "words.h5: 1 documents" "$prefix/bin/skein-data" encode --tokenizer.path=bytes --output.path=words.h5 --output.replace words.txt
   expect 0 "done: 2 steps" "$prefix/bin/skein" pretrain --config "$prefix/share/skein/configs/tiny.ini" --data.train=words.h5 --run.dir="$prefix/run" \
     --model.vocab_size=0 --model.context=8 --train.steps=2 --validation.every=0 --train.global_batch=4
-  [ "$(MANPATH=$prefix/share/man man -w skein-pretrain)" = "$prefix/share/man/man1/skein-pretrain.1" ] || die "no manual in $prefix"
+  [ "$(MANPATH=$prefix/share/man man -w skein-pretrain)" = "$prefix/share/man/man1/skein-pretrain.1.gz" ] || die "no manual in $prefix"
   [ ! -x /usr/bin/readelf ] || [ "$(readelf -S "$prefix/bin/skein" | grep -c debug_info)" = 0 ] || die "programs are not stripped"
 }
 
 dpkg-deb -x "$programs" unpacked
 tried "$PWD/unpacked/usr"
+dpkg-deb -x "$development" unpacked
+for package in skein skein-dev; do grep -q "^License: Apache-2.0" "unpacked/usr/share/doc/$package/copyright" || die "$package has no copyright"; done
 if [ "$(id -u)" = 0 ]; then
   mkdir -p root/var/lib/dpkg/info root/var/lib/dpkg/updates
   touch root/var/lib/dpkg/status
