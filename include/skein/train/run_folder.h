@@ -76,8 +76,8 @@ class RunFolder {
 
 // Collective. The newest good checkpoint of the run in run.dir, which it goes on from; nullopt
 // where it begins: its folder holds none, or none that can be used and run.restart is given, else
-// that is a usage error. What cannot be read is a failure whatever was given. The run is claimed
-// before.
+// that is a usage error. What cannot be read is a failure whatever was given. Who trains has
+// claimed the run; who only looks ahead has not, and may meet a checkpoint that is being deleted.
 std::optional<checkpoint::CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world);
 
 }  // namespace skein::train

@@ -10,11 +10,12 @@
 #include "skein/data/stores/hdf5_writer.h"
 #include "skein/data/stores/store_fields.h"
 
+#include "data/stores/store_layout.h"
+
 namespace skein::data {
 namespace {
 
 constexpr int64_t kVersion = 1;
-constexpr int64_t kLargestVocabulary = INT32_MAX;
 constexpr int64_t kMostRecords = int64_t{1} << 56;
 constexpr size_t kMostColumns = 1000;
 constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
