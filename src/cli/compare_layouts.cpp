@@ -11,7 +11,7 @@ namespace skein::cli {
 int compare_layouts_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
   train::PretrainTaskConfig config;
   train::OtherLayout other{.ranks = 1};
-  const int64_t& steps = config.run.train.steps = 5;
+  config.run.train.steps = 5;
   config.run.run.dir = "runs/compare-layouts";
   Options options("skein compare-layouts",
                   "Trains a few steps at two layouts and tells the first step after which a tensor "
@@ -20,17 +20,20 @@ int compare_layouts_command(const std::vector<std::string>& args, std::unique_pt
   bind(options, other);
   if (!parse_run(options, args, config.run)) return 0;
   config.run.checkpoint.every = 1;
-  config.run.checkpoint.keep = std::max<int64_t>(1, steps);
+  config.run.checkpoint.keep = std::max<int64_t>(1, config.run.train.steps);
   world = begin_run(config.run.run.dir);
   const train::PairOfRuns runs(options, config, other, *world);
-  runs.train("first", false);
+  const auto first = runs.train("first", false);
+  require(first.step > first.begun,
+          "train.steps={}, and the run began with {} done: there is no step to compare",
+          config.run.train.steps, first.begun);
   runs.train("second", true);
-  for (int64_t step = 1; step <= steps; ++step)
+  for (int64_t step = first.begun + 1; step <= first.step; ++step)
     if (!runs.equal(step, "first", "second")) {
       log::info("the layouts differ from step {} on", step);
       return static_cast<int>(ExitCode::failure);
     }
-  log::info("the same bits after each of {} steps", steps);
+  log::info("the same bits after each of {} steps", first.step - first.begun);
   return static_cast<int>(ExitCode::done);
 }
 

@@ -12,7 +12,7 @@ int verify_resume_command(const std::vector<std::string>& args, std::unique_ptr<
   train::PretrainTaskConfig config;
   train::OtherLayout other;
   int64_t cut = 0;
-  const int64_t& steps = config.run.train.steps = 20;
+  config.run.train.steps = 20;
   config.run.run.dir = "runs/verify-resume";
   Options options("skein verify-resume",
                   "Trains train.steps steps, and again with an end, a checkpoint and a new start "
@@ -21,21 +21,28 @@ int verify_resume_command(const std::vector<std::string>& args, std::unique_ptr<
   bind(options, other);
   options.add("verify.at", cut, "step after which the second run ends; 0: half", "steps");
   if (!parse_run(options, args, config.run)) return 0;
-  if (cut == 0) cut = steps / 2;
-  require(cut > 0 && cut < steps, "verify.at={} must be 1 to {}", cut, steps - 1);
+  const int64_t planned = config.run.train.steps, half = planned / 2;
+  require((cut == 0 ? half : cut) > 0 && cut < planned, "verify.at={} must be 1 to {}", cut,
+          planned - 1);
   world = begin_run(config.run.run.dir);
   const train::PairOfRuns runs(options, config, other, *world);
   const auto whole = runs.train("whole", false);
+  const int64_t begun = whole.begun, steps = whole.step - begun;
+  if (cut == 0) cut = begun + steps / 2;
+  require(cut > begun && cut < whole.step,
+          "verify.at={} must be a step within the run, which began with {} done and ended at {}; "
+          "look at train.steps={}, checkpoint.load and validation.patience",
+          cut, begun, whole.step, planned);
   runs.train("resumed", false, cut);
   const auto rest = runs.train("resumed", true);
-  const bool same_tensors = runs.equal(steps, "whole", "resumed");
-  const auto ends_with = [cut](const auto& all, const auto& end) {
-    return std::equal(all.begin() + cut, all.end(), end.begin(), end.end());
+  const bool same_tensors = runs.equal(whole.step, "whole", "resumed");
+  const auto ends_with = [at = cut - begun](const auto& all, const auto& end) {
+    return std::equal(all.begin() + at, all.end(), end.begin(), end.end());
   };
   const bool same_losses = world->rank() > 0 || (ends_with(whole.losses, rest.losses) &&
                                                  ends_with(whole.grad_norms, rest.grad_norms));
   const bool same = !world->any(!same_losses) && same_tensors;
-  log::info("{} steps, and {} + {} with a resume between: {}", steps, cut, steps - cut,
+  log::info("{} steps, and {} + {} with a resume between: {}", steps, cut - begun, whole.step - cut,
             same           ? "the same bits, losses and gradient norms included"
             : same_tensors ? "the same tensors, but not the same losses or gradient norms"
                            : "not the same bits");

@@ -166,6 +166,15 @@ RunState run_state(const std::string& text, const std::string& origin) {
   }
 }
 
+void restore(LossScale& scale, const RunState& stored) {
+  const auto is = [&stored](const char* key, const char* value) {
+    const auto found = stored.config.find(key);
+    return found != stored.config.end() && found->second == value;
+  };
+  if (is("train.precision", "f16") && is("train.loss_scale", "0"))
+    scale.restore(stored.loss_scale, stored.good_steps);
+}
+
 void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks,
                       PretrainConfig& config) {
   if (config.parallel.reduction_groups != 0) return;

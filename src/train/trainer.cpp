@@ -78,6 +78,7 @@ class Trainer : private Learner {
   LossScale loss_scale_;
   SpikeDetector spikes_;
   int64_t rolled_back_ = 0, rolled_back_to_ = -1;  // so many times to the commit of that step
+  bool told_memory_ = false;
   RepeatedWarnings warnings_;
   TrainResult result_;
   std::unique_ptr<data::Prefetcher> prefetcher_;  // of run(), as what follows
@@ -168,7 +169,7 @@ void Trainer::load(const RunState& stored) {
   run_.state().imported = stored.imported;
   if (!weights_only) {
     run_.count_from(stored);
-    loss_scale_.restore(stored.loss_scale, stored.good_steps);
+    restore(loss_scale_, stored);
     spikes_.restore(stored.spikes);
     run_.state().spikes = stored.spikes;
   }
@@ -255,11 +256,14 @@ void Trainer::roll_back(Spike spike) {
   stored.spikes.add(spike);
   load_checkpoint(*own, replica_->optimizer().pieces(false), true, run_.world());
   replica_->optimizer().loaded(stored.optimizer_steps);
-  loss_scale_.restore(stored.loss_scale, stored.good_steps);
+  restore(loss_scale_, stored);
   spikes_.restore(stored.spikes);
   log::warn("step {}: {}; back to {} and on with sample {}, behind the data since then", spike.step,
             spike.str(), own->path, behind);
   run_.roll_back(stored, behind);
+  result_.begun = std::min(result_.begun, stored.step);
+  result_.losses.resize(stored.step - result_.begun);
+  result_.grad_norms.resize(stored.step - result_.begun);
 }
 
 void Trainer::record(const StepResult& result, double lr) {
@@ -291,7 +295,7 @@ void Trainer::advance() {
   result_.grad_norms.push_back(step.grad_norm);
   ++state.step;
   state.samples += batch;
-  if (result_.losses.size() == 1) tell_memory();
+  if (!std::exchange(told_memory_, true)) tell_memory();
   record(step, lr);
   count(step);
   look_for_spike(step);
@@ -333,6 +337,7 @@ TrainResult Trainer::run() {
   progress_ =
       std::make_unique<Progress>(run_.state().step, config_.train.steps, config_.run.peak_flops);
   prefetcher_ = std::make_unique<data::Prefetcher>(task_.samples(), replica_->own_samples());
+  result_.begun = run_.state().step;
   result_.stopped = run_.to_end(*this);
   run_.tell_end(result_.stopped, progress_->summary());
   if (!result_.stopped) result_.validation = run_.scores();

@@ -113,6 +113,21 @@ TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
   }
 }
 
+// One that other precisions do not have is 1, which would lose small gradients.
+TEST(StoredLossScale, IsThatOfARunThatSoughtOne) {
+  RunState stored{.loss_scale = 1024, .good_steps = 5};
+  const auto after = [&](const char* precision, const char* fixed) {
+    stored.config = {{"train.precision", precision}, {"train.loss_scale", fixed}};
+    LossScale scale({}, DType::f16);
+    restore(scale, stored);
+    return std::pair(scale.value(), scale.good_steps());
+  };
+  const std::pair<double, int64_t> anew{LossScale::kFirst, 0};
+  EXPECT_EQ(after("f16", "0"), (std::pair<double, int64_t>{1024, 5}));
+  EXPECT_EQ(after("f32", "0"), anew);
+  EXPECT_EQ(after("f16", "512"), anew);
+}
+
 // As when a run moves to another device, where train.precision=auto means another type.
 TEST_F(Resume, InAnotherPrecisionGoesOnAndSaysSo) {
   const auto alone = single_rank();

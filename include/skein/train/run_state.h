@@ -11,6 +11,7 @@
 #include "skein/models/description.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/config.h"
+#include "skein/train/optim/loss_scale.h"
 #include "skein/train/task_notes.h"
 
 namespace skein::train {
@@ -51,6 +52,9 @@ RunState run_state(const std::string& json, const std::string& origin);
 // where it does not fit.
 void take_over_groups(int64_t groups, const std::string& origin, int64_t data_ranks,
                       PretrainConfig& config);
+
+// The scale as the checkpoint holds it, if its run sought one as well; else it begins anew.
+void restore(LossScale& scale, const RunState& stored);
 
 // How the run's ranks share the batch, with the groups of `stored`, if any, that `origin` holds; a
 // micro-batch that nobody gave is settled in config, and so are the groups.

@@ -14,9 +14,12 @@
 namespace skein::train {
 
 struct TrainResult {
-  std::vector<double> losses;      // mean of each step of this start, nats a place that counts
+  // mean of each step from `begun` to `step`, nats a place that counts; of steps that a rollback
+  // has made twice, what came of them in the end
+  std::vector<double> losses;
   std::vector<double> grad_norms;  // before clipping
   Scores validation;               // at the end; nothing without validation data
+  int64_t begun = 0;               // steps done before this start
   int64_t step = 0;                // steps done in all
   bool stopped = false;            // was asked to stop before it was done
   // its folder holds a checkpoint to go on from; of the last step, unless nothing could be

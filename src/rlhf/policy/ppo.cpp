@@ -182,7 +182,7 @@ void Tuner::resume(const checkpoint::CheckpointInfo& own, const train::RunState&
   load_checkpoint(own, actors_->pieces(false), true, run_.world());
   actors_->loaded(stored.optimizer_steps, tuned_.critic_steps);
   run_.count_from(stored);
-  loss_scale_.restore(stored.loss_scale, stored.good_steps);
+  restore(loss_scale_, stored);
   tuned_.kl_beta = resumed_beta(config_.kl, tuned_.kl_beta);
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
