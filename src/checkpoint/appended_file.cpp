@@ -40,7 +40,15 @@ void AppendedFile::cut(const std::string& path, int64_t kept) {
   file_ = put_in_place(path_, [&](int fd) { copy_bytes(before.get(), kept, fd, path_); });
 }
 
-void AppendedFile::add(const std::string& lines) { write_all(file_->get(), lines, path_); }
+void AppendedFile::add(const std::string& lines) {
+  const off_t before = file_->status().st_size;
+  try {
+    write_all(file_->get(), lines, path_);
+  } catch (const SystemError&) {
+    if (::ftruncate(file_->get(), before) == 0) ::lseek(file_->get(), before, SEEK_SET);
+    throw;
+  }
+}
 
 bool AppendedFile::in_place() const {
   const struct stat own = file_->status();

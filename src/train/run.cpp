@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "skein/checkpoint/agree.h"
 #include "skein/core/log.h"
 #include "skein/core/profile.h"
 #include "skein/core/strings.h"
@@ -127,18 +128,18 @@ void Run::begin_commit(Learner& learner, bool must) {
   const bool free_cores = device_of(config_.parallel.device).kind == DeviceKind::cuda;
   const bool beside = config_.checkpoint.async.value_or(free_cores) && !must;
   if (!beside) release_unused_memory();
-  folder_.sync(claim_.get());
   learner.sync();
-  const double begun = steady_seconds();
+  commit_begun_ = steady_seconds();
   begun_step_ = state_.step;
   learnt_since_ = false;
   if_it_fails(must, [&] {
+    checkpoint::agree(world(), [&] { folder_.sync(claim_.get()); });
     if (!store_->begin(state_.step, learner.tensors(), learner.state_text(),
                        saved_step_ < 0 ? std::nullopt : std::optional(good_step_), beside))
       saved_step_ = begun_step_;
   });
   while (!beside && store_->under_way()) follow_commit(true, must);
-  const double stood_still = steady_seconds() - begun;
+  const double stood_still = steady_seconds() - commit_begun_;
   commits_.begun(stood_still);
   if (beside && store_->under_way() && !std::exchange(told_memory_, true))
     log::info(
@@ -147,10 +148,18 @@ void Run::begin_commit(Learner& learner, bool must) {
         readable_size(world().max(store_->memory())), stood_still);
 }
 
+// A phase of its own: a snapshot, which "saving" may be, takes next to nothing of what is waited
+// for here.
+bool Run::wait_for_commit() {
+  const auto here = WhereScope::phase("committing");
+  return store_->advance(true);
+}
+
 // Collective.
 void Run::follow_commit(bool wait, bool must) {
   if_it_fails(must, [&] {
-    if (!store_->advance(wait)) return;
+    if (!(wait ? wait_for_commit() : store_->advance(false))) return;
+    FlightRecorder::of_this_thread()->took("committing", steady_seconds() - commit_begun_);
     saved_step_ = begun_step_;
     failed_saves_ = 0;
     if (learnt_since_) good_step_ = saved_step_;
@@ -294,7 +303,7 @@ bool Run::to_end(Learner& learner) {
   commit_end(learner, stopped);
   if (best_ && state_.best_step >= 0)
     log::info("best at {} {}: {}/best", words_.step, state_.best_step, folder_.path());
-  if (stopped) stop_->clear();
+  stop_->clear();
   return stopped;
 }
 

@@ -111,6 +111,7 @@ void RunFolder::cut(int64_t step, Group& world) {
     metrics_.close();
     metrics_.begin(path, joined(lines_up_to(path, step)));
     last_lines_.clear();
+    unwritten_.clear();
     events_from_ = step + 1;
     for (const auto& events : events_)
       if (events) events->session_start(events_from_);
@@ -136,12 +137,20 @@ void RunFolder::record(int64_t step, const NamedValues& values) {
   const std::string text = line.dump();
   if (std::ranges::find(last_lines_, text) != last_lines_.end()) return;
   for (const auto& [name, value] : values) record_event(step, name, value);
+  unwritten_ += text + "\n";
   try {
-    metrics_.add(text + "\n");
+    write_lines();
   } catch (const SystemError& error) {
-    log::warn("{}; the run goes on without it", error.what());
-    metrics_.close();
+    if (!std::exchange(told_unwritten_, true))
+      log::warn("{}; the lines are kept, and written with those of a later step", error.what());
   }
+}
+
+void RunFolder::write_lines() {
+  if (unwritten_.empty()) return;
+  metrics_.add(unwritten_);
+  unwritten_.clear();
+  told_unwritten_ = false;
 }
 
 void RunFolder::record_event(int64_t step, const std::string& name, double value) {
@@ -158,6 +167,7 @@ void RunFolder::record_event(int64_t step, const std::string& name, double value
 
 void RunFolder::sync(const checkpoint::RunClaim* claim) {
   if (!metrics_.is_open()) return;
+  write_lines();
   try {
     metrics_.sync(claim);
     for (const auto& events : events_)

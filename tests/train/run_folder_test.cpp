@@ -215,6 +215,24 @@ TEST_F(RunFolders, AFullDiskIsNoMistakeOfTheUser) {
                      "free some space there"});
 }
 
+TEST_F(RunFolders, LinesOutliveADiskThatIsFullForAMoment) {
+  const auto alone = single_rank();
+  RunFolder folder(folder_.at("run"), false);
+  folder.begin("", 0, *alone);
+  const std::string first = "{\"step\":1,\"loss\":0.5}\n", second = "{\"step\":2,\"loss\":0.25}\n";
+  folder.record(1, {{"loss", 0.5}});
+  {
+    // Half of the second line fits.
+    const SizeLimit limit(first.size() + 5);
+    folder.record(2, {{"loss", 0.25}});
+    EXPECT_EQ(text_of(at("metrics.jsonl")), first);
+    EXPECT_THROW(folder.sync(nullptr), SystemError) << "a commit would say that the step is done";
+  }
+  folder.record(3, {{"loss", 1}});
+  EXPECT_EQ(text_of(at("metrics.jsonl")), first + second + "{\"step\":3,\"loss\":1.0}\n");
+  folder.sync(nullptr);
+}
+
 TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
   const auto alone = single_rank();
   std::filesystem::create_directories(folder_.at("run"));

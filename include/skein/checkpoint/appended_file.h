@@ -21,7 +21,7 @@ class AppendedFile {
   void cut(const std::string& path, int64_t kept);
 
   bool is_open() const { return file_ != nullptr; }
-  // After begin or cut, until close.
+  // After begin or cut, until close. All of it, or an error and nothing.
   void add(const std::string& lines);
   // What was added outlives a loss of power from here on. Where another file has replaced this
   // one, such as that of an older start that stood still just before it replaced its own, all

@@ -54,7 +54,7 @@ struct GroupTurn {
 
 class FlightRecorder {
  public:
-  static constexpr size_t kKept = 32, kGroups = 8, kPhases = 8;
+  static constexpr size_t kKept = 32, kGroups = 8, kPhases = 12;
   // Seconds that an exchange may take: before a phase of its kind is over, and in any case after.
   static constexpr double kFirstLimit = 600, kLeastLimit = 60;
 

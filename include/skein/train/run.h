@@ -134,6 +134,7 @@ class Run {
   void evaluate(Learner& learner);
   void save(Learner& learner, bool must);
   void begin_commit(Learner& learner, bool must);
+  bool wait_for_commit();
   void follow_commit(bool wait, bool must);
   void if_it_fails(bool must, const std::function<void()>& commit);
   void commit_end(Learner& learner, bool stopped);
@@ -155,7 +156,8 @@ class Run {
   Scores scores_;
   int64_t began_ = 0, saved_step_ = -1, evaluated_step_ = -1;
   int64_t good_step_ = -1;   // as restart_advice has it
-  int64_t begun_step_ = -1;  // of the commit that was begun last
+  int64_t begun_step_ = -1;  // of the commit that was begun last, and when
+  double commit_begun_ = 0;
   bool learnt_since_ = false, told_memory_ = false;
   int failed_saves_ = 0;
   bool loaded_ = false;  // and not asked to stop before

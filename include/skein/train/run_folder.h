@@ -48,11 +48,12 @@ class RunFolder {
   // Collective, after begin: takes the lines of steps after `step` away again.
   void cut(int64_t step, Group& world);
   // After begin: one line and, for TensorBoard, one scalar each, by rank 0. A line that ended the
-  // file already, such as the last evaluation of a finished run, is not added again. Failing writes
-  // warn once and never end a run.
+  // file already, such as the last evaluation of a finished run, is not added again. A line that
+  // cannot be written is kept for later, with one warning.
   void record(int64_t step, const NamedValues& values);
   // Makes what was recorded outlive a loss of power. To be called before a checkpoint says that
-  // those steps are done. A failure is only warned of. claim: as AppendedFile::sync has it.
+  // those steps are done, which none may where this fails: lines that were kept cannot be written.
+  // That they are not durable is only warned of. claim: as AppendedFile::sync has it.
   void sync(const checkpoint::RunClaim* claim);
   // Collective. Writes profile.json from the events of every rank. Times count from `origin`, the
   // time at which this rank's profile began. what: names what was profiled, such as "3 steps".
@@ -61,6 +62,7 @@ class RunFolder {
 
  private:
   void open(const std::string& config, int64_t step);
+  void write_lines();
   void begin_events(const std::string& config, int64_t step);
   formats::EventWriter& events_of(bool validation);
   void record_event(int64_t step, const std::string& name, double value);
@@ -68,6 +70,8 @@ class RunFolder {
   std::string path_;
   bool tensorboard_;
   checkpoint::AppendedFile metrics_;
+  std::string unwritten_;  // lines that follow those of metrics_
+  bool told_unwritten_ = false;
   std::vector<std::string> last_lines_;              // of metrics.jsonl as begin() left it
   int64_t events_from_ = 0;                          // the first step of this session
   std::unique_ptr<formats::EventWriter> events_[2];  // of training and of validation
