@@ -27,6 +27,30 @@ codes 0 3 137+ 75+ 0
 codes 1 3 1 1 1 0
 codes 205 5 1 137+ 1 1 205 0
 grep -q "3 starts in a row without a new checkpoint (newest: step-00000002.g000001); given up" output || die "it does not say why it gives up"
+# A clock that was set back: each start's checkpoint is older than the one before.
+cat >older <<'SH'
+#!/bin/bash
+./fake "$@" || code=$?
+n=$(cat "$1/n")
+touch -d "2020-01-0$((9 - n))" "$1/checkpoints/step-$(printf %08d "$n").g000001"
+exit "$code"
+SH
+chmod +x older
+rm -rf fakes && mkdir fakes
+"$supervise" --run fakes --wait 0 --without-commit 2 ./older fakes 1+ 1+ 1+ 1+ 85+ >output 2>&1 && got=0 || got=$?
+[ "$got" = 85 ] || { cat output >&2; die "code $got where a clock was set back"; }
+
+# Asked while it looks for checkpoints, which takes long on some file systems.
+mkdir slow
+printf '#!/bin/sh\nsleep 3\nexec /usr/bin/find "$@"\n' >slow/find
+chmod +x slow/find
+rm -rf fakes && mkdir fakes
+PATH=$PWD/slow:$PATH "$supervise" --run fakes ./fake fakes 0 >output 2>&1 &
+sleep 1
+kill -TERM $!
+wait $! && got=0 || got=$?
+[ "$got" = 143 ] && [ ! -e fakes/n ] || { cat output >&2; die "code $got, and it began a start although it was asked to stop"; }
+grep -q "stopped as asked (TERM) before start 1, newest checkpoint none" output || { cat output >&2; die "it does not say why"; }
 expect 2 "which folder is the run's?" "$supervise" true
 expect 2 "unknown option '--often'" "$supervise" --often true
 
