@@ -215,6 +215,9 @@ void check_start(const PretrainConfig& c, int ranks) {
   require(c.run.profile >= 0 && c.run.check_replicas >= 0,
           "run.profile={} and run.check_replicas={} must be at least 0", c.run.profile,
           c.run.check_replicas);
+  require(c.train.max_skipped > 0, "train.max_skipped={} must be at least 1", c.train.max_skipped);
+  require(c.run.peak_flops >= 0, "run.peak_flops={} must be at least 0", c.run.peak_flops);
+  check(c.optimizer);
   check_layout(c, ranks);
 }
 

@@ -160,6 +160,9 @@ void check_counts(const TuneConfig& c) {
   require(c.run.validation.every >= 0 && c.run.validation.patience >= 0,
           "validation.every={} and validation.patience={} must be at least 0",
           c.run.validation.every, c.run.validation.patience);
+  require(c.run.train.max_skipped > 0, "train.max_skipped={} must be at least 1",
+          c.run.train.max_skipped);
+  check(c.run.optimizer);
   require(p.rollout_batch % c.run.train.global_batch == 0,
           "ppo.rollout_batch={} answers do not divide into minibatches of train.global_batch={}; "
           "make one a multiple of the other",

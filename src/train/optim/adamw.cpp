@@ -1,5 +1,7 @@
 #include "skein/train/optim/adamw.h"
 
+#include <cmath>
+
 #include "skein/kernels/adamw.h"
 #include "skein/train/optim/optimizer.h"
 
@@ -36,6 +38,14 @@ void bind(Options& options, AdamWConfig& c) {
   options.add("optimizer.beta1", c.beta1, "decay of the first moment");
   options.add("optimizer.beta2", c.beta2, "decay of the second moment");
   options.add("optimizer.epsilon", c.epsilon, "added to the root of the second moment");
+}
+
+void check(const AdamWConfig& c) {
+  require(c.beta1 >= 0 && c.beta1 < 1 && c.beta2 >= 0 && c.beta2 < 1,
+          "optimizer.beta1={} and optimizer.beta2={} must be at least 0 and less than 1", c.beta1,
+          c.beta2);
+  require(std::isfinite(c.epsilon) && c.epsilon > 0, "optimizer.epsilon={} must be above 0",
+          c.epsilon);
 }
 
 std::unique_ptr<Optimizer> make_adamw(const AdamWConfig& config) {

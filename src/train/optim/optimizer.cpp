@@ -15,6 +15,17 @@ void bind(Options& options, OptimizerConfig& c) {
               "are not lost");
 }
 
+void check(const OptimizerConfig& c) {
+  const auto from_zero = [](const char* name, double value) {
+    require(std::isfinite(value) && value >= 0, "optimizer.{}={} must be a number from 0", name,
+            value);
+  };
+  check(c.adamw);
+  from_zero("weight_decay", c.weight_decay);
+  from_zero("ridge", c.ridge);
+  from_zero("clip", c.clip);
+}
+
 int64_t Optimizer::bytes_per_parameter(DType dtype) const {
   const DType sums = gradient_dtype(dtype);
   const auto kept = static_cast<int64_t>(state_names().size()) + (dtype == sums ? 0 : 1);

@@ -33,8 +33,7 @@ ShardedOptimizer::ShardedOptimizer(std::unique_ptr<const Optimizer> optimizer,
       buckets_(buckets),
       zero_(zero),
       seed_(seed) {
-  require(std::isfinite(config.ridge) && config.ridge >= 0,
-          "optimizer.ridge={} must be a number from 0", config.ridge);
+  check(config);
   for (const auto& bucket : buckets.all()) {
     State& state = states_.emplace_back();
     if (bucket.alias) continue;

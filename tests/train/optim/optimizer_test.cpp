@@ -10,6 +10,7 @@
 #include "skein/train/optim/sharded_optimizer.h"
 
 #include "support/damage.h"
+#include "support/expect_error.h"
 #include "support/gradient_check.h"
 
 namespace skein::train {
@@ -208,6 +209,19 @@ TEST(Optimizer, ShardedStateGivesTheBitsOfWholeState) {
         EXPECT_EQ(setting.bytes(), expected);
       });
   }
+}
+
+TEST(Optimizer, NumbersThatCannotBeAreRefused) {
+  const auto refused = [](const OptimizerConfig& config, const char* words) {
+    test::expect_error(ExitCode::usage, {words}, [&] { check(config); });
+  };
+  refused({.adamw = {.beta1 = 2}}, "optimizer.beta1=2 and optimizer.beta2=0.95 must be at least 0");
+  refused({.adamw = {.beta2 = 1}}, "optimizer.beta2=1 must be at least 0 and less than 1");
+  refused({.adamw = {.epsilon = 0}}, "optimizer.epsilon=0 must be above 0");
+  refused({.weight_decay = -3}, "optimizer.weight_decay=-3 must be a number from 0");
+  refused({.ridge = std::nan("")}, "optimizer.ridge=nan must be a number from 0");
+  refused({.clip = -0.1}, "optimizer.clip=-0.1 must be a number from 0");
+  check(OptimizerConfig{.adamw = {.beta1 = 0}, .weight_decay = 0, .clip = 0});
 }
 
 TEST(Optimizer, PiecesToSaveHoldEachElementOnce) {

@@ -16,6 +16,8 @@ struct AdamWConfig {
 
 // Binds every field under section "optimizer".
 void bind(Options& options, AdamWConfig& config);
+// A usage error for numbers that no moments come from.
+void check(const AdamWConfig& config);
 
 std::unique_ptr<Optimizer> make_adamw(const AdamWConfig& config);
 

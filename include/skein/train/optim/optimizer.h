@@ -29,6 +29,8 @@ struct OptimizerConfig {
 
 // Binds every field under section "optimizer" but mean_decay.
 void bind(Options& options, OptimizerConfig& config);
+// A usage error for numbers that cannot be.
+void check(const OptimizerConfig& config);
 
 // Consecutive elements of one parameter, all [n] and, but for `rounded`, in the accumulator type.
 struct Shard {
