@@ -58,6 +58,11 @@ bool pads_with_end(const Json& json, const SpecialIds& ids) {
   return *pad == ids.eos || (end != json.end() && is_or_holds(*end, pad->get<int64_t>()));
 }
 
+bool only_decodes(const ModelConfig& model) {
+  return model.architecture->reads() == Reads::texts && !model.architecture->sees_ahead() &&
+         !model.architecture->maps_source(model);
+}
+
 Json begun_config(const ModelConfig& c, const ForeignFamily& family, const SpecialIds& ids) {
   Json json{{"architectures", {class_name(c, family)}}, {"model_type", family.name}};
   if (c.architecture->reads() == Reads::pictures) return json;
@@ -164,9 +169,12 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
     if (says_the_same(had, before, model, extras)) return with_dtype(before, dtype);
     json = updated(std::move(had), std::move(json), model, extras);
   }
-  if (reads_last_token(model) && pads_with_end(json, extras.ids)) json.erase("pad_token_id");
-  const auto pad = json.find("pad_token_id");
-  if (reads_last_token(model) && (pad == json.end() || pad->is_null()))
+  // Where the key is missing, the class has an id of its own, which texts may hold.
+  const bool names_padding = json.contains("pad_token_id") || !only_decodes(model) ||
+                             !(before.empty() || reads_last_token(model));
+  if (!names_padding || (reads_last_token(model) && pads_with_end(json, extras.ids)))
+    json["pad_token_id"] = nullptr;
+  if (reads_last_token(model) && json["pad_token_id"].is_null())
     log::warn(
         "config.json says no pad_token_id, for no id here stands only for padding: transformers "
         "then takes one text at a time; for more, set it to an id that no text holds");

@@ -248,8 +248,13 @@ Json written(const ModelConfig& model, const ConfigExtras& extras, const std::st
 
 TEST(FineTuned, DecodersDoNotPadWithWhatEndsTexts) {
   const ModelConfig model = labelled(test::small_model(), Head::sequence, 3);
-  EXPECT_FALSE(written(model, {{-1, -1, 36}, {}, "", false}, "").contains("pad_token_id"));
-  EXPECT_FALSE(written(model, {{36, -1, 36}, {}, "", false}, "").contains("pad_token_id"));
+  for (const int32_t pad : {-1, 36}) {
+    const Json config = written(model, {{pad, -1, 36}, {}, "", false}, "");
+    ASSERT_TRUE(config.contains("pad_token_id")) << "else the class's default holds";
+    EXPECT_TRUE(config["pad_token_id"].is_null());
+  }
+  EXPECT_TRUE(
+      written(test::small_model(), {{-1, -1, 36}, {}, "", false}, "").at("pad_token_id").is_null());
   EXPECT_EQ(written(model, {{0, -1, 36}, {}, "", false}, "")["pad_token_id"], 0);
   EXPECT_EQ(written(test::small_model(), {{36, -1, 36}, {}, "", false}, "")["pad_token_id"], 36);
   EXPECT_EQ(written(labelled(test::small_bert(false), Head::sequence, 3),
@@ -270,9 +275,10 @@ TEST(FineTuned, ConfigsKeepWhatIsStillTrue) {
   before["id2label"] = {{"0", "x"}, {"1", "y"}, {"2", "z"}};
   ModelConfig model = labelled(test::small_model(), Head::sequence, 3);
   EXPECT_EQ(written(model, {{0, 35, 36}, {}, "", false}, before.dump()), before);
-  EXPECT_FALSE(written(model, {{-1, 35, 36}, {"x", "y", "z"}, "single_label_classification", false},
-                       before.dump())
-                   .contains("pad_token_id"));
+  EXPECT_TRUE(written(model, {{-1, 35, 36}, {"x", "y", "z"}, "single_label_classification", false},
+                      before.dump())
+                  .at("pad_token_id")
+                  .is_null());
   model.dropout = 0.5;
   Json changed = written(model, {{-1, 35, 36}, {}, "", false}, before.dump());
   EXPECT_EQ(changed["id2label"], before["id2label"]);

@@ -164,8 +164,10 @@ TEST(Pictures, OfOptionsThatOtherProgramsLackStayHere) {
   model.n_layers = 2;
   picture_options(model) = {.image_height = 8, .image_width = 8, .channels = 1, .patch_height = 2};
   swin_options(model) = {.depths = {1, 1}, .window_side = 4};
+  model.norm_epsilon = 1e-2;
   test::expect_error(ExitCode::usage,
-                     {"swin needs model.embedding_norm", "no stage's grid is smaller than"},
+                     {"swin needs model.embedding_norm", "model.norm_epsilon=1e-5",
+                      "no stage's grid is smaller than"},
                      [&] { huggingface_names(model); });
 }
 

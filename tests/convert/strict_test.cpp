@@ -139,6 +139,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
   const std::vector<Case> cases = {
       {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "scales alike"},
       {"gpt2", "scale_attn_weights", "false", "divides its scores"},
+      {"swin", "layer_norm_eps", "0.01", "1e-5 in any case"},
       {"gpt2", "activation_function", "\"mish\"", "gelu_new"},
       {"gpt2", "add_cross_attention", "true", "no cross attention"},
       {"gpt2", "model_type", "\"umt5\"", "vit_mae, longformer and big_bird are known"},

@@ -11,12 +11,22 @@ namespace {
 
 MarkRule marks_of(const ModelConfig& c) { return {.first = c.head == Head::sequence ? 1 : 0}; }
 
+// The library pads texts to a multiple of the largest window, and each layer cuts them into its
+// own.
+bool windows_divide(const ModelConfig& c) {
+  const std::vector<int64_t>& windows = c.attention.windows;
+  const int64_t largest = std::ranges::max(windows);
+  return std::ranges::all_of(
+      windows, [largest](int64_t window) { return window <= 0 || largest % window == 0; });
+}
+
 std::vector<Demand> longformer_demands(const ModelConfig& c) {
   std::vector<Demand> all = roberta_demands(c);
   all.push_back({c.attention.kinds == std::vector<std::string>{"global"}, "attention.kind=global"});
   const MarkRule marks = marks_of(c);
   all.push_back({c.attention.other.marks == marks,
                  fmt::format("attention.mark_first={} and no other marks", marks.first)});
+  all.push_back({windows_divide(c), "attention.window of each layer that divides the largest one"});
   return all;
 }
 

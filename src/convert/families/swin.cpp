@@ -23,6 +23,7 @@ std::vector<Demand> swin_demands(const ModelConfig& c) {
   std::vector<Demand> all = picture_demands(c);
   const bool reads_pictures = c.architecture == &swin_architecture();
   all.push_back({c.embedding_norm, "model.embedding_norm"});
+  all.push_back({c.norm_epsilon == kUsualEpsilon, "model.norm_epsilon=1e-5"});
   all.push_back({c.hidden() % c.d_model == 0, "model.d_ff that is a multiple of model.d_model"});
   all.push_back({!reads_pictures || fills_windows(c),
                  "model.window_side that no stage's grid is smaller than"});
@@ -119,7 +120,9 @@ void swin_keys(ForeignConfig& keys, ModelConfig& c) {
   keys.size("embed_dim", c.d_model, 96);
   keys.reads() ? read_stages(keys, c) : write_stages(keys, c);
   keys.size("window_size", swin_options(c).window_side, 7);
-  keys.real("layer_norm_eps", c.norm_epsilon, 1e-5);
+  keys.real("layer_norm_eps", c.norm_epsilon, kUsualEpsilon);
+  if (keys.reads() && c.norm_epsilon != kUsualEpsilon)
+    keys.refuse("layer_norm_eps", "but norms of patches and between stages have 1e-5 in any case");
   keys.real("drop_path_rate", c.stochastic_depth, 0.1);
   keys.refuse_true("use_absolute_embeddings", "and Swin has biases by offset only here");
   keys.write("use_absolute_embeddings", false);
