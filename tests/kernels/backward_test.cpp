@@ -253,6 +253,13 @@ TEST(Dropout, OfAnyRowsAloneIsThatOfTheWhole) {
     }
 }
 
+TEST(Dropout, OfNothingIsNothing) {
+  const Tensor x = Tensor::empty({2, 0, 3}, DType::f32), ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
+  const Tensor out = like(x);
+  kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, Out(out));
+  EXPECT_EQ(out.size(), 0);
+}
+
 TEST(Dropout, HangsOnKeyAndSampleAndKeepsAllAtZero) {
   const Tensor x = Tensor::from(std::vector<float>(2 * 64, 1.0f), {2, 8, 8}), none = like(x),
                one = like(x), other = like(x);

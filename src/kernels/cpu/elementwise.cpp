@@ -162,6 +162,7 @@ void drop_samples(const Tensor& x, const DropoutMask& mask, uint32_t threshold, 
 
 void dropout(Cpu, const Tensor& x, const DropoutMask& mask, Out out) {
   const Span span("dropout");
+  if (x.size() == 0) return;
   const int64_t rows = x.dim(1), width = x.size() / (x.dim(0) * rows),
                 whole = mask.columns > 0 ? mask.columns : width;
   const int64_t first = mask.first_position * whole + mask.first_column;

@@ -249,6 +249,7 @@ void gated_backward(Cuda on, Activation kind, const Tensor& gate, const Tensor& 
 }
 
 void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
+  if (x.size() == 0) return;
   const int64_t batch = x.dim(0), per_sample = x.size() / batch, width = per_sample / x.dim(1),
                 whole = mask.columns > 0 ? mask.columns : width;
   // A sample whose rows follow one another in the stream is one row.
