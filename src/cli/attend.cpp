@@ -183,16 +183,15 @@ void attend_graphs(const AttendConfig& c, const train::TrainedModel& source, Gro
 // Options of what the model does not read.
 void refuse_others(const Options& options, Reads reads) {
   AttendConfig none;
-  Options own("", "");
-  if (reads == Reads::graphs) {
-    bind_texts(own, none);
-    train::refuse_changed(options, own, "is for texts, but the model reads graphs; leave it out");
-    return;
-  }
-  bind_graphs(own, none);
-  train::refuse_changed(
-      options, own,
-      fmt::format("is for graphs, but the model reads {}; leave it out", name_of(reads)));
+  const auto refuse = [&](Reads others) {
+    Options own("", "");
+    others == Reads::texts ? bind_texts(own, none) : bind_graphs(own, none);
+    train::refuse_changed(options, own,
+                          fmt::format("is for {}, but the model reads {}; leave it out",
+                                      name_of(others), name_of(reads)));
+  };
+  if (reads != Reads::texts) refuse(Reads::texts);
+  if (reads != Reads::graphs) refuse(Reads::graphs);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "skein/train/graphs/smoothing.h"
 #include "skein/train/graphs/trained_graph_model.h"
 #include "skein/train/taken_over.h"
+#include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/text_store.h"
 #include "skein/train/vocabulary.h"
@@ -49,15 +50,9 @@ struct EvaluateConfig {
   int64_t batch = 4;
 };
 
-void bind(Options& options, EvaluateConfig& c) {
-  options.add("checkpoint.path", c.checkpoint,
-              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
-  options.add("data.validation", c.stores, "token stores to evaluate on");
+void bind_windows(Options& options, EvaluateConfig& c) {
   options.add("data.tokenizer", c.data.tokenizer,
               "tokenizer of stores that do not name theirs (Megatron-LM, nanoGPT, llm.c)");
-  options.add(
-      "data.text", c.text,
-      "text to evaluate on instead: .txt or .jsonl, plain or compressed, a folder or an archive");
   options.add("data.cross_document_attention", c.data.cross_document_attention,
               "attention may cross document ends; by itself as in training");
   options.add("data.mask_document_ends", c.data.mask_document_ends,
@@ -68,6 +63,16 @@ void bind(Options& options, EvaluateConfig& c) {
               "tokens a window scores, with the rest of the context before them; 0: all, without "
               "overlap; by itself the run's validation.stride",
               "tokens");
+}
+
+void bind(Options& options, EvaluateConfig& c) {
+  options.add("checkpoint.path", c.checkpoint,
+              "run folder (its best weights, else its newest good checkpoint) or checkpoint");
+  options.add("data.validation", c.stores, "token stores to evaluate on");
+  options.add(
+      "data.text", c.text,
+      "text to evaluate on instead: .txt or .jsonl, plain or compressed, a folder or an archive");
+  bind_windows(options, c);
   options.add("eval.batch", c.batch, "windows a forward pass", "windows");
   options.add("eval.smoothing", c.smoothing,
               "graph: also how alike the vectors of nodes are behind each layer");
@@ -207,11 +212,24 @@ Result graphs_of(const EvaluateConfig& config, const train::TrainedModel& source
   return {known(values)};
 }
 
+void refuse_texts(const Options& options, Reads reads) {
+  EvaluateConfig none;
+  Options own("", "");
+  bind_windows(own, none);
+  bind(own, none.labels.columns);
+  bind(own, none.chats);
+  bind(own, none.pairs);
+  train::refuse_changed(
+      options, own,
+      fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
+}
+
 Result evaluate_examples(EvaluateConfig& config, Options& options,
                          const train::TrainedModel& source, Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
   const Architecture& architecture = *source.model.architecture;
+  if (architecture.reads() != Reads::texts) refuse_texts(options, architecture.reads());
   if (rlhf::rewards::reward_head(source.state.notes, source.info.path))
     return {
         known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)

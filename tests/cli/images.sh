@@ -34,6 +34,10 @@ PY
 # The same pictures from all layouts, by any number of threads, are the same file.
 images=("$data" images)
 expect 0 "folders.h5: 30 pictures of 2 classes (15 to 15 each), 1 x 12 x 12" "${images[@]}" --output.path=folders.h5 set
+mkdir -p beside && cp -r set/* beside && echo notes >beside/notes.txt
+expect 0 "1 files are left out: beside/notes.txt (of no class)" "${images[@]}" --output.path=beside.h5 beside
+cp set/cross/00.pgm beside/lost.pgm
+expect 2 "beside/lost.pgm lies beside the folders of the classes, so it has none" "${images[@]}" --output.path=lost.h5 beside
 "${images[@]}" --images.path=file --images.label=kind --run.threads=3 --output.path=table.h5 --run.quiet table.csv
 cmp folders.h5 table.h5 || die "the pictures of the table are others"
 "${images[@]}" --images.labels=labels --images.classes=cross,ring --output.path=idx.h5 --run.quiet images.gz
@@ -81,6 +85,9 @@ expect 0 "accuracy 1.0000, of five 1.0000" "$bin/skein" eval --checkpoint.path=r
 grep -qF "        cross     15      0" output || { cat output >&2; die "no table of classes"; }
 grep -qF '"samples": 30' found.json || die "found.json does not say how many pictures there are"
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" eval --checkpoint.path=run --data.test=large.h5
+for option in eval.windows=3 eval.texts=texts.jsonl score.metrics=bleu task.prefix=x chat.template=chatml data.mask_document_ends=true; do
+  expect 2 "${option%%=*} is for texts, but the model reads pictures; leave it out" "$bin/skein" eval --checkpoint.path=run --data.test=table.h5 --$option
+done
 expect 2 "words.txt is no folder, table" "$bin/skein" predict --checkpoint.path=run --data.input=words.txt
 expect 2 "task.text is for texts, but the model reads pictures" "$bin/skein" predict --checkpoint.path=run --task.text=x --data.input=set
 expect 2 "folders.h5 is a store" "$bin/skein" predict --checkpoint.path=run --images.fit=pad --data.input=folders.h5

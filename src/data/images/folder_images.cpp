@@ -76,8 +76,22 @@ void add_class(const std::string& folder, int32_t label, ListedImages& images,
   for (const std::string& path : paths) images.add(path, label);
 }
 
+// Beside the folders of classes.
+void skip_files(const std::string& input, SkippedFiles& skipped) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator at(input, error), end; !error && at != end; at.increment(error)) {
+    const bool folder = at->is_directory(ignored);
+    require(folder || !named_like_an_image(at->path()),
+            "{} lies beside the folders of the classes, so it has none; move it into one of them",
+            at->path().native());
+    if (!folder || hidden(at->path()))
+      skipped.add(at->path().native(), hidden(at->path()) ? "hidden" : "of no class");
+  }
+}
+
 void add_labelled(const std::string& input, const std::vector<std::string>& classes,
                   ListedImages& images, SkippedFiles& skipped) {
+  skip_files(input, skipped);
   for (const std::string& name : folders_in(input)) {
     const auto found = std::ranges::find(classes, name);
     require(found != classes.end(), "{}/{} is a class that images.classes does not name{}", input,
