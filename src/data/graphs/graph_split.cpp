@@ -73,9 +73,12 @@ void store_split(GraphSet& set, const Units& units, const std::vector<int32_t>& 
 
 void draw_folds(GraphSet& set, const Units& units, const GraphSplitConfig& config) {
   const int64_t count = std::ssize(units.labels);
-  require(config.folds >= 2 && config.folds <= std::min<int64_t>(count, kMostFolds),
-          "graphs.folds={}; there are 2 to {} of {} {}", config.folds,
-          std::min<int64_t>(count, kMostFolds), count,
+  require(
+      config.folds >= 3 && config.folds <= kMostFolds,
+      "graphs.folds={} must be 3 to {}: one fold is tested on, one validates, and the others are "
+      "learnt from",
+      config.folds, kMostFolds);
+  require(config.folds <= count, "graphs.folds={}, but there are only {} {}", config.folds, count,
           units.part == GraphPart::split ? "graphs" : "nodes");
   std::vector<int32_t> ids(count);
   const std::vector<int64_t> order = drawn_order(units, config.seed, true);

@@ -131,7 +131,7 @@ TEST(GraphStore, BadSplits) {
   GraphStoreConfig config = two_graphs(scratch);
   config.files.split_key = "";
   config.split.folds = 3;
-  expect_refused(config, {"graphs.folds=3", "2 to 2 of 2 graphs"});
+  expect_refused(config, {"graphs.folds=3", "there are only 2 graphs"});
   config.split.fractions = {"1", "0", "0"};
   expect_refused(config, {"graphs.folds=3", "two ways"});
   config.split.folds = 0;
