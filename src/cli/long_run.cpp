@@ -161,7 +161,8 @@ ConfigValues given_model(const Options& options) {
 
 AdaptedRun start_of(const train::PretrainConfig& c, Group& world) {
   auto claim = train::RunFolder::claim(c.run, world);
-  if (claim)
+  // Who looks ahead claims nothing, and goes on from it all the same.
+  if (!c.run.dir.empty())
     if (const auto own = find_own_checkpoint(c.run, world))
       return {{}, train::trained_model(*own, world), true, std::move(claim)};
   require(!c.checkpoint.load.empty(),

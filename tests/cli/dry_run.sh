@@ -77,5 +77,29 @@ expect 2 "has no field answer that the reward \"exact\" compares with" $tune --d
 expect 0 "done: 3 iterations" $tune
 expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5
 grep -qF "steps     iteration 3 to 5" output || { cat output >&2; die "not the iterations that are left"; }
+
+# A run's own checkpoint comes before the model that it began from.
+python3 - <<'PY'
+import json
+with open("pairs.jsonl", "w") as pairs, open("labels.csv", "w") as labels:
+    labels.write("text,category\n")
+    for text, other in (("one", "two"), ("three", "four"), ("five", "six"), ("seven", "eight")):
+        pairs.write(json.dumps({"prompt": "say", "chosen": text, "rejected": other}) + "\n")
+        labels.write(text + ",odd\n" + other + ",even\n")
+PY
+goes_on() { # COMMAND OPTIONS...: --checkpoint.load of the dry run is $again
+  local start="$skein $* --run.dir=own-$1 --train.global_batch=2"
+  expect 0 "done: 1 steps" $start --checkpoint.load=run --train.steps=1
+  before=$(find "own-$1" -type f -exec sha256sum {} + | sort)
+  expect 0 "start     it goes on from own-$1/checkpoints/step-00000001" $start $again --train.steps=3 --dry-run
+  grep -qF "steps     1 to 3" output || { cat output >&2; die "not the steps that are left of $1"; }
+  [ "$before" = "$(find "own-$1" -type f -exec sha256sum {} + | sort)" ] || die "a dry run changed the folder of $1"
+}
+again=
+goes_on sft --data.train=chats.jsonl --chat.template=plain
+goes_on reward --data.train=pairs.jsonl --chat.template=none
+goes_on finetune --data.train=labels.csv --task.label=category
+again=--checkpoint.load=run
+goes_on dpo --data.train=pairs.jsonl --chat.template=none
 expect 2 "--oracle makes several" "$skein" ppo --oracle=identity --run.dir=proof --dry-run
 echo passed
