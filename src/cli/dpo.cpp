@@ -27,14 +27,12 @@ int dpo_command(const std::vector<std::string>& args, std::unique_ptr<Group>& wo
   AdaptedRun run = begin_adapted(options, config.run, world);
   rlhf::dpo::DpoTask task(config, run.source.state.tokenizer.value(), run.source.state.notes);
   settle_run(options, config.run, run);
-  if (refers) {
-    const train::TrainedModel reference =
-        run.goes_on
-            ? train::open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
-            : run.source;
-    task.ask_reference(config.run, reference.info, *world);
-  }
+  const train::TrainedModel reference =
+      refers && run.goes_on
+          ? train::open_trained_model(config.run.checkpoint.load, *world, "checkpoint.load")
+          : run.source;
   if (looked_ahead(config.run, task, *world, run.source.info)) return 0;
+  if (refers) task.ask_reference(config.run, reference.info, *world);
   const train::TrainResult result = train::train(config.run, task, *world, options.resolved(),
                                                  run.source.info, std::move(run.claim));
   return code_of_run(result.stopped, result.committed);

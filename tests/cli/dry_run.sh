@@ -78,7 +78,7 @@ expect 0 "done: 3 iterations" $tune
 expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5
 grep -qF "steps     iteration 3 to 5" output || { cat output >&2; die "not the iterations that are left"; }
 
-# A run's own checkpoint comes before the model that it began from.
+# A run's own checkpoint comes before the model that it began from. No reference is asked for what it holds of the data.
 python3 - <<'PY'
 import json
 with open("pairs.jsonl", "w") as pairs, open("labels.csv", "w") as labels:
@@ -93,6 +93,7 @@ goes_on() { # COMMAND OPTIONS...: --checkpoint.load of the dry run is $again
   before=$(find "own-$1" -type f -exec sha256sum {} + | sort)
   expect 0 "start     it goes on from own-$1/checkpoints/step-00000001" $start $again --train.steps=3 --dry-run
   grep -qF "steps     1 to 3" output || { cat output >&2; die "not the steps that are left of $1"; }
+  if grep -q "the reference is" output; then die "a dry run asks the reference"; fi
   [ "$before" = "$(find "own-$1" -type f -exec sha256sum {} + | sort)" ] || die "a dry run changed the folder of $1"
 }
 again=
