@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <iostream>
@@ -17,11 +18,14 @@
 namespace skein::cli {
 namespace {
 
+constexpr int64_t kLongestAnswer = 256;  // where nobody says otherwise
+
 struct ChatCommand {
   std::string checkpoint;
   std::vector<std::string> stop;
   train::PromptFormConfig form{.chat = true};
-  generate::GenerateConfig generate{.max_tokens = 256};
+  int64_t max_tokens = 0;
+  generate::GenerateConfig generate{.max_tokens = kLongestAnswer};
   ParallelConfig parallel;
 };
 
@@ -29,7 +33,8 @@ void bind(Options& options, ChatCommand& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
   bind_conversation(options, c.form);
-  options.add("generate.max_tokens", c.generate.max_tokens, "most tokens of an answer", "tokens");
+  options.add("generate.max_tokens", c.max_tokens,
+              "most tokens of an answer; 0: half of the model's context, at most 256", "tokens");
   generate::bind_stops(options, c.stop);
   bind_precision(options, "generate.precision", c.generate.precision,
                  "of weights, activations and cache");
@@ -139,9 +144,13 @@ int chat_command(const std::vector<std::string>& args, std::unique_ptr<Group>& w
                          command.parallel.device);
       }))
     return 0;
+  if (command.max_tokens != 0) command.generate.max_tokens = command.max_tokens;
   check(command.generate);
   world = begin_world();
-  chat(command, train::open_trained_model(command.checkpoint, *world), *world);
+  const train::TrainedModel source = train::open_trained_model(command.checkpoint, *world);
+  if (command.max_tokens == 0)
+    command.generate.max_tokens = std::clamp<int64_t>(source.model.context / 2, 1, kLongestAnswer);
+  chat(command, source, *world);
   return 0;
 }
 

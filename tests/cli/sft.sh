@@ -77,6 +77,11 @@ printf 'red %.0s' {1..100} | $talk 2>talk.log >talk.txt || die "a turn that is t
 grep -qF "are more than the 52 that the model's context has beside an answer" talk.log || { cat talk.log; die "a turn that is too long is not told"; }
 printf 'red\n%.0s' {1..9} | $talk 2>talk.log >talk.txt
 grep -qF "turns are forgotten: the context is full" talk.log && [ "$(sort -u talk.txt)" = "a rose" ] || { cat talk.log talk.txt; die "a full context"; }
+# Where nobody says how long an answer may be, it has half of a short context.
+talk=${talk/ --generate.max_tokens=12/}
+printf 'blue\n' | $talk 2>/dev/null | cmp - <(echo "the sea") || die "no answer without generate.max_tokens"
+printf 'red %.0s' {1..100} | $talk 2>talk.log >talk.txt || die "a turn that is too long ends the conversation"
+grep -qF "are more than the 32 that the model's context has beside an answer" talk.log || { cat talk.log; die "an answer has not half of the context"; }
 expect 2 "generate.max_tokens=64 leaves no room in the model's context of 64" $talk --generate.max_tokens=64
 expect 2 "knows no chat template" "$skein" chat --checkpoint.path=base
 
