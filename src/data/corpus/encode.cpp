@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "skein/core/error.h"
 #include "skein/core/philox.h"
 #include "skein/data/files/byte_source.h"
+#include "skein/data/files/line_reader.h"
 
 #include "batches.h"
 #include "data/files/ordered_workers.h"
@@ -20,6 +23,8 @@ namespace skein::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kDivisionSearch = int64_t{64} << 10;
 
 struct EncodedPiece {
   std::vector<int32_t> tokens;
@@ -81,13 +86,48 @@ int64_t text_bytes_of(const std::string& path) {
   return total;
 }
 
+// A source at its byte `begin`.
+std::unique_ptr<ByteSource> source_from(const std::string& path, int64_t begin) {
+  std::unique_ptr<ByteSource> source = open_source(path);
+  if (source->seek(begin, SEEK_SET) == begin) return source;
+  std::vector<char> passed(size_t{1} << 18);
+  while (begin > 0) {
+    const size_t got = source->read(passed.data(), std::min<size_t>(begin, passed.size()));
+    if (got == 0) break;
+    begin -= static_cast<int64_t>(got);
+  }
+  return source;
+}
+
+// The first line that follows a blank one, if it begins in the first tenth of what is held out and
+// within 64 KiB of `place`, else the first that begins at `place` or behind it. `place` itself
+// where there is none.
+int64_t division_at(const std::string& path, int64_t place, int64_t bytes) {
+  const int64_t begin = std::max<int64_t>(0, place - kDivisionSearch),
+                last = place + std::min(kDivisionSearch, (bytes - place) / 10);
+  LineReader lines(source_from(path, begin), kDivisionSearch);
+  std::optional<int64_t> first;
+  bool after_blank = false;
+  for (std::string_view line; lines.next(line);) {
+    const int64_t at = begin + lines.offset();
+    if (first && at > last) break;
+    if (lines.begins_line() && at >= place) {
+      if (!first) first = at;
+      if (after_blank && at <= last) return at;
+    }
+    after_blank = (at > begin || begin == 0) && blank(line);
+  }
+  return first.value_or(place);
+}
+
 int64_t division_of(const std::string& path, double fraction) {
   require(
       path != "-" && fs::is_regular_file(path),
       "the last part of {} cannot be held out, because its length is not known beforehand; put it "
       "into a file, or divide it into documents with data.document_separator or data.blank_lines",
       input_name(path));
-  return std::llround(text_bytes_of(path) * (1 - fraction));
+  const int64_t bytes = text_bytes_of(path);
+  return division_at(path, std::llround(static_cast<double>(bytes) * (1 - fraction)), bytes);
 }
 
 // One store under construction.

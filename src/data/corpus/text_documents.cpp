@@ -9,8 +9,6 @@
 namespace skein::data {
 namespace {
 
-constexpr int64_t kDivisionSearch = int64_t{64} << 10;
-
 class TextDocuments final : public Documents {
  public:
   TextDocuments(std::unique_ptr<ByteSource> source, const CorpusOptions& options, bool guessed)
@@ -26,7 +24,7 @@ class TextDocuments final : public Documents {
         if (hand_on(piece)) return true;
         continue;
       }
-      const bool divided = divides_here(line) && hand_on(piece);
+      const bool divided = divides_here() && hand_on(piece);
       absorb(line);
       if (divided || cut(piece)) return true;
     }
@@ -57,12 +55,10 @@ class TextDocuments final : public Documents {
     return Role::division;
   }
 
-  bool divides_here(std::string_view line) {
-    const bool after_blank = std::exchange(last_blank_, blank(line));
+  bool divides_here() {
     if (divided_ || options_.divide_at < 0 || !lines_.begins_line()) return false;
-    const int64_t beyond = lines_.offset() - options_.divide_at;
-    if (beyond < 0 || text_.empty() || !(after_blank || beyond >= kDivisionSearch)) return false;
-    return divided_ = true;
+    divided_ = lines_.offset() >= options_.divide_at && !text_.empty();
+    return divided_;
   }
 
   // Blank lines count as text once it is known that the document goes on after them.
@@ -96,7 +92,6 @@ class TextDocuments final : public Documents {
   std::string text_;
   std::string waiting_;
   int64_t blanks_ = 0;
-  bool last_blank_ = false;
   bool divided_ = false;
 };
 

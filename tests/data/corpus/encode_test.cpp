@@ -165,6 +165,37 @@ TEST(Encode, OfOneTextTheEndIsHeldOut) {
   EXPECT_NEAR(static_cast<double>(tail.size()), 0.2 * static_cast<double>(text.size()), 30);
 }
 
+// As of verses: no blank line is near, or one that would leave much less than was asked for.
+TEST(Encode, WithoutABlankLineTheEndBeginsAtALine) {
+  const Scratch scratch;
+  const auto tokenizer = text::byte_tokenizer();
+  EncodeConfig config = config_for(scratch);
+  config.validation = scratch.file("valid.h5");
+  config.validation_fraction = 0.05;
+  std::string text;
+  for (int i = 0; i < 30000; ++i) text += fmt::format("verse {:05} of the text, {}\n", i, i % 97);
+  const auto place = static_cast<size_t>(std::llround(static_cast<double>(text.size()) * 0.95));
+  const size_t line = text.find('\n', place - 1) + 1;
+  std::string far = text;
+  far.replace(text.find('\n', place + 9 * text.size() / 1000) + 1, 1, "\n");
+  const auto held = [&](const std::string& all, const std::string& name) {
+    write_file(scratch.file(name), all);
+    encode_corpus({scratch.file(name)}, *tokenizer, config);
+    const std::string tail = decoded(config.validation, *tokenizer);
+    EXPECT_EQ(decoded(config.output, *tokenizer) + tail, all);
+    return tail;
+  };
+  EXPECT_EQ(held(text, "verses.txt"), text.substr(line));
+  EXPECT_EQ(held(far, "far.txt"), far.substr(line));
+  // A blank line in the first tenth, and one just before the place.
+  std::string near = text;
+  const size_t blank = text.find('\n', place + 40) + 1;
+  near[blank] = '\n';
+  EXPECT_EQ(held(near, "near.txt"), near.substr(blank + 1));
+  near[line - 2] = '\n';
+  EXPECT_EQ(held(near, "before.txt"), near.substr(line));
+}
+
 TEST(Encode, EmptyPartsAreUsageErrorsAndLeaveNothing) {
   const Scratch scratch;
   const auto tokenizer = text::byte_tokenizer();

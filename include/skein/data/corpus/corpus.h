@@ -31,8 +31,7 @@ struct CorpusOptions {
   int64_t max_bad_lines = 0;       // JSONL: lines that may be skipped because of errors
   int64_t piece_bytes = int64_t{4} << 20;        // longer documents come in pieces
   int64_t most_line_bytes = int64_t{256} << 20;  // JSONL: the longest line that is read
-  // Text: the first line at or after this byte that follows a blank line, or at the latest 64 KiB
-  // on any line, begins another document. -1 for never.
+  // Text: the first line that begins at or after this byte begins another document. -1 for never.
   int64_t divide_at = -1;
   // How a document is divided into sentences: other than `none`, pieces end where sentences do, if
   // there is an end in the last 64 KiB before piece_bytes.

@@ -32,9 +32,10 @@ struct EncodeSummary {
 };
 
 // The held-out part is, of a single plain-text document, its last `validation_fraction`, from the
-// next blank line on (or any line, see CorpusOptions::divide_at), else every document that
-// held_out() chooses. A usage error when a part would be empty, when an output is one of the inputs
-// or as check_output says, and as CorpusReader; no output is then left behind or changed.
+// first line on that follows a blank one, if that begins in the first tenth of the part and within
+// 64 KiB, or from its first line on; else every document that held_out() chooses. A usage error
+// when a part would be empty, when an output is one of the inputs or as check_output says, and as
+// CorpusReader; no output is then left behind or changed.
 EncodeSummary encode_corpus(const std::vector<std::string>& inputs,
                             const text::Tokenizer& tokenizer, const EncodeConfig& config,
                             const ProgressCall& progress = {});
