@@ -38,16 +38,20 @@ expect 0 "preferences alone: DPO, IPO, SimPO, KTO" "$bin/skein" --help
 grep -q "error: cannot write to stdout" output || die "$(cat output)"
 
 commands=("skein-convert")
-for name in $("$bin/skein" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do commands+=("skein $name"); done
+for name in $("$bin/skein" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do commands+=("skein $name"); done
 for name in $("$bin/skein-data" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do commands+=("skein-data $name"); done
 [ "${#commands[@]}" -ge 23 ] || die "only these commands: ${commands[*]}"
 
 # Variables for the options of all other commands: each command leaves them alone, in one line, and misses none.
-variables_of() { # COMMAND...
-  "$bin/$1" "${@:2}" --help | sed -nE 's/^  --([a-z0-9_]+\.[a-z0-9_]+)( .*)?$/\1/p' | tr 'a-z.' 'A-Z_' | sed 's/^/SKEIN_/' | sort
+options_of() { # COMMAND...
+  "$bin/$1" "${@:2}" --help | sed -nE 's/^  --([a-z0-9_]+\.[a-z0-9_]+)( .*)?$/\1/p' | sort
 }
-for command in "${commands[@]}"; do variables_of $command >"of ${command// /-}"; done
+for command in "${commands[@]}"; do
+  options_of $command >"keys of ${command// /-}"
+  tr 'a-z.' 'A-Z_' <"keys of ${command// /-}" | sed 's/^/SKEIN_/' | sort >"of ${command// /-}"
+done
 sort -u "of "* >all
+sort -u "keys of "* >"all keys"
 [ "$(wc -l <all)" -ge 300 ] || die "only $(wc -l <all) options were found"
 for command in "${commands[@]}"; do
   comm -23 all "of ${command// /-}" >others
@@ -55,6 +59,20 @@ for command in "${commands[@]}"; do
     $([ "$command" = "${command#* }" ] || echo "${command#* }") --print-config
   grep 'has no such option' output | grep -oE 'SKEIN_[A-Z0-9_]+' | cmp - others || die "$command does not name all others"
 done
+
+# The same options in a file, of which src/core/options/known_options.cpp lists all, and none that no command has.
+for command in "${commands[@]}"; do
+  comm -23 "all keys" "keys of ${command// /-}" | sed 's/$/ = x/' >others.ini
+  expect 0 "others.ini: left alone, for other commands than " "$bin/${command%% *}" $([ "$command" = "${command#* }" ] || echo "${command#* }") \
+    --config others.ini --print-config
+done
+python3 - "$SKEIN_TEST_SOURCE_DIR/src/core/options/known_options.cpp" >known <<'PY'
+import re, sys
+for section, names in re.findall(r'\{"(\w+)",((?:\s*"[^"]*")+)\}', open(sys.argv[1]).read()):
+    for name in "".join(re.findall(r'"([^"]*)"', names)).split():
+        print(section + "." + name)
+PY
+[ "$(sort known | comm -23 - "all keys")" = model.window ] || die "known_options.cpp lists options that are none: $(sort known | comm -23 - "all keys")"
 
 # A device that this build has no kernels for is refused before anything is read.
 for command in "${commands[@]}"; do

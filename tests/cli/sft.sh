@@ -85,6 +85,10 @@ grep -qF "are more than the 32 that the model's context has beside an answer" ta
 expect 2 "generate.max_tokens=64 leaves no room in the model's context of 64" $talk --generate.max_tokens=64
 expect 2 "knows no chat template" "$skein" chat --checkpoint.path=base
 
+# What a run writes of its options is one file of a project: other commands leave what is not theirs alone.
+expect 0 "plain/config.ini: left alone, for other commands than \`skein generate\`: " $answer --checkpoint.path=plain --config plain/config.ini blue
+grep -q "the sea" output || { cat output >&2; die "the options of the run change the answer"; }
+
 # Stop texts and log-probabilities of answers.
 expect 0 "" $answer --checkpoint.path=plain --generate.format=jsonl --generate.logprobs --generate.stop='e\x20,xyz' --generate.output=logprobs.jsonl blue green
 python3 - <<'PY' || die "log-probabilities or stop texts are not right"

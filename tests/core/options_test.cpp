@@ -134,22 +134,41 @@ TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
                 "rate = 9  # flag --train.rate", "note = none  # default"});
 }
 
-// A file may hold the options of all commands of a project; a wrong name in a section of this one
-// is an error all the same.
-TEST(Options, FilesLeaveSectionsOfOtherCommandsAlone) {
+// A file may hold the options of all commands of a project, in sections that they share, too; what
+// no command has is an error all the same.
+TEST(Options, FilesLeaveOptionsOfOtherCommandsAlone) {
   const Folder folder;
   Bound bound;
   testing::internal::CaptureStderr();
   bound.options.parse({"--config", folder.file("all.ini",
-                                               "[train]\nsteps = 7\n[ppo]\nepochs = 2\n"
-                                               "[augment]\ncrop = 0.5\n")});
+                                               "[train]\nsteps = 7\nglobal_batch = 8\n[ppo]\n"
+                                               "epochs = 2\ngamma = 1\n[augment]\ncrop = 0.5\n")});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(bound.config.steps, 7);
-  expect_words(said, {"all.ini: options for other commands are left alone",
-                      "has no such sections: ppo.epochs, augment.crop"});
-  for (const char* text : {"[train]\nepochs = 2\n", "[pppo]\nepochs = 2\n"})
-    expect_words(parse_error({"--config", folder.file("wrong.ini", text)}),
-                 {"unknown option '", "wrong.ini:2"});
+  expect_words(said, {"all.ini: left alone, for other commands than `prog`: train.global_batch, "
+                      "[ppo] (2 options), augment.crop\n"});
+  const std::map<std::string, Words> wrong = {
+      {"[train]\nepochs = 2\n", {"unknown option 'train.epochs'", "wrong.ini:2"}},
+      {"[train]\nstepz = 2\n", {"unknown option 'train.stepz'", "did you mean 'train.steps'?"}},
+      {"[data]\nvalidatoin = v\n", {"did you mean 'data.validation'?"}},
+      {"[ppo]\nepohcs = 2\n", {"unknown option 'ppo.epohcs'", "did you mean 'ppo.epochs'?"}},
+      {"[pppo]\nepochs = 2\n", {"unknown option 'pppo.epochs'", "wrong.ini:2"}}};
+  for (const auto& [text, words] : wrong)
+    expect_words(parse_error({"--config", folder.file("wrong.ini", text)}), words);
+}
+
+TEST(Options, OfManyOptionsOfOtherCommandsSectionsAreTold) {
+  const Folder folder;
+  std::string text;
+  for (const char* key : {"lr.lr", "lr.warmup", "dpo.beta", "kl.beta", "ptx.data", "beam.size",
+                          "beam.best", "chat.kind", "plan.tokens", "run.dir"})
+    text += fmt::format("{} = 1\n", key);
+  Bound bound;
+  testing::internal::CaptureStderr();
+  bound.options.parse({"--config", folder.file("many.ini", text)});
+  EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with(
+      "`prog`: [lr] (2 options), dpo.beta, kl.beta, ptx.data, [beam] (2 options) and those of 3 "
+      "sections more\n"));
 }
 
 TEST(Options, ReadsIniComments) {

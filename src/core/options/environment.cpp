@@ -10,6 +10,8 @@
 #include "skein/core/error.h"
 #include "skein/core/strings.h"
 
+#include "known_options.h"
+
 namespace skein {
 namespace {
 
@@ -26,20 +28,6 @@ constexpr std::string_view kLaunchVariables[] = {"SKEIN_KEEPALIVE",
                                                  "SKEIN_RENDEZVOUS_SECRET",
                                                  "SKEIN_RENDEZVOUS_SECRET_FILE",
                                                  "SKEIN_RENDEZVOUS_TIMEOUT"};
-
-// Of the options of all commands and programs; tests/cli/programs.sh compares them.
-constexpr std::string_view kSections[] = {
-    "ATTEND",     "ATTENTION", "AUGMENT",   "BEAM",    "BENCH",      "BOARD",     "CHAT",
-    "CHECKPOINT", "CONVERT",   "COPY",      "CRITIC",  "DATA",       "DPO",       "EMBED",
-    "EVAL",       "FIT",       "GENERATE",  "GRAPH",   "GRAPHS",     "IMAGES",    "KL",
-    "LM",         "LOSS",      "LR",        "MACHINE", "MARKOV",     "MLM",       "MODEL",
-    "NOISE",      "OPTIMIZER", "ORACLE",    "OTHER",   "OUTPUT",     "PARALLEL",  "PLAN",
-    "PPO",        "PREDICT",   "PTX",       "RANGE",   "REPORT",     "RETRIEVAL", "REWARD",
-    "RUN",        "SAMPLE",    "SCORE",     "SFT",     "SPIKES",     "STORE",     "STORIES",
-    "SWEEP",      "TASK",      "TOKENIZER", "TRAIN",   "VALIDATION", "VERIFY"};
-
-// Options of some commands that look like misspelt ones of others.
-constexpr std::string_view kTwins[] = {"SKEIN_TASK_LABELS", "SKEIN_TASK_PACK", "SKEIN_TASK_PAIR"};
 
 template <class List>
 bool is_in(const std::string& word, const List& list) {
@@ -74,10 +62,21 @@ std::string nearest_in_all(const std::string& variable, const std::vector<Option
   return nearest(variable, known, std::max<size_t>(1, (variable.size() - kPrefix.size()) / 5));
 }
 
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool is_of_some_command(const std::string& variable) {
+  const std::vector<std::string> keys = known_options();
+  return std::ranges::any_of(keys,
+                             [&](const auto& key) { return environment_name(key) == variable; });
+}
+
 // True for an option of another command, false for a variable that is no option.
 bool names_other(const std::string& variable, const std::vector<OptionEntry>& entries) {
-  if (is_in(variable, kTwins)) return true;
-  const bool ours = is_in(section_in(variable), kSections);
+  if (is_of_some_command(variable)) return true;
+  const bool ours = is_known_section(lower(section_in(variable)));
   const std::string near =
       ours ? nearest_in_section(variable, entries) : nearest_in_all(variable, entries);
   require(near.empty(),
@@ -106,13 +105,6 @@ Environment read_environment(const std::vector<OptionEntry>& entries) {
     found.values.emplace_back(option.string_key, option.value.at(0));
   std::ranges::sort(found.others);
   return found;
-}
-
-bool of_other_section(const std::string& key, const std::vector<OptionEntry>& entries) {
-  const std::string section = section_in(environment_name(key));
-  return is_in(section, kSections) && std::ranges::none_of(entries, [&](const OptionEntry& entry) {
-           return section_in(environment_name(entry.key)) == section;
-         });
 }
 
 std::string environment_name(const std::string& key) {

@@ -20,7 +20,4 @@ struct Environment {
 // launch. Others that begin with SKEIN_, and SKEIN_TEST_*, look like no option and are not read.
 Environment read_environment(const std::vector<OptionEntry>& entries);
 
-// Whether a key's section is one of ours, but of none of the entries.
-bool of_other_section(const std::string& key, const std::vector<OptionEntry>& entries);
-
 }  // namespace skein

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -16,6 +17,7 @@
 
 #include "command_line.h"
 #include "environment.h"
+#include "known_options.h"
 #include "option_table.h"
 #include "option_values.h"
 
@@ -88,6 +90,13 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
+// Of this command, else of any: a file may hold the options of others.
+std::string own_or_other_suggestion(const std::string& key,
+                                    const std::vector<OptionEntry>& entries) {
+  const std::string own = key_suggestion(key, entries);
+  return own.empty() ? suggestion(key, known_options()) : own;
+}
+
 void refuse_words(const std::vector<std::string>& words, const std::vector<OptionEntry>& entries) {
   if (words.empty()) return;
   const std::string& word = words.front();
@@ -124,7 +133,7 @@ void Options::set(const std::string& key, const std::string& text, const std::st
   }
   const OptionEntry* found = impl_->find(key);
   require(found != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
-          origin, key_suggestion(key, impl_->entries), impl_->program);
+          origin, own_or_other_suggestion(key, impl_->entries), impl_->program);
   OptionEntry& entry = impl_->entries[found - impl_->entries.data()];
   const std::optional<std::string> value = entry.assign(text);
   require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin,
@@ -173,19 +182,43 @@ void Options::add_named(const std::string& key, std::vector<std::string> labels,
 
 namespace {
 
+// A config.ini of another command has hundreds: sections are counted, and five told.
+std::string told_briefly(const std::vector<std::string>& keys) {
+  constexpr size_t kMost = 5;
+  std::vector<std::pair<std::string, std::vector<std::string>>> sections;
+  for (const std::string& key : keys) {
+    const std::string section = key.substr(0, key.find('.'));
+    auto found = std::ranges::find(sections, section, [](const auto& one) { return one.first; });
+    if (found == sections.end()) found = sections.insert(found, {section, {}});
+    found->second.push_back(key);
+  }
+  std::vector<std::string> told;
+  for (const auto& [section, own] : sections)
+    told.push_back(own.size() == 1 ? own.front()
+                                   : fmt::format("[{}] ({} options)", section, own.size()));
+  const size_t more = told.size() - std::min(told.size(), kMost);
+  told.resize(told.size() - more);
+  return fmt::format("{}{}", fmt::join(told, ", "),
+                     more > 0 ? fmt::format(" and those of {} sections more", more) : "");
+}
+
+using Former = std::map<std::string, Options::Take>;
+
 // One file may hold the options of all commands of a project.
 std::vector<IniValue> own_values(const std::string& path, const std::vector<OptionEntry>& entries,
-                                 const std::string& program) {
+                                 const Former& former, const std::string& program) {
   std::vector<IniValue> made = parse_ini(file_text(path), path);
   std::vector<std::string> others;
   std::erase_if(made, [&](const IniValue& value) {
-    const bool other = of_other_section(value.key, entries);
+    const bool own = former.contains(value.key) ||
+                     std::ranges::find(entries, value.key, &OptionEntry::key) != entries.end();
+    const bool other = !own && is_known_option(value.key);
     if (other) others.push_back(value.key);
     return other;
   });
   if (!others.empty())
-    log::info("{}: options for other commands are left alone, {} has no such sections: {}", path,
-              program, fmt::join(others, ", "));
+    log::info("{}: left alone, for other commands than `{}`: {}", path, program,
+              told_briefly(others));
   return made;
 }
 
@@ -198,7 +231,7 @@ Options::Outcome Options::parse(const std::vector<std::string>& args, bool allow
   if (line.help) return Outcome::help;
   if (!allow_words) refuse_words(line.words, impl_->entries);
   for (const std::string& path : line.configs)
-    for (const IniValue& value : own_values(path, impl_->entries, impl_->program))
+    for (const IniValue& value : own_values(path, impl_->entries, impl_->former, impl_->program))
       set(value.key, value.text, fmt::format("{}:{}", path, value.line));
   take_environment();
   for (const auto& [key, text] : line.flags) set(key, text, "flag --" + key);

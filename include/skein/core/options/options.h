@@ -18,6 +18,9 @@
 // \n \r \t \" \\ for what they stand for elsewhere. A key that stands twice in one file is an
 // error.
 //
+// A file may hold the options of all commands of a project: those that only others have are left
+// alone, and one line of the log tells of them. An option that none has is an error.
+//
 // An environment variable of another command's option (SKEIN_SECTION_KEY with a section that any
 // program has) is left alone; one line of the log names them all. One that looks like a misspelt
 // option is an error. Others that begin with SKEIN_ are no options: SKEIN_HOME, SKEIN_TEST_*, and
@@ -84,7 +87,7 @@ class Options {
   const std::vector<std::string>& words() const;
 
   // Sets values from INI text, with `origin` named in errors and in resolved(); as parse does for a
-  // file, but for sections of other commands, which parse leaves alone and tells of.
+  // file, but for options of other commands, which parse leaves alone and tells of.
   void read_ini(const std::string& text, const std::string& origin);
   // The same as one flag.
   void set(const std::string& key, const std::string& value, const std::string& origin);
