@@ -21,8 +21,7 @@ namespace {
 constexpr int64_t kLongestAnswer = 256;  // where nobody says otherwise
 
 struct ChatCommand {
-  std::string checkpoint;
-  std::vector<std::string> stop;
+  std::string checkpoint, stop;
   train::PromptFormConfig form{.chat = true};
   int64_t max_tokens = 0;
   generate::GenerateConfig generate{.max_tokens = kLongestAnswer};
@@ -97,7 +96,7 @@ void converse(const train::PromptForm& form, const AnswerTo& answer_to, int64_t 
 void chat(const ChatCommand& command, const train::TrainedModel& source, Group& world) {
   require_tokenizer(source);
   const train::PromptForm form(command.form, source);
-  const generate::StopTexts stops(command.stop);
+  const generate::StopTexts stops(generate::stops_in(command.stop));
   const int64_t most = source.model.context - command.generate.max_tokens;
   require(most > 0,
           "generate.max_tokens={} leaves no room in the model's context of {} tokens; make it "

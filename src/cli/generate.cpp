@@ -23,8 +23,7 @@ namespace skein::cli {
 namespace {
 
 struct GenerateCommand {
-  std::string checkpoint, input, output;
-  std::vector<std::string> stop;
+  std::string checkpoint, input, output, stop;
   generate::PromptFormat format = generate::PromptFormat::text;
   train::PromptFormConfig form;
   generate::GenerateConfig generate;
@@ -137,7 +136,7 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
                    precision_on(command.parallel.device, command.generate.precision));
   generate::GenerateConfig config = command.generate;
   config.start = form.start();
-  const generate::StopTexts stops(command.stop);
+  const generate::StopTexts stops(generate::stops_in(command.stop));
   const auto text_of = [&form](const generate::Tokens& tokens) { return form.text(tokens); };
   if (stops.any())
     config.goes_on = [&](const generate::Tokens& answer) { return !stops.ends(answer, text_of); };

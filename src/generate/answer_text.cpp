@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "skein/core/error.h"
+#include "skein/core/strings.h"
 #include "skein/text/split/utf8.h"
 
 namespace skein::generate {
@@ -41,10 +42,25 @@ std::string read_escapes(const std::string& written) {
 
 }  // namespace
 
-void bind_stops(Options& options, std::vector<std::string>& stop) {
-  options.add("generate.stop", stop,
-              "texts that end an answer, which is cut before the first of them; \\n, \\t, \\\\ and "
-              "\\xHH are read as in C (\\x2c: a comma, \\x20: a space at an end)");
+void bind_stops(Options& options, std::string& stop) {
+  options.add(
+      "generate.stop", stop,
+      "comma-separated texts that end an answer, which is cut before the first of them; "
+      "\\n, \\t, \\\\ and \\xHH are read as in C (\\x2c: a comma, \\x20: a space at an end)");
+}
+
+std::vector<std::string> stops_in(const std::string& written) {
+  std::vector<std::string> stops;
+  for (size_t begin = 0; !written.empty() && begin <= written.size();) {
+    const size_t end = std::min(written.find(',', begin), written.size());
+    stops.push_back(written.substr(begin, end - begin));
+    require(stops.back() == trimmed(stops.back()),
+            "generate.stop holds '{}', with a space at an end; write \\x20 where the text has it, "
+            "else leave it out",
+            visible(stops.back()));
+    begin = end + 1;
+  }
+  return stops;
 }
 
 StopTexts::StopTexts(const std::vector<std::string>& written) {

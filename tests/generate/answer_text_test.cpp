@@ -44,6 +44,16 @@ TEST(StopTexts, AreFoundWithTheTokenThatEndsThem) {
   EXPECT_FALSE(StopTexts({}).ends(tokens_of("END"), said));
 }
 
+TEST(StopTexts, AreWrittenWithCommasAndWithoutBlanks) {
+  EXPECT_EQ(stops_in("a b,\\x20o,\\n"), (std::vector<std::string>{"a b", "\\x20o", "\\n"}));
+  EXPECT_TRUE(stops_in("").empty());
+  EXPECT_EQ(stops_in("a,,b,"), (std::vector<std::string>{"a", "", "b", ""}));
+  for (const char* wrong : {"and , o", "a, o", "o\n"})
+    EXPECT_NE(refusal_of([&] { stops_in(wrong); }).find("write \\x20 where the text has it"),
+              std::string::npos)
+        << wrong;
+}
+
 TEST(StopTexts, RefuseWhatTheyCannotRead) {
   const auto refused = [](const std::string& text) {
     return refusal_of([&] { StopTexts stops({text}); });

@@ -16,7 +16,10 @@ namespace skein::generate {
 using TextOf = std::function<std::string(const Tokens&)>;
 
 // Binds generate.stop.
-void bind_stops(Options& options, std::vector<std::string>& stop);
+void bind_stops(Options& options, std::string& stop);
+// Its texts as they are written there, none of "". A usage error where one begins or ends with
+// white space, which another reader would drop.
+std::vector<std::string> stops_in(const std::string& written);
 
 // Texts that end an answer, which is then cut before the first of them.
 class StopTexts {
