@@ -5,6 +5,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/json.h"
+#include "skein/core/log.h"
 
 namespace skein::generate {
 namespace {
@@ -38,15 +39,21 @@ std::vector<Question> prompts_in(const std::string& path, PromptFormat format) {
     require(file.is_open(), "generate.input={} cannot be opened", path);
   }
   std::istream& in = path == "-" ? std::cin : file;
-  int number = 0;
+  int number = 0, blank = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
     if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) continue;
+    if (line.empty()) {
+      ++blank;
+      continue;
+    }
     prompts.push_back({{{"user", prompt_of(line, format, path, number)}},
                        format == PromptFormat::jsonl ? line : ""});
   }
   require(!prompts.empty(), "generate.input={} holds no prompt", path);
+  if (blank > 0)
+    log::warn("generate.input={}: {} of {} lines are empty, and get no answer", path, blank,
+              number);
   return prompts;
 }
 

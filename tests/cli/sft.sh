@@ -100,6 +100,8 @@ for row in (blue, green):
     assert len(row["logprobs"]) == len(row["tokens"]) and all(-0.7 < x <= 0 for x in row["logprobs"]), row
 PY
 expect 2 "generate.stop holds ' x', with a space at an end; write \\x20 where the text has it" $answer --checkpoint.path=plain --generate.stop='e, x' blue
+printf 'blue\n\nred\n' >asked.txt
+expect 0 "generate.input=asked.txt: 1 of 3 lines are empty, and get no answer" $answer --checkpoint.path=plain --generate.input=asked.txt
 expect 2 "generate.stop holds 'a\\q'" $answer --checkpoint.path=plain --generate.stop='a\q' blue
 expect 2 "generate.logprobs writes numbers" $answer --checkpoint.path=plain --generate.logprobs blue
 expect 2 "generate.logprobs is for tokens that are drawn" "$skein" generate --checkpoint.path=plain --generate.format=jsonl --generate.logprobs --beam.size=2 blue
