@@ -1,6 +1,7 @@
 #include "skein/scaling/report/report.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <unistd.h>
 
 #include "skein/comm/world.h"
@@ -65,6 +66,12 @@ void report_study(ReportConfig& config) {
   tell_conclusions(scaling::report::conclusions(fitted), made);
 }
 
+void refuse_files_of_runs(const std::vector<std::string>& words) {
+  for (const std::filesystem::path path : words)
+    require(path.filename() != "metrics.jsonl", "{} is a file of a run; give the run's folder: {}",
+            path.string(), path.has_parent_path() ? path.parent_path().string() : ".");
+}
+
 }  // namespace
 
 int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&) {
@@ -87,6 +94,7 @@ int report_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
   const std::vector<std::string>& words = options.words();
   require(!config.output.empty(), "output.path is empty; give a folder for the report");
   file_target(config.output + "/report.html", ExistingFile::replace, "output.path");
+  refuse_files_of_runs(words);
   if (std::ranges::any_of(words, runs::is_run)) {
     report_runs(words, options, config);
     return 0;

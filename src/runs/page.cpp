@@ -119,6 +119,10 @@ Json runs_json(const std::vector<ShownRun>& runs) { return json_of(runs, figures
 std::vector<std::string> summaries(const std::vector<ShownRun>& runs) {
   std::vector<std::string> made;
   for (const ShownRun& run : runs) {
+    if (run.log->lines() == 0) {
+      made.push_back(fmt::format("{}: {}", run.name, note_of(*run.log)));
+      continue;
+    }
     std::string text = fmt::format("{}: step {}", run.name, run.log->step());
     for (const char* name : {"loss", "validation_loss", "reward", "score", "kl"})
       if (const Curve* const curve = run.log->curve(name))

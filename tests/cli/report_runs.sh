@@ -36,6 +36,10 @@ expect 1 "gnuplot-nox" env PATH=/nowhere "$skein" report runs/ppo --output.path=
 [ ! -e none/report.html ] || die "a report without plots is written"
 
 expect 2 "runs is no run, for it has no metrics.jsonl, but runs/ppo is one" "$skein" report runs/ppo runs
+expect 2 "runs/ppo/metrics.jsonl is a file of a run; give the run's folder: runs/ppo" "$skein" report runs/ppo/metrics.jsonl
+mkdir new
+: >new/metrics.jsonl
+expect 0 "new: It has no line yet." "$skein" report new --output.path=nothing --report.figures=false
 expect 2 "runs has neither metrics.jsonl nor results.csv" "$skein" report runs
 expect 2 "fit.resamples=9 is for a table of scaling runs, but runs/ppo is a run" "$skein" report runs/ppo --fit.resamples=9
 mkdir bad
