@@ -48,6 +48,9 @@ if(TARGET manual)
   install(DIRECTORY ${skein_share}/doc/skein/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(DIRECTORY ${skein_share}/bash-completion ${skein_share}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
+install(CODE "set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/installed-links\"
+  \"\${prefix}/${CMAKE_INSTALL_DOCDIR}\" \"\${prefix}/${skein_data_dir}\" COMMAND_ERROR_IS_FATAL ANY)")
 
 # Both lie in their prefix and find it from there.
 set(skein_module_dir ${CMAKE_INSTALL_DATADIR}/modulefiles/skein)

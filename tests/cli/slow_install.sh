@@ -19,6 +19,14 @@ for file in share/bash-completion/completions/skein-data share/zsh/site-function
   [ -s "$prefix/$file" ] || die "no $file"
 done
 [ ! -e "$launch/build" ] || die "what builds was installed"
+# Documents lead to what is installed: configurations lie elsewhere than in the sources, and sources are only named.
+grep -qF '](../../../skein/configs/bert_base.ini)' "$prefix/share/doc/skein/docs/encoders.md" || die "no link to an installed configuration"
+find "$prefix/share/doc/skein" -name '*.md' | while read -r page; do
+  { grep -oE '\]\([A-Za-z0-9_./-]+[)#]' "$page" || true; } | sed 's/^](//; s/[)#]$//' | while read -r link; do
+    [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+  done
+done >../dead
+[ ! -s ../dead ] || { cat ../dead >&2; die "dead links in installed documents"; }
 
 # The scripts that start runs: from text to samples, into the folder one is in, with the installed programs and configurations.
 for i in $(seq 1 300); do printf 'Paragraph %d: the quick brown fox jumps over %d lazy dogs.\n\n' "$i" $((i * 7 % 31)); done >corpus.txt
