@@ -179,9 +179,10 @@ void take_model(train::PretrainConfig& c, const ModelConfig& stored, const Confi
   c.model.take_dropout(own);
   Options options("", "");
   bind(options, c.model);
-  std::vector<std::string> keys{"model.init_std",       "model.head_std",
-                                "attention.mark_first", "attention.mark_every",
+  std::vector<std::string> keys{"attention.mark_first", "attention.mark_every",
                                 "attention.mark_token", "attention.mark_until"};
+  for (const auto& [key, value] : given)
+    if (option_of(key) == OptionOf::start) keys.push_back(key);
   if (stored.architecture->reads() == Reads::pictures)
     for (const char* key : {"model.image_height", "model.image_width"}) keys.emplace_back(key);
   for (const Architecture* one : architectures())

@@ -30,14 +30,12 @@ struct Source {
   Tensors weights = {};  // by their names in checkpoints
 };
 
-// Without what says how a run trains the model, not which one it is.
 Values identity_of(const train::RunState& state, const std::string& path) {
   train::PretrainConfig config;
   config.model = stored_model(state, path).written_out();
   Values values;
   for (const auto& [key, value] : config_values(config))
-    if (is_of_model(key) && !key.ends_with("dropout") && !key.ends_with("_std"))
-      values[key] = value;
+    if (option_of(key) == OptionOf::model) values[key] = value;
   return values;
 }
 

@@ -27,11 +27,31 @@ ModelConfig ModelConfig::written_out() const {
   return made;
 }
 
+namespace {
+
+struct RunOption {
+  std::string_view key;
+  double ModelConfig::*value;
+};
+
+constexpr RunOption kRunOptions[] = {
+    {"model.dropout", &ModelConfig::dropout},
+    {"model.attention_dropout", &ModelConfig::attention_dropout},
+    {"model.activation_dropout", &ModelConfig::activation_dropout},
+    {"model.stochastic_depth", &ModelConfig::stochastic_depth},
+};
+
+}  // namespace
+
 void ModelConfig::take_dropout(const ModelConfig& from) {
-  dropout = from.dropout;
-  attention_dropout = from.attention_dropout;
-  activation_dropout = from.activation_dropout;
-  stochastic_depth = from.stochastic_depth;
+  for (const RunOption& one : kRunOptions) this->*one.value = from.*one.value;
+}
+
+OptionOf option_of(std::string_view key) {
+  if (!is_of_model(key)) return OptionOf::others;
+  if (std::ranges::find(kRunOptions, key, &RunOption::key) != std::end(kRunOptions))
+    return OptionOf::run;
+  return key == "model.init_std" || key == "model.head_std" ? OptionOf::start : OptionOf::model;
 }
 
 namespace {

@@ -248,9 +248,7 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
     // Options that were not known then did what their defaults do.
     const std::string before = found == then.end() ? defaults.at(key) : found->second;
     if (before == value || key.starts_with("run.") || key.starts_with("checkpoint.")) continue;
-    const bool shapes = is_of_model(key) && !key.ends_with("dropout") && key != "model.init_std" &&
-                        key != "model.head_std";
-    std::string& list = shapes ? model : other;
+    std::string& list = option_of(key) == OptionOf::model ? model : other;
     list += fmt::format("\n  {}: {} -> {}", key, before, value);
   }
   require(

@@ -137,7 +137,7 @@ TEST_F(Average, OfOneCheckpointTwiceOrOfUnlikeOnesIsRefused) {
   other.d_ff = 24;
   expect_refused(a, saved("model", {.tokenizer = "{}"}, other), {"model.d_ff=12", "has 24"});
   ModelConfig drops = test::small_model();
-  drops.dropout = 0.5;
+  drops.dropout = drops.stochastic_depth = 0.5;
   average({a, saved("drops", {.seed = 2, .tokenizer = "{}"}, drops)}, scratch_.file("mean"));
   expect_refused(a, saved("tokenizer", {.seed = 2, .tokenizer = "[]"}), {"different tokenizers"});
   expect_refused(a, saved("task", {.notes = R"({"task": "sft"})", .tokenizer = "{}"}),

@@ -178,6 +178,24 @@ TEST(ModelOptions, AttentionDropsAsAllUnlessToldOtherwise) {
   EXPECT_EQ(other.stochastic_depth, 0);
 }
 
+TEST(ModelOptions, SayAModelARunOrAStart) {
+  std::vector<std::string> of_run, of_start;
+  ModelConfig c = small();
+  Options options("", "");
+  bind(options, c);
+  for (const auto& [key, value] : options.values()) {
+    if (option_of(key) == OptionOf::run) of_run.push_back(key);
+    if (option_of(key) == OptionOf::start) of_start.push_back(key);
+    EXPECT_NE(option_of(key), OptionOf::others) << key;
+  }
+  EXPECT_EQ(of_run,
+            (std::vector<std::string>{"model.dropout", "model.attention_dropout",
+                                      "model.activation_dropout", "model.stochastic_depth"}));
+  EXPECT_EQ(of_start, (std::vector<std::string>{"model.head_std", "model.init_std"}));
+  EXPECT_EQ(option_of("attention.kind"), OptionOf::model);
+  EXPECT_EQ(option_of("train.steps"), OptionOf::others);
+}
+
 TEST(ModelOptions, ActivationsHaveNames) {
   ModelConfig c = small();
   for (const char* name :

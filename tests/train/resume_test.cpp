@@ -87,6 +87,19 @@ TEST(RunState, TakesOptionsThatACheckpointDoesNotKnowForTheirDefaults) {
   EXPECT_THROW(compare_with_stored(stored, c, {}, "old"), Error);
 }
 
+TEST(RunState, OptionsOfTheRunMayDifferFromThoseOfTheCheckpoint) {
+  RunState stored;
+  PretrainConfig c = small_config("train.h5");
+  c.model.vocab_size = 64;
+  stored.config = config_values(c);
+  c.model.dropout = 0.5;
+  c.model.stochastic_depth = 0.25;
+  c.model.head_std = 1;
+  EXPECT_EQ(compare_with_stored(stored, c, {}, "old"),
+            "\n  model.dropout: 0.1 -> 0.5\n  model.head_std: -1 -> 1"
+            "\n  model.stochastic_depth: 0 -> 0.25");
+}
+
 // With a scale that doubles until gradients overflow, and with weights rounded at random.
 TEST_F(Resume, InF16AndWithStochasticRoundingGivesEqualBits) {
   for (bool half : {true, false}) {

@@ -90,7 +90,7 @@ struct ModelConfig {
   bool drops() const {
     return dropout > 0 || attention_dropout > 0 || activation_dropout > 0 || stochastic_depth > 0;
   }
-  // Dropout is a run's, not a model's.
+  // The options of a run (OptionOf::run), not of a model.
   void take_dropout(const ModelConfig& from);
   double head_deviation() const { return head_std < 0 ? init_std : head_std; }
   // Maximal update parametrisation for Adam (Yang, Hu and others, "Tensor Programs V", 2022, table
@@ -115,6 +115,12 @@ inline const std::vector<std::string> kModelSections{"model.", "attention."};
 inline bool is_of_model(std::string_view key) {
   return key.starts_with(kModelSections[0]) || key.starts_with(kModelSections[1]);
 }
+
+// What an option decides. Of the options of the model's sections, `model` ones say which model it
+// is, and checkpoints of one model agree in them; `run` ones say how a run trains it (dropout,
+// stochastic depth), and `start` ones what its weights were before it learnt.
+enum class OptionOf { model, run, start, others };
+OptionOf option_of(std::string_view key);
 
 // The frequencies of rotary positions, of blocks whose attention is of that kind.
 kernels::RotaryWaves rotary_waves(const ModelConfig& config, SightKind kind = SightKind::full);
