@@ -6,6 +6,7 @@
 
 #include "support/drawn_links.h"
 #include "support/expect_error.h"
+#include "support/sample_links.h"
 
 namespace skein {
 namespace {
@@ -67,25 +68,20 @@ TEST(Links, AreRefusedWhereTheyLeadNowhere) {
                      });
   test::expect_error(ExitCode::usage, {"links: there are 2147483648 rows"},
                      [] { kernels::links_of_edges({}, int64_t{1} << 31, 1); });
-  const Links links = test::drawn_links(1, 3, 2, 4);
-  test::expect_error(
-      ExitCode::usage,
-      {"links: sample 0 has 3 rows and 2 columns, and those of a batch have 2 and 2"},
-      [&] { kernels::joined_links(std::vector{links}, 2, 2); });
 }
 
 TEST(Links, OfSamplesStandBesideEachOther) {
   const std::vector<Links> samples{test::drawn_links(1, 4, 4, 9), test::drawn_links(2, 6, 5, 0),
                                    test::drawn_links(3, 6, 6, 14)};
-  const Links joined = kernels::joined_links(samples, 6, 6);
+  const Links joined = test::joined_links(samples, 6, 6);
   EXPECT_EQ(joined.row_count(), 18);
   EXPECT_EQ(joined.column_count(), 18);
   EXPECT_EQ(joined.size(), 23);
   for (int64_t b = 0; b < 3; ++b)
-    expect_same(kernels::links_of_samples(joined, b, b + 1, 6, 6),
-                kernels::joined_links(std::span(samples).subspan(static_cast<size_t>(b), 1), 6, 6));
-  expect_same(kernels::links_of_samples(joined, 1, 3, 6, 6),
-              kernels::joined_links(std::span(samples).subspan(1), 6, 6));
+    expect_same(test::links_of_samples(joined, b, b + 1, 6, 6),
+                test::joined_links(std::span(samples).subspan(static_cast<size_t>(b), 1), 6, 6));
+  expect_same(test::links_of_samples(joined, 1, 3, 6, 6),
+              test::joined_links(std::span(samples).subspan(1), 6, 6));
 }
 
 // Weighted sums of a row in f64, by the definition.

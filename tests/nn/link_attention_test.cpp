@@ -13,6 +13,7 @@
 #include "nn/small_blocks.h"
 #include "support/drawn_links.h"
 #include "support/expect_error.h"
+#include "support/sample_links.h"
 
 namespace skein {
 namespace {
@@ -195,7 +196,7 @@ TEST(LinkAttentionLayer, DiffusionIsThatOfTheDenseInverse) {
 }
 
 TEST(LinkAttentionLayer, HasItsGradients) {
-  const Links links = kernels::joined_links(
+  const Links links = test::joined_links(
       std::vector{test::drawn_links(1, 6, 6, 20), test::drawn_links(2, 5, 5, 9)}, 6, 6);
   for (const LinkScore score : {LinkScore::dot, LinkScore::gat, LinkScore::gat2, LinkScore::none})
     for (const LinkNumbers use : {LinkNumbers::added, LinkNumbers::multiplied})
@@ -270,15 +271,15 @@ TEST(LinkAttentionLayer, IsTheSameOverRanks) {
 // of each other.
 TEST(LinkAttentionLayer, GradientsOfLargeGraphsAreSums) {
   constexpr int64_t kNodes = 600;
-  const Links links = kernels::joined_links(std::vector{test::drawn_links(1, kNodes, kNodes, 2000),
-                                                        test::drawn_links(2, kNodes, kNodes, 900)},
-                                            kNodes, kNodes);
+  const Links links = test::joined_links(std::vector{test::drawn_links(1, kNodes, kNodes, 2000),
+                                                     test::drawn_links(2, kNodes, kNodes, 900)},
+                                         kNodes, kNodes);
   const Tensor x = random_tensor({2, kNodes, 4}, 5), dy = random_tensor({2, kNodes, 4}, 7);
   LinkLayer whole(spec_of(LinkScore::gat)), halves(spec_of(LinkScore::gat));
   backward(whole(Var::leaf(x), links), dy.clone());
   for (int64_t b = 0; b < 2; ++b)
     backward(halves(Var::leaf(x.rows(b, b + 1)),
-                    kernels::links_of_samples(links, b, b + 1, kNodes, kNodes)),
+                    test::links_of_samples(links, b, b + 1, kNodes, kNodes)),
              dy.rows(b, b + 1).clone());
   for (const char* name : {"row_score", "column_score"}) {
     const std::string full = std::string("links.") + name;

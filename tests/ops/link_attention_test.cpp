@@ -5,6 +5,7 @@
 #include "skein/ops/math.h"
 
 #include "support/drawn_links.h"
+#include "support/sample_links.h"
 
 namespace skein {
 namespace {
@@ -74,8 +75,7 @@ Attended over_links(const DrawnAttention& d, const Tensor& dy) {
   const Attended made = zeros_for(d);
   for (int64_t h = 0; h < s.heads; ++h) {
     const int64_t group = h / (s.heads / s.groups);
-    const Links links =
-        kernels::visible_links(d.arguments.pattern, s.samples, h, s.queries, s.keys);
+    const Links links = test::visible_links(d.arguments.pattern, s.samples, h, s.queries, s.keys);
     const BiasOfLinks bias_of(s, d.arguments.bias, h);
     const Var q = Var::leaf(head_of(d.in[0], h)), k = Var::leaf(head_of(d.in[1], group)),
               v = Var::leaf(head_of(d.in[2], group)), bias = Var::leaf(bias_of.values(links));
@@ -141,7 +141,7 @@ TEST(LinkAttention, IsAttentionInTilesOverAnyMask) {
     d.arguments.pattern = kernels::Pattern::full();
     d.arguments.pattern.lists = {1, Tensor::from(starts, {1, s.queries + 1}),
                                  Tensor::from(listed, {std::ssize(listed)})};
-    EXPECT_EQ(kernels::visible_links(d.arguments.pattern, 1, 0, s.queries, s.keys).size(),
+    EXPECT_EQ(test::visible_links(d.arguments.pattern, 1, 0, s.queries, s.keys).size(),
               std::ssize(listed));
     expect_alike(d, fmt::format("seed {}", seed));
   }

@@ -8,6 +8,7 @@
 
 #include "support/drawn_links.h"
 #include "support/op_cases.h"
+#include "support/sample_links.h"
 
 namespace skein {
 namespace {
@@ -98,7 +99,7 @@ TEST(LinkOps, AnotherGraphChangesNoBit) {
   constexpr int64_t kMost = 13;
   const std::vector<Links> graphs{test::drawn_links(1, 11, 11, 50),
                                   test::drawn_links(2, 13, 13, 30), test::drawn_links(3, 4, 4, 9)};
-  const Links all = kernels::joined_links(graphs, kMost, kMost);
+  const Links all = test::joined_links(graphs, kMost, kMost);
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const auto nodes = [&](uint64_t seed) {
       return random_tensor({3 * kMost, kHeads, kHeadWidth}, seed, dtype);
@@ -107,7 +108,7 @@ TEST(LinkOps, AnotherGraphChangesNoBit) {
     const AttendedLinks together = attended(all, q, k, v, dy);
     for (int64_t b = 0; b < 3; ++b) {
       const auto own = [b](const Tensor& x) { return x.rows(b * kMost, (b + 1) * kMost).clone(); };
-      const AttendedLinks alone = attended(kernels::links_of_samples(all, b, b + 1, kMost, kMost),
+      const AttendedLinks alone = attended(test::links_of_samples(all, b, b + 1, kMost, kMost),
                                            own(q), own(k), own(v), own(dy));
       EXPECT_EQ(test::bytes_of(alone.y), test::bytes_of(own(together.y)));
       EXPECT_EQ(test::bytes_of(alone.q), test::bytes_of(own(together.q)));
@@ -124,14 +125,14 @@ constexpr int64_t kNodes = 9, kGraphs = 4;
 void add_gradient_of(int64_t begin, int64_t end, const WeightMemory& weights) {
   std::vector<Links> graphs;
   for (uint64_t b = 0; b < kGraphs; ++b) graphs.push_back(test::drawn_links(b, kNodes, kNodes, 30));
-  const Links all = kernels::joined_links(graphs, kNodes, kNodes);
+  const Links all = test::joined_links(graphs, kNodes, kNodes);
   const int32_t* starts = all.starts.data<int32_t>();
   const auto nodes = [&](uint64_t seed) {
     return Var::leaf(random_tensor({kGraphs * kNodes, kHeads, kHeadWidth}, seed, DType::f32)
                          .rows(begin * kNodes, end * kNodes));
   };
   const Var a = ops::link_additive({nodes(1), nodes(2)}, weights,
-                                   kernels::links_of_samples(all, begin, end, kNodes, kNodes), 0.2);
+                                   test::links_of_samples(all, begin, end, kNodes, kNodes), 0.2);
   backward(a, random_tensor({all.size(), kHeads}, 3, DType::f32)
                   .rows(starts[begin * kNodes], starts[end * kNodes])
                   .clone());

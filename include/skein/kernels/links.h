@@ -52,21 +52,6 @@ struct Edge {
 Links links_of_edges(std::span<const Edge> edges, int64_t row_count, int64_t column_count,
                      std::vector<int64_t>* order = nullptr);
 
-// What stands beside each other in a batch, sample after sample, of `rows` rows and `columns`
-// columns each: rows and columns that a sample lacks have no links. A usage error for a sample that
-// has more. On the host.
-Links joined_links(std::span<const Links> samples, int64_t rows, int64_t columns);
-// Samples [begin, end) of such, whose links do not leave them. On the host.
-Links links_of_samples(const Links& links, int64_t begin, int64_t end, int64_t rows,
-                       int64_t columns);
-
-// The pairs that see each other by a pattern whose tensors are on the host: rows are the queries
-// [B*T] of that head, columns the keys [B*S]; a key that counts m times is linked m times. A query
-// that by self_last sees nothing but its own place is linked to the keys there, whose scores are
-// kAlone in attention.
-Links visible_links(const Pattern& pattern, int64_t samples, int64_t head, int64_t queries,
-                    int64_t keys);
-
 // Kernels: x, q, k and what is made of them have one float type, numbers of links [E,H] its
 // accumulator type. No sum depends on threads, or on what other rows are there.
 

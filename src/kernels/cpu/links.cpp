@@ -98,48 +98,4 @@ Links links_of_edges(std::span<const Edge> edges, int64_t row_count, int64_t col
   return make_links(starts, columns, column_count);
 }
 
-Links joined_links(std::span<const Links> samples, int64_t rows, int64_t columns) {
-  std::vector<int64_t> starts{0}, to;
-  for (int64_t b = 0; b < std::ssize(samples); ++b) {
-    const Links& one = samples[static_cast<size_t>(b)];
-    require(one.row_count() <= rows && one.column_count() <= columns,
-            "links: sample {} has {} rows and {} columns, and those of a batch have {} and {}", b,
-            one.row_count(), one.column_count(), rows, columns);
-    const int64_t before = std::ssize(to);
-    for (const int32_t start : one.starts.span<int32_t>().subspan(1))
-      starts.push_back(before + start);
-    for (const int32_t column : one.columns.span<int32_t>()) to.push_back(b * columns + column);
-    starts.resize(static_cast<size_t>((b + 1) * rows) + 1, std::ssize(to));
-  }
-  return make_links(starts, to, std::ssize(samples) * columns);
-}
-
-Links links_of_samples(const Links& links, int64_t begin, int64_t end, int64_t rows,
-                       int64_t columns) {
-  SKEIN_CHECK(0 <= begin && begin <= end && end * rows <= links.row_count());
-  const int32_t* start = links.starts.data<int32_t>();
-  const int32_t first = start[begin * rows], last = start[end * rows];
-  std::vector<int64_t> starts, to;
-  for (int64_t r = begin * rows; r <= end * rows; ++r) starts.push_back(start[r] - first);
-  for (int32_t e = first; e < last; ++e)
-    to.push_back(links.columns.data<int32_t>()[e] - begin * columns);
-  return make_links(starts, to, (end - begin) * columns);
-}
-
-Links visible_links(const Pattern& pattern, int64_t samples, int64_t head, int64_t queries,
-                    int64_t keys) {
-  std::vector<int64_t> starts{0}, to;
-  for (int64_t b = 0; b < samples; ++b) {
-    const PatternView view(pattern, b, head, queries, keys);
-    const KeyRuns runs(view);
-    for (int64_t i = 0; i < queries; ++i) {
-      for (const KeyRun& run : runs.of(i))
-        for (int64_t j = run.begin; j < run.end; ++j)
-          to.insert(to.end(), run.whole ? run.times : view.times(i, j), b * keys + j);
-      starts.push_back(std::ssize(to));
-    }
-  }
-  return make_links(starts, to, samples * keys);
-}
-
 }  // namespace skein::kernels

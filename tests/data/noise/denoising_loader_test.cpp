@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "skein/data/noise/span_noise.h"
 #include "skein/data/samples/batch_fields.h"
 
 #include "data/data_fixtures.h"
@@ -75,6 +76,8 @@ class Denoising : public testing::Test {
     made.shuffle = false;
     return made;
   }
+  // Tokens of text that the longest sample is made of.
+  static int64_t text_length(NoiseKind kind) { return kind == NoiseKind::text ? kLength - 2 : 34; }
   static NoiseConfig config(NoiseKind kind, NoiseSamples samples = NoiseSamples::windows) {
     NoiseConfig made;
     made.kind = kind;
@@ -178,7 +181,7 @@ std::vector<Ids> pieces_of(const TokenStore& store, int64_t most) {
 TEST_F(Denoising, DocumentsAreCutAtSentences) {
   for (const NoiseKind kind : {NoiseKind::text, NoiseKind::spans}) {
     const DenoisingLoader samples = loader(config(kind, NoiseSamples::documents));
-    const auto pieces = pieces_of(TokenStore(store_), samples.text_length());
+    const auto pieces = pieces_of(TokenStore(store_), text_length(kind));
     ASSERT_EQ(samples.samples_per_epoch(), std::ssize(pieces));
     EXPECT_GT(pieces.size(), 60u) << "some were cut";
     const Batch batch = samples.batch(0, std::ssize(pieces));
@@ -202,8 +205,7 @@ TEST_F(Denoising, DocumentsAreCutAtSentences) {
 TEST_F(Denoising, WindowsOfSpansFillTheSourceWithTextAlone) {
   const DenoisingLoader samples = loader(config(NoiseKind::spans));
   const Ids all = text(false);
-  const int64_t length = samples.text_length();
-  EXPECT_EQ(length, 34);
+  const int64_t length = text_length(NoiseKind::spans);
   EXPECT_EQ(samples.target_length(), 8);
   EXPECT_EQ(samples.samples_per_epoch(), std::ssize(all) / length);
   const Batch batch = samples.batch(0, samples.samples_per_epoch());
@@ -237,7 +239,7 @@ TEST_F(Denoising, SpansReadDocumentsThatBeginWithTheirEnd) {
   Ids all = test::all_tokens(TokenStore(path));
   std::erase(all, kSep);
   const DenoisingLoader samples({path}, {16, 0, 1}, 1, in_order(), config(NoiseKind::spans));
-  const int64_t length = samples.text_length();
+  const int64_t length = longest_spans(16, config(NoiseKind::spans)).tokens;
   ASSERT_EQ(samples.samples_per_epoch(), std::ssize(all) / length);
   for (int64_t i = 0; i < samples.samples_per_epoch(); ++i) {
     const Sides sides(samples.batch(i, 1), 0);

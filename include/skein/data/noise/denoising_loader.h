@@ -42,8 +42,6 @@ class DenoisingLoader : public BlendedSource {
   // Places of the longest sample, padding of rows not included.
   int64_t source_length() const { return lengths_.source; }
   int64_t target_length() const { return lengths_.target; }
-  // Tokens of text that the longest sample is made of.
-  int64_t text_length() const { return lengths_.text; }
   const NoiseVocabulary& vocabulary() const { return vocabulary_; }
 
  private:
