@@ -32,3 +32,8 @@ default_text() {
   fi
   bible -f gen1:1-rev22:21
 }
+
+# What a folder is made from, on a line: of a text its path and its sum, so that one that has changed is another text.
+text_stamp() { # TEXT, empty for the default
+  if [[ -n $1 ]]; then printf '%s %s\n' "$(readlink -f "$1")" "$(sha256sum <"$1" | cut -d' ' -f1)"; else echo bible-kjv; fi
+}
