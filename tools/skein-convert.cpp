@@ -202,12 +202,12 @@ int run(const Words& arguments) {
   Command command;
   Options options(
       "skein-convert",
-      "Makes checkpoints of other programs' models, and those of checkpoints. "
-      "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors of GPT-2, "
-      "Llama, BERT, RoBERTa, T5, mT5, BART, mBART, Marian) or of an llm.c model file, or one of "
-      "those of a checkpoint; with --to-context a checkpoint of longer texts of any. With "
-      "--average SOURCE SOURCE... DESTINATION: the mean of "
-      "checkpoints.");
+      fmt::format("Makes checkpoints of other programs' models, and those of checkpoints. "
+                  "SOURCE DESTINATION: makes a checkpoint of a Hugging Face folder (safetensors, "
+                  "with a model_type of {}) or of an llm.c model file, or one of those of a "
+                  "checkpoint; with --to-context a checkpoint of longer texts of any. With "
+                  "--average SOURCE SOURCE... DESTINATION: the mean of checkpoints.",
+                  fmt::join(convert::known_model_types(), ", ")));
   bind(options, command);
   const auto help = [&](HelpForm) {
     // Tells options.help() that there are arguments, and its form.

@@ -1,5 +1,6 @@
 #include "families/families.h"
 
+#include "skein/convert/import.h"
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 
@@ -29,12 +30,16 @@ std::span<const ForeignFamily* const> foreign_families() {
   return all;
 }
 
+std::vector<std::string> known_model_types() {
+  std::vector<std::string> types;
+  for (const ForeignFamily* one : foreign_families()) types.push_back(one->name);
+  return types;
+}
+
 const ForeignFamily& family_named(const std::string& type, const std::string& origin) {
-  std::string known;
-  for (const ForeignFamily* one : foreign_families()) {
+  for (const ForeignFamily* one : foreign_families())
     if (type == one->name) return *one;
-    known += (known.empty() ? "" : ", ") + one->name;
-  }
+  std::string known = fmt::format("{}", fmt::join(known_model_types(), ", "));
   known.replace(known.rfind(", "), 2, " and ");
   fail_usage("{}: \"model_type\" is \"{}\"; {} are known", origin, type, known);
 }

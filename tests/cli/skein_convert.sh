@@ -5,6 +5,9 @@ convert="$bin/skein-convert"
 golden="$SKEIN_TEST_SOURCE_DIR/tests/convert/golden"
 
 expect 0 "SOURCE DESTINATION" "$convert" --help
+tr -s '[:space:]' ' ' <output | sed -E 's/.*with a model_type of ([^)]*)\).*/\1/; s/, /\n/g' | sort >listed
+sed -n 's/^ *"model_type": "\([a-z0-9_-]*\)".*/\1/p' "$golden"/*/config.json | sort -u | cmp - listed ||
+  die "the help lists other models than there are: $(tr '\n' ' ' <listed)"
 expect 2 "give SOURCE and DESTINATION" "$convert" "$golden/gpt2"
 expect 2 "there is no nowhere" "$convert" nowhere out
 expect 2 "convert in two steps" "$convert" --to=llmc "$golden/gpt2" out

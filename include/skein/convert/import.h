@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "skein/checkpoint/finite.h"
 #include "skein/checkpoint/piece.h"
@@ -44,6 +45,9 @@ void check_destination(const std::string& path);
 
 // The form of what lies at `path`. A usage error for what is none of them.
 Form form_of(const std::string& path);
+
+// The "model_type" of every Hugging Face model that is known.
+std::vector<std::string> known_model_types();
 
 class Refit;
 
