@@ -1,7 +1,6 @@
 #include "skein/bench/structures.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/ranges.h>
 #include <functional>
 #include <set>
@@ -124,16 +123,11 @@ formats::CellPicture structure_picture(const std::string& name, int64_t tokens, 
 
 std::vector<std::string> write_structures(const std::vector<std::string>& names, int64_t tokens,
                                           int64_t reach, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("the folder {} cannot be made: {}", folder, error.message());
-  std::vector<std::string> made;
-  for (const std::string& name : names) {
-    if (name == kModelStructure) continue;
-    made.push_back(folder + "/attention-" + name + ".svg");
-    write_result("bench.plots", made.back(), cells_svg(structure_picture(name, tokens, reach)));
-  }
-  return made;
+  ResultFolder made("bench.plots", folder);
+  for (const std::string& name : names)
+    if (name != kModelStructure)
+      made.write("attention-" + name + ".svg", cells_svg(structure_picture(name, tokens, reach)));
+  return made.files();
 }
 
 }  // namespace skein::bench

@@ -70,12 +70,14 @@ int bench_command(const std::vector<std::string>& args, std::unique_ptr<Group>& 
       plots =
           bench::write_structures(config.structures, run.model.context, config.reach, config.plots);
     if (std::ranges::count(config.structures, bench::kModelStructure) && config.lengths.size() > 1)
-      for (std::string& path : plot::write_figure(
-               layer_figure(bench::layer_times(figures, config), run.model), config.plots))
+      for (std::string& path :
+           plot::write_figure(layer_figure(bench::layer_times(figures, config), run.model),
+                              "bench.plots", config.plots))
         plots.push_back(std::move(path));
     if (measures("coordinates"))
-      for (std::string& path : plot::write_figure(
-               scaling::report::coordinate_figure(checks_of(figures, run)), config.plots))
+      for (std::string& path :
+           plot::write_figure(scaling::report::coordinate_figure(checks_of(figures, run)),
+                              "bench.plots", config.plots))
         plots.push_back(std::move(path));
     for (const std::string& path : plots) log::info("plot in {}", path);
   }

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "skein/core/error.h"
+#include "skein/core/files/result_file.h"
 #include "skein/plot/gnuplot.h"
 #include "skein/plot/page.h"
 
@@ -17,22 +18,13 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) fail("{} cannot be written: is the disk full, or the folder not writable?", path);
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("the folder {} cannot be made: {}", folder, error.message());
-}
-
 // Of an earlier report that had one.
 void remove_figure(const std::string& path) {
   std::error_code ignored;
   for (const char* kind : {".png", ".svg", ".csv"}) std::filesystem::remove(path + kind, ignored);
 }
 
-}  // namespace
-
-std::vector<std::string> write_figure(const Figure& figure, const std::string& folder) {
-  make_folder(folder);
+std::vector<std::string> draw(const Figure& figure, const std::string& folder) {
   const std::string path = folder + "/" + figure.name;
   run_gnuplot(gnuplot_script(figure, Canvas::png, path + ".png") +
               gnuplot_script(figure, Canvas::svg, path + ".svg"));
@@ -44,9 +36,17 @@ std::vector<std::string> write_figure(const Figure& figure, const std::string& f
   return {path + ".png", path + ".svg", path + ".csv"};
 }
 
+}  // namespace
+
+std::vector<std::string> write_figure(const Figure& figure, const std::string& option,
+                                      const std::string& folder) {
+  make_result_folder(option, folder);
+  return draw(figure, folder);
+}
+
 ReportFiles write_report(const std::vector<Figure>& figures, const std::string& page,
                          const std::string& folder, bool pictures) {
-  make_folder(folder);
+  make_result_folder("output.path", folder);
   ReportFiles made{folder + "/report.html", {}, {}};
   for (const Figure& figure : figures) {
     if (!figure.problem.empty()) made.left_out.push_back(figure.title + ": " + figure.problem);
@@ -54,7 +54,7 @@ ReportFiles write_report(const std::vector<Figure>& figures, const std::string& 
       remove_figure(folder + "/" + figure.name);
       continue;
     }
-    for (std::string& file : write_figure(figure, folder)) made.others.push_back(std::move(file));
+    for (std::string& file : draw(figure, folder)) made.others.push_back(std::move(file));
   }
   replace_file(made.page, page);
   return made;

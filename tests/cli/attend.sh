@@ -38,7 +38,7 @@ expect 2 "there are both" "$skein" attend --checkpoint.path=plain --attend.input
 expect 2 "attend.texts=0 must be at least 1" "$skein" attend --checkpoint.path=plain --attend.texts=0 text
 expect 2 "but the model sees at most 32 of one" "$skein" attend --checkpoint.path=plain "$(head -c 400 corpus.txt)"
 expect 2 "attend.node is for graphs, but the model reads texts" "$skein" attend --checkpoint.path=plain --attend.node=3 text
-expect 1 "the folder attend.output=corpus.txt/x cannot be made" "$skein" attend --checkpoint.path=plain --attend.output=corpus.txt/x text
+expect 2 "the folder attend.output=corpus.txt/x cannot be made: Not a directory" "$skein" attend --checkpoint.path=plain --attend.output=corpus.txt/x text
 
 # The model remembers how it reads prompts, and who would have it read otherwise is told.
 expect 0 "perplexity" "$skein" eval --checkpoint.path=both --data.validation=valid.h5 --eval.output=both.json

@@ -64,7 +64,7 @@ expect 1 "gnuplot-nox" env PATH=/nowhere "$skein" report results.csv --output.pa
 touch file
 mkdir -p taken/report.html
 expect 2 "taken/report.html is a directory" "$skein" report results.csv --output.path=taken --fit.resamples=0
-expect 1 "cannot be made" "$skein" report results.csv --output.path=file --fit.resamples=0
+expect 2 "the folder output.path=file cannot be made" "$skein" report results.csv --output.path=file --fit.resamples=0
 
 command -v chromium >/dev/null || die "chromium, in which the page is looked at, is not installed; run launch/install-packages launch/packages-tests.txt"
 

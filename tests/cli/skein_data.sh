@@ -47,6 +47,7 @@ head -c 100 sp.model >cut.model
 expect 2 "cut.model" "$data" encode --tokenizer.path=cut.model --output.path=a.h5 text.txt
 expect 2 "unigram" "$data" train-tokenizer --tokenizer.kind=other text.txt
 expect 2 "output.path" "$data" export-tokenizer tok.json
+expect 2 "the folder output.path=tok.json/x cannot be made: Not a directory" "$data" export-tokenizer tok.json --output.path=tok.json/x
 echo '{"model":{"type":"Unigram"}}' >none.json
 expect 2 "Unigram" "$data" encode --tokenizer.path=none.json --output.path=a.h5 text.txt
 

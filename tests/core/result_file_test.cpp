@@ -112,5 +112,24 @@ TEST_F(ResultFiles, WithoutANameGoToStdout) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "said");
 }
 
+TEST_F(ResultFiles, OfAFolderAreListed) {
+  ResultFolder made("x.output", path("a/b"));
+  made.write("one", "1");
+  made.write("two", "2");
+  EXPECT_EQ(made.files(), (std::vector<std::string>{path("a/b/one"), path("a/b/two")}));
+  EXPECT_EQ(text_of(path("a/b/two")), "2");
+  for (const char* taken : {"a/b/one", "a/b/one/c"}) {
+    try {
+      make_result_folder("x.output", path(taken));
+      ADD_FAILURE() << taken << " was made";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      EXPECT_NE(std::string(error.what()).find("x.output=" + path(taken) + " cannot be made"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skein

@@ -26,7 +26,7 @@ Figure small_figure(const std::string& name) {
 
 // The figure's files in the folder; the SVG.
 std::string drawn(const Figure& figure, const Scratch& scratch) {
-  const auto files = write_figure(figure, scratch.file("plots"));
+  const auto files = write_figure(figure, "plots", scratch.file("plots"));
   EXPECT_EQ(bytes_of_file(files[0]).substr(1, 3), "PNG");
   return bytes_of_file(files[1]);
 }

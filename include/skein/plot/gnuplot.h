@@ -19,7 +19,8 @@ std::string gnuplot_script(const Figure& figure, Canvas canvas, const std::strin
 void run_gnuplot(const std::string& script, double seconds = 120);
 
 // FOLDER/NAME.png, .svg and .csv of a figure that has panels; makes the folder. Returns their
-// paths.
-std::vector<std::string> write_figure(const Figure& figure, const std::string& folder);
+// paths. option: that named the folder, for messages.
+std::vector<std::string> write_figure(const Figure& figure, const std::string& option,
+                                      const std::string& folder);
 
 }  // namespace skein::plot

@@ -31,7 +31,8 @@ struct ReportFiles {
 };
 
 // Makes `folder` and writes the page into it, and before it, where `pictures`, the files of the
-// figures. Error(failure) where gnuplot is missing or fails, or something cannot be written.
+// figures. Error(failure) where gnuplot is missing or fails, or something cannot be written; a
+// usage error naming output.path where the folder cannot be made.
 ReportFiles write_report(const std::vector<Figure>& figures, const std::string& page,
                          const std::string& folder, bool pictures);
 

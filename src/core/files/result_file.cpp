@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -83,6 +84,27 @@ void write_result(const std::string& option, const std::string& path, std::strin
   ResultFile file(option, path);
   file.write(bytes);
   file.finish();
+}
+
+void make_result_folder(const std::string& option, const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  require(!error, "the folder {}={} cannot be made: {}; give one that may be written", option, path,
+          error.message());
+  require(std::filesystem::is_directory(path),
+          "the folder {}={} cannot be made: a file of that name is in the way; give another one",
+          option, path);
+}
+
+ResultFolder::ResultFolder(std::string option, std::string path)
+    : option_(std::move(option)), path_(std::move(path)) {
+  make_result_folder(option_, path_);
+}
+
+void ResultFolder::write(const std::string& name, std::string_view bytes) {
+  const std::string path = path_ + "/" + name;
+  write_result(option_, path, bytes);
+  files_.push_back(path);
 }
 
 }  // namespace skein

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "skein/core/error.h"
 #include "skein/core/files/new_file.h"
+#include "skein/core/files/result_file.h"
 #include "skein/data/corpus/encode.h"
 #include "skein/text/export.h"
 
@@ -93,10 +93,7 @@ void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path,
 std::vector<std::string> export_tokenizer(const text::Tokenizer& tokenizer,
                                           const std::string& folder, ExistingFile existing) {
   const auto files = tokenizer_files(tokenizer);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  require(fs::is_directory(folder), "cannot make the folder {}: {}", folder,
-          error ? error.message() : "a file of that name is in the way");
+  make_result_folder("output.path", folder);
   std::vector<std::string> paths;
   for (const auto& [name, text] : files) {
     paths.push_back((fs::path(folder) / name).string());

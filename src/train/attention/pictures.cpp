@@ -1,7 +1,6 @@
 #include "skein/train/attention/pictures.h"
 
 #include <cmath>
-#include <filesystem>
 
 #include "skein/core/error.h"
 #include "skein/core/files/result_file.h"
@@ -93,20 +92,13 @@ std::vector<std::string> write_attention(const std::string& option, const std::s
                                          const TrainedModel& model,
                                          const std::vector<AttentionHabits::Habit>& habits,
                                          const std::vector<AttentionRecording>& recordings) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("the folder {}={} cannot be made: {}", option, folder, error.message());
-  std::vector<std::string> made;
-  const auto write = [&](const std::string& name, const std::string& bytes) {
-    made.push_back(folder + "/" + name);
-    write_result(option, made.back(), bytes);
-  };
-  write("attention.json", attention_json(model, habits, recordings));
+  ResultFolder made(option, folder);
+  made.write("attention.json", attention_json(model, habits, recordings));
   for (size_t i = 0; i < recordings.size(); ++i)
     for (const AttentionMap& map : recordings[i].maps)
-      write(fmt::format("text-{}-block-{}-{}.svg", i + 1, map.block, keys_of(map.memory)),
-            attention_svg(recordings[i].text, map));
-  return made;
+      made.write(fmt::format("text-{}-block-{}-{}.svg", i + 1, map.block, keys_of(map.memory)),
+                 attention_svg(recordings[i].text, map));
+  return made.files();
 }
 
 }  // namespace skein::train

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <span>
 
@@ -258,21 +257,14 @@ std::string weights_svg(const WeighedGraph& graph, const WeighedLinks& layer) {
 
 std::vector<std::string> write_weights(const std::string& option, const std::string& folder,
                                        const std::vector<WeighedGraph>& graphs) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("the folder {}={} cannot be made: {}", option, folder, error.message());
-  std::vector<std::string> made;
-  const auto write = [&](const std::string& name, const std::string& bytes) {
-    made.push_back(folder + "/" + name);
-    write_result(option, made.back(), bytes);
-  };
-  write("attention.jsonl", weights_jsonl(graphs));
+  ResultFolder made(option, folder);
+  made.write("attention.jsonl", weights_jsonl(graphs));
   for (size_t i = 0; i < graphs.size(); ++i)
     for (const WeighedLinks& layer : graphs[i].layers) {
       const std::string svg = weights_svg(graphs[i], layer);
-      if (!svg.empty()) write(fmt::format("graph-{}-layer-{}.svg", i + 1, layer.layer), svg);
+      if (!svg.empty()) made.write(fmt::format("graph-{}-layer-{}.svg", i + 1, layer.layer), svg);
     }
-  return made;
+  return made.files();
 }
 
 }  // namespace skein::train

@@ -181,7 +181,7 @@ TEST(Report, WritesOnePageAndTheFilesBehindItTheSameEveryTime) {
   EXPECT_EQ(json_in(page)["figures"].size(), 10);
   write_report(study, scratch.file("again"));
   EXPECT_EQ(page, bytes_of_file(scratch.file("again/report.html")));
-  expect_error(ExitCode::failure, {"cannot be made"},
+  expect_error(ExitCode::usage, {"the folder output.path=", "cannot be made: Not a directory"},
                [&] { write_report(study, scratch.file("a/b/report.html/x")); });
 }
 

@@ -47,7 +47,7 @@ TEST(CoordinateCheck, ShowsWhatGrowsWithTheWidth) {
   EXPECT_TRUE(holds(figure_csv(figure), "muP: after 1 steps,logits,128,2,,,logits\n"));
   EXPECT_FALSE(holds(figure_csv(figure), "nan"));
   const Scratch scratch;
-  for (const std::string& path : write_figure(figure, scratch.file("plots")))
+  for (const std::string& path : write_figure(figure, "plots", scratch.file("plots")))
     EXPECT_GT(std::filesystem::file_size(path), 200) << path;
 }
 

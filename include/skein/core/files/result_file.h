@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "skein/core/files/output_target.h"
 
@@ -44,5 +45,22 @@ class ResultFile {
 
 // The whole of a result.
 void write_result(const std::string& option, const std::string& path, std::string_view bytes);
+
+// The folder of several results, with those above it. A usage error naming the option and the
+// system's reason where it cannot be made.
+void make_result_folder(const std::string& option, const std::string& path);
+
+// Such a folder, and what is written into it.
+class ResultFolder {
+ public:
+  ResultFolder(std::string option, std::string path);
+  void write(const std::string& name, std::string_view bytes);
+  // The paths of what was written, in that order.
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  std::string option_, path_;
+  std::vector<std::string> files_;
+};
 
 }  // namespace skein

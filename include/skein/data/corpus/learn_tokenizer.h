@@ -41,7 +41,7 @@ void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path,
                     ExistingFile existing = ExistingFile::replace);
 
 // Writes tokenizer_files() into a folder, which is made if it is not there; returns the paths. A
-// usage error, before any is written, as check_output.
+// usage error, before any is written, as make_result_folder and check_output.
 std::vector<std::string> export_tokenizer(const text::Tokenizer& tokenizer,
                                           const std::string& folder,
                                           ExistingFile existing = ExistingFile::replace);
