@@ -72,6 +72,14 @@ expect 0 "task.start=</s>" $skein eval --checkpoint.path=tuned --data.test=valid
 
 # What cannot be.
 expect 2 "task.prefix is for pairs of texts" $skein pretrain $model --data.train=tokens.h5 --task.prefix=x --run.dir=none
+expect 2 "mlm.rate is for encoders that fill in masked tokens, but this model is an encoder-decoder" $skein pretrain $model --data.train=tokens.h5 \
+  --mlm.rate=0.3 --run.dir=none
+expect 2 "noise.span is for encoder-decoders that restore noised token stores, but task.kind is seq2seq" $learn --data.train=train.h5 --noise.span=5 \
+  --run.dir=none
+expect 2 "but this model continues text" $skein pretrain --data.train=tokens.h5 --noise.span=5 --run.dir=none
+expect 2 "model.rope_theta=5000 is for model.positions=rotary" $skein pretrain --data.train=tokens.h5 --model.rope_theta=5000 --run.dir=none
+expect 2 "model.labels=3 is for model.head=sequence and token" $skein pretrain --data.train=tokens.h5 --model.labels=3 --run.dir=none
+expect 2 "lr.factor=2 is for lr.decay=noam" $skein pretrain --data.train=tokens.h5 --model.context=16 --lr.factor=2 --run.dir=none
 expect 2 "give tokenizer.path" $skein pretrain $pairs $model --data.train=train.tsv --run.dir=none
 expect 2 "reads no source" $skein pretrain $pairs --model.d_model=32 --model.context=16 --data.train=train.h5 --run.dir=none
 expect 2 "task.source_length=17 must be from 1 to the 16 places" $learn --data.train=train.h5 --task.source_length=17 --run.dir=none

@@ -66,7 +66,11 @@ double cooldown_share(LrConfig::Cooldown shape, double z) {
 }  // namespace
 
 LrConfig resolved(const LrConfig& c, int64_t width) {
-  if (c.decay != LrConfig::Decay::noam) return c;
+  if (c.decay != LrConfig::Decay::noam) {
+    require(c.factor == 1, "lr.factor={} is for lr.decay=noam; give that with it, or leave it out",
+            c.factor);
+    return c;
+  }
   require(c.factor > 0, "lr.factor={} must be above 0", c.factor);
   require(c.warmup > 0, "lr.decay=noam needs lr.warmup above 0, not {}", c.warmup);
   require(!by_tokens(c), "lr.decay=noam counts steps; leave lr.unit=tokens out");

@@ -88,13 +88,49 @@ void refuse_texts(const Options& options, const PretrainTaskConfig& c) {
   refuse_text_options(options, why);
 }
 
-void refuse_stories(const Options& options, const Architecture& architecture) {
-  StoryTaskConfig none;
+template <class Config>
+void refuse_options_of(const Options& options, const std::string& why) {
+  Config none;
   Options own("", "");
   bind(own, none);
-  refuse_changed(options, own,
-                 fmt::format("is for stories, but model.architecture={} reads {}; leave it out",
-                             architecture.name(), name_of(architecture.reads())));
+  refuse_changed(options, own, why);
+}
+
+void refuse_stories(const Options& options, const Architecture& architecture) {
+  refuse_options_of<StoryTaskConfig>(
+      options, fmt::format("is for stories, but model.architecture={} reads {}; leave it out",
+                           architecture.name(), name_of(architecture.reads())));
+}
+
+// How token stores hide tokens, for a run that hides none, or hides them in the other way.
+void refuse_other_hiding(const Options& options, const PretrainTaskConfig& c) {
+  const ModelConfig& model = c.run.model;
+  const Architecture& kind = *model.architecture;
+  const bool pairs = c.kind == PretrainKind::seq2seq, maps = kind.maps_source(model);
+  const std::string instead = pairs ? "task.kind is seq2seq"
+                              : kind.continues_text(model)
+                                  ? "this model continues text"
+                                  : fmt::format("this model is {}", kind.otherwise(model));
+  if (pairs || maps || !kind.fills_masks(model))
+    refuse_options_of<data::MaskConfig>(
+        options, "is for encoders that fill in masked tokens, but " + instead + "; leave it out");
+  if (pairs || !maps)
+    refuse_options_of<data::NoiseConfig>(
+        options, "is for encoder-decoders that restore noised token stores, but " + instead +
+                     "; leave it out");
+}
+
+// What changes nothing in a model without rotary positions or without labels.
+void refuse_idle_options(const Options& options, const ModelConfig& model) {
+  for (const auto& [key, value] : options.values())
+    require(!key.starts_with("model.rope_") || model.positions == Positions::rotary ||
+                !options.changed(key),
+            "{}={} is for model.positions=rotary; give that with it, or leave it out", key, value);
+  require(model.architecture->reads() != Reads::texts || model.head != Head::vocabulary ||
+              !options.changed("model.labels"),
+          "model.labels={} is for model.head=sequence and token, but pretraining learns tokens; "
+          "leave it out: `skein finetune` trains labels",
+          model.labels);
 }
 
 // The task of a model that reads no texts, or texts of a form of their own; null for others.
@@ -113,7 +149,9 @@ std::unique_ptr<Task> special_task(const Options& options, PretrainTaskConfig& c
 }  // namespace
 
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
+  refuse_idle_options(options, c.run.model);
   if (auto task = special_task(options, c)) return task;
+  refuse_other_hiding(options, c);
   if (c.kind == PretrainKind::language) {
     refuse_pairs(options,
                  "is for pairs of texts, but task.kind is language; leave it out, or give "

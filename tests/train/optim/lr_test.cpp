@@ -145,6 +145,9 @@ TEST(LearningRate, RefusesWhatCannotBe) {
   c = made(Decay::noam);
   c.factor = 0;
   expect_refused(c, "lr.factor=0 must be above 0");
+  c = made(Decay::cosine);
+  c.factor = 2;
+  expect_refused(c, "lr.factor=2 is for lr.decay=noam");
   c = made(Decay::noam);
   c.unit = LrConfig::Unit::tokens;
   expect_refused(c, "lr.decay=noam counts steps; leave lr.unit=tokens out");
