@@ -22,37 +22,17 @@ RewardMixture make_rewards(const RewardOptions& c, const PolicyText& policy,
     return std::make_unique<RewardModelSource>(spec.argument, policy, layout, precision, batch,
                                                mesh);
   };
-  return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", model}}});
+  return make_rewards(c.sources, {mesh.world(), c.process_seconds, {{"model", {model}}}});
 }
-
-namespace {
-
-class Foreseen : public RewardSource {
- public:
-  explicit Foreseen(const RewardSpec& spec) : name_(spec.text()) {}
-  std::string name() const override { return name_; }
-  std::vector<double> scores(std::span<const Answer>) override {
-    fail("the reward {} was only looked at", name_);
-  }
-
- private:
-  std::string name_;
-};
-
-}  // namespace
 
 ForeseenRewards foresee_rewards(const RewardOptions& c, Group& world) {
   std::vector<ModelConfig> models;
   const auto model = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
     models.push_back(open_reward_model(spec.argument, world).model);
-    return std::make_unique<Foreseen>(spec);
-  };
-  const auto process = [&](const RewardSpec& spec) -> std::unique_ptr<RewardSource> {
-    check_process(spec, c.process_seconds);
-    return std::make_unique<Foreseen>(spec);
+    return foreseen_reward(spec);
   };
   RewardMixture rewards =
-      make_rewards(c.sources, {world, c.process_seconds, {{"model", model}, {"process", process}}});
+      make_rewards(c.sources, {world, c.process_seconds, {{"model", {model}}}, true});
   return {std::move(rewards), std::move(models)};
 }
 

@@ -36,6 +36,9 @@ double read_number(const RewardSpec& spec, const std::string& what, std::string_
 // Without its end token.
 int64_t answer_length(const Answer& answer);
 
+// A reward with that name that cannot score, for RewardKind::foresee.
+std::unique_ptr<RewardSource> foreseen_reward(const RewardSpec& spec);
+
 // A reward that knows one answer at a time. check: what check_prompt asks, if anything.
 std::unique_ptr<RewardSource> rule(const RewardSpec& spec,
                                    std::function<double(const Answer&)> score,

@@ -34,27 +34,46 @@ class Rule : public RewardSource {
   std::function<void(const Prompt&)> check_;
 };
 
-using Makers = std::map<std::string, RewardMaker>;
+class Foreseen : public RewardSource {
+ public:
+  explicit Foreseen(const RewardSpec& spec) : name_(shown(spec.text())) {}
+  std::string name() const override { return name_; }
+  std::vector<double> scores(std::span<const Answer>) override {
+    fail("the reward {} was only looked at", name_);
+  }
 
-Makers makers(const RewardContext& context) {
-  Makers all;
-  all["regex"] = [](const RewardSpec& spec) { return regex_reward(spec, false); };
-  all["regex_full"] = [](const RewardSpec& spec) { return regex_reward(spec, true); };
-  all["length"] = length_reward;
-  all["exact"] = exact_reward;
-  all["ended"] = ended_reward;
-  all["words"] = [&](const RewardSpec& spec) { return words_reward(spec, context.world); };
-  all["process"] = [&](const RewardSpec& spec) {
-    return process_reward(spec, context.world, context.process_seconds);
-  };
-  for (const auto& [kind, maker] : context.more) all[kind] = maker;
+ private:
+  std::string name_;
+};
+
+using Kinds = std::map<std::string, RewardKind>;
+
+Kinds kinds_of(const RewardContext& context) {
+  Kinds all;
+  all["regex"] = {[](const RewardSpec& spec) { return regex_reward(spec, false); }};
+  all["regex_full"] = {[](const RewardSpec& spec) { return regex_reward(spec, true); }};
+  all["length"] = {length_reward};
+  all["exact"] = {exact_reward};
+  all["ended"] = {ended_reward};
+  all["words"] = {[&](const RewardSpec& spec) { return words_reward(spec, context.world); }};
+  all["process"] = {[&](const RewardSpec& spec) {
+                      return process_reward(spec, context.world, context.process_seconds);
+                    },
+                    [&](const RewardSpec& spec) {
+                      check_process(spec, context.process_seconds);
+                      return foreseen_reward(spec);
+                    }};
+  for (const auto& [name, kind] : context.more) all[name] = kind;
   return all;
 }
 
-std::unique_ptr<RewardSource> made(const RewardSpec& spec, const Makers& all) {
-  if (const auto found = all.find(spec.kind); found != all.end()) return found->second(spec);
+std::unique_ptr<RewardSource> made(const RewardSpec& spec, const Kinds& all, bool foresee) {
+  if (const auto found = all.find(spec.kind); found != all.end()) {
+    const RewardKind& kind = found->second;
+    return foresee && kind.foresee ? kind.foresee(spec) : kind.make(spec);
+  }
   std::vector<std::string> kinds;
-  for (const auto& [kind, maker] : all) kinds.push_back(kind);
+  for (const auto& [name, kind] : all) kinds.push_back(name);
   const std::string near = nearest(spec.kind, kinds);
   fail_usage("there is no reward {}{}; there are {}", spec.kind,
              near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(kinds, ", "));
@@ -80,6 +99,10 @@ void check_scores(const std::string& source, std::span<const Answer> answers,
 }
 
 }  // namespace
+
+std::unique_ptr<RewardSource> foreseen_reward(const RewardSpec& spec) {
+  return std::make_unique<Foreseen>(spec);
+}
 
 std::unique_ptr<RewardSource> rule(const RewardSpec& spec,
                                    std::function<double(const Answer&)> score,
@@ -123,10 +146,10 @@ void RewardMixture::check_prompt(const Prompt& prompt) const {
 }
 
 RewardMixture make_rewards(const std::string& list, const RewardContext& context) {
-  const Makers all = makers(context);
+  const Kinds all = kinds_of(context);
   std::vector<RewardMixture::Part> parts;
   for (const RewardSpec& spec : parse_rewards(list))
-    parts.push_back({spec.weight, label_for(spec.kind, parts), made(spec, all)});
+    parts.push_back({spec.weight, label_for(spec.kind, parts), made(spec, all, context.foresee)});
   return RewardMixture(std::move(parts));
 }
 

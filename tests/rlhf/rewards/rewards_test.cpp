@@ -182,9 +182,29 @@ class Told : public RewardSource {
 
 RewardMixture told(const std::string& list, const std::vector<double>& scores) {
   const auto world = single_rank();
-  return make_rewards(
-      list,
-      {*world, 60, {{"told", [&](const RewardSpec&) { return std::make_unique<Told>(scores); }}}});
+  return make_rewards(list, {*world, 60, {{"told", {[&](const RewardSpec&) {
+                                             return std::make_unique<Told>(scores);
+                                           }}}}});
+}
+
+TEST(Rewards, ThatStartSomethingStartNothingWhenTheyAreForeseen) {
+  const auto world = single_rank();
+  const auto never = [](const RewardSpec&) -> std::unique_ptr<RewardSource> {
+    ADD_FAILURE() << "it was made";
+    return nullptr;
+  };
+  const auto stand_in = [](const RewardSpec&) {
+    return std::make_unique<Told>(std::vector<double>{1});
+  };
+  RewardContext context{*world, 60, {{"told", {never, stand_in}}}, true};
+  EXPECT_EQ(make_rewards("told; ended", context).parts().size(), 2u);
+  const test::ScratchFolder folder;
+  const std::string started = folder.path() + "/started";
+  RewardMixture process = make_rewards("process:touch " + started, context);
+  expect_error(ExitCode::failure, {"the reward", "was only looked at"},
+               [&] { process.scores(std::vector<Answer>{answer("a", "", 6)}); });
+  EXPECT_FALSE(std::filesystem::exists(started));
+  expect_error(ExitCode::usage, {"needs a command"}, [&] { make_rewards("process:", context); });
 }
 
 TEST(Mixtures, AddUpWeightedPartsAndRememberThem) {

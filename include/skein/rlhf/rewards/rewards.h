@@ -122,10 +122,18 @@ class RewardMixture : public RewardSource {
 
 using RewardMaker = std::function<std::unique_ptr<RewardSource>(const RewardSpec&)>;
 
+struct RewardKind {
+  RewardMaker make;
+  // What stands for it in a run that is only looked at: it checks the spec and prompts, but starts
+  // and loads nothing. Empty: make does so.
+  RewardMaker foresee = {};
+};
+
 struct RewardContext {
   Group& world;
-  double process_seconds = 60;                // the longest that a process may take for a batch
-  std::map<std::string, RewardMaker> more{};  // further kinds, or in the place of these
+  double process_seconds = 60;               // the longest that a process may take for a batch
+  std::map<std::string, RewardKind> more{};  // further kinds, or in the place of these
+  bool foresee = false;                      // a run that is only looked at
 };
 
 // Collective. Usage errors for unknown kinds and wrong arguments; Error(failure) for files that
