@@ -1,10 +1,11 @@
 #include "skein/scaling/study/trained_with.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 #include "skein/scaling/laws/shape.h"
 #include "skein/scaling/sweep/design.h"
 
@@ -33,9 +34,12 @@ std::string said(const ScalingTable& table, const std::string& key) {
 
 int64_t whole_said(const ScalingTable& table, const std::string& key) {
   const std::string text = said(table, key);
-  int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return std::max<int64_t>(0, value);
+  if (text.empty()) return 0;
+  const auto value = parsed_number<int64_t>(text);
+  require(value.has_value(),
+          "{}: {} is \"{}\", which is no whole number; correct the settings there", table.path, key,
+          excerpt(text));
+  return std::max<int64_t>(0, *value);
 }
 
 // 0 where not all runs have it.

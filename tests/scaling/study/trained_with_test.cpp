@@ -191,6 +191,15 @@ TEST(RunSettings, TakesTheRuleThatTheSweepSays) {
   EXPECT_EQ(trained_with(of_widths(fixed, {}), kAll).lr.rule, "") << "it may be muP's";
 }
 
+TEST(RunSettings, RefusesWhatIsNoWholeNumber) {
+  const auto fixed = [](int64_t) { return 0.01; };
+  expect_usage_error(
+      [&] {
+        trained_with(of_widths(fixed, {{"model.mup_base_width", "12x"}}), kAll);
+      },
+      "results.csv: model.mup_base_width is \"12x\", which is no whole number");
+}
+
 TEST(RunSettings, AFolderOfASweepSaysItsRule) {
   const train::Workspace folder;
   const std::string store = folder.at("store.h5");

@@ -50,7 +50,7 @@ struct RunSettings {
 // Over N (as `convention` counts it) and D powers are fitted by least squares of logarithms, where
 // there are three of them over a factor of 2 or more; where N and D go together, over N alone for
 // the rate and over D alone for the batch; where neither differs, the geometric mean is all that is
-// known.
+// known. A usage error for a setting of the table that should be a whole number and is none.
 RunSettings trained_with(const ScalingTable& table, const Convention& convention);
 
 }  // namespace skein::scaling::study
