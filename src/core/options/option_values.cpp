@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -36,21 +35,13 @@ int64_t factor_of(char suffix) {
   }
 }
 
-template <class T>
-std::optional<T> read_all(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "2500000" for 2.5e6 and "-10" for -1e1; the text itself without an exponent; nothing where the
 // value is not whole.
 std::optional<std::string> without_exponent(const std::string& text) {
   const size_t e = text.find_first_of("eE");
   if (e == std::string::npos) return text;
   const bool plus = text.compare(e + 1, 1, "+") == 0;
-  const auto exponent = read_all<int>(std::string_view(text).substr(e + (plus ? 2 : 1)));
+  const auto exponent = parsed_number<int>(std::string_view(text).substr(e + (plus ? 2 : 1)));
   std::string digits = text.substr(0, e);
   const size_t point = digits.find('.');
   const bool digit_last = e > 0 && is_digit(text[e - 1]),
@@ -84,7 +75,7 @@ bool read_value(const std::string& text, T& value) {
   const auto written =
       without_separators(std::string_view(text).substr(0, text.size() - (factor > 1 ? 1 : 0)));
   const auto digits = written && factor == 1 ? without_exponent(*written) : written;
-  const auto number = digits ? read_all<T>(*digits) : std::nullopt;
+  const auto number = digits ? parsed_number<T>(*digits) : std::nullopt;
   T scaled{};
   if (!number || __builtin_mul_overflow(*number, factor, &scaled)) return false;
   value = scaled;
@@ -96,7 +87,7 @@ template bool read_value(const std::string&, int64_t&);
 template bool read_value(const std::string&, uint64_t&);
 
 bool read_value(const std::string& text, double& value) {
-  const auto number = read_all<double>(text);
+  const auto number = parsed_number<double>(text);
   if (!number || !std::isfinite(*number)) return false;
   value = *number;
   return true;

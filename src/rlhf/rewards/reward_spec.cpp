@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cmath>
 
 #include "skein/core/error.h"
@@ -37,9 +36,11 @@ bool is_kind(std::string_view text) {
   return !text.empty();
 }
 
-bool read_whole_number(std::string_view text, double& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+bool read_finite_number(std::string_view text, double& number) {
+  const auto read = parsed_number<double>(text);
+  if (!read || !std::isfinite(*read)) return false;
+  number = *read;
+  return true;
 }
 
 RewardSpec parse_reward(std::string_view item) {
@@ -47,7 +48,7 @@ RewardSpec parse_reward(std::string_view item) {
   std::string rest(item);
   const size_t mark = item.find_first_of(":*");
   if (mark != std::string_view::npos && item[mark] == '*') {
-    require(read_whole_number(trimmed(item.substr(0, mark)), spec.weight),
+    require(read_finite_number(trimmed(item.substr(0, mark)), spec.weight),
             "the weight before '*' in the reward {} is no finite number", shown(item));
     rest = trimmed(item.substr(mark + 1));
   }
@@ -102,7 +103,7 @@ std::map<std::string, std::string> read_fields(const RewardSpec& spec, std::stri
 
 double read_number(const RewardSpec& spec, const std::string& what, std::string_view text) {
   double number = 0;
-  require(read_whole_number(text, number), "the reward {} has {} {}, which is no finite number",
+  require(read_finite_number(text, number), "the reward {} has {} {}, which is no finite number",
           shown(spec.text()), what, shown(text));
   return number;
 }
