@@ -254,7 +254,8 @@ TEST(Dropout, OfAnyRowsAloneIsThatOfTheWhole) {
 }
 
 TEST(Dropout, OfNothingIsNothing) {
-  const Tensor x = Tensor::empty({2, 0, 3}, DType::f32), ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
+  const Tensor x = Tensor::empty({2, 0, 3}, DType::f32),
+               ids = Tensor::from(std::vector<int64_t>{4, 7}, {2});
   const Tensor out = like(x);
   kernels::dropout(Cpu{}, x, {0.5, 9, ids, 0}, Out(out));
   EXPECT_EQ(out.size(), 0);
