@@ -35,7 +35,7 @@ PY
 images=("$data" images)
 expect 0 "folders.h5: 30 pictures of 2 classes (15 to 15 each), 1 x 12 x 12" "${images[@]}" --output.path=folders.h5 set
 mkdir -p beside && cp -r set/* beside && echo notes >beside/notes.txt
-expect 0 "1 files are left out: beside/notes.txt (of no class)" "${images[@]}" --output.path=beside.h5 beside
+expect 0 "1 file is left out: beside/notes.txt (of no class)" "${images[@]}" --output.path=beside.h5 beside
 cp set/cross/00.pgm beside/lost.pgm
 expect 2 "beside/lost.pgm lies beside the folders of the classes, so it has none" "${images[@]}" --output.path=lost.h5 beside
 "${images[@]}" --images.path=file --images.label=kind --run.threads=3 --output.path=table.h5 --run.quiet table.csv

@@ -121,8 +121,8 @@ TEST_F(FoldsOfGraphs, RefuseWhatHasNone) {
   refused(c, {"data.train names no store of graphs"});
   c.run.data.train = {write_graphs(folder_.at("split.h5"))};
   refused(c, {"split.h5 has no folds; make it with graphs.folds=10"});
-  c.run.data.train = {store_, write_graphs(folder_.at("two.h5"), {.split = false, .folds = 2})};
-  refused(c, {"two.h5 is split in 2 folds, but", "folds.h5 in 3"});
+  c.run.data.train = {store_, write_graphs(folder_.at("four.h5"), {.split = false, .folds = 4})};
+  refused(c, {"four.h5 is split in 4 folds, but", "folds.h5 in 3"});
   EXPECT_FALSE(std::filesystem::exists(folder_.at("none")));
 }
 
