@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kVersion = 1;
 constexpr int64_t kMostRecords = int64_t{1} << 56;
 constexpr size_t kMostColumns = 1000;
+constexpr const char* kNumbering = "numbering";
 constexpr Hdf5Type kStarts{Hdf5Type::Kind::integer, 8, false};
 
 TokenMeaning read_tokens(const StoreFields& fields) {
@@ -74,7 +75,7 @@ ColumnMeaning read_meaning(const StoreFields& fields) {
   require(meaning == name_of(PlainMeaning()),
           "{} is \"{}\", which this build does not know; a newer one may", fields.path("meaning"),
           excerpt(meaning));
-  return PlainMeaning();
+  return PlainMeaning{fields.has_attribute(kNumbering) ? fields.integer(kNumbering) : 0};
 }
 
 void check_tokens(const StoreFields& fields, const ColumnInfo& column) {
@@ -172,7 +173,9 @@ class MeaningWriter {
  public:
   MeaningWriter(const Hdf5Writer& file, const std::string& column) : file_(file), name_(column) {}
 
-  void operator()(const PlainMeaning&) const {}
+  void operator()(const PlainMeaning& plain) const {
+    if (plain.numbering != 0) file_.put_integer(name_, kNumbering, plain.numbering);
+  }
   void operator()(const TokenMeaning& tokens) const {
     file_.put_integer(name_, "vocab_size", tokens.vocab_size);
     file_.put_integer(name_, "text_bytes", tokens.text_bytes);

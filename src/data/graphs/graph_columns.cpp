@@ -49,6 +49,11 @@ std::span<const std::string> names_of_column(const GraphRecords& store, const st
   return names->names;
 }
 
+int64_t numbering_of_column(const GraphRecords& store, const std::string& column) {
+  const auto* plain = std::get_if<PlainMeaning>(&info_of(store, column).meaning);
+  return plain ? plain->numbering : 0;
+}
+
 int64_t width_of_column(const GraphRecords& store, const std::string& column) {
   const auto width = row_size(info_of(store, column));
   constexpr uint64_t kMost = uint64_t{1} << 24;

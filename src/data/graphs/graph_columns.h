@@ -11,6 +11,8 @@ namespace skein::data {
 
 // The names of a column of categories; none where the store lacks it, or it holds numbers.
 std::span<const std::string> names_of_column(const GraphRecords& store, const std::string& column);
+// What tells the numbers of a column from those of other stores; 0: they mean the same in all.
+int64_t numbering_of_column(const GraphRecords& store, const std::string& column);
 // Numbers of a row of a column of f32 or u32. A usage error for another one.
 int64_t width_of_column(const GraphRecords& store, const std::string& column);
 // Of a record's column of f32, `rows` rows of them. A usage error where there are others.

@@ -72,9 +72,18 @@ int64_t colours_of(const GraphRecords& store) {
   return (int64_t{most} + 1) * width_of_column(store, kColourColumn);
 }
 
+uint32_t colour_sum(const GraphRecords& store) {
+  const int64_t sum = numbering_of_column(store, kColourColumn);
+  require(sum > 0 && sum <= UINT32_MAX,
+          "{} does not say what the colours of its nodes ({}) stand for, as `skein-data graphs` of "
+          "an older version did not; make it again",
+          store.records().name(), kColourColumn);
+  return static_cast<uint32_t>(sum);
+}
+
 GraphInput input_of(const GraphRecords& store, const std::string& column) {
   if (column == kOne) return {column, 1};
-  if (column == kColourColumn) return {column, colours_of(store)};
+  if (column == kColourColumn) return {column, colours_of(store), colour_sum(store)};
   if (column == kDistanceColumn) return {column, 1};
   const auto names = names_of_column(store, column);
   if (!names.empty()) return {column, std::ssize(names), sum_of(names)};
@@ -142,13 +151,7 @@ GraphForm graph_form(const GraphBlend& blend, const std::vector<std::string>& wa
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   if (!says_of_nodes(columns)) columns.emplace_back(kOne);
   GraphForm made;
-  for (const std::string& column : columns) {
-    GraphInput input = input_of(first, column);
-    if (column == kColourColumn)
-      for (const GraphRecords& part : blend.parts)
-        input.size = std::max(input.size, input_of(part, column).size);
-    made.inputs.push_back(input);
-  }
+  for (const std::string& column : columns) made.inputs.push_back(input_of(first, column));
   for (const GraphRecords& part : blend.parts) check_form(part, made, first.records().name());
   return made;
 }
@@ -160,11 +163,10 @@ void check_form(const GraphRecords& store, const GraphForm& form, const std::str
     require(store.column(input.column).has_value(), "{} has no {}, which {} reads",
             store.records().name(), input.column, origin);
     const GraphInput own = input_of(store, input.column);
-    if (input.column == kColourColumn) {
-      require(own.size <= input.size, "{} has {} colours of nodes, but {} knows {}",
-              store.records().name(), own.size, origin, input.size);
-      continue;
-    }
+    require(input.column != kColourColumn || own == input,
+            "the colours of nodes ({}) of {} stand for other neighbourhoods than those that {} "
+            "knows: `skein-data graphs` numbers them in each store; put all graphs into one",
+            kColourColumn, store.records().name(), origin);
     require(own.size == input.size, "{} has {} of {}, but {} reads {}", store.records().name(),
             own.size, input.column, origin, input.size);
     require(own.names_sum == input.names_sum,

@@ -14,11 +14,11 @@ namespace {
 
 // Of stores that are trained on one by one, the numbers of their units; judged are all as one.
 std::vector<std::vector<int64_t>> units_by_part(const std::vector<GraphUnit>& units, size_t parts,
-                                                GraphOrder order) {
-  std::vector<std::vector<int64_t>> made(order == GraphOrder::once ? 1 : parts);
+                                                OrderKind order) {
+  std::vector<std::vector<int64_t>> made(order == OrderKind::once ? 1 : parts);
   for (int64_t i = 0; i < std::ssize(units); ++i) {
     const int part = units[static_cast<size_t>(i)].part;
-    made[order == GraphOrder::once ? 0 : static_cast<size_t>(part)].push_back(i);
+    made[order == OrderKind::once ? 0 : static_cast<size_t>(part)].push_back(i);
   }
   return made;
 }
@@ -29,8 +29,8 @@ std::vector<int64_t> sizes_of_parts(const std::vector<std::vector<int64_t>>& par
   return made;
 }
 
-std::vector<double> weights_of(const GraphBlend& blend, GraphOrder order) {
-  return order == GraphOrder::once ? std::vector<double>{1} : blend.weights;
+std::vector<double> weights_of(const GraphBlend& blend, OrderKind order) {
+  return order == OrderKind::once ? std::vector<double>{1} : blend.weights;
 }
 
 uint64_t epoch_key(uint64_t seed, const char* what, int64_t epoch) {
@@ -70,7 +70,7 @@ GraphSamples::GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const
       has_classes_(of_pairs_ || !sampling.labelled ||
                    !classes_of(blend_.parts.front(), form.of_nodes).empty()),
       order_(sizes_of_parts(of_part_), weights_of(blend_, sampling.order), sampling.seed,
-             sampling.order == GraphOrder::shuffled) {
+             sampling.order) {
   SKEIN_CHECK(sampling.neighbours.empty() || form.of_nodes);
   keep_graphs();
   measure();
@@ -162,7 +162,7 @@ Batch GraphSamples::empty_batch(int64_t count) const {
 
 void GraphSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
   SampleIndex from{0, index % samples_per_epoch(), 0};
-  if (sampling_.order != GraphOrder::once) from = order_.at(index);
+  if (sampling_.order != OrderKind::once) from = order_.at(index);
   const int64_t number = of_part_[static_cast<size_t>(from.dataset)][from.sample];
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
   const auto graph = graph_of(unit);
@@ -180,7 +180,7 @@ void GraphSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
 }
 
 uint64_t GraphSamples::key_of_neighbours(const GraphUnit& unit, int64_t epoch) const {
-  const bool trains = sampling_.order != GraphOrder::once;
+  const bool trains = sampling_.order != OrderKind::once;
   return derive_key(epoch_key(trains ? sampling_.seed : 0, "neighbours", trains ? epoch : 0),
                     fmt::format("part {} graph {}", unit.part, unit.record));
 }
@@ -263,7 +263,7 @@ void GraphSamples::fill_numbers(const Batch& batch, int64_t row, const GraphUnit
 
 // Of each number of a node: -1 turns it.
 std::vector<float> GraphSamples::signs_of(const Key& key, uint64_t stream) const {
-  const bool trains = sampling_.order != GraphOrder::once;
+  const bool trains = sampling_.order != OrderKind::once;
   const uint64_t signs = epoch_key(key.seed, "laplacian signs", key.epoch);
   std::vector<float> made;
   for (const GraphInput& input : form_.inputs) {
@@ -312,16 +312,19 @@ void GraphSamples::fill_pairs(const Batch& batch, int64_t row, int64_t number,
 
 std::vector<NodePair> GraphSamples::pairs(int64_t number, int64_t epoch) const {
   const GraphUnit& unit = units_[static_cast<size_t>(number)];
-  const bool trains = sampling_.order != GraphOrder::once;
+  const bool trains = sampling_.order != OrderKind::once;
   const char* const what = "pairs of nodes without a link";
-  const PairDraw draw{
-      .key = trains ? epoch_key(sampling_.seed, what, epoch) : derive_key(0, what),
-      .stream = static_cast<uint64_t>(unit.part) << 40 | static_cast<uint64_t>(unit.record),
-      .all = !trains};
+  const uint64_t key = trains
+                           ? epoch_key(sampling_.seed, what, epoch)
+                           : derive_key(0, fmt::format("{}, {}", what, static_cast<int>(unit.use)));
   std::vector<NodePair> made = unit.pairs;
-  std::ranges::copy(pairs_apart(blend_.parts[static_cast<size_t>(unit.part)], unit.record,
-                                std::ssize(unit.pairs), draw),
-                    std::back_inserter(made));
+  // Who learns does not know of links that are held out.
+  std::ranges::copy(
+      pairs_apart(trains ? unit.pairs : unit.all_pairs,
+                  narrow<int32_t>(blend_.parts[static_cast<size_t>(unit.part)].nodes(unit.record)),
+                  std::ssize(unit.pairs), key,
+                  static_cast<uint64_t>(unit.part) << 40 | static_cast<uint64_t>(unit.record)),
+      std::back_inserter(made));
   return made;
 }
 

@@ -31,7 +31,8 @@ ColumnInfo plain_column(const char* name, const Hdf5Type& type, std::vector<uint
           .row_shape = std::move(row_shape)};
 }
 
-std::vector<ColumnInfo> columns_of(const GraphSet& set, const PositionsConfig& positions) {
+std::vector<ColumnInfo> columns_of(const GraphSet& set, const PositionsConfig& positions,
+                                   const NodeColours& colours) {
   std::vector<ColumnInfo> made{plain_column(kLinkStartsColumn, kU32, {}),
                                plain_column(kLinkToColumn, kU32, {})};
   for (size_t i = 0; i < kGraphParts; ++i) {
@@ -46,9 +47,11 @@ std::vector<ColumnInfo> columns_of(const GraphSet& set, const PositionsConfig& p
   if (positions.laplacian > 0)
     made.push_back(number_column(kLaplacianColumn, positions.laplacian, true));
   if (positions.walks > 0) made.push_back(number_column(kWalkColumn, positions.walks, true));
-  if (positions.colours >= 0)
+  if (positions.colours >= 0) {
     made.push_back(
         plain_column(kColourColumn, kU32, {static_cast<uint64_t>(positions.colours) + 1}));
+    made.back().meaning = PlainMeaning{colours.numbering};
+  }
   if (positions.distances)
     made.push_back(plain_column(kDistanceColumn, {Hdf5Type::Kind::integer, 1, false}, {}));
   return made;
@@ -59,10 +62,12 @@ class GraphWriter {
   GraphWriter(const GraphSet& set, const GraphStoreConfig& config)
       : set_(set),
         config_(config),
-        writer_(config.output, columns_of(set, config.positions), existing(config.replace)) {
+        colours_(config.positions.colours < 0 ? NodeColours()
+                                              : node_colours(set, config.positions.colours)),
+        writer_(config.output, columns_of(set, config.positions, colours_),
+                existing(config.replace)) {
     for (size_t i = 0; i < writer_.columns().size(); ++i)
       number_.emplace(writer_.columns()[i].name, i);
-    if (config.positions.colours >= 0) colours_ = node_colours(set, config.positions.colours);
   }
 
   void add(size_t graph, const GraphPositions& positions) {
@@ -74,7 +79,7 @@ class GraphWriter {
     if (config_.positions.laplacian > 0) put(kLaplacianColumn, positions.laplacian);
     if (config_.positions.walks > 0) put(kWalkColumn, positions.walks);
     if (config_.positions.distances) put(kDistanceColumn, positions.distances);
-    if (config_.positions.colours >= 0) put(kColourColumn, colours_[graph]);
+    if (config_.positions.colours >= 0) put(kColourColumn, colours_.of_graphs[graph]);
     writer_.end_record();
     ++counts_.graphs;
     counts_.nodes += from.nodes;
@@ -100,9 +105,9 @@ class GraphWriter {
 
   const GraphSet& set_;
   const GraphStoreConfig& config_;
+  NodeColours colours_;
   RecordWriter writer_;
   std::map<std::string, size_t> number_;
-  std::vector<std::vector<uint32_t>> colours_;
   GraphCounts counts_;
 };
 

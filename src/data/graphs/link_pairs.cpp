@@ -53,9 +53,8 @@ std::vector<NodePair> linked_pairs(const GraphRecords& store, int64_t record, Gr
   return made;
 }
 
-void require_pairs_apart(const GraphRecords& store, int64_t record) {
-  const int64_t nodes = store.nodes(record),
-                linked = std::ssize(linked_pairs(store, record, GraphUse::all));
+void require_pairs_apart(const GraphRecords& store, int64_t record, int64_t linked) {
+  const int64_t nodes = store.nodes(record);
   require(linked < nodes * (nodes - 1) / 2,
           "all {} nodes of graph {} of {} are linked with each other; there is no pair without a "
           "link to learn from",
@@ -71,8 +70,9 @@ std::vector<GraphUnit> link_units(const GraphBlend& blend, GraphUse use) {
     for (int64_t record = 0; record < store.count(); ++record) {
       std::vector<NodePair> pairs = linked_pairs(store, record, use);
       if (pairs.empty()) continue;
-      require_pairs_apart(store, record);
-      made.push_back({static_cast<int>(part), record, {}, std::move(pairs)});
+      std::vector<NodePair> all = linked_pairs(store, record, GraphUse::all);
+      require_pairs_apart(store, record, std::ssize(all));
+      made.push_back({static_cast<int>(part), record, {}, std::move(pairs), std::move(all), use});
     }
   }
   return made;
@@ -102,13 +102,13 @@ NodePair next_apart(NodePair from, int32_t nodes, const std::vector<NodePair>& l
 }
 
 NodePair drawn_apart(int64_t number, int32_t nodes, const std::vector<NodePair>& linked,
-                     const PairDraw& draw) {
+                     uint64_t key, uint64_t stream) {
   const auto node = [nodes](uint32_t bits) {
     return static_cast<int32_t>(uint64_t{bits} * static_cast<uint64_t>(nodes) >> 32);
   };
   NodePair pair;
   for (int64_t i = 0; i < kTries; ++i) {
-    const PhiloxBlock bits = philox(draw.key, draw.stream, number * kTries + i);
+    const PhiloxBlock bits = philox(key, stream, number * kTries + i);
     pair = std::minmax(node(bits[0]), node(bits[1]));
     if (pair.first != pair.second && !std::ranges::binary_search(linked, pair)) return pair;
   }
@@ -117,14 +117,10 @@ NodePair drawn_apart(int64_t number, int32_t nodes, const std::vector<NodePair>&
 
 }  // namespace
 
-std::vector<NodePair> pairs_apart(const GraphRecords& store, int64_t record, int64_t count,
-                                  const PairDraw& draw) {
-  require_pairs_apart(store, record);
-  const auto nodes = static_cast<int32_t>(store.nodes(record));
-  const std::vector<NodePair> linked =
-      linked_pairs(store, record, draw.all ? GraphUse::all : GraphUse::training);
+std::vector<NodePair> pairs_apart(const std::vector<NodePair>& linked, int32_t nodes, int64_t count,
+                                  uint64_t key, uint64_t stream) {
   std::vector<NodePair> made;
-  for (int64_t i = 0; i < count; ++i) made.push_back(drawn_apart(i, nodes, linked, draw));
+  for (int64_t i = 0; i < count; ++i) made.push_back(drawn_apart(i, nodes, linked, key, stream));
   return made;
 }
 

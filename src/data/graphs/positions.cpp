@@ -5,6 +5,7 @@
 #include <span>
 
 #include "skein/core/error.h"
+#include "skein/core/philox.h"
 
 namespace skein::data {
 namespace {
@@ -28,6 +29,10 @@ Signature signature_of(const Graph& graph, int64_t node, const std::vector<uint3
     made.push_back(colours[other * stride + round]);
   std::sort(made.begin() + 1, made.end());
   return made;
+}
+
+std::string_view bytes_of(const Signature& signature) {
+  return {reinterpret_cast<const char*>(signature.data()), signature.size() * sizeof(uint32_t)};
 }
 
 }  // namespace
@@ -110,8 +115,11 @@ std::vector<uint8_t> path_lengths(const Graph& graph) {
   return made;
 }
 
-std::vector<std::vector<uint32_t>> node_colours(const GraphSet& set, int64_t rounds) {
+NodeColours node_colours(const GraphSet& set, int64_t rounds) {
   const int64_t stride = rounds + 1;
+  uint64_t sum = derive_key(0, "node_colours");
+  for (const std::string& name : set.of(GraphPart::node_category).names)
+    sum = derive_key(sum, name);
   std::vector<std::vector<uint32_t>> made;
   for (const Graph& graph : set.graphs) {
     const std::vector<int32_t>& categories = graph.of(GraphPart::node_category).ids;
@@ -129,9 +137,11 @@ std::vector<std::vector<uint32_t>> node_colours(const GraphSet& set, int64_t rou
     for (const auto& [signature, places] : of) {
       for (uint32_t* const place : places) *place = next;
       ++next;
+      sum = derive_key(sum, bytes_of(signature));
     }
   }
-  return made;
+  // At least 1, and no more than what models store of it.
+  return {std::move(made), static_cast<int64_t>(sum >> 33) + 1};
 }
 
 }  // namespace skein::data

@@ -75,33 +75,24 @@ Batch picture_batch(int64_t count, const PictureForm& form) {
 }
 
 ImageSamples::ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
-                           uint64_t seed, ImageOrder order)
+                           uint64_t seed, OrderKind order)
     : blend_(std::move(blend)),
       form_(form),
       augment_(augment),
       seed_(seed),
-      once_(order == ImageOrder::once),
-      order_(sizes_of(blend_), blend_.weights, seed, order == ImageOrder::shuffled) {
+      order_(sizes_of(blend_), blend_.weights, seed, order) {
   for (const ImageRecords& part : blend_.parts)
     SKEIN_CHECK(part.channels() == form.channels && part.height() == form.height &&
                 part.width() == form.width);
 }
 
-SampleIndex ImageSamples::at(int64_t index) const {
-  if (!once_) return order_.at(index);
-  SampleIndex made{0, index % samples_per_epoch(), index / samples_per_epoch()};
-  while (made.sample >= blend_.parts[made.dataset].count())
-    made.sample -= blend_.parts[made.dataset++].count();
-  return made;
-}
-
 int32_t ImageSamples::label(int64_t index) const {
-  const SampleIndex found = at(index);
+  const SampleIndex found = order_.at(index);
   return blend_.parts[found.dataset].label(found.sample);
 }
 
 Image ImageSamples::picture(int64_t index) const {
-  const SampleIndex found = at(index);
+  const SampleIndex found = order_.at(index);
   return blend_.parts[found.dataset].image(found.sample);
 }
 
@@ -116,7 +107,7 @@ Batch ImageSamples::empty_batch(int64_t count) const {
 }
 
 void ImageSamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const SampleIndex from = at(index);
+  const SampleIndex from = order_.at(index);
   const AugmentKey key = key_of(seed_, from.dataset, from.epoch, from.sample);
   const AugmentedSample sample = augmented_sample(blend_.parts[from.dataset], augment_, key);
   const int64_t numbers = form_.patches() * form_.patch_numbers();

@@ -76,7 +76,7 @@ ChatSamples::ChatSamples(std::vector<text::TemplatedChat> chats, const ChatSampl
   }
   if (!rows_.empty())
     order_ = std::make_unique<SampleOrder>(std::vector{samples_per_epoch()}, std::vector{1.0},
-                                           config.seed, config.shuffle);
+                                           config.seed, training_order(config.shuffle));
 }
 
 void ChatSamples::keep_what_fits(text::TemplatedChat& chat) {

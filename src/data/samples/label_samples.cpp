@@ -12,7 +12,7 @@ LabelSamples::LabelSamples(std::vector<LabelledSample> samples, const LabelBatch
                            uint64_t seed, bool shuffle)
     : samples_(std::move(samples)),
       shape_(shape),
-      order_({std::ssize(samples_)}, {1}, seed, shuffle) {
+      order_({std::ssize(samples_)}, {1}, seed, training_order(shuffle)) {
   for (const LabelledSample& sample : samples_) {
     SKEIN_CHECK(std::ssize(sample.form.tokens) <= shape.length);
     SKEIN_CHECK(std::ssize(sample.form.places) <= shape.places);

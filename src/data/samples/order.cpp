@@ -59,8 +59,8 @@ int64_t permuted(uint64_t seed, int64_t epoch, int64_t size, int64_t index) {
 }
 
 SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights, uint64_t seed,
-                         bool shuffle)
-    : sizes_(std::move(sizes)), seed_(seed), shuffle_(shuffle), counts_(sizes_.size(), 0) {
+                         OrderKind kind)
+    : sizes_(std::move(sizes)), seed_(seed), kind_(kind), counts_(sizes_.size(), 0) {
   SKEIN_CHECK(!sizes_.empty());
   SKEIN_CHECK_EQ(sizes_.size(), weights.size());
   SKEIN_CHECK(std::all_of(sizes_.begin(), sizes_.end(), [](int64_t size) { return size > 0; }));
@@ -70,6 +70,7 @@ SampleOrder::SampleOrder(std::vector<int64_t> sizes, std::vector<double> weights
 
 SampleIndex SampleOrder::at(int64_t index) const {
   SKEIN_CHECK(index >= 0);
+  if (kind_ == OrderKind::once) return one_after_the_other(index);
   SampleIndex found;
   int64_t count = index;
   if (sizes_.size() > 1) {
@@ -80,7 +81,14 @@ SampleIndex SampleOrder::at(int64_t index) const {
   }
   const int64_t size = sizes_[found.dataset];
   found.epoch = count / size;
-  found.sample = shuffle_ ? permuted(seed_, found.epoch, size, count % size) : count % size;
+  found.sample = kind_ == OrderKind::shuffled ? permuted(seed_, found.epoch, size, count % size)
+                                              : count % size;
+  return found;
+}
+
+SampleIndex SampleOrder::one_after_the_other(int64_t index) const {
+  SampleIndex found{0, index % samples_per_epoch(), index / samples_per_epoch()};
+  while (found.sample >= sizes_[found.dataset]) found.sample -= sizes_[found.dataset++];
   return found;
 }
 

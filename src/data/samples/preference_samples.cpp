@@ -34,7 +34,7 @@ PreferenceSamples::PreferenceSamples(std::vector<PreferenceSample> samples,
                                      const PreferenceBatchShape& shape, uint64_t seed, bool shuffle)
     : samples_(std::move(samples)),
       shape_(shape),
-      order_({std::ssize(samples_)}, {1}, seed, shuffle) {
+      order_({std::ssize(samples_)}, {1}, seed, training_order(shuffle)) {
   for (const PreferenceSample& sample : samples_) {
     SKEIN_CHECK(!sample.sequences.empty() && std::ssize(sample.sequences) <= shape.answers);
     SKEIN_CHECK(tokens_of(sample) <= shape.length);

@@ -75,7 +75,7 @@ TwoSidedSamples::TwoSidedSamples(std::vector<PairRows> parts, std::vector<double
       form_(form),
       config_(config),
       how_(order),
-      order_(sizes_of(parts_), std::move(weights), order.seed, order.shuffle) {
+      order_(sizes_of(parts_), std::move(weights), order.seed, training_order(order.shuffle)) {
   SKEIN_CHECK(order.group >= 1 && order.multiple >= 1);
 }
 

@@ -40,7 +40,7 @@ std::vector<int32_t> moments(int64_t count, const StorySampleConfig& config, Dra
 StorySamples::StorySamples(StoryBlend blend, const StorySampleConfig& config)
     : blend_(std::move(blend)),
       config_(config),
-      order_(sizes_of(blend_), blend_.weights, config.seed, config.shuffle) {
+      order_(sizes_of(blend_), blend_.weights, config.seed, config.order) {
   for (const StoryRecords& part : blend_.parts)
     for (int64_t i = 0; i < part.count(); ++i) {
       const StoryRecord story = part.record(i);
@@ -49,16 +49,8 @@ StorySamples::StorySamples(StoryBlend blend, const StorySampleConfig& config)
     }
 }
 
-SampleIndex StorySamples::at(int64_t index) const {
-  if (config_.shuffle) return order_.at(index);
-  SampleIndex made{0, index % samples_per_epoch(), index / samples_per_epoch()};
-  while (made.sample >= blend_.parts[made.dataset].count())
-    made.sample -= blend_.parts[made.dataset++].count();
-  return made;
-}
-
 StorySamples::Found StorySamples::record(int64_t index) const {
-  const SampleIndex found = at(index);
+  const SampleIndex found = order_.at(index);
   const StoryRecords& part = blend_.parts[found.dataset];
   return {&part, part.record(found.sample)};
 }
@@ -68,7 +60,7 @@ Batch StorySamples::empty_batch(int64_t count) const {
 }
 
 void StorySamples::fill(const Batch& batch, int64_t row, int64_t index) const {
-  const SampleIndex from = at(index);
+  const SampleIndex from = order_.at(index);
   const StoryRecord story = blend_.parts[from.dataset].record(from.sample);
   const int64_t first = first_sentence(story, config_.memories), count = story.sentences() - first;
   const uint64_t key = derive_key(

@@ -24,7 +24,9 @@ int64_t tokens_of(const rewards::AnswerSequence* answer) {
 
 DpoSamples::DpoSamples(AnswerPairs pairs, int64_t multiple, int32_t pad, uint64_t seed,
                        bool shuffle)
-    : pairs_(std::move(pairs)), pad_(pad), order_({std::ssize(pairs_.pairs)}, {1}, seed, shuffle) {
+    : pairs_(std::move(pairs)),
+      pad_(pad),
+      order_({std::ssize(pairs_.pairs)}, {1}, seed, data::training_order(shuffle)) {
   for (const rewards::AnswerSequence& answer : pairs_.answers)
     SKEIN_CHECK(answer.begin > 0 && answer.answer_tokens() > 0);
   const int64_t count = samples_per_epoch();

@@ -19,7 +19,7 @@ data::ImageSamples samples_of(const std::vector<std::string>& stores, const Imag
   data::ImageBlend blend = open_images(stores);
   if (model.form().hidden == 0) check_classes(blend, model.head().labels);
   check_size(blend.parts.front(), model.form(), origin);
-  return {std::move(blend), model.form(), {}, kJudgedSeed, data::ImageOrder::once};
+  return {std::move(blend), model.form(), {}, kJudgedSeed, data::OrderKind::once};
 }
 
 // A row a class, a column what was said.

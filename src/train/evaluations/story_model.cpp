@@ -69,7 +69,8 @@ StoryModel::StoryModel(const TrainedModel& source, const ParallelConfig& paralle
 }
 
 data::StorySamples StoryModel::samples(const std::vector<std::string>& stores) const {
-  return {open_stories(stores, head_.labels, name_), {.memories = memories_, .shuffle = false}};
+  return {open_stories(stores, head_.labels, name_),
+          {.memories = memories_, .order = data::OrderKind::once}};
 }
 
 LabelAnswers StoryModel::answers(const data::StorySamples& samples) {

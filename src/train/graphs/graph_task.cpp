@@ -132,10 +132,9 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int6
       adapts_(adapts),
       files_(files_of("data.train", data.learnt)) {
   std::ranges::move(files_of("data.validation", data.known), std::back_inserter(files_));
-  using data::GraphOrder;
   data::GraphSampling sampling{{head_.mean, head_.deviation},
                                run.train.seed,
-                               run.data.shuffle ? GraphOrder::shuffled : GraphOrder::blended,
+                               data::training_order(run.data.shuffle),
                                true,
                                head_.pairs,
                                std::move(neighbours)};
@@ -145,7 +144,7 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int6
   };
   training_ = make(data.learnt, std::move(data.learnt_units));
   if (data.known_units.empty()) return;
-  sampling.order = GraphOrder::once;
+  sampling.order = data::OrderKind::once;
   sampling.neighbours.clear();  // judged by all that there is
   validation_ = make(judged, std::move(data.known_units));
 }

@@ -99,13 +99,11 @@ ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::Augm
   auto& [learnt, known, head] = data;
   const data::PictureForm form = form_of(run, head_);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
-  using data::ImageOrder;
-  training_ = std::make_unique<data::ImageSamples>(
-      std::move(learnt), form, augment, run.train.seed,
-      run.data.shuffle ? ImageOrder::shuffled : ImageOrder::blended);
+  training_ = std::make_unique<data::ImageSamples>(std::move(learnt), form, augment, run.train.seed,
+                                                   data::training_order(run.data.shuffle));
   if (known.parts.empty()) return;
   validation_ = std::make_unique<data::ImageSamples>(std::move(known), form, data::AugmentConfig{},
-                                                     kJudgedSeed, ImageOrder::once);
+                                                     kJudgedSeed, data::OrderKind::once);
 }
 
 Scores ImageTask::validate(const EvaluatedModel& model) const {

@@ -50,11 +50,11 @@ StoryTask::StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::S
   data::StorySampleConfig samples{.memories = run.model.architecture->memories(run.model),
                                   .empty = config.empty,
                                   .seed = run.train.seed,
-                                  .shuffle = run.data.shuffle};
+                                  .order = data::training_order(run.data.shuffle)};
   training_ = std::make_unique<data::StorySamples>(std::move(learnt), samples);
   if (known.parts.empty()) return;
   samples.empty = 0;
-  samples.shuffle = false;
+  samples.order = data::OrderKind::once;
   validation_ = std::make_unique<data::StorySamples>(std::move(known), samples);
 }
 

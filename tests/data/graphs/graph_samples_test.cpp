@@ -72,6 +72,23 @@ TEST_F(GraphSamplesTest, HoldNodesLinksAndLabels) {
   EXPECT_EQ(small.links.shape(), (Shape{1, 4, 2}));
 }
 
+// Colours are numbered in each store: what the numbers of another one stand for is not known.
+TEST_F(GraphSamplesTest, RefuseColoursOfOtherNeighbourhoods) {
+  const PositionsConfig colours{.colours = 1};
+  const GraphBlend graphs = blend(kLines, colours);
+  const GraphForm form = graph_form(graphs, {}, {});
+  const auto first = [](const std::string& lines) { return lines.substr(0, lines.find('\n') + 1); };
+  const GraphBlend same = blend(std::string(kLines) + kLines, colours);
+  check_form(same.parts[0], form, "the model");
+  const GraphBlend other = blend(first(kLines), colours);
+  GraphForm of_colours = form;
+  std::erase_if(of_colours.inputs, [](const auto& one) { return one.column != kColourColumn; });
+  expect_error(ExitCode::usage,
+               {"the colours of nodes (node_colour) of", "graphs.h5 stand for other neighbourhoods",
+                "the model knows", "put all graphs into one"},
+               [&] { check_form(other.parts[0], of_colours, "the model"); });
+}
+
 TEST_F(GraphSamplesTest, DistancesArePaddedInBothDims) {
   const std::string one(kLines, std::string_view(kLines).find('\n') + 1);
   const GraphBlend graphs = blend(one + R"({"nodes":["C"],"edges":[],"y":"up"})"
@@ -139,7 +156,7 @@ class NeighbourSamples : public GraphSamplesTest {
     form_.of_nodes = true;
   }
   GraphSamples samples(std::vector<int64_t> neighbours, uint64_t seed = 1,
-                       GraphOrder order = GraphOrder::blended) const {
+                       OrderKind order = OrderKind::blended) const {
     std::vector<GraphUnit> units{{0, 0, {}, {}}};
     for (int node = 0; node < 12; ++node) units[0].nodes.push_back(node);
     return {graphs_,
@@ -194,8 +211,8 @@ TEST_F(NeighbourSamples, AreAllWhereTheyAreNoMore) {
 
 TEST_F(NeighbourSamples, AreDrawnAnewInEachEpochByTheSeed) {
   const GraphSamples one = samples({2, 2}), other = samples({2, 2}, 2),
-                     judged = samples({2, 2}, 1, GraphOrder::once),
-                     judged_too = samples({2, 2}, 2, GraphOrder::once);
+                     judged = samples({2, 2}, 1, OrderKind::once),
+                     judged_too = samples({2, 2}, 2, OrderKind::once);
   bool by_epoch = false, by_seed = false;
   for (int64_t node = 0; node < 12; ++node) {
     const auto first = values<int32_t>(one.batch(node, 1).bags);

@@ -118,13 +118,12 @@ TEST_F(LinkPairs, OfNodesWithThemselvesAreSeenAndNotAsked) {
 
 TEST_F(LinkPairs, WithoutALinkAreDrawnByTheirNumberAlone) {
   const GraphBlend graphs = blend(ring_line(), divided());
-  const GraphRecords& store = graphs.parts[0];
-  const auto few = pairs_apart(store, 0, 10, {7, 3, true}),
-             many = pairs_apart(store, 0, 2000, {7, 3, true});
+  const std::vector<NodePair> all = link_units(graphs, GraphUse::test).at(0).all_pairs;
+  const auto few = pairs_apart(all, kNodes, 10, 7, 3), many = pairs_apart(all, kNodes, 2000, 7, 3);
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
-  EXPECT_NE(pairs_apart(store, 0, 10, {7, 4, true}), few);
-  EXPECT_NE(pairs_apart(store, 0, 10, {8, 3, true}), few);
-  const auto linked = pairs_of(graphs, GraphUse::all), hidden = pairs_of(graphs, GraphUse::test);
+  EXPECT_NE(pairs_apart(all, kNodes, 10, 7, 4), few);
+  EXPECT_NE(pairs_apart(all, kNodes, 10, 8, 3), few);
+  const auto linked = pairs_of(graphs, GraphUse::all);
   std::map<NodePair, int64_t> times;
   for (const NodePair& pair : many) {
     EXPECT_LT(pair.first, pair.second);
@@ -133,11 +132,29 @@ TEST_F(LinkPairs, WithoutALinkAreDrawnByTheirNumberAlone) {
   }
   EXPECT_GT(times.size(), 370u) << "of 395, each 5 times in the mean";
   for (const auto& [pair, count] : times) EXPECT_LT(count, 22);
-  // Who learns does not know of hidden links.
+}
+
+TEST_F(LinkPairs, OfLearningMayBeHeldOutOnesThoseOfJudgingAreNot) {
+  const GraphBlend graphs = blend(ring_line(), divided());
+  GraphForm form = graph_form(graphs, {}, {});
+  form.of_nodes = true;
+  const auto samples = [&](GraphUse use, OrderKind order) {
+    return GraphSamples(graphs, link_units(graphs, use), form,
+                        {.order = order, .hides_links = true});
+  };
+  const auto hidden = pairs_of(graphs, GraphUse::test), linked = pairs_of(graphs, GraphUse::all);
+  const GraphSamples learnt = samples(GraphUse::training, OrderKind::shuffled);
   int64_t met = 0;
-  for (const NodePair& pair : pairs_apart(store, 0, 2000, {7, 3, false}))
-    met += hidden.contains(pair);
-  EXPECT_GT(met, 10);
+  for (int64_t epoch = 0; epoch < 40; ++epoch)
+    for (const NodePair& pair : learnt.pairs(0, epoch)) met += hidden.contains(pair);
+  EXPECT_GT(met, 10) << "who learns does not know of them";
+  const auto apart = [&](GraphUse use) {
+    const std::vector<NodePair> all = samples(use, OrderKind::once).pairs(0);
+    return std::set<NodePair>(all.begin() + std::ssize(all) / 2, all.end());
+  };
+  const auto of_validation = apart(GraphUse::validation), of_test = apart(GraphUse::test);
+  for (const NodePair& pair : of_test) EXPECT_FALSE(linked.contains(pair));
+  EXPECT_FALSE(std::ranges::includes(of_test, of_validation)) << "each has its own";
 }
 
 // Where almost all pairs are linked the ones that are not are found all the same.
@@ -148,7 +165,8 @@ TEST_F(LinkPairs, OfAlmostFullGraphsAreFound) {
       if (low != 59 && !(low == 20 && high == 41))
         line += fmt::format("{}[{},{}]", low || high > 1 ? "," : "", low, high);
   const GraphBlend graphs = blend(line + "]}\n", divided());
-  for (const NodePair& pair : pairs_apart(graphs.parts[0], 0, 50, {1, 1, true}))
+  for (const NodePair& pair :
+       pairs_apart(link_units(graphs, GraphUse::all).at(0).all_pairs, 60, 50, 1, 1))
     EXPECT_EQ(pair, (NodePair{20, 41}));
 }
 
@@ -157,7 +175,7 @@ TEST_F(LinkPairs, AreDrawnAnewInEachEpochWhereTheyAreLearnt) {
   GraphForm form = graph_form(graphs, {}, {});
   form.of_nodes = true;
   const GraphSamples samples(graphs, link_units(graphs, GraphUse::training), form,
-                             {.seed = 5, .order = GraphOrder::shuffled, .hides_links = true});
+                             {.seed = 5, .order = OrderKind::shuffled, .hides_links = true});
   EXPECT_EQ(samples.places(), 56);
   const Batch first = samples.batch(0, 1), next = samples.batch(1, 1);
   const auto pairs = [](const Batch& batch) {

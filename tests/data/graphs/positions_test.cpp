@@ -151,7 +151,7 @@ TEST(Positions, OfCirclesWithSkips) {
   EXPECT_EQ(classes(6), 6u);
   EXPECT_EQ(classes(4), 3u);
   std::set<uint32_t> colours;
-  for (const std::vector<uint32_t>& of : node_colours(set, 3))
+  for (const std::vector<uint32_t>& of : node_colours(set, 3).of_graphs)
     for (int64_t node = 0; node < 41; ++node) colours.insert(of[node * 4 + 3]);
   EXPECT_EQ(colours.size(), 1u);
   std::set<std::vector<int64_t>> lengths;
@@ -167,9 +167,19 @@ TEST(Positions, ColoursAgreeOverGraphs) {
   const GraphSet set = graphs_of_lines(R"({"nodes":4,"edges":[[0,1],[1,2],[2,3]]})"
                                        "\n"
                                        R"({"nodes":3,"edges":[[0,1],[1,2]]})");
-  const auto colours = node_colours(set, 2);
+  const auto colours = node_colours(set, 2).of_graphs;
   EXPECT_EQ(colours[0], (std::vector<uint32_t>{0, 0, 0, 0, 1, 2, 0, 1, 2, 0, 0, 0}));
   EXPECT_EQ(colours[1], (std::vector<uint32_t>{0, 0, 0, 0, 1, 1, 0, 0, 0}));
+}
+
+TEST(Positions, ColoursOfOtherNeighbourhoodsHaveAnotherNumbering) {
+  const auto numbering = [](const std::string& lines) {
+    return node_colours(graphs_of_lines(lines), 2).numbering;
+  };
+  const std::string path = R"({"nodes":["a","b","a"],"edges":[[0,1],[1,2]]})";
+  EXPECT_EQ(numbering(path), numbering(path + "\n" + path)) << "the same colours";
+  EXPECT_NE(numbering(path), numbering(R"({"nodes":["a","b","a"],"edges":[[0,1]]})"));
+  EXPECT_NE(numbering(path), numbering(R"({"nodes":["a","c","a"],"edges":[[0,1],[1,2]]})"));
 }
 
 TEST(Positions, FarAndApart) {

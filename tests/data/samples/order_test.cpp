@@ -70,8 +70,19 @@ TEST(SampleOrder, OneStoreIsGoneThroughOnceAnEpoch) {
 }
 
 TEST(SampleOrder, WithoutShufflingTheOrderIsNatural) {
-  const SampleOrder order({4}, {1.0}, 11, false);
+  const SampleOrder order({4}, {1.0}, 11, OrderKind::blended);
   for (int64_t i = 0; i < 12; ++i) EXPECT_EQ(order.at(i).sample, i % 4);
+}
+
+TEST(SampleOrder, OnceIsOneStoreAfterTheOtherWhateverTheWeights) {
+  const SampleOrder order({2, 1, 3}, {1.0, 5.0, 1.0}, 11, OrderKind::once);
+  const std::vector<std::pair<int, int64_t>> expected{{0, 0}, {0, 1}, {1, 0},
+                                                      {2, 0}, {2, 1}, {2, 2}};
+  for (int64_t i = 0; i < 12; ++i) {
+    const SampleIndex found = order.at(i);
+    EXPECT_EQ(std::pair(found.dataset, found.sample), expected[i % 6]) << i;
+    EXPECT_EQ(found.epoch, i / 6);
+  }
 }
 
 TEST(SampleOrder, BlendTakesTheStoreThatIsOwedMostAndTheLowestOnTies) {

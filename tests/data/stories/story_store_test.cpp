@@ -170,7 +170,7 @@ TEST_F(StoryStores, DamagedOnesAreRefused) {
 
 TEST_F(StoryStores, BecomeBatches) {
   write_stories(config());
-  const StorySamples samples(blend(), {.memories = 2, .shuffle = false});
+  const StorySamples samples(blend(), {.memories = 2, .order = OrderKind::once});
   EXPECT_EQ(samples.samples_per_epoch(), 3);
   EXPECT_EQ(samples.length(), 15);  // the second question, without its first sentence
   const Batch batch = samples.batch(0, 3);
@@ -186,10 +186,25 @@ TEST_F(StoryStores, BecomeBatches) {
   EXPECT_EQ(ids(batch.tokens.rows(1, 2)), Ids(second.words.begin() + 5, second.words.end()));
 }
 
+// Weights count also where nothing is shuffled, but for judging.
+TEST_F(StoryStores, AreBlendedByWeightInTheirOwnOrder) {
+  write_stories(config());
+  const auto parts_of = [&](OrderKind order) {
+    const StoryBlend two{{opened(), opened()}, {1, 3}};
+    const StorySamples samples(two, {.order = order});
+    std::vector<int64_t> made;
+    for (int64_t i = 0; i < 6; ++i)
+      made.push_back(samples.record(i).part == &samples.blend().parts[1]);
+    return made;
+  };
+  EXPECT_EQ(parts_of(OrderKind::blended), (std::vector<int64_t>{1, 0, 1, 1, 1, 0}));
+  EXPECT_EQ(parts_of(OrderKind::once), (std::vector<int64_t>{0, 0, 0, 1, 1, 1}));
+}
+
 // Which moments are empty differs between passes, and by nothing else.
 TEST_F(StoryStores, MomentsWithoutASentenceAreDrawn) {
   write_stories(config());
-  const StorySampleConfig c{.memories = 50, .empty = 1, .seed = 3, .shuffle = false};
+  const StorySampleConfig c{.memories = 50, .empty = 1, .seed = 3, .order = OrderKind::once};
   const StorySamples samples(blend(), c), again(blend(), c);
   std::set<Ids> seen;
   for (int64_t i = 1; i < 600; i += 3) {
@@ -208,7 +223,7 @@ TEST_F(StoryStores, MomentsWithoutASentenceAreDrawn) {
   EXPECT_TRUE(seen.contains({1, 2, 3, 4}));
   EXPECT_GT(seen.size(), 15u);
   // There is no room for them.
-  const StorySamples full(blend(), {.memories = 3, .empty = 1, .shuffle = false});
+  const StorySamples full(blend(), {.memories = 3, .empty = 1, .order = OrderKind::once});
   for (int64_t i = 1; i < 60; i += 3) EXPECT_EQ(full.batch(i, 1).segments.span<int32_t>()[19], 3);
 }
 

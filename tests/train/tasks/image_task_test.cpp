@@ -220,7 +220,7 @@ TEST_F(ImageTasks, StoresAreBlendedByWeightInTheirOwnOrder) {
   const auto made = task(c);
   const auto* samples = dynamic_cast<const data::ImageSamples*>(&made->samples());
   ASSERT_NE(samples, nullptr);
-  const data::SampleOrder order({96, 7}, {3, 1}, c.run.train.seed, false);
+  const data::SampleOrder order({96, 7}, {3, 1}, c.run.train.seed, data::OrderKind::blended);
   int64_t of_few = 0;
   for (int64_t i = 0; i < 16; ++i) {
     of_few += order.at(i).dataset;

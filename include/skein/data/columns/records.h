@@ -46,7 +46,10 @@ inline constexpr StoreKind kRecordStore{"record store", "skein-records",
 inline constexpr const char *kSourceColumn = "source", *kTargetColumn = "target";
 
 // What the numbers of a column are.
-struct PlainMeaning {};
+struct PlainMeaning {
+  // Of what numbers stand for, where that differs from store to store; 0: it does not.
+  int64_t numbering = 0;
+};
 struct TokenMeaning {
   text::StoredTokenizer tokenizer{};
   int64_t vocab_size = 0;  // every token is below it

@@ -46,8 +46,10 @@ enum class GraphUse { training, validation, test, all };
 struct GraphUnit {
   int part = 0;  // of the blend
   int64_t record = 0;
-  std::vector<int32_t> nodes{};  // rising
-  std::vector<NodePair> pairs{};
+  std::vector<int32_t> nodes{};       // rising
+  std::vector<NodePair> pairs{};      // of that use
+  std::vector<NodePair> all_pairs{};  // of the graph, where some are asked for
+  GraphUse use = GraphUse::all;
 };
 
 // Without a fold the parts of a split are train, validation, test and none; with it they are
@@ -78,16 +80,10 @@ struct LabelUnits {
   double mean = 0, deviation = 1;
 };
 
-enum class GraphOrder {
-  shuffled,  // by the weights of the blend, each epoch in another order
-  blended,   // by the weights, each part in its own order
-  once       // each unit once, as given: for judging
-};
-
 struct GraphSampling {
   LabelUnits units{};
   uint64_t seed = 0;
-  GraphOrder order = GraphOrder::once;
+  OrderKind order = OrderKind::once;
   bool labelled = true;      // else nothing is asked of labels, and none counts
   bool hides_links = false;  // those of validation and test are left out of the graphs
   // Not empty: a sample is a node of a unit, with so many of its neighbours, so many of the
@@ -102,12 +98,12 @@ struct GraphSampling {
 // Of units with pairs a sample asks which of batch.source.links [B,2 pairs,2] are linked, the class
 // 1: the unit's pairs are, and as many that pairs_apart draws behind them are not. These are drawn
 // anew in each epoch where it is trained on, by the seed, the epoch and the graph; judged are
-// always the same ones. The batch has a place then, the first node, of which all those are targets.
-// Where neighbours are drawn, each node is a sample, the first of its row, and its only place. They
-// are drawn anew in each epoch where it is trained on, and are a function of the seed, the epoch,
-// the graph, that node and the one whose neighbours they are; judged are always the same ones.
-// batch.types [B,T] is then how many links the whole graph has at each node. Links that a node has
-// with itself are always kept.
+// always the same ones, and others in validation than in a test. The batch has a place then, the
+// first node, of which all those are targets. Where neighbours are drawn, each node is a sample,
+// the first of its row, and its only place. They are drawn anew in each epoch where it is trained
+// on, and are a function of the seed, the epoch, the graph, that node and the one whose neighbours
+// they are; judged are always the same ones. batch.types [B,T] is then how many links the whole
+// graph has at each node. Links that a node has with itself are always kept.
 class GraphSamples : public RowSource {
  public:
   GraphSamples(GraphBlend blend, std::vector<GraphUnit> units, const GraphForm& form,

@@ -28,15 +28,11 @@ std::vector<GraphUnit> link_units(const GraphBlend& blend, GraphUse use);
 // remain where the others are held out.
 std::vector<bool> links_in_sight(const GraphRecords& store, int64_t record);
 
-// As many pairs that are not linked, each drawn alike from all of them: pair i is a function of
-// key, stream and i alone, and may be drawn again. all: pairs that are held out count as linked;
-// else they may be drawn, since who learns does not know them. Throws what link_units throws.
-struct PairDraw {
-  uint64_t key = 0, stream = 0;
-  bool all = true;
-};
-std::vector<NodePair> pairs_apart(const GraphRecords& store, int64_t record, int64_t count,
-                                  const PairDraw& draw);
+// `count` pairs of nodes that are not among `linked`, which rise and are not all pairs of the
+// `nodes`; each is drawn alike from all that are not: pair i is a function of key, stream and i
+// alone, and may be drawn again.
+std::vector<NodePair> pairs_apart(const std::vector<NodePair>& linked, int32_t nodes, int64_t count,
+                                  uint64_t key, uint64_t stream);
 
 // What graph.inputs means where links are held out: the columns that are given, or those that the
 // model has a use for, but for positions, which are made of all links. A usage error where one of

@@ -50,10 +50,14 @@ std::vector<float> return_probabilities(const Graph& graph, int64_t steps);
 // farther, kNotConnected where no path leads.
 std::vector<uint8_t> path_lengths(const Graph& graph);
 
-// Weisfeiler-Lehman colours of the nodes of all graphs, [nodes,rounds + 1] each: first the category
-// (0 where there are none), then what stands for the own colour and the multiset of those of the
-// neighbours, numbered in the order of these in all graphs. So equal colours are equal
-// neighbourhoods in any two graphs of the set.
-std::vector<std::vector<uint32_t>> node_colours(const GraphSet& set, int64_t rounds);
+// Weisfeiler-Lehman colours of the nodes of all graphs: first the category (0 where there are
+// none), then what stands for the own colour and the multiset of those of the neighbours, numbered
+// in the order of these in all graphs. So equal colours are equal neighbourhoods in any two graphs
+// of the set, and of another set only where numbering is the same.
+struct NodeColours {
+  std::vector<std::vector<uint32_t>> of_graphs{};  // [nodes,rounds + 1] each
+  int64_t numbering = 0;  // a sum of the names of categories and of what each colour stands for
+};
+NodeColours node_colours(const GraphSet& set, int64_t rounds);
 
 }  // namespace skein::data

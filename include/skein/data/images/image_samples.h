@@ -28,12 +28,6 @@ struct ImageBlend {
   std::vector<double> weights;
 };
 
-enum class ImageOrder {
-  shuffled,  // by the weights of the blend, each epoch in another order
-  blended,   // by the weights, each part in its own order
-  once,      // one part after the other, each picture once: for judging
-};
-
 class ImageSamples : public RowSource {
  public:
   // All parts have the form's sizes. Where two pictures are mixed a sample has two targets, whose
@@ -41,7 +35,7 @@ class ImageSamples : public RowSource {
   // labels play no part; which are hidden is a pure function of the seed, the epoch and the
   // picture.
   ImageSamples(ImageBlend blend, const PictureForm& form, const AugmentConfig& augment,
-               uint64_t seed, ImageOrder order);
+               uint64_t seed, OrderKind order);
 
   int64_t samples_per_epoch() const override { return order_.samples_per_epoch(); }
   const ImageBlend& blend() const { return blend_; }
@@ -55,13 +49,11 @@ class ImageSamples : public RowSource {
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
   void fill_label(const Batch& batch, int64_t row, const AugmentedSample& sample) const;
-  SampleIndex at(int64_t index) const;
 
   ImageBlend blend_;
   PictureForm form_;
   AugmentConfig augment_;
   uint64_t seed_;
-  bool once_;
   SampleOrder order_;
 };
 

@@ -59,7 +59,8 @@ class BlendedSource : public RowSource {
   explicit BlendedSource(Blend blend) : blend_(std::move(blend)) {}
   // sizes: samples of each store. To be called once.
   void mix(std::vector<int64_t> sizes, uint64_t seed, bool shuffle) {
-    order_ = std::make_unique<SampleOrder>(std::move(sizes), blend_.weights, seed, shuffle);
+    order_ = std::make_unique<SampleOrder>(std::move(sizes), blend_.weights, seed,
+                                           training_order(shuffle));
   }
   const SampleOrder& order() const { return *order_; }
   // The key of what is drawn for samples of a store in an epoch, such as "masks".

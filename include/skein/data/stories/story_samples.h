@@ -29,8 +29,7 @@ struct StorySampleConfig {
   // is a pure function of seed, epoch and sample (Sukhbaatar and others, 2015, "random noise").
   double empty = 0;
   uint64_t seed = 1;
-  bool shuffle =
-      true;  // each epoch in another order; false: as they are, one store after the other
+  OrderKind order = OrderKind::shuffled;
 };
 
 class StorySamples : public RowSource {
@@ -51,7 +50,6 @@ class StorySamples : public RowSource {
  private:
   Batch empty_batch(int64_t count) const override;
   void fill(const Batch& batch, int64_t row, int64_t index) const override;
-  SampleIndex at(int64_t index) const;
 
   StoryBlend blend_;
   StorySampleConfig config_;

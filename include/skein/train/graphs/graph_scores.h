@@ -6,7 +6,7 @@
 
 namespace skein::train {
 
-// Collective, as label_answers. samples: in GraphOrder::once.
+// Collective, as label_answers. samples: in OrderKind::once.
 LabelAnswers graph_answers(const EvaluatedModel& model, const data::GraphSamples& samples,
                            int64_t outputs);
 // Of classes loss, accuracy, macro F1, Matthews' coefficient and calibration error, and quality is

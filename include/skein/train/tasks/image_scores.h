@@ -8,7 +8,7 @@
 
 namespace skein::train {
 
-// Collective, as label_answers. samples: in ImageOrder::once, and nothing is changed at random.
+// Collective, as label_answers. samples: in OrderKind::once, and nothing is changed at random.
 LabelAnswers image_answers(const EvaluatedModel& model, const data::ImageSamples& samples,
                            int64_t outputs);
 
