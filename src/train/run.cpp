@@ -66,10 +66,15 @@ void Run::count_from(const RunState& stored) {
 void Run::go_on(const RunState& stored, bool compared) {
   saved_step_ = stored.step;
   state_.validation_owed = stored.validation_owed;
-  if (!compared || !best_is_kept(folder_.path(), stored, world())) return;
-  state_.best_quality = stored.best_quality;
-  state_.best_step = stored.best_step;
-  state_.fruitless = stored.fruitless;
+  if (compared) take_best(stored);
+}
+
+void Run::take_best(const RunState& stored) {
+  const RunState none;
+  const RunState& from = best_is_kept(folder_.path(), stored, world()) ? stored : none;
+  state_.best_quality = from.best_quality;
+  state_.best_step = from.best_step;
+  state_.fruitless = from.fruitless;
 }
 
 void Run::roll_back(const RunState& stored, int64_t samples) {
@@ -78,6 +83,16 @@ void Run::roll_back(const RunState& stored, int64_t samples) {
   state_.spikes = stored.spikes;
   saved_step_ = evaluated_step_ = stored.step;
   folder_.cut(stored.step, world());
+  if (!best_) return;
+  take_best(stored);
+  open_best();
+}
+
+// Its commits have names that those before it have not, so that where steps are made once more the
+// later weights take the place of the earlier ones.
+void Run::open_best() {
+  best_ = std::make_unique<checkpoint::CheckpointStore>(folder_.path() + "/best", 1, world(),
+                                                        claim_->run());
 }
 
 void Run::open(const std::string& resolved, bool compares) {
@@ -86,9 +101,7 @@ void Run::open(const std::string& resolved, bool compares) {
   folder_.begin(resolved, state_.step, world());
   if (!folder_.writes()) return;
   store_ = std::make_unique<checkpoint::CheckpointStore>(*claim_, config_.checkpoint.keep, world());
-  if (compares)
-    best_ = std::make_unique<checkpoint::CheckpointStore>(folder_.path() + "/best", 1, world(),
-                                                          claim_->run());
+  if (compares) open_best();
 }
 
 bool Run::out_of_patience() const {
@@ -255,6 +268,8 @@ void Run::commit_end(Learner& learner, bool stopped) {
   if (store_ && !stopped && saved_step_ != state_.step)
     fail("{} {}{}, and what it leaves is not committed: {} with a lower lr.lr than {}{}",
          words_.step, state_.step, words_.ruined, advice(), config_.lr.lr, words_.advice);
+  // Lines that a full disk refused after the last commit.
+  if (store_) checkpoint::agree(world(), [&] { folder_.sync(claim_.get()); });
 }
 
 void Run::tell_start(Device device, const std::string& what) const {

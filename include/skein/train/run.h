@@ -127,6 +127,8 @@ class Run {
   const Scores& scores() const { return scores_; }
 
  private:
+  void take_best(const RunState& stored);
+  void open_best();
   bool out_of_patience() const;
   bool learnt() const { return saved_step_ < 0 || good_step_ == saved_step_; }
   void advance(Learner& learner);

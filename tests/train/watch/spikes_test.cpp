@@ -157,6 +157,28 @@ TEST_F(Spikes, ARollbackLeavesTheDataOut) {
   }
 }
 
+// Step 44 is made twice: before the spike at step 46, and once more after it.
+TEST_F(Spikes, TheBestWeightsAreThoseOfTheStepsThatStay) {
+  write_store("bad.h5", 61, 45, 1);
+  PretrainConfig c = config("bad.h5", Action::rollback);
+  c.model.dropout = 0.1;
+  c.data.validation = {folder_.at("bad.h5")};
+  c.validation.every = 44;
+  c.validation.patience = 9;
+  const auto best_after = [&](int64_t stop, const std::string& run) {
+    c.run.stop_at = stop;
+    const RunState state = (train(c, 1, folder_, run), newest_state(folder_.at(run)));
+    EXPECT_EQ(state.best_step, 44);
+    const auto kept = checkpoint::list_checkpoints(folder_.at(run) + "/best");
+    EXPECT_EQ(kept.size(), 1u);
+    EXPECT_EQ(kept.at(0).step, 44);
+    return state_of(folder_.at(run) + "/best");
+  };
+  const State left_behind = best_after(45, "before"), kept = best_after(47, "after");
+  EXPECT_EQ(decisions("after").size(), 1u);
+  EXPECT_NE(first_difference(kept, left_behind), "");
+}
+
 // From before the spike, and from behind the rollback.
 TEST_F(Spikes, AResumedRunDecidesTheSame) {
   write_store("bad.h5", 64, 42, 1);
