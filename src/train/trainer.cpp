@@ -7,14 +7,13 @@
 #include "skein/core/numbers.h"
 #include "skein/core/repeated_warnings.h"
 #include "skein/core/strings.h"
-#include "skein/models/architecture.h"
 #include "skein/tensor/cuda.h"
-#include "skein/train/adapt.h"
 #include "skein/train/best_weights.h"
 #include "skein/train/progress.h"
 #include "skein/train/replica.h"
 #include "skein/train/run.h"
 #include "skein/train/run_weights.h"
+#include "skein/train/start.h"
 
 namespace skein::train {
 namespace {
@@ -29,9 +28,7 @@ class Trainer : private Learner {
 
  private:
   std::optional<checkpoint::CheckpointInfo> find_start();
-  // Whether the groups of what it begins from are kept.
-  bool keeps_groups(const RunState& stored) const;
-  void load(const RunState& stored);
+  void load(const StoredStart& start);
   void go_on(const RunState& stored);
   void advance() override;
   bool validates() const override { return task_.validates(); }
@@ -100,11 +97,11 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
       loss_scale_(config.train.loss_scale, config.precision()),
       spikes_(config.spikes) {
   run_.set_data(task.data_files());
-  std::optional<RunState> stored;
-  if (resume_from_) stored = run_state(resume_from_->metadata, resume_from_->path);
-  plan_ = stored && keeps_groups(*stored) ? run_.plan(&*stored, resume_from_->path)
-                                          : run_.plan(nullptr, "");
-  const bool adapts = stored && task.adapts() && !run_.is_own(*resume_from_);
+  std::optional<StoredStart> stored;
+  if (resume_from_) stored = stored_start(*resume_from_, run_.is_own(*resume_from_), config_, task);
+  plan_ = stored && stored->keeps_groups ? run_.plan(&stored->state, stored->path)
+                                         : run_.plan(nullptr, "");
+  const bool adapts = stored && stored->adapts;
   Learning learning{[&task](const LocalModel& model) { return task.objective(model); },
                     task.terms()};
   learning.start_values = !stored || adapts;
@@ -114,8 +111,8 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
   state.notes = task.notes();
   state.config = config_values(config_);
   if (adapts) {
-    adapt(*replica_, *resume_from_, task, stored->notes, run_.world());
-    state.imported = stored->imported;
+    adapt(*replica_, *resume_from_, task, stored->state.notes, run_.world());
+    state.imported = stored->state.imported;
   } else if (stored) {
     load(*stored);
   }
@@ -129,53 +126,26 @@ std::optional<checkpoint::CheckpointInfo> Trainer::find_start() {
                    run_.world());
 }
 
-bool Trainer::keeps_groups(const RunState& stored) const {
-  // An import has summed nothing yet.
-  const bool nothing_summed = !stored.imported.empty() && stored.optimizer_steps == 0;
-  return !nothing_summed && (!task_.adapts() || run_.is_own(*resume_from_));
-}
-
-// As if it had been stored with what a run that begins from weights may give anew.
-RunState with_heads_of(RunState stored, const PretrainConfig& config) {
-  const auto now = config_values(config);
-  for (const std::string& key : config.model.architecture->options_of_heads())
-    if (const auto found = stored.config.find(key); found != stored.config.end())
-      found->second = now.at(key);
-  return stored;
-}
-
-void Trainer::load(const RunState& stored) {
+void Trainer::load(const StoredStart& start) {
   const TimedPhase loading("loading");
-  const std::string& path = resume_from_->path;
-  const bool own = run_.is_own(*resume_from_);
-  const bool only_weights_there = !stored.imported.empty() && stored.optimizer_steps == 0;
-  const bool weights_only = (config_.checkpoint.weights_only || only_weights_there) && !own;
-  if (!weights_only) run_.data().go_on({stored.data, path, own, config_.checkpoint.other_data});
-  if (!weights_only) task_.check_notes(stored.notes, path);
-  const auto frozen = stored.config.find("train.frozen_layers");
-  require(
-      weights_only || frozen == stored.config.end() ||
-          frozen->second == std::to_string(config_.train.frozen_layers),
-      "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments "
-      "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
-      path, frozen == stored.config.end() ? "" : frozen->second, config_.train.frozen_layers, path);
-  const std::string changes =
-      compare_with_stored(weights_only ? with_heads_of(stored, config_) : stored, config_,
-                          run_.state().tokenizer, path);
+  const RunState& stored = start.state;
+  if (!start.weights_only)
+    run_.data().go_on({stored.data, start.path, start.own, config_.checkpoint.other_data});
+  const std::string changes = compare_with_start(start, config_, task_);
   const ShardedOptimizer& optimizer = replica_->optimizer();
-  const auto targets = weights_only ? optimizer.weights(false) : optimizer.pieces(false);
-  load_checkpoint(*resume_from_, targets, !weights_only, run_.world());
-  replica_->optimizer().loaded(weights_only ? 0 : stored.optimizer_steps);
+  const auto targets = start.weights_only ? optimizer.weights(false) : optimizer.pieces(false);
+  load_checkpoint(*resume_from_, targets, !start.weights_only, run_.world());
+  replica_->optimizer().loaded(start.weights_only ? 0 : stored.optimizer_steps);
   run_.state().imported = stored.imported;
-  if (!weights_only) {
+  if (!start.weights_only) {
     run_.count_from(stored);
     restore(loss_scale_, stored);
     spikes_.restore(stored.spikes);
     run_.state().spikes = stored.spikes;
   }
-  if (own) go_on(stored);
-  log::info("{} {} (step {})", weights_only ? "begins with the weights of" : "goes on from", path,
-            stored.step);
+  if (start.own) go_on(stored);
+  log::info("{} {} (step {})", start.weights_only ? "begins with the weights of" : "goes on from",
+            start.path, stored.step);
   if (!changes.empty()) log::info("options that changed since then:{}", changes);
 }
 

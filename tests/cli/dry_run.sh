@@ -26,6 +26,10 @@ expect 0 "start     it begins from run/checkpoints/step-00000006" $next --checkp
 grep -qF "steps     0 to 9" output || { cat output >&2; die "steps of weights alone"; }
 [ "$before" = "$(find run -type f -exec sha256sum {} + | sort)" ] || die "a dry run changed the run's folder"
 
+expect 2 "run/checkpoints/step-00000006.g000001 holds another model:" $train --train.steps=9 --model.n_kv_heads=2 --dry-run
+expect 2 "was trained with train.frozen_layers=-1, now it is 1" $train --train.steps=9 --train.frozen_layers=1 --dry-run
+expect 0 "  lr.lr: " $train --train.steps=9 --lr.lr=0.01 --dry-run
+
 # What would be refused is refused, with the numbers before it where memory is what lacks.
 expect 2 "train.global_batch=9" mpirun -np 2 $train --train.global_batch=9 --dry-run
 expect 2 "the model does not fit: 1 rank keeps " "$skein" pretrain --config "$SKEIN_TEST_SOURCE_DIR/configs/gpt3_175b.ini" --data.train=train.h5 \

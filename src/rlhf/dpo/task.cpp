@@ -265,14 +265,20 @@ train::TaskNotes DpoTask::notes() const {
   return with_instructions(train::TaskNotes(own.dump()), instructions_);
 }
 
+namespace {
+
+double number_in(const nlohmann::ordered_json& notes, const char* key, const std::string& origin) {
+  require(notes.contains(key) && notes[key].is_number(),
+          "the notes of {} are damaged: no number \"{}\"", origin, key);
+  return notes[key].get<double>();
+}
+
+}  // namespace
+
 void DpoTask::check_notes(const train::TaskNotes& notes, const std::string& origin) const {
   train::require_run_of("skein dpo", notes.text_of("task") == kTask, origin);
   const nlohmann::ordered_json& stored = *notes;
-  const auto as_number = [&](const char* key) {
-    require(stored.contains(key) && stored[key].is_number(),
-            "the notes of {} are damaged: no number \"{}\"", origin, key);
-    return stored[key].get<double>();
-  };
+  const auto as_number = [&](const char* key) { return number_in(stored, key, origin); };
   train::require_unchanged(chat_template_in(notes), template_, origin);
   // Losses other than dpo came later.
   require(!stored.contains("loss") || stored["loss"].is_string(),
@@ -280,12 +286,6 @@ void DpoTask::check_notes(const train::TaskNotes& notes, const std::string& orig
   const std::string loss = stored.value("loss", name_of(DpoKind::dpo));
   train::require_unchanged<std::string>("dpo.loss", loss, name_of(rules_.loss.kind), origin);
   train::require_unchanged("dpo.length", as_number("length"), static_cast<double>(length_), origin);
-  // Sums came later than paths.
-  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
-                                           : stored.value("reference_path", "") == reference_path_,
-          "{} was trained against a reference, {}, whose weights are not those that "
-          "checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
-          origin, stored.value("reference_path", ""), reference_path_);
   auto rules = numbers_of(rules_.loss);
   rules.emplace_back("sft", rules_.sft);
   for (const auto& [rule, now] : rules)
@@ -295,12 +295,26 @@ void DpoTask::check_notes(const train::TaskNotes& notes, const std::string& orig
           "with those before",
           origin, rule, before, now);
   if (as_number("checksum") != training_.samples->checksum())
-    return train::warn_of_other_samples(origin, is_kto() ? "answers" : "pairs");
-  const double reference = training_.samples->mean_reference();
-  require(std::abs(as_number("reference") - reference) <= kReferenceTolerance,
+    train::warn_of_other_samples(origin, is_kto() ? "answers" : "pairs");
+  // Not in a dry run, which asks none.
+  if (!reference_path_.empty()) check_reference(notes, origin);
+}
+
+void DpoTask::check_reference(const train::TaskNotes& notes, const std::string& origin) const {
+  const nlohmann::ordered_json& stored = *notes;
+  // Sums came later than paths.
+  require(stored.contains("reference_sum") ? stored["reference_sum"] == reference_sum_
+                                           : stored.value("reference_path", "") == reference_path_,
+          "{} was trained against a reference, {}, whose weights are not those that "
+          "checkpoint.load gives: {}; give the checkpoint.load it began from, or another run.dir",
+          origin, stored.value("reference_path", ""), reference_path_);
+  if (number_in(stored, "checksum", origin) != training_.samples->checksum()) return;
+  const double before = number_in(stored, "reference", origin),
+               reference = training_.samples->mean_reference();
+  require(std::abs(before - reference) <= kReferenceTolerance,
           "{} was trained against a reference that gives tokens a mean log-probability of {}, but "
           "checkpoint.load gives {}; give the checkpoint.load it began from, or another run.dir",
-          origin, as_number("reference"), reference);
+          origin, before, reference);
 }
 
 }  // namespace skein::rlhf::dpo

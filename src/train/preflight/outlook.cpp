@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "skein/core/log.h"
 #include "skein/core/strings.h"
 #include "skein/models/flops.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/train/preflight/outlook_lines.h"
 #include "skein/train/replica.h"
 #include "skein/train/run_folder.h"
-#include "skein/train/run_state.h"
 #include "skein/train/run_weights.h"
+#include "skein/train/start.h"
 
 namespace skein::train {
 namespace {
@@ -23,10 +24,7 @@ class Foresight {
         task_(task),
         mesh_(world, mesh_shape(config_.parallel, world.size())),
         device_(device_of(config_.parallel.device)) {
-    const auto from = start ? start : find_start(world);
-    std::optional<RunState> stored;
-    if (from) stored = run_state(from->metadata, from->path);
-    settle_start(from ? &*from : nullptr, stored ? &*stored : nullptr);
+    settle_start(start ? start : find_start(world));
     model_ = std::make_unique<LocalModel>(config_.model, config_.parallel, mesh_,
                                           config_.precision(), config_.train.frozen_layers);
     shape_ = learning_shape(config_, plan_, mesh_, *model_);
@@ -43,16 +41,23 @@ class Foresight {
 
  private:
   // As the trainer goes by it: where the run begins, and with which groups.
-  void settle_start(const checkpoint::CheckpointInfo* from, const RunState* stored) {
-    const bool own = from && !config_.run.dir.empty() &&
-                     from->path.starts_with(config_.run.dir + "/checkpoints/");
-    // An import has summed nothing yet.
-    const bool trained = stored && (stored->imported.empty() || stored->optimizer_steps > 0);
-    const bool groups = trained && (own || !task_.adapts()),
-               steps = groups && (own || !config_.checkpoint.weights_only);
-    if (steps) first_ = stored->step;
-    if (from) origin_ = fmt::format("{} {}", steps ? "goes on from" : "begins from", from->path);
-    plan_ = settled_plan(config_, mesh_.shape(), groups ? stored : nullptr, from ? from->path : "");
+  void settle_start(const std::optional<checkpoint::CheckpointInfo>& from) {
+    std::optional<StoredStart> stored;
+    if (from) stored = stored_start(*from, is_own(*from), config_, task_);
+    const bool goes_on = stored && stored->goes_on();
+    if (goes_on) first_ = stored->state.step;
+    if (stored)
+      origin_ = fmt::format("{} {}", goes_on ? "goes on from" : "begins from", stored->path);
+    plan_ = settled_plan(config_, mesh_.shape(),
+                         stored && stored->keeps_groups ? &stored->state : nullptr,
+                         stored ? stored->path : "");
+    if (!stored || stored->adapts) return;
+    const std::string changes = compare_with_start(*stored, config_, task_);
+    if (!changes.empty()) log::info("options that changed since then:{}", changes);
+  }
+
+  bool is_own(const checkpoint::CheckpointInfo& from) const {
+    return !config_.run.dir.empty() && from.path.starts_with(config_.run.dir + "/checkpoints/");
   }
 
   std::optional<checkpoint::CheckpointInfo> find_start(Group& world) const {

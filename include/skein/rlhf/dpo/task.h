@@ -83,6 +83,7 @@ class DpoTask : public train::Task {
   DpoData source(const DpoTuneConfig& config, const text::ChatTemplate& form,
                  const std::vector<data::PreferenceRecord>& records,
                  const data::PreferencesConfig& files, const char* what) const;
+  void check_reference(const train::TaskNotes& notes, const std::string& origin) const;
   bool is_kto() const { return rules_.loss.kind == DpoKind::kto; }
 
   text::StoredTokenizer tokenizer_;

@@ -1,4 +1,4 @@
-#include "skein/train/adapt.h"
+#include "skein/train/start.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,10 +10,57 @@
 #include <vector>
 
 #include "skein/checkpoint/parameters.h"
+#include "skein/core/error.h"
 #include "skein/core/log.h"
+#include "skein/models/architecture.h"
 #include "skein/models/description.h"
 
 namespace skein::train {
+namespace {
+
+// As if it had been stored with what a run that begins from weights may give anew.
+RunState with_heads_of(RunState stored, const PretrainConfig& config) {
+  const auto now = config_values(config);
+  for (const std::string& key : config.model.architecture->options_of_heads())
+    if (const auto found = stored.config.find(key); found != stored.config.end())
+      found->second = now.at(key);
+  return stored;
+}
+
+void check_frozen(const StoredStart& start, const PretrainConfig& config) {
+  const auto found = start.state.config.find("train.frozen_layers");
+  require(
+      found == start.state.config.end() ||
+          found->second == std::to_string(config.train.frozen_layers),
+      "{} was trained with train.frozen_layers={}, now it is {}, and other tensors have moments "
+      "then; give the same, or begin from its weights: another run.dir with checkpoint.load={}",
+      start.path, found == start.state.config.end() ? "" : found->second,
+      config.train.frozen_layers, start.path);
+}
+
+}  // namespace
+
+StoredStart stored_start(const checkpoint::CheckpointInfo& from, bool own,
+                         const PretrainConfig& config, const Task& task) {
+  StoredStart made{.state = run_state(from.metadata, from.path), .path = from.path, .own = own};
+  // An import has summed nothing yet.
+  const bool nothing_summed = !made.state.imported.empty() && made.state.optimizer_steps == 0;
+  made.adapts = task.adapts() && !own;
+  made.weights_only = (config.checkpoint.weights_only || nothing_summed) && !own;
+  made.keeps_groups = !nothing_summed && !made.adapts;
+  return made;
+}
+
+std::string compare_with_start(const StoredStart& start, const PretrainConfig& config,
+                               const Task& task) {
+  if (!start.weights_only) {
+    task.check_notes(start.state.notes, start.path);
+    check_frozen(start, config);
+  }
+  return compare_with_stored(start.weights_only ? with_heads_of(start.state, config) : start.state,
+                             config, task.tokenizer(), start.path);
+}
+
 namespace {
 
 std::set<std::string> lines_of(const std::vector<std::string>& texts) {
