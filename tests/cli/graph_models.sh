@@ -111,6 +111,28 @@ expect 2 "task.metric is for texts and pictures" "${tune[@]}" --task.metric=macr
 expect 2 "augment.shift is for pictures, but model.architecture=graph reads graphs" "${tune[@]}" --augment.shift=0.1 --run.dir=none
 expect 2 "reads graphs, and this is for texts" "$skein" sft --checkpoint.load=skips --data.train=parts.h5 --run.dir=none
 
+# Sets, which are graphs without links: whether one holds a c. By the largest number of each a member that is there twice says nothing new.
+python3 - <<'PY'
+import json, random
+random.seed(1)
+with open("sets.jsonl", "w") as out:
+    for i in range(120):
+        members = random.choices("abc", [4, 4, 1], k=random.randint(1, 8)) if i < 116 else ["a", "b", *"cab"[: 3 * (i % 2)]] * (1 + i // 118)
+        print(json.dumps({"nodes": members, "edges": [], "y": "yes" if "c" in members else "no", "split": ["train", "test"][i >= 90]}), file=out)
+PY
+"$data" graphs --run.quiet --output.path=sets.h5 sets.jsonl
+sets=("${small[@]}" --model.hops=1 --model.teleport=1 --model.n_layers=1 --data.train=sets.h5 --train.steps=120 --train.global_batch=30)
+expect 0 "done: 120 steps" "$skein" pretrain "${sets[@]}" --model.graph_pool=max --run.dir=sets
+expect 0 "accuracy 1.0000, macro F1" "$skein" eval --checkpoint.path=sets --data.test=sets.h5
+expect 0 "120 graphs labelled" "$skein" predict --checkpoint.path=sets --data.input=sets.h5 --output.path=said.jsonl
+python3 - <<'PY' || die "a set is not read as one"
+import json
+said = [json.loads(line) for line in open("said.jsonl")][-4:]
+assert [one["label"] for one in said] == ["no", "yes", "no", "yes"], said
+assert said[0]["scores"] == said[2]["scores"] and said[1]["scores"] == said[3]["scores"], said
+PY
+expect 2 "one of mean, sum, max, attention was expected" "$skein" pretrain "${sets[@]}" --model.graph_pool=most --run.dir=none
+
 # Nodes of one graph: a path whose halves are two classes.
 python3 - <<'PY'
 import json

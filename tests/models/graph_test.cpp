@@ -168,7 +168,8 @@ TEST(Graphormers, HaveTheirGradients) {
 }
 
 TEST(Graphs, ThatAreReadWholeHaveTheirGradients) {
-  for (const GraphPool pool : {GraphPool::mean, GraphPool::sum, GraphPool::attention})
+  for (const GraphPool pool :
+       {GraphPool::mean, GraphPool::sum, GraphPool::max, GraphPool::attention})
     for (const GraphFormKind form : {GraphFormKind::blocks, GraphFormKind::plain}) {
       ModelConfig c = small_graph_model(LinkScoring::dot, false);
       graph_options(c).pool = pool;

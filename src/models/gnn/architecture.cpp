@@ -105,9 +105,12 @@ void GraphArchitecture::bind(Options& options, ModelConfig& config) const {
                      "graph: what a node gets of its categories' vectors");
   options.add_choice(
       "model.graph_pool", c.pool,
-      {{"mean", GraphPool::mean}, {"sum", GraphPool::sum}, {"attention", GraphPool::attention}},
-      "graph: what a whole graph is read by: the mean of its nodes, their sum, or "
-      "their sum by weights that a score of each makes");
+      {{"mean", GraphPool::mean},
+       {"sum", GraphPool::sum},
+       {"max", GraphPool::max},
+       {"attention", GraphPool::attention}},
+      "graph: what a whole graph is read by: the mean of its nodes, their sum, of each number the "
+      "largest, or their sum by weights that a score of each makes");
   bind_graphormer(options, c);
   bind_sizes(options, c);
 }

@@ -228,8 +228,7 @@ Var products_of_pairs(const Var& hidden, const data::Batch& batch) {
 
 }  // namespace
 
-// [B,1,C] of the nodes of each sample: their mean, their sum, or by weights that a score of each
-// makes. A virtual node stands for all.
+// [B,1,C] of the nodes of each sample, by GraphPool. A virtual node stands for all.
 Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
   if (graph_options(config_).virtual_node) return ops::first_position(hidden);
   const PooledNodes nodes =
@@ -237,8 +236,11 @@ Var GraphModel::pooled(const Var& hidden, const Pass& pass) const {
   const Shape& shape = hidden.shape();
   const int64_t rows = shape[0] * shape[1];
   const Var x = ops::reshape(hidden, {rows, 1, shape[2]});
+  const GraphPool pool = graph_options(config_).pool;
+  if (pool == GraphPool::max)
+    return ops::reshape(ops::gather_max(x, nodes.links), {shape[0], 1, shape[2]});
   Var weights;
-  if (graph_options(config_).pool == GraphPool::mean) weights = Var(nodes.weights);
+  if (pool == GraphPool::mean) weights = Var(nodes.weights);
   if (readout_) {
     const Var scores = ops::reshape((*readout_)(hidden, pass), {rows, 1});
     weights =

@@ -36,7 +36,7 @@ enum class GraphFormKind { blocks, plain, graphormer };
 // By what nodes weigh those that they gather from: learnt scores, or all alike, or by how many
 // links both ends have (nn/link_attention.h).
 enum class LinkScoring { dot, gat, gat2, mean, symmetric };
-enum class GraphPool { mean, sum, attention };
+enum class GraphPool { mean, sum, max, attention };
 
 struct GraphOptions {
   GraphFormKind form = GraphFormKind::blocks;
