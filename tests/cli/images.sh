@@ -40,6 +40,8 @@ cp set/cross/00.pgm beside/lost.pgm
 expect 2 "beside/lost.pgm lies beside the folders of the classes, so it has none" "${images[@]}" --output.path=lost.h5 beside
 "${images[@]}" --images.path=file --images.label=kind --run.threads=3 --output.path=table.h5 --run.quiet table.csv
 cmp folders.h5 table.h5 || die "the pictures of the table are others"
+"${images[@]}" --images.path=1 --images.label=2 --images.header=yes --output.path=numbered.h5 --run.quiet table.csv
+cmp folders.h5 numbered.h5 || die "the columns of the table have other numbers"
 "${images[@]}" --images.labels=labels --images.classes=cross,ring --output.path=idx.h5 --run.quiet images.gz
 cmp folders.h5 idx.h5 || die "the pictures of the IDX files are others"
 
@@ -99,6 +101,9 @@ expect 0 "30 pictures labelled by run" "$bin/skein" predict --checkpoint.path=ru
 grep -qF '{"picture":"set/cross/00.pgm","label":"cross"' files.jsonl || { cat files.jsonl >&2; die "no word of set/cross/00.pgm"; }
 scores() { sed 's/.*"scores"://' "$1"; }
 cmp <(scores said.jsonl) <(scores files.jsonl) || die "files are judged otherwise than their store"
+expect 0 "30 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=table.csv --images.path=1 --images.header=yes --output.path=rows.jsonl
+cmp <(scores said.jsonl | sort) <(scores rows.jsonl | sort) || die "pictures of a table are judged otherwise than their store"
+expect 2 "path and header are for files of pictures" "$bin/skein" predict --checkpoint.path=run --data.input=folders.h5 --images.path=file
 expect 0 "1 pictures labelled by run" "$bin/skein" predict --checkpoint.path=run --data.input=set/ring/03.pgm
 expect 2 "large.h5 has pictures of 3 x 20 x 30" "$bin/skein" predict --checkpoint.path=run --data.input=large.h5
 expect 0 "30 vectors of 32 numbers" "$bin/skein" embed --checkpoint.path=run --data.input=folders.h5 --embed.output=all.npy

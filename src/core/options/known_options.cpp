@@ -60,7 +60,8 @@ constexpr Known kKnown[] = {
      "duplicates edges feature_kind features folds format fractions header height id "
      "inside label label_kind laplacian link_fractions link_value links make nodes "
      "outside seed self_loops split walks width"},
-    {"images", "background channels classes fit format label labelled labels path resampling size"},
+    {"images",
+     "background channels classes fit format header label labelled labels path resampling size"},
     {"kl", "beta control horizon target"},
     {"lm", "prefix"},
     {"loss", "label_smoothing"},

@@ -85,14 +85,22 @@ void bind(Options& options, ImageFilesConfig& c) {
                      "folders: a folder for each class; table: paths and labels (.csv, .tsv, "
                      ".jsonl); idx: as MNIST's; auto: one of these three");
   options.add("images.labels", c.labels, "idx: the file of labels of each INPUT");
-  options.add("images.path", c.path_column,
-              "table: column of the paths, by name or number from 1; JSONL: its key");
+  bind_paths(options, c.path_column, c.header);
   options.add("images.label", c.label_column, "table: column of the labels");
   options.add("images.classes", c.classes,
               "names of the classes in the order of their ids; empty: those that there are, in "
               "byte order");
   options.add("images.labelled", c.labelled,
               "false: no labels, for pretraining; then folders need not be of classes");
+}
+
+void bind_paths(Options& options, std::string& path_column, Header& header) {
+  options.add("images.path", path_column,
+              "table: column of the paths, by name or number from 1; JSONL: its key");
+  options.add_choice("images.header", header,
+                     {{"auto", Header::automatic}, {"yes", Header::yes}, {"no", Header::no}},
+                     "table: whether the first row names the columns; auto: when one is given by "
+                     "name");
 }
 
 void number_classes(int64_t largest, const std::string& where, std::vector<std::string>& classes) {

@@ -12,7 +12,8 @@ std::unique_ptr<ImageFiles::Source> table_images(const ImageFilesConfig& config,
                                                  std::vector<std::string>& classes) {
   const ExamplesConfig table{.files = config.inputs,
                              .text = config.path_column,
-                             .label = config.labelled ? config.label_column : ""};
+                             .label = config.labelled ? config.label_column : "",
+                             .header = config.header};
   const std::vector<LabelledExample> rows = read_examples(table);
   std::vector<int32_t> labels(rows.size(), -1);
   if (config.labelled) {

@@ -27,6 +27,7 @@ std::string head_of(const std::string& path) {
 
 void bind(Options& options, PictureFitting& fitting) {
   data::bind_fitting(options, fitting.fit, fitting.resampling, fitting.background);
+  data::bind_paths(options, fitting.path_column, fitting.header);
 }
 
 void refuse_fitting(const Options& options, Reads reads) {
@@ -62,8 +63,8 @@ NamedPicture PictureInput::fitted(const data::StoredImage& stored) const {
 void PictureInput::open_store() {
   require(
       fitting_ == PictureFitting{},
-      "images.fit, images.resampling and images.background are for files of pictures, and {} is "
-      "a store; leave them out",
+      "images.fit, resampling, background, path and header are for files of pictures, and {} is a "
+      "store; leave them out",
       path_);
   const auto store =
       std::make_shared<data::ImageRecords>(std::make_shared<const data::Records>(path_));
@@ -88,8 +89,11 @@ void PictureInput::open() {
     };
     return;
   }
-  const auto files = std::make_shared<data::ImageFiles>(
-      data::ImageFilesConfig{.inputs = {path_}, .labelled = false});
+  const auto files =
+      std::make_shared<data::ImageFiles>(data::ImageFilesConfig{.inputs = {path_},
+                                                                .path_column = fitting_.path_column,
+                                                                .header = fitting_.header,
+                                                                .labelled = false});
   read_ = [this, files](NamedPicture& one) {
     data::StoredImage stored;
     if (!files->next(stored)) return false;

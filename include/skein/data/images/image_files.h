@@ -17,6 +17,7 @@
 
 #include "skein/core/options/options.h"
 #include "skein/data/images/image.h"
+#include "skein/data/records/examples.h"
 
 namespace skein::data {
 
@@ -27,13 +28,16 @@ struct ImageFilesConfig {
   ImageLayout layout = ImageLayout::automatic;  // folders, tables and IDX are known by themselves
   std::vector<std::string> labels{};            // idx: of each INPUT
   std::string path_column = "path", label_column = "label";  // table: by name, or number from 1
+  Header header = Header::automatic;                         // table
   // Names of the classes in the order of their ids. Empty: those that there are, in byte order;
   // of idx and cifar the numbers 0, 1, ...
   std::vector<std::string> classes{};
   bool labelled = true;  // false: labels are not looked at, and folders need not be of classes
 };
-// Binds layout, labels, columns, classes and labelled under section "images".
+// Binds layout, labels, columns, header, classes and labelled under section "images".
 void bind(Options& options, ImageFilesConfig& config);
+// Of that, images.path and images.header alone.
+void bind_paths(Options& options, std::string& path_column, Header& header);
 
 // A picture that is not decoded yet, or the pixels themselves.
 struct StoredImage {

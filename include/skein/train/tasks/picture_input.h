@@ -9,6 +9,7 @@
 
 #include "skein/comm/group.h"
 #include "skein/core/options/options.h"
+#include "skein/data/images/image_files.h"
 #include "skein/data/images/image_samples.h"
 
 namespace skein {
@@ -21,11 +22,14 @@ namespace skein::train {
 struct PictureFitting {
   data::Fit fit = data::Fit::cut;
   data::Resampling resampling = data::Resampling::bilinear;
-  std::string background;  // "": transparent pixels are an error
+  std::string background{};  // "": transparent pixels are an error
+  // Of a table: which column has the paths, as ImageFilesConfig says it.
+  std::string path_column = data::ImageFilesConfig().path_column;
+  data::Header header = data::Header::automatic;
 
   bool operator==(const PictureFitting&) const = default;
 };
-// Binds images.fit, images.resampling and images.background.
+// Binds images.fit, resampling, background, path and header.
 void bind(Options& options, PictureFitting& fitting);
 // A usage error where one of them was given, for a model that reads something else.
 void refuse_fitting(const Options& options, Reads reads);
