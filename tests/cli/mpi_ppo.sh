@@ -143,6 +143,7 @@ expect 0 "the critic begins with the weights of" $mpi2 $ppo --run.dir=modelled -
 expect 0 "iteration 4/4" $ppo --run.dir=group --ppo.algorithm=rloo --reward.sources=exact:field=answer
 grep -q flat_groups group/metrics.jsonl || die "flat groups are not told"
 
+expect 2 "lr.factor=2 is for lr.decay=noam" $ppo --run.dir=bad --reward.sources=ended --lr.factor=2
 expect 2 "critic.clip=0.1 was given, but rloo has no critic" $ppo --run.dir=bad --ppo.algorithm=rloo --reward.sources=ended --critic.clip=0.1
 expect 2 "ppo.whiten=false was given, but grpo has no critic" $ppo --run.dir=bad --ppo.algorithm=grpo --ppo.answers=4 --reward.sources=ended --ppo.whiten=false
 expect 0 "done already" "$skein" ppo --config group/config.ini

@@ -214,6 +214,7 @@ void check_numbers(const TuneConfig& c) {
           c.generate.sampling.temperature);
   require(c.run.lr.decay != train::LrConfig::Decay::noam,
           "lr.decay=noam is for models that are trained from the start; use inverse_sqrt");
+  resolved(c.run.lr, c.run.model.d_model);  // refuses what changes nothing
   require(c.run.lr.lr > 0 && c.run.lr.unit == train::LrConfig::Unit::steps,
           "lr.lr={} must be above 0, and lr.unit is steps where answers are learnt from",
           c.run.lr.lr);

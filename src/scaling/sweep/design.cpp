@@ -5,6 +5,7 @@
 #include <set>
 
 #include "skein/core/error.h"
+#include "skein/models/architecture.h"
 
 #include "design_specs.h"
 
@@ -70,6 +71,10 @@ void check_common(const SweepConfig& c) {
           "sweep.warmup and sweep.cooldown");
   require(run.lr.decay != train::LrConfig::Decay::noam,
           "lr.decay=noam finds its own rates, but a sweep gives each cell one; use inverse_sqrt");
+  resolved(run.lr, run.model.d_model);  // refuses what changes nothing
+  require(run.model.architecture->fills_masks(run.model) || run.mlm == data::MaskConfig{},
+          "mlm.* is for encoders that fill in masked tokens, but these models continue text; leave "
+          "it out");
   require(run.checkpoint.load.empty(),
           "checkpoint.load={}: the cells of a sweep begin anew; leave it out", run.checkpoint.load);
   require(run.validation.patience == 0,

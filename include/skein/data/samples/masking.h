@@ -25,6 +25,8 @@ struct MaskConfig {
   bool fixed = false;  // the same places in every epoch
   PairTask pairs = PairTask::none;
   double short_samples = 0.1;  // part of the pairs that is cut to a random length
+
+  bool operator==(const MaskConfig&) const = default;
 };
 
 // Binds every field under section "mlm".
