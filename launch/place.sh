@@ -37,3 +37,12 @@ default_text() {
 text_stamp() { # TEXT, empty for the default
   if [[ -n $1 ]]; then printf '%s %s\n' "$(readlink -f "$1")" "$(sha256sum <"$1" | cut -d' ' -f1)"; else echo bible-kjv; fi
 }
+
+# Checkpoints of a run, or of a sweep's cells checkpoints and results, the newest one last.
+commits() { # RUN
+  find "$1/checkpoints" "$1/cells" -maxdepth 3 \( -name 'step-*' -o -name result.json \) -printf '%T@ %P\n' 2>/dev/null |
+    sort -n | cut -d' ' -f2
+}
+
+# Whether $2 names a commit that $1 does not; their times say nothing where a clock was set back.
+has_more() { comm -13 <(sort <<<"$1") <(sort <<<"$2") | grep -q .; }

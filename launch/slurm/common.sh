@@ -82,16 +82,13 @@ await_child() {
   child=""
 }
 
-# A file of this job in the run's folder counts its starts without a commit, over requeues; its time is that of this start.
+# A file of this job in the run's folder counts its starts without a commit, over requeues.
 begin_start() {
   mkdir -p "$run" || exit 1
   starts=$run/slurm-$SLURM_JOB_ID.starts
   [[ -e $starts ]] || echo 0 >"$starts"
-  touch "$starts"
+  before=$(commits "$run")
 }
-
-# Whether this start has left a checkpoint or, in a sweep, a result.
-committed() { find "$run" \( -name 'step-*' -o -name result.json \) -newer "$starts" 2>/dev/null | grep -q .; }
 
 # Whether Slurm requeues a job that ends with this code by itself (RequeueExit=85, or a range, in slurm.conf).
 slurm_requeues() {
@@ -128,7 +125,7 @@ still_runs() { [[ $(squeue --noheader --jobs "$1" --format %T) == RUNNING ]]; }
 # Counts a start without a commit; false when there were too many.
 may_go_on() {
   local without=0
-  committed || without=$(($(cat "$starts") + 1))
+  has_more "$before" "$(commits "$run")" || without=$(($(cat "$starts") + 1))
   echo "$without" >"$starts"
   ((without < most))
 }
