@@ -18,6 +18,7 @@
 //
 // Older checkpoints go last, once every rank has read its part of the new one back from the disk.
 // If that fails they stay, with a warning; the commit stands.
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -52,7 +53,7 @@ std::string checked_metadata(const std::string& metadata) {
 class CheckpointStore::Saving {
  public:
   struct Retention {
-    int64_t keep = 1;
+    int64_t keep = 1, milestones = 0;
     std::optional<int64_t> good;
   };
 
@@ -208,11 +209,22 @@ class CheckpointStore::Saving {
   }
 
   std::vector<CheckpointName> to_remove() const {
-    const auto& [keep, good] = retention_;
+    const auto& [keep, milestones, good] = retention_;
     if (good && *good < 0) return {};
+    const std::optional<int64_t> milestone = newest_multiple(milestones);
     auto all = expired_checkpoints(directory_, keep);
-    std::erase_if(all, [&](const CheckpointName& name) { return name.step == good; });
+    std::erase_if(all, [&](const CheckpointName& name) {
+      return name.step == good || name.step == milestone;
+    });
     return all;
+  }
+
+  std::optional<int64_t> newest_multiple(int64_t of) const {
+    if (of == 0) return {};
+    const auto all = committed_checkpoints(directory_);
+    const auto found =
+        std::ranges::find_if(all, [of](const CheckpointName& name) { return name.step % of == 0; });
+    return found == all.end() ? std::nullopt : std::optional(found->step);
   }
 
   // A newer start removes what this one has under way: then its own calls fail first.
@@ -251,10 +263,12 @@ CheckpointStore::CheckpointStore(std::string directory, int64_t keep, Group& wor
   run_ = started.substr(started.find(' ') + 1);
 }
 
-CheckpointStore::CheckpointStore(const RunClaim& claim, int64_t keep, Group& world)
+CheckpointStore::CheckpointStore(const RunClaim& claim, int64_t keep, Group& world,
+                                 int64_t milestones)
     : directory_(claim.directory()),
       run_(claim.run()),
       keep_(keep),
+      milestones_(milestones),
       world_(world),
       generation_(claim.generation()) {
   check_keep();
@@ -271,8 +285,8 @@ bool CheckpointStore::begin(int64_t step, const std::vector<Piece>& pieces,
   SKEIN_CHECK(step >= 0);
   SKEIN_CHECK(!under_way());
   auto saving = std::make_unique<Saving>(directory_, CheckpointName{generation_, step}, run_,
-                                         world_, Saving::Retention{keep_, good}, beside,
-                                         std::exchange(memory_, Bytes()));
+                                         world_, Saving::Retention{keep_, milestones_, good},
+                                         beside, std::exchange(memory_, Bytes()));
   if (saving->committed_before()) {
     log::info("step {} is already committed as {}", step, saving->path());
     return false;
@@ -293,6 +307,14 @@ bool CheckpointStore::advance(bool wait) {
     end_saving();
     throw;
   }
+}
+
+void CheckpointStore::remove_after(int64_t step) {
+  from_root(world_, [&] {
+    for (const CheckpointName& name : committed_checkpoints(directory_))
+      if (name.step > step) remove_checkpoint(directory_, name);
+    return "";
+  });
 }
 
 int64_t CheckpointStore::memory() const { return saving_ ? saving_->bytes() : memory_.capacity(); }

@@ -41,6 +41,13 @@ std::optional<checkpoint::CheckpointInfo> Run::own() {
   return claim_ ? find_own_checkpoint(config_.run, world()) : std::nullopt;
 }
 
+std::optional<checkpoint::CheckpointInfo> Run::own_by_schedule() {
+  const int64_t every = config_.checkpoint.every;
+  if (every == 0) return own();
+  while (store_ && store_->under_way()) follow_commit(true, false);
+  return claim_ ? find_own_checkpoint_of(every, config_.run, world()) : std::nullopt;
+}
+
 bool Run::is_own(const checkpoint::CheckpointInfo& info) const {
   return folder_.writes() && info.path.starts_with(folder_.checkpoints() + "/");
 }
@@ -82,6 +89,7 @@ void Run::roll_back(const RunState& stored, int64_t samples) {
   state_.samples = samples;
   state_.spikes = stored.spikes;
   saved_step_ = evaluated_step_ = stored.step;
+  store_->remove_after(stored.step);
   folder_.cut(stored.step, world());
   if (!best_) return;
   take_best(stored);
@@ -100,7 +108,9 @@ void Run::open(const std::string& resolved, bool compares) {
   if (claim_) claim_->settle(world());
   folder_.begin(resolved, state_.step, world());
   if (!folder_.writes()) return;
-  store_ = std::make_unique<checkpoint::CheckpointStore>(*claim_, config_.checkpoint.keep, world());
+  const bool goes_back = config_.spikes.action == SpikeConfig::Action::rollback;
+  store_ = std::make_unique<checkpoint::CheckpointStore>(*claim_, config_.checkpoint.keep, world(),
+                                                         goes_back ? config_.checkpoint.every : 0);
   if (compares) open_best();
 }
 

@@ -190,4 +190,24 @@ std::optional<checkpoint::CheckpointInfo> find_own_checkpoint(const RunConfig& r
   return found;
 }
 
+std::optional<checkpoint::CheckpointInfo> find_own_checkpoint_of(int64_t every,
+                                                                 const RunConfig& run,
+                                                                 Group& world) {
+  const std::string paths = checkpoint::from_root(world, [&] {
+    std::string lines;
+    for (const auto& info : checkpoint::list_checkpoints(RunFolder(run.dir, false).checkpoints()))
+      if (info.step % every == 0) lines += info.path + "\n";
+    return lines;
+  });
+  for (size_t at = 0, end = 0; at < paths.size(); at = end + 1) {
+    end = paths.find('\n', at);
+    std::optional<checkpoint::CheckpointInfo> found;
+    const std::string fault =
+        refusal_of([&] { found = checkpoint::find_checkpoint(paths.substr(at, end - at), world); });
+    if (found) return found;
+    log::warn("{}", fault);
+  }
+  return {};
+}
+
 }  // namespace skein::train

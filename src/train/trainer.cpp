@@ -210,7 +210,7 @@ void Trainer::roll_back(Spike spike) {
   constexpr int64_t kMost = 3;
   const int64_t behind =
       run_.state().samples + config_.spikes.leave_out * config_.train.global_batch;
-  const auto own = run_.own();
+  const auto own = run_.own_by_schedule();
   if (!own)
     return warnings_.tell("spikes of loss or gradient norm",
                           fmt::format("step {}: {}; there is no checkpoint yet to go back to",

@@ -44,7 +44,8 @@ class CheckpointStore {
   // run: the id of the run that commits; "": that of the generations there, if they have one.
   CheckpointStore(std::string directory, int64_t keep, Group& world, const std::string& run = "");
   // With the generation that the claim has taken, in its directory; the claim outlives the store.
-  CheckpointStore(const RunClaim& claim, int64_t keep, Group& world);
+  // milestones: of the commits whose step is a multiple of it the newest stays, too; 0: none.
+  CheckpointStore(const RunClaim& claim, int64_t keep, Group& world, int64_t milestones = 0);
   // Waits for what this rank writes.
   ~CheckpointStore();
 
@@ -70,6 +71,8 @@ class CheckpointStore {
   // the log says so. What older ones make room for is still under way then. Errors as of save(),
   // and then none is under way. wait: for the step that is being made.
   bool advance(bool wait);
+  // Collective. Removes the commits of later steps, for these will be made once more.
+  void remove_after(int64_t step);
   // Of the snapshot that is kept, on this rank.
   int64_t memory() const;
 
@@ -80,7 +83,7 @@ class CheckpointStore {
   void end_saving();
 
   std::string directory_, run_;
-  int64_t keep_;
+  int64_t keep_, milestones_ = 0;
   Group& world_;
   int64_t generation_ = 0;
   std::unique_ptr<Saving> saving_;

@@ -94,6 +94,9 @@ class Run {
 
   // The newest checkpoint of the run's own folder.
   std::optional<checkpoint::CheckpointInfo> own();
+  // Of those of steps that checkpoint.every divides, where it is given: whatever was committed
+  // besides, by the clock or because the run was stopped, is none.
+  std::optional<checkpoint::CheckpointInfo> own_by_schedule();
   bool is_own(const checkpoint::CheckpointInfo& info) const;
   // How the batch is cut into reduction groups, the stored ones where there are any, and
   // micro-batches.
@@ -106,7 +109,7 @@ class Run {
   // that it names.
   void go_on(const RunState& stored, bool compared);
   // Counts from the checkpoint of the run's own folder that `stored` is of, once more, but goes on
-  // with the sample of that number.
+  // with the sample of that number. Those of later steps go.
   void roll_back(const RunState& stored, int64_t samples);
   // Writes the folder. compares: keeps the best weights by the learner's evaluations.
   void open(const std::string& resolved, bool compares);

@@ -83,5 +83,9 @@ class RunFolder {
 // that is a usage error. What cannot be read is a failure whatever was given. Who trains has
 // claimed the run; who only looks ahead has not, and may meet a checkpoint that is being deleted.
 std::optional<checkpoint::CheckpointInfo> find_own_checkpoint(const RunConfig& run, Group& world);
+// Collective. Of the steps that `every` divides, the newest good one; nullopt where there is none.
+std::optional<checkpoint::CheckpointInfo> find_own_checkpoint_of(int64_t every,
+                                                                 const RunConfig& run,
+                                                                 Group& world);
 
 }  // namespace skein::train

@@ -189,7 +189,6 @@ TEST_F(Spikes, AResumedRunDecidesTheSame) {
     const std::string name = "run" + std::to_string(stop);
     PretrainConfig first = c;
     first.run.stop_at = stop;
-    first.checkpoint.every = stop > 42 ? 8 : c.checkpoint.every;
     train(first, 2, folder_, name);
     // What stops commits there; a kill would not have.
     for (const auto& entry : std::filesystem::directory_iterator(folder_.at(name) + "/checkpoints"))
@@ -197,6 +196,33 @@ TEST_F(Spikes, AResumedRunDecidesTheSame) {
         std::filesystem::remove_all(entry.path());
     EXPECT_EQ(first_difference(train(c, 1, folder_, name).state, expected.state), "") << stop;
   }
+}
+
+// A commit that a stop has added is not gone back to, though no other one is to be kept.
+TEST_F(Spikes, AStopChangesNoDecision) {
+  write_store("bad.h5", 64, 42, 1);
+  PretrainConfig c = config("bad.h5", Action::rollback);
+  c.checkpoint.keep = 1;
+  const Finished expected = train(c, 1, folder_, "expected");
+  PretrainConfig first = c;
+  first.run.stop_at = 41;
+  train(first, 1, folder_, "run");
+  first.run.stop_at = 42;
+  train(first, 2, folder_, "run");
+  const auto steps = [&] {
+    std::vector<int64_t> made;
+    for (const auto& info : checkpoint::list_checkpoints(folder_.at("run")))
+      made.push_back(info.step);
+    return made;
+  };
+  EXPECT_EQ(steps(), (std::vector<int64_t>{42, 41, 40})) << "41 as the last one known to be good";
+  // Behind the rollback from step 43.
+  first.run.stop_at = 41;
+  train(first, 1, folder_, "run");
+  EXPECT_EQ(steps(), (std::vector<int64_t>{41, 40}));
+  EXPECT_EQ(decisions("run").size(), 1u);
+  EXPECT_EQ(first_difference(train(c, 1, folder_, "run").state, expected.state), "");
+  EXPECT_EQ(steps_in_metrics("run").size(), 60u);
 }
 
 TEST_F(Spikes, ARunThatFindsNoWayAroundThemEnds) {
