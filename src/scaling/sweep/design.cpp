@@ -73,8 +73,9 @@ void check_common(const SweepConfig& c) {
           "lr.decay=noam finds its own rates, but a sweep gives each cell one; use inverse_sqrt");
   resolved(run.lr, run.model.d_model);  // refuses what changes nothing
   require(run.model.architecture->fills_masks(run.model) || run.mlm == data::MaskConfig{},
-          "mlm.* is for encoders that fill in masked tokens, but these models continue text; leave "
-          "it out");
+          "mlm.* is for encoders that fill in masked tokens, but models of model.architecture={} "
+          "fill in none; leave it out",
+          run.model.architecture->name());
   require(run.checkpoint.load.empty(),
           "checkpoint.load={}: the cells of a sweep begin anew; leave it out", run.checkpoint.load);
   require(run.validation.patience == 0,
