@@ -137,6 +137,21 @@ TEST_F(Tcp, ARankThatFailsEndsAllThatWait) {
                  {"rank 3 (", ":", ") is gone", "; look for the first error of the job"});
 }
 
+// Rank 0 may only tell of the error and go on: what rank 1 sent for the exchange that failed is
+// then there in place of what it sends for the next one.
+TEST_F(Tcp, AfterALossNoMessageIsTakenForAnother) {
+  const auto ended = run_tcp(3, file(), [](Group& group) {
+    int64_t value = 0;
+    if (group.rank() == 2) fail("the disk of rank 2 is full");
+    if (group.rank() == 1) group.send_bytes(bytes_of(value), 8, 0, 5).wait();
+    EXPECT_THROW(group.recv_bytes(bytes_of(value), 8, 2, 5).wait(), Error);
+    if (group.rank() == 1) return group.send_bytes(bytes_of(value), 4, 0, 5).wait();
+    pause(50);
+    group.recv_bytes(bytes_of(value), 4, 1, 5).wait();
+  });
+  for (size_t r = 0; r < 2; ++r) expect_error(ended[r], ExitCode::failure, {"rank 2 (", "is gone"});
+}
+
 TEST_F(Tcp, AProcessThatIsKilledEndsAllThatWait) {
   const pid_t child = fork();
   if (child == 0) {

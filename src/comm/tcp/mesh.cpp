@@ -101,7 +101,7 @@ std::shared_ptr<Outgoing> TcpMesh::send(const Channel& to, const std::byte* data
     copy_bytes(data, bytes, target_of(*received));
     finish(received);
     message->done = true;
-  } else if (peer(to.peer).socket && !peer(to.peer).left) {
+  } else if (peer(to.peer).socket && !peer(to.peer).left && !failed_) {
     message->queued = true;
     peer(to.peer).queue.push_back(message);
     if (peer(to.peer).queue.size() == 1) write_to(to.peer);
@@ -145,7 +145,7 @@ void TcpMesh::wait(const Incoming& message) {
   changed_.wait(lock, [&] {
     return message.done || is_of_another_size(message) || in_vain() || !from.socket || from.left;
   });
-  if (!message.done && !is_of_another_size(message)) cannot(lock, source, what);
+  if (failed_ || (!message.done && !is_of_another_size(message))) cannot(lock, source, what);
   if (is_of_another_size(message))
     throw Error(ExitCode::internal,
                 fmt::format("{} met a message of {} bytes from {}{}", what, message.bytes,
@@ -160,6 +160,7 @@ void TcpMesh::stay_if_aborting(Lock& lock) {
 
 void TcpMesh::cannot(Lock& lock, int rank, const std::string& what) {
   stay_if_aborting(lock);
+  failed_ = in_vain();
   if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
   if (lost_ >= 0)
     fail("{} {}{}; look for the first error of the job", name(lost_),

@@ -155,6 +155,9 @@ class TcpMesh {
   int loss_told_by_ = -1;  // who has said so, where this rank has not seen it itself
   bool unanswered_ = false;  // its host has not answered
   std::string broken_;       // why the thread has ended
+  // An exchange has failed here. Messages of it that still come must not be taken for those of a
+  // later one, where the error was only told; nor must others get one of a later one from here.
+  bool failed_ = false;
   bool leaving_ = false, stopping_ = false, aborting_ = false;
   std::atomic<uint32_t> groups_ = 0;
   Socket alarm_;
