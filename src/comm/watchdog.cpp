@@ -317,17 +317,13 @@ std::optional<WaitingFor> waiting_of(const FlightRecorder& recorder) {
                     steady_seconds() - entry->begun};
 }
 
-// Takes a moment: whether the thread is at work shows only over time.
-Standing standing_of(int rank, const FlightRecorder& recorder) {
-  constexpr double kMoment = 0.05;
+// But for whether the thread is at work.
+Standing standing_at_once(int rank, const FlightRecorder& recorder) {
   Standing made;
   made.rank = rank;
   made.host = host_name();
   made.process = getpid();
   made.thread = recorder.thread();
-  const double before = recorder.processor_seconds();
-  std::this_thread::sleep_for(std::chrono::duration<double>(kMoment));
-  made.running = recorder.processor_seconds() - before > kMoment / 4;
   made.step = recorder.step();
   made.new_in_step = recorder.new_in_step();
   for (const GroupTurn& turn : recorder.turns())
@@ -336,6 +332,17 @@ Standing standing_of(int rank, const FlightRecorder& recorder) {
   const auto kept = recorder.kept();
   if (!made.waiting && !kept.empty()) made.last = kept.back().str();
   for (const FlightRecorder::Entry& entry : kept) made.exchanges.push_back(entry.line());
+  return made;
+}
+
+// Takes a moment: whether the thread is at work shows only over time.
+Standing standing_of(int rank, const FlightRecorder& recorder) {
+  constexpr double kMoment = 0.05;
+  const double before = recorder.processor_seconds();
+  std::this_thread::sleep_for(std::chrono::duration<double>(kMoment));
+  const bool running = recorder.processor_seconds() - before > kMoment / 4;
+  Standing made = standing_at_once(rank, recorder);
+  made.running = running;
   return made;
 }
 
@@ -351,7 +358,7 @@ std::shared_ptr<Watchdog> job_watchdog(Group& world, Device device, double timeo
   settings.folder = folder;
   settings.host = FlightRecorder::of_this_thread();
   settings.own = [rank = world.rank(), host = settings.host] { return standing_of(rank, *host); };
-  settings.roll = RollCall::begin(world, settings.own());
+  settings.roll = RollCall::begin(world, standing_at_once(world.rank(), *settings.host));
   settings.end = [&world](ExitCode code) { world.abort(static_cast<int>(code)); };
   return std::make_shared<Watchdog>(settings);
 }
