@@ -2,8 +2,9 @@
 #include "skein/kernels/distance_bias.h"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <omp.h>
+
+#include "skein/core/json.h"
 
 #include "support/kernel_check.h"
 

@@ -2,10 +2,10 @@
 #include "skein/models/memory_network/memory_network.h"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "skein/comm/local.h"
+#include "skein/core/json.h"
 #include "skein/models/description.h"
 #include "skein/nn/attention_watcher.h"
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "skein/core/json.h"
 #include "skein/kernels/hashing.h"
 
 #include "support/kernel_check.h"

@@ -3,10 +3,10 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "skein/comm/local.h"
+#include "skein/core/json.h"
 #include "skein/ops/embedding.h"
 
 #include "nn/plain_product.h"

@@ -2,8 +2,8 @@
 #include "skein/data/graphs/positions.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "skein/core/json.h"
 #include "skein/data/graphs/made_graphs.h"
 
 #include "graph_fixtures.h"

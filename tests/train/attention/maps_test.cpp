@@ -1,9 +1,8 @@
 // Weights of attention of whole models: what is told at every layout, and what is made of it.
 #include "skein/train/attention/maps.h"
 
-#include <nlohmann/json.hpp>
-
 #include "skein/comm/local.h"
+#include "skein/core/json.h"
 #include "skein/kernels/attention_weights.h"
 #include "skein/models/architecture.h"
 #include "skein/models/bert/bert.h"

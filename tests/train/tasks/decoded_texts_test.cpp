@@ -2,7 +2,8 @@
 #include "skein/train/tasks/decoded_texts.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+
+#include "skein/core/json.h"
 
 namespace skein::train {
 namespace {

@@ -2,7 +2,8 @@
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+
+#include "skein/core/json.h"
 
 #include "train/layout_check.h"
 

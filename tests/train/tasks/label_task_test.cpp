@@ -2,8 +2,8 @@
 // were.
 #include <cstring>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "skein/core/json.h"
 #include "skein/models/bert/bert.h"
 #include "skein/models/gpt/gpt.h"
 #include "skein/train/tasks/finetune.h"
