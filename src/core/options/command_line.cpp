@@ -146,9 +146,9 @@ CommandLine read_command_line(const Tokens& args, const std::vector<OptionEntry>
   CommandLine line;
   for (const po::option& option : run_parser(args, entries, described, program).options) {
     refuse_version(option, program);
-    require(!option.unregistered, "unknown option '{}' (flag --{}){}; `{} --help` lists all",
-            option.string_key, option.string_key, key_suggestion(option.string_key, entries),
-            program);
+    if (option.unregistered)
+      fail_usage("unknown option '{}' (flag --{}){}; `{} --help` lists all", option.string_key,
+                 option.string_key, key_suggestion(option.string_key, entries), program);
     if (option.string_key.empty()) {
       line.words.push_back(option.value.at(0));
     } else {

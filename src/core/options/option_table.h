@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct OptionEntry {
 struct Options::Impl {
   std::string program, summary;
   std::vector<OptionEntry> entries;
+  std::set<std::string> variables;              // of the entries, in the environment
   std::map<std::string, Options::Take> former;  // by key
   std::vector<std::string> words;
   bool takes_words = false;

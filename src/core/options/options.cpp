@@ -114,8 +114,7 @@ const OptionEntry* Options::Impl::find(const std::string& key) const {
 void Options::Impl::add(OptionEntry entry) {
   const size_t dot = entry.key.find('.');
   SKEIN_CHECK(dot != std::string::npos && dot > 0 && dot + 1 < entry.key.size());
-  const std::string variable = environment_name(entry.key);
-  for (const OptionEntry& other : entries) SKEIN_CHECK(environment_name(other.key) != variable);
+  SKEIN_CHECK(variables.insert(environment_name(entry.key)).second);
   entries.push_back(std::move(entry));
 }
 
@@ -132,12 +131,14 @@ void Options::set(const std::string& key, const std::string& text, const std::st
     return former->second(value);
   }
   const OptionEntry* found = impl_->find(key);
-  require(found != nullptr, "unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key),
-          origin, own_or_other_suggestion(key, impl_->entries), impl_->program);
+  if (found == nullptr)
+    fail_usage("unknown option '{}' ({}){}; `{} --help` lists all", excerpt(key), origin,
+               own_or_other_suggestion(key, impl_->entries), impl_->program);
   OptionEntry& entry = impl_->entries[found - impl_->entries.data()];
   const std::optional<std::string> value = entry.assign(text);
-  require(value.has_value(), "{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin,
-          entry.wanted, suggestion(text, entry.labels));
+  if (!value)
+    fail_usage("{} = '{}' ({}): {} was expected{}", key, excerpt(text), origin, entry.wanted,
+               suggestion(text, entry.labels));
   entry.value = *value;
   entry.origin = origin;
 }
