@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/host.h"
@@ -12,26 +13,27 @@
 namespace skein::train {
 namespace {
 
-constexpr int64_t kParts = 128;
+// Of a tensor, which are digested side by side; their number changes no digest.
+int64_t parts_of(const Tensor& tensor) {
+  constexpr int64_t kPartBytes = 16 << 10, kMostParts = 128;
+  return std::clamp<int64_t>(tensor.bytes() / kPartBytes, 1, kMostParts);
+}
 
 // By tensor.
 std::vector<int64_t> digests_of(const std::vector<Replicated>& all) {
-  const auto count = std::ssize(all);
-  if (count == 0) return {};
-  const Tensor parts = Tensor::empty({count, kParts}, DType::i64, all.front().held.device());
-  for (int64_t i = 0; i < count; ++i)
+  if (all.empty()) return {};
+  std::vector<int64_t> begins{0};  // of each tensor's parts
+  for (const Replicated& one : all) begins.push_back(begins.back() + parts_of(one.held));
+  const Tensor parts = Tensor::empty({begins.back()}, DType::i64, all.front().held.device());
+  for (size_t i = 0; i < all.size(); ++i)
     on_device(parts.device(), [&](auto device) {
-      kernels::digest(device, all[static_cast<size_t>(i)].held,
-                      Out(parts.flat(i * kParts, kParts)));
+      kernels::digest(device, all[i].held, Out(parts.flat(begins[i], begins[i + 1] - begins[i])));
     });
   const Tensor here = parts.to(Device{});
   std::vector<int64_t> made(all.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    uint64_t sum = 0;
-    for (int64_t p = 0; p < kParts; ++p)
-      sum += static_cast<uint64_t>(here.data<int64_t>()[static_cast<int64_t>(i) * kParts + p]);
-    made[i] = static_cast<int64_t>(sum);
-  }
+  for (size_t i = 0; i < made.size(); ++i)
+    made[i] = std::accumulate(here.data<int64_t>() + begins[i],
+                              here.data<int64_t>() + begins[i + 1], uint64_t{0});
   return made;
 }
 
