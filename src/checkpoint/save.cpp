@@ -185,6 +185,8 @@ class CheckpointStore::Saving {
           });
           step_ = Step::none;
       }
+    } catch (const LostRank&) {
+      throw;
     } catch (const Error& error) {
       step_ = Step::none;
       log::warn("older checkpoints in {} stay, because {}", directory_, error.what());

@@ -40,6 +40,8 @@ void keep_if_best(RunState& state, double quality, checkpoint::CheckpointStore* 
   const std::vector<checkpoint::Piece> own = weights();
   try {
     store->save(state.step, own, metadata());
+  } catch (const LostRank&) {
+    throw;
   } catch (const Error& error) {
     if (error.code() == ExitCode::superseded) throw;
     log::warn("the best weights so far, of step {}, are not kept: {}", state.step, error.what());

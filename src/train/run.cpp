@@ -190,6 +190,8 @@ void Run::follow_commit(bool wait, bool must) {
 }
 
 // A commit that fails leaves the earlier ones as they are; the run goes on and tries again at the
+  } catch (const LostRank&) {
+    throw;
 // next interval. Not so once another process writes the run.
 void Run::if_it_fails(bool must, const std::function<void()>& commit) {
   try {

@@ -144,7 +144,7 @@ TEST_F(Tcp, AfterALossNoMessageIsTakenForAnother) {
     int64_t value = 0;
     if (group.rank() == 2) fail("the disk of rank 2 is full");
     if (group.rank() == 1) group.send_bytes(bytes_of(value), 8, 0, 5).wait();
-    EXPECT_THROW(group.recv_bytes(bytes_of(value), 8, 2, 5).wait(), Error);
+    EXPECT_THROW(group.recv_bytes(bytes_of(value), 8, 2, 5).wait(), LostRank);
     if (group.rank() == 1) return group.send_bytes(bytes_of(value), 4, 0, 5).wait();
     pause(50);
     group.recv_bytes(bytes_of(value), 4, 1, 5).wait();

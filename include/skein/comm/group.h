@@ -20,12 +20,19 @@
 #include "skein/comm/flight_recorder.h"
 #include "skein/comm/trade.h"
 #include "skein/comm/work.h"
+#include "skein/core/error.h"
 #include "skein/tensor/tensor.h"
 
 namespace skein {
 
 class Window;
 class QueuedTransport;
+
+// A peer is gone, and nothing can be exchanged any more: never an error to go on after.
+class LostRank : public Error {
+ public:
+  explicit LostRank(const std::string& text) : Error(ExitCode::failure, text) {}
+};
 
 class Group {
  public:
@@ -37,8 +44,7 @@ class Group {
   // Of work that members share out one by one: whether this one does number `turn`.
   bool takes(int64_t turn) const { return turn % size() == rank(); }
 
-  // --- moves of bytes: what a transport implements. Each throws Error(failure) when a peer is
-  // gone. ---
+  // --- moves of bytes: what a transport implements. Each throws LostRank when a peer is gone. ---
 
   // Never blocks on the receiver. Messages between a pair with equal tags arrive in order.
   virtual Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) = 0;

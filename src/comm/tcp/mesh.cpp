@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "skein/comm/flight_recorder.h"
+#include "skein/comm/group.h"
 #include "skein/core/error.h"
 #include "skein/core/last_moment.h"
 #include "skein/core/log.h"
@@ -161,15 +162,18 @@ void TcpMesh::stay_if_aborting(Lock& lock) {
 void TcpMesh::cannot(Lock& lock, int rank, const std::string& what) {
   stay_if_aborting(lock);
   failed_ = in_vain();
-  if (!broken_.empty()) fail("rank {} can no longer receive: {}", rank_, broken_);
+  if (!broken_.empty())
+    throw LostRank(fmt::format("rank {} can no longer receive: {}", rank_, broken_));
   if (lost_ >= 0)
-    fail("{} {}{}; look for the first error of the job", name(lost_),
-         unanswered_ ? fmt::format("has not answered for {:g} s: its host is down or cut off, or "
-                                   "needs a higher SKEIN_KEEPALIVE",
-                                   keepalive_)
-                     : "is gone",
-         loss_told_by_ >= 0 ? ", says " + name(loss_told_by_) : "");
-  fail("{} cannot complete: {} has ended without taking part", what, name(rank));
+    throw LostRank(fmt::format(
+        "{} {}{}; look for the first error of the job", name(lost_),
+        unanswered_ ? fmt::format("has not answered for {:g} s: its host is down or cut off, or "
+                                  "needs a higher SKEIN_KEEPALIVE",
+                                  keepalive_)
+                    : "is gone",
+        loss_told_by_ >= 0 ? ", says " + name(loss_told_by_) : ""));
+  throw LostRank(
+      fmt::format("{} cannot complete: {} has ended without taking part", what, name(rank)));
 }
 
 void TcpMesh::let_go(Outgoing& message) {
