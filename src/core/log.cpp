@@ -9,6 +9,7 @@
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -85,8 +86,37 @@ std::shared_ptr<spdlog::sinks::dist_sink_mt> all_sinks() {
   return instance;
 }
 
+// The last lines while no file takes them, for the next one.
+class KeptLines {
+ public:
+  KeptLines() { begin(); }
+  void file_opens(spdlog::sinks::sink& file) {
+    if (files_++ > 0) return;
+    for (const auto& line : sink_->last_raw()) file.log(line);
+    all_sinks()->remove_sink(sink_);
+  }
+  void file_closes() {
+    if (--files_ == 0) begin();
+  }
+
+ private:
+  void begin() {
+    sink_ = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(256);
+    all_sinks()->add_sink(sink_);
+  }
+
+  int files_ = 0;  // that are open
+  std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> sink_;
+};
+
+KeptLines& kept_lines() {
+  static KeptLines instance;
+  return instance;
+}
+
 spdlog::logger& logger() {
   static auto instance = [] {
+    kept_lines();
     auto made = std::make_shared<spdlog::logger>("skein", all_sinks());
     made->flush_on(spdlog::level::info);
     return made;
@@ -124,7 +154,10 @@ LogFile::LogFile(const std::string& path) : exceptions_(std::uncaught_exceptions
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     sink->set_pattern("%Y-%m-%d %H:%M:%S %v");
-    all_sinks()->add_sink(sink);
+    status_line().around([&] {
+      kept_lines().file_opens(*sink);
+      all_sinks()->add_sink(sink);
+    });
     impl_ = std::make_unique<Impl>(Impl{std::move(sink)});
   } catch (const spdlog::spdlog_ex& error) {
     warn("{}; what is logged is in no file of the run", error.what());
@@ -132,7 +165,11 @@ LogFile::LogFile(const std::string& path) : exceptions_(std::uncaught_exceptions
 }
 
 LogFile::~LogFile() {
-  if (impl_ && std::uncaught_exceptions() == exceptions_) all_sinks()->remove_sink(impl_->sink);
+  if (!impl_ || std::uncaught_exceptions() != exceptions_) return;
+  status_line().around([this] {
+    all_sinks()->remove_sink(impl_->sink);
+    kept_lines().file_closes();
+  });
 }
 
 }  // namespace skein::log
