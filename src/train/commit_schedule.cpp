@@ -18,7 +18,10 @@ constexpr double kFirst = 60, kShortest = 10;
 double best_interval(double cost, double failures) { return std::sqrt(2 * cost * failures); }
 
 CommitSchedule::CommitSchedule(const CheckpointConfig& config, std::function<double()> clock)
-    : config_(config), clock_(clock ? std::move(clock) : steady_seconds), last_(clock_()) {}
+    : config_(config),
+      clock_(clock ? std::move(clock) : steady_seconds),
+      made_(clock_()),
+      last_(made_) {}
 
 double CommitSchedule::interval() const {
   if (config_.mean_time_between_failures == 0) return kMinute * config_.minutes;
@@ -38,6 +41,18 @@ bool CommitSchedule::due(int64_t step, Group& world) const {
 void CommitSchedule::begun(double stood_still) {
   last_ = clock_();
   cost_ = std::max(stood_still, 1e-3);
+  (times_++ == 0 ? first_ : later_) += stood_still;
+}
+
+std::string CommitSchedule::told_cost() const {
+  if (times_ == 0) return "";
+  const double share = 100 * (first_ + later_) / std::max(clock_() - made_, 1e-9);
+  const std::string each =
+      times_ == 1
+          ? fmt::format("a checkpoint, {:.2g} s", first_)
+          : fmt::format("{} checkpoints, {:.2g} s for the first and {:.2g} s for each later one",
+                        times_, first_, later_ / static_cast<double>(times_ - 1));
+  return fmt::format("training stood still for {}: {:.2g}% of the time", each, share);
 }
 
 std::string CommitSchedule::next_attempt(const std::string& step) const {

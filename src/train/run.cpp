@@ -163,7 +163,7 @@ void Run::begin_commit(Learner& learner, bool must) {
   });
   while (!beside && store_->under_way()) follow_commit(true, must);
   const double stood_still = steady_seconds() - commit_begun_;
-  commits_.begun(stood_still);
+  if (!must) commits_.begun(stood_still);
   if (beside && store_->under_way() && !std::exchange(told_memory_, true))
     log::info(
         "checkpoints are written beside training, from a snapshot of up to {} a rank, which took "
@@ -301,6 +301,7 @@ void Run::tell_start(Device device, const std::string& what) const {
        useless_structures(model.attention, !model.architecture->sees_ahead(), model.context))
     log::warn("{}", line);
   if (!folder_.writes())
+  if (const std::string cost = commits_.told_cost(); !cost.empty()) log::info("{}", cost);
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
 

@@ -27,11 +27,16 @@ class CommitSchedule {
   double interval() const;
   // "the next attempt is 500 steps away", for messages.
   std::string next_attempt(const std::string& step) const;
+  // "training stood still for 3 checkpoints, 0.2 s for the first and 0.05 s for each later one:
+  // 0.4% of the time"; "" where there was none.
+  std::string told_cost() const;
 
  private:
   CheckpointConfig config_;
   std::function<double()> clock_;
-  double last_, cost_ = 0;
+  double made_, last_, cost_ = 0;
+  int64_t times_ = 0;
+  double first_ = 0, later_ = 0;  // seconds that they cost: the first, all later ones
 };
 
 }  // namespace skein::train

@@ -42,6 +42,20 @@ TEST(CommitSchedule, AsOftenAsCostsLeast) {
   EXPECT_EQ(both.interval(), 180);
 }
 
+TEST(CommitSchedule, TellsWhatTheyCost) {
+  double now = 100;
+  CommitSchedule schedule({.every = 5}, [&] { return now; });
+  EXPECT_EQ(schedule.told_cost(), "");
+  schedule.begun(0.2);
+  now = 120;
+  EXPECT_EQ(schedule.told_cost(), "training stood still for a checkpoint, 0.2 s: 1% of the time");
+  schedule.begun(0.06);
+  schedule.begun(0.04);
+  EXPECT_EQ(schedule.told_cost(),
+            "training stood still for 3 checkpoints, 0.2 s for the first and 0.05 s for each later "
+            "one: 1.5% of the time");
+}
+
 // Ranks whose clocks differ do the same.
 TEST(CommitSchedule, TheClockOfRankZeroCounts) {
   run_ranks(3, [](Group& world) {
