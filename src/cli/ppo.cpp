@@ -104,6 +104,21 @@ train::TrainedModel open_policy(const PpoCommand& c, Group& world) {
   return policy;
 }
 
+rlhf::policy::TuneOrigin origin_of(const PpoCommand& c, const train::TrainedModel& source,
+                                   const text::ChatTemplate& form,
+                                   const rlhf::policy::FilePrompts& prompts,
+                                   const std::optional<rlhf::policy::FilePrompts>& held_out) {
+  const auto about = [](const std::vector<std::string>& files, const auto& all) {
+    return fmt::format("{} ({} prompts)", fmt::join(files, ","), all.size());
+  };
+  rlhf::policy::TuneOrigin made{source.info, *source.state.tokenizer, form.stored()};
+  made.settings = {{"reward.sources", c.rewards.sources},
+                   {"data.prompts", about(c.prompts, prompts.all())}};
+  if (held_out)
+    made.settings["data.validation_prompts"] = about(c.validation_prompts, held_out->all());
+  return made;
+}
+
 int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
   rlhf::policy::TuneConfig& config = c.tune;
   const train::TrainedModel source = open_policy(c, world);
@@ -123,11 +138,12 @@ int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
   std::optional<rlhf::policy::FilePrompts> held_out;
   if (!c.validation_prompts.empty())
     held_out = read("data.validation_prompts", c.validation_prompts);
+  const rlhf::policy::TuneOrigin origin = origin_of(c, source, form, prompts, held_out);
   if (config.run.run.dry_run) {
     const auto foreseen = rlhf::rewards::foresee_rewards(c.rewards, world);
     prompts.check(foreseen.rewards);
     if (held_out) held_out->check(foreseen.rewards);
-    tell(look_ahead(config, {source.info, prompts.all(), foreseen.models}, world), world);
+    tell(look_ahead(config, {origin, prompts.all(), foreseen.models}, world), world);
     return static_cast<int>(ExitCode::done);
   }
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
@@ -136,20 +152,12 @@ int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
                    config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);
-  rlhf::policy::Tuning tuning{prompts, rewards, source.info, *tokenizer, form.end()};
+  rlhf::policy::Tuning tuning{origin, prompts, rewards, form.end()};
   tuning.banned =
       generate::banned_ids(*tokenizer, source.model.vocab_size, form.end(), c.ban_special);
-  tuning.chat = form.stored();
   tuning.files = data::record_files(
       {{"data.prompts", c.prompts}, {"data.validation_prompts", c.validation_prompts}});
-  tuning.settings = {{"reward.sources", c.rewards.sources},
-                     {"data.prompts", fmt::format("{} ({} prompts)", fmt::join(c.prompts, ","),
-                                                  prompts.all().size())}};
-  if (held_out) {
-    tuning.held_out = &held_out->all();
-    tuning.settings["data.validation_prompts"] = fmt::format(
-        "{} ({} prompts)", fmt::join(c.validation_prompts, ","), held_out->all().size());
-  }
+  if (held_out) tuning.held_out = &held_out->all();
   tuning.instructions = instruction_notes(source.state.notes);
   tuning.answer_text = [&form](const std::vector<int32_t>& tokens) {
     return form.answer_text(tokens);

@@ -48,10 +48,6 @@ std::optional<checkpoint::CheckpointInfo> Run::own_by_schedule() {
   return claim_ ? find_own_checkpoint_of(every, config_.run, world()) : std::nullopt;
 }
 
-bool Run::is_own(const checkpoint::CheckpointInfo& info) const {
-  return folder_.writes() && info.path.starts_with(folder_.checkpoints() + "/");
-}
-
 BatchPlan Run::plan(const RunState* stored, const std::string& origin) {
   const BatchPlan plan = settled_plan(config_, shape_, stored, origin);
   state_.reduction_groups = plan.groups;
@@ -190,12 +186,12 @@ void Run::follow_commit(bool wait, bool must) {
 }
 
 // A commit that fails leaves the earlier ones as they are; the run goes on and tries again at the
-  } catch (const LostRank&) {
-    throw;
 // next interval. Not so once another process writes the run.
 void Run::if_it_fails(bool must, const std::function<void()>& commit) {
   try {
     commit();
+  } catch (const LostRank&) {
+    throw;
   } catch (const Error& error) {
     const bool over = must || error.code() == ExitCode::superseded;
     if (over || ++failed_saves_ >= kFailedSavesInARow) throw;
@@ -301,11 +297,11 @@ void Run::tell_start(Device device, const std::string& what) const {
        useless_structures(model.attention, !model.architecture->sees_ahead(), model.context))
     log::warn("{}", line);
   if (!folder_.writes())
-  if (const std::string cost = commits_.told_cost(); !cost.empty()) log::info("{}", cost);
     log::warn("run.dir is empty: this run leaves no checkpoint and no metrics");
 }
 
 void Run::tell_end(bool stopped, const std::string& summary) const {
+  if (const std::string cost = commits_.told_cost(); !cost.empty()) log::info("{}", cost);
   log::info("{}: {}{}", stopped ? "stopped as asked" : "done", summary,
             folder_.writes() ? "; all of it is in " + folder_.path() : "");
 }

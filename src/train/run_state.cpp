@@ -262,4 +262,8 @@ std::string compare_with_stored(const RunState& stored, const PretrainConfig& co
   return other;
 }
 
+void tell_changes(const std::string& changes) {
+  if (!changes.empty()) log::info("options that changed since then:{}", changes);
+}
+
 }  // namespace skein::train

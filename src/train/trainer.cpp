@@ -98,7 +98,8 @@ Trainer::Trainer(const PretrainConfig& config, Task& task, Group& world,
       spikes_(config.spikes) {
   run_.set_data(task.data_files());
   std::optional<StoredStart> stored;
-  if (resume_from_) stored = stored_start(*resume_from_, run_.is_own(*resume_from_), config_, task);
+  if (resume_from_)
+    stored = stored_start(*resume_from_, run_.folder().holds(*resume_from_), config_, task);
   plan_ = stored && stored->keeps_groups ? run_.plan(&stored->state, stored->path)
                                          : run_.plan(nullptr, "");
   const bool adapts = stored && stored->adapts;
@@ -146,7 +147,7 @@ void Trainer::load(const StoredStart& start) {
   if (start.own) go_on(stored);
   log::info("{} {} (step {})", start.weights_only ? "begins with the weights of" : "goes on from",
             start.path, stored.step);
-  if (!changes.empty()) log::info("options that changed since then:{}", changes);
+  tell_changes(changes);
 }
 
 // Behind a checkpoint of its own.

@@ -81,6 +81,8 @@ expect 2 "has no field answer that the reward \"exact\" compares with" $tune --d
 expect 0 "done: 3 iterations" $tune
 expect 0 "start     it goes on from tuned/checkpoints/" $tune --dry-run --ppo.iterations=5
 grep -qF "steps     iteration 3 to 5" output || { cat output >&2; die "not the iterations that are left"; }
+expect 0 "  kl.beta: " $tune --dry-run --ppo.iterations=5 --kl.beta=0.2
+expect 2 "was tuned with ppo.rollout_batch=8, now it is 16" $tune --dry-run --ppo.rollout_batch=16
 
 # A run's own checkpoint comes before the model that it began from. No reference is asked for what it holds of the data.
 python3 - <<'PY'

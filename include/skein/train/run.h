@@ -97,7 +97,6 @@ class Run {
   // Of those of steps that checkpoint.every divides, where it is given: whatever was committed
   // besides, by the clock or because the run was stopped, is none.
   std::optional<checkpoint::CheckpointInfo> own_by_schedule();
-  bool is_own(const checkpoint::CheckpointInfo& info) const;
   // How the batch is cut into reduction groups, the stored ones where there are any, and
   // micro-batches.
   BatchPlan plan(const RunState* stored, const std::string& origin);

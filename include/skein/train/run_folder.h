@@ -37,6 +37,9 @@ class RunFolder {
   bool writes() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
+  bool holds(const checkpoint::CheckpointInfo& info) const {
+    return writes() && info.path.starts_with(checkpoints() + "/");
+  }
   // Collective. Claims the folder (RunClaim, checkpoint/claim.h), so that no other process changes
   // it. To be called before anything in it is read. Null for path "".
   static std::unique_ptr<checkpoint::RunClaim> claim(const RunConfig& run, Group& world);

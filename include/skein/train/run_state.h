@@ -84,5 +84,7 @@ void check_held(const ModelConfig& model, const TensorShapes& held, const std::s
 // log.
 std::string compare_with_stored(const RunState& stored, const PretrainConfig& config,
                                 const text::StoredTokenizer& tokenizer, const std::string& origin);
+// Says so in the log, where there are any.
+void tell_changes(const std::string& changes);
 
 }  // namespace skein::train

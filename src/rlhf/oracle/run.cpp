@@ -245,7 +245,7 @@ class OracleRun {
     rewards::RewardMixture rewards(std::move(parts));
     const OraclePrompts prompts(language_, c.run.train.seed);
     policy::Tuning tuning{
-        prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+        {start, *tokenizer_}, prompts, rewards, language_.end_id(), oracle_banned(language_)};
     tuning.settings = {
         {"oracle.reward", fmt::format("{} (checksum {:08x})", reward.text,
                                       formats::crc32c(std::as_bytes(std::span(reward.rewards))))}};

@@ -29,13 +29,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The run as checkpoints tell it.
-train::PretrainConfig written_run(const TuneConfig& config) {
-  train::PretrainConfig written = config.run;
-  written.model = policy_model(config);
-  return written;
-}
-
 // A part of an iteration, timed and profiled.
 class Phase {
  public:
@@ -171,11 +164,8 @@ void Tuner::begin(const CriticStart& critic) {
 
 void Tuner::resume(const checkpoint::CheckpointInfo& own, const train::RunState& stored) {
   const TimedPhase loading("loading");
-  check_same_start(tuned_, config_, tuning_, own.path);
+  const std::string changes = compare_with_own(own, stored, tuned_, config_, tuning_);
   tuned_.ema = config_.ppo.ema;
-  const std::string changes =
-      compare_with_stored(stored, written_run(config_), run_.state().tokenizer, own.path) +
-      compare_settings(tuned_, config_, tuning_, own.path);
   run_.data().go_on({stored.data, own.path, true, config_.run.checkpoint.other_data});
   run_.go_on(stored, held_out_ && judged_as_before(tuned_, config_, tuning_));
   tuned_.settings = tune_settings(config_, tuning_.settings);
@@ -185,7 +175,7 @@ void Tuner::resume(const checkpoint::CheckpointInfo& own, const train::RunState&
   restore(loss_scale_, stored);
   tuned_.kl_beta = resumed_beta(config_.kl, tuned_.kl_beta);
   log::info("goes on from {} (iteration {})", own.path, tuned_.iterations);
-  if (!changes.empty()) log::info("options that changed since then:{}", changes);
+  train::tell_changes(changes);
 }
 
 std::string Tuner::state_text() {

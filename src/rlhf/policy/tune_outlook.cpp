@@ -12,7 +12,7 @@
 #include "skein/train/run_state.h"
 
 #include "rollout.h"
-#include "tune_state.h"
+#include "tune_resume.h"
 
 namespace skein::rlhf::policy {
 namespace {
@@ -47,15 +47,17 @@ class Foresight {
 
  private:
   void find_start() {
-    origin_ = "begins from " + sight_.start.path;
+    origin_ = "begins from " + sight_.origin.start.path;
     std::optional<checkpoint::CheckpointInfo> own;
     std::optional<train::RunState> stored;
     if (!config_.run.run.dir.empty())
       own = train::find_own_checkpoint(config_.run.run, mesh_.world());
     if (own) {
       stored = train::run_state(own->metadata, own->path);
-      first_ = tune_state(stored->notes, own->path).iterations;
+      const TuneState tuned = tune_state(stored->notes, own->path);
+      first_ = tuned.iterations;
       origin_ = "goes on from " + own->path;
+      train::tell_changes(compare_with_own(*own, *stored, tuned, config_, sight_.origin));
     }
     plan_ = train::settled_plan(config_.run, mesh_.shape(), own ? &*stored : nullptr,
                                 own ? own->path : "");

@@ -43,7 +43,8 @@ class Foresight {
   // As the trainer goes by it: where the run begins, and with which groups.
   void settle_start(const std::optional<checkpoint::CheckpointInfo>& from) {
     std::optional<StoredStart> stored;
-    if (from) stored = stored_start(*from, is_own(*from), config_, task_);
+    const RunFolder folder(config_.run.dir, false);
+    if (from) stored = stored_start(*from, folder.holds(*from), config_, task_);
     const bool goes_on = stored && stored->goes_on();
     if (goes_on) first_ = stored->state.step;
     if (stored)
@@ -52,12 +53,7 @@ class Foresight {
                          stored && stored->keeps_groups ? &stored->state : nullptr,
                          stored ? stored->path : "");
     if (!stored || stored->adapts) return;
-    const std::string changes = compare_with_start(*stored, config_, task_);
-    if (!changes.empty()) log::info("options that changed since then:{}", changes);
-  }
-
-  bool is_own(const checkpoint::CheckpointInfo& from) const {
-    return !config_.run.dir.empty() && from.path.starts_with(config_.run.dir + "/checkpoints/");
+    tell_changes(compare_with_start(*stored, config_, task_));
   }
 
   std::optional<checkpoint::CheckpointInfo> find_start(Group& world) const {

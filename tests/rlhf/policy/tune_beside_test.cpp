@@ -79,7 +79,7 @@ class TunedBeside : public TunedPolicy {
       rewards::RewardMixture rewards(std::move(parts));
       const oracle::OraclePrompts prompts(language_, 1);
       tune(config,
-           {prompts, rewards, start, *tokenizer_, language_.end_id(), oracle_banned(language_)},
+           {{start, *tokenizer_}, prompts, rewards, language_.end_id(), oracle_banned(language_)},
            world);
     });
     Tuned tuned;

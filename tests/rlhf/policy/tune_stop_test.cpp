@@ -78,7 +78,7 @@ class StoppedTuning : public TunedPolicy {
       std::vector<rewards::Prompt> held_out;
       for (int64_t i = 0; i < 8; ++i) held_out.push_back(prompts.at(i));
       Tuning tuning{
-          prompts, rewards, start_, *tokenizer_, language_.end_id(), oracle_banned(language_)};
+          {start_, *tokenizer_}, prompts, rewards, language_.end_id(), oracle_banned(language_)};
       tuning.held_out = &held_out;
       const TuneResult result = tune(c, tuning, world);
       if (world.rank() == 0) found = result;

@@ -26,23 +26,28 @@
 
 namespace skein::rlhf::policy {
 
-// What a policy is tuned with, beside the options.
-struct Tuning {
-  const Prompts& prompts;
-  rewards::RewardMixture& rewards;
+// What a policy begins from; its checkpoints remember it, and go on with the same alone.
+struct TuneOrigin {
   checkpoint::CheckpointInfo start;  // the policy to begin from; always the reference
   const text::Tokenizer& tokenizer;
-  int32_t end = -1;  // the token that ends an answer
-  // ids that are never sampled, and that neither policy nor reference gives any probability
-  std::vector<int64_t> banned{};
-  text::StoredTemplate chat{};             // for the checkpoint's notes
-  train::InstructionNotes instructions{};  // of the policy to begin from, for these notes, too
-  // what an answer's tokens say; null: all they decode to
-  std::function<std::string(const std::vector<int32_t>&)> answer_text{};
-  // what else learning hangs on, by name, for the checkpoint to remember beside the options
+  text::StoredTemplate chat{};
+  // what else learning hangs on, by name, beside the options
   std::map<std::string, std::string> settings{};
   // refuses to go on with settings other than it began with, instead of telling them
   bool settings_stay = false;
+};
+
+// What a policy is tuned with, beside the options.
+struct Tuning : TuneOrigin {
+  const Prompts& prompts;
+  rewards::RewardMixture& rewards;
+  int32_t end = -1;  // the token that ends an answer
+  // ids that are never sampled, and that neither policy nor reference gives any probability
+  std::vector<int64_t> banned{};
+  train::InstructionNotes
+      instructions{};  // of the policy to begin from, for the checkpoint's notes
+  // what an answer's tokens say; null: all they decode to
+  std::function<std::string(const std::vector<int32_t>&)> answer_text{};
   const std::vector<rewards::Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
   std::vector<data::DataFile> files{};                     // that the prompts were read of
 
