@@ -2,8 +2,8 @@
 // Which elements a rank has, sums and norms, the running mean and checkpoints are no business of it
 // (train/optim/sharded_optimizer.h).
 //
-// Another one is a class beside AdamW's (src/train/optim/adamw.cpp), with its options, and a line
-// in make_optimizer.
+// Another one is a class beside AdamW's (src/train/optim/adamw.cpp), with its options, and a branch
+// in make_optimizer by an option, of which there is none while there is one.
 #pragma once
 
 #include <memory>
