@@ -11,8 +11,8 @@ using namespace scenario;
 
 class AppendedFiles : public testing::Test {
  protected:
-  TempDir directory_;
-  std::string path_ = directory_.at("lines");
+  test::Scratch directory_;
+  std::string path_ = directory_.file("lines");
 };
 
 TEST_F(AppendedFiles, OfASupersededProcessLeadNowhere) {
@@ -28,7 +28,7 @@ TEST_F(AppendedFiles, OfASupersededProcessLeadNowhere) {
   newest.begin(path_, "5\n");
   newer.add("old\n");
   EXPECT_EQ(read(path_), "5\n");
-  EXPECT_EQ(names_in(directory_.str()), std::vector<std::string>{"lines"});
+  EXPECT_EQ(names_in(directory_.path()), std::vector<std::string>{"lines"});
   newest.close();
   EXPECT_FALSE(newest.is_open());
 }
@@ -38,8 +38,8 @@ TEST_F(AppendedFiles, TakeTheirNameBack) {
   AppendedFile file;
   file.begin(path_, "1\n");
   file.add("2\n");
-  write(directory_.at("late"), "0\n");
-  std::filesystem::rename(directory_.at("late"), path_);
+  write(directory_.file("late"), "0\n");
+  std::filesystem::rename(directory_.file("late"), path_);
   file.add("3\n");
   EXPECT_EQ(read(path_), "0\n");
   file.sync(nullptr);
@@ -48,12 +48,12 @@ TEST_F(AppendedFiles, TakeTheirNameBack) {
   std::filesystem::remove(path_);
   file.sync(nullptr);
   EXPECT_EQ(read(path_), "1\n2\n3\n4\n");
-  EXPECT_EQ(names_in(directory_.str()), std::vector<std::string>{"lines"});
+  EXPECT_EQ(names_in(directory_.path()), std::vector<std::string>{"lines"});
 }
 
 TEST_F(AppendedFiles, OfASupersededProcessTakeNoNameBack) {
   const auto alone = single_rank();
-  const std::string run = directory_.at("run");
+  const std::string run = directory_.file("run");
   const RunClaim older(run, {}, *alone);
   AppendedFile file, survivor;
   file.begin(path_, "old\n");
@@ -71,23 +71,23 @@ TEST_F(AppendedFiles, OfASupersededProcessTakeNoNameBack) {
 TEST_F(AppendedFiles, ErrorsNamePathAndReason) {
   AppendedFile file;
   expect_error(ExitCode::failure, [&] { file.cut(path_, 1); }, {path_, "No such file"});
-  expect_error(ExitCode::failure, [&] { file.begin(directory_.at("no/lines"), ""); },
+  expect_error(ExitCode::failure, [&] { file.begin(directory_.file("no/lines"), ""); },
                {"no/lines", "No such file"});
   EXPECT_FALSE(file.is_open());
   write(path_, "1\n");
   expect_error(ExitCode::failure, [&] { file.cut(path_, 4); }, {path_, "ends at byte 2 of 4"});
-  EXPECT_EQ(names_in(directory_.str()), std::vector<std::string>{"lines"});
+  EXPECT_EQ(names_in(directory_.path()), std::vector<std::string>{"lines"});
 }
 
 TEST(Files, LeftByReplacementsAreRemoved) {
-  const TempDir directory;
-  const std::string path = directory.at("file");
+  const test::Scratch directory;
+  const std::string path = directory.file("file");
   replace_file(path, "text");
   for (const char* name :
        {"file.0123456789abcdef.new", "file.0123.new", "file.new", "other.0123456789abcdef.new"})
-    write(directory.at(name), "mine");
+    write(directory.file(name), "mine");
   remove_unfinished(path);
-  auto names = names_in(directory.str());
+  auto names = names_in(directory.path());
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"file", "file.0123.new", "file.new",
                                              "other.0123456789abcdef.new"}));

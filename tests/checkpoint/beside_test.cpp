@@ -24,35 +24,35 @@ void end(CheckpointStore& store) {
 }
 
 TEST(SaveBeside, TheSnapshotIsWhatIsCommitted) {
-  const TempDir directory;
+  const test::Scratch directory;
   run_ranks(3, [&](Group& world) {
-    CheckpointStore store(directory.str(), 2, world);
+    CheckpointStore store(directory.path(), 2, world);
     State state = filled_state(rows(), 3, world.rank(), 1);
     ASSERT_TRUE(store.begin(1, state.pieces, "{}"));
     for (auto& memory : state.memory) std::ranges::fill(memory, std::byte{0x77});
     EXPECT_TRUE(store.under_way());
     EXPECT_TRUE(committed(store));
-    EXPECT_EQ(list_checkpoints(directory.str()).size(), 1u);
+    EXPECT_EQ(list_checkpoints(directory.path()).size(), 1u);
     end(store);
     EXPECT_FALSE(store.advance(false)) << "nothing is under way";
   });
-  expect_loads(directory.str(), cases()[0], 1, 1);
+  expect_loads(directory.path(), cases()[0], 1, 1);
 }
 
 // Nothing of it is visible before all ranks have written.
 TEST(SaveBeside, OlderOnesGoOnceItIsReadBack) {
-  const TempDir directory;
+  const test::Scratch directory;
   run_ranks(2, [&](Group& world) {
-    CheckpointStore store(directory.str(), 2, world);
+    CheckpointStore store(directory.path(), 2, world);
     for (int64_t step = 1; step <= 5; ++step) {
       ASSERT_TRUE(store.begin(step, filled_state(rows(), 2, world.rank(), 7).pieces, "{}"));
       EXPECT_TRUE(committed(store));
       world.barrier();
-      EXPECT_EQ(std::ssize(list_checkpoints(directory.str())), std::min<int64_t>(step, 3)) << step;
+      EXPECT_EQ(std::ssize(list_checkpoints(directory.path())), std::min<int64_t>(step, 3)) << step;
       world.barrier();
       end(store);
       world.barrier();
-      EXPECT_EQ(std::ssize(list_checkpoints(directory.str())), std::min<int64_t>(step, 2)) << step;
+      EXPECT_EQ(std::ssize(list_checkpoints(directory.path())), std::min<int64_t>(step, 2)) << step;
       world.barrier();
       EXPECT_FALSE(store.begin(step, {}, "{}")) << "it is committed";
     }
@@ -60,9 +60,9 @@ TEST(SaveBeside, OlderOnesGoOnceItIsReadBack) {
 }
 
 TEST(SaveBeside, AFailureComesWithTheNextLook) {
-  const TempDir directory;
+  const test::Scratch directory;
   run_ranks(2, [&](Group& world) {
-    CheckpointStore store(directory.str(), 2, world);
+    CheckpointStore store(directory.path(), 2, world);
     State state = filled_state(rows(), 2, world.rank(), 1);
     ASSERT_TRUE(store.begin(1, state.pieces, "{}"));
     EXPECT_TRUE(committed(store));
@@ -73,19 +73,19 @@ TEST(SaveBeside, AFailureComesWithTheNextLook) {
     expect_error(ExitCode::failure, [&] { end(store); }, {"param/block.0.weight", "59 of its 60"});
     EXPECT_FALSE(store.under_way());
     world.barrier();
-    EXPECT_EQ(list_checkpoints(directory.str()).size(), 1u);
-    for (const std::string& name : names_in(directory.str()))
+    EXPECT_EQ(list_checkpoints(directory.path()).size(), 1u);
+    for (const std::string& name : names_in(directory.path()))
       EXPECT_FALSE(name.starts_with("tmp-")) << name;
     world.barrier();
     store.save(3, filled_state(rows(), 2, world.rank(), 3).pieces, "{}");
   });
-  expect_loads(directory.str(), cases()[0], 3, 3);
+  expect_loads(directory.path(), cases()[0], 3, 3);
 }
 
 TEST(SaveBeside, ItsMemoryIsKept) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  CheckpointStore store(directory.str(), 2, *alone);
+  CheckpointStore store(directory.path(), 2, *alone);
   EXPECT_EQ(store.memory(), 0);
   const State state = filled_state(rows(), 1, 0, 1);
   for (int64_t step = 1; step <= 3; ++step) {
@@ -96,24 +96,24 @@ TEST(SaveBeside, ItsMemoryIsKept) {
   }
   store.save(4, state.pieces, "{}");
   EXPECT_EQ(store.memory(), 0);
-  expect_loads(directory.str(), cases()[0], 1, 4);
+  expect_loads(directory.path(), cases()[0], 1, 4);
 }
 
 // A store that goes waits for what it writes; nothing of that is a checkpoint.
 TEST(SaveBeside, WhatIsLeftIsNoCheckpoint) {
-  const TempDir directory;
+  const test::Scratch directory;
   run_ranks(2, [&](Group& world) {
     {
-      CheckpointStore store(directory.str(), 2, world);
+      CheckpointStore store(directory.path(), 2, world);
       store.begin(1, filled_state(rows(), 2, world.rank(), 1).pieces, "{}");
     }
     world.barrier();
-    EXPECT_TRUE(list_checkpoints(directory.str()).empty());
+    EXPECT_TRUE(list_checkpoints(directory.path()).empty());
     world.barrier();
-    CheckpointStore next(directory.str(), 2, world);
+    CheckpointStore next(directory.path(), 2, world);
     next.save(1, filled_state(rows(), 2, world.rank(), 4).pieces, "{}");
   });
-  expect_loads(directory.str(), cases()[0], 4, 1);
+  expect_loads(directory.path(), cases()[0], 4, 1);
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ class Claims : public testing::Test {
     return CheckpointStore(of, 5, *alone_).save(step, filled_state(rows(), 1, 0, 1).pieces, "{}");
   }
 
-  TempDir directory_;
-  std::string path_ = directory_.at("run/checkpoints");
+  test::Scratch directory_;
+  std::string path_ = directory_.file("run/checkpoints");
   std::unique_ptr<Group> alone_ = single_rank();
   Clock clock_;
   int beats_ = 0;
@@ -111,7 +111,7 @@ TEST_F(Claims, ShowThatTheyLiveUntilTheyEnd) {
 
 TEST_F(Claims, LeaveNothingUnlessTheyWereSettled) {
   claim(clock_.options()).reset();
-  EXPECT_FALSE(std::filesystem::exists(directory_.at("run")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("run")));
   settled(clock_.options()).reset();
   claim(clock_.options()).reset();
   EXPECT_EQ(named_like(path_, ""), std::vector<std::string>{"generation-000001"});
@@ -121,7 +121,7 @@ TEST_F(Claims, LeaveNothingUnlessTheyWereSettled) {
 TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
   const auto first = claim(clock_.options());
   RunClaim::withdraw_all();
-  EXPECT_FALSE(std::filesystem::exists(directory_.at("run"))) << "which it had made";
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("run"))) << "which it had made";
   settled(clock_.options()).reset();
   auto own = claim(clock_.options());
   EXPECT_EQ(names_in(path_).size(), 3u);
@@ -138,14 +138,14 @@ TEST_F(Claims, OfAProcessThatEndsAtOnceLeaveNothingUnsettled) {
 }
 
 TEST_F(Claims, MakeNoFolderForALinkToWhatIsNotMounted) {
-  std::filesystem::create_directories(directory_.at("run"));
+  std::filesystem::create_directories(directory_.file("run"));
   std::filesystem::create_symlink("elsewhere", path_);
   expect_error(ExitCode::failure, [&] { claim(clock_.options()); },
                {path_, "is a symbolic link to nothing", "mount or make what it leads to"});
-  std::filesystem::create_symlink("elsewhere", directory_.at("link"));
-  path_ = directory_.at("link/checkpoints");
+  std::filesystem::create_symlink("elsewhere", directory_.file("link"));
+  path_ = directory_.file("link/checkpoints");
   expect_error(ExitCode::failure, [&] { claim(clock_.options()); },
-               {directory_.at("link") + " is a symbolic link to nothing"});
+               {directory_.file("link") + " is a symbolic link to nothing"});
 }
 
 TEST_F(Claims, OfAnotherRunAreRefusedWithoutWaiting) {
@@ -224,7 +224,7 @@ TEST_F(Claims, LoseAgainstAStartThatWasFaster) {
 
 TEST_F(Claims, OfManyStartsAtOnceOneIsTaken) {
   for (int round = 0; round < 10; ++round) {
-    const std::string path = directory_.at(std::to_string(round));
+    const std::string path = directory_.file(std::to_string(round));
     std::vector<std::unique_ptr<RunClaim>> claims(6);
     std::atomic<int> others{0};
     std::vector<std::thread> starts;
@@ -263,11 +263,11 @@ TEST_F(Claims, OfOneRunKeepItsId) {
                {"another", run, "one folder holds one run"});
   expect_error(ExitCode::usage, [&] { claim(clock_.options(60s, "a b")); },
                {"run.id", "a b", "letters"});
-  EXPECT_NE(RunClaim(directory_.at("new"), clock_.options(), *alone_).run(), run);
+  EXPECT_NE(RunClaim(directory_.file("new"), clock_.options(), *alone_).run(), run);
 }
 
 TEST_F(Claims, RefuseWhatIsOfAnotherRun) {
-  const std::string other = directory_.at("other"),
+  const std::string other = directory_.file("other"),
                     mine = save(*settled(clock_.options(60s, "mine")), 10);
   {
     RunClaim theirs(other, clock_.options(60s, "theirs"), *alone_);
@@ -313,8 +313,8 @@ TEST_F(Claims, NameTheRunInEveryShard) {
 }
 
 TEST(Heartbeats, AreRenewedButNeverMadeAgain) {
-  const TempDir directory;
-  const std::string path = directory.at("heartbeat");
+  const test::Scratch directory;
+  const std::string path = directory.file("heartbeat");
   const Heartbeat heart(path, "about", 2ms);
   const auto first = heartbeat_at(path);
   ASSERT_TRUE(first.has_value());

@@ -15,7 +15,7 @@ using namespace scenario;
 
 class Damage : public testing::Test {
  protected:
-  Damage() : path_(save(directory_.str(), cases()[1], 10, 1)), alone_(single_rank()) {}
+  Damage() : path_(save(directory_.path(), cases()[1], 10, 1)), alone_(single_rank()) {}
 
   std::vector<std::string> files() const {
     return {"manifest.json", "rank-00000.h5", "rank-00001.h5"};
@@ -23,10 +23,10 @@ class Damage : public testing::Test {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   void expect_refused(const std::vector<std::string>& words) {
     expect_error(
-        ExitCode::usage, [&] { find_checkpoint(directory_.str(), *alone_); }, words);
+        ExitCode::usage, [&] { find_checkpoint(directory_.path(), *alone_); }, words);
   }
 
-  TempDir directory_;
+  test::Scratch directory_;
   std::string path_;
   std::unique_ptr<Group> alone_;
 };
@@ -43,7 +43,7 @@ TEST_F(Damage, OfEveryKindIsFound) {
     expect_refused({name});
     write(file(name), good);
   }
-  EXPECT_TRUE(find_checkpoint(directory_.str(), *alone_).has_value());
+  EXPECT_TRUE(find_checkpoint(directory_.path(), *alone_).has_value());
 }
 
 // A file that is damaged fences nothing, with a warning; none is believed.
@@ -86,21 +86,21 @@ TEST_F(Damage, ForeignShardsAreRefused) {
   write(file("rank-00001.h5"), first);
   expect_refused({"rank-00000.h5"});
   write(file("rank-00001.h5"), second);
-  TempDir other_run;
-  const std::string other = save(other_run.str(), cases()[1], 11, 1);
+  test::Scratch other_run;
+  const std::string other = save(other_run.path(), cases()[1], 11, 1);
   write(file("rank-00000.h5"), read(other + "/rank-00000.h5"));
   expect_refused({"rank-00000.h5", "another"});
 }
 
 TEST_F(Damage, AManifestOfAnotherStepIsRefused) {
-  TempDir other_run;
-  const std::string other = save(other_run.str(), cases()[1], 11, 1);
+  test::Scratch other_run;
+  const std::string other = save(other_run.path(), cases()[1], 11, 1);
   for (const std::string& name : files()) write(file(name), read(other + "/" + name));
   expect_refused({"step-00000011"});
 }
 
 TEST_F(Damage, LoadChecksAgain) {
-  const auto info = find_checkpoint(directory_.str(), *alone_);
+  const auto info = find_checkpoint(directory_.path(), *alone_);
   std::string bad = read(file("rank-00001.h5"));
   bad[bad.size() / 2] ^= 1;
   write(file("rank-00001.h5"), bad);
@@ -110,10 +110,10 @@ TEST_F(Damage, LoadChecksAgain) {
 }
 
 TEST_F(Damage, TheOlderCheckpointIsTaken) {
-  const std::string newer = save(directory_.str(), cases()[1], 20, 2);
-  expect_loads(directory_.str(), cases()[2], 2, 20);
+  const std::string newer = save(directory_.path(), cases()[1], 20, 2);
+  expect_loads(directory_.path(), cases()[2], 2, 20);
   write(newer + "/rank-00001.h5", "");
-  expect_loads(directory_.str(), cases()[2], 1, 10);
+  expect_loads(directory_.path(), cases()[2], 1, 10);
   write(file("manifest.json"), "{}");
   expect_refused({"none of the 2 checkpoints", "step-00000020", "step-00000010", "rank-00001.h5",
                   "manifest.json"});
@@ -121,14 +121,14 @@ TEST_F(Damage, TheOlderCheckpointIsTaken) {
 
 TEST_F(Damage, OtherFilesAreIgnored) {
   write(file("notes.txt"), "mine");
-  write(directory_.at("step-00000099.g000009"), "no directory");
-  write(directory_.at("step-99.g1"), "no name of ours");
-  expect_loads(directory_.str(), cases()[0], 1, 10);
+  write(directory_.file("step-00000099.g000009"), "no directory");
+  write(directory_.file("step-99.g1"), "no name of ours");
+  expect_loads(directory_.path(), cases()[0], 1, 10);
 }
 
 TEST(ManifestText, EditsWithoutANewSumAreRefused) {
-  const TempDir directory;
-  const std::string path = save(directory.str(), cases()[0], 10, 1);
+  const test::Scratch directory;
+  const std::string path = save(directory.path(), cases()[0], 10, 1);
   const std::string text = read(path + "/manifest.json");
   EXPECT_EQ(parse_manifest(text, "here").step, 10);
   std::string edited = text;

@@ -77,15 +77,15 @@ namespace {
 // storage.
 TEST(Superseded, InTheMiddleOfASaveItEnds) {
   for (const char* file : {"/rank-00000.h5", "/manifest.json"}) {
-    const TempDir directory;
+    const test::Scratch directory;
     const auto alone = single_rank();
     const State state = filled_state(rows(), 1, 0, 1);
-    CheckpointStore older(directory.str(), 5, *alone);
+    CheckpointStore older(directory.path(), 5, *alone);
     older.save(10, state.pieces, "{}");
-    const AtSync takeover(file, [&] { start_generation(directory.str(), 1); });
+    const AtSync takeover(file, [&] { start_generation(directory.path(), 1); });
     expect_error(ExitCode::superseded, [&] { older.save(20, state.pieces, "{}"); },
                  {"generation 2", "generation 1", "commits no more"});
-    EXPECT_EQ(find_checkpoint(directory.str(), *alone)->step, 10) << file;
+    EXPECT_EQ(find_checkpoint(directory.path(), *alone)->step, 10) << file;
   }
 }
 
@@ -93,7 +93,7 @@ class FileSystems : public testing::Test {
  protected:
   ~FileSystems() override { answers() = {}; }
 
-  TempDir directory_;
+  test::Scratch directory_;
 };
 
 // A number is taken once, whatever a file system offers for that.
@@ -109,18 +109,18 @@ TEST_F(FileSystems, LetOneStartTakeANumber) {
     SCOPED_TRACE(fmt::format("renameat2: {}, link: {}", one.rename, one.link));
     answers() = one;
     ++number;
-    EXPECT_TRUE(write_generation(directory_.str(), {.number = number, .run = "first"}));
+    EXPECT_TRUE(write_generation(directory_.path(), {.number = number, .run = "first"}));
     answers().linked = false;
     if (one.link == EIO) continue;
-    EXPECT_FALSE(write_generation(directory_.str(), {.number = number, .run = "second"}));
-    EXPECT_EQ(read_generation(directory_.str(), number)->run, "first");
-    EXPECT_EQ(names_in(directory_.str()).size(), static_cast<size_t>(number)) << "leftovers";
+    EXPECT_FALSE(write_generation(directory_.path(), {.number = number, .run = "second"}));
+    EXPECT_EQ(read_generation(directory_.path(), number)->run, "first");
+    EXPECT_EQ(names_in(directory_.path()).size(), static_cast<size_t>(number)) << "leftovers";
   }
   answers() = {EINVAL, EIO};
   expect_error(ExitCode::failure,
-               [&] { write_generation(directory_.str(), {.number = number + 1}); },
+               [&] { write_generation(directory_.path(), {.number = number + 1}); },
                {"cannot give", "Input/output error"});
-  EXPECT_EQ(names_in(directory_.str()).size(), static_cast<size_t>(number));
+  EXPECT_EQ(names_in(directory_.path()).size(), static_cast<size_t>(number));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 using namespace scenario;
 
 TEST(Files, AreNeverOverwritten) {
-  const TempDir directory;
-  const std::string path = directory.at("file");
+  const test::Scratch directory;
+  const std::string path = directory.file("file");
   write_new_file(path, std::string("first"));
   EXPECT_FALSE(write_exclusive(path, std::string("second")));
   expect_error(ExitCode::failure, [&] { write_new_file(path, std::string("second")); },
@@ -23,55 +23,56 @@ TEST(Files, AreNeverOverwritten) {
 }
 
 TEST(Files, ErrorsNamePathAndReason) {
-  const TempDir directory;
-  const std::string missing = directory.at("missing/file");
+  const test::Scratch directory;
+  const std::string missing = directory.file("missing/file");
   expect_error(ExitCode::usage, [&] { read_text(missing); }, {missing, "No such file"});
   expect_error(ExitCode::failure, [&] { write_new_file(missing, std::string("x")); },
                {missing, "No such file"});
-  expect_error(ExitCode::usage, [&] { read_text(directory.str()); }, {"regular file"});
-  expect_error(ExitCode::failure, [&] { rename_path(missing, directory.at("x")); },
+  expect_error(ExitCode::usage, [&] { read_text(directory.path()); }, {"regular file"});
+  expect_error(ExitCode::failure, [&] { rename_path(missing, directory.file("x")); },
                {missing, "No such file"});
   expect_error(ExitCode::failure, [&] { free_space(missing); }, {missing});
 }
 
 TEST(Files, APipeDoesNotHang) {
-  const TempDir directory;
-  ASSERT_EQ(::mkfifo(directory.at("pipe").c_str(), 0600), 0);
-  expect_error(ExitCode::usage, [&] { read_text(directory.at("pipe")); }, {"pipe", "regular file"});
+  const test::Scratch directory;
+  ASSERT_EQ(::mkfifo(directory.file("pipe").c_str(), 0600), 0);
+  expect_error(ExitCode::usage, [&] { read_text(directory.file("pipe")); },
+               {"pipe", "regular file"});
 }
 
 TEST(Files, OnlyFilesAreReplaced) {
-  const TempDir directory;
-  const std::string path = directory.at("file"), link = directory.at("link"),
-                    pipe = directory.at("pipe");
+  const test::Scratch directory;
+  const std::string path = directory.file("file"), link = directory.file("link"),
+                    pipe = directory.file("pipe");
   replace_file(path, "first");
   std::filesystem::create_symlink("file", link);
   replace_file(link, "second");
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_text(path), "second");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::string& taken : {pipe, directory.str(), std::string("/dev/null")})
+  for (const std::string& taken : {pipe, directory.path(), std::string("/dev/null")})
     expect_error(ExitCode::usage, [&] { replace_file(taken, "third"); },
                  {taken, "which no file may take the place of"});
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST(Files, AShortReadIsAnError) {
-  const TempDir directory;
-  write(directory.at("file"), "abc");
-  FileReader reader(directory.at("file"));
+  const test::Scratch directory;
+  write(directory.file("file"), "abc");
+  FileReader reader(directory.file("file"));
   std::byte out[8];
   expect_error(ExitCode::usage, [&] { reader.read(out, 5); }, {"2 bytes early"});
 }
 
 TEST(Files, DirectoriesAreMadeWithTheirParents) {
-  const TempDir directory;
-  EXPECT_EQ(make_directories(directory.at("a/b/c/")), 3);
-  EXPECT_TRUE(std::filesystem::is_directory(directory.at("a/b/c")));
-  EXPECT_EQ(make_directories(directory.at("a/b")), 0);
-  EXPECT_FALSE(make_new_directory(directory.at("a")));
-  EXPECT_TRUE(remove_tree(directory.at("a")));
-  EXPECT_FALSE(std::filesystem::exists(directory.at("a")));
+  const test::Scratch directory;
+  EXPECT_EQ(make_directories(directory.file("a/b/c/")), 3);
+  EXPECT_TRUE(std::filesystem::is_directory(directory.file("a/b/c")));
+  EXPECT_EQ(make_directories(directory.file("a/b")), 0);
+  EXPECT_FALSE(make_new_directory(directory.file("a")));
+  EXPECT_TRUE(remove_tree(directory.file("a")));
+  EXPECT_FALSE(std::filesystem::exists(directory.file("a")));
 }
 
 TEST(BytesBuffer, GrowsWithZerosAndKeepsValues) {

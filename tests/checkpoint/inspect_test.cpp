@@ -32,13 +32,13 @@ std::string save_values(const std::string& directory, const std::vector<float>& 
 }
 
 TEST(Inspect, ListsAndVerifies) {
-  const TempDir directory;
-  save(directory.str(), cases()[1], 10, 1);
-  const std::string newer = save(directory.str(), cases()[2], 20, 1);
-  EXPECT_TRUE(look({"list", directory.str()}).says("good"));
-  EXPECT_EQ(look({"verify", directory.str()}).code, 0);
+  const test::Scratch directory;
+  save(directory.path(), cases()[1], 10, 1);
+  const std::string newer = save(directory.path(), cases()[2], 20, 1);
+  EXPECT_TRUE(look({"list", directory.path()}).says("good"));
+  EXPECT_EQ(look({"verify", directory.path()}).code, 0);
   write(newer + "/rank-00002.h5", "short");
-  EXPECT_TRUE(look({"list", directory.str()}).says("DAMAGED"));
+  EXPECT_TRUE(look({"list", directory.path()}).says("DAMAGED"));
   const Outcome verdict = look({"verify", newer});
   EXPECT_EQ(verdict.code, 2);
   EXPECT_TRUE(verdict.says("rank-00002.h5 has 5 bytes")) << verdict.text;
@@ -46,38 +46,38 @@ TEST(Inspect, ListsAndVerifies) {
 
 // As training passes it over; what is asked about it alone still sees it.
 TEST(Inspect, PassesOverAnEmptyCheckpoint) {
-  const TempDir directory;
-  const std::string path = save(directory.str(), cases()[1], 10, 1);
-  std::filesystem::create_directory(directory.at("step-99999999.g000001"));
-  EXPECT_EQ(look({"diff", directory.str(), path}).code, 0);
-  EXPECT_TRUE(look({"tensors", directory.str()}).says("param/block.0.weight"));
-  expect_loads(directory.str(), cases()[0], 1, 10);
-  EXPECT_TRUE(look({"list", directory.str()}).says("DAMAGED"));
-  const Outcome verdict = look({"verify", directory.str()});
+  const test::Scratch directory;
+  const std::string path = save(directory.path(), cases()[1], 10, 1);
+  std::filesystem::create_directory(directory.file("step-99999999.g000001"));
+  EXPECT_EQ(look({"diff", directory.path(), path}).code, 0);
+  EXPECT_TRUE(look({"tensors", directory.path()}).says("param/block.0.weight"));
+  expect_loads(directory.path(), cases()[0], 1, 10);
+  EXPECT_TRUE(look({"list", directory.path()}).says("DAMAGED"));
+  const Outcome verdict = look({"verify", directory.path()});
   EXPECT_EQ(verdict.code, 2);
   EXPECT_TRUE(verdict.says("step-99999999.g000001/manifest.json: No such file")) << verdict.text;
   write(path + "/manifest.json", "");
   expect_error(ExitCode::usage,
                [&] {
-                 look({"diff", directory.str(), path});
+                 look({"diff", directory.path(), path});
                },
                {"none of the 2 checkpoints", "good manifest"});
 }
 
 TEST(Inspect, ShowsTensorsAndConfig) {
-  const TempDir directory;
-  save(directory.str(), cases()[5], 10, 1);
-  const Outcome tensors = look({"tensors", directory.str()});
+  const test::Scratch directory;
+  save(directory.path(), cases()[5], 10, 1);
+  const Outcome tensors = look({"tensors", directory.path()});
   for (const char* line :
        {"adam_m/block.0.weight  f64   [3,4,5]", "count                  i64   []"})
     EXPECT_TRUE(tensors.says(line)) << tensors.text;
-  EXPECT_TRUE(look({"config", directory.str()}).says("\"tokens\": 12"));
+  EXPECT_TRUE(look({"config", directory.path()}).says("\"tokens\": 12"));
 }
 
 TEST(Inspect, Stats) {
-  const TempDir directory;
+  const test::Scratch directory;
   const float infinity = std::numeric_limits<float>::infinity();
-  const std::string path = save_values(directory.str(), {3, -4, 0, infinity, 1});
+  const std::string path = save_values(directory.path(), {3, -4, 0, infinity, 1});
   const Outcome stats = look({"stats", path, "x"});
   for (const char* words : {"min -4", "max 3", "mean 0", "norm 5.09901951", "1 zeros",
                             "1 not finite", "first: 3 -4 0 inf 1"})
@@ -86,11 +86,11 @@ TEST(Inspect, Stats) {
 }
 
 TEST(Inspect, DiffCountsSteps) {
-  const TempDir first, second, third;
+  const test::Scratch first, second, third;
   const float next = std::nextafter(std::nextafter(2.0f, 3.0f), 3.0f);
-  const std::string a = save_values(first.str(), {1, 2, 3});
-  const std::string b = save_values(second.str(), {1, next, 3});
-  const std::string c = save_values(third.str(), {1, 2});
+  const std::string a = save_values(first.path(), {1, 2, 3});
+  const std::string b = save_values(second.path(), {1, next, 3});
+  const std::string c = save_values(third.path(), {1, 2});
   EXPECT_EQ(look({"diff", a, a}).code, 0);
   const Outcome values = look({"diff", a, b});
   EXPECT_EQ(values.code, 1);
@@ -101,11 +101,11 @@ TEST(Inspect, DiffCountsSteps) {
 }
 
 TEST(Inspect, EqualStatesOfDifferentLayoutsDoNotDiffer) {
-  const TempDir first, second;
-  const std::string a = save(first.str(), cases()[1], 10, 1),
-                    b = save(second.str(), cases()[7], 99, 1);
+  const test::Scratch first, second;
+  const std::string a = save(first.path(), cases()[1], 10, 1),
+                    b = save(second.path(), cases()[7], 99, 1);
   EXPECT_EQ(look({"diff", a, b}).code, 0);
-  const std::string c = save(second.str(), cases()[7], 100, 2);
+  const std::string c = save(second.path(), cases()[7], 100, 2);
   EXPECT_EQ(look({"diff", a, c}).code, 1);
 }
 
@@ -118,11 +118,11 @@ TEST(Inspect, ACommandSaysWhatItDoes) {
 }
 
 TEST(Inspect, AListOfNothingSaysWhatIsThere) {
-  const TempDir directory;
-  const auto list = [&] { look({"list", directory.str()}); };
+  const test::Scratch directory;
+  const auto list = [&] { look({"list", directory.path()}); };
   expect_error(ExitCode::usage, list,
-               {directory.str(), "holds no checkpoint; give a run's folder"});
-  write(directory.str() + "/config.json", "{}");
+               {directory.path(), "holds no checkpoint; give a run's folder"});
+  write(directory.path() + "/config.json", "{}");
   expect_error(ExitCode::usage, list, {"a model of Hugging Face", "skein-convert"});
 }
 

@@ -16,18 +16,18 @@ void describe(Parameters& parameters, bool with_gain) {
 }
 
 TEST(LoadWeights, FillsEveryParameterAndMakesNoGradient) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
   Parameters saved(DType::f32, 0, 1);
   describe(saved, true);
   saved.allocate(false);
   saved.initialize(3);
-  CheckpointStore store(directory.str(), 1, *alone);
+  CheckpointStore store(directory.path(), 1, *alone);
   store.save(7, parameter_pieces(saved), "{}");
 
   Parameters loaded(DType::f32, 0, 1);
   describe(loaded, true);
-  load_weights(*find_checkpoint(directory.str(), *alone), loaded, *alone);
+  load_weights(*find_checkpoint(directory.path(), *alone), loaded, *alone);
   ASSERT_EQ(loaded.all().size(), saved.all().size());
   for (size_t i = 0; i < saved.all().size(); ++i) {
     const Tensor &wanted = saved.all()[i].value, &found = loaded.all()[i].value;
@@ -40,16 +40,16 @@ TEST(LoadWeights, FillsEveryParameterAndMakesNoGradient) {
 }
 
 TEST(LoadWeights, NamesAParameterThatTheCheckpointLacks) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
   Parameters saved(DType::f32, 0, 1), wanted(DType::f32, 0, 1);
   describe(saved, false);
   saved.allocate(false);
   saved.initialize(3);
-  CheckpointStore store(directory.str(), 1, *alone);
+  CheckpointStore store(directory.path(), 1, *alone);
   store.save(7, parameter_pieces(saved), "{}");
   describe(wanted, true);
-  const CheckpointInfo info = *find_checkpoint(directory.str(), *alone);
+  const CheckpointInfo info = *find_checkpoint(directory.path(), *alone);
   expect_error(ExitCode::usage, [&] { load_weights(info, wanted, *alone); }, {kGain, info.path});
 }
 

@@ -9,12 +9,12 @@ using namespace scenario;
 class Reshard : public testing::TestWithParam<size_t> {};
 
 TEST_P(Reshard, LoadsUnderEveryLayout) {
-  const TempDir directory;
+  const test::Scratch directory;
   const Case from = cases()[GetParam()];
-  save(directory.str(), from, 100, 7);
+  save(directory.path(), from, 100, 7);
   for (const Case& to : cases()) {
     SCOPED_TRACE(std::string(from.name) + " to " + to.name);
-    expect_loads(directory.str(), to, 7, 100);
+    expect_loads(directory.path(), to, 7, 100);
   }
 }
 
@@ -22,10 +22,10 @@ INSTANTIATE_TEST_SUITE_P(Layouts, Reshard, testing::Range<size_t>(0, cases().siz
                          [](const auto& info) { return std::string(cases()[info.param].name); });
 
 TEST(Checkpoint, KeepsMetadataAndName) {
-  const TempDir directory;
-  const std::string path = save(directory.at("new/run"), cases()[1], 42, 1);
-  EXPECT_EQ(path, directory.at("new/run/step-00000042.g000001"));
-  const auto infos = list_checkpoints(directory.at("new/run"));
+  const test::Scratch directory;
+  const std::string path = save(directory.file("new/run"), cases()[1], 42, 1);
+  EXPECT_EQ(path, directory.file("new/run/step-00000042.g000001"));
+  const auto infos = list_checkpoints(directory.file("new/run"));
   ASSERT_EQ(infos.size(), 1u);
   EXPECT_EQ(infos[0].path, path);
   EXPECT_EQ(infos[0].step, 42);
@@ -34,54 +34,55 @@ TEST(Checkpoint, KeepsMetadataAndName) {
 }
 
 TEST(Checkpoint, NothingIsFoundInAnEmptyOrMissingDirectory) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  EXPECT_FALSE(find_checkpoint(directory.str(), *alone).has_value());
-  EXPECT_FALSE(find_checkpoint(directory.at("missing"), *alone).has_value());
-  EXPECT_TRUE(list_checkpoints(directory.at("missing")).empty());
+  EXPECT_FALSE(find_checkpoint(directory.path(), *alone).has_value());
+  EXPECT_FALSE(find_checkpoint(directory.file("missing"), *alone).has_value());
+  EXPECT_TRUE(list_checkpoints(directory.file("missing")).empty());
 }
 
 TEST(Checkpoint, SaysWhatLiesWhereNoneIs) {
-  const TempDir directory;
-  EXPECT_EQ(no_checkpoint(directory.str()),
-            directory.str() + " holds no checkpoint; give a run's folder or a checkpoint");
-  EXPECT_NE(no_checkpoint(directory.at("missing")).find("there is no such folder"),
+  const test::Scratch directory;
+  EXPECT_EQ(no_checkpoint(directory.path()),
+            directory.path() + " holds no checkpoint; give a run's folder or a checkpoint");
+  EXPECT_NE(no_checkpoint(directory.file("missing")).find("there is no such folder"),
             std::string::npos);
-  std::filesystem::create_directory(directory.at("gpt2"));
-  std::ofstream(directory.at("gpt2/config.json")) << "{}";
-  const std::string said = no_checkpoint(directory.at("gpt2/"));
+  std::filesystem::create_directory(directory.file("gpt2"));
+  std::ofstream(directory.file("gpt2/config.json")) << "{}";
+  const std::string said = no_checkpoint(directory.file("gpt2/"));
   EXPECT_NE(said.find("a model of Hugging Face"), std::string::npos) << said;
-  EXPECT_NE(said.find("`skein-convert " + directory.at("gpt2/") + " runs/gpt2`"), std::string::npos)
+  EXPECT_NE(said.find("`skein-convert " + directory.file("gpt2/") + " runs/gpt2`"),
+            std::string::npos)
       << said;
 }
 
 TEST(Checkpoint, OneCheckpointCanBeNamed) {
-  const TempDir directory;
-  const std::string older = save(directory.str(), cases()[1], 1, 1);
-  save(directory.str(), cases()[1], 2, 2);
+  const test::Scratch directory;
+  const std::string older = save(directory.path(), cases()[1], 1, 1);
+  save(directory.path(), cases()[1], 2, 2);
   expect_loads(older + "/", cases()[3], 1, 1);
-  std::filesystem::rename(older, directory.at("best"));
-  expect_loads(directory.at("best"), cases()[3], 1, 1);
+  std::filesystem::rename(older, directory.file("best"));
+  expect_loads(directory.file("best"), cases()[3], 1, 1);
   const auto alone = single_rank();
   expect_error(ExitCode::usage, [&] { find_checkpoint(older, *alone); },
                {"no checkpoint", "step-00000001"});
 }
 
 TEST(Checkpoint, TheSameStepAgainChangesNothing) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  CheckpointStore store(directory.str(), 2, *alone);
+  CheckpointStore store(directory.path(), 2, *alone);
   const State first = filled_state(rows(), 1, 0, 1), second = filled_state(rows(), 1, 0, 2);
   const std::string path = store.save(5, first.pieces, "{}");
   EXPECT_EQ(store.save(5, second.pieces, "{}"), path);
-  expect_loads(directory.str(), cases()[0], 1, 5);
+  expect_loads(directory.path(), cases()[0], 1, 5);
 }
 
 TEST(Load, ListsMissingExtraAndMisshapenTensors) {
-  const TempDir directory;
-  save(directory.str(), cases()[1], 1, 1);
+  const test::Scratch directory;
+  save(directory.path(), cases()[1], 1, 1);
   const auto alone = single_rank();
-  const auto info = find_checkpoint(directory.str(), *alone);
+  const auto info = find_checkpoint(directory.path(), *alone);
   State state;
   state.add({"param/other", DType::f32, {3}}, whole({3}));
   state.add({"param/block.0.weight", DType::f32, {10, 6}}, whole({10, 6}));
@@ -98,11 +99,11 @@ TEST(Load, ListsMissingExtraAndMisshapenTensors) {
 }
 
 TEST(Load, OneRanksMismatchFailsOnAll) {
-  const TempDir directory;
-  save(directory.str(), cases()[0], 1, 1);
+  const test::Scratch directory;
+  save(directory.path(), cases()[0], 1, 1);
   std::atomic<int> refused{0};
   run_ranks(3, [&](Group& world) {
-    const auto info = find_checkpoint(directory.str(), world);
+    const auto info = find_checkpoint(directory.path(), world);
     State state;
     if (world.rank() == 2) state.add({"param/other", DType::f32, {3}}, whole({3}));
     expect_error(ExitCode::usage, [&] { load_checkpoint(*info, state.pieces, false, world); },
@@ -113,17 +114,17 @@ TEST(Load, OneRanksMismatchFailsOnAll) {
 }
 
 TEST(Load, ConvertsFloatingTypes) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
   // 1 + 2^-8 lies halfway between two bf16 numbers; a little above it must go up, also from double.
   const std::vector<double> values = {1.0 + 0x1p-8, 1.0 + 0x1p-8 + 0x1p-40, -3.5, 1e300};
   State saved;
   saved.add({"x", DType::f64, {4}}, whole({4}));
   std::memcpy(saved.pieces[0].data, values.data(), 32);
-  CheckpointStore(directory.str(), 1, *alone).save(1, saved.pieces, "{}");
+  CheckpointStore(directory.path(), 1, *alone).save(1, saved.pieces, "{}");
   State narrow;
   narrow.add({"x", DType::bf16, {4}}, whole({4}));
-  load_checkpoint(*find_checkpoint(directory.str(), *alone), narrow.pieces, true, *alone);
+  load_checkpoint(*find_checkpoint(directory.path(), *alone), narrow.pieces, true, *alone);
   const auto* bits = reinterpret_cast<const uint16_t*>(narrow.memory[0].data());
   EXPECT_EQ(bits[0], 0x3f80);
   EXPECT_EQ(bits[1], 0x3f81);

@@ -18,10 +18,10 @@ bool holds_prefix(const std::string& directory, const std::string& prefix) {
 // every rank.
 void expect_failed_save(const std::function<void(State&, int rank)>& change,
                         const std::vector<std::string>& words) {
-  const TempDir directory;
+  const test::Scratch directory;
   std::atomic<int> failures{0};
   run_ranks(2, [&](Group& world) {
-    CheckpointStore store(directory.str(), 2, world);
+    CheckpointStore store(directory.path(), 2, world);
     store.save(1, filled_state(rows(), 2, world.rank(), 1).pieces, "{}");
     State state = filled_state(rows(), 2, world.rank(), 2);
     change(state, world.rank());
@@ -29,13 +29,13 @@ void expect_failed_save(const std::function<void(State&, int rank)>& change,
         ExitCode::failure, [&] { store.save(2, state.pieces, "{}"); }, words);
     ++failures;
     world.barrier();
-    EXPECT_EQ(list_checkpoints(directory.str()).size(), 1u);
+    EXPECT_EQ(list_checkpoints(directory.path()).size(), 1u);
     world.barrier();
     store.save(3, filled_state(rows(), 2, world.rank(), 3).pieces, "{}");
   });
   EXPECT_EQ(failures, 2);
-  EXPECT_FALSE(holds_prefix(directory.str(), "tmp-"));
-  expect_loads(directory.str(), cases()[0], 3, 3);
+  EXPECT_FALSE(holds_prefix(directory.path(), "tmp-"));
+  expect_loads(directory.path(), cases()[0], 3, 3);
 }
 
 TEST(Save, AFailingRankFailsAllAndHarmsNothing) {
@@ -71,17 +71,17 @@ TEST(Save, RanksMustAgreeAboutATensor) {
 }
 
 TEST(Save, MetadataMustBeJson) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  CheckpointStore store(directory.str(), 2, *alone);
+  CheckpointStore store(directory.path(), 2, *alone);
   expect_error(ExitCode::failure, [&] { store.save(1, {}, "not json"); }, {"JSON", "not json"});
-  EXPECT_FALSE(holds_prefix(directory.str(), "tmp-"));
+  EXPECT_FALSE(holds_prefix(directory.path(), "tmp-"));
 }
 
 TEST(Save, NamesMustBePaths) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  CheckpointStore store(directory.str(), 2, *alone);
+  CheckpointStore store(directory.path(), 2, *alone);
   for (const char* name : {"", "/a", "a//b", "a/", "a/../b", "a#1"}) {
     State state;
     state.add({name, DType::f32, {2}}, whole({2}));
@@ -92,11 +92,11 @@ TEST(Save, NamesMustBePaths) {
 
 // Only the rank with the large file fails while writing.
 TEST(Save, AFailedWriteFailsAllAndHarmsNothing) {
-  const TempDir directory;
+  const test::Scratch directory;
   const Spec large{"large", DType::u8, {1 << 20}}, small{"small", DType::u8, {4}};
   std::atomic<int> failures{0};
   run_ranks(2, [&](Group& world) {
-    CheckpointStore store(directory.str(), 2, world);
+    CheckpointStore store(directory.path(), 2, world);
     State state;
     state.add(world.rank() == 1 ? large : small,
               whole(world.rank() == 1 ? large.shape : small.shape));
@@ -110,49 +110,50 @@ TEST(Save, AFailedWriteFailsAllAndHarmsNothing) {
     world.barrier();
     limit.reset();
     world.barrier();
-    EXPECT_FALSE(holds_prefix(directory.str(), "tmp-"));
+    EXPECT_FALSE(holds_prefix(directory.path(), "tmp-"));
     world.barrier();
     store.save(2, state.pieces, "{}");
-    EXPECT_EQ(find_checkpoint(directory.str(), world)->step, 2);
+    EXPECT_EQ(find_checkpoint(directory.path(), world)->step, 2);
   });
   EXPECT_EQ(failures, 2);
 }
 
 TEST(Save, AnUnusableDirectoryIsAUsageError) {
-  const TempDir directory;
-  write(directory.at("file"), "text");
-  for (const std::string& path : {directory.at("file"), directory.at("file/below")})
+  const test::Scratch directory;
+  write(directory.file("file"), "text");
+  for (const std::string& path : {directory.file("file"), directory.file("file/below")})
     run_ranks(2, [&](Group& world) {
       expect_error(ExitCode::usage, [&] { CheckpointStore(path, 2, world); }, {path, "directory"});
     });
   const auto alone = single_rank();
-  expect_error(ExitCode::usage, [&] { CheckpointStore(directory.str(), 0, *alone); },
+  expect_error(ExitCode::usage, [&] { CheckpointStore(directory.path(), 0, *alone); },
                {"0 checkpoints", "at least 1"});
 }
 
 TEST(Retention, KeepsTheNewest) {
   for (const int keep : {1, 3}) {
-    const TempDir directory;
+    const test::Scratch directory;
     run_ranks(2, [&](Group& world) {
-      CheckpointStore store(directory.str(), keep, world);
+      CheckpointStore store(directory.path(), keep, world);
       for (int64_t step = 1; step <= 5; ++step)
         store.save(step, filled_state(rows(), 2, world.rank(), 1).pieces, "{}");
     });
-    const auto infos = list_checkpoints(directory.str());
+    const auto infos = list_checkpoints(directory.path());
     ASSERT_EQ(infos.size(), static_cast<size_t>(keep));
     for (int i = 0; i < keep; ++i) EXPECT_EQ(infos[static_cast<size_t>(i)].step, 5 - i);
-    EXPECT_FALSE(holds_prefix(directory.str(), "trash-"));
+    EXPECT_FALSE(holds_prefix(directory.path(), "trash-"));
   }
 }
 
 TEST(Save, LeavesTheGoodCommit) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  CheckpointStore store(directory.str(), 1, *alone);
+  CheckpointStore store(directory.path(), 1, *alone);
   const auto saved = [&](int64_t step, std::optional<int64_t> good) {
     store.save(step, filled_state(rows(), 1, 0, 1).pieces, "{}", good);
     std::vector<int64_t> steps;
-    for (const CheckpointInfo& info : list_checkpoints(directory.str())) steps.push_back(info.step);
+    for (const CheckpointInfo& info : list_checkpoints(directory.path()))
+      steps.push_back(info.step);
     return steps;
   };
   using Steps = std::vector<int64_t>;

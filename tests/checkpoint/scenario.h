@@ -1,7 +1,6 @@
 // Small runs' states under many layouts, for the tests of this folder.
 #pragma once
 
-#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,30 +18,9 @@
 #include "skein/core/log.h"
 #include "skein/core/philox.h"
 
+#include "support/scratch.h"
+
 namespace skein::scenario {
-
-class TempDir {
- public:
-  TempDir() {
-    static std::atomic<int> next{0};
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("skein-checkpoint-{}-{}", ::getpid(), next++);
-    std::filesystem::create_directories(path_);
-    log::set_level(log::Level::error);
-  }
-  ~TempDir() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  std::string str() const { return path_.string(); }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct Spec {
   std::string name;

@@ -5,7 +5,7 @@
 namespace skein::checkpoint {
 namespace {
 
-using scenario::TempDir;
+using test::Scratch;
 
 Piece piece(const std::string& name, std::vector<int64_t> shape, int64_t begin, int64_t end) {
   return {name,  DType::f32, shape, std::vector<int64_t>(shape.size(), 0),
@@ -26,10 +26,11 @@ std::vector<std::vector<Piece>> plan() {
 }
 
 TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  const std::string path = save_in_shards(directory.at("run"), 3, plan(), R"({"a": 1})", count_up);
-  const auto info = find_checkpoint(directory.at("run"), *alone);
+  const std::string path =
+      save_in_shards(directory.file("run"), 3, plan(), R"({"a": 1})", count_up);
+  const auto info = find_checkpoint(directory.file("run"), *alone);
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->path, path);
   EXPECT_EQ(info->step, 3);
@@ -47,10 +48,10 @@ TEST(CheckpointTensors, GiveBackWhatWasSavedShardByShard) {
 }
 
 TEST(CheckpointTensors, GiveTheSameAgain) {
-  const TempDir directory;
+  const test::Scratch directory;
   const auto alone = single_rank();
-  save_in_shards(directory.at("run"), 0, {{piece("param/a", {20000}, 0, 20000)}}, "{}", count_up);
-  CheckpointTensors tensors(*find_checkpoint(directory.at("run"), *alone));
+  save_in_shards(directory.file("run"), 0, {{piece("param/a", {20000}, 0, 20000)}}, "{}", count_up);
+  CheckpointTensors tensors(*find_checkpoint(directory.file("run"), *alone));
   for (int again = 0; again < 2; ++again) {
     std::vector<float> read(20000);
     tensors.read("param/a", 0, 20000, DType::f32, reinterpret_cast<std::byte*>(read.data()));
@@ -59,23 +60,23 @@ TEST(CheckpointTensors, GiveTheSameAgain) {
 }
 
 TEST(CheckpointTensors, LeaveNothingOfASaveThatFailed) {
-  const TempDir directory;
+  const test::Scratch directory;
   int filled = 0;
   const auto stop = [&](const Piece&, std::byte*) {
     if (++filled == 2) fail("the source ended");
   };
-  EXPECT_THROW(save_in_shards(directory.at("run"), 0, plan(), "{}", stop), Error);
-  EXPECT_TRUE(list_checkpoints(directory.at("run")).empty());
-  for (const auto& entry : std::filesystem::directory_iterator(directory.at("run")))
+  EXPECT_THROW(save_in_shards(directory.file("run"), 0, plan(), "{}", stop), Error);
+  EXPECT_TRUE(list_checkpoints(directory.file("run")).empty());
+  for (const auto& entry : std::filesystem::directory_iterator(directory.file("run")))
     EXPECT_TRUE(entry.path().filename().string().starts_with("generation-")) << entry.path();
 }
 
 TEST(CheckpointTensors, RefuseAPlanThatLeavesElementsOut) {
-  const TempDir directory;
+  const test::Scratch directory;
   EXPECT_THROW(
-      save_in_shards(directory.at("run"), 0, {{piece("param/a", {3, 4}, 0, 11)}}, "{}", count_up),
+      save_in_shards(directory.file("run"), 0, {{piece("param/a", {3, 4}, 0, 11)}}, "{}", count_up),
       Error);
-  EXPECT_TRUE(list_checkpoints(directory.at("run")).empty());
+  EXPECT_TRUE(list_checkpoints(directory.file("run")).empty());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class Unreadable : public testing::Test {
         newer_(save(run(), cases()[1], 20, 2)),
         alone_(single_rank()) {}
 
-  std::string run() const { return directory_.at("run"); }
+  std::string run() const { return directory_.file("run"); }
   // A start ends with code 1 after three more attempts within 10 s, names the path and the cause,
   // and takes nothing else; as soon as the storage answers, it goes on as if nothing had been.
   void expect_refused(const std::string& path, const std::vector<std::string>& words) {
@@ -64,7 +64,7 @@ class Unreadable : public testing::Test {
     EXPECT_EQ(waits.count(), 1u);
   }
 
-  TempDir directory_;
+  test::Scratch directory_;
   std::string older_, newer_;
   std::unique_ptr<Group> alone_;
 };
@@ -125,7 +125,7 @@ TEST_F(Unreadable, LoadingTriesAgain) {
 }
 
 TEST_F(Unreadable, ALinkToWhatIsNotMountedIsNoEmptyRun) {
-  const std::string link = directory_.at("link");
+  const std::string link = directory_.file("link");
   std::filesystem::create_symlink("run", link);
   EXPECT_EQ(find_checkpoint(link, *alone_)->step, 20);
   std::filesystem::remove(link);
@@ -158,15 +158,15 @@ TEST(Retries, EndAfterTheThirdAndNeverRepeatOtherErrors) {
 }
 
 TEST(Superseded, CommitsAloneAreNoEmptyRun) {
-  const TempDir directory, other;
+  const test::Scratch directory, other;
   const auto alone = single_rank();
-  const std::string late = save(other.str(), cases()[0], 40, 1);
-  start_generation(directory.str(), 1);
-  start_generation(directory.str(), 1);
-  EXPECT_FALSE(find_checkpoint(directory.str(), *alone).has_value());
-  std::filesystem::copy(late, directory.at("step-00000040.g000001"));
-  EXPECT_TRUE(committed_checkpoints(directory.str()).empty());
-  expect_error(ExitCode::usage, [&] { find_checkpoint(directory.str(), *alone); },
+  const std::string late = save(other.path(), cases()[0], 40, 1);
+  start_generation(directory.path(), 1);
+  start_generation(directory.path(), 1);
+  EXPECT_FALSE(find_checkpoint(directory.path(), *alone).has_value());
+  std::filesystem::copy(late, directory.file("step-00000040.g000001"));
+  EXPECT_TRUE(committed_checkpoints(directory.path()).empty());
+  expect_error(ExitCode::usage, [&] { find_checkpoint(directory.path(), *alone); },
                {"none of the 1 checkpoints", "step-00000040.g000001", "superseded"});
 }
 

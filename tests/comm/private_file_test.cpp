@@ -11,6 +11,7 @@
 
 #include "skein/core/error.h"
 
+#include "support/scratch.h"
 #include "support/size_limit.h"
 
 namespace skein {
@@ -20,13 +21,7 @@ namespace fs = std::filesystem;
 
 class PrivateFile : public testing::Test {
  protected:
-  PrivateFile() {
-    std::string pattern = (fs::temp_directory_path() / "skein-private-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~PrivateFile() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name = "secret") const { return folder_ + "/" + name; }
+  std::string path(const std::string& name = "secret") const { return folder_.file(name); }
   void put(const std::string& text, mode_t mode) const {
     std::ofstream(path()) << text;
     EXPECT_EQ(chmod(path().c_str(), mode), 0);
@@ -45,7 +40,7 @@ class PrivateFile : public testing::Test {
   }
 
  private:
-  std::string folder_;
+  test::Scratch folder_;
 };
 
 void expect_word(const std::string& text, const std::string& word) {

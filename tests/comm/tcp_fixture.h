@@ -2,11 +2,9 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,23 +14,19 @@
 
 #include "skein/comm/tcp/tcp.h"
 
+#include "support/scratch.h"
+
 namespace skein::test {
 
 std::byte* bytes_of(auto& value) { return reinterpret_cast<std::byte*>(&value); }
 
-// A fresh directory, removed with all it holds.
 class Tcp : public testing::Test {
  protected:
-  Tcp() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skein-tcp-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Tcp() override { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ + "/rendezvous"; }
+  std::string path() const { return folder_.file("rendezvous"); }
   std::string file() const { return "file://" + path(); }
 
  private:
-  std::string folder_;
+  Scratch folder_;
 };
 
 inline sockaddr_in loopback(int port) {

@@ -2,29 +2,22 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "skein/core/error.h"
+
+#include "support/scratch.h"
 
 namespace skein {
 namespace {
 
 class MappedFiles : public testing::Test {
  protected:
-  MappedFiles() {
-    std::string name = (std::filesystem::temp_directory_path() / "skein_mapped_XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    folder_ = name;
-  }
-  ~MappedFiles() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
+    return folder_.write(name, text);
   }
   static void expect_error(ExitCode code, const std::function<void()>& act,
                            const std::vector<std::string>& words) {
@@ -39,7 +32,7 @@ class MappedFiles : public testing::Test {
     }
   }
 
-  std::filesystem::path folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(MappedFiles, HoldTheBytesOfTheFile) {
@@ -84,7 +77,7 @@ TEST_F(MappedFiles, AreRegularFilesWithBytes) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   expect_error(ExitCode::usage, [&] { MappedFile mapped(path("pipe")); },
                {"pipe is not a regular file"});
-  expect_error(ExitCode::usage, [&] { MappedFile mapped(folder_.string()); },
+  expect_error(ExitCode::usage, [&] { MappedFile mapped(folder_.path()); },
                {"is not a regular file"});
   expect_error(ExitCode::failure, [&] { MappedFile mapped(path("none")); },
                {"cannot open " + path("none"), "No such file"});

@@ -1,6 +1,5 @@
 // What is refused of options, and the words that say so.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "skein/core/options/options.h"
@@ -12,9 +11,9 @@ namespace {
 
 using test::Bound;
 using test::expect_words;
-using test::Folder;
 using test::ini_error;
 using test::parse_error;
+using test::Scratch;
 using test::Variable;
 
 TEST(OptionsErrors, UnknownKeysNameTheNearestAndWhereTheyStand) {
@@ -119,11 +118,11 @@ TEST(OptionsErrors, FlagsWithoutTheirValue) {
 }
 
 TEST(OptionsErrors, FilesThatCannotBeRead) {
-  const Folder folder;
+  const Scratch folder;
   expect_words(parse_error({"--config", folder.path() + "/none.ini"}),
                {folder.path() + "/none.ini", "No such file"});
   expect_words(parse_error({"--config", folder.path()}), {folder.path(), "directory"});
-  EXPECT_EQ(parse_error({"--config", folder.file("empty.ini", "")}), "");
+  EXPECT_EQ(parse_error({"--config", folder.write("empty.ini", "")}), "");
 }
 
 TEST(OptionsErrors, WordsAreRefusedUnlessAllowed) {

@@ -1,8 +1,6 @@
 // Options of every type, and what sets and refuses them.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +8,8 @@
 #include "skein/core/error.h"
 #include "skein/core/options/options.h"
 #include "skein/core/strings.h"
+
+#include "support/scratch.h"
 
 namespace skein::test {
 
@@ -59,26 +59,6 @@ class Variable {
 
  private:
   std::string name_;
-};
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "skein_options_XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 // The text of the usage error that body throws; "" when it throws none.

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "skein/core/error.h"
@@ -18,9 +17,9 @@ using Words = std::vector<std::string>;
 using test::Bound;
 using test::Config;
 using test::expect_words;
-using test::Folder;
 using test::Norm;
 using test::parse_error;
+using test::Scratch;
 using test::Variable;
 using test::Words;
 
@@ -115,10 +114,10 @@ TEST(Options, ABareTruthLeavesOtherWordsAlone) {
 }
 
 TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
-  const Folder folder;
+  const Scratch folder;
   const std::string base =
-      folder.file("base.ini", "[train]\nsteps = 1\nstages = 2\nseed = 3\nrate = 4\n");
-  const std::string run = folder.file("run.ini", "train.stages = 5\n");
+      folder.write("base.ini", "[train]\nsteps = 1\nstages = 2\nseed = 3\nrate = 4\n");
+  const std::string run = folder.write("run.ini", "train.stages = 5\n");
   const Variable seed("SKEIN_TRAIN_SEED", "6"), rate("SKEIN_TRAIN_RATE", "7"),
       free("SKEIN_TEST_ANYTHING", "8");
   Bound bound;
@@ -137,12 +136,12 @@ TEST(Options, FlagsBeatEnvironmentBeatsFilesBeatDefaults) {
 // A file may hold the options of all commands of a project, in sections that they share, too; what
 // no command has is an error all the same.
 TEST(Options, FilesLeaveOptionsOfOtherCommandsAlone) {
-  const Folder folder;
+  const Scratch folder;
   Bound bound;
   testing::internal::CaptureStderr();
-  bound.options.parse({"--config", folder.file("all.ini",
-                                               "[train]\nsteps = 7\nglobal_batch = 8\n[ppo]\n"
-                                               "epochs = 2\ngamma = 1\n[augment]\ncrop = 0.5\n")});
+  bound.options.parse({"--config", folder.write("all.ini",
+                                                "[train]\nsteps = 7\nglobal_batch = 8\n[ppo]\n"
+                                                "epochs = 2\ngamma = 1\n[augment]\ncrop = 0.5\n")});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(bound.config.steps, 7);
   expect_words(said, {"all.ini: left alone, for other commands than `prog`: train.global_batch, "
@@ -154,18 +153,18 @@ TEST(Options, FilesLeaveOptionsOfOtherCommandsAlone) {
       {"[ppo]\nepohcs = 2\n", {"unknown option 'ppo.epohcs'", "did you mean 'ppo.epochs'?"}},
       {"[pppo]\nepochs = 2\n", {"unknown option 'pppo.epochs'", "wrong.ini:2"}}};
   for (const auto& [text, words] : wrong)
-    expect_words(parse_error({"--config", folder.file("wrong.ini", text)}), words);
+    expect_words(parse_error({"--config", folder.write("wrong.ini", text)}), words);
 }
 
 TEST(Options, OfManyOptionsOfOtherCommandsSectionsAreTold) {
-  const Folder folder;
+  const Scratch folder;
   std::string text;
   for (const char* key : {"lr.lr", "lr.warmup", "dpo.beta", "kl.beta", "ptx.data", "beam.size",
                           "beam.best", "chat.kind", "plan.tokens", "run.dir"})
     text += fmt::format("{} = 1\n", key);
   Bound bound;
   testing::internal::CaptureStderr();
-  bound.options.parse({"--config", folder.file("many.ini", text)});
+  bound.options.parse({"--config", folder.write("many.ini", text)});
   EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with(
       "`prog`: [lr] (2 options), dpo.beta, kl.beta, ptx.data, [beam] (2 options) and those of 3 "
       "sections more\n"));

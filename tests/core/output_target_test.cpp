@@ -14,6 +14,8 @@
 
 #include "skein/core/error.h"
 
+#include "support/scratch.h"
+
 namespace skein {
 namespace {
 
@@ -21,14 +23,7 @@ namespace fs = std::filesystem;
 
 class OutputTargetTest : public testing::Test {
  protected:
-  OutputTargetTest() {
-    std::string pattern = (fs::temp_directory_path() / "skein-place-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-    folder_ = pattern;
-  }
-  ~OutputTargetTest() override { fs::remove_all(folder_); }
-
-  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  std::string at(const std::string& name) const { return folder_.file(name); }
   static void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
   }
@@ -48,7 +43,7 @@ class OutputTargetTest : public testing::Test {
     return "";
   }
 
-  std::string folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(OutputTargetTest, WritesAllOrSaysWhyNot) {
@@ -73,7 +68,7 @@ TEST_F(OutputTargetTest, SaysWhatStandsThere) {
   EXPECT_EQ(output_target(at("nothing")).occupant, Occupant::nothing);
   EXPECT_EQ(output_target(at("file")).occupant, Occupant::file);
   EXPECT_EQ(output_target(at("file/below")).occupant, Occupant::nothing);
-  EXPECT_EQ(output_target(folder_).occupant, Occupant::folder);
+  EXPECT_EQ(output_target(folder_.path()).occupant, Occupant::folder);
   EXPECT_EQ(output_target(at("pipe")).occupant, Occupant::stream);
   EXPECT_EQ(output_target("/dev/null").occupant, Occupant::stream);
   EXPECT_EQ(output_target("/dev/stdout").descriptor, 1);
@@ -118,7 +113,7 @@ TEST_F(OutputTargetTest, FilesReplaceFilesAlone) {
   EXPECT_EQ(
       refusal(ExitCode::usage, [] { file_target("/dev/null", ExistingFile::replace, "a.b"); }),
       "a.b=/dev/null is a device, which no file may take the place of; name a file");
-  for (const std::string& taken : {folder_, at("pipe"), std::string("/dev/stdout")})
+  for (const std::string& taken : {folder_.path(), at("pipe"), std::string("/dev/stdout")})
     refusal(ExitCode::usage, [&] { file_target(taken, ExistingFile::replace); });
 }
 

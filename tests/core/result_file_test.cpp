@@ -5,11 +5,12 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <thread>
 
 #include "skein/core/error.h"
+
+#include "support/scratch.h"
 
 namespace skein {
 namespace {
@@ -18,20 +19,12 @@ namespace fs = std::filesystem;
 
 class ResultFiles : public testing::Test {
  protected:
-  ResultFiles() {
-    std::string name = (fs::temp_directory_path() / "skein_result_XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    folder_ = name;
-  }
-  ~ResultFiles() override { fs::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   static std::string text_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
-  }
+  int entries() const { return folder_.entries(); }
   static std::string refused(const std::string& path) {
     try {
       const ResultFile file("x.output", path);
@@ -43,7 +36,7 @@ class ResultFiles : public testing::Test {
     return "";
   }
 
-  fs::path folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(ResultFiles, AreThereOnceTheyAreWhole) {
@@ -96,8 +89,7 @@ TEST_F(ResultFiles, AreWrittenIntoAPipeAsTheyCome) {
 }
 
 TEST_F(ResultFiles, AreRefusedWhereTheyCannotBe) {
-  EXPECT_EQ(refused(folder_.string()),
-            "x.output=" + folder_.string() + " is a folder; give a file");
+  EXPECT_EQ(refused(folder_.path()), "x.output=" + folder_.path() + " is a folder; give a file");
   EXPECT_EQ(refused(path("none/a")),
             "x.output=" + path("none/a") +
                 " cannot be written; give a file in a folder that exists and may be written");

@@ -3,41 +3,18 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
-#include <stdexcept>
-#include <stdlib.h>
 #include <string>
 #include <vector>
 
 #include "skein/data/stores/store.h"
 
 #include "support/expect_error.h"
+#include "support/scratch.h"
 
 namespace skein::test {
-
-// A fresh directory, removed with all it holds.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skein-data-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  int entries() const {
-    return static_cast<int>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::string path_;
-};
 
 inline std::string bytes_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

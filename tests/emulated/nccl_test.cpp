@@ -240,9 +240,9 @@ namespace {
 class OnGpus : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(OnGpus, LayoutsFollowTheCpu) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig cpu = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig cpu = small_config(folder.file("train.h5"));
   cpu.model.n_layers = 2;
   cpu.train.steps = 2;
   cpu.train.precision = DType::f32;
@@ -272,9 +272,9 @@ TEST_P(OnGpus, LayoutsFollowTheCpu) {
 
 // At the same micro-batch: products of other sizes may be cut otherwise.
 TEST_P(OnGpus, RanksAndStagesHaveTheBitsOfOne) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.parallel.device = DeviceKind::cuda;
   c.model.n_layers = 2;
   c.train.steps = 2;
@@ -301,9 +301,9 @@ TEST_P(OnGpus, RanksAndStagesHaveTheBitsOfOne) {
 // A stage takes memory and loads kernels in its first step, while what it sent waits for the next
 // one: where the driver waits for all streams then, so would both stages for ever.
 TEST_P(OnGpus, StagesDoNotWaitForEachOtherInTheDriver) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.parallel.device = DeviceKind::cuda;
   c.parallel.pipeline = 2;
   c.parallel.timeout = 30;

@@ -2,16 +2,14 @@
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
-#include <stdexcept>
-#include <stdlib.h>
 #include <vector>
 
 #include "skein/core/error.h"
 
 #include "support/event_files.h"
+#include "support/scratch.h"
 
 namespace skein::formats {
 namespace {
@@ -23,29 +21,12 @@ using test::payloads_of;
 using test::Scalar;
 using test::scalar_of;
 
-class EventFolder {
- public:
-  EventFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skein-events-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~EventFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   const double before = seconds_now();
   const EventWriter writer(scratch.path());
   const auto payloads = payloads_of(bytes_at(writer.path()));
@@ -58,7 +39,7 @@ TEST(EventWriter, BeginsWithTheVersionOfTheFormat) {
 }
 
 TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   EventWriter writer(scratch.path());
   const std::vector<Scalar> given{{"loss", 0, 10.5f},
                                   {"learning_rate", 127, 3e-4f},
@@ -77,7 +58,7 @@ TEST(EventWriter, WritesScalarsThatDecodeToWhatWasGiven) {
 }
 
 TEST(EventWriter, SkipsWhatIsNotFinite) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   EventWriter writer(scratch.path());
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity(), 1e300})
@@ -89,7 +70,7 @@ TEST(EventWriter, SkipsWhatIsNotFinite) {
 }
 
 TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   const std::string directory = scratch.path() + "/runs/first";
   EventWriter first(directory);
   first.scalar("loss", 1, 1.0);
@@ -101,7 +82,7 @@ TEST(EventWriter, NamesItsFileAsTensorBoardWantsAndNeverReusesOne) {
 }
 
 TEST(EventWriter, NamesThePathThatCannotBeMade) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   const std::string file = scratch.path() + "/file";
   std::ofstream(file) << "x";
   try {
@@ -114,7 +95,7 @@ TEST(EventWriter, NamesThePathThatCannotBeMade) {
 }
 
 TEST(EventWriter, TellsOfASessionThatStarts) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   EventWriter first(scratch.path());
   for (int step = 1; step <= 5; ++step) first.scalar("loss", step, step);
   EventWriter second(scratch.path());
@@ -131,7 +112,7 @@ TEST(EventWriter, TellsOfASessionThatStarts) {
 }
 
 TEST(EventWriter, WritesTextsForThePluginOfTexts) {
-  const EventFolder scratch;
+  const test::Scratch scratch;
   EventWriter writer(scratch.path());
   writer.text("options", 7, "    lr = 1\n");
   const auto payloads = payloads_of(bytes_at(writer.path()));

@@ -104,12 +104,12 @@ int run_layouts(train::PretrainConfig c, const std::string& folder, int stride, 
 }
 
 int run_all(Group& world) {
-  const std::unique_ptr<train::Workspace> own =
-      world.rank() == 0 ? std::make_unique<train::Workspace>() : nullptr;
+  const std::unique_ptr<test::Scratch> own =
+      world.rank() == 0 ? std::make_unique<test::Scratch>() : nullptr;
   const std::string folder = world.broadcast(own ? own->path() : "", 0);
   if (own) {
-    train::write_small_store(own->at("train.h5"));
-    test::write_sentence_store(own->at("sentences.h5"));
+    train::write_small_store(own->file("train.h5"));
+    test::write_sentence_store(own->file("sentences.h5"));
   }
   world.barrier();
   return run_layouts(train::small_config(folder + "/train.h5"), folder + "/gpt", 1, world) +

@@ -25,28 +25,28 @@ inline ModelConfig small_policy() {
 }
 
 // The folder of a policy that has seen a few answers.
-inline std::string write_policy(const train::Workspace& folder, const std::string& name = "start",
+inline std::string write_policy(const test::Scratch& folder, const std::string& name = "start",
                                 int64_t steps = 10) {
-  std::ofstream file(folder.at(name + ".jsonl"));
+  std::ofstream file(folder.file(name + ".jsonl"));
   for (const char* answer : {"a", "b b", "c d", "d"})
     file << nlohmann::json{{"prompt", "ask"}, {"completion", answer}}.dump() << '\n';
   file.close();
   train::SftConfig c = train::sft_defaults();
   c.run.model = small_policy();
-  c.run.data.train = {folder.at(name + ".jsonl")};
+  c.run.data.train = {folder.file(name + ".jsonl")};
   c.chat.form = "none";
   c.run.train.global_batch = 1;
   c.run.train.steps = steps;
   c.run.lr.lr = 1e-3;
   c.run.run.log_every = 1000;
   c.run.run.tensorboard = false;
-  c.run.run.dir = folder.at(name);
+  c.run.run.dir = folder.file(name);
   run_ranks(1, [&](Group& world) {
     train::SftConfig own = c;
     const auto task = sft_task(own, text::byte_tokenizer(), {});
     train::train(own.run, *task, world);
   });
-  return folder.at(name);
+  return folder.file(name);
 }
 
 inline dpo::DpoTuneConfig small_dpo(const std::string& policy) {
@@ -70,9 +70,9 @@ struct TunedByPairs {
   std::vector<nlohmann::json> metrics;
 };
 
-inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const train::Workspace& folder, int ranks,
+inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const test::Scratch& folder, int ranks,
                                   const std::string& name) {
-  c.run.run.dir = folder.at(name);
+  c.run.run.dir = folder.file(name);
   TunedByPairs tuned;
   run_ranks(ranks, [&](Group& world) {
     dpo::DpoTuneConfig own = c;
@@ -83,8 +83,8 @@ inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const train::Workspace& 
     if (world.rank() == 0)
       tuned = {result.losses, result.grad_norms, result.validation, {}, task.notes().text(), {}};
   });
-  tuned.state = train::state_of(folder.at(name));
-  std::ifstream file(folder.at(name) + "/metrics.jsonl");
+  tuned.state = train::state_of(folder.file(name));
+  std::ifstream file(folder.file(name) + "/metrics.jsonl");
   for (std::string line; std::getline(file, line);)
     tuned.metrics.push_back(nlohmann::json::parse(line));
   return tuned;
@@ -92,7 +92,7 @@ inline TunedByPairs tune_by_pairs(dpo::DpoTuneConfig c, const train::Workspace& 
 
 // Runs at other data- and pipeline-parallel sizes and micro-batches have the bits of `expected`,
 // which one rank made of the same config under that name.
-inline void expect_equal_at_every_layout(dpo::DpoTuneConfig c, const train::Workspace& folder,
+inline void expect_equal_at_every_layout(dpo::DpoTuneConfig c, const test::Scratch& folder,
                                          const std::string& name, const TunedByPairs& expected) {
   for (const auto& [data, pipeline, micro] :
        {std::tuple{1, 1, 16}, {2, 1, 2}, {1, 2, 8}, {2, 2, 1}}) {

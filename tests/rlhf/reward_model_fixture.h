@@ -18,8 +18,8 @@
 namespace skein::rlhf {
 
 // Words of one token each, with the tokens that stand around a text for encoders.
-inline void write_vocabulary(const train::Workspace& folder) {
-  std::ofstream(folder.at("vocab.txt"))
+inline void write_vocabulary(const test::Scratch& folder) {
+  std::ofstream(folder.file("vocab.txt"))
       << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\nask\n";
 }
 
@@ -72,18 +72,18 @@ struct Trained {
 
 // Of words for encoders, of bytes for decoders; or the one of `json`.
 inline std::unique_ptr<text::Tokenizer> reward_tokenizer(const rewards::RewardConfig& c,
-                                                         const train::Workspace& folder,
+                                                         const test::Scratch& folder,
                                                          const std::string& json) {
   if (!json.empty()) return text::tokenizer_from_json(json);
   return c.run.model.architecture == &bert_architecture()
-             ? text::load_tokenizer(folder.at("vocab.txt"))
+             ? text::load_tokenizer(folder.file("vocab.txt"))
              : text::byte_tokenizer();
 }
 
 // A run under `folder`.
-inline Trained train_reward(rewards::RewardConfig c, const train::Workspace& folder, int ranks = 1,
+inline Trained train_reward(rewards::RewardConfig c, const test::Scratch& folder, int ranks = 1,
                             const std::string& name = "", const std::string& tokenizer = "") {
-  c.run.run.dir = name.empty() ? "" : folder.at(name);
+  c.run.run.dir = name.empty() ? "" : folder.file(name);
   Trained trained;
   write_vocabulary(folder);
   run_ranks(ranks, [&](Group& world) {
@@ -94,11 +94,11 @@ inline Trained train_reward(rewards::RewardConfig c, const train::Workspace& fol
       trained = {result.losses, result.grad_norms, result.validation, task.report(), {}, {}};
   });
   if (name.empty()) return trained;
-  trained.state = train::state_of(folder.at(name));
+  trained.state = train::state_of(folder.file(name));
   const auto alone = single_rank();
-  trained.notes =
-      nlohmann::json::parse(checkpoint::find_checkpoint(folder.at(name), *alone)->metadata)["notes"]
-          .dump();
+  trained.notes = nlohmann::json::parse(
+                      checkpoint::find_checkpoint(folder.file(name), *alone)->metadata)["notes"]
+                      .dump();
   return trained;
 }
 

@@ -74,7 +74,7 @@ inline std::string write_scores(const std::string& path) {
 
 class RewardTasks : public testing::Test {
  protected:
-  train::Workspace folder_;
+  test::Scratch folder_;
 };
 
 }  // namespace skein::rlhf

@@ -47,7 +47,7 @@ class TunedPolicy : public ::testing::Test {
   TunedPolicy() { write_language(kTunedLanguage); }
 
   void write_language(const std::string& text) {
-    std::ofstream(folder_.at("language.txt")) << text;
+    std::ofstream(folder_.file("language.txt")) << text;
   }
 
   Tuned run(int ranks, const Settings& settings, const std::string& name = "run") {
@@ -57,11 +57,11 @@ class TunedPolicy : public ::testing::Test {
     bind(options, oracle);
     bind(options, config);
     for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"oracle.language", folder_.at("language.txt")},
+    for (const auto& [key, value] : Settings{{"oracle.language", folder_.file("language.txt")},
                                              {"oracle.pretraining", "60"},
                                              {"oracle.d_model", "16"},
                                              {"oracle.n_heads", "2"},
-                                             {"run.dir", folder_.at(name)},
+                                             {"run.dir", folder_.file(name)},
                                              {"ppo.iterations", "3"},
                                              {"ppo.rollout_batch", "32"},
                                              {"train.global_batch", "16"},
@@ -85,7 +85,9 @@ class TunedPolicy : public ::testing::Test {
     return tuned;
   }
 
-  std::string tuned_at(const std::string& name) const { return folder_.at(name) + "/length-0.25"; }
+  std::string tuned_at(const std::string& name) const {
+    return folder_.file(name) + "/length-0.25";
+  }
 
   // As if the run had been killed before the checkpoint of that iteration, and later ones.
   void forget_from(const std::string& tuned, int iteration) {
@@ -118,7 +120,7 @@ class TunedPolicy : public ::testing::Test {
     at(4, {{"parallel.pipeline", "2"}, {"parallel.zero", "true"}});
   }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
 };
 
 }  // namespace skein::rlhf

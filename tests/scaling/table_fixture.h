@@ -2,34 +2,24 @@
 #pragma once
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <unistd.h>
 
 #include "skein/core/philox.h"
 #include "skein/scaling/laws/results.h"
+
+#include "support/scratch.h"
 
 namespace skein::test {
 
 // A file that is gone with this object.
 class TableFile {
  public:
-  explicit TableFile(const std::string& text) {
-    static int number = 0;
-    folder_ = std::filesystem::temp_directory_path() /
-              ("skein-table-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
-    std::filesystem::create_directories(folder_);
-    std::ofstream(path(), std::ios::binary) << text;
-  }
-  ~TableFile() { std::filesystem::remove_all(folder_); }
-  TableFile(const TableFile&) = delete;
-  TableFile& operator=(const TableFile&) = delete;
-  std::string path() const { return (folder_ / "runs.csv").string(); }
-  std::string folder() const { return folder_.string(); }
+  explicit TableFile(const std::string& text) { folder_.write("runs.csv", text); }
+  std::string path() const { return folder_.file("runs.csv"); }
+  std::string folder() const { return folder_.path(); }
 
  private:
-  std::filesystem::path folder_;
+  Scratch folder_;
 };
 
 inline scaling::ScalingTable read(const std::string& text,

@@ -21,7 +21,7 @@ std::unique_ptr<Tokenizer> learnt(TrainerSettings settings) {
 
 // Every way to read the files gives the same ids.
 void expect_same_ids(const Tokenizer& tokenizer, const std::string& vocabulary) {
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   for (const auto& [name, text] : tokenizer_files(tokenizer)) scratch.write(name, text);
   const auto whole = load_tokenizer(scratch.path()),
              parts = load_tokenizer(scratch.path() + "/" + vocabulary);

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using test::golden_lines;
 using test::golden_text;
-using test::ScratchFolder;
+using test::Scratch;
 
 void append_character(int point, std::string& text) {
   if (point < 0x80) return text.push_back(static_cast<char>(point));
@@ -43,14 +43,14 @@ std::string gpt2_vocabulary(const std::string& merges) {
 }
 
 std::unique_ptr<Tokenizer> gpt2() {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   const std::string merges = golden_text("gpt2-merges.txt.xz");
   scratch.write("merges.txt", merges);
   return load_tokenizer(scratch.write("vocab.json", gpt2_vocabulary(merges)));
 }
 
 std::unique_ptr<Tokenizer> bert() {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   scratch.write("vocab.txt", golden_text("bert-base-uncased-vocab.txt.xz"));
   return load_tokenizer(scratch.path());
 }

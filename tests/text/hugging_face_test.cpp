@@ -289,7 +289,7 @@ TEST(HuggingFace, ThreadsDoNotMixUp) {
 }
 
 TEST(HuggingFace, FoldersAndTheirSettings) {
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   const std::string vocab = scratch.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nUn\n##able\nun\n");
   EXPECT_EQ(load_tokenizer(vocab)->encode("Unable"), (Ids{3, 4}));
   EXPECT_EQ(load_tokenizer(vocab)->with_template({5}).ids, (Ids{1, 5, 2}));
@@ -309,13 +309,13 @@ TEST(HuggingFace, FoldersAndTheirSettings) {
 }
 
 TEST(HuggingFace, VocabularyLinesMustBeText) {
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   const std::string vocab = scratch.write("vocab.txt", "[UNK]\nun\nb\xFFr\n");
   test::expect_refused({"vocab.txt:3", "UTF-8"}, [&] { load_tokenizer(vocab); });
 }
 
 TEST(HuggingFace, SettingsNameTheUnknownToken) {
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   const std::string vocab = scratch.write("vocab.txt", "<odd>\nun\n##able\n");
   test::expect_refused({"[UNK]"}, [&] { load_tokenizer(vocab); });
   scratch.write("special_tokens_map.json", R"({"unk_token": {"content": "<odd>"}})");
@@ -327,7 +327,7 @@ TEST(HuggingFace, SettingsNameTheUnknownToken) {
 
 TEST(HuggingFace, BlankLinesTakeNoAge) {
   const auto begin = std::chrono::steady_clock::now();
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   scratch.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   const std::string merges =
       scratch.write("merges.txt", "#version: 0.2\n" + std::string(2'000'000, '\n') + "a b \r\n");

@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using test::golden_lines;
-using test::ScratchFolder;
+using test::Scratch;
 
 // Text of special tokens is text here, and theirs in the reference.
 bool names_specials(const Tokenizer& tokenizer, const std::string& text) {
@@ -30,7 +30,7 @@ void expect_stable(const Tokenizer& tokenizer) {
 TEST(PiecesGolden, SentencePieceModels) {
   const auto lines = golden_lines("sentencepiece.jsonl.xz");
   EXPECT_EQ(lines.size(), 12u);
-  const ScratchFolder scratch;
+  const Scratch scratch;
   for (const Json& line : lines) {
     SCOPED_TRACE(line["name"]);
     const std::string bytes = *from_base64(line["model"].get<std::string>());
@@ -97,7 +97,7 @@ std::unique_ptr<Tokenizer> table_alone(const Json& table) {
 }
 
 // The same as a model of SentencePiece.
-std::unique_ptr<Tokenizer> model_alone(const std::string& table, const ScratchFolder& scratch) {
+std::unique_ptr<Tokenizer> model_alone(const std::string& table, const Scratch& scratch) {
   SentencePieceModel model;
   model.pieces = {{"<unk>", 0, SentencePieceModel::Type::unknown}};
   for (int byte = 0; byte < 256; ++byte)
@@ -115,7 +115,7 @@ TEST(PiecesGolden, TablesOfCharacters) {
   for (const Json& line : golden_lines("pieces.jsonl.xz"))
     if (line["name"] == "metaspace always True")
       table = line["tokenizer"]["normalizer"]["normalizers"][0]["precompiled_charsmap"];
-  const ScratchFolder scratch;
+  const Scratch scratch;
   const auto json = table_alone(table);
   const auto model = model_alone(*from_base64(table.get<std::string>()), scratch);
   const auto lines = golden_lines("charsmap.jsonl.xz");

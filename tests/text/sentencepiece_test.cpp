@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using Model = SentencePieceModel;
 using test::expect_refused;
-using test::ScratchFolder;
+using test::Scratch;
 
 Model small_model() {
   Model model;
@@ -35,12 +35,12 @@ Model small_model() {
 }
 
 std::unique_ptr<Tokenizer> loaded(const std::string& bytes) {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   return load_tokenizer(scratch.write("small.model", bytes));
 }
 
 void refuse_model(const std::string& bytes, std::initializer_list<std::string> words) {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   const std::string path = scratch.write("small.model", bytes);
   expect_refused(words, [&] { load_tokenizer(path); });
   expect_refused({path}, [&] { load_tokenizer(path); });
@@ -87,7 +87,7 @@ TEST(SentencePiece, IdsRolesAndText) {
 }
 
 TEST(SentencePiece, FilesBesideItSayHowItIsUsed) {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   scratch.write("spiece.model", written_sentencepiece(small_model()));
   EXPECT_EQ(load_tokenizer(scratch.path())->with_template({4}).ids, (Ids{4}));
   scratch.write("tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 2})");
@@ -107,7 +107,7 @@ TEST(SentencePiece, FilesBesideItSayHowItIsUsed) {
 
 // Ids by vocab.json, pieces by source.spm and target.spm.
 TEST(SentencePiece, MariansFolder) {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   scratch.write("source.spm", written_sentencepiece(small_model()));
   Model target = small_model();
   target.pieces[3].score = -9;
@@ -149,7 +149,7 @@ TEST(SentencePiece, ExportHasTheFileAndItsForm) {
 }
 
 TEST(SentencePiece, GoldenModelsKeepTheirIdsInTheOtherForm) {
-  const ScratchFolder scratch;
+  const Scratch scratch;
   for (const Json& line : test::golden_lines("sentencepiece.jsonl.xz")) {
     const auto name = line["name"].get<std::string>();
     SCOPED_TRACE(name);
@@ -212,7 +212,7 @@ TEST(SentencePiece, RefusesDamagedFiles) {
   refuse_model("\x08\x01", {"field 1 has type 0 instead of 2"});
   const std::string good = written_sentencepiece(small_model());
   for (size_t bytes = 0; bytes < good.size(); ++bytes) {
-    const ScratchFolder scratch;
+    const Scratch scratch;
     try {
       load_tokenizer(scratch.write("cut.model", good.substr(0, bytes)));
     } catch (const Error& error) {
@@ -227,7 +227,7 @@ TEST(SentencePiece, WhateverIsChangedInAFileItIsReadOrRefused) {
   model.pieces.push_back({"ba", -1, Model::Type::user_defined});
   model.pieces.push_back({"aa", -1, Model::Type::unused});
   model.charsmap = std::string("\x0C\0\0\0\0\x04\0\0\x61\x01\0\0\0\0\0\x80z\0", 18);
-  const ScratchFolder scratch;
+  const Scratch scratch;
   for (int round = 0; round < 4000; ++round) {
     model.kind = round % 2 == 0 ? Model::Kind::unigram : Model::Kind::bpe;
     std::string bytes = written_sentencepiece(model);

@@ -217,7 +217,7 @@ TEST(ChatTemplates, TellAllOfThemselves) {
 }
 
 TEST(ChatTemplates, AreReadFromFiles) {
-  const test::ScratchFolder folder;
+  const test::Scratch folder;
   const std::string path = folder.write(
       "mine.json",
       R"({"name": "mine", "prefix": "<s>", "tokens": ["<s>"], "system": {"open": "S:", "close": "."},

@@ -1,17 +1,16 @@
 #include "skein/text/tokenizer.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
-#include <stdlib.h>
 #include <thread>
 
 #include "skein/core/error.h"
 #include "skein/text/models/byte_alphabet.h"
 #include "skein/text/split/split.h"
 #include "skein/text/train_bpe.h"
+
+#include "support/scratch.h"
 
 namespace skein::text {
 namespace {
@@ -205,17 +204,15 @@ TEST(Json, ThatSaysThingsTwiceOrHasNoEndIsRefused) {
 }
 
 TEST(Files, AreReadAndNamedInErrors) {
-  std::string directory = (std::filesystem::temp_directory_path() / "skein-text-XXXXXX").string();
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
-  const std::string good = directory + "/good.json", bad = directory + "/bad.json";
-  std::ofstream(good) << bpe_tokenizer(kSmall)->to_json() << "\n";
-  std::ofstream(bad) << "no tokenizer";
+  const test::Scratch folder;
+  const std::string good = folder.write("good.json", bpe_tokenizer(kSmall)->to_json() + "\n"),
+                    bad = folder.write("bad.json", "no tokenizer");
   EXPECT_EQ(load_tokenizer(good)->vocab_size(), 260);
   EXPECT_EQ(load_tokenizer("bytes")->vocab_size(), 257);
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {bad, "bad.json: the tokenizer is not JSON"},
-      {directory, "holds no tokenizer"},
-      {directory + "/none", "train-tokenizer"}};
+      {folder.path(), "holds no tokenizer"},
+      {folder.file("none"), "train-tokenizer"}};
   for (const auto& [path, words] : mistakes) {
     try {
       load_tokenizer(path);
@@ -225,7 +222,6 @@ TEST(Files, AreReadAndNamedInErrors) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
   }
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

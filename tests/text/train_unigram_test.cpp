@@ -120,7 +120,7 @@ TEST(TrainUnigram, IsWrittenAsAModelOfSentencePiece) {
   std::string file;
   for (const auto& [name, text] : tokenizer_files(*tokenizer))
     if (name == "tokenizer.model") file = text;
-  const test::ScratchFolder scratch;
+  const test::Scratch scratch;
   const auto again = load_tokenizer(scratch.write("it.model", file));
   for (const std::string text : {"First Citizen:\nBefore we  proceed", " a ", "naïve 日本\t😀"}) {
     EXPECT_EQ(again->encode(text), tokenizer->encode(text)) << text;

@@ -12,10 +12,10 @@ class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
     if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU";
-    write_small_store(folder_.at("train.h5"));
+    write_small_store(folder_.file("train.h5"));
   }
   PretrainConfig config(DeviceKind device) const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.model.n_layers = 2;
     c.train.steps = 4;
     c.train.global_batch = 8;  // an emulated GPU does a hundred tokens a second
@@ -36,7 +36,7 @@ class OnGpu : public testing::Test {
       EXPECT_NEAR(found[i], wanted[i], tolerance) << "step " << i;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(OnGpu, LossesFollowTheCpu) {
@@ -56,8 +56,8 @@ TEST_F(OnGpu, LossesFollowTheCpu) {
 }
 
 TEST_F(OnGpu, EncodersFollowTheCpu) {
-  test::write_sentence_store(folder_.at("sentences.h5"));
-  PretrainConfig cpu = encoder_config(folder_.at("sentences.h5"));
+  test::write_sentence_store(folder_.file("sentences.h5"));
+  PretrainConfig cpu = encoder_config(folder_.file("sentences.h5"));
   cpu.model.n_layers = 2;
   cpu.train.steps = 3;
   cpu.train.global_batch = 8;

@@ -9,20 +9,20 @@ namespace {
 class Encoders : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::make_unique<Workspace>();
-    test::write_sentence_store(folder_->at("train.h5"));
+    folder_ = std::make_unique<test::Scratch>();
+    test::write_sentence_store(folder_->file("train.h5"));
     expected_ = train(config(), 1, *folder_, "expected");
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  static PretrainConfig config() { return encoder_config(folder_->at("train.h5")); }
+  static PretrainConfig config() { return encoder_config(folder_->file("train.h5")); }
 
   static void expect_equal(const PretrainConfig& c, int ranks,
                            const Finished& expected = expected_) {
     expect_equal_run(c, ranks, *folder_, expected);
   }
 
-  static inline std::unique_ptr<Workspace> folder_;
+  static inline std::unique_ptr<test::Scratch> folder_;
   static inline Finished expected_;
 };
 

@@ -30,24 +30,25 @@ Evaluation evaluated(const std::string& store, int64_t context, int64_t stride) 
 }
 
 TEST(Evaluation, OfAShortTextNeedsNoWholeContext) {
-  const Workspace space;
+  const test::Scratch space;
   {
-    data::TokenStoreWriter writer(space.at("short.h5"), 64, -1, R"({"type":"bytes","version":1})");
+    data::TokenStoreWriter writer(space.file("short.h5"), 64, -1,
+                                  R"({"type":"bytes","version":1})");
     std::vector<int32_t> tokens(50);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * i % 61);
     writer.add_document(tokens, 50);
     writer.finish();
   }
   for (const int64_t stride : {0, 1, 7, 49, 50, 64}) {
-    const Evaluation plain = evaluated(space.at("short.h5"), 64, stride);
+    const Evaluation plain = evaluated(space.file("short.h5"), 64, stride);
     EXPECT_EQ(plain.tokens, 49);
     for (const int64_t context : {int64_t{128}, int64_t{2'147'483'647}}) {
-      const Evaluation found = evaluated(space.at("short.h5"), context, stride);
+      const Evaluation found = evaluated(space.file("short.h5"), context, stride);
       EXPECT_EQ(found.tokens, plain.tokens) << context << ", " << stride;
       EXPECT_NEAR(found.nats, plain.nats, 1e-6 * plain.nats) << context << ", " << stride;
     }
   }
-  EXPECT_THROW(evaluated(space.at("short.h5"), 64, 65), Error);
+  EXPECT_THROW(evaluated(space.file("short.h5"), 64, 65), Error);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace {
 
 class Frozen : public testing::Test {
  protected:
-  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+  void SetUp() override { write_small_store(folder_.file("train.h5")); }
 
   PretrainConfig config(int64_t frozen) const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.train.steps = 8;
     c.train.frozen_layers = frozen;
     c.model.tie_embeddings = frozen < c.model.n_layers;
@@ -28,7 +28,7 @@ class Frozen : public testing::Test {
     return train(c, 1, folder_, "start").state;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 bool is_frozen(const std::string& name, int64_t layers) {
@@ -47,7 +47,7 @@ TEST_F(Frozen, BitsStayAndTheRestLearns) {
       else
         EXPECT_EQ(bytes == before.at(name), is_frozen(name, layers)) << name << " with " << layers;
     }
-    std::filesystem::remove_all(folder_.at("start"));
+    std::filesystem::remove_all(folder_.file("start"));
   }
 }
 

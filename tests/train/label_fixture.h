@@ -20,15 +20,15 @@ using Words = std::vector<std::string>;
 // Small problems in files of `folder`, whose words a tokenizer of whole words knows.
 class Problem {
  public:
-  explicit Problem(const train::Workspace& folder) : folder_(folder) {
-    std::ofstream vocabulary(folder.at("vocab.txt"));
+  explicit Problem(const test::Scratch& folder) : folder_(folder) {
+    std::ofstream vocabulary(folder.file("vocab.txt"));
     for (const char* word : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e",
                              "##s", "good", "bad", "anna", "rome"})
       vocabulary << word << '\n';
   }
 
   std::unique_ptr<text::Tokenizer> tokenizer() const {
-    return text::load_tokenizer(folder_.at("vocab.txt"));
+    return text::load_tokenizer(folder_.file("vocab.txt"));
   }
 
   // The label says which of two words is in the text, in the second one of pairs.
@@ -74,12 +74,12 @@ class Problem {
   }
   template <class Make>
   std::string write(const char* name, const Make& make) {
-    std::ofstream file(folder_.at(name));
+    std::ofstream file(folder_.file(name));
     for (int i = 0; i < 64; ++i) file << make();
-    return folder_.at(name);
+    return folder_.file(name);
   }
 
-  const train::Workspace& folder_;
+  const test::Scratch& folder_;
   std::mt19937 random_{5};
 };
 

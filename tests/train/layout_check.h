@@ -24,7 +24,7 @@ struct RunSplit {
 
 // A run of `ranks` ranks that must have the losses, norms, validation and state of `expected`, bit
 // for bit.
-inline void expect_equal_run(const PretrainConfig& config, int ranks, const Workspace& folder,
+inline void expect_equal_run(const PretrainConfig& config, int ranks, const test::Scratch& folder,
                              const Finished& expected) {
   static int runs = 0;
   const std::string name = fmt::format("run{}", runs++);
@@ -33,11 +33,11 @@ inline void expect_equal_run(const PretrainConfig& config, int ranks, const Work
   EXPECT_EQ(found.grad_norms, expected.grad_norms);
   EXPECT_EQ(found.validation, expected.validation);
   EXPECT_EQ(first_difference(found.state, expected.state), "");
-  std::filesystem::remove_all(folder.at(name));
+  std::filesystem::remove_all(folder.file(name));
 }
 
 inline void expect_equal_runs(const PretrainConfig& config, const std::vector<RunSplit>& splits,
-                              const Workspace& folder, const Finished& expected) {
+                              const test::Scratch& folder, const Finished& expected) {
   for (const RunSplit& split : splits)
     expect_equal_run(split.of(config), split.ranks(), folder, expected);
 }

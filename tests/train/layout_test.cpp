@@ -12,19 +12,19 @@ namespace {
 class Layouts : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::make_unique<Workspace>();
-    write_small_store(folder_->at("train.h5"));
-    expected_ = train(small_config(folder_->at("train.h5")), 1, *folder_, "expected");
+    folder_ = std::make_unique<test::Scratch>();
+    write_small_store(folder_->file("train.h5"));
+    expected_ = train(small_config(folder_->file("train.h5")), 1, *folder_, "expected");
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  static PretrainConfig config() { return small_config(folder_->at("train.h5")); }
+  static PretrainConfig config() { return small_config(folder_->file("train.h5")); }
 
   static void expect_equal(const PretrainConfig& c, int ranks) {
     expect_equal_run(c, ranks, *folder_, expected_);
   }
 
-  static inline std::unique_ptr<Workspace> folder_;
+  static inline std::unique_ptr<test::Scratch> folder_;
   static inline Finished expected_;
 };
 
@@ -145,7 +145,7 @@ TEST_F(Layouts, ThreadsGiveEqualBits) {
   c.model.d_model = 128;
   c.train.steps = 5;
   const auto run = [&](int threads) {
-    c.run.dir = folder_->at(fmt::format("threads{}", threads));
+    c.run.dir = folder_->file(fmt::format("threads{}", threads));
     TrainResult result;
     run_ranks(1, [&](Group& world) {
       kernels::set_threads(threads);  // of the thread that the rank is
@@ -220,9 +220,9 @@ TEST_F(Layouts, TensorParallelAgrees) {
 // The loss is the mean over the tokens that count in the whole batch, however unevenly they fall on
 // micro-batches and ranks.
 TEST_F(Layouts, UnevenTokenCountsGiveEqualBits) {
-  write_small_store(folder_->at("documents.h5"), 9);
+  write_small_store(folder_->file("documents.h5"), 9);
   PretrainConfig c = config();
-  c.data.train = {folder_->at("documents.h5")};
+  c.data.train = {folder_->file("documents.h5")};
   c.data.mask_document_ends = true;
   c.data.cross_document_attention = false;
   const Finished expected = train(c, 1, *folder_, "uneven");
@@ -326,9 +326,9 @@ TEST_F(Layouts, Bf16GivesEqualBitsForSamplesOfOddLength) {
 
 // What GPT's own models do not have.
 TEST(LayoutsOfOtherParts, GiveEqualBits) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.train.steps = 4;
   c.model.positions = Positions::sinusoidal;
   c.model.sinusoids = kernels::Sinusoid::pairs;

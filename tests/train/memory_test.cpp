@@ -18,8 +18,8 @@ size_t heap_bytes() {
 TEST(Memory, ASteadyStepTakesNothingFromTheSystem) {
   for (DType precision : {DType::f32, DType::bf16})
     for (Recompute recompute : {Recompute::none, Recompute::full}) {
-      const Workspace folder;
-      PretrainConfig c = small_config(folder.at("unused.h5"));
+      const test::Scratch folder;
+      PretrainConfig c = small_config(folder.file("unused.h5"));
       c.model.vocab_size = 64;
       c.train.precision = precision;
       c.train.micro_batch = 2;

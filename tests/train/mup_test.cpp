@@ -30,12 +30,12 @@ ModelConfig model_without_dropout() {
 class MupRuns : public testing::Test {
  protected:
   void SetUp() override {
-    write_small_store(folder_.at("train.h5"));
-    config_ = small_config(folder_.at("train.h5"));
+    write_small_store(folder_.file("train.h5"));
+    config_ = small_config(folder_.file("train.h5"));
     config_.train.steps = 8;
     config_.lr.warmup = 3;
   }
-  Workspace folder_;
+  test::Scratch folder_;
   PretrainConfig config_;
 };
 
@@ -92,7 +92,7 @@ TEST_F(MupRuns, GoOnWithEqualBitsAndRefuseAnotherBase) {
   c.checkpoint.every = 5;
   c.checkpoint.keep = 10;
   train(c, 1, folder_, "stopped");
-  for (const auto& entry : std::filesystem::directory_iterator(folder_.at("stopped/checkpoints")))
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.file("stopped/checkpoints")))
     if (entry.path().filename().string().starts_with("step-00000008"))
       std::filesystem::remove_all(entry.path());
   c.parallel.pipeline = 2;

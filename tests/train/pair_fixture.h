@@ -43,17 +43,17 @@ struct PairRun {
 
 // 64 pairs: a source is a letter once to four times with a word before it, its target that letter
 // three times.
-inline std::string write_pairs(const train::Workspace& folder, const std::string& name,
+inline std::string write_pairs(const test::Scratch& folder, const std::string& name,
                                uint32_t seed = 5) {
   std::mt19937 random(seed);
-  std::ofstream file(folder.at(name));
+  std::ofstream file(folder.file(name));
   file << "text\tlabel\n";
   for (int i = 0; i < 64; ++i) {
     const char letter = static_cast<char>('a' + random() % 4);
     file << std::string(random() % 3, '.') << std::string(1 + random() % 4, letter) << '\t'
          << std::string(3, letter) << '\n';
   }
-  return folder.at(name);
+  return folder.file(name);
 }
 
 inline PairRun small_pairs(const std::string& file) {

@@ -17,8 +17,8 @@ TEST(Points, AreEvenlySpacedInTheLogarithm) {
 }
 
 TEST(Points, AreEvaluatedBesideTheOthers) {
-  Workspace folder;
-  const std::string store = folder.at("store.h5");
+  test::Scratch folder;
+  const std::string store = folder.file("store.h5");
   write_small_store(store);
   PretrainConfig c = small_config(store);
   c.data.validation = {store};
@@ -26,7 +26,7 @@ TEST(Points, AreEvaluatedBesideTheOthers) {
   c.validation.points = 3;
   train(c, 1, folder, "run");
   std::vector<int64_t> steps;
-  std::ifstream lines(folder.at("run/metrics.jsonl"));
+  std::ifstream lines(folder.file("run/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     const auto json = nlohmann::json::parse(line);
     if (json.contains("validation_loss")) steps.push_back(json["step"]);

@@ -17,23 +17,24 @@ namespace {
 
 class Resume : public testing::Test {
  protected:
-  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+  void SetUp() override { write_small_store(folder_.file("train.h5")); }
 
   PretrainConfig config() const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.checkpoint.every = 8;
     c.checkpoint.keep = 10;
     return c;
   }
   // What a kill after step 8 leaves: later checkpoints never were.
   void forget_after_step_8(const std::string& run) const {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.at(run) + "/checkpoints"))
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder_.file(run) + "/checkpoints"))
       if (entry.path().filename().string().starts_with("step-") &&
           !entry.path().filename().string().starts_with("step-00000008"))
         std::filesystem::remove_all(entry.path());
   }
   std::string text_of(const std::string& name) const {
-    std::ifstream file(folder_.at(name));
+    std::ifstream file(folder_.file(name));
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
@@ -43,7 +44,7 @@ class Resume : public testing::Test {
     return training_error(c, ranks, folder_, name, code);
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(Resume, AtAnyOtherLayoutGivesEqualBits) {
@@ -145,7 +146,7 @@ TEST(StoredLossScale, IsThatOfARunThatSoughtOne) {
 TEST_F(Resume, InAnotherPrecisionGoesOnAndSaysSo) {
   const auto alone = single_rank();
   const auto stored = [&] {
-    const auto info = checkpoint::find_checkpoint(folder_.at("run"), *alone);
+    const auto info = checkpoint::find_checkpoint(folder_.file("run"), *alone);
     return run_state(info->metadata, info->path).config.at("train.precision");
   };
   PretrainConfig c = config();
@@ -178,7 +179,7 @@ TEST_F(Resume, BetweenTensorLayoutsKeepsEveryElement) {
     c.parallel.tensor = tensor;
     c.parallel.sequence = tensor > 1;
     // Nothing is left to do, so what is loaded is what is saved under a new run folder.
-    c.checkpoint.load = folder_.at("run");
+    c.checkpoint.load = folder_.file("run");
     const Finished after = train(c, tensor, folder_, fmt::format("tensor{}", tensor));
     EXPECT_EQ(first_difference(before.state, after.state), "") << tensor;
   }
@@ -211,7 +212,7 @@ TEST_F(Resume, AMicroBatchThatNobodyGaveFitsTheGroupsOfTheCheckpoint) {
 TEST_F(Resume, StopFileCommitsAndIsRemoved) {
   PretrainConfig c = config();
   const Finished expected = train(c, 1, folder_, "expected");
-  c.run.dir = folder_.at("run");
+  c.run.dir = folder_.file("run");
   std::filesystem::create_directories(c.run.dir);
   std::ofstream(c.run.dir + "/stop") << "";
   bool stopped = false;
@@ -232,7 +233,7 @@ TEST_F(Resume, StopFileCommitsAndIsRemoved) {
 TEST_F(Resume, SignalsCommitAndStop) {
   for (int number : {SIGUSR2, SIGTERM, SIGINT, SIGUSR1}) {
     PretrainConfig c = config();
-    c.run.dir = folder_.at(fmt::format("signal{}", number));
+    c.run.dir = folder_.file(fmt::format("signal{}", number));
     c.train.steps = 1'000'000;
     std::thread later([number, &c] {
       // A signal before the first step commits nothing.
@@ -256,7 +257,8 @@ TEST_F(Resume, SignalsCommitAndStop) {
 
 TEST_F(Resume, FallsBackFromADamagedCheckpoint) {
   const Finished expected = train(config(), 1, folder_, "run");
-  const std::string newest = folder_.at("run") + "/checkpoints/step-00000020.g000001/rank-00000.h5";
+  const std::string newest =
+      folder_.file("run") + "/checkpoints/step-00000020.g000001/rank-00000.h5";
   ASSERT_TRUE(std::filesystem::exists(newest));
   std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
   const Finished found = train(config(), 1, folder_, "run");
@@ -277,21 +279,21 @@ TEST_F(Resume, KnowsWhatWasBestAsIfItHadNeverEnded) {
   train(c, 1, folder_, "parts");
   c.train.steps = 16;
   train(c, 1, folder_, "parts");
-  const RunState whole = newest_state(folder_.at("whole")),
-                 parts = newest_state(folder_.at("parts"));
+  const RunState whole = newest_state(folder_.file("whole")),
+                 parts = newest_state(folder_.file("parts"));
   EXPECT_EQ(parts.best_step, whole.best_step);
   EXPECT_EQ(parts.best_quality, whole.best_quality);
   EXPECT_EQ(parts.fruitless, whole.fruitless);
-  EXPECT_EQ(newest_state(folder_.at("parts") + "/best").step, whole.best_step);
+  EXPECT_EQ(newest_state(folder_.file("parts") + "/best").step, whole.best_step);
   // Another run's counts are not this one's, nor those of starts that kept no best weights.
-  c.checkpoint.load = folder_.at("whole");
+  c.checkpoint.load = folder_.file("whole");
   c.train.steps = 17;
   train(c, 1, folder_, "other");
-  EXPECT_EQ(newest_state(folder_.at("other")).best_step, 17);
+  EXPECT_EQ(newest_state(folder_.file("other")).best_step, 17);
   c.checkpoint.load = "";
   c.validation.patience = 0;
   train(c, 1, folder_, "plain");
-  EXPECT_EQ(newest_state(folder_.at("plain")).best_step, -1);
+  EXPECT_EQ(newest_state(folder_.file("plain")).best_step, -1);
 }
 
 TEST_F(Resume, MetricsHoldEachStepOnce) {
@@ -312,7 +314,7 @@ TEST_F(Resume, MetricsHoldEachStepOnce) {
   for (const char* key : {"\"loss\":", "\"grad_norm\":", "\"lr\":", "\"tokens_per_second\":",
                           "\"model_flops_per_second\":", "\"validation_bits_per_byte\":"})
     EXPECT_NE(before.find(key), std::string::npos) << key;
-  EXPECT_FALSE(std::filesystem::is_empty(folder_.at("run/tensorboard")));
+  EXPECT_FALSE(std::filesystem::is_empty(folder_.file("run/tensorboard")));
 }
 
 TEST_F(Resume, RefusesAnotherModelWithBothValues) {
@@ -326,14 +328,14 @@ TEST_F(Resume, RefusesAnotherModelWithBothValues) {
 TEST_F(Resume, WeightsOnlyBeginsAnew) {
   train(config(), 1, folder_, "first");
   PretrainConfig c = config();
-  c.checkpoint.load = folder_.at("first");
+  c.checkpoint.load = folder_.file("first");
   c.checkpoint.weights_only = true;
   const Finished second = train(c, 2, folder_, "second");
   EXPECT_EQ(second.losses.size(), 20u);
 }
 
 TEST_F(Resume, UnwritableFolderIsRefusedBeforeTraining) {
-  std::ofstream(folder_.at("file")) << "";
+  std::ofstream(folder_.file("file")) << "";
   PretrainConfig c = config();
   const std::string text = error_of(c, 2, "file/run", ExitCode::usage);
   EXPECT_NE(text.find("run.dir="), std::string::npos) << text;

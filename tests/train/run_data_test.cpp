@@ -31,7 +31,7 @@ void change_a_token(const std::string& path) {
 class DataOfARun : public testing::Test {
  protected:
   void SetUp() override { write_small_store(store()); }
-  std::string store() const { return folder_.at("train.h5"); }
+  std::string store() const { return folder_.file("train.h5"); }
   PretrainConfig config(int64_t steps) const {
     PretrainConfig c = small_config(store());
     c.checkpoint.every = 2;
@@ -57,11 +57,11 @@ class DataOfARun : public testing::Test {
   }
   RunState newest() const {
     const auto alone = single_rank();
-    const auto info = checkpoint::find_checkpoint(folder_.at("run"), *alone);
+    const auto info = checkpoint::find_checkpoint(folder_.file("run"), *alone);
     return run_state(info->metadata, info->path);
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 void expect_words(const std::string& text, const std::vector<std::string>& words) {
@@ -77,29 +77,29 @@ TEST_F(DataOfARun, AWrongSumEndsItBeforeTheFirstCommit) {
     expect_words(refused(c, ranks, ExitCode::failure),
                  {store() + " is damaged: the XXH3 sum of its tokens is ", ", it should be ",
                   "copy it again"});
-    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/checkpoints")).empty());
+    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/checkpoints")).empty());
   }
 }
 
 TEST_F(DataOfARun, AWrongSumOfHeldOutDataEndsItToo) {
   PretrainConfig c = config(4);
-  c.data.validation = {folder_.at("held_out.h5")};
+  c.data.validation = {folder_.file("held_out.h5")};
   write_small_store(c.data.validation.front());
   change_a_token(c.data.validation.front());
   c.validation.every = 1;
   c.validation.patience = 1;
   expect_words(refused(c, 2, ExitCode::failure), {"held_out.h5 is damaged: the XXH3 sum"});
-  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/checkpoints")).empty());
-  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run/best")).empty());
+  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/checkpoints")).empty());
+  EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run/best")).empty());
 }
 
 TEST_F(DataOfARun, IsComparedOnceARunAndPath) {
   train(config(4), 1, folder_, "run");
   change_a_token(store());
   EXPECT_NO_THROW(train(config(6), 1, folder_, "run")) << "a checkpoint knows the file";
-  std::filesystem::rename(store(), folder_.at("moved.h5"));
+  std::filesystem::rename(store(), folder_.file("moved.h5"));
   PretrainConfig c = config(8);
-  c.data.train = {folder_.at("moved.h5")};
+  c.data.train = {folder_.file("moved.h5")};
   expect_words(refused(c, 1, ExitCode::failure), {"moved.h5 is damaged: the XXH3 sum"});
 }
 
@@ -111,7 +111,7 @@ TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
   const data::DataFile now =
       data::store_files("data.train", {std::make_shared<data::TokenStore>(store())}).at(0);
   EXPECT_FALSE(before.same_content(now));
-  expect_words(text, {folder_.at("run"),
+  expect_words(text, {folder_.file("run"),
                       "data.train: " + store() + " was " + before.identity() + ", now it is " +
                           now.identity(),
                       "checkpoint.other_data=true"});
@@ -125,11 +125,11 @@ TEST_F(DataOfARun, OfAnotherContentUnderItsNameIsRefusedUnlessAskedFor) {
 
 TEST_F(DataOfARun, MayLieElsewhere) {
   train(config(4), 1, folder_, "run");
-  std::filesystem::rename(store(), folder_.at("moved.h5"));
+  std::filesystem::rename(store(), folder_.file("moved.h5"));
   PretrainConfig c = config(6);
-  c.data.train = {folder_.at("moved.h5")};
+  c.data.train = {folder_.file("moved.h5")};
   const std::string text = said(c);
-  expect_words(text, {"data.train: " + store() + " -> " + folder_.at("moved.h5")});
+  expect_words(text, {"data.train: " + store() + " -> " + folder_.file("moved.h5")});
   EXPECT_EQ(text.find("learnt from other data"), std::string::npos) << text;
 }
 
@@ -138,8 +138,8 @@ TEST_F(DataOfARun, BindsWhoGoesOnFromItsState) {
   train(config(4), 1, folder_, "first");
   write_other_store(store());
   PretrainConfig c = config(6);
-  c.checkpoint.load = folder_.at("first");
-  expect_words(refused(c, 1, ExitCode::usage), {folder_.at("first"), "was 4000 bytes with sum "});
+  c.checkpoint.load = folder_.file("first");
+  expect_words(refused(c, 1, ExitCode::usage), {folder_.file("first"), "was 4000 bytes with sum "});
   c.checkpoint.weights_only = true;
   EXPECT_NO_THROW(train(c, 1, folder_, "run"));
 }

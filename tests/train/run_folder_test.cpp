@@ -68,23 +68,23 @@ std::string text_of(const std::string& path) {
 
 class RunFolders : public testing::Test {
  protected:
-  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+  void SetUp() override { write_small_store(folder_.file("train.h5")); }
 
   PretrainConfig config() const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.train.steps = 4;
     c.lr.warmup = 1;
     c.lr.decay_end = 4;
     c.checkpoint.every = 2;
     return c;
   }
-  std::string at(const std::string& name) const { return folder_.at("run/" + name); }
+  std::string at(const std::string& name) const { return folder_.file("run/" + name); }
   std::string error_of(const PretrainConfig& c, ExitCode code) const {
     return training_error(c, 2, folder_, "run", code);
   }
   // Every shard of rank 0 is cut.
   void damage_all() const {
-    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.at("run")))
+    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.file("run")))
       std::filesystem::resize_file(info.path + "/rank-00000.h5", 100);
   }
   static void expect_says(const std::string& text, const std::vector<std::string>& words) {
@@ -92,7 +92,7 @@ class RunFolders : public testing::Test {
       EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 // A link to itself instead of what a run needs is an error of storage (ELOOP), whoever looks.
@@ -115,7 +115,7 @@ TEST_F(RunFolders, WhatCannotBeReadNeverBeginsARunAnew) {
     std::filesystem::remove(at(name));
     std::filesystem::rename(at("away"), at(name));
     EXPECT_EQ(text_of(at("metrics.jsonl")), metrics) << name;
-    EXPECT_EQ(checkpoint::list_checkpoints(folder_.at("run")).size(), 2u) << name;
+    EXPECT_EQ(checkpoint::list_checkpoints(folder_.file("run")).size(), 2u) << name;
   }
   EXPECT_EQ(train(longer, 2, folder_, "run").losses.size(), 2u);
 }
@@ -132,7 +132,7 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
   c.train.steps = 2;
   c.checkpoint.keep = 1;
   EXPECT_EQ(train(c, 2, folder_, "run").losses, std::vector<double>(all.begin(), all.begin() + 2));
-  EXPECT_EQ(checkpoint::list_checkpoints(folder_.at("run")).size(), 1u)
+  EXPECT_EQ(checkpoint::list_checkpoints(folder_.file("run")).size(), 1u)
       << "those that were damaged are gone";
   // The same command line goes on from what it has made.
   c.train.steps = 4;
@@ -143,7 +143,7 @@ TEST_F(RunFolders, WithCommitsButNoneToUseBeginAnewOnlyWhenTold) {
 TEST_F(RunFolders, OptionsAreRefusedBeforeTheClaim) {
   const auto alone = single_rank();
   RunConfig run = config().run;
-  run.dir = folder_.at("run");
+  run.dir = folder_.file("run");
   const auto older = RunFolder::claim(run, *alone);
   older->settle(*alone);
   const auto refused = [&](const std::function<void(PretrainConfig&)>& change,
@@ -200,7 +200,7 @@ TEST_F(RunFolders, HistoryIsDurableBeforeTheCommit) {
 
 TEST_F(RunFolders, AFullDiskIsNoMistakeOfTheUser) {
   const auto alone = single_rank();
-  RunFolder folder(folder_.at("run"), false);
+  RunFolder folder(folder_.file("run"), false);
   std::string said;
   {
     const SizeLimit limit(4);
@@ -211,13 +211,13 @@ TEST_F(RunFolders, AFullDiskIsNoMistakeOfTheUser) {
       said = error.what();
     }
   }
-  expect_says(said, {"run.dir=" + folder_.at("run"), "config.ini", "File too large",
+  expect_says(said, {"run.dir=" + folder_.file("run"), "config.ini", "File too large",
                      "free some space there"});
 }
 
 TEST_F(RunFolders, LinesOutliveADiskThatIsFullForAMoment) {
   const auto alone = single_rank();
-  RunFolder folder(folder_.at("run"), false);
+  RunFolder folder(folder_.file("run"), false);
   folder.begin("", 0, *alone);
   const std::string first = "{\"step\":1,\"loss\":0.5}\n", second = "{\"step\":2,\"loss\":0.25}\n";
   folder.record(1, {{"loss", 0.5}});
@@ -235,11 +235,11 @@ TEST_F(RunFolders, LinesOutliveADiskThatIsFullForAMoment) {
 
 TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
   const auto alone = single_rank();
-  std::filesystem::create_directories(folder_.at("run"));
+  std::filesystem::create_directories(folder_.file("run"));
   std::ofstream(at("metrics.jsonl"))
       << "{\"step\":1,\"loss\":2}\n{\"step\":\"two\"}\n[3]\n{\"step\":2,\"loss\":1}\n"
          "{\"step\":3,\"loss\":1}\n{\"step\":2,\"lo";
-  RunFolder folder(folder_.at("run"), false);
+  RunFolder folder(folder_.file("run"), false);
   folder.begin("", 2, *alone);
   folder.record(2, {{"loss", 1}});
   folder.record(3, {{"loss", 1}});
@@ -249,7 +249,7 @@ TEST_F(RunFolders, KeepsWholeLinesOfStepsThatAreDone) {
 
 // Which could end an older start.
 TEST_F(RunFolders, OptionsAreRefusedBeforeTheRunIsClaimed) {
-  std::ofstream(folder_.at("run")) << "no folder";
+  std::ofstream(folder_.file("run")) << "no folder";
   PretrainConfig c = config();
   c.validation.patience = 3;
   expect_says(error_of(c, ExitCode::usage), {"validation.patience=3 needs validation data"});
@@ -260,12 +260,12 @@ TEST_F(RunFolders, OptionsAreRefusedBeforeTheRunIsClaimed) {
 // As a start does that stood still while another one took the run over and began.
 TEST_F(RunFolders, ALateOlderStartTakesNoLineAway) {
   const auto alone = single_rank();
-  std::filesystem::create_directories(folder_.at("run"));
+  std::filesystem::create_directories(folder_.file("run"));
   for (const char* left : {"config.ini", "metrics.jsonl"})
     std::ofstream(at(left) + std::string(".0123456789abcdef.new")) << "of a killed process";
-  RunFolder folder(folder_.at("run"), false), older(folder_.at("run"), false);
+  RunFolder folder(folder_.file("run"), false), older(folder_.file("run"), false);
   folder.begin("", 0, *alone);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.at("run")), {}), 3);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.file("run")), {}), 3);
   folder.record(1, {{"loss", 2}});
   older.begin("", 0, *alone);
   folder.record(2, {{"loss", 1}});
@@ -287,12 +287,12 @@ TEST_F(RunFolders, CurvesOfTensorBoardNeverRunBackwards) {
     }
   };
   {
-    RunFolder first(folder_.at("run"), true);
+    RunFolder first(folder_.file("run"), true);
     first.begin("[train]\nsteps = 9\n", 0, *alone);
     steps(first, 1, 6, 1);
   }
   {
-    RunFolder second(folder_.at("run"), true);
+    RunFolder second(folder_.file("run"), true);
     second.begin("[train]\nsteps = 9\n", 3, *alone);
     steps(second, 4, 8, 2);
     second.cut(5, *alone);
@@ -313,7 +313,7 @@ TEST_F(RunFolders, LogHoldsAllStartsWithDates) {
     RunFolder folder(folder_.file("run"), false);
     log::info("the {} start finds its data", which);
     folder.begin("[train]\nsteps = 4\n", 0, *alone);
-    log::info("{}", said);
+    log::info("the {} start", which);
   }
   log::info("behind the run");
   const std::string log = text_of(at("run.log"));
@@ -328,7 +328,7 @@ TEST_F(RunFolders, LogHoldsAllStartsWithDates) {
 TEST_F(RunFolders, LogHoldsTheErrorThatEndsTheRun) {
   const auto alone = single_rank();
   try {
-    RunFolder folder(folder_.at("run"), false);
+    RunFolder folder(folder_.file("run"), false);
     folder.begin("[train]\nsteps = 4\n", 0, *alone);
     fail("the disk is gone");
   } catch (const Error& error) {

@@ -14,8 +14,8 @@ namespace {
 
 class RunWeights : public testing::Test {
  protected:
-  RunWeights() : c_(small_config(folder_.at("train.h5"))) {
-    write_small_store(folder_.at("train.h5"));
+  RunWeights() : c_(small_config(folder_.file("train.h5"))) {
+    write_small_store(folder_.file("train.h5"));
     c_.data.validation = c_.data.train;
     c_.validation.every = 2;
     c_.validation.patience = 100;
@@ -35,13 +35,13 @@ class RunWeights : public testing::Test {
   checkpoint::CheckpointInfo found(const std::string& path) const {
     return *find_weights(path, *single_rank());
   }
-  std::string run_folder() const { return folder_.at("run"); }
+  std::string run_folder() const { return folder_.file("run"); }
   void remove_from(int64_t step) const {
     for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(run_folder()))
       if (info.step >= step) std::filesystem::remove_all(info.path);
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
   PretrainConfig c_;
 };
 
@@ -56,7 +56,7 @@ TEST_F(RunWeights, AreTheBestWhereTheRunHasKeptThem) {
   EXPECT_EQ(found(run_folder() + "/checkpoints").step, 14);
   const auto newest = checkpoint::list_checkpoints(run_folder()).front();
   EXPECT_EQ(found(newest.path).step, 14);
-  EXPECT_FALSE(find_weights(folder_.at("none"), *single_rank()).has_value());
+  EXPECT_FALSE(find_weights(folder_.file("none"), *single_rank()).has_value());
 }
 
 TEST_F(RunWeights, OfAnEarlierStartDoNotShadowNewerOnes) {

@@ -12,10 +12,10 @@
 namespace skein::test {
 
 // Conversations of one to three turns, each answer the user's letter three times: 64 of them.
-inline std::string write_conversations(const train::Workspace& folder, const std::string& name,
+inline std::string write_conversations(const test::Scratch& folder, const std::string& name,
                                        uint32_t seed = 5) {
   std::mt19937 random(seed);
-  std::ofstream file(folder.at(name));
+  std::ofstream file(folder.file(name));
   for (int i = 0; i < 64; ++i) {
     std::string turns;
     for (size_t turn = 0; turn < 1 + random() % 3; ++turn) {
@@ -26,7 +26,7 @@ inline std::string write_conversations(const train::Workspace& folder, const std
     }
     file << R"({"messages": [)" << turns << "]}\n";
   }
-  return folder.at(name);
+  return folder.file(name);
 }
 
 inline train::SftConfig small_task(const std::string& file, const std::string& form) {
@@ -51,10 +51,10 @@ inline train::SftConfig small_task(const std::string& file, const std::string& f
 }
 
 // A template that costs few tokens.
-inline std::string write_template(const train::Workspace& folder) {
-  std::ofstream(folder.at("short.json"))
+inline std::string write_template(const test::Scratch& folder) {
+  std::ofstream(folder.file("short.json"))
       << R"({"name": "short", "user": {"open": "U"}, "assistant": {"open": "A", "close": "{eos}"}, "end": "{eos}"})";
-  return folder.at("short.json");
+  return folder.file("short.json");
 }
 
 class SftTasks : public TaskRuns<train::SftConfig> {

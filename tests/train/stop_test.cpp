@@ -55,10 +55,10 @@ std::vector<nlohmann::json> metrics_of(const std::string& run) {
 
 class Stop : public testing::Test {
  protected:
-  void SetUp() override { write_small_store(folder_.at("train.h5")); }
+  void SetUp() override { write_small_store(folder_.file("train.h5")); }
 
   PretrainConfig config() const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.data.validation = c.data.train;
     c.validation.every = 4;
     c.validation.patience = 100;
@@ -68,7 +68,7 @@ class Stop : public testing::Test {
 
   TrainResult stopped_in_validation(PretrainConfig c, int ranks, const std::string& name, int at,
                                     const std::vector<data::DataFile>& files = {}) const {
-    c.run.dir = folder_.at(name);
+    c.run.dir = folder_.file(name);
     TrainResult found;
     run_ranks(ranks, [&](Group& world) {
       PretrainConfig own = c;
@@ -80,7 +80,7 @@ class Stop : public testing::Test {
     return found;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 // It is made again, as if nothing had been: the same metrics, the same best weights, the same bits.
@@ -92,12 +92,12 @@ TEST_F(Stop, InsideAValidationIsCommittedAtOnceAndTheValidationMadeAgain) {
     EXPECT_TRUE(stopped.stopped);
     EXPECT_TRUE(stopped.committed);
     EXPECT_EQ(stopped.step, 8);
-    EXPECT_TRUE(newest_state(folder_.at(name)).validation_owed);
-    EXPECT_EQ(metrics_of(folder_.at(name)).size(), 9u) << "one evaluation was made";
+    EXPECT_TRUE(newest_state(folder_.file(name)).validation_owed);
+    EXPECT_EQ(metrics_of(folder_.file(name)).size(), 9u) << "one evaluation was made";
     EXPECT_EQ(first_difference(train(config(), ranks, folder_, name).state, expected.state), "");
-    EXPECT_EQ(metrics_of(folder_.at(name)), metrics_of(folder_.at("expected")));
-    const RunState found = newest_state(folder_.at(name)),
-                   whole = newest_state(folder_.at("expected"));
+    EXPECT_EQ(metrics_of(folder_.file(name)), metrics_of(folder_.file("expected")));
+    const RunState found = newest_state(folder_.file(name)),
+                   whole = newest_state(folder_.file("expected"));
     EXPECT_FALSE(found.validation_owed);
     EXPECT_EQ(found.best_step, whole.best_step);
     EXPECT_EQ(found.best_quality, whole.best_quality);
@@ -109,7 +109,7 @@ TEST_F(Stop, InsideTheLastValidationKeepsTheLastStep) {
   const TrainResult stopped = stopped_in_validation(config(), 2, "run", 5);
   EXPECT_TRUE(stopped.stopped);
   EXPECT_EQ(stopped.step, 20);
-  EXPECT_EQ(newest_state(folder_.at("run")).step, 20);
+  EXPECT_EQ(newest_state(folder_.file("run")).step, 20);
   const Finished resumed = train(config(), 1, folder_, "run");
   EXPECT_TRUE(resumed.losses.empty());
   EXPECT_EQ(resumed.validation, train(config(), 1, folder_, "expected").validation);
@@ -120,7 +120,7 @@ TEST_F(Stop, BeforeTheFirstStepIsNoStepAndNoCommit) {
   const StopSignals another;
   raise(SIGUSR2);
   PretrainConfig c = config();
-  c.run.dir = folder_.at("run");
+  c.run.dir = folder_.file("run");
   const auto alone = single_rank();
   const TrainResult stopped = pretrain(c, *alone);
   EXPECT_TRUE(stopped.stopped);
@@ -133,7 +133,7 @@ class ComparedData : public Stop {
  protected:
   // 48 MB to be compared, `times` over.
   std::vector<data::DataFile> files(int times) const {
-    const std::string path = folder_.at("large.h5");
+    const std::string path = folder_.file("large.h5");
     if (!std::filesystem::exists(path)) {
       data::TokenStoreWriter writer(path, 100'000, -1, "{}");
       const std::vector<int32_t> ids(1'000'000, 7);
@@ -164,7 +164,7 @@ TEST_F(ComparedData, IsNotWaitedForByStepsNorForLongByAStop) {
     EXPECT_TRUE(stopped.stopped);
     EXPECT_EQ(stopped.step, 4);
     EXPECT_FALSE(stopped.committed);
-    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.at("run")).empty());
+    EXPECT_TRUE(checkpoint::list_checkpoints(folder_.file("run")).empty());
     const size_t once = told.find("no checkpoint yet: the token stores are still being compared");
     ASSERT_NE(once, std::string::npos) << told;
     EXPECT_EQ(told.find("no checkpoint yet", once + 1), std::string::npos) << told;
@@ -178,7 +178,7 @@ TEST_F(ComparedData, IsWaitedForByAStopAsLongAsItMay) {
   c.run.data_wait = std::chrono::minutes(2);
   const TrainResult stopped = stopped_in_validation(c, 2, "run", 1, files(20));
   EXPECT_TRUE(stopped.committed);
-  EXPECT_EQ(newest_state(folder_.at("run")).step, 4);
+  EXPECT_EQ(newest_state(folder_.file("run")).step, 4);
 }
 
 // What would keep the best weights waits for it before it evaluates, and is asked meanwhile.
@@ -187,7 +187,7 @@ TEST_F(ComparedData, IsWaitedForWithAnEarForRequests) {
   c.validation.patience = 5;
   c.checkpoint.every = 0;
   std::thread asking([&] {
-    while (!std::filesystem::exists(folder_.at("run") + "/metrics.jsonl"))
+    while (!std::filesystem::exists(folder_.file("run") + "/metrics.jsonl"))
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     raise(SIGUSR2);
@@ -219,7 +219,7 @@ TEST(BestWeights, AreNoneBehindAGradientThatIsNotFinite) {
 class NotFinite : public Stop {
  protected:
   PretrainConfig plain(int64_t steps) const {
-    PretrainConfig c = small_config(folder_.at("train.h5"));
+    PretrainConfig c = small_config(folder_.file("train.h5"));
     c.checkpoint.every = 1;
     c.train.steps = steps;
     c.lr.warmup = 2;
@@ -238,7 +238,7 @@ class NotFinite : public Stop {
   }
   std::vector<int64_t> committed(const std::string& name) const {
     std::vector<int64_t> steps;
-    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.at(name)))
+    for (const checkpoint::CheckpointInfo& info : checkpoint::list_checkpoints(folder_.file(name)))
       steps.push_back(info.step);
     return steps;
   }
@@ -259,7 +259,7 @@ TEST_F(NotFinite, GradientsKeepTheLastGoodCheckpointAndTheAdviceHelps) {
     for (int start = 0; start < 2; ++start) {
       const std::string text = failure(bad, name);
       ASSERT_EQ(committed(name), (std::vector<int64_t>{11, 10}));
-      ruined = checkpoint::list_checkpoints(folder_.at(name)).front().path;
+      ruined = checkpoint::list_checkpoints(folder_.file(name)).front().path;
       expect_word(text, "3 steps in a row");
       expect_word(text, "no gradient was finite since the checkpoint of step 11: remove " + ruined +
                             " and resume from that of step 10 with a lower lr.lr than 1e+30");
@@ -282,10 +282,10 @@ TEST_F(NotFinite, GradientsInHalfPrecisionLeaveTheGoodCheckpointToo) {
     const std::string text = failure(half(ruinous(40)), "run");
     ASSERT_EQ(committed("run"), (std::vector<int64_t>{11, 10}));
     expect_word(text, "since the checkpoint of step 11: remove " +
-                          checkpoint::list_checkpoints(folder_.at("run")).front().path +
+                          checkpoint::list_checkpoints(folder_.file("run")).front().path +
                           " and resume from that of step 10 with");
   }
-  std::filesystem::remove_all(checkpoint::list_checkpoints(folder_.at("run")).front().path);
+  std::filesystem::remove_all(checkpoint::list_checkpoints(folder_.file("run")).front().path);
   EXPECT_EQ(first_difference(train(half(plain(20)), 1, folder_, "run").state, expected.state), "");
 }
 
@@ -300,9 +300,9 @@ TEST_F(NotFinite, GradientsFromTheFirstStepOnRetireNothing) {
   bad.train.steps = 12;
   train(bad, 1, folder_, "run");
   ASSERT_EQ(committed("run"), (std::vector<int64_t>{12, 11, 10}));
-  const auto all = checkpoint::list_checkpoints(folder_.at("run"));
+  const auto all = checkpoint::list_checkpoints(folder_.file("run"));
   const auto alone = single_rank();
-  const std::string text = restart_advice(folder_.at("run/checkpoints"), 12, 10, *alone);
+  const std::string text = restart_advice(folder_.file("run/checkpoints"), 12, 10, *alone);
   expect_word(text,
               "remove " + all[0].path + ", " + all[1].path + " and resume from that of step 10");
 }
@@ -319,7 +319,7 @@ TEST_F(NotFinite, GradientsOfTheLastStepAreAFailure) {
 TEST_F(NotFinite, GradientsAreNotCommittedByAStop) {
   train(ruinous(1), 1, folder_, "run");
   PretrainConfig c = ruinous(20);
-  c.run.dir = folder_.at("run");
+  c.run.dir = folder_.file("run");
   const auto alone = single_rank();
   const auto stopped = [&] {
     std::ofstream(c.run.dir + "/stop") << "";
@@ -331,8 +331,8 @@ TEST_F(NotFinite, GradientsAreNotCommittedByAStop) {
   EXPECT_EQ(result.step, 2);
   EXPECT_EQ(committed("run"), (std::vector<int64_t>{1}));
   // Another's weights are nothing to go on from.
-  c.checkpoint.load = folder_.at("run");
-  c.run.dir = folder_.at("other");
+  c.checkpoint.load = folder_.file("run");
+  c.run.dir = folder_.file("other");
   std::filesystem::create_directories(c.run.dir);
   EXPECT_FALSE(stopped().committed);
 }

@@ -96,14 +96,14 @@ TEST(StoredModel, MustHaveTheTensorsThatAreHeld) {
 }
 
 TEST(StoredModel, OfARunIsWhatItHolds) {
-  Workspace space;
-  write_small_store(space.at("train.h5"));
-  PretrainConfig config = small_config(space.at("train.h5"));
+  test::Scratch space;
+  write_small_store(space.file("train.h5"));
+  PretrainConfig config = small_config(space.file("train.h5"));
   config.train.steps = 1;
-  config.run.dir = space.at("run");
+  config.run.dir = space.file("run");
   const auto alone = single_rank();
   pretrain(config, *alone);
-  const auto info = find_weights(space.at("run"), *alone);
+  const auto info = find_weights(space.file("run"), *alone);
   ASSERT_TRUE(info.has_value());
   ModelConfig model = stored_model(run_state(info->metadata, info->path), info->path);
   const auto held = checkpoint_tensors(*info, *alone);

@@ -28,7 +28,7 @@ class TaskRuns : public testing::Test {
 
   // In the folder `name`, whose state is told then; "": in none.
   Ended run(Config c, int ranks = 1, const std::string& name = "") const {
-    c.run.run.dir = name.empty() ? "" : folder_.at(name);
+    c.run.run.dir = name.empty() ? "" : folder_.file(name);
     Ended ended;
     run_ranks(ranks, [&](Group& world) {
       Config own = c;
@@ -37,7 +37,7 @@ class TaskRuns : public testing::Test {
       if (world.rank() == 0)
         ended = {{result.losses, result.grad_norms, {}, {}}, result.validation, result.step};
     });
-    if (!name.empty()) ended.finished.state = train::state_of(folder_.at(name));
+    if (!name.empty()) ended.finished.state = train::state_of(folder_.file(name));
     return ended;
   }
   // One rank's run in the folder `name` ends as those of all splits do, bit for bit.
@@ -88,8 +88,8 @@ class TaskRuns : public testing::Test {
     EXPECT_NEAR(value(found.validation, "loss"), value(expected.validation, "loss"), 1e-4);
     EXPECT_EQ(again.finished.losses, found.finished.losses);
     EXPECT_EQ(train::first_difference(again.finished.state, found.finished.state), "");
-    std::filesystem::remove_all(folder_.at("first"));
-    std::filesystem::remove_all(folder_.at("second"));
+    std::filesystem::remove_all(folder_.file("first"));
+    std::filesystem::remove_all(folder_.file("second"));
   }
   // The rest of a run that was stopped at the checkpoint of `step` is that of the whole one,
   // `expected` in the folder "expected", bit for bit.
@@ -126,15 +126,15 @@ class TaskRuns : public testing::Test {
     return "no error";
   }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
 
  private:
   // A copy of a run that has no checkpoint behind that of `step`.
   void copy_until(const std::string& from, const std::string& to, int64_t step) const {
-    std::filesystem::copy(folder_.at(from), folder_.at(to),
+    std::filesystem::copy(folder_.file(from), folder_.file(to),
                           std::filesystem::copy_options::recursive);
     const std::string last = fmt::format("step-{:08}", step + 1);
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.at(to) + "/checkpoints"))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.file(to) + "/checkpoints"))
       if (const std::string name = entry.path().filename().string();
           name.starts_with("step-") && name >= last)
         std::filesystem::remove_all(entry.path());

@@ -17,7 +17,7 @@ class TokenFileTraining : public testing::Test {
   }
 
   void write(const std::string& name, uint32_t seed) const {
-    data::TokenStoreWriter writer(folder_.at(name), 257, 256, text::byte_tokenizer()->to_json());
+    data::TokenStoreWriter writer(folder_.file(name), 257, 256, text::byte_tokenizer()->to_json());
     std::mt19937 random(seed);
     std::vector<int32_t> document;
     for (int i = 0; i < 2000; ++i) {
@@ -31,13 +31,13 @@ class TokenFileTraining : public testing::Test {
 
   PretrainConfig config(const std::string& right) const {
     PretrainConfig c = small_config("");
-    c.data.train = {"0.4:" + folder_.at("left.h5"), "0.6:" + folder_.at(right)};
+    c.data.train = {"0.4:" + folder_.file("left.h5"), "0.6:" + folder_.file(right)};
     c.data.cross_document_attention = false;
     c.train.steps = 6;
     return c;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
@@ -45,7 +45,7 @@ TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
   for (const auto& [name, format] : {std::pair{"megatron", data::TokenFormat::megatron},
                                      std::pair{"nanogpt.bin", data::TokenFormat::nanogpt},
                                      std::pair{"llmc.bin", data::TokenFormat::llmc}}) {
-    convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at(name), format);
+    convert_tokens(data::TokenStore(folder_.file("right.h5")), folder_.file(name), format);
     const Finished made = train(config(name), 1, folder_, std::string("run-") + name);
     EXPECT_EQ(made.losses, expected.losses) << name;
     EXPECT_EQ(first_difference(made.state, expected.state), "") << name;
@@ -54,9 +54,9 @@ TEST_F(TokenFileTraining, ABlendWithThemGivesTheBitsOfNativeStores) {
 
 TEST_F(TokenFileTraining, TheTokenizerMayBeGivenAsAnOption) {
   const Finished expected = train(config("right.h5"), 1, folder_, "native");
-  convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at("m"),
+  convert_tokens(data::TokenStore(folder_.file("right.h5")), folder_.file("m"),
                  data::TokenFormat::megatron);
-  std::filesystem::remove(folder_.at("m.meta.json"));
+  std::filesystem::remove(folder_.file("m.meta.json"));
   PretrainConfig c = config("m.idx");
   c.data.tokenizer = "bytes";
   EXPECT_EQ(train(c, 1, folder_, "given").losses, expected.losses);
@@ -71,15 +71,15 @@ TEST_F(TokenFileTraining, TheTokenizerMayBeGivenAsAnOption) {
 }
 
 TEST_F(TokenFileTraining, WithoutATokenizerNoBitsPerByteAreTold) {
-  convert_tokens(data::TokenStore(folder_.at("right.h5")), folder_.at("n.bin"),
+  convert_tokens(data::TokenStore(folder_.file("right.h5")), folder_.file("n.bin"),
                  data::TokenFormat::nanogpt);
-  std::filesystem::remove(folder_.at("n.meta.json"));
+  std::filesystem::remove(folder_.file("n.meta.json"));
   PretrainConfig c = config("n.bin");
-  c.data.train = c.data.validation = {folder_.at("n.bin")};
+  c.data.train = c.data.validation = {folder_.file("n.bin")};
   c.model.vocab_size = 257;
   c.validation.every = 3;
   EXPECT_EQ(train(c, 1, folder_, "bare").losses.size(), 6u);
-  const std::string metrics = read_text(folder_.at("bare") + "/metrics.jsonl");
+  const std::string metrics = read_text(folder_.file("bare") + "/metrics.jsonl");
   EXPECT_NE(metrics.find("validation_loss"), std::string::npos);
   EXPECT_EQ(metrics.find("bits_per_byte"), std::string::npos) << metrics;
 }

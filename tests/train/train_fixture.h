@@ -1,14 +1,11 @@
 // A small training problem, and the whole state a run leaves behind.
 #pragma once
 
-#include <atomic>
-#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "skein/checkpoint/checkpoint.h"
@@ -19,27 +16,9 @@
 #include "skein/train/tasks/language_task.h"
 
 #include "data/masked_fixtures.h"
+#include "support/scratch.h"
 
 namespace skein::train {
-
-// A fresh directory, removed at the end.
-class Workspace {
- public:
-  Workspace() {
-    static std::atomic<int> count{0};
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("skein_train_{}_{}", getpid(), count++);
-    std::filesystem::create_directories(path_);
-  }
-  ~Workspace() { std::filesystem::remove_all(path_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  std::string path() const { return path_.string(); }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 // 4000 tokens in documents of at most `longest`.
 inline void write_small_store(const std::string& path, size_t longest = 4000) {
@@ -146,9 +125,9 @@ struct Finished {
 };
 
 // config, with its run under a fresh folder of `folder`.
-inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
+inline Finished train(PretrainConfig config, int ranks, const test::Scratch& folder,
                       const std::string& name) {
-  config.run.dir = folder.at(name);
+  config.run.dir = folder.file(name);
   Finished finished;
   run_ranks(ranks, [&](Group& world) {
     const TrainResult own = pretrain(config, world);
@@ -162,8 +141,9 @@ inline Finished train(PretrainConfig config, int ranks, const Workspace& folder,
 }
 
 // What the same says when it ends with this code, as it must.
-inline std::string training_error(const PretrainConfig& config, int ranks, const Workspace& folder,
-                                  const std::string& name, ExitCode code) {
+inline std::string training_error(const PretrainConfig& config, int ranks,
+                                  const test::Scratch& folder, const std::string& name,
+                                  ExitCode code) {
   try {
     train(config, ranks, folder, name);
   } catch (const Error& error) {

@@ -11,13 +11,13 @@ namespace skein::train {
 namespace {
 
 TEST(TrainedModels, AreWhatTheirRunsHaveLearnt) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.train.steps = 2;
   train(c, 1, folder, "run");
   const auto alone = single_rank();
-  const TrainedModel found = open_trained_model(folder.at("run"), *alone);
+  const TrainedModel found = open_trained_model(folder.file("run"), *alone);
   EXPECT_EQ(found.info.step, 2);
   EXPECT_EQ(found.state.step, 2);
   EXPECT_EQ(found.model.d_model, 32);
@@ -29,13 +29,13 @@ TEST(TrainedModels, AreWhatTheirRunsHaveLearnt) {
 }
 
 TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.train.steps = 1;
   train(c, 1, folder, "run");
   const auto alone = single_rank();
-  checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(folder.at("run"), *alone);
+  checkpoint::CheckpointInfo info = *checkpoint::find_checkpoint(folder.file("run"), *alone);
   RunState state = run_state(info.metadata, info.path);
   state.config.at("model.n_layers") = "5";
   info.metadata = to_json(state, {});
@@ -45,7 +45,7 @@ TEST(TrainedModels, MustHaveTheTensorsOfTheModelThatTheyDescribe) {
 }
 
 TEST(TrainedModels, AreLookedForWhereAnOptionSays) {
-  const Workspace folder;
+  const test::Scratch folder;
   const auto alone = single_rank();
   EXPECT_EQ(refusal_of([&] { open_trained_model("", *alone); }),
             "checkpoint.path is empty; give a run's folder or a checkpoint, as "

@@ -17,13 +17,13 @@ ModelConfig with_ids(int64_t ids) {
 }
 
 // A store of 300 ids with the token 280 at position 70,000.
-std::string odd_store(const Workspace& folder) {
-  data::TokenStoreWriter writer(folder.at("odd.h5"), 300, -1, text::byte_tokenizer()->to_json());
+std::string odd_store(const test::Scratch& folder) {
+  data::TokenStoreWriter writer(folder.file("odd.h5"), 300, -1, text::byte_tokenizer()->to_json());
   std::vector<int32_t> document(70'001, 7);
   document.back() = 280;
   writer.add_document(document, 1);
   writer.finish();
-  return folder.at("odd.h5");
+  return folder.file("odd.h5");
 }
 
 TEST(Vocabulary, OfAModelHoldsThatOfItsTokenizer) {
@@ -47,7 +47,7 @@ TEST(Vocabulary, HoldsEveryTokenOfAText) {
 }
 
 TEST(Vocabulary, HoldsEveryTokenOfAStore) {
-  const Workspace folder;
+  const test::Scratch folder;
   const data::TokenStore store(odd_store(folder));
   check_ids(store, with_ids(300));
   check_ids(store, with_ids(281));
@@ -57,7 +57,7 @@ TEST(Vocabulary, HoldsEveryTokenOfAStore) {
 }
 
 TEST(Vocabulary, OfAStoreIsThatOfTheModel) {
-  const Workspace folder;
+  const test::Scratch folder;
   const data::TokenStore store(odd_store(folder));
   TrainedModel source;
   source.model = with_ids(300);

@@ -31,13 +31,13 @@ class DpoKinds : public testing::Test {
     c.task.rules.loss.kind = kind;
     if (kind == DpoKind::simpo) c.task.rules.loss.beta = kSimpoBeta;
     if (kind == DpoKind::kto) c.task.rules.loss.undesirable_weight = 2;
-    c.run.data.train = {kind == DpoKind::kto ? write_labels(folder_.at("labels.jsonl"), 150, 1)
-                                             : write_preferred(folder_.at("train.jsonl"), 96, 1)};
-    c.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 18, 2)};
+    c.run.data.train = {kind == DpoKind::kto ? write_labels(folder_.file("labels.jsonl"), 150, 1)
+                                             : write_preferred(folder_.file("train.jsonl"), 96, 1)};
+    c.run.data.validation = {write_preferred(folder_.file("valid.jsonl"), 18, 2)};
     return c;
   }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
   std::string start_ = write_policy(folder_);
 };
 
@@ -139,7 +139,7 @@ TEST_F(DpoKinds, GoOnWithEqualBits) {
     EXPECT_EQ(found.validation.values, expected.validation.values) << name;
     c.run.train.steps = 7;
     c.run.parallel.pipeline = 1;
-    c.run.data.train = {folder_.at("valid.jsonl")};
+    c.run.data.train = {folder_.file("valid.jsonl")};
     c.task.rules.loss.kind = DpoKind::ipo;
     test::expect_error(ExitCode::usage, {"dpo.loss=" + name + ", now it is ipo", "run.dir"},
                        [&] { tune_by_pairs(c, folder_, 1, name); });
@@ -148,8 +148,8 @@ TEST_F(DpoKinds, GoOnWithEqualBits) {
 
 TEST_F(DpoKinds, KtoTakesPairsApart) {
   DpoTuneConfig c = of(DpoKind::kto);
-  c.run.data.train = {write_preferred(folder_.at("train.jsonl"), 20, 1),
-                      write_labels(folder_.at("more.jsonl"), 9, 1)};
+  c.run.data.train = {write_preferred(folder_.file("train.jsonl"), 20, 1),
+                      write_labels(folder_.file("more.jsonl"), 9, 1)};
   c.run.train.steps = 1;
   testing::internal::CaptureStderr();
   tune_by_pairs(c, folder_, 1, "apart");
@@ -165,18 +165,18 @@ TEST_F(DpoKinds, RefuseWhatCannotBe) {
   c.task.rules.sft = 0.1;
   refused(c, {"dpo.sft=0.1", "dpo.loss=kto"});
   c = of(DpoKind::simpo);
-  c.run.data.train = {write_labels(folder_.at("labels.jsonl"), 6, 1)};
+  c.run.data.train = {write_labels(folder_.file("labels.jsonl"), 6, 1)};
   refused(c, {"no pair of answers is left of 6 training records", "dpo.loss=kto"});
   c = of(DpoKind::kto);
-  std::ofstream(folder_.at("one.jsonl")) << R"({"prompt":"a","completion":"b","label":true})"
-                                            "\n"
-                                         << R"({"prompt":"a","completion":"c","label":false})"
-                                            "\n";
-  c.run.data.train = {folder_.at("one.jsonl")};
+  std::ofstream(folder_.file("one.jsonl")) << R"({"prompt":"a","completion":"b","label":true})"
+                                              "\n"
+                                           << R"({"prompt":"a","completion":"c","label":false})"
+                                              "\n";
+  c.run.data.train = {folder_.file("one.jsonl")};
   refused(c, {"all 2 answers are to the same prompt"});
-  std::ofstream(folder_.at("scored.jsonl")) << R"({"prompt":"a","completion":"b","score":1})"
-                                               "\n";
-  c.run.data.train = {folder_.at("scored.jsonl")};
+  std::ofstream(folder_.file("scored.jsonl")) << R"({"prompt":"a","completion":"b","score":1})"
+                                                 "\n";
+  c.run.data.train = {folder_.file("scored.jsonl")};
   refused(c, {"no judged answer is left of 1 training records", "neither a label"});
 }
 

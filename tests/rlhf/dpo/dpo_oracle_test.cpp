@@ -63,14 +63,14 @@ class DpoOracle : public testing::Test {
   checkpoint::CheckpointInfo trained(const std::string& name, train::Task& task, int64_t steps,
                                      double lr, const std::string& from = "") {
     train::PretrainConfig c = config_;
-    c.run.dir = folder_.at(name);
+    c.run.dir = folder_.file(name);
     c.train.steps = steps;
     c.lr.lr = lr;
     c.lr.warmup = steps / 10;
     c.checkpoint.load = from;
     run_ranks(1, [&](Group& world) { train::train(c, task, world); });
     const auto alone = single_rank();
-    return *checkpoint::find_checkpoint(folder_.at(name), *alone);
+    return *checkpoint::find_checkpoint(folder_.file(name), *alone);
   }
 
   rewards::AnswerSequence sequence(size_t prompt, int64_t response) const {
@@ -164,10 +164,10 @@ class DpoOracle : public testing::Test {
     DpoSamples samples(std::move(pairs), 8, language_.pad_id(), 1, true);
     run_ranks(1, [&](Group& world) { ask_reference(config_, start, world, {&samples}); });
     OracleDpo task(language_, samples, rules);
-    return logs_of(trained(DpoObjective::loss_term(rules), task, 300, 2e-3, folder_.at("start")));
+    return logs_of(trained(DpoObjective::loss_term(rules), task, 300, 2e-3, folder_.file("start")));
   }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
   oracle::OracleLanguage language_ =
       oracle::parse_oracle_language(kSmallLanguage + "beta 0.5\n", "the test");
   train::PretrainConfig config_;

@@ -22,9 +22,9 @@ std::string write_lists(const std::string& path, int count) {
 
 class DpoTasks : public testing::Test {
  protected:
-  DpoTasks() { c_.run.data.train = {write_preferred(folder_.at("train.jsonl"), 96, 1)}; }
+  DpoTasks() { c_.run.data.train = {write_preferred(folder_.file("train.jsonl"), 96, 1)}; }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
   std::string start_ = write_policy(folder_);
   DpoTuneConfig c_ = small_dpo(start_);
 };
@@ -32,8 +32,8 @@ class DpoTasks : public testing::Test {
 TEST_F(DpoTasks, BeginAtTheReferenceToTheBit) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     c_.run.train.precision = precision;
-    c_.run.data.train = {write_preferred(folder_.at("train.jsonl"), 40, 1),
-                         write_lists(folder_.at("lists.jsonl"), 8)};
+    c_.run.data.train = {write_preferred(folder_.file("train.jsonl"), 40, 1),
+                         write_lists(folder_.file("lists.jsonl"), 8)};
     c_.run.train.steps = 2;
     const TunedByPairs tuned =
         tune_by_pairs(c_, folder_, 1, fmt::format("begin{}", name_of(precision)));
@@ -50,7 +50,7 @@ TEST_F(DpoTasks, BeginAtTheReferenceToTheBit) {
 }
 
 TEST_F(DpoTasks, LearnWhichAnswersAreBetter) {
-  c_.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 40, 2)};
+  c_.run.data.validation = {write_preferred(folder_.file("valid.jsonl"), 40, 2)};
   c_.task.epochs = 6;
   c_.run.lr.lr = 3e-3;
   for (const double sft : {0.0, 1.0}) {
@@ -78,8 +78,8 @@ TEST_F(DpoTasks, LearnWhichAnswersAreBetter) {
 TEST_F(DpoTasks, GiveEqualBitsAtEveryLayout) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     DpoTuneConfig c = c_;
-    c.run.data.train.push_back(write_lists(folder_.at("lists.jsonl"), 8));
-    c.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 18, 2)};
+    c.run.data.train.push_back(write_lists(folder_.file("lists.jsonl"), 8));
+    c.run.data.validation = {write_preferred(folder_.file("valid.jsonl"), 18, 2)};
     c.run.train.steps = 6;
     c.run.train.precision = precision;
     c.run.parallel.reduction_groups = 4;
@@ -106,7 +106,7 @@ TEST_F(DpoTasks, TensorParallelRanksAgree) {
 }
 
 TEST_F(DpoTasks, GoOnWithEqualBits) {
-  c_.run.data.validation = {write_preferred(folder_.at("valid.jsonl"), 20, 2)};
+  c_.run.data.validation = {write_preferred(folder_.file("valid.jsonl"), 20, 2)};
   c_.run.train.steps = 8;
   c_.run.lr.decay = train::LrConfig::Decay::constant;
   c_.run.lr.warmup = 0;
@@ -134,8 +134,8 @@ TEST_F(DpoTasks, GoOnWithEqualBits) {
   other.run.checkpoint.load = write_policy(folder_, "further", 60);
   refused(other, {"was trained against a reference", "checkpoint.load"});
   const std::string policy = c_.run.checkpoint.load;
-  std::filesystem::copy(policy, folder_.at("copy"), std::filesystem::copy_options::recursive);
-  c_.run.checkpoint.load = folder_.at("copy");
+  std::filesystem::copy(policy, folder_.file("copy"), std::filesystem::copy_options::recursive);
+  c_.run.checkpoint.load = folder_.file("copy");
   tune_by_pairs(c_, folder_, 1, "run");
   c_.run.train.steps = 10;
   c_.run.checkpoint.load = policy;
@@ -149,9 +149,9 @@ TEST_F(DpoTasks, RefuseWhatCannotBe) {
     test::expect_error(ExitCode::usage, words, [&] { tune_by_pairs(c, folder_, 1, "refused"); });
   };
   const auto with = [&](const std::string& lines) {
-    std::ofstream(folder_.at("bad.jsonl")) << lines;
+    std::ofstream(folder_.file("bad.jsonl")) << lines;
     DpoTuneConfig c = c_;
-    c.run.data.train = {folder_.at("bad.jsonl")};
+    c.run.data.train = {folder_.file("bad.jsonl")};
     return c;
   };
   refused(with("{\"prompt\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"prompt\":\"a\","

@@ -14,20 +14,20 @@ namespace {
 class FilesOfPrompts : public testing::Test {
  protected:
   FilesOfPrompts() {
-    std::ofstream(folder_.at("a.jsonl")) << R"({"prompt": "a", "completion": "left out"}
+    std::ofstream(folder_.file("a.jsonl")) << R"({"prompt": "a", "completion": "left out"}
 {"prompt": "much too long a question"}
 {"prompt": "b"}
 )";
-    std::ofstream(folder_.at("b.jsonl"))
+    std::ofstream(folder_.file("b.jsonl"))
         << R"({"messages": [{"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}]})"
         << '\n';
   }
   FilePrompts read(int64_t room, uint64_t seed = 1) const {
-    return FilePrompts({.files = {folder_.at("a.jsonl"), folder_.at("b.jsonl")}}, "data.prompts",
-                       form_, room, seed);
+    return FilePrompts({.files = {folder_.file("a.jsonl"), folder_.file("b.jsonl")}},
+                       "data.prompts", form_, room, seed);
   }
 
-  train::Workspace folder_;
+  test::Scratch folder_;
   std::unique_ptr<text::Tokenizer> tokenizer_ = text::byte_tokenizer();
   text::ChatTemplate form_{"none", *tokenizer_};
 };

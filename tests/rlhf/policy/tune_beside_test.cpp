@@ -28,23 +28,23 @@ class ManyFirst : public rewards::RewardSource {
 class TunedBeside : public TunedPolicy {
  protected:
   TunedBeside()
-      : language_(oracle::oracle_language(folder_.at("language.txt"))),
+      : language_(oracle::oracle_language(folder_.file("language.txt"))),
         tokenizer_(oracle_tokenizer(language_)) {}
 
   // Texts of the language, each as a document.
   std::string texts(const std::string& name = "texts.h5", uint64_t seed = 5) {
     const oracle::OracleDraws draws(language_, seed);
-    data::TokenStoreWriter writer(folder_.at(name), language_.vocab_size(), language_.end_id(),
+    data::TokenStoreWriter writer(folder_.file(name), language_.vocab_size(), language_.end_id(),
                                   tokenizer_->to_json());
     for (int64_t i = 0; i < 100; ++i) writer.add_document(draws.text(i), 8);
     writer.finish();
-    return folder_.at(name);
+    return folder_.file(name);
   }
 
   // A policy to begin from, below run NAME.
   checkpoint::CheckpointInfo pretrained(const std::string& name) {
     run(1, {{"ppo.iterations", "1"}}, name);
-    return *checkpoint::find_checkpoint(folder_.at(name) + "/pretrained", *single_rank());
+    return *checkpoint::find_checkpoint(folder_.file(name) + "/pretrained", *single_rank());
   }
 
   // As run(), but begun from `start`, with that reward, and with settings that run() decides
@@ -55,7 +55,7 @@ class TunedBeside : public TunedPolicy {
     Options options("test", "");
     bind(options, config);
     for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.file(name)},
                                              {"ppo.iterations", "4"},
                                              {"ppo.rollout_batch", "32"},
                                              {"train.global_batch", "16"},
@@ -83,8 +83,8 @@ class TunedBeside : public TunedPolicy {
            world);
     });
     Tuned tuned;
-    tuned.metrics = metrics_in(folder_.at(name) + "/metrics.jsonl");
-    tuned.state = train::state_of(folder_.at(name));
+    tuned.metrics = metrics_in(folder_.file(name) + "/metrics.jsonl");
+    tuned.state = train::state_of(folder_.file(name));
     return tuned;
   }
 
@@ -111,9 +111,9 @@ class TunedBeside : public TunedPolicy {
         for (float& weight : std::span(reinterpret_cast<float*>(piece.data),
                                        static_cast<size_t>(piece.end - piece.begin)))
           weight = head = -head;
-    checkpoint::CheckpointStore(folder_.at(name), 1, *alone)
+    checkpoint::CheckpointStore(folder_.file(name), 1, *alone)
         .save(1, pieces, to_json(state, {1, 1, 1}));
-    return *checkpoint::find_checkpoint(folder_.at(name), *alone);
+    return *checkpoint::find_checkpoint(folder_.file(name), *alone);
   }
 
   oracle::OracleLanguage language_;
@@ -171,7 +171,7 @@ TEST_F(TunedBeside, OtherTextsUnderTheirNameAreRefused) {
   settings[1].second = "2";
   test::expect_error(
       ExitCode::usage,
-      {"ptx.data: " + folder_.at("texts.h5") + " was ", "checkpoint.other_data=true"},
+      {"ptx.data: " + folder_.file("texts.h5") + " was ", "checkpoint.other_data=true"},
       [&] { run(1, settings); });
   settings.emplace_back("checkpoint.other_data", "true");
   EXPECT_EQ(run(1, settings).metrics.size(), 2u);
@@ -200,8 +200,8 @@ TEST_F(TunedBeside, TextsMustFit) {
   refused({{"ptx.data", texts()}, {"ptx.batch", "6"}}, {"ptx.batch=6", "4 groups", "nearest", "8"});
   refused({{"ptx.data", texts()}, {"ptx.length", "1000"}}, {"ptx.length=1000", "context"});
   refused({{"ptx.data", texts()}, {"ptx.coefficient", "0"}}, {"ptx.coefficient=0"});
-  train::write_small_store(folder_.at("other.h5"));
-  refused({{"ptx.data", folder_.at("other.h5")}}, {"other.h5", "ptx.data", "another tokenizer"});
+  train::write_small_store(folder_.file("other.h5"));
+  refused({{"ptx.data", folder_.file("other.h5")}}, {"other.h5", "ptx.data", "another tokenizer"});
   refused({{"ppo.ema", "1"}}, {"ppo.ema=1"});
 }
 
@@ -209,7 +209,7 @@ TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
   const checkpoint::CheckpointInfo start = pretrained("base");
   const Settings settings{{"ppo.ema", "0.9"}};
   const Tuned tuned = tune_from(start, 1, settings, "mean");
-  const train::State mean = train::state_of(folder_.at("mean/ema"));
+  const train::State mean = train::state_of(folder_.file("mean/ema"));
   ASSERT_FALSE(mean.empty());
   for (const auto& [name, bytes] : mean) {
     ASSERT_TRUE(name.starts_with("param/")) << name;
@@ -218,7 +218,7 @@ TEST_F(TunedBeside, TheMeanIsAModelOfItsOwn) {
     EXPECT_NE(bytes, tuned.state.at(name)) << name;
   }
   const checkpoint::CheckpointInfo found =
-      *checkpoint::find_checkpoint(folder_.at("mean/ema"), *single_rank());
+      *checkpoint::find_checkpoint(folder_.file("mean/ema"), *single_rank());
   const Tuned again = tune_from(found, 1, {{"ppo.iterations", "1"}}, "from-mean");
   EXPECT_EQ(told(again, "kl"), std::vector<double>{0})
       << "it begins as the mean, which is its reference too";
@@ -247,7 +247,7 @@ TEST_F(TunedBeside, AnAdaptiveCoefficientGivesEqualBitsAndGoesOn) {
   Settings layout = settings;
   layout.insert(layout.end(), {{"parallel.pipeline", "2"}, {"train.micro_batch", "2"}});
   expect_same(tune_from(start, 2, layout, "stages"), whole);
-  forget_from(folder_.at("alone"), 3);
+  forget_from(folder_.file("alone"), 3);
   expect_same(tune_from(start, 2, settings, "alone"), whole);
 }
 
@@ -264,7 +264,7 @@ TEST_F(TunedBeside, ACriticLearnsFirst) {
   EXPECT_NE(explained[1], 0);
   EXPECT_FALSE(tuned.metrics[1].contains("policy_loss"));
   EXPECT_TRUE(tuned.metrics[2].contains("policy_loss"));
-  forget_from(folder_.at("warm"), 2);
+  forget_from(folder_.file("warm"), 2);
   expect_same(tune_from(start, 1, settings, "warm"), tuned);
 }
 
@@ -279,9 +279,9 @@ TEST_F(TunedBeside, ACriticBeginsWithGivenWeights) {
   EXPECT_EQ(tuned.state.at("critic_" + name), train::state_of(critic.path).at(name))
       << "a learning rate that moves nothing";
   EXPECT_NE(tuned.state.at("critic_" + name), train::state_of(start.path).at(name));
-  test::expect_error(ExitCode::usage, {"critic.load=" + folder_.at("nothing"), "no checkpoint"},
+  test::expect_error(ExitCode::usage, {"critic.load=" + folder_.file("nothing"), "no checkpoint"},
                      [&] {
-                       tune_from(start, 1, {{"critic.load", folder_.at("nothing")}}, "refused");
+                       tune_from(start, 1, {{"critic.load", folder_.file("nothing")}}, "refused");
                      });
 }
 
@@ -307,17 +307,17 @@ TEST_F(TunedBeside, ACriticBegunFromARewardModelHasTheScaleOfItsRewards) {
   EXPECT_NE(value_loss(moved, "four"), divided);
   const Settings settings{{"critic.load", moved.path}, {"ppo.iterations", "3"}};
   const Tuned whole = tune_from(start, 1, settings, "whole");
-  forget_from(folder_.at("whole"), 2);
+  forget_from(folder_.file("whole"), 2);
   expect_same(tune_from(start, 1, settings, "whole"), whole);
 }
 
 TEST_F(TunedBeside, TheReferenceIsKnownByItsBytes) {
   const checkpoint::CheckpointInfo start = pretrained("base");
   tune_from(start, 1, {{"ppo.iterations", "1"}}, "run");
-  std::filesystem::copy(start.path, folder_.at("copy"), std::filesystem::copy_options::recursive);
+  std::filesystem::copy(start.path, folder_.file("copy"), std::filesystem::copy_options::recursive);
   const auto alone = single_rank();
-  tune_from(*checkpoint::find_checkpoint(folder_.at("copy"), *alone), 1, {{"ppo.iterations", "2"}},
-            "run");
+  tune_from(*checkpoint::find_checkpoint(folder_.file("copy"), *alone), 1,
+            {{"ppo.iterations", "2"}}, "run");
   checkpoint::CheckpointInfo other = start;
   ++other.sum;
   test::expect_error(ExitCode::usage, {"was tuned from " + start.path, "others"}, [&] {

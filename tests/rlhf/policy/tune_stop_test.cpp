@@ -33,10 +33,10 @@ class LongAnswers : public rewards::RewardSource {
 class StoppedTuning : public TunedPolicy {
  protected:
   StoppedTuning()
-      : language_(oracle::oracle_language(folder_.at("language.txt"))),
+      : language_(oracle::oracle_language(folder_.file("language.txt"))),
         tokenizer_(oracle_tokenizer(language_)) {
     run(1, {{"ppo.iterations", "1"}}, "start");
-    start_ = *checkpoint::find_checkpoint(folder_.at("start") + "/pretrained", *single_rank());
+    start_ = *checkpoint::find_checkpoint(folder_.file("start") + "/pretrained", *single_rank());
   }
 
   TuneConfig config(const std::string& name) const {
@@ -44,7 +44,7 @@ class StoppedTuning : public TunedPolicy {
     Options options("test", "");
     bind(options, made);
     for (const auto& [key, value] : oracle::oracle_defaults()) options.set(key, value, "test");
-    for (const auto& [key, value] : Settings{{"run.dir", folder_.at(name)},
+    for (const auto& [key, value] : Settings{{"run.dir", folder_.file(name)},
                                              {"ppo.iterations", "3"},
                                              {"ppo.rollout_batch", "32"},
                                              {"train.global_batch", "16"},
@@ -107,20 +107,20 @@ TEST_F(StoppedTuning, GoesOnWithEqualBits) {
     EXPECT_TRUE(stopped.stopped) << name;
     EXPECT_TRUE(stopped.committed) << name;
     EXPECT_EQ(stopped.done, one.done) << name;
-    const auto left = checkpoint::find_checkpoint(folder_.at(name), *single_rank());
+    const auto left = checkpoint::find_checkpoint(folder_.file(name), *single_rank());
     ASSERT_TRUE(left.has_value()) << name;
     EXPECT_EQ(left->step, one.done) << name;
     EXPECT_EQ(train::run_state(left->metadata, left->path).validation_owed, one.owed) << name;
     EXPECT_FALSE(tuned(name, one.ranks, 0).stopped) << name;
-    EXPECT_EQ(metrics_in(folder_.at(name) + "/metrics.jsonl"),
-              metrics_in(folder_.at("whole") + "/metrics.jsonl"))
+    EXPECT_EQ(metrics_in(folder_.file(name) + "/metrics.jsonl"),
+              metrics_in(folder_.file("whole") + "/metrics.jsonl"))
         << name;
-    EXPECT_EQ(train::first_difference(train::state_of(folder_.at(name)),
-                                      train::state_of(folder_.at("whole"))),
+    EXPECT_EQ(train::first_difference(train::state_of(folder_.file(name)),
+                                      train::state_of(folder_.file("whole"))),
               "")
         << name;
-    EXPECT_EQ(train::first_difference(train::state_of(folder_.at(name) + "/best"),
-                                      train::state_of(folder_.at("whole") + "/best")),
+    EXPECT_EQ(train::first_difference(train::state_of(folder_.file(name) + "/best"),
+                                      train::state_of(folder_.file("whole") + "/best")),
               "")
         << name;
   }

@@ -200,8 +200,8 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
     }
   };
   refused({{"ppo.rollout_batch", "24"}}, "train.global_batch=16");
-  refused({{"oracle.dump", folder_.at("nowhere/dump.tsv")}}, "oracle.dump");
-  EXPECT_FALSE(std::filesystem::exists(folder_.at("run")))
+  refused({{"oracle.dump", folder_.file("nowhere/dump.tsv")}}, "oracle.dump");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("run")))
       << "it is refused before anything is computed";
   refused({{"oracle.pretraining", "0"}}, "oracle.pretraining=0 must be at least 1");
   refused({{"ppo.algorithm", "rloo"}, {"ppo.answers", "1"}}, "several answers");

@@ -47,7 +47,7 @@ class ProcessRewards : public testing::Test {
     expect_error(ExitCode::failure, words, [&] { scores(list, three(), seconds); });
   }
 
-  test::ScratchFolder folder_;
+  test::Scratch folder_;
   std::unique_ptr<Group> world_ = single_rank();
 };
 

@@ -11,11 +11,11 @@ using Json = nlohmann::json;
 
 TEST_F(RewardTasks, LongPromptsLoseTheirBeginningOrAreLeftOut) {
   RewardConfig c = small_reward();
-  std::ofstream(folder_.at("long.jsonl"))
+  std::ofstream(folder_.file("long.jsonl"))
       << Json{{"prompt", std::string(60, 'p')}, {"chosen", "a"}, {"rejected", "bbb"}}.dump() << "\n"
       << Json{{"prompt", "p"}, {"chosen", "a"}, {"rejected", "b"}}.dump() << "\n"
       << Json{{"prompt", "p"}, {"chosen", std::string(60, 'a')}, {"rejected", "b"}}.dump() << "\n";
-  c.run.data.train = {folder_.at("long.jsonl")};
+  c.run.data.train = {folder_.file("long.jsonl")};
   const auto samples = [&] {
     RewardConfig own = c;
     return RewardTask(own, text::byte_tokenizer(), {}).samples().all();
@@ -55,10 +55,10 @@ std::string pair_tokenizer(bool closed) {
 }
 
 TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
-  std::ofstream(folder_.at("empty.jsonl"))
+  std::ofstream(folder_.file("empty.jsonl"))
       << R"({"prompt":"ask","chosen":"a","rejected":""})" << '\n';
   const auto rejected = [&](RewardConfig c, std::unique_ptr<text::Tokenizer> tokenizer) {
-    c.run.data.train = {folder_.at("empty.jsonl")};
+    c.run.data.train = {folder_.file("empty.jsonl")};
     return RewardTask(c, std::move(tokenizer), {}).samples().all().at(0).sequences.at(1);
   };
   testing::internal::CaptureStderr();
@@ -80,7 +80,7 @@ TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
       {"empty.jsonl:1", "an answer is empty", "post_processor", "[SEP]", "data.bad_records=N"},
       refuse);
   RewardConfig c = small_reward();
-  c.run.data.train = {folder_.at("empty.jsonl"), write_pairs(folder_.at("train.jsonl"), 15, 1)};
+  c.run.data.train = {folder_.file("empty.jsonl"), write_pairs(folder_.file("train.jsonl"), 15, 1)};
   c.run.train.steps = 2;
   const Trained trained = train_reward(c, folder_);
   EXPECT_EQ(trained.losses.size(), 2u);

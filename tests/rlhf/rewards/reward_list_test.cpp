@@ -24,10 +24,10 @@ TEST(RewardLists, AreNamedByOptions) {
 }
 
 TEST(RewardLists, HoldRulesAndModels) {
-  const train::Workspace folder;
+  const test::Scratch folder;
   RewardConfig c = small_reward();
-  c.run.data.train = {folder.at("pairs.jsonl")};
-  std::ofstream file(folder.at("pairs.jsonl"));
+  c.run.data.train = {folder.file("pairs.jsonl")};
+  std::ofstream file(folder.file("pairs.jsonl"));
   for (const char* better : {"a", "b", "c", "d"})
     file << R"({"prompt": "ask", "chosen": ")" << better << R"(", "rejected": "f"})" << '\n';
   file.close();
@@ -35,13 +35,13 @@ TEST(RewardLists, HoldRulesAndModels) {
   train_reward(c, folder, 1, "run");
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
-    RewardMixture rewards = made("0.5*model:" + folder.at("run") + "; ended", mesh);
+    RewardMixture rewards = made("0.5*model:" + folder.file("run") + "; ended", mesh);
     ASSERT_EQ(rewards.parts().size(), 2u);
     EXPECT_EQ(rewards.parts()[0].label, "model");
     EXPECT_EQ(rewards.parts()[0].weight, 0.5);
     const std::vector<Answer> answers{test::answer("a"), test::answer("b", "", 1, false)};
     const std::vector<double> sums = rewards.scores(answers);
-    RewardModel model(folder.at("run"), {}, DType::f32, 2, mesh);
+    RewardModel model(folder.file("run"), {}, DType::f32, 2, mesh);
     for (size_t i = 0; i < answers.size(); ++i) {
       const double alone = model.scores(
           model.form().sequences(answers[i].prompt.messages, std::span(&answers[i].text, 1)))[0];
@@ -51,13 +51,13 @@ TEST(RewardLists, HoldRulesAndModels) {
 }
 
 TEST(RewardLists, ThatNameNoModelAreRefused) {
-  const train::Workspace folder;
+  const test::Scratch folder;
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
     test::expect_error(ExitCode::usage, {"no reward model is named"},
                        [&] { made("model:", mesh); });
-    test::expect_error(ExitCode::usage, {"the reward model: ", folder.at("none")},
-                       [&] { made("model:" + folder.at("none"), mesh); });
+    test::expect_error(ExitCode::usage, {"the reward model: ", folder.file("none")},
+                       [&] { made("model:" + folder.file("none"), mesh); });
     test::expect_error(ExitCode::usage, {"no reward modl", "did you mean model?"},
                        [&] { made("modl:x", mesh); });
   });

@@ -17,8 +17,8 @@ using Json = nlohmann::json;
 TEST_F(RewardTasks, LearnAKnownUtility) {
   for (bool encoder : {false, true}) {
     RewardConfig c = small_reward(encoder);
-    c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 3000, 1)};
-    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 600, 2)};
+    c.run.data.train = {write_pairs(folder_.file("train.jsonl"), 3000, 1)};
+    c.run.data.validation = {write_pairs(folder_.file("valid.jsonl"), 600, 2)};
     c.task.epochs = 2;
     c.task.reference_samples = 64;
     const Trained trained = train_reward(c, folder_, 1, encoder ? "encoder" : "decoder");
@@ -37,7 +37,7 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
     EXPECT_FALSE(report.length_explains());
     run_ranks(1, [&](Group& world) {
       Mesh mesh(world, {1, 1, 1});
-      RewardModel model(folder_.at(encoder ? "encoder" : "decoder"), {}, DType::f32, 8, mesh);
+      RewardModel model(folder_.file(encoder ? "encoder" : "decoder"), {}, DType::f32, 8, mesh);
       Chance chance(3);
       std::vector<std::string> answers;
       std::vector<double> truth;
@@ -62,12 +62,12 @@ TEST_F(RewardTasks, LearnAKnownUtility) {
 
 TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   RewardConfig c = small_reward();
-  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 64, 1)};
-  std::ofstream(folder_.at("good.jsonl")) << R"({"prompt":"ask","completion":"a c"}
+  c.run.data.train = {write_pairs(folder_.file("train.jsonl"), 64, 1)};
+  std::ofstream(folder_.file("good.jsonl")) << R"({"prompt":"ask","completion":"a c"}
 {"prompt":"ask","completion":"d"}
 {"prompt":"ask","completion":"a"}
 )";
-  c.task.reference = {folder_.at("good.jsonl")};
+  c.task.reference = {folder_.file("good.jsonl")};
   c.run.train.steps = 8;
   train_reward(c, folder_, 1, "run");
   const std::vector<text::Message> prompt{{"user", "ask"}};
@@ -78,7 +78,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
       ParallelConfig parallel;
       parallel.pipeline = pipeline;
       Mesh mesh(world, mesh_shape(parallel, world.size()));
-      RewardModel model(folder_.at("run"), parallel, DType::f32, 2, mesh);
+      RewardModel model(folder_.file("run"), parallel, DType::f32, 2, mesh);
       const std::vector<double> scores = model.scores(model.form().sequences(prompt, answers));
       if (alone.empty()) alone = scores;
       EXPECT_EQ(scores, alone) << "rank " << world.rank() << " of " << data << " x " << pipeline;
@@ -94,10 +94,10 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     Mesh mesh(world, {1, 2, 1});
     const text::StoredTemplate own_template =
         text::ChatTemplate("none", *text::byte_tokenizer()).stored();
-    RewardModelSource reward(folder_.at("run"),
+    RewardModelSource reward(folder_.file("run"),
                              {text::StoredTokenizer(text::byte_tokenizer()), own_template}, {},
                              DType::f32, 2, mesh);
-    RewardModelSource by_text(folder_.at("run"),
+    RewardModelSource by_text(folder_.file("run"),
                               {text::StoredTokenizer(text::bpe_tokenizer({{1, 2}})), own_template},
                               {}, DType::f32, 2, mesh);
     std::vector<Answer> asked(4);
@@ -118,7 +118,7 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
     std::vector<Answer> heard{asked[2], asked[2]};
     heard[0].prompt.messages = talk;
     const std::vector<double> judged = by_text.scores(heard);
-    RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
+    RewardModel model(folder_.file("run"), {}, DType::f32, 2, mesh);
     EXPECT_EQ(judged[0], model.scores(model.form().sequences(talk, std::span(&answers[2], 1)))[0]);
     EXPECT_NE(judged[0], judged[1]);
     asked[3].text = std::string(40, 'a');
@@ -149,7 +149,7 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   RewardConfig c = small_reward();
   c.run.model.vocab_size = tokenizer->vocab_size();
   c.run.model.context = 40;
-  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 64, 1)};
+  c.run.data.train = {write_pairs(folder_.file("train.jsonl"), 64, 1)};
   c.run.train.steps = 4;
   c.task.chat_template = "plain";
   train_reward(c, folder_, 1, "run", tokenizer->to_json());
@@ -158,7 +158,7 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
     testing::internal::CaptureStderr();
     run_ranks(1, [&](Group& world) {
       Mesh mesh(world, {1, 1, 1});
-      score = RewardModelSource(folder_.at("run"), policy, {}, DType::f32, 2, mesh)
+      score = RewardModelSource(folder_.file("run"), policy, {}, DType::f32, 2, mesh)
                   .scores(std::span(&answer, 1))[0];
     });
     const std::string log = testing::internal::GetCapturedStderr();
@@ -168,7 +168,7 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   double of_tokens = 0, of_text = 0;
   run_ranks(1, [&](Group& world) {
     Mesh mesh(world, {1, 1, 1});
-    RewardModel model(folder_.at("run"), {}, DType::f32, 2, mesh);
+    RewardModel model(folder_.file("run"), {}, DType::f32, 2, mesh);
     std::vector<int32_t> tokens = answer.prompt.tokens;
     tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
     of_tokens = model.scores({model.form().sequence(tokens)})[0];
@@ -213,9 +213,9 @@ TEST_F(RewardTasks, GiveEqualBitsAtEveryLayout) {
                            Case{false, DType::bf16, -1, 0}}) {
     RewardConfig c = small_reward(each.encoder);
     c.run.model.context = 16;
-    c.run.data.train = {write_mixed(folder_.at("mixed.jsonl")),
-                        write_scores(folder_.at("scores.jsonl"))};
-    c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
+    c.run.data.train = {write_mixed(folder_.file("mixed.jsonl")),
+                        write_scores(folder_.file("scores.jsonl"))};
+    c.run.data.validation = {write_pairs(folder_.file("valid.jsonl"), 20, 2)};
     c.run.train.steps = 6;
     c.run.train.precision = each.precision;
     c.run.train.frozen_layers = each.frozen;
@@ -244,7 +244,7 @@ TEST_F(RewardTasks, TensorParallelRanksAgree) {
   for (bool encoder : {false, true})
     for (bool sequence : {false, true}) {
       RewardConfig c = small_reward(encoder);
-      c.run.data.train = {write_mixed(folder_.at("mixed.jsonl"))};
+      c.run.data.train = {write_mixed(folder_.file("mixed.jsonl"))};
       c.run.train.steps = 5;
       c.run.optimizer.ridge = 0.001;
       const Trained expected = train_reward(c, folder_);
@@ -259,8 +259,8 @@ TEST_F(RewardTasks, TensorParallelRanksAgree) {
 
 TEST_F(RewardTasks, GoOnWithEqualBits) {
   RewardConfig c = small_reward();
-  c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 96, 1)};
-  c.run.data.validation = {write_pairs(folder_.at("valid.jsonl"), 20, 2)};
+  c.run.data.train = {write_pairs(folder_.file("train.jsonl"), 96, 1)};
+  c.run.data.validation = {write_pairs(folder_.file("valid.jsonl"), 20, 2)};
   c.run.train.steps = 8;
   c.run.lr.decay = train::LrConfig::Decay::constant;
   const Trained expected = train_reward(c, folder_, 1, "expected");
@@ -294,7 +294,7 @@ TEST_F(RewardTasks, GoOnWithEqualBits) {
 TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   const auto error_of = [&](auto change, std::initializer_list<std::string> words) {
     RewardConfig c = small_reward();
-    c.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1)};
+    c.run.data.train = {write_pairs(folder_.file("train.jsonl"), 8, 1)};
     change(c);
     test::expect_error(ExitCode::usage, words, [&] { RewardTask(c, text::byte_tokenizer(), {}); });
   };
@@ -303,14 +303,14 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
   error_of([](RewardConfig& c) { c.task.loss.margin = -1; }, {"reward.margin=-1"});
   error_of([](RewardConfig& c) { c.task.epochs = 0; }, {"reward.epochs=0"});
   error_of([](RewardConfig& c) { c.task.chat_template = "chatml"; }, {"chatml"});
-  std::ofstream(folder_.at("system.jsonl"))
+  std::ofstream(folder_.file("system.jsonl"))
       << R"({"prompt":[{"role":"system","content":"s"},{"role":"user","content":"u"}],"chosen":"a","rejected":"b"})";
-  std::ofstream(folder_.at("form.json"))
+  std::ofstream(folder_.file("form.json"))
       << R"({"user":{"open":"U","close":""},"assistant":{"open":"A","close":"{eos}"},"end":"{eos}"})";
   error_of(
       [&](RewardConfig& c) {
-        c.run.data.train = {folder_.at("system.jsonl")};
-        c.task.chat_template = folder_.at("form.json");
+        c.run.data.train = {folder_.file("system.jsonl")};
+        c.task.chat_template = folder_.file("form.json");
       },
       {"system.jsonl:1", "system", "data.bad_records=N"});
   error_of([](RewardConfig& c) { c.task.loss.margin = 0.5; },
@@ -323,8 +323,9 @@ TEST_F(RewardTasks, RefuseWhatDoesNotFit) {
       {"data.reference=", "reward.reference_samples=0"});
   error_of([](RewardConfig& c) { c.task.epochs = 1e30; }, {"reward.epochs=1e+30", "at most 1e+12"});
   RewardConfig some = small_reward();
-  some.run.data.train = {write_pairs(folder_.at("train.jsonl"), 8, 1), folder_.at("system.jsonl")};
-  some.task.chat_template = folder_.at("form.json");
+  some.run.data.train = {write_pairs(folder_.file("train.jsonl"), 8, 1),
+                         folder_.file("system.jsonl")};
+  some.task.chat_template = folder_.file("form.json");
   some.task.bad_records = 1;
   EXPECT_EQ(RewardTask(some, text::byte_tokenizer(), {}).samples().all().size(), 8u);
   error_of([](RewardConfig& c) { c.run.model.vocab_size = 100; }, {"the model knows 100 ids"});

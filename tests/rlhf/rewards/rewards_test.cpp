@@ -138,7 +138,7 @@ TEST(Rules, ExactRefusesRecordsItCannotCompareWith) {
 }
 
 TEST(Rules, WordsAddUpTheirWeights) {
-  const test::ScratchFolder folder;
+  const test::Scratch folder;
   const std::string path = folder.write("a,b.txt", "good\n\nVery 0.5\nbad\t-2\nwell-known 3\n");
   EXPECT_DOUBLE_EQ(score_of("words:" + path, answer("GOOD, very good!")), 2.5);
   EXPECT_DOUBLE_EQ(score_of("words:" + path, answer("A well-known bad-good")), 3);
@@ -150,7 +150,7 @@ TEST(Rules, WordsAddUpTheirWeights) {
 }
 
 TEST(Rules, WordsRefuseWhatIsNoList) {
-  const test::ScratchFolder folder;
+  const test::Scratch folder;
   const auto refused = [&](const std::string& text, std::initializer_list<std::string> words) {
     expect_refused_reward("words:" + folder.write("list", text), words);
   };
@@ -198,7 +198,7 @@ TEST(Rewards, ThatStartSomethingStartNothingWhenTheyAreForeseen) {
   };
   RewardContext context{*world, 60, {{"told", {never, stand_in}}}, true};
   EXPECT_EQ(make_rewards("told; ended", context).parts().size(), 2u);
-  const test::ScratchFolder folder;
+  const test::Scratch folder;
   const std::string started = folder.path() + "/started";
   RewardMixture process = make_rewards("process:touch " + started, context);
   expect_error(ExitCode::failure, {"the reward", "was only looked at"},
@@ -235,7 +235,7 @@ TEST(Mixtures, RefuseScoresThatAreNoNumbers) {
 }
 
 TEST(Mixtures, GiveTheSameOnAllRanks) {
-  const test::ScratchFolder folder;
+  const test::Scratch folder;
   const std::string path = folder.write("list", "good 2\n");
   run_ranks(3, [&](Group& world) {
     RewardMixture rewards = make_rewards("words:" + path + "; ended", {world});

@@ -113,12 +113,12 @@ std::vector<Vector> differences_in(const std::string& run, const ModelConfig& mo
 }
 
 TEST(RidgeOptimum, IsWhereTheHeadLands) {
-  const train::Workspace folder;
-  write_contradictions(folder.at("train.jsonl"));
+  const test::Scratch folder;
+  write_contradictions(folder.file("train.jsonl"));
   RewardConfig c = small_reward();
   c.run.model.d_model = 8;
   c.run.model.init_std = 0.5;
-  c.run.data.train = {folder.at("train.jsonl")};
+  c.run.data.train = {folder.file("train.jsonl")};
   c.run.train.global_batch = 24;
   c.run.train.micro_batch = 24;
   c.run.parallel.reduction_groups = 1;
@@ -134,7 +134,7 @@ TEST(RidgeOptimum, IsWhereTheHeadLands) {
     RewardConfig own = c;
     RewardTask task(own, text::byte_tokenizer(), {});
     const std::vector<Vector> differences =
-        differences_in(folder.at(name), own.run.model, task.samples().all());
+        differences_in(folder.file(name), own.run.model, task.samples().all());
     ASSERT_EQ(differences.size(), 24u);
     const Vector wanted = optimum(differences, ridge);
     const auto& bytes = trained.state.at("param/classifier.weight");

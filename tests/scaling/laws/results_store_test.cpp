@@ -28,8 +28,8 @@ std::vector<ScalingRun> two_runs() {
 }
 
 TEST(ResultsStore, GivesBackWhatWasWritten) {
-  train::Workspace folder;
-  const std::string path = folder.at("results.h5");
+  test::Scratch folder;
+  const std::string path = folder.file("results.h5");
   write_store(path, two_runs(), {{{"lr.lr", "0.1"}, {"data.train", "a,b"}}, {}});
   const ScalingTable table = read_store(path);
   ASSERT_EQ(table.runs.size(), 2u);
@@ -49,17 +49,17 @@ TEST(ResultsStore, GivesBackWhatWasWritten) {
 }
 
 TEST(ResultsStore, EqualResultsAreEqualBytes) {
-  train::Workspace folder;
-  write_store(folder.at("a.h5"), two_runs(), {{}, {}});
-  write_store(folder.at("b.h5"), two_runs(), {{}, {}});
-  EXPECT_EQ(file_text(folder.at("a.h5")), file_text(folder.at("b.h5")));
-  write_store(folder.at("b.h5"), {}, {});
-  EXPECT_TRUE(read_store(folder.at("b.h5")).runs.empty()) << "an empty table replaces the other";
+  test::Scratch folder;
+  write_store(folder.file("a.h5"), two_runs(), {{}, {}});
+  write_store(folder.file("b.h5"), two_runs(), {{}, {}});
+  EXPECT_EQ(file_text(folder.file("a.h5")), file_text(folder.file("b.h5")));
+  write_store(folder.file("b.h5"), {}, {});
+  EXPECT_TRUE(read_store(folder.file("b.h5")).runs.empty()) << "an empty table replaces the other";
 }
 
 TEST(ResultsStore, OtherFilesAreRefusedByName) {
-  train::Workspace folder;
-  const std::string path = folder.at("results.h5");
+  test::Scratch folder;
+  const std::string path = folder.file("results.h5");
   std::ofstream(path) << "run,loss\n";
   expect_usage_error([&] { read_store(path); }, "results.h5 is no HDF5 file");
   train::write_small_store(path);
@@ -68,8 +68,8 @@ TEST(ResultsStore, OtherFilesAreRefusedByName) {
 
 // What leads out of the file, to a good column of another.
 TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
-  train::Workspace folder;
-  const std::string path = folder.at("results.h5"), other = folder.at("other.h5");
+  test::Scratch folder;
+  const std::string path = folder.file("results.h5"), other = folder.file("other.h5");
   write_store(other, two_runs(), {{}, {}});
   using Change = std::function<void(hid_t file)>;
   const std::vector<Change> changes = {
@@ -103,8 +103,8 @@ TEST(ResultsStore, ColumnsElsewhereAreNotRead) {
 
 // Whatever byte is broken, it is read or refused, never worse.
 TEST(ResultsStore, DamageIsReadOrRefused) {
-  train::Workspace folder;
-  const std::string path = folder.at("results.h5");
+  test::Scratch folder;
+  const std::string path = folder.file("results.h5");
   write_store(path, two_runs(), {{{"lr.lr", "0.1"}}, {}});
   const std::string whole = file_text(path);
   int refused = 0;

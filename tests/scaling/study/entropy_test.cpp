@@ -10,15 +10,15 @@ namespace skein::scaling::study {
 namespace {
 
 TEST(EntropyRate, IsWhereASmallModelComesToRest) {
-  const train::Workspace folder;
+  const test::Scratch folder;
   data::MarkovStoreConfig text;
   text.chain.order = 1;
   text.chain.symbols = 16;
   text.tokens = 200'000;
   text.validation_tokens = 40'000;
   text.context = 16;
-  text.output = folder.at("train.h5");
-  text.validation = folder.at("valid.h5");
+  text.output = folder.file("train.h5");
+  text.validation = folder.file("valid.h5");
   const data::MarkovSummary summary = make_markov_stores(text);
   train::PretrainConfig c = train::small_config(text.output);
   c.data.validation = {text.validation};

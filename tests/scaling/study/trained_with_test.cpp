@@ -201,17 +201,17 @@ TEST(RunSettings, RefusesWhatIsNoWholeNumber) {
 }
 
 TEST(RunSettings, AFolderOfASweepSaysItsRule) {
-  const train::Workspace folder;
-  const std::string store = folder.at("store.h5");
+  const test::Scratch folder;
+  const std::string store = folder.file("store.h5");
   train::write_small_store(store);
-  sweep::SweepConfig c = tiny_sweep(store, folder.at("sweep"));
+  sweep::SweepConfig c = tiny_sweep(store, folder.file("sweep"));
   c.tokens = {"1024"};
   c.lr_rule = "width";
   c.base_width = 16;
   sweep_by(1, c);
   for (const char* name : {"sweep", "sweep/results.h5"}) {
     StudyInput input;
-    input.path = folder.at(name);
+    input.path = folder.file(name);
     const RunSettings made = trained_with(read_input(input), kAll);
     EXPECT_EQ(made.lr.rule, "width") << name;
     EXPECT_EQ(made.base_width, 16);
@@ -221,7 +221,7 @@ TEST(RunSettings, AFolderOfASweepSaysItsRule) {
     EXPECT_EQ(made.vocab_size, 64);
   }
   StudyInput table;
-  table.path = folder.at("sweep/results.csv");
+  table.path = folder.file("sweep/results.csv");
   EXPECT_FALSE(trained_with(read_input(table), kAll).lr.known());
 }
 

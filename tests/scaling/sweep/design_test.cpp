@@ -233,8 +233,8 @@ TEST(Design, FallsOfWsdFitTheRun) {
 }
 
 TEST(Design, ListsAreReadByTheirColumns) {
-  train::Workspace folder;
-  const std::string path = folder.at("cells.csv");
+  test::Scratch folder;
+  const std::string path = folder.file("cells.csv");
   std::ofstream(path) << "shape,tokens,lr,seed\n1x8,2048,0.02,0\n2x16,1e4,,7\n";
   SweepConfig c = config();
   c.kind = SweepConfig::Kind::list;

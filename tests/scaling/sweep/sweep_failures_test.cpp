@@ -25,7 +25,7 @@ class SweepFailures : public testing::Test {
     c.run.data.train = {training_};
     return c;
   }
-  std::string at(const std::string& name) const { return folder_.at(name); }
+  std::string at(const std::string& name) const { return folder_.file(name); }
   std::string cell(const std::string& dir, const std::string& file) const {
     return at(dir) + "/cells/" + kLargest + "/" + file;
   }
@@ -85,8 +85,8 @@ class SweepFailures : public testing::Test {
     }
   }
 
-  train::Workspace folder_;
-  std::string store_ = folder_.at("store.h5"), training_ = folder_.at("training.h5");
+  test::Scratch folder_;
+  std::string store_ = folder_.file("store.h5"), training_ = folder_.file("training.h5");
 };
 
 std::string failure_by(int ranks, const SweepConfig& config, ExitCode code = ExitCode::failure) {

@@ -17,10 +17,10 @@ int run_program(const std::string& arguments, const std::string& output) {
 }
 
 TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
-  const train::Workspace folder;
-  const std::string store = folder.at("store.h5");
+  const test::Scratch folder;
+  const std::string store = folder.file("store.h5");
   train::write_small_store(store);
-  SweepConfig c = tiny_sweep(store, folder.at("library"));
+  SweepConfig c = tiny_sweep(store, folder.file("library"));
   c.run.model.vocab_size = 0;
   c.repeat_seeds = {2};
   c.repeat_shapes = {"1x8"};
@@ -33,22 +33,22 @@ TEST(SweepProgram, GivesTheAnswersOfTheLibrary) {
       "--data.validation={0} --validation.points=6 --train.micro_batch=2 --lr.lr=1e-2 "
       "--checkpoint.every=5",
       store);
-  ASSERT_EQ(run_program(fmt::format("{} --run.dir={}", options, folder.at("program")),
-                        folder.at("sweep")),
+  ASSERT_EQ(run_program(fmt::format("{} --run.dir={}", options, folder.file("program")),
+                        folder.file("sweep")),
             0)
-      << file_text(folder.at("sweep.log"));
-  EXPECT_EQ(table_without_seconds(folder.at("program")),
-            table_without_seconds(folder.at("library")));
-  EXPECT_EQ(read_store_settings(folder.at("program/results.h5")),
-            read_store_settings(folder.at("library/results.h5")));
+      << file_text(folder.file("sweep.log"));
+  EXPECT_EQ(table_without_seconds(folder.file("program")),
+            table_without_seconds(folder.file("library")));
+  EXPECT_EQ(read_store_settings(folder.file("program/results.h5")),
+            read_store_settings(folder.file("library/results.h5")));
 
   ASSERT_EQ(run_program(options + " --run.dir=none --dry-run --sweep.flops_per_second=1e9",
-                        folder.at("forecast")),
+                        folder.file("forecast")),
             0)
-      << file_text(folder.at("forecast.log"));
+      << file_text(folder.file("forecast.log"));
   SweepConfig forecast = whole;
   forecast.flops_per_second = 1e9;
-  EXPECT_EQ(file_text(folder.at("forecast")), forecast_text(forecast, *single_rank()));
+  EXPECT_EQ(file_text(folder.file("forecast")), forecast_text(forecast, *single_rank()));
 }
 
 }  // namespace

@@ -19,12 +19,12 @@ namespace {
 class Sweeps : public testing::Test {
  protected:
   Sweeps() { train::write_small_store(store_); }
-  SweepConfig config(const std::string& dir) const { return tiny_sweep(store_, folder_.at(dir)); }
-  std::string at(const std::string& name) const { return folder_.at(name); }
+  SweepConfig config(const std::string& dir) const { return tiny_sweep(store_, folder_.file(dir)); }
+  std::string at(const std::string& name) const { return folder_.file(name); }
   std::string table(const std::string& dir) const { return table_without_seconds(at(dir)); }
 
-  train::Workspace folder_;
-  std::string store_ = folder_.at("store.h5");
+  test::Scratch folder_;
+  std::string store_ = folder_.file("store.h5");
 };
 
 TEST_F(Sweeps, EachCellIsARowAndASecondStartDoesNothing) {

@@ -177,16 +177,16 @@ TEST(AttentionHabits, AskOfASourceOnlyWhatCanBeCopied) {
 }
 
 TEST(AttentionFiles, HoldTheNumbersAndAPictureOfEachLayer) {
-  const Workspace folder;
+  const test::Scratch folder;
   const TrainedModel model = model_of(small_model());
   AttentionRecording one{{}, mapped(small_model(), "ab<", {1, 1, 1})};
   one.text = attended_text(model, "ab<");
   AttentionHabits habits;
   habits.add(one.text, one.maps);
   const auto files =
-      write_attention("attend.output", folder.at("new/folder"), model, habits.habits(), {one});
+      write_attention("attend.output", folder.file("new/folder"), model, habits.habits(), {one});
   ASSERT_EQ(files.size(), 5u);
-  EXPECT_EQ(files[1], folder.at("new/folder") + "/text-1-block-0-self.svg");
+  EXPECT_EQ(files[1], folder.file("new/folder") + "/text-1-block-0-self.svg");
   const auto json = nlohmann::json::parse(read_text(files[0]));
   EXPECT_EQ(json["checkpoint"], "runs/small");
   EXPECT_EQ(json["heads"].size(), 16u);

@@ -30,7 +30,7 @@ class ChatEvaluations : public test::SftTasks {
     const std::vector<std::string> files{file};
     NamedValues found;
     run_ranks(1, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at("run"), world);
+      const TrainedModel source = open_trained_model(folder_.file("run"), world);
       Options options("skein eval", "Measures.");
       bind(options, into);
       const ParallelConfig parallel;
@@ -54,12 +54,12 @@ TEST_F(ChatEvaluations, TakeRowsAndTemplateFromTheTraining) {
 TEST_F(ChatEvaluations, NeedAnAnswerThatFits) {
   tuned();
   const std::string text(100, 'x');
-  std::ofstream(folder_.at("long.jsonl"))
+  std::ofstream(folder_.file("long.jsonl"))
       << fmt::format(R"({{"prompt": "a", "completion": "{}"}})", text) << '\n';
   ChatEvalConfig config;
   test::expect_error(ExitCode::usage,
                      {"none of the 1 conversations of data.test has an answer that fits into "},
-                     [&] { evaluated(folder_.at("long.jsonl"), config); });
+                     [&] { evaluated(folder_.file("long.jsonl"), config); });
 }
 
 }  // namespace

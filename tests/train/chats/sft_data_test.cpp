@@ -32,9 +32,9 @@ TEST_F(SftTasks, OnlyAnswersAreLearnt) {
   SftConfig c = small_task(file_, form_);
   c.run.train.steps = 1;
   c.run.lr.lr = 1e-30;
-  c.run.data.validation = {folder_.at("one.jsonl")};
+  c.run.data.validation = {folder_.file("one.jsonl")};
   const auto loss_of = [&](const std::string& completion) {
-    std::ofstream(folder_.at("one.jsonl"))
+    std::ofstream(folder_.file("one.jsonl"))
         << fmt::format(R"({{"prompt": "some question", "completion": "{}"}})", completion) << '\n';
     return run(c).validation;
   };
@@ -96,7 +96,7 @@ TEST_F(SftTasks, LeaveOutWhatTheTemplateRefuses) {
 }
 
 TEST_F(SftTasks, LearnTheEndsOfEmptyAnswers) {
-  SftConfig c = small_task(folder_.at("silent.jsonl"), form_);
+  SftConfig c = small_task(folder_.file("silent.jsonl"), form_);
   c.run.train.global_batch = 1;
   std::ofstream(c.run.data.train.front()) << R"({"prompt": "a", "completion": ""})" << '\n'
                                           << R"({"prompt": "b", "completion": "bbb"})" << '\n';
@@ -121,9 +121,9 @@ TEST_F(SftTasks, RefusePassesWithoutEnd) {
 
 // The notes say how instructions were worded, for whoever asks the model.
 TEST_F(SftTasks, NoteTheFormOfInstructions) {
-  std::ofstream(folder_.at("tasks.jsonl"))
+  std::ofstream(folder_.file("tasks.jsonl"))
       << R"({"instruction": "do", "input": "x", "output": "y"})" << '\n';
-  std::ofstream(folder_.at("pairs.jsonl")) << R"({"prompt": "do", "completion": "y"})" << '\n';
+  std::ofstream(folder_.file("pairs.jsonl")) << R"({"prompt": "do", "completion": "y"})" << '\n';
   const auto noted = [&](const std::string& form, std::vector<std::string> files,
                          const TaskNotes& before = {}) {
     SftConfig c = small_task(file_, form);
@@ -132,16 +132,16 @@ TEST_F(SftTasks, NoteTheFormOfInstructions) {
     c.run.model.context = 512;
     return sft_task(c, text::byte_tokenizer(), before)->notes();
   };
-  const TaskNotes alpaca = noted("none", {folder_.at("tasks.jsonl")});
+  const TaskNotes alpaca = noted("none", {folder_.file("tasks.jsonl")});
   EXPECT_EQ(instruction_notes(alpaca).form, data::InstructionForm::alpaca);
   EXPECT_TRUE(instruction_notes(alpaca).alone);
   EXPECT_FALSE(
-      instruction_notes(noted("none", {folder_.at("tasks.jsonl"), folder_.at("pairs.jsonl")}))
+      instruction_notes(noted("none", {folder_.file("tasks.jsonl"), folder_.file("pairs.jsonl")}))
           .alone);
-  EXPECT_EQ(instruction_notes(noted("plain", {folder_.at("tasks.jsonl")})).form,
+  EXPECT_EQ(instruction_notes(noted("plain", {folder_.file("tasks.jsonl")})).form,
             data::InstructionForm::turn);
   const TaskNotes turns = with_instructions(alpaca, {data::InstructionForm::turn, false});
-  EXPECT_EQ(instruction_notes(noted("", {folder_.at("tasks.jsonl")}, turns)).form,
+  EXPECT_EQ(instruction_notes(noted("", {folder_.file("tasks.jsonl")}, turns)).form,
             data::InstructionForm::turn)
       << "as the checkpoint learnt them";
   EXPECT_FALSE(instruction_notes(TaskNotes("{}")).form.has_value());

@@ -82,17 +82,17 @@ TEST_F(SftTasks, BeginWithAPretrainedModelAndKeepItsTemplate) {
   c.run.train.steps = 2;
   const State before = run(c, 1, "first").finished.state;
   const auto alone = single_rank();
-  const auto info = checkpoint::find_checkpoint(folder_.at("first"), *alone);
+  const auto info = checkpoint::find_checkpoint(folder_.file("first"), *alone);
   const TaskNotes notes = run_state(info->metadata, info->path).notes;
   EXPECT_EQ(chat_template_in(notes).text(),
             text::ChatTemplate(form_, *text::byte_tokenizer()).to_json());
   c.chat.form.clear();
-  c.run.checkpoint.load = folder_.at("first");
+  c.run.checkpoint.load = folder_.file("first");
   c.run.lr.lr = 1e-30;
   notes_ = notes;
   const State after = run(c, 1, "second").finished.state;
   EXPECT_EQ(after.at("param/block.1.mlp.up.weight"), before.at("param/block.1.mlp.up.weight"));
-  const auto next = checkpoint::find_checkpoint(folder_.at("second"), *alone);
+  const auto next = checkpoint::find_checkpoint(folder_.file("second"), *alone);
   EXPECT_EQ(chat_template_in(run_state(next->metadata, next->path).notes), chat_template_in(notes));
   for (const char* without : {"", "{}", "{\"template\": 3}", "[]", "{"})
     EXPECT_TRUE(chat_template_in(TaskNotes(without)).empty()) << without;

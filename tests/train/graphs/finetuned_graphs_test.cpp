@@ -34,7 +34,7 @@ class FinetunedGraphs : public test::TaskRuns<AdaptedGraphs> {
 
   // A run that learns the classes of graphs, in the folder `name`.
   std::string pretrained(const std::string& name, GraphConfig c) const {
-    c.run.run.dir = folder_.at(name);
+    c.run.run.dir = folder_.file(name);
     run_ranks(1, [&](Group& world) {
       const auto made = graph_task(c.run, c.graphs);
       train::train(c.run, *made, world);
@@ -54,7 +54,7 @@ class FinetunedGraphs : public test::TaskRuns<AdaptedGraphs> {
     return c;
   }
 
-  const std::string store_ = write_graphs(folder_.at("graphs.h5"));
+  const std::string store_ = write_graphs(folder_.file("graphs.h5"));
 };
 
 double difference(const State& left, const State& right, const std::string& name) {
@@ -82,11 +82,11 @@ TEST_F(FinetunedGraphs, KeepTheHeadOfTheSameClasses) {
 
 TEST_F(FinetunedGraphs, OfOtherLabelsGetAnotherHead) {
   const std::string from = pretrained("start", small_graph_run(store_)),
-                    numbers = write_graphs(folder_.at("numbers.h5"), {.numbers = true});
+                    numbers = write_graphs(folder_.file("numbers.h5"), {.numbers = true});
   AdaptedGraphs c = adapted(from, numbers);
   const Scores scores = run(c, 1, "numbers").validation;
   EXPECT_NE(scores.text.find("root mean squared error"), std::string::npos) << scores.text;
-  const State before = state_of(from), after = state_of(folder_.at("numbers"));
+  const State before = state_of(from), after = state_of(folder_.file("numbers"));
   for (const char* name : {"embedding.nodes.weight", "block.0.links.q.weight", "final_norm.gain"})
     EXPECT_LT(difference(before, after, std::string("param/") + name), 1e-6) << name;
   EXPECT_GT(difference(before, after, "param/classifier.weight"), 1e-3);
@@ -108,9 +108,9 @@ TEST_F(FinetunedGraphs, ReadWhatTheyReadBefore) {
   next.graphs.random = 2;
   expect_error(ExitCode::usage, {"graph.inputs and graph.random are those of the model"},
                [&] { task(next); });
-  next = adapted(from, write_nodes(folder_.at("nodes.h5")));
+  next = adapted(from, write_nodes(folder_.file("nodes.h5")));
   expect_error(ExitCode::usage, {"nodes.h5 has no node_category", "start"}, [&] { task(next); });
-  next = adapted(from, write_graphs(folder_.at("other.h5"), {.first_kind = "c"}));
+  next = adapted(from, write_graphs(folder_.file("other.h5"), {.first_kind = "c"}));
   expect_error(ExitCode::usage, {"the categories of node_category have other names in"},
                [&] { task(next); });
 }

@@ -47,8 +47,8 @@ class GraphTasks : public test::TaskRuns<GraphConfig> {
     return c;
   }
 
-  const std::string store_ = write_graphs(folder_.at("graphs.h5")),
-                    nodes_ = write_nodes(folder_.at("nodes.h5"));
+  const std::string store_ = write_graphs(folder_.file("graphs.h5")),
+                    nodes_ = write_nodes(folder_.file("nodes.h5"));
 };
 
 TEST_F(GraphTasks, ClassesOfGraphsAreLearnt) {
@@ -71,7 +71,7 @@ TEST_F(GraphTasks, ClassesOfGraphsAreLearntByDistances) {
 
 // Rings, paths and stars of as many nodes have the same kinds of nodes; who sees no link guesses.
 TEST_F(GraphTasks, NumbersOfGraphsAreLearnt) {
-  const std::string store = write_graphs(folder_.at("numbers.h5"), {.numbers = true});
+  const std::string store = write_graphs(folder_.file("numbers.h5"), {.numbers = true});
   GraphConfig c = small(store);
   graph_options(c.run.model).pool = GraphPool::sum;
   c.run.train.steps = 150;
@@ -80,7 +80,7 @@ TEST_F(GraphTasks, NumbersOfGraphsAreLearnt) {
   EXPECT_LE(value(scores, "absolute_error"), value(scores, "rmse"));
   EXPECT_EQ(scores.quality, -value(scores, "rmse"));
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.at("numbers"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("numbers"), *alone);
   GraphPartConfig part;
   EXPECT_EQ(evaluate_graphs({store}, part, source, {}, 5, *alone).back().second, 12) << "of test";
   part.choice.use = data::GraphUse::validation;
@@ -170,7 +170,7 @@ TEST_F(GraphTasks, OfNodesGoOnWithEqualBits) { expect_to_go_on_with_equal_bits(p
 
 // The same parts of the data, whatever fold is the test, are in one of three.
 TEST_F(GraphTasks, FoldsAreTheTestInTurn) {
-  const std::string store = write_graphs(folder_.at("folds.h5"), {.split = false, .folds = 4});
+  const std::string store = write_graphs(folder_.file("folds.h5"), {.split = false, .folds = 4});
   GraphConfig c = small(store);
   expect_error(ExitCode::usage, {"is split in 4 folds", "graph.fold=1 to 4, not 0"},
                [&] { task(c); });
@@ -229,7 +229,7 @@ TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   GraphConfig c = small(store_);
   c.run.data.train = {};
   refused(c, {"data.train names no store of graphs"});
-  c = small(write_graphs(folder_.at("bare.h5"), {.labelled = false}));
+  c = small(write_graphs(folder_.file("bare.h5"), {.labelled = false}));
   refused(c, {"bare.h5 has no labels of nodes (its column node_label)"});
   c = small(store_);
   c.graphs.target = GraphTarget::nodes;
@@ -246,7 +246,7 @@ TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   c = graphormer(false);
   c.graphs.inputs = {"one"};
   EXPECT_TRUE(task(c)->samples().batch(0, 1).distances.defined());
-  c.run.data.train = {write_graphs(folder_.at("near.h5"), {.distances = false})};
+  c.run.data.train = {write_graphs(folder_.file("near.h5"), {.distances = false})};
   refused(c, {"near.h5 has no distances of nodes (its column pair_distance), which this model",
               "make it again with `skein-data graphs --graphs.distances=true`"});
   c.run.data.validation = c.run.data.train;
@@ -259,13 +259,13 @@ TEST_F(GraphTasks, RefuseWhatDoesNotFit) {
   c.graphs.fold = 2;
   refused(c, {"graph.fold=2, but the split of", "train, validation, test"});
   c = small(store_);
-  c.run.data.validation = {write_graphs(folder_.at("kinds.h5"), {.first_kind = "c"})};
+  c.run.data.validation = {write_graphs(folder_.file("kinds.h5"), {.first_kind = "c"})};
   refused(c, {"the categories of node_category have other names in", "than data.train knows"});
   c.run.data.validation = {nodes_};
   refused(c, {"nodes.h5 has no"});
-  c.run.data.validation = {write_graphs(folder_.at("numbers.h5"), {.numbers = true})};
+  c.run.data.validation = {write_graphs(folder_.file("numbers.h5"), {.numbers = true})};
   refused(c, {"numbers.h5 has the classes", "but data.train has 0, 1, 2"});
-  c = small(write_graphs(folder_.at("numbers.h5"), {.numbers = true}));
+  c = small(write_graphs(folder_.file("numbers.h5"), {.numbers = true}));
   c.run.loss.label_smoothing = 0.1;
   refused(c, {"loss.label_smoothing=0.1 is for classes, but these graphs have numbers"});
   c = small(store_);

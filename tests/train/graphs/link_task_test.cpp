@@ -33,7 +33,7 @@ class LinkTasks : public test::TaskRuns<GraphConfig> {
 
   // Two groups of nodes, in which all are linked but for a few.
   std::string groups() const {
-    std::ofstream text(folder_.at("groups.jsonl"));
+    std::ofstream text(folder_.file("groups.jsonl"));
     text << R"({"nodes":[)";
     for (int64_t node = 0; node < 40; ++node) text << (node ? "," : "") << '"' << node << '"';
     text << R"(],"edges":[)";
@@ -47,15 +47,15 @@ class LinkTasks : public test::TaskRuns<GraphConfig> {
     text << "]}\n";
     text.close();
     data::GraphStoreConfig config;
-    config.files.inputs = {folder_.at("groups.jsonl")};
+    config.files.inputs = {folder_.file("groups.jsonl")};
     config.split.link_fractions = {"0.7", "0.1", "0.2"};
-    config.output = folder_.at("groups.h5");
+    config.output = folder_.file("groups.h5");
     config.replace = true;
     data::write_graph_store(config);
     return config.output;
   }
 
-  const std::string store_ = write_graphs(folder_.at("graphs.h5"), {.hides_links = true});
+  const std::string store_ = write_graphs(folder_.file("graphs.h5"), {.hides_links = true});
 };
 
 TEST_F(LinkTasks, HiddenLinksAreFound) {
@@ -69,7 +69,7 @@ TEST_F(LinkTasks, HiddenLinksAreFound) {
   EXPECT_EQ(scores.quality, value(scores, "auc"));
   EXPECT_NE(scores.text.find("pairs)"), std::string::npos) << scores.text;
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.at("groups"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("groups"), *alone);
   GraphPartConfig part{{data::GraphUse::validation}};
   const NamedValues found = evaluate_graphs(c.run.data.train, part, source, {}, 1, *alone);
   EXPECT_EQ(value_named(found, "auc"), value(scores, "auc"));
@@ -109,7 +109,7 @@ TEST_F(LinkTasks, RefuseWhatDoesNotFit) {
     });
   };
   GraphConfig c = blocks();
-  c.run.data.train = {write_graphs(folder_.at("whole.h5"))};
+  c.run.data.train = {write_graphs(folder_.file("whole.h5"))};
   refused(c, {"whole.h5 does not say which links are for training", "graphs.link_fractions"});
   c = blocks();
   c.graphs.fold = 2;

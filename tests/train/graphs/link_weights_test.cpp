@@ -23,7 +23,7 @@ class LinkWeightsOfModels : public test::TaskRuns<GraphConfig> {
                                     int ranks = 1, const ParallelConfig& parallel = {}) const {
     std::vector<WeighedGraph> made;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at("graphs"), world);
+      const TrainedModel source = open_trained_model(folder_.file("graphs"), world);
       const auto objective = vector_objective(true);
       TrainedGraphModel model(source, parallel, DType::f32, 2, world, objective.get());
       auto found = weighed_graphs(model, model.samples({store}, {.unlabelled = true}), wanted);
@@ -41,7 +41,7 @@ class LinkWeightsOfModels : public test::TaskRuns<GraphConfig> {
     return made;
   }
 
-  const std::string store_ = write_graphs(folder_.at("graphs.h5"), {.count = 9});
+  const std::string store_ = write_graphs(folder_.file("graphs.h5"), {.count = 9});
 };
 
 TEST_F(LinkWeightsOfModels, AreSharesOfEachNodeAtEveryLayout) {
@@ -136,7 +136,7 @@ TEST_F(LinkWeightsOfModels, OfMeansAreAlike) {
 TEST_F(LinkWeightsOfModels, AreWrittenAsNumbersAndPictures) {
   run(small_graph_run(store_), 1, "graphs");
   const auto graphs = weighed(store_, {.count = 2});
-  const std::string folder = folder_.at("looks");
+  const std::string folder = folder_.file("looks");
   const auto files = write_weights("attend.output", folder, graphs);
   EXPECT_EQ(files, (std::vector<std::string>{
                        folder + "/attention.jsonl", folder + "/graph-1-layer-0.svg",

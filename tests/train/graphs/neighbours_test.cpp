@@ -37,7 +37,7 @@ class DrawnNeighbours : public test::TaskRuns<GraphConfig> {
   std::vector<float> answers(const std::vector<int64_t>& neighbours, int64_t batch) const {
     std::vector<float> made;
     run_ranks(1, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at("whole"), world);
+      const TrainedModel source = open_trained_model(folder_.file("whole"), world);
       TrainedGraphModel model(source, {}, DType::f32, batch, world);
       const auto samples = model.samples({nodes_}, {data::GraphUse::all}, neighbours);
       const Tensor scores = model.answers(samples).scores;
@@ -47,7 +47,7 @@ class DrawnNeighbours : public test::TaskRuns<GraphConfig> {
     return made;
   }
 
-  const std::string nodes_ = write_nodes(folder_.at("nodes.h5"));
+  const std::string nodes_ = write_nodes(folder_.file("nodes.h5"));
 };
 
 constexpr std::pair<GraphFormKind, LinkScoring> kModels[] = {
@@ -73,7 +73,7 @@ TEST_F(DrawnNeighbours, AreTheWholeGraphWhereTheyAreAll) {
       differ = differ || std::abs(few[i] - all[i]) > 1e-4;
     }
     EXPECT_TRUE(differ) << "one hop is less than two layers see";
-    std::filesystem::remove_all(folder_.at("whole"));
+    std::filesystem::remove_all(folder_.file("whole"));
   }
 }
 
@@ -115,7 +115,7 @@ TEST_F(DrawnNeighbours, MustFitWhatIsLearnt) {
   expect_error(ExitCode::usage, {"graph.neighbours=2,0: 0 must be 1 to 1048576"}, [&] { task(c); });
   c.graphs.neighbours.assign(17, 1);
   expect_error(ExitCode::usage, {"are 17 hops; 16 are the most"}, [&] { task(c); });
-  const std::string graphs = write_graphs(folder_.at("graphs.h5"), {.hides_links = true});
+  const std::string graphs = write_graphs(folder_.file("graphs.h5"), {.hides_links = true});
   c.graphs.neighbours = {2};
   c.run.data.train = {graphs};
   expect_error(ExitCode::usage,

@@ -23,7 +23,7 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
                   const ParallelConfig& parallel = {}) const {
     Vectors made;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at(run), world);
+      const TrainedModel source = open_trained_model(folder_.file(run), world);
       const auto objective = vector_objective(of_nodes);
       TrainedGraphModel model(source, parallel, DType::f32, 7, world, objective.get());
       const int64_t width = source.model.architecture->features(source.model);
@@ -50,7 +50,7 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
       run_ranks(ranks, [&](Group& world) {
         ParallelConfig parallel;
         parallel.pipeline = pipeline;
-        const TrainedModel source = open_trained_model(folder_.at("graphs"), world);
+        const TrainedModel source = open_trained_model(folder_.file("graphs"), world);
         TrainedGraphModel model(source, parallel, DType::f32, 4, world);
         const auto layers = alikeness(model, model.samples({store_}, {}));
         if (world.rank() == 0) found.push_back(layers);
@@ -88,8 +88,8 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
     EXPECT_NE(alikeness_table(found[0]).find("\n    2  "), std::string::npos);
   }
 
-  const std::string store_ = write_graphs(folder_.at("graphs.h5"), {.count = 70}),
-                    nodes_ = write_nodes(folder_.at("nodes.h5"));
+  const std::string store_ = write_graphs(folder_.file("graphs.h5"), {.count = 70}),
+                    nodes_ = write_nodes(folder_.file("nodes.h5"));
 };
 
 TEST_F(GraphVectors, OfGraphsAreTheMeansOfTheirNodes) {

@@ -69,10 +69,10 @@ TEST(Ridge, MustBeANumberFromZero) {
 }
 
 TEST(Ridge, HasTheSameBitsAtEveryLayout) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
   for (const DType precision : {DType::f32, DType::bf16}) {
-    PretrainConfig c = small_config(folder.at("train.h5"));
+    PretrainConfig c = small_config(folder.file("train.h5"));
     c.train.steps = 5;
     c.train.precision = precision;
     const Finished without = train(c, 1, folder, fmt::format("without{}", name_of(precision)));
@@ -87,9 +87,9 @@ TEST(Ridge, HasTheSameBitsAtEveryLayout) {
 
 // Every shard of a tensor counts, what all of them hold counts once.
 TEST(Ridge, TensorParallelRanksAgree) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = small_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = small_config(folder.file("train.h5"));
   c.train.steps = 4;
   c.model.dropout = 0;
   c.optimizer.ridge = 0.01;

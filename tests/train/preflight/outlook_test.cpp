@@ -128,8 +128,8 @@ const std::vector<GraphCase> kGraphCases{
 };
 
 TEST(Outlook, ForeseesTheMemoryOfGraphRunsWithinATenth) {
-  const Workspace folder;
-  const std::string store = write_blocks(folder.at("blocks.h5"));
+  const test::Scratch folder;
+  const std::string store = write_blocks(folder.file("blocks.h5"));
   for (const GraphCase& one : kGraphCases) {
     GraphConfig c = small_graph_run(store);
     c.run.model.d_model = 64;

@@ -24,7 +24,7 @@ class FoldsOfGraphs : public testing::Test {
     made.run = small_graph_run(store_).run;
     made.run.train.steps = 12;
     made.run.checkpoint.every = 4;
-    made.run.run.dir = folder_.at(dir);
+    made.run.run.dir = folder_.file(dir);
     return made;
   }
   FoldRuns train_all(const PretrainTaskConfig& config, int ranks = 1) const {
@@ -44,8 +44,8 @@ class FoldsOfGraphs : public testing::Test {
       EXPECT_EQ(left.folds[i].values, right.folds[i].values) << i;
   }
 
-  Workspace folder_;
-  const std::string store_ = write_graphs(folder_.at("folds.h5"), {.split = false, .folds = 3});
+  test::Scratch folder_;
+  const std::string store_ = write_graphs(folder_.file("folds.h5"), {.split = false, .folds = 3});
 };
 
 TEST_F(FoldsOfGraphs, AreWhatSingleRunsAre) {
@@ -64,7 +64,7 @@ TEST_F(FoldsOfGraphs, AreWhatSingleRunsAre) {
   one.graphs.fold = 2;
   const auto task = graph_task(one.run, one.graphs);
   train(one.run, *task, *alone);
-  const TrainedModel source = open_trained_model(folder_.at("one"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("one"), *alone);
   EXPECT_EQ(evaluate_graphs({store_}, {{data::GraphUse::test, 2}}, source, {}, 5, *alone),
             found.folds[1].values);
   expect_equal(train_all(config("ranks"), 2), found);
@@ -119,11 +119,11 @@ TEST_F(FoldsOfGraphs, RefuseWhatHasNone) {
   c = config("none");
   c.run.data.train = {};
   refused(c, {"data.train names no store of graphs"});
-  c.run.data.train = {write_graphs(folder_.at("split.h5"))};
+  c.run.data.train = {write_graphs(folder_.file("split.h5"))};
   refused(c, {"split.h5 has no folds; make it with graphs.folds=10"});
-  c.run.data.train = {store_, write_graphs(folder_.at("four.h5"), {.split = false, .folds = 4})};
+  c.run.data.train = {store_, write_graphs(folder_.file("four.h5"), {.split = false, .folds = 4})};
   refused(c, {"four.h5 is split in 4 folds, but", "folds.h5 in 3"});
-  EXPECT_FALSE(std::filesystem::exists(folder_.at("none")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("none")));
 }
 
 }  // namespace

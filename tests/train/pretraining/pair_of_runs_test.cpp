@@ -11,12 +11,12 @@ namespace {
 class PairsOfRuns : public testing::Test {
  protected:
   PairsOfRuns() : options_("test", "") {
-    write_small_store(folder_.at("train.h5"));
-    config_.run = small_config(folder_.at("train.h5"));
+    write_small_store(folder_.file("train.h5"));
+    config_.run = small_config(folder_.file("train.h5"));
     config_.run.train.steps = 4;
     config_.run.checkpoint.every = 1;
     config_.run.checkpoint.keep = 10;
-    config_.run.run.dir = folder_.at("pair");
+    config_.run.run.dir = folder_.file("pair");
     bind(options_, config_);
   }
   void with(int ranks, const OtherLayout& other,
@@ -29,7 +29,7 @@ class PairsOfRuns : public testing::Test {
     });
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
   PretrainTaskConfig config_;
   Options options_;
 };
@@ -43,7 +43,7 @@ TEST_F(PairsOfRuns, EqualLayoutsAreEqualAndOthersAreNot) {
       EXPECT_EQ(first.losses, second.losses);
     }
   });
-  std::filesystem::remove_all(folder_.at("pair"));
+  std::filesystem::remove_all(folder_.file("pair"));
   with(2, {.tensor = 2}, [](const PairOfRuns& runs, Group&) {
     runs.train("first", false);
     runs.train("second", true);
@@ -74,7 +74,7 @@ TEST_F(PairsOfRuns, WhatCannotBeIsRefused) {
     return "";
   };
   EXPECT_NE(error_of({.ranks = 3}).find("other.ranks=3 must be 0 to 2"), std::string::npos);
-  std::filesystem::create_directories(folder_.at("pair"));
+  std::filesystem::create_directories(folder_.file("pair"));
   EXPECT_NE(error_of({}).find("is there already"), std::string::npos);
   config_.run.run.dir = "";
   EXPECT_NE(error_of({}).find("run.dir is empty"), std::string::npos);

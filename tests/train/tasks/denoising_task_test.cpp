@@ -33,8 +33,8 @@ class DenoisingRun : public testing::Test {
  protected:
   DenoisingRun() { test::write_sentence_store(store_, 60, kSentinels); }
 
-  Workspace folder_;
-  const std::string store_ = folder_.at("train.h5");
+  test::Scratch folder_;
+  const std::string store_ = folder_.file("train.h5");
 };
 
 TEST_F(DenoisingRun, GivesEqualBitsAtEveryLayout) {
@@ -100,7 +100,7 @@ TEST_F(DenoisingRun, SaysInCheckpointsWhatTheDecoderIsFedFirst) {
     PretrainConfig c = denoising_config(store_, kind);
     c.train.steps = 1;
     train(c, 1, folder_, start);
-    const auto info = checkpoint::find_checkpoint(folder_.at(start), *single_rank());
+    const auto info = checkpoint::find_checkpoint(folder_.file(start), *single_rank());
     const RunState state = run_state(info->metadata, info->path);
     EXPECT_EQ(pair_notes(state.notes, "run").task, "denoising");
     EXPECT_EQ(pair_notes(state.notes, "run").start, start);

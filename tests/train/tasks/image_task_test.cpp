@@ -67,7 +67,7 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
                         int64_t side, int ranks = 1) const {
     TrainResult result;
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at(from), world);
+      const TrainedModel source = open_trained_model(folder_.file(from), world);
       FinetuneConfig c = finetune_defaults();
       c.run.model = source.model;
       c.run.model.dropout = 0;
@@ -77,7 +77,7 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
       c.run.train.global_batch = 16;
       c.run.parallel.reduction_groups = 4;
       c.run.parallel.pipeline = ranks > 2 ? 2 : 1;
-      c.run.run.dir = folder_.at(name);
+      c.run.run.dir = folder_.file(name);
       c.run.run.tensorboard = false;
       const auto made = finetuned_image_task(c, source);
       const TrainResult own = train(c.run, *made, world, "", source.info);
@@ -86,13 +86,13 @@ class ImageTasks : public test::TaskRuns<ImageConfig> {
     return result;
   }
   std::vector<float> tensor(const std::string& run, const std::string& name) const {
-    const std::vector<std::byte> bytes = state_of(folder_.at(run)).at("param/" + name);
+    const std::vector<std::byte> bytes = state_of(folder_.file(run)).at("param/" + name);
     std::vector<float> made(bytes.size() / sizeof(float));
     std::memcpy(made.data(), bytes.data(), bytes.size());
     return made;
   }
 
-  const std::string store_ = write_pictures(folder_.at("pictures.h5"));
+  const std::string store_ = write_pictures(folder_.file("pictures.h5"));
 };
 
 data::AugmentConfig everything() {
@@ -216,7 +216,7 @@ TEST_F(ImageTasks, MixedTargetsShareTheirWeight) {
 TEST_F(ImageTasks, StoresAreBlendedByWeightInTheirOwnOrder) {
   ImageConfig c = small();
   c.run.data.shuffle = false;
-  c.run.data.train = {"3:" + store_, "1:" + write_pictures(folder_.at("few.h5"), {.count = 7})};
+  c.run.data.train = {"3:" + store_, "1:" + write_pictures(folder_.file("few.h5"), {.count = 7})};
   const auto made = task(c);
   const auto* samples = dynamic_cast<const data::ImageSamples*>(&made->samples());
   ASSERT_NE(samples, nullptr);
@@ -233,7 +233,7 @@ TEST_F(ImageTasks, StoresAreBlendedByWeightInTheirOwnOrder) {
 TEST_F(ImageTasks, SeveralStoresAreJudgedOneAfterTheOther) {
   ImageConfig c = small();
   c.run.train.steps = 120;
-  c.run.data.validation = {write_pictures(folder_.at("few.h5"), {.count = 7}), store_};
+  c.run.data.validation = {write_pictures(folder_.file("few.h5"), {.count = 7}), store_};
   const Scores scores = run(c).validation;
   EXPECT_EQ(value(scores, "accuracy"), 1) << scores.text;
   EXPECT_NE(scores.text.find("103 pictures"), std::string::npos) << scores.text;
@@ -243,7 +243,7 @@ TEST_F(ImageTasks, SeveralStoresAreJudgedOneAfterTheOther) {
 TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
   ImageConfig c = small();
   run(c, 1, "small");
-  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16});
   testing::internal::CaptureStderr();
   finetuned("small", "one", large, 16);
   EXPECT_NE(testing::internal::GetCapturedStderr().find(
@@ -251,7 +251,7 @@ TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
                 "are resized bicubically, from a grid of 2 x 2 patches to one of 4 x 4"),
             std::string::npos);
   finetuned("small", "four", large, 16, 4);
-  EXPECT_EQ(first_difference(state_of(folder_.at("four")), state_of(folder_.at("one"))), "");
+  EXPECT_EQ(first_difference(state_of(folder_.file("four")), state_of(folder_.file("one"))), "");
   const std::vector<float> before = tensor("small", "embedding.positions.weight"),
                            found = tensor("one", "embedding.positions.weight");
   data::PictureForm from{1, 8, 8, 4, 4}, to{1, 16, 16, 4, 4};
@@ -259,14 +259,14 @@ TEST_F(ImageTasks, LearnedPositionsAreResizedForOtherPictures) {
   ASSERT_EQ(found.size(), 17u * 32);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-3) << i;
   const auto alone = single_rank();
-  EXPECT_EQ(open_trained_model(folder_.at("one"), *alone).model.context, 17);
+  EXPECT_EQ(open_trained_model(folder_.file("one"), *alone).model.context, 17);
 }
 
 TEST_F(ImageTasks, PositionsByWavesAreMadeAnewForOtherPictures) {
   ImageConfig c = small();
   c.run.model.positions = Positions::sinusoidal;
   run(c, 1, "small");
-  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16});
   finetuned("small", "large", large, 16);
   const std::vector<double> waves = grid_waves(4, 4, 32, true);
   EXPECT_EQ(tensor("large", "embedding.positions.weight"),
@@ -275,8 +275,8 @@ TEST_F(ImageTasks, PositionsByWavesAreMadeAnewForOtherPictures) {
 
 TEST_F(ImageTasks, SwinReadsOtherPicturesWhereItsWindowsFit) {
   run(small_swin(), 1, "swin");
-  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16}),
-                    tiny = write_pictures(folder_.at("tiny.h5"), {.side = 4});
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16}),
+                    tiny = write_pictures(folder_.file("tiny.h5"), {.side = 4});
   // the last stage's grid of 2 x 2 has windows of 2, and one of 4 x 4 has windows of 3
   expect_error(ExitCode::usage,
                {"windows within a grid of patches would have another side", "would be"},
@@ -291,8 +291,8 @@ TEST_F(ImageTasks, SwinReadsOtherPicturesWhereItsWindowsFit) {
 
 TEST_F(ImageTasks, OtherPicturesMustBeAskedFor) {
   run(small(), 1, "small");
-  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16}),
-                    colours = write_pictures(folder_.at("colours.h5"), {.channels = 3});
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16}),
+                    colours = write_pictures(folder_.file("colours.h5"), {.channels = 3});
   expect_error(ExitCode::usage,
                {"large.h5 has pictures of 16 x 16", "reads 8 x 8",
                 "give model.image_height=16 and model.image_width=16"},
@@ -301,7 +301,7 @@ TEST_F(ImageTasks, OtherPicturesMustBeAskedFor) {
                [&] { finetuned("small", "refused", large, 24); });
   expect_error(ExitCode::usage, {"colours.h5 has pictures of 3 x 8 x 8", "reads 1 x 8 x 8"},
                [&] { finetuned("small", "refused", colours, 8); });
-  const std::string odd = write_pictures(folder_.at("odd.h5"), {.side = 10});
+  const std::string odd = write_pictures(folder_.file("odd.h5"), {.side = 10});
   expect_error(ExitCode::usage, {"pictures of 10 x 10 pixels", "do not divide into patches of 4"},
                [&] { finetuned("small", "refused", odd, 10); });
 }
@@ -316,13 +316,13 @@ TEST_F(ImageTasks, RefusesStoresThatDoNotFit) {
   ImageConfig c = small();
   c.run.data.train = {};
   refused(c, {"data.train names no store of pictures"});
-  c.run.data.train = {write_pictures(folder_.at("bare.h5"), {.labelled = false})};
+  c.run.data.train = {write_pictures(folder_.file("bare.h5"), {.labelled = false})};
   refused(c, {"bare.h5 has no labels"});
   c = small();
   c.run.data.validation = {
-      write_pictures(folder_.at("others.h5"), {.classes = {"down", "up", "left"}})};
+      write_pictures(folder_.file("others.h5"), {.classes = {"down", "up", "left"}})};
   refused(c, {"others.h5 has the classes down, up, left", "data.train has down, across, both"});
-  c.run.data.validation = {write_pictures(folder_.at("colours.h5"), {.channels = 3})};
+  c.run.data.validation = {write_pictures(folder_.file("colours.h5"), {.channels = 3})};
   refused(c, {"colours.h5 has pictures of 3 x 8 x 8", "pictures.h5 has 1 x 8 x 8"});
   c = small();
   picture_options(c.run.model).patch_height = 3;

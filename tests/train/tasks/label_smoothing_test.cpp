@@ -29,26 +29,26 @@ nlohmann::json first_line(const std::string& run) {
 // Before the first update the models are equal, so what is told beside the smoothed loss is the
 // loss of the run without smoothing.
 TEST(LabelSmoothingRun, TellsThePlainLossAndItsPerplexity) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = smoothed_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = smoothed_config(folder.file("train.h5"));
   const Finished smoothed = train(c, 1, folder, "smoothed");
   c.loss.label_smoothing = 0;
   const Finished plain = train(c, 1, folder, "plain");
-  const auto told = first_line(folder.at("smoothed"));
+  const auto told = first_line(folder.file("smoothed"));
   EXPECT_EQ(told["plain_loss"], plain.losses[0]);
   EXPECT_EQ(told["perplexity"], std::exp(plain.losses[0]));
   EXPECT_EQ(told["smoothed_loss"], smoothed.losses[0]);
   EXPECT_EQ(told["loss"], smoothed.losses[0]);
   EXPECT_NE(smoothed.losses[0], plain.losses[0]);
-  EXPECT_FALSE(first_line(folder.at("plain")).contains("plain_loss"));
+  EXPECT_FALSE(first_line(folder.file("plain")).contains("plain_loss"));
 }
 
 // A rate so low that nothing moves: both are judged by the same loss.
 TEST(LabelSmoothingRun, IsJudgedByThePlainLoss) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = smoothed_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = smoothed_config(folder.file("train.h5"));
   c.lr.lr = 1e-30;
   c.lr.min_lr = 0;
   c.optimizer.weight_decay = 0;
@@ -58,17 +58,17 @@ TEST(LabelSmoothingRun, IsJudgedByThePlainLoss) {
 }
 
 TEST(LabelSmoothingRun, GivesEqualBitsAtEveryLayout) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  const PretrainConfig c = smoothed_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  const PretrainConfig c = smoothed_config(folder.file("train.h5"));
   const Finished expected = train(c, 1, folder, "expected");
   expect_equal_runs(c, {{2, 1, 2, true}, {1, 2, 1}, {2, 2, 1, true}, {1, 1, 4}}, folder, expected);
 }
 
 TEST(LabelSmoothingRun, TensorParallelRanksAreNear) {
-  const Workspace folder;
-  write_small_store(folder.at("train.h5"));
-  PretrainConfig c = smoothed_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  write_small_store(folder.file("train.h5"));
+  PretrainConfig c = smoothed_config(folder.file("train.h5"));
   c.model.vocab_size = 65;  // the second rank has a column of padding
   const Finished expected = train(c, 1, folder, "expected");
   c.parallel.tensor = 2;
@@ -78,9 +78,9 @@ TEST(LabelSmoothingRun, TensorParallelRanksAreNear) {
 }
 
 TEST(LabelSmoothingRun, WorksForMaskedTokensAndRefusesTheRest) {
-  const Workspace folder;
-  test::write_sentence_store(folder.at("train.h5"));
-  PretrainConfig c = encoder_config(folder.at("train.h5"));
+  const test::Scratch folder;
+  test::write_sentence_store(folder.file("train.h5"));
+  PretrainConfig c = encoder_config(folder.file("train.h5"));
   c.train.steps = 2;
   c.loss.label_smoothing = 0.2;
   EXPECT_NE(training_error(c, 1, folder, "pairs", ExitCode::usage)

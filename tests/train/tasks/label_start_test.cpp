@@ -28,7 +28,7 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   next.run.train.steps = 1;
   next.run.lr.lr = 1e-30;
   next.run.optimizer.weight_decay = 0;
-  next.run.checkpoint.load = folder_.at("classes");
+  next.run.checkpoint.load = folder_.file("classes");
   testing::internal::CaptureStderr();
   const State after = run(next, 1, "tags").finished.state;
   const std::string said = testing::internal::GetCapturedStderr();
@@ -41,11 +41,11 @@ TEST_F(LabelTasks, BeginWithAnotherModelsWeightsAndANewHead) {
   next.run.train.steps = 1;
   next.run.lr.lr = 1e-30;
   next.run.optimizer.weight_decay = 0;
-  next.run.checkpoint.load = folder_.at("classes");
+  next.run.checkpoint.load = folder_.file("classes");
   const State again = run(next, 1, "again").finished.state;
   EXPECT_EQ(again.at("param/classifier.weight"), before.at("param/classifier.weight"));
   EXPECT_EQ(again.at("param/pooler.weight"), before.at("param/pooler.weight"));
-  next.run.checkpoint.load = folder_.at("tags");
+  next.run.checkpoint.load = folder_.file("tags");
   testing::internal::CaptureStderr();
   run(next, 1, "back");
   const std::string back = testing::internal::GetCapturedStderr();
@@ -68,24 +68,24 @@ double deviation_of(const std::vector<std::byte>& bytes) {
 // Pretraining with pairs leaves a pooler, which is kept; without them fine-tuning adds one by its
 // width.
 TEST_F(LabelTasks, KeepAPretrainedPoolerAndBeginANewOneByItsWidth) {
-  test::write_sentence_store(folder_.at("store.h5"));
+  test::write_sentence_store(folder_.file("store.h5"));
   for (const bool pretrained : {true, false}) {
     const std::string from = pretrained ? "with" : "without", to = from + "_tuned";
-    PretrainConfig first = encoder_config(folder_.at("store.h5"));
+    PretrainConfig first = encoder_config(folder_.file("store.h5"));
     first.data.validation.clear();
     first.model.vocab_size = 64;
     bert_options(first.model).pooler = pretrained;
     if (!pretrained) first.mlm.pairs = data::PairTask::none;
     first.train.steps = 2;
-    first.run.dir = folder_.at(from);
+    first.run.dir = folder_.file(from);
     pretrain(first, *single_rank());
-    const State before = state_of(folder_.at(from));
+    const State before = state_of(folder_.file(from));
     FinetuneConfig c = small_task(problem_.classes(false), LabelKind::classify, true);
     c.run.model = first.model;
     c.run.train.steps = 1;
     c.run.lr.lr = 1e-30;
     c.run.optimizer.weight_decay = 0;
-    c.run.checkpoint.load = folder_.at(from);
+    c.run.checkpoint.load = folder_.file(from);
     const auto after = run(c, 1, to).finished.state.at("param/pooler.weight");
     if (pretrained)
       EXPECT_EQ(after, before.at("param/pooler.weight"));
@@ -99,7 +99,7 @@ TEST_F(LabelTasks, RunsOfOtherLabelsAreRefusedAndOtherExamplesTooUnlessAskedFor)
   c.run.train.steps = 2;
   run(c, 1, "run");
   c.run.train.steps = 3;
-  std::ofstream(folder_.at("classes.tsv"), std::ios::app) << "good a\tyes\n";
+  std::ofstream(folder_.file("classes.tsv"), std::ios::app) << "good a\tyes\n";
   EXPECT_NE(error_of(c, "run").find("checkpoint.other_data=true"), std::string::npos);
   c.run.checkpoint.other_data = true;
   testing::internal::CaptureStderr();
@@ -138,17 +138,17 @@ TEST_F(LabelTasks, RefuseWhatDoesNotFit) {
   c.task.kind = LabelKind::regress;
   EXPECT_NE(error_of(c).find("is no number"), std::string::npos);
   c = good;
-  std::ofstream(folder_.at("one.tsv")) << "good\tyes\nbad\tyes\n";
-  c.run.data.train = {folder_.at("one.tsv")};
+  std::ofstream(folder_.file("one.tsv")) << "good\tyes\nbad\tyes\n";
+  c.run.data.train = {folder_.file("one.tsv")};
   EXPECT_NE(error_of(c).find("all labels of data.train are \"yes\""), std::string::npos)
       << error_of(c);
   c.task.kind = LabelKind::regress;
-  std::ofstream(folder_.at("one.tsv")) << "good\t1e300\nbad\t-1e300\n";
+  std::ofstream(folder_.file("one.tsv")) << "good\t1e300\nbad\t-1e300\n";
   EXPECT_NE(error_of(c).find("the numbers of data.train are too large"), std::string::npos)
       << error_of(c);
-  std::ofstream(folder_.at("one.tsv")) << "good\t1\nbad\t2\n";
-  std::ofstream(folder_.at("two.tsv")) << "good\t1\nbad\t1e300\n";
-  c.run.data.validation = {folder_.at("two.tsv")};
+  std::ofstream(folder_.file("one.tsv")) << "good\t1\nbad\t2\n";
+  std::ofstream(folder_.file("two.tsv")) << "good\t1\nbad\t1e300\n";
+  c.run.data.validation = {folder_.file("two.tsv")};
   EXPECT_NE(error_of(c).find("two.tsv:2: the number 1e+300 is too far from those that the model "
                              "learns, of mean 1.5 and deviation 0.5"),
             std::string::npos)

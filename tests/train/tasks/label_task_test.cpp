@@ -93,7 +93,7 @@ TEST_F(LabelTasks, SmoothedTargetsAreForTrainingAlone) {
   const Ended smoothed = run(c, 1, "smoothed");
   EXPECT_EQ(smoothed.validation.values, plain.validation.values);
   EXPECT_NE(smoothed.finished.losses, plain.finished.losses);
-  std::ifstream lines(folder_.at("smoothed") + "/metrics.jsonl");
+  std::ifstream lines(folder_.file("smoothed") + "/metrics.jsonl");
   std::string line;
   std::getline(lines, line);
   const auto told = nlohmann::json::parse(line);
@@ -130,8 +130,8 @@ TEST_F(LabelTasks, GoOnWithEqualBitsAndWithWhatPatienceIsLeft) {
   ASSERT_LT(expected.step, 60) << "patience did not end it";
   c.run.parallel.pipeline = 2;
   expect_equal_rest(c, 2, expected, expected.step - 4);
-  EXPECT_EQ(first_difference(state_of(folder_.at("run") + "/best"),
-                             state_of(folder_.at("expected") + "/best")),
+  EXPECT_EQ(first_difference(state_of(folder_.file("run") + "/best"),
+                             state_of(folder_.file("expected") + "/best")),
             "");
 }
 

@@ -57,7 +57,7 @@ class MaeTasks : public test::TaskRuns<MaskedImageConfig> {
   TrainResult finetuned(const std::string& from, const std::string& name, int64_t frozen,
                         const std::string& store, int64_t side = 8) const {
     const auto alone = single_rank();
-    const TrainedModel source = open_trained_model(folder_.at(from), *alone);
+    const TrainedModel source = open_trained_model(folder_.file(from), *alone);
     FinetuneConfig c = finetune_defaults();
     c.run.model = source.model;
     picture_options(c.run.model).image_height = picture_options(c.run.model).image_width = side;
@@ -66,16 +66,16 @@ class MaeTasks : public test::TaskRuns<MaskedImageConfig> {
     c.run.train.global_batch = 16;
     c.run.train.frozen_layers = frozen;
     c.run.lr.lr = 1e-2;
-    c.run.run.dir = folder_.at(name);
+    c.run.run.dir = folder_.file(name);
     c.run.run.tensorboard = false;
     const auto made = finetuned_image_task(c, source);
     return train(c.run, *made, *alone, "", source.info);
   }
   std::vector<std::byte> tensor(const std::string& run, const std::string& name) const {
-    return state_of(folder_.at(run)).at("param/" + name);
+    return state_of(folder_.file(run)).at("param/" + name);
   }
 
-  const std::string store_ = write_pictures(folder_.at("pictures.h5"), {.labelled = false});
+  const std::string store_ = write_pictures(folder_.file("pictures.h5"), {.labelled = false});
 };
 
 data::AugmentConfig changes() {
@@ -147,7 +147,7 @@ TEST_F(MaeTasks, HideOtherPatchesInEachPass) {
   EXPECT_EQ(made->length(), 5);
   const Ended first = run(c, 1, "judged");
   const auto alone = single_rank();
-  const TrainedModel source = open_trained_model(folder_.at("judged"), *alone);
+  const TrainedModel source = open_trained_model(folder_.file("judged"), *alone);
   const NamedValues values = evaluate_images({store_}, source, {}, 7, *alone);
   EXPECT_NEAR(value_named(values, "loss"), value(first.validation, "loss"), 1e-6);
   c.run.train.seed = 9;
@@ -158,7 +158,7 @@ TEST_F(MaeTasks, HideOtherPatchesInEachPass) {
 
 TEST_F(MaeTasks, DrawWhatTheyRebuild) {
   run(small(), 1, "drawn");
-  const std::string png = read_text(folder_.at("drawn") + "/rebuilt.png");
+  const std::string png = read_text(folder_.file("drawn") + "/rebuilt.png");
   const data::Image sheet = data::decode_image(std::as_bytes(std::span(png)), "rebuilt.png", {});
   EXPECT_EQ(sheet.width, 3 * (8 * 8 + 4) + 4);
   EXPECT_EQ(sheet.height, 10 * (8 * 8 + 4) + 4);
@@ -168,7 +168,7 @@ TEST_F(MaeTasks, BecomeClassifiers) {
   MaskedImageConfig c = small();
   c.run.train.steps = 60;
   run(c, 1, "mae");
-  const std::string labelled = write_pictures(folder_.at("labelled.h5"));
+  const std::string labelled = write_pictures(folder_.file("labelled.h5"));
   const TrainResult probe = finetuned("mae", "probe", 3, labelled),
                     whole = finetuned("mae", "whole", -1, labelled);
   for (const char* name :
@@ -180,7 +180,7 @@ TEST_F(MaeTasks, BecomeClassifiers) {
   EXPECT_GT(value(probe.validation, "accuracy"), 0.6) << probe.validation.text;
   EXPECT_GT(value(whole.validation, "accuracy"), 0.9) << whole.validation.text;
   const auto alone = single_rank();
-  const TrainedModel made = open_trained_model(folder_.at("whole"), *alone);
+  const TrainedModel made = open_trained_model(folder_.file("whole"), *alone);
   EXPECT_EQ(made.model.architecture, &vit_architecture());
   EXPECT_EQ(made.model.n_layers, 3);
   expect_error(ExitCode::usage, {"has no labels"}, [&] { finetuned("mae", "none", -1, store_); });
@@ -188,7 +188,7 @@ TEST_F(MaeTasks, BecomeClassifiers) {
 
 TEST_F(MaeTasks, BecomeClassifiersOfLargerPictures) {
   run(small(), 1, "mae");
-  const std::string large = write_pictures(folder_.at("large.h5"), {.side = 16});
+  const std::string large = write_pictures(folder_.file("large.h5"), {.side = 16});
   finetuned("mae", "large", 3, large, 16);
   const std::vector<double> waves = grid_waves(8, 8, 32, true);
   const std::vector<float> wanted(waves.begin(), waves.end());
@@ -209,12 +209,12 @@ TEST_F(MaeTasks, RefuseWhatDoesNotFit) {
                {"loss.label_smoothing=0.1", "model.architecture=mae learns hidden"},
                [&] { run(c); });
   c = small();
-  c.run.data.validation = {write_pictures(folder_.at("colours.h5"), {.channels = 3})};
+  c.run.data.validation = {write_pictures(folder_.file("colours.h5"), {.channels = 3})};
   expect_error(ExitCode::usage, {"colours.h5 has pictures of 3 x 8 x 8"}, [&] { run(c); });
   c = small();
   run(c, 1, "run");
   c.run.model.architecture = &vit_architecture();
-  c.run.data.train = c.run.data.validation = {write_pictures(folder_.at("labelled.h5"))};
+  c.run.data.train = c.run.data.validation = {write_pictures(folder_.file("labelled.h5"))};
   expect_error(ExitCode::usage, {"learns hidden patches, and this run learns classes"},
                [&] { run(c, 1, "run"); });
 }

@@ -18,10 +18,10 @@ class PairData : public testing::Test {
  protected:
   // Pairs "s0" to "t0", "s1" to "t1", ..., with a second reference.
   std::string file(const std::string& name, int first, int count) const {
-    std::ofstream out(folder_.at(name));
+    std::ofstream out(folder_.file(name));
     out << "text\tlabel\tother\n";
     for (int i = first; i < first + count; ++i) out << 's' << i << "\tt" << i << "\tu" << i << '\n';
-    return folder_.at(name);
+    return folder_.file(name);
   }
   PairReading reading() const {
     return {.pairs = {.references = {"other"}, .prefix = "to: "},
@@ -31,7 +31,7 @@ class PairData : public testing::Test {
             .order = {.multiple = 4}};
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(PairData, WantedTextsAreThoseOfTheFileAndPromptsHaveTheirMarks) {
@@ -60,10 +60,10 @@ TEST_F(PairData, SomeTextsAreEvenlySpreadOverAllFiles) {
 TEST_F(PairData, OfAStoreTextsAreWhatItsTokensSay) {
   PairReading how = reading();
   how.pairs.references.clear();
-  data::PairStoreConfig store{.pairs = how.pairs, .output = folder_.at("a.h5")};
+  data::PairStoreConfig store{.pairs = how.pairs, .output = folder_.file("a.h5")};
   store.pairs.files = {file("a.tsv", 0, 3)};
   write_pair_store(store, how.tokenizers);
-  const HeldOutPairs stored({folder_.at("a.h5")}, how), read({folder_.at("a.tsv")}, how);
+  const HeldOutPairs stored({folder_.file("a.h5")}, how), read({folder_.file("a.tsv")}, how);
   EXPECT_EQ(stored.texts(0).sources, read.texts(0).sources);
   EXPECT_EQ(stored.texts(0).prompts, read.texts(0).prompts);
   EXPECT_EQ(stored.texts(0).references, read.texts(0).references);
@@ -74,8 +74,8 @@ TEST_F(PairData, LongSourcesAreCutForPromptsAndReferencesStayWhole) {
   PairReading how = reading();
   how.sides = {.source_length = 4, .target_length = 2, .longer = data::LongPairs::drop};
   how.pairs.prefix.clear();
-  std::ofstream(folder_.at("long.tsv")) << "text\tlabel\tother\nabcdefgh\twxyz\tw\nab\tw\tw\n";
-  const WantedTexts all = HeldOutPairs({folder_.at("long.tsv")}, how).texts(0);
+  std::ofstream(folder_.file("long.tsv")) << "text\tlabel\tother\nabcdefgh\twxyz\tw\nab\tw\tw\n";
+  const WantedTexts all = HeldOutPairs({folder_.file("long.tsv")}, how).texts(0);
   ASSERT_EQ(all.prompts.size(), 2u) << "what a loss leaves out is written all the same";
   EXPECT_EQ(all.prompts[0], (generate::Tokens{'a', 'b', 'c', bytes()->end_of_text()}));
   EXPECT_EQ(all.sources[0], "abcdefgh");

@@ -13,13 +13,13 @@ namespace {
 class Prefixes : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::make_unique<Workspace>();
-    write_small_store(folder_->at("train.h5"), 60);
+    folder_ = std::make_unique<test::Scratch>();
+    write_small_store(folder_->file("train.h5"), 60);
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
   static PretrainConfig config() {
-    PretrainConfig c = small_config(folder_->at("train.h5"));
+    PretrainConfig c = small_config(folder_->file("train.h5"));
     c.data.prefix = 0.5;
     c.data.validation = c.data.train;
     c.validation.every = 0;
@@ -31,7 +31,7 @@ class Prefixes : public testing::Test {
     return training_error(c, 1, *folder_, "refused", ExitCode::usage);
   }
 
-  static inline std::unique_ptr<Workspace> folder_;
+  static inline std::unique_ptr<test::Scratch> folder_;
 };
 
 TEST_F(Prefixes, GiveEqualBitsAtEveryLayout) {
@@ -53,7 +53,7 @@ TEST_F(Prefixes, GiveEqualBitsAtEveryLayout) {
 TEST_F(Prefixes, AreRememberedByTheModel) {
   train(config(), 1, *folder_, "remembered");
   const auto alone = single_rank();
-  const TrainedModel model = open_trained_model(folder_->at("remembered"), *alone);
+  const TrainedModel model = open_trained_model(folder_->file("remembered"), *alone);
   EXPECT_TRUE(model.model.architecture->reads_prompts_both_ways(model.model));
   EXPECT_EQ(refusal_of([&] {
               require_one_way(model.model, "skein sft");

@@ -92,7 +92,7 @@ TEST_F(PairTasks, EndWhenWhatIsWrittenGetsNoBetter) {
   c.run.validation.patience = 2;
   const Ended ended = run(c, 1, "run");
   EXPECT_LT(ended.step, 400);
-  const auto info = checkpoint::find_checkpoint(folder_.at("run") + "/best", *single_rank());
+  const auto info = checkpoint::find_checkpoint(folder_.file("run") + "/best", *single_rank());
   ASSERT_TRUE(info.has_value());
   EXPECT_GT(run_state(info->metadata, info->path).best_quality, 95);
 }
@@ -104,7 +104,7 @@ TEST_F(PairTasks, MayHaveATokenizerForEachSide) {
   c.run.train.steps = 2;
   test::set_model(c.run.model, {{"share_source", "false"}});
   run(c, 1, "run");
-  const auto info = checkpoint::find_checkpoint(folder_.at("run"), *single_rank());
+  const auto info = checkpoint::find_checkpoint(folder_.file("run"), *single_rank());
   const RunState state = run_state(info->metadata, info->path);
   EXPECT_EQ(state.tokenizer->vocab_size(), 257);
   EXPECT_EQ(pair_notes(state.notes, "run").source_tokenizer->vocab_size(), 259);
@@ -120,7 +120,7 @@ TEST_F(PairTasks, BeginWithAnothersWeights) {
   PairRun c = small_pairs(file_);
   c.run.train.steps = 2;
   const State before = run(c, 1, "first").finished.state;
-  c.run.checkpoint.load = folder_.at("first");
+  c.run.checkpoint.load = folder_.file("first");
   c.run.model.vocab_size = 257;
   c.run.lr.lr = 1e-30;
   c.run.lr.min_lr = c.run.optimizer.weight_decay = 0;

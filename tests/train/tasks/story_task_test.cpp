@@ -50,12 +50,12 @@ class StoryTasks : public test::TaskRuns<StoryConfig> {
 
   std::string store(const std::string& name, const std::string& text,
                     const std::string& vocabulary = "") const {
-    const std::string source = folder_.at(name + "_train.txt");
+    const std::string source = folder_.file(name + "_train.txt");
     std::ofstream(source) << text;
     data::write_stories({.files = {.inputs = {source}},
                          .vocabulary = vocabulary,
-                         .output = folder_.at(name + ".h5")});
-    return folder_.at(name + ".h5");
+                         .output = folder_.file(name + ".h5")});
+    return folder_.file(name + ".h5");
   }
 
   StoryConfig small() const {
@@ -91,7 +91,7 @@ TEST_F(StoryTasks, AnswersAreLearntFromTheSupport) {
   EXPECT_EQ(ended.validation.quality, 1);
   for (const int ranks : {1, 2}) {
     run_ranks(ranks, [&](Group& world) {
-      const TrainedModel source = open_trained_model(folder_.at("learnt"), world);
+      const TrainedModel source = open_trained_model(folder_.file("learnt"), world);
       ParallelConfig parallel;
       parallel.pipeline = ranks;
       const NamedValues values = evaluate_stories({store_}, source, parallel, 7, world);
@@ -144,7 +144,7 @@ TEST_F(StoryTasks, BeginWithLinearWeights) {
   run(c, 1, "linear");
   const Ended anew = run(small());
   c = small();
-  c.run.checkpoint.load = folder_.at("linear");
+  c.run.checkpoint.load = folder_.file("linear");
   c.run.checkpoint.weights_only = true;
   const Ended went_on = run(c, 1, "softmax");
   EXPECT_NE(went_on.finished.losses, anew.finished.losses);

@@ -12,14 +12,14 @@ namespace {
 class Structures : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::make_unique<Workspace>();
-    write_small_store(folder_->at("train.h5"), 60);
-    test::write_sentence_store(folder_->at("encoder.h5"));
+    folder_ = std::make_unique<test::Scratch>();
+    write_small_store(folder_->file("train.h5"), 60);
+    test::write_sentence_store(folder_->file("encoder.h5"));
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
   static PretrainConfig config(const std::string& kind) {
-    PretrainConfig c = small_config(folder_->at("train.h5"));
+    PretrainConfig c = small_config(folder_->file("train.h5"));
     c.data.validation = c.data.train;
     c.validation.every = 0;
     c.validation.eval.windows = 20;
@@ -34,7 +34,7 @@ class Structures : public testing::Test {
     return c;
   }
 
-  static inline std::unique_ptr<Workspace> folder_;
+  static inline std::unique_ptr<test::Scratch> folder_;
 };
 
 TEST_F(Structures, GiveEqualBitsAtEveryLayout) {
@@ -61,7 +61,7 @@ TEST_F(Structures, GiveEqualBitsAtEveryLayout) {
 TEST_F(Structures, GiveEqualBitsInEncodersToo) {
   for (const std::string kind : {"global", "bigbird", "lsh"}) {
     SCOPED_TRACE(kind);
-    PretrainConfig c = encoder_config(folder_->at("encoder.h5"));
+    PretrainConfig c = encoder_config(folder_->file("encoder.h5"));
     c.train.steps = 4;
     c.model.attention = config(kind).model.attention;
     c.model.attention.other.block = kind == "bigbird" ? 1 : 64;
@@ -95,7 +95,7 @@ TEST_F(Structures, AreRememberedByTheModel) {
   const PretrainConfig c = config("global");
   train(c, 1, *folder_, "remembered");
   const auto alone = single_rank();
-  EXPECT_EQ(open_trained_model(folder_->at("remembered"), *alone).model.attention,
+  EXPECT_EQ(open_trained_model(folder_->file("remembered"), *alone).model.attention,
             c.model.attention);
   PretrainConfig other = c;
   other.model.attention.windows = {6};

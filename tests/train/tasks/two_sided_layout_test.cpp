@@ -79,9 +79,9 @@ PretrainConfig base_config(ModelConfig model) {
   return c;
 }
 
-Finished run_of(PretrainConfig config, int ranks, const Workspace& folder, const std::string& name,
-                int threads = 2) {
-  config.run.dir = folder.at(name);
+Finished run_of(PretrainConfig config, int ranks, const test::Scratch& folder,
+                const std::string& name, int threads = 2) {
+  config.run.dir = folder.file(name);
   Finished finished;
   run_ranks(ranks, [&](Group& world) {
     kernels::set_threads(threads);
@@ -96,7 +96,7 @@ Finished run_of(PretrainConfig config, int ranks, const Workspace& folder, const
   return finished;
 }
 
-void expect_equal(const PretrainConfig& c, int ranks, const Workspace& folder,
+void expect_equal(const PretrainConfig& c, int ranks, const test::Scratch& folder,
                   const Finished& expected, const std::string& what) {
   const Finished found = run_of(c, ranks, folder, "run");
   EXPECT_EQ(found.losses, expected.losses) << what;
@@ -116,7 +116,7 @@ class TwoSided : public testing::TestWithParam<Kind> {
     expected_ = run_of(config_, 1, folder_, "expected");
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
   PretrainConfig config_;
   Finished expected_;
 };

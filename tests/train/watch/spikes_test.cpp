@@ -71,7 +71,7 @@ class Spikes : public testing::Test {
   static constexpr int64_t kTokens = 16 * 16;  // of a step
 
   void write_store(const std::string& name, int64_t steps, int64_t first_bad, int64_t bad) const {
-    data::TokenStoreWriter writer(folder_.at(name), 64, -1, R"({"type":"bytes","version":1})");
+    data::TokenStoreWriter writer(folder_.file(name), 64, -1, R"({"type":"bytes","version":1})");
     std::mt19937 random(7);
     std::vector<int32_t> tokens;
     for (int64_t i = 0; i <= steps * kTokens; ++i) {
@@ -83,7 +83,7 @@ class Spikes : public testing::Test {
     writer.finish();
   }
   PretrainConfig config(const std::string& store, Action action) const {
-    PretrainConfig c = small_config(folder_.at(store));
+    PretrainConfig c = small_config(folder_.file(store));
     c.model.dropout = 0;
     c.model.n_layers = 2;
     c.data.shuffle = false;
@@ -98,18 +98,18 @@ class Spikes : public testing::Test {
   }
   std::vector<Spike> decisions(const std::string& run) const {
     const auto alone = single_rank();
-    const auto info = checkpoint::find_checkpoint(folder_.at(run), *alone);
+    const auto info = checkpoint::find_checkpoint(folder_.file(run), *alone);
     return run_state(info->metadata, info->path).spikes.decisions;
   }
   std::vector<int64_t> steps_in_metrics(const std::string& run) const {
-    std::ifstream file(folder_.at(run) + "/metrics.jsonl");
+    std::ifstream file(folder_.file(run) + "/metrics.jsonl");
     std::vector<int64_t> steps;
     for (std::string line; std::getline(file, line);)
       steps.push_back(std::stoll(line.substr(line.find(':') + 1)));
     return steps;
   }
 
-  Workspace folder_;
+  test::Scratch folder_;
 };
 
 TEST_F(Spikes, AreWarnedOfAndKept) {
@@ -162,17 +162,17 @@ TEST_F(Spikes, TheBestWeightsAreThoseOfTheStepsThatStay) {
   write_store("bad.h5", 61, 45, 1);
   PretrainConfig c = config("bad.h5", Action::rollback);
   c.model.dropout = 0.1;
-  c.data.validation = {folder_.at("bad.h5")};
+  c.data.validation = {folder_.file("bad.h5")};
   c.validation.every = 44;
   c.validation.patience = 9;
   const auto best_after = [&](int64_t stop, const std::string& run) {
     c.run.stop_at = stop;
-    const RunState state = (train(c, 1, folder_, run), newest_state(folder_.at(run)));
+    const RunState state = (train(c, 1, folder_, run), newest_state(folder_.file(run)));
     EXPECT_EQ(state.best_step, 44);
-    const auto kept = checkpoint::list_checkpoints(folder_.at(run) + "/best");
+    const auto kept = checkpoint::list_checkpoints(folder_.file(run) + "/best");
     EXPECT_EQ(kept.size(), 1u);
     EXPECT_EQ(kept.at(0).step, 44);
-    return state_of(folder_.at(run) + "/best");
+    return state_of(folder_.file(run) + "/best");
   };
   const State left_behind = best_after(45, "before"), kept = best_after(47, "after");
   EXPECT_EQ(decisions("after").size(), 1u);
@@ -191,7 +191,8 @@ TEST_F(Spikes, AResumedRunDecidesTheSame) {
     first.run.stop_at = stop;
     train(first, 2, folder_, name);
     // What stops commits there; a kill would not have.
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.at(name) + "/checkpoints"))
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder_.file(name) + "/checkpoints"))
       if (entry.path().filename().string().starts_with(fmt::format("step-{:08}", stop)))
         std::filesystem::remove_all(entry.path());
     EXPECT_EQ(first_difference(train(c, 1, folder_, name).state, expected.state), "") << stop;
@@ -211,7 +212,7 @@ TEST_F(Spikes, AStopChangesNoDecision) {
   train(first, 2, folder_, "run");
   const auto steps = [&] {
     std::vector<int64_t> made;
-    for (const auto& info : checkpoint::list_checkpoints(folder_.at("run")))
+    for (const auto& info : checkpoint::list_checkpoints(folder_.file("run")))
       made.push_back(info.step);
     return made;
   };
