@@ -44,8 +44,7 @@ struct Tuning : TuneOrigin {
   int32_t end = -1;  // the token that ends an answer
   // ids that are never sampled, and that neither policy nor reference gives any probability
   std::vector<int64_t> banned{};
-  train::InstructionNotes
-      instructions{};  // of the policy to begin from, for the checkpoint's notes
+  train::InstructionNotes instructions{};  // of the policy to begin from; checkpoints keep them
   // what an answer's tokens say; null: all they decode to
   std::function<std::string(const std::vector<int32_t>&)> answer_text{};
   const std::vector<rewards::Prompt>* held_out = nullptr;  // prompts to evaluate on; null: none
