@@ -39,7 +39,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 static const char* below;
 static char fail_call[32], slow_call[32];
-static long fail_number, slow_microseconds, power = -1, changes;
+static long fail_number, slow_microseconds, slow_from, power = -1, changes;
 static int fail_errno, fail_lasting, trace_fd = -1, record_fd = -1;
 static struct {
   const char* _Atomic name;
@@ -60,7 +60,7 @@ static void configure(void) {
     sscanf(fail, "%31[^:]:%ld:%d:%15s", fail_call, &fail_number, &fail_errno, lasting);
   fail_lasting = strcmp(lasting, "lasting") == 0;
   const char* slow = getenv("SKEIN_TEST_FAULTS_SLOW");
-  if (slow != NULL) sscanf(slow, "%ld:%31s", &slow_microseconds, slow_call);
+  if (slow != NULL) sscanf(slow, "%ld:%31[^:]:%ld", &slow_microseconds, slow_call, &slow_from);
   const char* number = getenv("SKEIN_TEST_FAULTS_POWER");
   if (number != NULL) power = atol(number);
   trace_fd = opened_log("SKEIN_TEST_FAULTS_TRACE");
@@ -122,7 +122,8 @@ static int faulted(const char* call, const char* path) {
     const int size = snprintf(line, sizeof(line), "%s %ld %s\n", call, number, path);
     (void)!syscall(SYS_write, trace_fd, line, (size_t)size);
   }
-  if (slow_microseconds > 0 && (strcmp(slow_call, "*") == 0 || strcmp(slow_call, call) == 0))
+  if (slow_microseconds > 0 && number >= slow_from &&
+      (strcmp(slow_call, "*") == 0 || strcmp(slow_call, call) == 0))
     crawl();
   const int hit = strcmp(fail_call, call) == 0 &&
                   (fail_lasting ? number >= fail_number : number == fail_number);
