@@ -131,7 +131,7 @@ MeasuredValues masked_tokens(const train::EvaluatedModel& model, const train::Tr
   check_store(samples->store(0), source);
   const train::MaskedEvaluation result = evaluate_masked(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
-  MeasuredValues values = known(result.values(""));
+  MeasuredValues values = known(result.values());
   values.emplace_back("tokens", result.tokens);
   return values;
 }
@@ -152,7 +152,7 @@ MeasuredValues restored_tokens(const train::EvaluatedModel& model,
   check_store(samples->store(0), source);
   const train::DenoisedEvaluation result = evaluate_denoised(model, *samples, config.eval.windows);
   log::info("{}: {}", source.info.path, result.text());
-  MeasuredValues values = known(result.values(""));
+  MeasuredValues values = known(result.values());
   values.emplace_back("tokens", result.all().tokens);
   return values;
 }

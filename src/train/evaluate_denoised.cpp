@@ -83,12 +83,12 @@ std::string DenoisedEvaluation::text() const {
   return made;
 }
 
-NamedValues DenoisedEvaluation::values(const std::string& prefix) const {
-  NamedValues made{{prefix + "loss", all().loss()}, {prefix + "perplexity", all().perplexity()}};
+NamedValues DenoisedEvaluation::values() const {
+  NamedValues made{{"loss", all().loss()}, {"perplexity", all().perplexity()}};
   const auto add = [&](const std::string& called, const TokenScores& of) {
     if (of.tokens == 0) return;
-    made.emplace_back(prefix + called + "_loss", of.loss());
-    made.emplace_back(prefix + called + "_accuracy", of.accuracy());
+    made.emplace_back(called + "_loss", of.loss());
+    made.emplace_back(called + "_accuracy", of.accuracy());
   };
   add("hidden", hidden);
   add("shown", shown);

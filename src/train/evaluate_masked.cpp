@@ -54,13 +54,11 @@ std::string MaskedEvaluation::text() const {
   return made;
 }
 
-NamedValues MaskedEvaluation::values(const std::string& prefix) const {
-  NamedValues made{{prefix + "loss", loss()},
-                   {prefix + "masked_accuracy", accuracy()},
-                   {prefix + "commonest_token", guess()}};
+NamedValues MaskedEvaluation::values() const {
+  NamedValues made{{"loss", loss()}, {"masked_accuracy", accuracy()}, {"commonest_token", guess()}};
   if (pairs == 0) return made;
-  made.emplace_back(prefix + "pair_loss", pair_nats / pairs);
-  made.emplace_back(prefix + "pair_accuracy", percent(pairs_right, pairs) / 100);
+  made.emplace_back("pair_loss", pair_nats / pairs);
+  made.emplace_back("pair_accuracy", percent(pairs_right, pairs) / 100);
   return made;
 }
 

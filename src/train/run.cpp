@@ -9,6 +9,7 @@
 #include "skein/models/architecture.h"
 #include "skein/tensor/buffer.h"
 #include "skein/train/best_weights.h"
+#include "skein/train/watch/number_kind.h"
 #include "skein/train/watch/progress_bar.h"
 
 namespace skein::train {
@@ -208,7 +209,7 @@ void Run::evaluate(Learner& learner) {
   scores_ = learner.score(*meeting_);
   state_.validation_owed = false;
   log::info("{} {}  validation: {}", words_.step, state_.step, scores_.text);
-  folder_.record(state_.step, scores_.values);
+  folder_.record(state_.step, as_validation(scores_.values));
   if (compares_)
     keep_if_best(
         state_, scores_.quality, best_.get(), [&] { return learner.best_weights(); },

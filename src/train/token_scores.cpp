@@ -25,10 +25,8 @@ std::string TokenScores::text(const std::string& called) const {
                      shown_number(perplexity()), 100 * accuracy(), readable_count(tokens), called);
 }
 
-NamedValues TokenScores::values(const std::string& prefix) const {
-  return {{prefix + "loss", loss()},
-          {prefix + "perplexity", perplexity()},
-          {prefix + "token_accuracy", accuracy()}};
+NamedValues TokenScores::values() const {
+  return {{"loss", loss()}, {"perplexity", perplexity()}, {"token_accuracy", accuracy()}};
 }
 
 void TokenScores::add(const TokenScores& other) {

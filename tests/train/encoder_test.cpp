@@ -34,7 +34,7 @@ TEST_F(Encoders, LearnAndKeepAllTheirTensors) {
         "head.norm.bias", "head.bias", "pair.weight", "pair.bias"})
     EXPECT_TRUE(expected_.state.contains(std::string("adam_v/") + name)) << name;
   EXPECT_FALSE(expected_.state.contains("param/head.weight"));
-  EXPECT_GT(expected_.validation.at("validation_pair_loss"), 0);
+  EXPECT_GT(expected_.validation.at("pair_loss"), 0);
 }
 
 TEST_F(Encoders, GiveEqualBitsAtAnyDataAndPipelineSize) {

@@ -112,7 +112,7 @@ class TaskRuns : public testing::Test {
   }
   static double value(const train::Scores& scores, const std::string& name) {
     for (const auto& [key, found] : scores.values)
-      if (key == "validation_" + name) return found;
+      if (key == name) return found;
     ADD_FAILURE() << "no " << name;
     return 0;
   }

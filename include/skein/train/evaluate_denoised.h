@@ -28,8 +28,8 @@ struct DenoisedEvaluation {
   // "loss 1.2000, of 12k hidden tokens 2.9000 and 40.1% right, of 70k shown tokens 0.1000 and 99.0%
   // right"
   std::string text() const;
-  // loss and perplexity; hidden_loss, hidden_accuracy, shown_loss, shown_accuracy; behind `prefix`.
-  NamedValues values(const std::string& prefix) const;
+  // loss and perplexity; hidden_loss, hidden_accuracy, shown_loss, shown_accuracy.
+  NamedValues values() const;
 };
 
 // Held-out samples. Their noise never changes.

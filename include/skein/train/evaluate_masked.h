@@ -26,7 +26,7 @@ struct MaskedEvaluation {
   double guess() const { return ratio(commonest, tokens); }
   // "loss 3.21, 41.3% of 12k masked tokens right (the commonest token: 5.2%)"
   std::string text() const;
-  NamedValues values(const std::string& prefix) const;
+  NamedValues values() const;
 };
 
 // Held-out samples. Their masks never change.

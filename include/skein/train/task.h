@@ -19,7 +19,7 @@ namespace skein::train {
 // How well a model does on held-out data.
 struct Scores {
   std::string text;    // for the log
-  NamedValues values;  // for metrics.jsonl
+  NamedValues values;  // for metrics.jsonl, where "validation_" stands before their names
   double quality = 0;  // what is best is kept: higher is better
 };
 

@@ -20,8 +20,8 @@ struct TokenScores {
   double accuracy() const;
   // "loss 2.3100, perplexity 10.07, 41.3% of 12k answer tokens right", which are `called` so.
   std::string text(const std::string& called) const;
-  // loss, perplexity and token_accuracy, behind `prefix`.
-  NamedValues values(const std::string& prefix) const;
+  // loss, perplexity and token_accuracy.
+  NamedValues values() const;
 
   void add(const TokenScores& other);
 };

@@ -244,9 +244,9 @@ train::Scores DpoTask::validate(const train::EvaluatedModel& model) const {
       "rejected)",
       loss, mean("reward_accuracy"), samples.samples_per_epoch(), is_kto() ? "answers" : "pairs",
       mean("reward_margin"), mean("chosen_reward"), mean("rejected_reward"));
-  scores.values.emplace_back("validation_loss", loss);
+  scores.values.emplace_back("loss", loss);
   for (const train::Term& term : terms())
-    if (!term.learnt) scores.values.emplace_back("validation_" + term.name, mean(term.name));
+    if (!term.learnt) scores.values.emplace_back(term.name, mean(term.name));
   scores.quality = -loss;
   return scores;
 }

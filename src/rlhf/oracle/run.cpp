@@ -78,7 +78,7 @@ class OraclePretraining : public train::Task {
     const double loss = mean_loss(model), least = least_text_loss(language_);
     return {fmt::format("loss {:.4f} on fresh texts; no model of this language gets below {:.4f}",
                         loss, least),
-            {{"validation_loss", loss}, {"validation_least_loss", least}},
+            {{"loss", loss}, {"least_loss", least}},
             -loss};
   }
 

@@ -1,5 +1,8 @@
 #include "held_out.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "skein/core/numbers.h"
 #include "skein/core/philox.h"
 #include "skein/core/values.h"
@@ -20,9 +23,8 @@ train::Scores scores_of(const Rollout& rollout, double beta) {
   const auto at = [&](const char* name) { return value_named(all, name); };
   train::Scores made;
   for (const char* name : {"reward", "reward_deviation", "score", "kl", "answer_tokens", "ended"})
-    made.values.emplace_back(std::string("validation_") + name, at(name));
-  for (const auto& [name, value] : source_values(rollout))
-    made.values.emplace_back("validation_" + name, value);
+    made.values.emplace_back(name, at(name));
+  std::ranges::copy(source_values(rollout), std::back_inserter(made.values));
   made.quality = at("reward");
   made.text = fmt::format(
       "reward {:.4f}  score {:.4f}  kl {:.3f}  length {:.1f}  ended {:.0f}% of {} prompts",

@@ -161,10 +161,7 @@ std::unique_ptr<Objective> RewardTask::objective(const LocalModel& model) const 
 train::Scores RewardTask::validate(const train::EvaluatedModel& model) const {
   const PreferenceScores found = preference_scores(model, *validation_);
   report_ = report_of(validation_->all(), found.scores, found.loss);
-  train::Scores scores{report_.text(), {}, -found.loss};
-  for (const auto& [name, value] : report_.values())
-    scores.values.emplace_back("validation_" + name, value);
-  return scores;
+  return {report_.text(), report_.values(), -found.loss};
 }
 
 train::TaskNotes RewardTask::measured_notes(const train::EvaluatedModel& model) const {

@@ -33,7 +33,7 @@ std::string in_one_line(std::string text) {
 
 double held_out_loss(const train::Scores& scores) {
   for (const auto& [name, value] : scores.values)
-    if (name == "validation_loss") return value;
+    if (name == "loss") return value;
   return kUnknown;
 }
 

@@ -10,7 +10,7 @@ Scores answer_scores(const EvaluatedModel& model, const data::ChatSamples& sampl
                      int64_t vocabulary) {
   const TokenScores found =
       token_scores(model, samples, samples.samples_per_epoch(), samples.places(), vocabulary);
-  return {found.text("answer tokens"), found.values("validation_"), -found.loss()};
+  return {found.text("answer tokens"), found.values(), -found.loss()};
 }
 
 void tell_samples(const data::ChatSamples& samples, const std::string& what,

@@ -50,9 +50,7 @@ NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
   const Scores scores =
       answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);
   log::info("{}: {}", source.info.path, scores.text);
-  NamedValues values;
-  for (const auto& [name, value] : scores.values)
-    values.emplace_back(name.substr(std::string("validation_").size()), value);
+  NamedValues values = scores.values;
   values.emplace_back("tokens", samples->counts().answers);
   values.emplace_back("conversations", samples->counts().chats - samples->counts().left_out);
   return values;

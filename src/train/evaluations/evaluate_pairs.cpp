@@ -91,7 +91,7 @@ PairResult evaluate_pairs(const PairEvaluation& asked, Group& world) {
   const EvaluatedModel model{pipeline, local.pass(), mesh, asked.batch, nullptr, &local};
   const TokenScores found = pairs.scores(model, source.model.vocab_size);
   log::info("{}: {}", source.info.path, found.text("target tokens"));
-  PairResult result{found.values(""), {}};
+  PairResult result{found.values(), {}};
   result.values.emplace_back("tokens", found.tokens);
   result.values.emplace_back("pairs", pairs.count());
   if (!asked.config.metrics.empty()) add_decoded(asked, model, reading, pairs, result);

@@ -150,10 +150,7 @@ GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int6
 }
 
 Scores GraphTask::validate(const EvaluatedModel& model) const {
-  Scores made =
-      graph_scores(head_, *validation_, graph_answers(model, *validation_, head_.outputs()));
-  for (auto& [name, value] : made.values) name = "validation_" + name;
-  return made;
+  return graph_scores(head_, *validation_, graph_answers(model, *validation_, head_.outputs()));
 }
 
 // Of what samples are made of: the stores, and how many neighbours are drawn.

@@ -107,12 +107,10 @@ ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::Augm
 }
 
 Scores ImageTask::validate(const EvaluatedModel& model) const {
-  Scores made = says_patches() ? hidden_patch_scores(model, *validation_)
-                               : image_scores(head_, *validation_,
-                                              image_answers(model, *validation_, head_.outputs()));
-  if (says_patches()) draw(model);
-  for (auto& [name, value] : made.values) name = "validation_" + name;
-  return made;
+  if (!says_patches())
+    return image_scores(head_, *validation_, image_answers(model, *validation_, head_.outputs()));
+  draw(model);
+  return hidden_patch_scores(model, *validation_);
 }
 
 // A sheet that cannot be written ends no run.

@@ -110,9 +110,7 @@ void LabelTask::check(const LabelData& data, const char* what) const {
 }
 
 Scores LabelTask::validate(const EvaluatedModel& model) const {
-  Scores scores = score(head_, known_, label_answers(model, *validation_, head_.outputs()));
-  for (auto& [name, value] : scores.values) name = "validation_" + name;
-  return scores;
+  return score(head_, known_, label_answers(model, *validation_, head_.outputs()));
 }
 
 void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) const {

@@ -68,11 +68,10 @@ class NextTokenTask : public StoreTask<data::Loader> {
   int64_t length() const override { return context_; }
   Scores validate(const EvaluatedModel& model) const override {
     const Evaluation found = evaluate_windows(model, eval_, *validation_, data_, context_);
-    Scores scores{
-        fmt::format("{} ({} tokens)", found.text(), readable_count(found.tokens)),
-        {{"validation_loss", found.loss()}, {"validation_perplexity", found.perplexity()}},
-        -found.loss()};
-    if (found.bytes) scores.values.emplace_back("validation_bits_per_byte", found.bits_per_byte());
+    Scores scores{fmt::format("{} ({} tokens)", found.text(), readable_count(found.tokens)),
+                  {{"loss", found.loss()}, {"perplexity", found.perplexity()}},
+                  -found.loss()};
+    if (found.bytes) scores.values.emplace_back("bits_per_byte", found.bits_per_byte());
     return scores;
   }
 
@@ -110,7 +109,7 @@ class MaskedTask : public StoreTask<data::MaskedLoader> {
   int64_t length() const override { return context_; }
   Scores validate(const EvaluatedModel& model) const override {
     const MaskedEvaluation found = evaluate_masked(model, *validation_, samples_);
-    return {found.text(), found.values("validation_"), -found.loss()};
+    return {found.text(), found.values(), -found.loss()};
   }
 
  private:
@@ -136,7 +135,7 @@ class DenoisingTask : public StoreTask<data::DenoisingLoader> {
   }
   Scores validate(const EvaluatedModel& model) const override {
     const DenoisedEvaluation found = evaluate_denoised(model, *validation_, samples_);
-    return {found.text(), found.values("validation_"), -found.all().loss()};
+    return {found.text(), found.values(), -found.all().loss()};
   }
   TaskNotes notes() const override {
     return to_notes(PairNotes{.task = "denoising",

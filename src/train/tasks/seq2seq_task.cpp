@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"
@@ -122,7 +123,7 @@ void Seq2seqTask::order_by(const BatchPlan& plan, int64_t first) {
 
 Scores Seq2seqTask::validate(const EvaluatedModel& model) const {
   const TokenScores found = held_out_->scores(model, model_.vocab_size);
-  Scores scores{found.text("target tokens"), found.values("validation_"), -found.loss()};
+  Scores scores{found.text("target tokens"), found.values(), -found.loss()};
   if (config_.decoded > 0) add_decoded(model, scores);
   return scores;
 }
@@ -133,8 +134,7 @@ void Seq2seqTask::add_decoded(const EvaluatedModel& model, Scores& scores) const
       score_texts(decoded_texts(model, model_, reading_, wanted, {.beam = config_.beam}), wanted,
                   training_metrics());
   scores.text += fmt::format("; {} decoded: {}", wanted.prompts.size(), found.text());
-  for (const auto& [name, value] : found.values)
-    scores.values.emplace_back("validation_" + name, value);
+  std::ranges::copy(found.values, std::back_inserter(scores.values));
   if (config_.metric != kLoss) scores.quality = value_named(found.values, config_.metric);
 }
 

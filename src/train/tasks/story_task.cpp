@@ -62,8 +62,6 @@ Scores StoryTask::validate(const EvaluatedModel& model) const {
   Scores made = story_scores(
       *validation_,
       label_answers(model, *validation_, validation_->samples_per_epoch(), 1, head_.outputs()));
-  for (auto& [name, value] : made.values) name = "validation_" + name;
-  return made;
 }
 
 void StoryTask::check_notes(const TaskNotes& notes, const std::string& origin) const {

@@ -71,4 +71,9 @@ const char* name_of(NumberKind::Group group) {
   return "";
 }
 
+NamedValues as_validation(NamedValues values) {
+  for (auto& [name, value] : values) name.insert(0, kValidationPrefix);
+  return values;
+}
+
 }  // namespace skein::train

@@ -89,15 +89,14 @@ TEST_F(DpoKinds, LearnWhichAnswersAreBetter) {
     const TunedByPairs tuned = tune_by_pairs(c, folder_, 1, name_of(kind));
     const std::map<std::string, double> found(tuned.validation.values.begin(),
                                               tuned.validation.values.end());
-    EXPECT_GE(found.at("validation_reward_accuracy"), 0.9) << tuned.validation.text;
-    EXPECT_GT(found.at("validation_chosen_reward"), found.at("validation_rejected_reward"));
-    EXPECT_NEAR(found.at("validation_reward_margin"),
-                found.at("validation_chosen_reward") - found.at("validation_rejected_reward"),
+    EXPECT_GE(found.at("reward_accuracy"), 0.9) << tuned.validation.text;
+    EXPECT_GT(found.at("chosen_reward"), found.at("rejected_reward"));
+    EXPECT_NEAR(found.at("reward_margin"), found.at("chosen_reward") - found.at("rejected_reward"),
                 1e-4);
-    EXPECT_LT(found.at("validation_loss"), below) << name_of(kind);
+    EXPECT_LT(found.at("loss"), below) << name_of(kind);
     const char* const told = kind == DpoKind::kto ? " of 36 answers" : " of 18 pairs";
     EXPECT_NE(tuned.validation.text.find(told), std::string::npos) << tuned.validation.text;
-    EXPECT_EQ(found.contains("validation_reference_point"), kind == DpoKind::kto);
+    EXPECT_EQ(found.contains("reference_point"), kind == DpoKind::kto);
   }
 }
 

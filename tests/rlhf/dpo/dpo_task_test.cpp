@@ -58,10 +58,9 @@ TEST_F(DpoTasks, LearnWhichAnswersAreBetter) {
     const TunedByPairs tuned = tune_by_pairs(c_, folder_, 1, fmt::format("learnt{}", sft));
     const std::map<std::string, double> found(tuned.validation.values.begin(),
                                               tuned.validation.values.end());
-    EXPECT_EQ(found.at("validation_reward_accuracy"), 1);
-    EXPECT_LT(found.at("validation_loss"), 0.5);
-    EXPECT_NEAR(found.at("validation_reward_margin"),
-                found.at("validation_chosen_reward") - found.at("validation_rejected_reward"),
+    EXPECT_EQ(found.at("reward_accuracy"), 1);
+    EXPECT_LT(found.at("loss"), 0.5);
+    EXPECT_NEAR(found.at("reward_margin"), found.at("chosen_reward") - found.at("rejected_reward"),
                 1e-5);
     const Json& last = tuned.metrics.at(tuned.losses.size() - 1);
     EXPECT_EQ(last.contains("sft_loss"), sft > 0);

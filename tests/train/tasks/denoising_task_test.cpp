@@ -53,20 +53,20 @@ TEST_F(DenoisingRun, LearnsAndTellsHiddenTokensFromShownOnes) {
   c.model.dropout = 0;
   c.train.steps = 150;
   const auto found = train(c, 1, folder_, "run").validation;
-  EXPECT_GT(found.at("validation_hidden_loss"), found.at("validation_shown_loss"));
-  EXPECT_GT(found.at("validation_shown_accuracy"), found.at("validation_hidden_accuracy"));
-  EXPECT_LT(found.at("validation_loss"), found.at("validation_hidden_loss"));
-  EXPECT_GT(found.at("validation_loss"), found.at("validation_shown_loss"));
-  EXPECT_EQ(found.at("validation_perplexity"), std::exp(found.at("validation_loss")));
-  EXPECT_LT(found.at("validation_loss"), std::log(64.0));
+  EXPECT_GT(found.at("hidden_loss"), found.at("shown_loss"));
+  EXPECT_GT(found.at("shown_accuracy"), found.at("hidden_accuracy"));
+  EXPECT_LT(found.at("loss"), found.at("hidden_loss"));
+  EXPECT_GT(found.at("loss"), found.at("shown_loss"));
+  EXPECT_EQ(found.at("perplexity"), std::exp(found.at("loss")));
+  EXPECT_LT(found.at("loss"), std::log(64.0));
 }
 
 TEST_F(DenoisingRun, OfNoiseThatHidesNothingTellsShownTokensAlone) {
   PretrainConfig c = denoising_config(store_, data::NoiseKind::text);
   c.noise.infill = 0;
   const auto found = train(c, 1, folder_, "run").validation;
-  EXPECT_FALSE(found.contains("validation_hidden_loss"));
-  EXPECT_NEAR(found.at("validation_shown_loss"), found.at("validation_loss"), 1e-12);
+  EXPECT_FALSE(found.contains("hidden_loss"));
+  EXPECT_NEAR(found.at("shown_loss"), found.at("loss"), 1e-12);
 }
 
 // The plain loss judges both.

@@ -29,6 +29,8 @@ TEST(NumberKind, TellsValidationFromTraining) {
   EXPECT_TRUE(of_validation("validation_loss"));
   EXPECT_FALSE(of_validation("loss"));
   EXPECT_EQ(without_validation("validation_loss"), "loss");
+  EXPECT_EQ(as_validation({{"loss", 1}, {"f1", 2}}),
+            (NamedValues{{"validation_loss", 1}, {"validation_f1", 2}}));
   EXPECT_EQ(without_validation("loss"), "loss");
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "skein/core/values.h"
+
 namespace skein::train {
 
 struct NumberKind {
@@ -21,6 +23,7 @@ const char* name_of(NumberKind::Group group);
 // Numbers of evaluations are called as those of training, behind this.
 constexpr std::string_view kValidationPrefix = "validation_";
 inline bool of_validation(std::string_view name) { return name.starts_with(kValidationPrefix); }
+NamedValues as_validation(NamedValues values);
 // "loss" of "loss" and of "validation_loss".
 inline std::string without_validation(std::string_view name) {
   return std::string(of_validation(name) ? name.substr(kValidationPrefix.size()) : name);
