@@ -9,8 +9,8 @@
 #include "skein/models/architecture.h"
 #include "skein/train/graphs/graph_scores.h"
 #include "skein/train/tasks/adapting.h"
-#include "skein/train/tasks/smoothed_loss.h"
 
+#include "train/tasks/class_task.h"
 #include "train/tasks/record_blend.h"
 
 namespace skein::train {
@@ -92,45 +92,27 @@ struct GraphData {
   LabelHead head;
 };
 
-class GraphTask : public Task {
+class GraphTask : public ClassTask<data::GraphSamples> {
  public:
   GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours,
             bool adapts);
 
-  const data::SampleSource& samples() const override { return *training_; }
   int64_t length() const override { return training_->nodes(); }
   double links_per_node() const {
     return static_cast<double>(training_->links()) / static_cast<double>(training_->nodes());
   }
-  text::StoredTokenizer tokenizer() const override { return {}; }
-  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
-    return class_objective(model, loss_);
-  }
-  std::vector<Term> terms() const override { return class_terms(loss_); }
-  std::vector<data::DataFile> data_files() const override { return files_; }
-  bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
-  TaskNotes notes() const override { return to_notes(head_, checksum()); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
-  bool adapts() const override { return adapts_; }
-  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
  private:
-  uint32_t checksum() const;
-
-  LabelHead head_;
-  LossConfig loss_;
-  bool adapts_;
-  std::unique_ptr<data::GraphSamples> training_, validation_;
-  std::vector<data::DataFile> files_;
+  uint32_t checksum() const override;
+  bool says_the_same(const LabelHead& before) const override;
 };
 
 GraphTask::GraphTask(const PretrainConfig& run, GraphData data, std::vector<int64_t> neighbours,
                      bool adapts)
-    : head_(std::move(data.head)),
-      loss_(run.loss),
-      adapts_(adapts),
-      files_(files_of("data.train", data.learnt)) {
+    : ClassTask(run.loss, std::move(data.head), adapts) {
+  files_ = files_of("data.train", data.learnt);
   std::ranges::move(files_of("data.validation", data.known), std::back_inserter(files_));
   data::GraphSampling sampling{{head_.mean, head_.deviation},
                                run.train.seed,
@@ -178,13 +160,11 @@ void GraphTask::check_notes(const TaskNotes& notes, const std::string& origin) c
   if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
 }
 
-// A head is kept where it says the same of the same, in the same units.
-bool GraphTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
-  if (part.kind != Part::label_head) return false;
-  const auto before = label_head(notes, "checkpoint.load");
-  return !in_checkpoint || !before || before->labels != head_.labels ||
-         *before->graph != *head_.graph || before->pairs != head_.pairs ||
-         before->mean != head_.mean || before->deviation != head_.deviation;
+// Of the same, in the same units.
+bool GraphTask::says_the_same(const LabelHead& before) const {
+  return before.labels == head_.labels && *before.graph == *head_.graph &&
+         before.pairs == head_.pairs && before.mean == head_.mean &&
+         before.deviation == head_.deviation;
 }
 
 bool labels_nodes(const data::GraphRecords& store, GraphTarget target) {
@@ -382,9 +362,7 @@ std::unique_ptr<Task> finetuned_graph_task(FinetuneConfig& config, const GraphTa
       run.model, data.head.graph->of_nodes ? Head::token : Head::sequence, data.head.outputs());
   run.model.context = ModelConfig{}.context;
   auto made = made_task(run, std::move(data), graphs, true);
-  fill_in(run, {"task.epochs", config.task.epochs, made->samples().samples_per_epoch()});
-  if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
-  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
+  fill_in_finetuning(run, config.task.epochs, made->samples().samples_per_epoch());
   return made;
 }
 

@@ -33,6 +33,12 @@ void fill_in(PretrainConfig& c, const Passes& passes) {
   if (c.validation.every < 0) c.validation.every = whole_steps(steps_a_pass / passes.evaluations);
 }
 
+void fill_in_finetuning(PretrainConfig& c, double epochs, int64_t samples) {
+  fill_in(c, {"task.epochs", epochs, samples});
+  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
+}
+
 void refuse_changed(const Options& options, const Options& own, const std::string& why) {
   for (const auto& [key, value] : own.values()) require(!options.changed(key), "{} {}", key, why);
 }

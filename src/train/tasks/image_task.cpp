@@ -13,8 +13,8 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/image_model.h"
 #include "skein/train/tasks/image_scores.h"
-#include "skein/train/tasks/smoothed_loss.h"
 
+#include "class_task.h"
 #include "record_blend.h"
 
 namespace skein::train {
@@ -53,51 +53,33 @@ struct ImageData {
   LabelHead head;
 };
 
-class ImageTask : public Task {
+class ImageTask : public ClassTask<data::ImageSamples> {
  public:
   ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
             bool adapts);
 
-  const data::ImageSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->form().tokens(); }
-  text::StoredTokenizer tokenizer() const override { return {}; }
-  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
-    return class_objective(model, loss_);
-  }
-  std::vector<Term> terms() const override { return class_terms(loss_); }
-  std::vector<data::DataFile> data_files() const override { return files_; }
-  bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
-  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
-  bool adapts() const override { return adapts_; }
-  bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
   Tensor refitted(const Part& part, const Tensor& stored) const override;
   // The model to begin from reads pictures of this form.
   void begin_from(const data::PictureForm& form) { before_ = form; }
 
  private:
+  uint32_t checksum() const override { return checksum_of(training_->blend()); }
   bool says_patches() const { return training_->form().hidden > 0; }
   void draw(const EvaluatedModel& model) const;
 
-  LabelHead head_;
-  LossConfig loss_;
-  bool adapts_;
   std::string folder_;  // of the run
   std::optional<data::PictureForm> before_;
-  std::unique_ptr<data::ImageSamples> training_, validation_;
-  std::vector<data::DataFile> files_;
 };
 
 ImageTask::ImageTask(const PretrainConfig& run, ImageData data, const data::AugmentConfig& augment,
                      bool adapts)
-    : head_(std::move(data.head)),
-      loss_(run.loss),
-      adapts_(adapts),
-      folder_(run.run.dir),
-      files_(files_of("data.train", data.learnt)) {
+    : ClassTask(run.loss, std::move(data.head), adapts), folder_(run.run.dir) {
   auto& [learnt, known, head] = data;
   const data::PictureForm form = form_of(run, head_);
+  files_ = files_of("data.train", learnt);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
   training_ = std::make_unique<data::ImageSamples>(std::move(learnt), form, augment, run.train.seed,
                                                    data::training_order(run.data.shuffle));
@@ -141,14 +123,7 @@ void ImageTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           "and {}; give the same pictures, or another run.dir to begin anew",
           origin, fmt::join(stored->picture_mean, ", "), fmt::join(stored->picture_deviation, ", "),
           fmt::join(head_.picture_mean, ", "), fmt::join(head_.picture_deviation, ", "));
-  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
-}
-
-// A head is kept where it says the same classes.
-bool ImageTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
-  if (part.kind != Part::label_head) return false;
-  const auto before = label_head(notes, "checkpoint.load");
-  return !in_checkpoint || !before || before->labels != head_.labels;
+  if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
 }
 
 // Of a model whose pictures have another size, the positions.
@@ -290,9 +265,7 @@ std::unique_ptr<Task> finetuned_image_task(FinetuneConfig& config, const Trained
   begin_labels(before);
   auto made = std::make_unique<ImageTask>(run, std::move(data), config.augment, true);
   take_positions(*made, before, run.model);
-  fill_in(run, {"task.epochs", config.task.epochs, made->samples().samples_per_epoch()});
-  if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
-  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
+  fill_in_finetuning(run, config.task.epochs, made->samples().samples_per_epoch());
   return made;
 }
 

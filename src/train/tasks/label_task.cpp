@@ -4,44 +4,36 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/finetune.h"
 #include "skein/train/tasks/label_scores.h"
-#include "skein/train/tasks/smoothed_loss.h"
 #include "skein/train/vocabulary.h"
+
+#include "class_task.h"
 
 namespace skein::train {
 namespace {
 
 constexpr int64_t kUsualLength = 128;
 
-class LabelTask : public Task {
+class LabelTask : public ClassTask<data::LabelSamples> {
  public:
   LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer);
 
-  const data::LabelSamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->shape().length; }
   text::StoredTokenizer tokenizer() const override { return tokenizer_; }
-  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
-    return class_objective(model, loss_);
-  }
-  std::vector<Term> terms() const override { return class_terms(loss_); }
-  std::vector<data::DataFile> data_files() const override { return files_; }
-  bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
-  TaskNotes notes() const override { return to_notes(head_, training_->checksum()); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
-  bool adapts() const override { return true; }
   bool begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const override;
 
   void complete(PretrainConfig& config, double epochs) const;
 
  private:
+  uint32_t checksum() const override { return training_->checksum(); }
+  bool says_the_same(const LabelHead& before) const override {
+    return before.kind == head_.kind && before.labels == head_.labels;
+  }
   void check(const LabelData& data, const char* what) const;
 
   text::StoredTokenizer tokenizer_;
-  LossConfig loss_;
-  LabelHead head_;
-  std::unique_ptr<data::LabelSamples> training_, validation_;
   LabelData known_;  // of the validation data
-  std::vector<data::DataFile> files_;
 };
 
 int64_t sample_length(const FinetuneConfig& c) {
@@ -80,7 +72,7 @@ std::map<std::string, std::string> column_values(const LabelColumns& columns) {
 }
 
 LabelTask::LabelTask(const FinetuneConfig& c, text::StoredTokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)), loss_(c.run.loss), head_(head_of(c)) {
+    : ClassTask(c.run.loss, head_of(c), true), tokenizer_(std::move(tokenizer)) {
   const data::LabelForm form = head_.form(c.run.model, *tokenizer_);
   const bool types = form.encoder() && head_.pairs && c.run.model.token_types >= 2;
   const int64_t multiple = row_multiple(c.run.parallel);
@@ -125,7 +117,7 @@ void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) c
           "{} learns numbers in units of mean {} and deviation {}, but those of data.train have {} "
           "and {}; give the same examples, or another run.dir to begin anew",
           origin, stored->mean, stored->deviation, head_.mean, head_.deviation);
-  if (checksum_in(notes) != training_->checksum()) warn_of_other_samples(origin);
+  if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
   if (stored->metric != head_.metric)
     log::warn(
         "{} compared validations by task.metric={}, now it is {}: which one is best is judged by "
@@ -133,20 +125,15 @@ void LabelTask::check_notes(const TaskNotes& notes, const std::string& origin) c
         origin, name_of(stored->metric), name_of(head_.metric));
 }
 
-// A head is kept where it says the same labels.
 bool LabelTask::begins_anew(const Part& part, bool in_checkpoint, const TaskNotes& notes) const {
   if (part.kind == Part::pooler) return !in_checkpoint;
-  if (part.kind != Part::label_head) return false;
-  const auto before = label_head(notes, "checkpoint.load");
-  return !in_checkpoint || !before || before->kind != head_.kind || before->labels != head_.labels;
+  return ClassTask::begins_anew(part, in_checkpoint, notes);
 }
 
 void LabelTask::complete(PretrainConfig& c, double epochs) const {
   const Head head = head_.kind == LabelKind::tag ? Head::token : Head::sequence;
   c.model.architecture->begin_labels(c.model, head, head_.outputs());
-  fill_in(c, {"task.epochs", epochs, training_->samples_per_epoch()});
-  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
-  if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
+  fill_in_finetuning(c, epochs, training_->samples_per_epoch());
 }
 
 }  // namespace

@@ -164,12 +164,6 @@ void Seq2seqTask::check_notes(const TaskNotes& notes, const std::string& origin)
         origin, before.metric, now.metric);
 }
 
-void complete(PretrainConfig& run, const Seq2seqConfig& config, const Task& task) {
-  fill_in(run, {"task.epochs", config.epochs, task.samples().samples_per_epoch()});
-  if (run.lr.warmup < 0) run.lr.warmup = run.train.steps / 10;
-  if (run.lr.decay == LrConfig::Decay::automatic) run.lr.decay = LrConfig::Decay::linear;
-}
-
 // A model that begins with start values gets the vocabularies of the tokenizers.
 void begin_vocabularies(ModelConfig& model, const data::PairTokenizers& tokenizers) {
   if (model.vocab_size == 0) model.vocab_size = tokenizers.target->vocab_size();
@@ -189,7 +183,7 @@ std::unique_ptr<Task> seq2seq_task(PretrainConfig& run, const Seq2seqConfig& con
   const Seq2seqConfig all = settled(config);
   auto task = std::make_unique<Seq2seqTask>(
       run, all, pair_reading(run.model, all.pairs, tokenizers, all.sides, run.parallel), adapts);
-  complete(run, all, *task);
+  fill_in_finetuning(run, all.epochs, task->samples().samples_per_epoch());
   return task;
 }
 

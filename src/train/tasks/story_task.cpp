@@ -10,41 +10,30 @@
 #include "skein/models/architecture.h"
 #include "skein/train/scores.h"
 #include "skein/train/tasks/adapting.h"
-#include "skein/train/tasks/smoothed_loss.h"
 
+#include "class_task.h"
 #include "record_blend.h"
 
 namespace skein::train {
 namespace {
 
-class StoryTask : public Task {
+class StoryTask : public ClassTask<data::StorySamples> {
  public:
   StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::StoryBlend known,
             const StoryTaskConfig& config);
 
-  const data::StorySamples& samples() const override { return *training_; }
   int64_t length() const override { return training_->length(); }
-  text::StoredTokenizer tokenizer() const override { return {}; }
-  std::unique_ptr<Objective> objective(const LocalModel& model) const override {
-    return class_objective(model, loss_);
-  }
-  std::vector<Term> terms() const override { return class_terms(loss_); }
-  std::vector<data::DataFile> data_files() const override { return files_; }
-  bool validates() const override { return validation_ != nullptr; }
   Scores validate(const EvaluatedModel& model) const override;
-  TaskNotes notes() const override { return to_notes(head_, checksum_of(training_->blend())); }
   void check_notes(const TaskNotes& notes, const std::string& origin) const override;
 
  private:
-  LossConfig loss_;
-  LabelHead head_;
-  std::unique_ptr<data::StorySamples> training_, validation_;
-  std::vector<data::DataFile> files_;
+  uint32_t checksum() const override { return checksum_of(training_->blend()); }
 };
 
 StoryTask::StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::StoryBlend known,
                      const StoryTaskConfig& config)
-    : loss_(run.loss), files_(files_of("data.train", learnt)) {
+    : ClassTask(run.loss, {}, false) {
+  files_ = files_of("data.train", learnt);
   std::ranges::move(files_of("data.validation", known), std::back_inserter(files_));
   head_.labels = learnt.parts.front().vocabulary();
   data::StorySampleConfig samples{.memories = run.model.architecture->memories(run.model),
@@ -59,7 +48,7 @@ StoryTask::StoryTask(const PretrainConfig& run, data::StoryBlend learnt, data::S
 }
 
 Scores StoryTask::validate(const EvaluatedModel& model) const {
-  Scores made = story_scores(
+  return story_scores(
       *validation_,
       label_answers(model, *validation_, validation_->samples_per_epoch(), 1, head_.outputs()));
 }
@@ -70,7 +59,7 @@ void StoryTask::check_notes(const TaskNotes& notes, const std::string& origin) c
   require(stored->labels == head_.labels,
           "{} knows the words {}, but data.train has {}; give another run.dir to begin anew",
           origin, listed(stored->labels), listed(head_.labels));
-  if (checksum_in(notes) != checksum_of(training_->blend())) warn_of_other_samples(origin);
+  if (checksum_in(notes) != checksum()) warn_of_other_samples(origin);
 }
 
 // What the data say of a model.

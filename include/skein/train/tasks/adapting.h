@@ -22,6 +22,9 @@ struct Passes {
 // rounded up, and validation.every, both at least 1. Usage errors for passes that are not above 0,
 // and for more than 1e12 steps.
 void fill_in(PretrainConfig& config, const Passes& passes);
+// The same for `skein finetune`, by task.epochs; and where lr.* is left open, a tenth of the steps
+// of warm-up and a linear decay. samples: of an epoch.
+void fill_in_finetuning(PretrainConfig& config, double epochs, int64_t samples);
 
 // A usage error, the key and `why`, for an option that `own` has too and that was given.
 void refuse_changed(const Options& options, const Options& own, const std::string& why);
