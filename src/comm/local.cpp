@@ -20,12 +20,6 @@
 namespace skein {
 namespace {
 
-// What a waiting rank is woken with: never the cause of a failure.
-class WakeUp : public Error {
- public:
-  using Error::Error;
-};
-
 // One run of ranks. Its lock guards this and the state of every group of the run, so that a failure
 // reaches all who wait, in whatever group.
 struct Job {
@@ -85,9 +79,9 @@ void wait_for(std::unique_lock<std::mutex>& lock, Job& job, std::span<const int>
   };
   job.changed.wait(lock, [&] { return ready() || job.aborted || lost() != needed.end(); });
   if (ready()) return;
-  if (job.aborted)
-    throw WakeUp(ExitCode::failure, fmt::format("stopped in {}: another rank failed", what));
-  fail("{} cannot complete: rank {} has ended without taking part", what, *lost());
+  if (job.aborted) throw LostRank(fmt::format("stopped in {}: another rank failed", what));
+  throw LostRank(
+      fmt::format("{} cannot complete: rank {} has ended without taking part", what, *lost()));
 }
 
 void take_message(GroupState& shared, const Route& route, int64_t number,
@@ -264,18 +258,21 @@ void run_rank(const std::shared_ptr<GroupState>& world, int rank,
               const std::function<void(Group&)>& body) {
   log::set_rank(rank);
   std::exception_ptr thrown;
+  bool lost = false;
   try {
     LocalGroup group(world, rank);
     body(group);
-  } catch (const WakeUp&) {
-    // Its cause is on record.
+  } catch (const LostRank&) {
+    thrown = std::current_exception();
+    lost = true;
   } catch (...) {
     thrown = std::current_exception();
   }
   Job& job = *world->job;
   const std::lock_guard lock(job.mutex);
   job.ended[rank] = true;
-  if (thrown && !job.failure) job.failure = thrown;
+  // Once the job is over, the loss of a rank has a cause that is on record.
+  if (thrown && !job.failure && !(lost && job.aborted)) job.failure = thrown;
   if (thrown) job.aborted = true;
   job.changed.notify_all();
 }

@@ -26,8 +26,9 @@ void check(int code, const char* operation) {
   if (kind == MPI_ERR_TRUNCATE)
     throw Error(ExitCode::internal,
                 fmt::format("{} failed: {}{}", operation, text, in_another_exchange()));
-  fail("{} failed: {}. Another rank may have ended: look for the first error of the job", operation,
-       text);
+  throw LostRank(
+      fmt::format("{} failed: {}. Another rank may have ended: look for the first error of the job",
+                  operation, text));
 }
 
 // Destructors run while an exception passes must not wait for peers, who may wait for this rank.

@@ -106,7 +106,7 @@ TEST(Failure, WakesPeersInACollectiveAndIsWhatComesOut) {
     if (group.rank() == 2) fail("the disk of rank {} is full", group.rank());
     try {
       group.sum(1.0);
-    } catch (const Error&) {
+    } catch (const LostRank&) {
       ++woken;
       throw;
     }
@@ -150,6 +150,10 @@ TEST(Failure, ARankThatReturnsEarlyLeavesNobodyWaiting) {
     if (group.rank() == 0) group.recv_bytes(bytes_of(value), sizeof(value), 1, 9).wait();
   });
   expect_text(receive, "from rank 1 with tag 9 cannot complete: rank 1 has ended");
+  run_ranks(2, [](Group& group) {
+    if (group.rank() == 1) return;
+    EXPECT_THROW(group.barrier(), LostRank);
+  });
 }
 
 TEST(Failure, WhatWasSentBeforeTheEndStillArrives) {

@@ -44,8 +44,8 @@ class Group {
   // Of work that members share out one by one: whether this one does number `turn`.
   bool takes(int64_t turn) const { return turn % size() == rank(); }
 
-  // --- moves of bytes: what a transport implements. When a peer is gone, each throws LostRank over
-  // TCP, and over the other transports Error(failure), unless the launcher ends the job first. ---
+  // --- moves of bytes: what a transport implements. When a peer is gone, each throws
+  // LostRank, unless the launcher ends the job first. ---
 
   // Never blocks on the receiver. Messages between a pair with equal tags arrive in order.
   virtual Work send_bytes(const std::byte* data, int64_t bytes, int peer, int tag) = 0;

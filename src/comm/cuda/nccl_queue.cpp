@@ -52,7 +52,7 @@ std::vector<std::string> edge_ids(Group& group, const std::vector<RingEdge>& edg
 
 void check(ncclResult_t status, ncclComm_t comm) {
   if (status != ncclSuccess)
-    fail("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm));
+    throw LostRank(fmt::format("NCCL: {}. {}", ncclGetErrorString(status), ncclGetLastError(comm)));
 }
 
 }  // namespace

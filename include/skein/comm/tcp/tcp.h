@@ -46,12 +46,12 @@ struct TcpJob {
 //
 // When a rank sends what none may (a message of an unknown kind, of a negative size or one that
 // cannot be kept, one after its goodbye, an exit code that is none), all that wait throw
-// Error(failure) with its number and "host:port".
+// LostRank with its number and "host:port".
 //
 // Lets this process open as many files as the host's hard limit allows, up to 65,536.
 //
 // Different groups may be called from different threads at a time. What arrives before it is asked
-// for is kept in memory. When a rank is gone without a goodbye, all that wait throw Error(failure)
+// for is kept in memory. When a rank is gone without a goodbye, all that wait throw LostRank
 // with its number and "host:port"; who leaves in order delays nobody but those who wait for it.
 // Destroying the last group says goodbye and returns when the others have read all that was sent,
 // unless an exception is on its way: then the others see a rank that is gone. abort() ends every
