@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "skein/core/log.h"
 #include "skein/train/pretraining/pair_of_runs.h"
 
@@ -36,11 +34,7 @@ int verify_resume_command(const std::vector<std::string>& args, std::unique_ptr<
   runs.train("resumed", false, cut);
   const auto rest = runs.train("resumed", true);
   const bool same_tensors = runs.equal(whole.step, "whole", "resumed");
-  const auto ends_with = [at = cut - begun](const auto& all, const auto& end) {
-    return std::equal(all.begin() + at, all.end(), end.begin(), end.end());
-  };
-  const bool same_losses = world->rank() > 0 || (ends_with(whole.losses, rest.losses) &&
-                                                 ends_with(whole.grad_norms, rest.grad_norms));
+  const bool same_losses = world->rank() > 0 || ends_alike(whole, rest);
   const bool same = !world->any(!same_losses) && same_tensors;
   log::info("{} steps, and {} + {} with a resume between: {}", steps, cut - begun, whole.step - cut,
             same           ? "the same bits, losses and gradient norms included"

@@ -41,6 +41,14 @@ void bind(Options& options, OtherLayout& other) {
               "sequences");
 }
 
+bool ends_alike(const TrainResult& whole, const TrainResult& resumed) {
+  const auto ends_with = [at = resumed.begun - whole.begun](const auto& all, const auto& end) {
+    return at >= 0 && at <= std::ssize(all) &&
+           std::equal(all.begin() + at, all.end(), end.begin(), end.end());
+  };
+  return ends_with(whole.losses, resumed.losses) && ends_with(whole.grad_norms, resumed.grad_norms);
+}
+
 PairOfRuns::PairOfRuns(const Options& options, const PretrainTaskConfig& config,
                        const OtherLayout& other, Group& world)
     : options_(options), config_(config), other_(other), world_(world) {

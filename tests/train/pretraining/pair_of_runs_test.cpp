@@ -63,6 +63,22 @@ TEST_F(PairsOfRuns, ARunStopsAndGoesOn) {
   });
 }
 
+TEST(EndsAlike, ComparesTheStepsOfBoth) {
+  TrainResult whole{.losses = {4, 3, 2, 1}, .grad_norms = {8, 7, 6, 5}};
+  whole.begun = 10;
+  TrainResult resumed{.losses = {2, 1}, .grad_norms = {6, 5}};
+  resumed.begun = 12;
+  EXPECT_TRUE(ends_alike(whole, resumed));
+  resumed.grad_norms[0] = 7;
+  EXPECT_FALSE(ends_alike(whole, resumed));
+  // Resumed behind step 12, and rolled back to step 11.
+  resumed = {.losses = {3, 2, 1}, .grad_norms = {7, 6, 5}};
+  resumed.begun = 11;
+  EXPECT_TRUE(ends_alike(whole, resumed));
+  resumed.losses.pop_back();
+  EXPECT_FALSE(ends_alike(whole, resumed));
+}
+
 TEST_F(PairsOfRuns, WhatCannotBeIsRefused) {
   const auto error_of = [&](const OtherLayout& other) -> std::string {
     try {

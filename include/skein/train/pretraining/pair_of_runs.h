@@ -19,6 +19,10 @@ struct OtherLayout {
 // Section "other".
 void bind(Options& options, OtherLayout& other);
 
+// Whether a run that was resumed has, in each step since then, the loss and the gradient norm of
+// the whole one. It may have rolled back to before its start.
+bool ends_alike(const TrainResult& whole, const TrainResult& resumed);
+
 class PairOfRuns {
  public:
   // Collective over world, which outlives it, as do the options that config is bound to. Both run
