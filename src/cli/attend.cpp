@@ -1,15 +1,14 @@
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/data/records/text_pairs.h"
 #include "skein/models/architecture.h"
-#include "skein/parallel/local_model.h"
 #include "skein/train/attention/pictures.h"
 #include "skein/train/evaluations/story_model.h"
 #include "skein/train/graphs/link_weights.h"
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/tasks/text_input.h"
+#include "skein/train/trained_model.h"
 
 #include "command.h"
 
@@ -117,14 +116,11 @@ std::vector<train::AttendedText> all_texts(AttendConfig& c, const train::Trained
 void attend(AttendConfig& c, const Words& words, const train::TrainedModel& model, Group& world) {
   const auto texts = all_texts(c, model, words, world);
   require(!texts.empty(), "attend.input={} holds no text", c.input);
-  Mesh mesh(world, mesh_shape(c.parallel, world.size()));
-  LocalModel local(model.model, c.parallel, mesh, DType::f32);
-  load_weights(model.info, local.parameters(), mesh.world());
-  Pipeline pipeline(mesh, local.pipeline_model(), c.parallel.schedule);
+  train::LoadedModel loaded(model, c.parallel, DType::f32, world);
   train::AttentionHabits habits;
   std::vector<train::AttentionRecording> kept;
   for (const train::AttendedText& text : texts) {
-    auto maps = attention_maps(text, pipeline, local.pass(), mesh);
+    auto maps = attention_maps(text, loaded.evaluated());
     habits.add(text, maps);
     if (std::ssize(kept) < c.texts) kept.push_back({text, std::move(maps)});
   }
@@ -164,8 +160,9 @@ void check_graphs(const AttendConfig& c, const train::TrainedModel& source) {
 
 void attend_graphs(const AttendConfig& c, const train::TrainedModel& source, Group& world) {
   check_graphs(c, source);
-  const auto objective = train::vector_objective(true);  // pairs of nodes are not asked for
-  train::TrainedGraphModel model(source, c.parallel, DType::f32, 1, world, objective.get());
+  // Pairs of nodes are not asked for.
+  train::TrainedGraphModel model(source, c.parallel, DType::f32, 1, world,
+                                 train::vector_objective(true));
   data::GraphChoice choice = c.graphs.choice;
   choice.unlabelled = true;
   const auto graphs =

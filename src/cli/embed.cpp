@@ -1,5 +1,4 @@
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/models/architecture.h"
 #include "skein/models/pooled.h"
@@ -102,6 +101,12 @@ void finish(const OwnFile& file, Group& world) {
   });
 }
 
+train::MakeObjective pooled(const EmbedConfig& c, int64_t left_out = 0) {
+  return [pool = c.pool, left_out](const LocalModel&) {
+    return std::make_unique<PoolingObjective>(pool, left_out);
+  };
+}
+
 int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Group& world) {
   const ModelConfig& model = source.model;
   const bool encoder = model.architecture->sees_ahead();
@@ -113,13 +118,8 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
           c.length, model.context);
   const data::LabelForm form(*source.state.tokenizer,
                              {encoder, c.length > 0 ? c.length : model.context, "", false});
-  Mesh mesh(world, mesh_shape(c.parallel, world.size()));
-  LocalModel local(model, c.parallel, mesh, precision_on(c.parallel.device, c.precision));
-  load_weights(source.info, local.parameters(), mesh.world());
-  const PoolingObjective pooled(c.pool);
-  PipelineModel pieces = local.pipeline_model();
-  pieces.objective = &pooled;
-  Pipeline pipeline(mesh, pieces, c.parallel.schedule);
+  train::LoadedModel loaded(source, c.parallel, precision_on(c.parallel.device, c.precision), world,
+                            pooled(c));
   const OwnFile file = begin_file(c, model.d_model, "text", world);
   train::TextInput input(c.input, c.columns, false);
   int64_t cut = 0;
@@ -130,7 +130,7 @@ int64_t embed_texts(const EmbedConfig& c, const train::TrainedModel& source, Gro
     const int64_t length = padded_length(data.samples, row_multiple(c.parallel), model.context);
     const auto samples = data.source(form, length, false, 0, train::LabelKind::classify, false);
     const train::LabelAnswers vectors =
-        train::label_answers({pipeline, local.pass(), mesh, c.batch}, *samples, model.d_model);
+        train::label_answers(loaded.evaluated(c.batch), *samples, model.d_model);
     std::vector<std::string> named;
     for (const data::LabelledExample& one : texts) named.push_back(one.text);
     add(file, named, vectors.scores, world);
@@ -152,9 +152,8 @@ int64_t embed_pictures(const EmbedConfig& c, const train::TrainedModel& source, 
   require(c.length == 0, "embed.length={} is for texts, but {} reads pictures; leave it out",
           c.length, source.info.path);
   const int64_t width = source.model.architecture->features(source.model);
-  const PoolingObjective pooled(c.pool, form.class_token ? 1 : 0);
   train::ImageModel model(source, c.parallel, precision_on(c.parallel.device, c.precision), c.batch,
-                          world, &pooled);
+                          world, pooled(c, form.class_token ? 1 : 0));
   const OwnFile file = begin_file(c, width, "picture", world);
   train::PictureInput input(c.input, c.fitting, model.form());
   const int64_t done = each_part(
@@ -180,9 +179,8 @@ int64_t embed_graphs(const EmbedConfig& c, const train::TrainedModel& source, Gr
   const bool tells_nodes = source.model.head == Head::token;
   const bool of_nodes =
       c.of == train::GraphVector::node || (c.of == train::GraphVector::automatic && tells_nodes);
-  const auto objective = train::vector_objective(of_nodes);
   train::TrainedGraphModel model(source, c.parallel, precision_on(c.parallel.device, c.precision),
-                                 c.batch, world, objective.get());
+                                 c.batch, world, train::vector_objective(of_nodes));
   data::GraphChoice choice = c.graphs.choice;
   choice.unlabelled = true;
   const data::GraphSamples samples = model.samples({c.input}, choice);

@@ -7,7 +7,6 @@
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/finite.h"
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/json.h"
 #include "skein/core/log.h"
@@ -28,6 +27,7 @@
 #include "skein/train/tasks/adapting.h"
 #include "skein/train/tasks/pair_notes.h"
 #include "skein/train/text_store.h"
+#include "skein/train/trained_model.h"
 #include "skein/train/vocabulary.h"
 
 #include "command.h"
@@ -171,8 +171,6 @@ MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
   take_over_text(options, source);
-  Mesh mesh(world, mesh_shape(config.parallel, world.size()));
-  LocalModel local(source.model, config.parallel, mesh, DType::f32);
   std::unique_ptr<train::TextStore> encoded;
   if (!config.text.empty()) require_tokenizer(source);
   if (!config.text.empty())
@@ -180,12 +178,12 @@ MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
                       [&] { encoded = std::make_unique<train::TextStore>(config.text, source); });
   config.data.vocab_size = source.model.vocab_size;
   const auto stores = encoded ? std::vector<std::string>{encoded->path()} : config.stores;
-  load_weights(source.info, local.parameters(), mesh.world());
   const Architecture& architecture = *source.model.architecture;
   const bool restores = architecture.maps_source(source.model);
-  if (restores && mesh.last_stage()) local.learn(train::denoising_objective(local, {}));
-  Pipeline pipeline(mesh, local.pipeline_model(), config.parallel.schedule);
-  const train::EvaluatedModel model{pipeline, local.pass(), mesh, config.batch};
+  train::MakeObjective objective;
+  if (restores) objective = [](const LocalModel& of) { return train::denoising_objective(of, {}); };
+  train::LoadedModel loaded(source, config.parallel, DType::f32, world, objective);
+  const train::EvaluatedModel model = loaded.evaluated(config.batch);
   if (restores) return restored_tokens(model, source, stores, config);
   return architecture.fills_masks(source.model) ? masked_tokens(model, source, stores, config)
                                                 : next_tokens(model, source, stores, config);

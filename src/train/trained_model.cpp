@@ -1,5 +1,6 @@
 #include "skein/train/trained_model.h"
 
+#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 #include "skein/train/run_weights.h"
@@ -46,6 +47,27 @@ void require_tokenizer(const TrainedModel& source) {
           source.info.path, name_of(reads), commands_for(reads), name_of(reads));
   if (source.state.tokenizer.empty())
     fail_usage("{}", no_tokenizer(source.state, source.info.path));
+}
+
+namespace {
+
+PipelineModel asked(LocalModel& local, const Mesh& mesh, const MakeObjective& objective) {
+  if (objective && mesh.last_stage()) local.learn(objective(local));
+  return local.pipeline_model();
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype,
+                         Group& world, const MakeObjective& objective)
+    : mesh_(world, mesh_shape(parallel, world.size())),
+      local_(model, parallel, mesh_, dtype),
+      pipeline_(mesh_, asked(local_, mesh_, objective), parallel.schedule) {}
+
+LoadedModel::LoadedModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
+                         Group& world, const MakeObjective& objective)
+    : LoadedModel(source.model, parallel, dtype, world, objective) {
+  load_weights(source.info, local_.parameters(), mesh_.world());
 }
 
 }  // namespace skein::train

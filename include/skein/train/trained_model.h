@@ -1,13 +1,17 @@
 // A trained model as its checkpoint holds it, for whoever uses it without going on with its run.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "skein/checkpoint/checkpoint.h"
 #include "skein/data/noise/noise.h"
 #include "skein/data/samples/masking.h"
 #include "skein/models/config.h"
+#include "skein/parallel/local_model.h"
 #include "skein/train/run_state.h"
+#include "skein/train/task.h"
 
 namespace skein::train {
 
@@ -30,5 +34,32 @@ TrainedModel open_trained_model(const std::string& path, Group& world,
 // Throws a usage error where no text can be encoded for the model because nothing names its
 // tokenizer.
 void require_tokenizer(const TrainedModel& source);
+
+// What a model is asked for instead of its own answers; called where its last piece is held.
+using MakeObjective = std::function<std::unique_ptr<Objective>(const LocalModel& model)>;
+
+// Such a model at work: at the layout of a job.
+class LoadedModel {
+ public:
+  // Collective. objective: none asks for the model's own answers. Usage errors for a layout that
+  // the model does not fit.
+  LoadedModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype, Group& world,
+              const MakeObjective& objective = {});
+  // Without weights: who makes it loads them.
+  LoadedModel(const ModelConfig& model, const ParallelConfig& parallel, DType dtype, Group& world,
+              const MakeObjective& objective = {});
+
+  Mesh& mesh() { return mesh_; }
+  Parameters& parameters() { return local_.parameters(); }
+  // batch: samples of a forward pass.
+  EvaluatedModel evaluated(int64_t batch = 1) {
+    return {pipeline_, local_.pass(), mesh_, batch, nullptr, &local_};
+  }
+
+ private:
+  Mesh mesh_;
+  LocalModel local_;
+  Pipeline pipeline_;
+};
 
 }  // namespace skein::train

@@ -184,20 +184,19 @@ Tensor joined(const std::map<int64_t, Tensor>& parts) {
 
 }  // namespace
 
-std::vector<AttentionMap> attention_maps(const AttendedText& text, Pipeline& pipeline,
-                                         const Pass& pass, Mesh& mesh) {
+std::vector<AttentionMap> attention_maps(const AttendedText& text, const EvaluatedModel& model) {
   Recorder recorder;
-  Pass watched = pass;
+  Pass watched = model.pass;
   watched.sequence_parallel = false;
   watched.watcher = &recorder;
   PipelineStep step;
   step.train = step.losses = false;
   step.micro_batches.push_back(text.batch);
-  pipeline.run(step, watched);
+  model.pipeline.run(step, watched);
   // Data-parallel ranks have seen the same.
   Parts parts;
   for (const std::string& bytes :
-       mesh.world().all_gather(mesh.dp().rank() == 0 ? recorder.bytes() : ""))
+       model.mesh.world().all_gather(model.mesh.dp().rank() == 0 ? recorder.bytes() : ""))
     unpack(bytes, parts);
   std::vector<AttentionMap> made;
   for (const auto& [layer, heads] : parts)

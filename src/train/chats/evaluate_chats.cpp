@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/log.h"
 #include "skein/train/chats/chat_scores.h"
 #include "skein/train/taken_over.h"
+#include "skein/train/trained_model.h"
 #include "skein/train/vocabulary.h"
 
 namespace skein::train {
@@ -43,12 +43,9 @@ NamedValues evaluate_chats(const ChatEvaluation& asked, Group& world) {
   require_tokenizer(source);
   take_over(asked.options, stored_rows(source.state.notes, source.info.path), source.info.path);
   const auto samples = read_samples(asked);
-  Mesh mesh(world, mesh_shape(asked.parallel, world.size()));
-  LocalModel local(source.model, asked.parallel, mesh, DType::f32);
-  load_weights(source.info, local.parameters(), mesh.world());
-  Pipeline pipeline(mesh, local.pipeline_model(), asked.parallel.schedule);
+  LoadedModel model(source, asked.parallel, DType::f32, world);
   const Scores scores =
-      answer_scores({pipeline, local.pass(), mesh, asked.batch}, *samples, source.model.vocab_size);
+      answer_scores(model.evaluated(asked.batch), *samples, source.model.vocab_size);
   log::info("{}: {}", source.info.path, scores.text);
   NamedValues values = scores.values;
   values.emplace_back("tokens", samples->counts().answers);

@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "skein/checkpoint/agree.h"
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/core/files/result_file.h"
 #include "skein/core/log.h"
 #include "skein/train/taken_over.h"
 #include "skein/train/tasks/pair_notes.h"
+#include "skein/train/trained_model.h"
 
 namespace skein::train {
 namespace {
@@ -84,11 +84,8 @@ PairResult evaluate_pairs(const PairEvaluation& asked, Group& world) {
       pair_reading(source.model, with_columns(asked.config.pairs, asked.columns), tokenizers,
                    asked.config.sides, asked.parallel);
   const HeldOutPairs pairs(asked.files, reading);
-  Mesh mesh(world, mesh_shape(asked.parallel, world.size()));
-  LocalModel local(source.model, asked.parallel, mesh, DType::f32);
-  load_weights(source.info, local.parameters(), mesh.world());
-  Pipeline pipeline(mesh, local.pipeline_model(), asked.parallel.schedule);
-  const EvaluatedModel model{pipeline, local.pass(), mesh, asked.batch, nullptr, &local};
+  LoadedModel loaded(source, asked.parallel, DType::f32, world);
+  const EvaluatedModel model = loaded.evaluated(asked.batch);
   const TokenScores found = pairs.scores(model, source.model.vocab_size);
   log::info("{}: {}", source.info.path, found.text("target tokens"));
   PairResult result{found.values(), {}};

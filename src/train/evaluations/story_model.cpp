@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
 #include "skein/train/attention/maps.h"
@@ -61,12 +60,8 @@ StoryModel::StoryModel(const TrainedModel& source, const ParallelConfig& paralle
     : name_(source.info.path),
       head_(head_in(source)),
       memories_(source.model.architecture->memories(source.model)),
-      mesh_(world, mesh_shape(parallel, world.size())),
-      local_(source.model, parallel, mesh_, dtype),
-      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule),
-      batch_(batch) {
-  load_weights(source.info, local_.parameters(), mesh_.world());
-}
+      model_(source, parallel, dtype, world),
+      batch_(batch) {}
 
 data::StorySamples StoryModel::samples(const std::vector<std::string>& stores) const {
   return {open_stories(stores, head_.labels, name_),
@@ -74,8 +69,8 @@ data::StorySamples StoryModel::samples(const std::vector<std::string>& stores) c
 }
 
 LabelAnswers StoryModel::answers(const data::StorySamples& samples) {
-  return label_answers({pipeline_, local_.pass(), mesh_, batch_}, samples,
-                       samples.samples_per_epoch(), 1, head_.outputs());
+  return label_answers(model_.evaluated(batch_), samples, samples.samples_per_epoch(), 1,
+                       head_.outputs());
 }
 
 StoryAnswer StoryModel::answer(const data::StorySamples& samples, const LabelAnswers& answers,
@@ -95,7 +90,7 @@ StoryAnswer StoryModel::answer(const data::StorySamples& samples, const LabelAns
     made.sentences.push_back(words_of(words, story, i));
   AttendedText asked;
   asked.batch = samples.batch(number, 1);
-  for (const AttentionMap& map : attention_maps(asked, pipeline_, local_.pass(), mesh_))
+  for (const AttentionMap& map : attention_maps(asked, model_.evaluated()))
     made.weights.push_back(by_sentence(map, story.sentences()));
   return made;
 }

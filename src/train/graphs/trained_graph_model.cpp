@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
@@ -67,27 +66,17 @@ LabelHead head_in(const TrainedModel& source) {
   return *head;
 }
 
-PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
-  PipelineModel made = local.pipeline_model();
-  if (objective) made.objective = objective;
-  return made;
-}
-
 }  // namespace
 
 TrainedGraphModel::TrainedGraphModel(const TrainedModel& source, const ParallelConfig& parallel,
                                      DType dtype, int64_t batch, Group& world,
-                                     const Objective* objective)
+                                     const MakeObjective& objective)
     : origin_(source.info.path),
       head_(head_in(source)),
       asks_pairs_(head_.pairs && !objective),
-      mesh_(world, mesh_shape(parallel, world.size())),
-      local_(source.model, parallel, mesh_, dtype),
-      pipeline_(mesh_, pieces_of(local_, objective), parallel.schedule),
+      model_(source, parallel, dtype, world, objective),
       batch_(batch),
-      layers_(source.model.n_layers) {
-  load_weights(source.info, local_.parameters(), mesh_.world());
-}
+      layers_(source.model.n_layers) {}
 
 data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& stores,
                                               const data::GraphChoice& choice,
@@ -120,29 +109,27 @@ data::GraphSamples TrainedGraphModel::samples(const std::vector<std::string>& st
 }
 
 LabelAnswers TrainedGraphModel::answers(const data::GraphSamples& samples) {
-  return graph_answers({pipeline_, local_.pass(), mesh_, batch_}, samples, head_.outputs());
+  return graph_answers(model_.evaluated(batch_), samples, head_.outputs());
 }
 
 Tensor TrainedGraphModel::vectors(const data::GraphSamples& samples, int64_t places,
                                   int64_t width) {
-  return all_answers({pipeline_, local_.pass(), mesh_, batch_}, samples,
-                     samples.samples_per_epoch(), places, width);
+  return all_answers(model_.evaluated(batch_), samples, samples.samples_per_epoch(), places, width);
 }
 
 void TrainedGraphModel::watch(const data::GraphSamples& samples, AttentionWatcher& watcher) {
-  Pass watched = local_.pass();
-  watched.watcher = &watcher;
-  judge({pipeline_, watched, mesh_, batch_}, samples, samples.samples_per_epoch(), 0, false,
-        [](const auto&, const auto&) {});
+  EvaluatedModel watched = model_.evaluated(batch_);
+  watched.pass.watcher = &watcher;
+  judge(watched, samples, samples.samples_per_epoch(), 0, false, [](const auto&, const auto&) {});
 }
 
 void TrainedGraphModel::share(const Tensor& numbers) {
-  mesh_.dp().all_reduce_sum(numbers).wait();
-  mesh_.pp().all_reduce_sum(numbers).wait();
+  model_.mesh().dp().all_reduce_sum(numbers).wait();
+  model_.mesh().pp().all_reduce_sum(numbers).wait();
 }
 
 std::vector<std::string> TrainedGraphModel::gathered(const std::string& bytes) {
-  return mesh_.world().all_gather(bytes);
+  return model_.mesh().world().all_gather(bytes);
 }
 
 namespace {
@@ -188,9 +175,11 @@ void add_nodes(const data::GraphSamples& part, const Tensor& all, const UseVecto
 
 }  // namespace
 
-std::unique_ptr<Objective> vector_objective(bool of_nodes) {
-  if (of_nodes) return std::make_unique<TokensObjective>();
-  return std::make_unique<PoolingObjective>(Pool::mean);
+MakeObjective vector_objective(bool of_nodes) {
+  return [of_nodes](const LocalModel&) -> std::unique_ptr<Objective> {
+    if (of_nodes) return std::make_unique<TokensObjective>();
+    return std::make_unique<PoolingObjective>(Pool::mean);
+  };
 }
 
 int64_t graph_vectors(TrainedGraphModel& model, const data::GraphSamples& samples, bool of_nodes,

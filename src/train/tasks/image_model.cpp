@@ -41,17 +41,11 @@ data::PictureForm form_in(const TrainedModel& source, const LabelHead& head) {
 
 namespace {
 
-PipelineModel pieces_of(LocalModel& local, const Objective* objective) {
-  PipelineModel made = local.pipeline_model();
-  if (objective) made.objective = objective;
-  return made;
-}
-
 // What reads pictures whole: of one that says hidden patches, its encoder, with a classifier that
 // nobody asks.
-ModelConfig reader_of(const ModelConfig& model, const Objective* objective) {
+ModelConfig reader_of(const ModelConfig& model, bool whole) {
   ModelConfig made = model;
-  if (objective && model.architecture->picture_form(model).hidden > 0)
+  if (whole && model.architecture->picture_form(model).hidden > 0)
     model.architecture->begin_labels(made, Head::sequence, 1);
   return made;
 }
@@ -70,18 +64,16 @@ void load_encoder(const checkpoint::CheckpointInfo& from, Parameters& parameters
 }  // namespace
 
 ImageModel::ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
-                       int64_t batch, Group& world, const Objective* objective)
+                       int64_t batch, Group& world, const MakeObjective& objective)
     : head_(picture_head_in(source)),
       form_(form_in(source, head_)),
-      mesh_(world, mesh_shape(parallel, world.size())),
-      local_(reader_of(source.model, objective), parallel, mesh_, dtype),
-      pipeline_(mesh_, pieces_of(local_, objective), parallel.schedule),
+      model_(reader_of(source.model, objective != nullptr), parallel, dtype, world, objective),
       batch_(batch) {
   if (objective && form_.hidden > 0) {
     form_.hidden = 0;
-    load_encoder(source.info, local_.parameters(), mesh_.world());
+    load_encoder(source.info, model_.parameters(), world);
   } else {
-    load_weights(source.info, local_.parameters(), mesh_.world());
+    load_weights(source.info, model_.parameters(), world);
   }
 }
 

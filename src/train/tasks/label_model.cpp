@@ -1,6 +1,5 @@
 #include "skein/train/tasks/label_model.h"
 
-#include "skein/checkpoint/parameters.h"
 #include "skein/core/error.h"
 #include "skein/train/vocabulary.h"
 
@@ -24,13 +23,9 @@ LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& paralle
       model_(source.model),
       tokenizer_(source.state.tokenizer),
       form_(head_.form(model_, *tokenizer_)),
-      mesh_(world, mesh_shape(parallel, world.size())),
-      local_(model_, parallel, mesh_, dtype),
-      pipeline_(mesh_, local_.pipeline_model(), parallel.schedule),
+      loaded_(source, parallel, dtype, world),
       batch_(batch),
-      multiple_(row_multiple(parallel)) {
-  load_weights(source.info, local_.parameters(), mesh_.world());
-}
+      multiple_(row_multiple(parallel)) {}
 
 void LabelModel::settle_columns(Options& options, const LabelColumns& columns,
                                 const std::string& origin) {
@@ -44,7 +39,7 @@ LabelAnswers LabelModel::answers(const LabelData& data) {
   const bool types = form_.encoder() && head_.pairs && model_.token_types >= 2;
   const int64_t length = padded_length(data.samples, multiple_, model_.context);
   const auto source = data.source(form_, length, false, 0, head_.kind, types);
-  return label_answers({pipeline_, local_.pass(), mesh_, batch_}, *source, head_.outputs());
+  return label_answers(loaded_.evaluated(batch_), *source, head_.outputs());
 }
 
 }  // namespace skein::train

@@ -52,7 +52,7 @@ std::vector<AttentionMap> mapped(const ModelConfig& config, const std::string& t
     local.parameters().initialize(3);
     Pipeline pipeline(mesh, local.pipeline_model(), ScheduleKind::gpipe);
     const auto own =
-        attention_maps(attended_text(model_of(config), text), pipeline, local.pass(), mesh);
+        attention_maps(attended_text(model_of(config), text), {pipeline, local.pass(), mesh});
     if (world.rank() == world.size() - 1) made = own;
   });
   return made;

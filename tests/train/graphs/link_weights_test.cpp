@@ -24,8 +24,7 @@ class LinkWeightsOfModels : public test::TaskRuns<GraphConfig> {
     std::vector<WeighedGraph> made;
     run_ranks(ranks, [&](Group& world) {
       const TrainedModel source = open_trained_model(folder_.file("graphs"), world);
-      const auto objective = vector_objective(true);
-      TrainedGraphModel model(source, parallel, DType::f32, 2, world, objective.get());
+      TrainedGraphModel model(source, parallel, DType::f32, 2, world, vector_objective(true));
       auto found = weighed_graphs(model, model.samples({store}, {.unlabelled = true}), wanted);
       if (world.rank() == world.size() - 1) made = std::move(found);
     });

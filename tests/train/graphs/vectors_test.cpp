@@ -24,8 +24,7 @@ class GraphVectors : public test::TaskRuns<GraphConfig> {
     Vectors made;
     run_ranks(ranks, [&](Group& world) {
       const TrainedModel source = open_trained_model(folder_.file(run), world);
-      const auto objective = vector_objective(of_nodes);
-      TrainedGraphModel model(source, parallel, DType::f32, 7, world, objective.get());
+      TrainedGraphModel model(source, parallel, DType::f32, 7, world, vector_objective(of_nodes));
       const int64_t width = source.model.architecture->features(source.model);
       const auto samples = model.samples({store}, {.unlabelled = true});
       const int64_t count = graph_vectors(

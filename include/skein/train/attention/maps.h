@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "skein/comm/mesh.h"
 #include "skein/data/samples/batch.h"
 #include "skein/data/samples/pair_form.h"
-#include "skein/parallel/pipeline.h"
+#include "skein/train/task.h"
 #include "skein/train/trained_model.h"
 
 namespace skein::train {
@@ -47,8 +46,7 @@ struct AttentionMap {
 
 // Collective. One for each layer of the whole model, in order, alike on all ranks and at every
 // pipeline and data-parallel layout; by tensor-parallel ranks up to rounding.
-std::vector<AttentionMap> attention_maps(const AttendedText& text, Pipeline& pipeline,
-                                         const Pass& pass, Mesh& mesh);
+std::vector<AttentionMap> attention_maps(const AttendedText& text, const EvaluatedModel& model);
 
 // Where the largest weight of each query lies, counted over texts.
 class AttentionHabits {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "skein/data/stories/story_samples.h"
-#include "skein/parallel/local_model.h"
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
 
@@ -45,9 +44,7 @@ class StoryModel {
   std::string name_;
   LabelHead head_;
   int64_t memories_;
-  Mesh mesh_;
-  LocalModel local_;
-  Pipeline pipeline_;
+  LoadedModel model_;
   int64_t batch_;
 };
 

@@ -8,7 +8,6 @@
 
 #include "skein/core/values.h"
 #include "skein/data/graphs/graph_samples.h"
-#include "skein/parallel/local_model.h"
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
 
@@ -36,10 +35,9 @@ enum class GraphVector { automatic, node, graph };
 class TrainedGraphModel {
  public:
   // Collective. batch: graphs a forward pass. A usage error for a checkpoint whose notes do not say
-  // how graphs are read, or do not fit its model. objective: instead of the model's own, which it
-  // outlives.
+  // how graphs are read, or do not fit its model. objective: as LoadedModel has it.
   TrainedGraphModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
-                    int64_t batch, Group& world, const Objective* objective = nullptr);
+                    int64_t batch, Group& world, const MakeObjective& objective = {});
 
   const LabelHead& head() const { return head_; }
   // Of stores, "path" or "weight:path" each. Usage errors where they do not fit the model, or have
@@ -64,14 +62,12 @@ class TrainedGraphModel {
   std::string origin_;
   LabelHead head_;
   bool asks_pairs_;  // of links
-  Mesh mesh_;
-  LocalModel local_;
-  Pipeline pipeline_;
+  LoadedModel model_;
   int64_t batch_, layers_;
 };
 
 // What makes the vectors of nodes, or of graphs, of a model's hidden states.
-std::unique_ptr<Objective> vector_objective(bool of_nodes);
+MakeObjective vector_objective(bool of_nodes);
 // Collective. Calls use(names, vectors [n,width]) for the nodes or graphs of `samples`, in their
 // order, a few graphs at a time: the hidden states of the last layer, or of a graph that of its
 // virtual node, or the mean of its nodes'. The model's objective is vector_objective. Of a model

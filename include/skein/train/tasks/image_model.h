@@ -2,7 +2,6 @@
 #pragma once
 
 #include "skein/data/images/picture_form.h"
-#include "skein/parallel/local_model.h"
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
 
@@ -14,25 +13,23 @@ data::PictureForm form_in(const TrainedModel& source, const LabelHead& head);
 
 class ImageModel {
  public:
-  // Collective. batch: pictures a forward pass. objective: whose answers are wanted, which outlives
-  // this and reads last hidden states of pictures that are seen whole; null: the model's own, the
-  // scores of its classes or what it says of hidden patches. A usage error for a checkpoint whose
-  // notes do not say how pictures are read.
+  // Collective. batch: pictures a forward pass. objective: as LoadedModel has it; one that is given
+  // reads last hidden states of pictures that are seen whole, none the scores of the model's
+  // classes or what it says of hidden patches. A usage error for a checkpoint whose notes do not
+  // say how pictures are read.
   ImageModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype, int64_t batch,
-             Group& world, const Objective* objective = nullptr);
+             Group& world, const MakeObjective& objective = {});
 
   const LabelHead& head() const { return head_; }
   const data::PictureForm& form() const { return form_; }
-  EvaluatedModel evaluated() { return {pipeline_, local_.pass(), mesh_, batch_}; }
+  EvaluatedModel evaluated() { return model_.evaluated(batch_); }
   // Collective. Of samples [0, count), [count,1,outputs].
   LabelAnswers answers(const data::SampleSource& samples, int64_t count, int64_t outputs);
 
  private:
   LabelHead head_;
   data::PictureForm form_;
-  Mesh mesh_;
-  LocalModel local_;
-  Pipeline pipeline_;
+  LoadedModel model_;
   int64_t batch_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "skein/parallel/local_model.h"
 #include "skein/text/tokenizer.h"
 #include "skein/train/tasks/label_scores.h"
 #include "skein/train/trained_model.h"
@@ -29,9 +28,7 @@ class LabelModel {
   ModelConfig model_;
   text::StoredTokenizer tokenizer_;
   data::LabelForm form_;
-  Mesh mesh_;
-  LocalModel local_;
-  Pipeline pipeline_;
+  LoadedModel loaded_;
   int64_t batch_, multiple_;
 };
 
