@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "skein/models/architecture.h"
 
@@ -225,7 +226,50 @@ void check_parameters(const ModelConfig& c) {
           kMostParameters);
 }
 
+// A usage error for an option that is given to a model of an architecture that has no use for it.
+void require_able(const ModelConfig& c, bool given, const std::string& option,
+                  bool (*able)(const Architecture&), const char* then = "leave it out") {
+  if (!given || able(*c.architecture)) return;
+  std::vector<std::string_view> names;
+  for (const Architecture* one : architectures())
+    if (able(*one)) names.push_back(one->name());
+  fail_usage("{} is for model.architecture={}, not {}; {}", option, fmt::join(names, " and "),
+             c.architecture->name(), then);
+}
+
+bool has_structure(const Architecture& one) { return one.attends_by_structure(); }
+
+// Of the options that an architecture has of its own.
+std::map<std::string, std::string> own_values(const Architecture& of, ModelConfig config) {
+  Options options("", "");
+  of.bind(options, config);
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
+// Options that other architectures have and this one has not must be as they begin.
+void check_others_options(const ModelConfig& c) {
+  static const auto begins = [] {
+    std::map<const Architecture*, std::map<std::string, std::string>> made;
+    for (const Architecture* one : architectures()) made[one] = own_values(*one, {});
+    return made;
+  }();
+  for (const auto& [other, begin] : begins) {
+    if (other == c.architecture) continue;
+    for (const auto& [key, value] : own_values(*other, c)) {
+      if (value == begin.at(key) || c.architecture->shares(key)) continue;
+      std::vector<std::string_view> names;
+      for (const Architecture* one : architectures())
+        if (one == other || one->shares(key)) names.push_back(one->name());
+      fail_usage("{}={} is for model.architecture={}, not {}; leave it out", key, value,
+                 fmt::join(names, ", "), c.architecture->name());
+    }
+  }
+}
+
 void check_mup(const ModelConfig& c) {
+  require_able(c, c.mup_base_width > 0, fmt::format("model.mup_base_width={}", c.mup_base_width),
+               [](const Architecture& one) { return one.scales_by_mup(); });
   require(c.mup_base_width >= 0 && c.mup_base_head >= 0,
           "model.mup_base_width={} and model.mup_base_head={} must not be negative",
           c.mup_base_width, c.mup_base_head);
@@ -242,17 +286,17 @@ void check_mup(const ModelConfig& c) {
 // How attention and feed-forward layer of a block are made of their parts.
 void check_layout(const ModelConfig& c) {
   const bool plain = c.attention_out_bias && !c.qk_norm && !c.parallel_blocks;
-  require(plain || c.architecture->attends_by_structure(),
-          "model.attention_out_bias={}, model.qk_norm={} and model.parallel_blocks={} are for "
-          "model.architecture=gpt and bert, not {}; leave them out",
-          c.attention_out_bias, c.qk_norm, c.parallel_blocks, c.architecture->name());
-  require(c.score_width == 0 || c.architecture->attends_by_structure(),
-          "model.score_width={} is for model.architecture=gpt and bert, not {}; leave it out",
-          c.score_width, c.architecture->name());
-  require(c.norm_placement != NormPlacement::sandwich ||
-              (c.architecture->attends_by_structure() && !c.architecture->sees_ahead()),
-          "model.norm_placement=sandwich is for model.architecture=gpt, not {}; give pre or post",
-          c.architecture->name());
+  require_able(c, !plain,
+               fmt::format("attention with model.attention_out_bias={}, model.qk_norm={} and "
+                           "model.parallel_blocks={}",
+                           c.attention_out_bias, c.qk_norm, c.parallel_blocks),
+               has_structure, "leave them out");
+  require_able(c, c.score_width > 0, fmt::format("model.score_width={}", c.score_width),
+               has_structure);
+  require_able(
+      c, c.norm_placement == NormPlacement::sandwich, "model.norm_placement=sandwich",
+      [](const Architecture& one) { return one.attends_by_structure() && !one.sees_ahead(); },
+      "give pre or post");
   require(c.attention_out_bias || c.bias || c.attention_bias,
           "model.attention_out_bias=false takes away a bias that attention has with model.bias or "
           "model.attention_bias; give one of them, or leave it out");
@@ -268,11 +312,8 @@ void check_layout(const ModelConfig& c) {
 
 void check_attention(const ModelConfig& c) {
   check(c.attention, !c.architecture->sees_ahead(), c.context);
-  require(
-      c.attention.is_full() || c.architecture->attends_by_structure(),
-      "attention.kind={} is for model.architecture=gpt and bert; model.architecture={} sees all "
-      "that it may",
-      fmt::join(c.attention.kinds, ","), c.architecture->name());
+  require_able(c, !c.attention.is_full(),
+               fmt::format("attention.kind={}", fmt::join(c.attention.kinds, ",")), has_structure);
   require(
       !c.attention.has(SightKind::lsh) || c.kv_heads() == c.n_heads,
       "attention.kind=lsh makes keys of queries, so model.n_kv_heads={} must be model.n_heads={}; "
@@ -311,8 +352,7 @@ void check_sizes(const ModelConfig& c) {
           "model.head gives labels, but model.labels is 0; give their number");
   check_attention(c);
   c.architecture->check(c);
-  for (const Architecture* other : architectures())
-    if (other != c.architecture) other->check_unused(c);
+  check_others_options(c);
   require(c.norm_epsilon >= 0, "model.norm_epsilon is {}; it must not be negative", c.norm_epsilon);
   check_dropout(c);
   check_mup(c);

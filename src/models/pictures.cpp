@@ -1,5 +1,7 @@
 #include "skein/models/pictures.h"
 
+#include <algorithm>
+
 #include "skein/models/terms.h"
 #include "skein/models/trunk.h"
 
@@ -37,12 +39,6 @@ void bind_pictures(Options& options, ModelConfig& config) {
   options.add("model.patch_height", c.patch_height, "of the patches that are a picture's tokens",
               "pixels");
   options.add("model.patch_width", c.patch_width, "of those patches; 0: as high", "pixels");
-}
-
-void check_no_pictures(const ModelConfig& config) {
-  require(picture_options(config) == PictureOptions{},
-          "model.image_height, image_width, channels, patch_height and patch_width are for models "
-          "that read pictures (model.architecture=vit, swin, mae); leave them out");
 }
 
 PatchEmbeddingSpec patch_spec(const ModelConfig& c) {
@@ -92,6 +88,13 @@ void PictureArchitecture::check_head(const ModelConfig& c) const {
           "model.architecture={} gives labels of pictures; give model.head=sequence", name());
 }
 
+bool PictureArchitecture::shares(const std::string& key) const {
+  ModelConfig none;
+  Options options("", "");
+  bind_pictures(options, none);
+  return std::ranges::any_of(options.values(), [&](const auto& one) { return one.first == key; });
+}
+
 void PictureArchitecture::check(const ModelConfig& c) const {
   check_patches(picture_options(c));
   const int64_t tokens = picture_form(c).tokens();
@@ -103,10 +106,6 @@ void PictureArchitecture::check(const ModelConfig& c) const {
           "model.vocab_size, token_types, position_offset, scale_embeddings and sinusoids are for "
           "models that read texts; leave them out with model.architecture={}",
           name());
-  require(c.mup_base_width == 0,
-          "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
-          "here, leave it out",
-          c.mup_base_width);
 }
 
 Flow PictureModel::forward(const Flow& flow, const Pass& pass) const {

@@ -174,9 +174,9 @@ cmp mae.npy probe.npy || die "a probe changes the encoder"
 expect 0 "done:" "$bin/skein" finetune --checkpoint.load=mae --data.train=folders.h5 --task.epochs=2 --train.global_batch=10 --run.dir=taught
 expect 2 "bare.h5 has no labels" "$bin/skein" finetune --checkpoint.load=mae --data.train=bare.h5 --run.dir=none
 expect 2 "model.mask_ratio=1 must be above 0 and below 1" "$bin/skein" pretrain $mae --model.mask_ratio=1 --data.train=bare.h5 --run.dir=none
-expect 2 "norm_pixels are for model.architecture=mae" "$bin/skein" pretrain $vit --model.mask_ratio=0.5 --data.train=folders.h5 --run.dir=none
+expect 2 "model.mask_ratio=0.5 is for model.architecture=mae, not vit; leave it out" "$bin/skein" pretrain $vit --model.mask_ratio=0.5 --data.train=folders.h5 --run.dir=none
 expect 2 "do not divide into patches of 5 x 5" "$bin/skein" pretrain $vit --model.patch_height=5 --data.train=folders.h5 --run.dir=none
 expect 2 "augment.flip is for pictures" "$bin/skein" pretrain --augment.flip=1 --data.train=words.h5 --run.dir=none
-expect 2 "model.class_token and image_pool are for model.architecture=vit" "$bin/skein" pretrain --model.class_token=false --model.context=8 --data.train=words.h5 --run.dir=none
+expect 2 "model.class_token=false is for model.architecture=vit, not gpt; leave it out" "$bin/skein" pretrain --model.class_token=false --model.context=8 --data.train=words.h5 --run.dir=none
 [ ! -e none ] || die "a refused run has left a folder"
 echo ok

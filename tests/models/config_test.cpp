@@ -67,8 +67,8 @@ TEST(ModelOptions, RefusesLayoutsThatCannotBe) {
   c.architecture = &transformer_architecture();
   c.qk_norm = true;
   expect_refused(c,
-                 "model.attention_out_bias=true, model.qk_norm=true and "
-                 "model.parallel_blocks=false are for model.architecture=gpt and bert, not "
+                 "attention with model.attention_out_bias=true, model.qk_norm=true and "
+                 "model.parallel_blocks=false is for model.architecture=gpt and bert, not "
                  "transformer; leave them out");
   c = small();
   c.parallel_blocks = true;

@@ -1,7 +1,6 @@
 // What models of graphs say hangs on the graph alone, and what none can be.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "skein/comm/local.h"
 #include "skein/models/description.h"
@@ -269,10 +268,9 @@ TEST(Graphs, ThatAreImpossibleAreRefused) {
   refused("model.mup_base_width=4", [](ModelConfig& c) { c.mup_base_width = 4; });
   ModelConfig other = small_graph_model(LinkScoring::dot);
   other.architecture = architectures().front();
-  test::expect_error(ExitCode::usage, {"are for model.architecture=graph; leave them out"}, [&] {
-    for (const Architecture* one : architectures())
-      if (one->reads() == Reads::graphs) one->check_unused(other);
-  });
+  other.vocab_size = 9;
+  test::expect_error(ExitCode::usage, {" is for model.architecture=graph, not gpt; leave it out"},
+                     [&] { check(other, 1, false); });
 }
 
 TEST(Graphormers, ThatAreImpossibleAreRefused) {

@@ -211,8 +211,7 @@ TEST(MemoryNetwork, RefusesOptionsOfOthers) {
   gpt.vocab_size = 11;
   memory_options(gpt).memories = 3;
   test::expect_error(ExitCode::usage,
-                     {"model.memories, word_order and hop_weights are for "
-                      "model.architecture=memory"},
+                     {"model.memories=3 is for model.architecture=memory, not gpt; leave it out"},
                      [&] { check(gpt, 1, false); });
 }
 

@@ -87,7 +87,8 @@ TEST(Swin, RefusesWhatCannotBe) {
   expect_swin_refused(c, "give model.norm_placement=pre");
   c = small_swin();
   vit_options(c).class_token = false;
-  expect_swin_refused(c, "model.class_token and image_pool are for model.architecture=vit");
+  expect_swin_refused(
+      c, "model.class_token=false is for model.architecture=vit, not swin; leave it out");
   c = small_swin();
   c.context = 36;
   expect_swin_refused(c, "model.context=36 is not the 35 tokens of a picture; leave it out");
@@ -98,11 +99,12 @@ TEST(Swin, HasOptionsOfItsOwn) {
   c.architecture = &vit_architecture();
   c.positions = Positions::learned;
   c.context = 36;
-  expect_swin_refused(c, "model.depths and window_side are for model.architecture=swin");
+  expect_swin_refused(c, " is for model.architecture=swin, not vit; leave it out");
   c = {};
   c.vocab_size = 8;
   picture_options(c).channels = 3;
-  expect_swin_refused(c, "are for models that read pictures (model.architecture=vit, swin, mae)");
+  expect_swin_refused(
+      c, "model.channels=3 is for model.architecture=vit, swin, mae, not gpt; leave it out");
 }
 
 }  // namespace

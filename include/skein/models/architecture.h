@@ -30,14 +30,13 @@ class Architecture {
 
   // Binds the options that it alone has (ModelConfig::own), under section "model".
   virtual void bind(Options& options, ModelConfig& config) const = 0;
+  // Whether it has an option, too, that another architecture binds.
+  virtual bool shares(const std::string& /*key*/) const { return false; }
   // Writes out what its options mean where they are not given (ModelConfig::written_out).
   virtual void write_out(ModelConfig&) const {}
   // Throws usage errors for options that no model of it can have, beside the checks that hold for
   // all models.
   virtual void check(const ModelConfig& config) const = 0;
-  // Throws usage errors where options of its own are given and the model is of another
-  // architecture.
-  virtual void check_unused(const ModelConfig&) const {}
   // Makes a piece of such a model. Its tensors are added to `parameters`, which outlives the piece.
   virtual std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                        bool sequence_parallel, Parameters& parameters) const = 0;
@@ -70,6 +69,8 @@ class Architecture {
   virtual bool biases_by_distance() const { return false; }
   // Whether its attention may have a structure, attention.kind.
   virtual bool attends_by_structure() const { return false; }
+  // Whether it is scaled by muP, model.mup_base_width.
+  virtual bool scales_by_mup() const { return false; }
   // Whether it gives logits for the token after the last one.
   virtual bool continues_text(const ModelConfig&) const { return false; }
   // Whether it gives logits for tokens that are masked.

@@ -32,8 +32,6 @@ inline const PictureOptions& picture_options(const ModelConfig& config) {
 }
 
 void bind_pictures(Options& options, ModelConfig& config);
-// Throws usage errors where sizes of pictures are given and the model reads none.
-void check_no_pictures(const ModelConfig& config);
 
 // Grid and pixels of the config's pictures, without a class token, and what else it says.
 PatchEmbeddingSpec patch_spec(const ModelConfig& config);
@@ -44,6 +42,8 @@ class PictureArchitecture : public Architecture {
     PictureOptions& own = picture_options(config);
     own.patch_width = own.width_of_patch();
   }
+  // Those of pictures.
+  bool shares(const std::string& key) const override;
   // Of sizes, of options that are for texts only, and of its head.
   void check(const ModelConfig& config) const override;
   RowsPerToken rows_per_token(const ModelConfig&) const override { return {.places = 0}; }

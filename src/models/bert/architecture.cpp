@@ -34,14 +34,6 @@ class BertArchitecture : public Architecture {
     if (own.head_activation == config.activation) own.head_activation.reset();
   }
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& c) const override {
-    const BertOptions& own = bert_options(c);
-    require(!own.pooler, "model.pooler is for model.architecture=bert");
-    require(!own.head_activation,
-            "model.head_activation is for model.architecture=bert: the head of "
-            "model.architecture=gpt has no dense layer; leave it out");
-    check_pool(own);
-  }
 
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool sequence_parallel, Parameters& parameters) const override {
@@ -98,10 +90,6 @@ void BertArchitecture::check(const ModelConfig& c) const {
   require(c.head != Head::sequence || own.pooler,
           "model.head=sequence of model.architecture=bert needs model.pooler");
   check_pool(own);
-  require(c.mup_base_width == 0,
-          "model.mup_base_width={} is for model.architecture=gpt; encoders are not scaled by muP "
-          "here, leave it out",
-          c.mup_base_width);
 }
 
 }  // namespace

@@ -17,13 +17,6 @@ class GraphArchitecture : public Architecture {
 
   void bind(Options& options, ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override {
-    require(graph_options(config) == GraphOptions{},
-            "model.graph_form, graph_pool, link_score, link_numbers_are, hops, teleport, "
-            "last_heads, vector_width, bags, farthest, degrees, virtual_node, node_ids, "
-            "node_numbers, link_kinds and link_numbers are for model.architecture=graph; leave "
-            "them out");
-  }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
     return std::make_unique<GraphModel>(config, piece, parameters);
@@ -217,8 +210,6 @@ void GraphArchitecture::check(const ModelConfig& c) const {
           "model.vocab_size, token_types, position_offset, scale_embeddings, sinusoids, positions "
           "and n_kv_heads are for models that read texts; leave them out with "
           "model.architecture=graph");
-  require(c.mup_base_width == 0,
-          "model.mup_base_width={} is for model.architecture=gpt; leave it out", c.mup_base_width);
 }
 
 }  // namespace

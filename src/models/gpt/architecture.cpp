@@ -19,17 +19,14 @@ class GptArchitecture : public Architecture {
   }
 
   void check(const ModelConfig& c) const override {
-    if (c.head != Head::vocabulary) check_unused(c);
-    require(!c.own.get<GptOptions>().prefix || c.attention.is_full(),
+    const GptOptions& own = c.own.get<GptOptions>();
+    require(c.head == Head::vocabulary || (!own.value_head && !own.prefix),
+            "model.value_head={} and model.prefix={} need model.head=vocabulary; leave them out",
+            own.value_head, own.prefix);
+    require(!own.prefix || c.attention.is_full(),
             "model.prefix lets all tokens see the prompt, but attention.kind={} only some of it; "
             "leave one of them out",
             fmt::join(c.attention.kinds, ","));
-  }
-  void check_unused(const ModelConfig& c) const override {
-    require(!c.own.get<GptOptions>().value_head,
-            "model.value_head is for model.architecture=gpt with model.head=vocabulary");
-    require(!c.own.get<GptOptions>().prefix,
-            "model.prefix is for model.architecture=gpt with model.head=vocabulary");
   }
 
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
@@ -42,6 +39,7 @@ class GptArchitecture : public Architecture {
 
   bool sees_ahead() const override { return false; }
   bool attends_by_structure() const override { return true; }
+  bool scales_by_mup() const override { return true; }
   bool continues_text(const ModelConfig& c) const override { return c.head == Head::vocabulary; }
   bool reads_prompts_both_ways(const ModelConfig& c) const override {
     return c.own.get<GptOptions>().prefix;

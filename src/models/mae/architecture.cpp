@@ -23,11 +23,6 @@ class MaeArchitecture : public PictureArchitecture {
   void bind(Options& options, ModelConfig& config) const override;
   void write_out(ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override {
-    require(mae_options(config) == MaeOptions{},
-            "model.decoder_layers, decoder_width, decoder_heads, decoder_ff, mask_ratio and "
-            "norm_pixels are for model.architecture=mae; leave out those that are given");
-  }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
     return std::make_unique<Mae>(config, piece, parameters);

@@ -17,10 +17,6 @@ class MemoryArchitecture : public Architecture {
 
   void bind(Options& options, ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override {
-    require(memory_options(config) == MemoryOptions{},
-            "model.memories, word_order and hop_weights are for model.architecture=memory");
-  }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
     return std::make_unique<MemoryNetwork>(config, piece, parameters);

@@ -50,10 +50,6 @@ class SwinArchitecture : public PictureArchitecture {
 
   void bind(Options& options, ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override {
-    require(swin_options(config) == SwinOptions{},
-            "model.depths and window_side are for model.architecture=swin");
-  }
   void take_pictures(ModelConfig& config, const data::PictureForm& sizes) const override;
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {

@@ -19,7 +19,6 @@ class TransformerArchitecture : public Architecture {
   void bind(Options& options, ModelConfig& config) const override;
   void write_out(ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override;
 
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool sequence_parallel, Parameters& parameters) const override {
@@ -140,16 +139,6 @@ void TransformerArchitecture::check(const ModelConfig& c) const {
   require(c.token_types == 0,
           "model.token_types={} is for model.architecture=gpt and bert; leave it out",
           c.token_types);
-  require(c.mup_base_width == 0,
-          "model.mup_base_width={} is for model.architecture=gpt; leave it out", c.mup_base_width);
-}
-
-void TransformerArchitecture::check_unused(const ModelConfig& c) const {
-  require(
-      transformer_options(c) == TransformerOptions{},
-      "model.encoder_layers, source_context, source_vocab_size, share_source, distance_buckets, "
-      "distance_max, scale_scores, scale_output, drop_outputs, head_bias and start are for "
-      "model.architecture=transformer; leave out those that are given");
 }
 
 }  // namespace

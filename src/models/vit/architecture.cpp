@@ -11,11 +11,6 @@ class VitArchitecture : public PictureArchitecture {
 
   void bind(Options& options, ModelConfig& config) const override;
   void check(const ModelConfig& config) const override;
-  void check_unused(const ModelConfig& config) const override {
-    if (config.architecture->reads() != Reads::pictures) check_no_pictures(config);
-    require(vit_options(config) == VitOptions{},
-            "model.class_token and image_pool are for model.architecture=vit");
-  }
   std::unique_ptr<Model> piece(const ModelConfig& config, const ModelPiece& piece,
                                bool /*sequence_parallel*/, Parameters& parameters) const override {
     return std::make_unique<Vit>(config, piece, parameters);
