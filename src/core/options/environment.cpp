@@ -90,7 +90,8 @@ bool names_other(const std::string& variable, const std::vector<OptionEntry>& en
 
 Environment read_environment(const std::vector<OptionEntry>& entries) {
   std::map<std::string, std::string> key_of;
-  for (const OptionEntry& entry : entries) key_of[environment_name(entry.key)] = entry.key;
+  for (const OptionEntry& entry : entries)
+    SKEIN_CHECK(key_of.emplace(environment_name(entry.key), entry.key).second);
   Environment found;
   const auto key = [&](const std::string& variable) -> std::string {
     if (!variable.starts_with(kPrefix) || variable.starts_with("SKEIN_TEST_") ||

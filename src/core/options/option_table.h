@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,6 @@ struct OptionEntry {
 struct Options::Impl {
   std::string program, summary;
   std::vector<OptionEntry> entries;
-  std::set<std::string> variables;              // of the entries, in the environment
   std::map<std::string, Options::Take> former;  // by key
   std::vector<std::string> words;
   bool takes_words = false;

@@ -114,7 +114,7 @@ const OptionEntry* Options::Impl::find(const std::string& key) const {
 void Options::Impl::add(OptionEntry entry) {
   const size_t dot = entry.key.find('.');
   SKEIN_CHECK(dot != std::string::npos && dot > 0 && dot + 1 < entry.key.size());
-  SKEIN_CHECK(variables.insert(environment_name(entry.key)).second);
+  SKEIN_CHECK(find(entry.key) == nullptr);
   entries.push_back(std::move(entry));
 }
 
