@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "skein/checkpoint/generation.h"

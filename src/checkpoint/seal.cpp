@@ -1,6 +1,5 @@
 #include "seal.h"
 
-#include <cstdint>
 #include <fmt/format.h>
 #include <span>
 #include <string_view>

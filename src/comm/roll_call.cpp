@@ -10,7 +10,6 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <future>
-#include <map>
 #include <set>
 #include <thread>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "skein/checkpoint/directory.h"
 #include "skein/checkpoint/manifest.h"

@@ -1,6 +1,5 @@
 #include "skein/core/base64.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 

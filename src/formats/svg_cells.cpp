@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <string_view>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"

@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "skein/core/numbers.h"
 #include "skein/core/profile.h"

@@ -1,6 +1,5 @@
 #include "skein/nn/attention.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "skein/core/numbers.h"

@@ -1,6 +1,5 @@
 #include "skein/runs/curve.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

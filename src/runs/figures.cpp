@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <set>
 #include <span>
-#include <string_view>
 
 #include "skein/train/watch/number_kind.h"
 

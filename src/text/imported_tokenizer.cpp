@@ -1,7 +1,6 @@
 #include "imported_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <unordered_map>
 

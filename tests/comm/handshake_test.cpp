@@ -1,7 +1,6 @@
 // What two ranks prove to each other before they believe anything.
 #include "skein/comm/tcp/handshake.h"
 
-#include <algorithm>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <numeric>

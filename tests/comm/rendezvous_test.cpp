@@ -1,5 +1,4 @@
 // How ranks over TCP meet, and what they are told when they do not.
-#include <fstream>
 #include <netdb.h>
 #include <sys/wait.h>
 

@@ -1,6 +1,5 @@
 // What is said between ranks that have met; rendezvous_test has how they do.
 #include <array>
-#include <atomic>
 #include <future>
 #include <sys/resource.h>
 #include <sys/wait.h>

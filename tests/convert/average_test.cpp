@@ -1,7 +1,6 @@
 // The mean of checkpoints: its numbers, what it says of itself, and what has none.
 #include "skein/convert/average.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 
 #include "skein/checkpoint/tensors.h"

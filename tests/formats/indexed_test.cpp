@@ -1,6 +1,5 @@
 #include "skein/formats/indexed.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 #include <initializer_list>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 
 #include "skein/core/error.h"

@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <span>
 
 #include "skein/comm/local.h"
 #include "skein/kernels/elementwise.h"

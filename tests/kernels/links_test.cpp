@@ -1,7 +1,6 @@
 // Links as they are made, and the kernels against their definitions.
 #include "skein/kernels/links.h"
 
-#include <numeric>
 #include <omp.h>
 
 #include "support/drawn_links.h"

@@ -1,8 +1,6 @@
 // Attention to another sequence: its definition, its gradients, and the segments of both sides.
 #include "skein/nn/attention.h"
 
-#include <limits>
-
 #include "skein/comm/local.h"
 
 #include "nn/plain_product.h"

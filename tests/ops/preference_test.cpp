@@ -1,7 +1,6 @@
 #include "skein/ops/preference.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "skein/core/numbers.h"

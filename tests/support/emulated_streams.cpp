@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>

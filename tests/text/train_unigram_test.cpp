@@ -1,7 +1,6 @@
 // Unigram and whole words, learnt.
 #include <map>
 #include <random>
-#include <set>
 
 #include "skein/text/export.h"
 #include "skein/text/learn/substrings.h"

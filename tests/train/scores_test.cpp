@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <sstream>
 
 #include "skein/core/error.h"

@@ -1,6 +1,5 @@
 // The half of TcpMesh that its own thread runs.
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <poll.h>

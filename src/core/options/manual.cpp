@@ -4,7 +4,6 @@
 #include <cctype>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "skein/core/error.h"
 #include "skein/core/version.h"

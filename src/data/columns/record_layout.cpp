@@ -1,7 +1,6 @@
 #include "record_layout.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "skein/core/error.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"

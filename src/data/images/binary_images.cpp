@@ -1,7 +1,6 @@
 // Files of many images of one size, without a header for each.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "skein/core/error.h"
 #include "skein/core/strings.h"

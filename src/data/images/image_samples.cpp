@@ -1,6 +1,5 @@
 #include "skein/data/images/image_samples.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "skein/core/error.h"

@@ -1,7 +1,6 @@
 #include "skein/data/noise/span_noise.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "skein/core/error.h"
 

@@ -1,7 +1,6 @@
 #include "skein/data/stores/convert.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 

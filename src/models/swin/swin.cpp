@@ -1,7 +1,5 @@
 #include "skein/models/swin/swin.h"
 
-#include <cmath>
-
 #include "skein/models/trunk.h"
 #include "skein/ops/embedding.h"
 

@@ -1,6 +1,5 @@
 #include "skein/rlhf/oracle/run.h"
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 

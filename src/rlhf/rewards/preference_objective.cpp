@@ -1,6 +1,5 @@
 #include "skein/rlhf/rewards/preference_objective.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "skein/core/where.h"

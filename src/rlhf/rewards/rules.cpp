@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "skein/core/error.h"
 #include "skein/core/log.h"

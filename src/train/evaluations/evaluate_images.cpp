@@ -1,7 +1,5 @@
 #include "skein/train/evaluations/evaluate_images.h"
 
-#include <algorithm>
-
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 #include "skein/core/strings.h"

@@ -1,7 +1,5 @@
 #include "skein/train/tasks/decoded_texts.h"
 
-#include <algorithm>
-
 #include "skein/core/error.h"
 #include "skein/core/json.h"
 #include "skein/core/strings.h"

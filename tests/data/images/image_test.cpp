@@ -1,8 +1,6 @@
 // Decoded and resized pictures against Pillow's (tools/make_image_golden.py), and what is refused.
 #include "skein/data/images/image.h"
 
-#include <fstream>
-
 #include "skein/core/json.h"
 #include "skein/data/images/picture_sheet.h"
 #include "skein/data/images/resize.h"

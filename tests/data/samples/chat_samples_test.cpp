@@ -1,6 +1,5 @@
 #include "skein/data/samples/chat_samples.h"
 
-#include <map>
 #include <random>
 
 #include "data/data_fixtures.h"

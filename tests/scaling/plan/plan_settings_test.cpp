@@ -1,5 +1,4 @@
 // A plan by a fit goes on with what the fit's runs were trained with.
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 // fitted to, runs far off, points of curves.
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"

@@ -1,5 +1,4 @@
 // A model of text whose entropy is known must come down towards it and cannot come below.
-#include <cmath>
 #include <gtest/gtest.h>
 
 #include "skein/data/corpus/markov.h"

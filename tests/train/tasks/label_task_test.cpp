@@ -1,6 +1,5 @@
 // Heads of labels learn what can be learnt, to the same bits at every layout, and go on where they
 // were.
-#include <cstring>
 #include <gtest/gtest.h>
 
 #include "skein/core/json.h"

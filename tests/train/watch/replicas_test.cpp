@@ -1,7 +1,6 @@
 // State that ranks hold alike: a bit that flips on one of them is found and named.
 #include "skein/train/watch/replicas.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
