@@ -109,7 +109,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
   const size_t allowed = most.value_or(std::max<size_t>(2, word.size() / 3));
   size_t best_distance = std::min(word.size(), allowed + 1);
   for (const std::string& candidate : known) {
-    const auto [shorter, longer] = std::minmax(word.size(), candidate.size());
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
     if (longer - shorter >= best_distance) continue;  // no distance is less than that
     const size_t distance = edit_distance(word, candidate);
     if (distance >= best_distance) continue;
