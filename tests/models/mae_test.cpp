@@ -160,7 +160,8 @@ TEST(Mae, HasOptionsOfItsOwn) {
   c.architecture->begin_labels(c, Head::sequence, 3);
   EXPECT_NO_THROW(check(c, 1, false));
   mae_options(c).mask_ratio = 0.5;
-  expect_mae_refused(c, "model.mask_ratio=0.5 is for model.architecture=mae, not ");
+  expect_mae_refused(c,
+                     "model.mask_ratio=0.5 is for model.architecture=mae, not vit; leave it out");
 }
 
 }  // namespace
