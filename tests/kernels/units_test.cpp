@@ -195,6 +195,26 @@ TEST_P(Units, CopiesOfAnOperandLiveUntilTheyAreForgotten) {
   }
 }
 
+// Their strides are the same both ways; what is packed is not.
+TEST_P(Units, CopiesOfAColumnAreOfTheWayItIsRead) {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int64_t n : {1, 2, 40}) {
+      const Tensor a = random_tensor({20, 1}, 1, dtype), b = random_tensor({n, 1}, 2, dtype),
+                   dy = random_tensor({20, n}, 3, dtype);
+      kernels::PackedCopies copies;
+      for (int round = 0; round < 2; ++round) {
+        const Tensor wanted = Tensor::empty({20, n}, dtype), y = test::like(wanted),
+                     wanted_dx = Tensor::empty({20, 1}, dtype), dx = test::like(wanted_dx);
+        kernels::matmul(Cpu{}, a, b, {.transpose_b = true}, Out(wanted));
+        kernels::matmul(Cpu{}, a, b, {.transpose_b = true, .copies_of_b = &copies}, Out(y));
+        kernels::matmul(Cpu{}, dy, b, {}, Out(wanted_dx));
+        kernels::matmul(Cpu{}, dy, b, {.copies_of_b = &copies}, Out(dx));
+        EXPECT_EQ(test::bytes_of(y), test::bytes_of(wanted)) << n << " " << round;
+        EXPECT_EQ(test::bytes_of(dx), test::bytes_of(wanted_dx)) << n << " " << round;
+      }
+    }
+}
+
 TEST_P(Units, AttentionAndItsBackward) {
   for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>{1, 1},
                                       {37, 37},

@@ -70,15 +70,18 @@ bool multiply_decoding(const Product<C, T>& p) {
 
 // The columns of b in panels of the whole depth, or null where they are not worth keeping.
 template <class Unit, class C, class T>
-const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
-  if (!copies || !keeps_packed(DTypeOf<T>::value, p.size.rows)) return nullptr;
+const Unit* packed_before(const Product<C, T>& p, PackedCopies::Copy* kept) {
+  if (!kept || !keeps_packed(DTypeOf<T>::value, p.size.rows)) return nullptr;
   constexpr int64_t kWidth = Tile<Unit>::kColumns;
-  PackedCopies::Copy& copy = p.b.row == 1 ? copies->transposed : copies->plain;
+  PackedCopies::Copy& copy = *kept;
   const int64_t panel = units<Unit>(p.size.depth) * kWidth,
                 panels = pieces_of(p.size.columns, kWidth);
   const auto bytes = panels * panel * static_cast<int64_t>(sizeof(Unit));
   const int unit = std::is_same_v<Unit, TilePair> ? 2 : std::is_same_v<Unit, Pair> ? 1 : 0;
-  if (copy.units.size() != bytes) copy.units = Tensor::empty({bytes}, DType::u8);
+  if (copy.units.size() != bytes) {
+    copy.units = Tensor::empty({bytes}, DType::u8);
+    copy.fresh = false;
+  }
   Unit* out = reinterpret_cast<Unit*>(copy.units.bytes_data());
   if (copy.fresh && copy.of == p.b.data && copy.unit == unit) return out;
   const Span span("pack weights");
@@ -95,7 +98,7 @@ const Unit* packed_before(const Product<C, T>& p, PackedCopies* copies) {
 
 // Threads take whole tiles; any split gives the same bits.
 template <class Unit, class C, class T>
-void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
+void multiply_parallel(const Product<C, T>& p, PackedCopies::Copy* copy) {
   if (multiply_decoding<Unit>(p)) return;
   const int64_t rows = p.size.rows, columns = p.size.columns;
   const double work = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
@@ -103,7 +106,7 @@ void multiply_parallel(const Product<C, T>& p, PackedCopies* copies) {
   const int64_t threads = work < 5e5 ? 1 : omp_get_max_threads();
   const Grid grid = choose_grid<Unit>(rows, columns, threads);
   const int64_t across = pieces_of(columns, grid.wide), down = pieces_of(rows, grid.high);
-  const Unit* ready = packed_before<Unit>(p, copies);
+  const Unit* ready = packed_before<Unit>(p, copy);
   const int64_t ready_step = units<Unit>(p.size.depth);
   parallel_ranges(down * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
@@ -138,7 +141,11 @@ void multiply_to(const MatmulOperands& x) {
                               x.c.dim(1),
                               x.how.accumulate,
                               end};
-  multiply_parallel<Unit>(product, x.how.copies_of_b);
+  // Strides do not tell how b is read: with one column they are the same both ways.
+  PackedCopies* copies = x.how.copies_of_b;
+  multiply_parallel<Unit>(product, !copies             ? nullptr
+                                   : x.how.transpose_b ? &copies->transposed
+                                                       : &copies->plain);
 }
 
 template <class Unit, class T>
