@@ -81,6 +81,22 @@ TEST_P(OnCuda, Attention) {
     compare_attention(c, dtype(), tolerance());
 }
 
+TEST_P(OnCuda, AttentionShowsKeysThatAreNotNumbers) {
+  for (int64_t width : {16, 20}) {
+    const test::There at;
+    const Tensor q = random_tensor({1, 3, 1, width}, 1, dtype()),
+                 k = Tensor::from(std::vector(static_cast<size_t>(40 * width), std::nan("")),
+                                  {1, 40, 1, width})
+                         .to(dtype()),
+                 v = random_tensor(k.shape(), 3, dtype()), out = at(zeros_like(q)),
+                 level = at(Tensor::zeros({1, 1, 3}, DType::f32));
+    kernels::AttentionArguments arguments;
+    arguments.pattern = test::band(false, 0);
+    kernels::attention(Cuda{}, at(q), at(k), at(v), arguments, Out(out), Out(level));
+    for (double one : test::values_of(out.to(Device{}))) EXPECT_TRUE(std::isnan(one)) << width;
+  }
+}
+
 // Of the widths, 20 is no tile's; of the keys, some are seen by nobody.
 TEST_P(OnCuda, AttentionOverAnotherSequence) {
   for (const AttentionCase& c : {AttentionCase{2, 40, 150, 2, 1, 16, false, 0, false, 0},

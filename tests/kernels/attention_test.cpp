@@ -119,6 +119,22 @@ TEST(Attention, IsItsDefinitionWithACacheAndLeftPadding) {
   compare({3, 7, 128, 2, 2, 8}, arguments);
 }
 
+// A row that sees nothing is zero; one that sees NaN is not.
+TEST(Attention, KeysThatAreNotNumbersShow) {
+  for (DType dtype : {DType::f64, DType::f32, DType::bf16})
+    for (int64_t keys : {1, 40, 300}) {
+      const Tensor q = random_tensor({1, 3, 1, 16}, 1, dtype),
+                   k = Tensor::from(std::vector(static_cast<size_t>(keys * 16), std::nan("")),
+                                    {1, keys, 1, 16})
+                           .to(dtype),
+                   v = random_tensor({1, keys, 1, 16}, 3, dtype);
+      AttentionArguments arguments;
+      arguments.pattern = test::band(false, 0);
+      for (double one : test::values_of(attended(q, k, v, arguments)))
+        EXPECT_TRUE(std::isnan(one)) << name_of(dtype) << " " << keys;
+    }
+}
+
 TEST(Attention, BitsDoNotDependOnPaddingBatchOrThreads) {
   const int64_t length = 70, pad = 13;
   const Tensor q = random_tensor({2, length, 2, 8}, 1, DType::f32),

@@ -286,6 +286,17 @@ TEST(Bits, OfAnElementDoNotDependOnItsPosition) {
   }
 }
 
+TEST(Activations, OfNaNAreNaN) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (auto kind :
+         {kernels::Activation::gelu_tanh, kernels::Activation::gelu_erf, kernels::Activation::relu,
+          kernels::Activation::tanh, kernels::Activation::silu, kernels::Activation::elu}) {
+      const Tensor x = Tensor::from(std::vector(33, std::nan("")), {33}).to(dtype), y = x.like();
+      kernels::activation(Cpu{}, kind, x, Out(y));
+      for (double one : test::values_of(y)) EXPECT_TRUE(std::isnan(one)) << name_of(dtype);
+    }
+}
+
 TEST(AdamW, IsItsFormula) {
   for (DType working : {DType::f32, DType::bf16}) {
     const int64_t n = 1000;

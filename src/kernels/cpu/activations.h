@@ -61,7 +61,7 @@ struct GeluErf {
 };
 template <class V>
 struct Relu {
-  static V value(V x) { return x > 0 ? x : V{}; }
+  static V value(V x) { return x <= 0 ? V{} : x; }
   static V slope(V x) { return x > 0 ? V{} + 1 : V{}; }
 };
 template <class V>

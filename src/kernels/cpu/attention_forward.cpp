@@ -91,7 +91,10 @@ struct Forward {
     });
     std::fill(row + done, row + count, A(0));
     if (done == 0) return;
-    if (top == -std::numeric_limits<A>::infinity()) return std::fill(row, row + done, A(0));
+    // NaN is no largest one, but must not pass for nothing seen.
+    if (top == -std::numeric_limits<A>::infinity() &&
+        !std::isnan(lane_sum<A>(done, [=](int64_t j) { return row[j]; })))
+      return std::fill(row, row + done, A(0));
     const A shrink = exponential(largest - top);
     A added = 0;
     sight.visit(query, from, count, [&](int64_t first, int64_t last, const KeyRun&) {
@@ -135,11 +138,11 @@ struct Forward {
          from = sight.next(query, rows, from + kBlock) / kBlock * kBlock)
       block(query, rows, from, std::min(kBlock, end - from), running);
     for (int64_t r = 0; r < rows; ++r) {
-      const A sum = running.sum[r], factor = sum > 0 ? A(1) / sum : A(0);
+      const A sum = running.sum[r], factor = sum == 0 ? A(0) : A(1) / sum;
       for (int64_t d = 0; d < head.width; ++d)
         store(out + (query + r) * head.q.row + d, sums[r * head.width + d] * factor);
       level[query + r] =
-          sum > 0 ? running.largest[r] + std::log(sum) : -std::numeric_limits<A>::infinity();
+          sum == 0 ? -std::numeric_limits<A>::infinity() : running.largest[r] + std::log(sum);
     }
   }
 

@@ -303,7 +303,7 @@ void softmax_row(const A* a, int64_t links, int64_t heads, A* tops, A* w) {
   for_lanes<A>(0, links * heads, [=](auto at) { at.store(w, exponential(at.load(w))); });
   for (int64_t e = 0; e < links; ++e)
     for (int64_t h = 0; h < heads; ++h) sums[h] += w[e * heads + h];
-  for (int64_t h = 0; h < heads; ++h) sums[h] = sums[h] > 0 ? 1 / sums[h] : A(0);
+  for (int64_t h = 0; h < heads; ++h) sums[h] = sums[h] == 0 ? A(0) : 1 / sums[h];
   for (int64_t e = 0; e < links; ++e)
     for (int64_t h = 0; h < heads; ++h) w[e * heads + h] *= sums[h];
 }

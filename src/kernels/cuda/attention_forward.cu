@@ -57,11 +57,11 @@ __global__ void forward_tile(AttentionPointers<T> a, int pitch, T* out, float* l
   __syncthreads();
   for (int64_t i = threadIdx.x; i < rows * a.width; i += blockDim.x) {
     const int64_t r = i / a.width, d = i % a.width;
-    store(out + q_rows.at(query + r) + d, total[r] > 0 ? sums[r * pitch + d] / total[r] : 0.0f);
+    store(out + q_rows.at(query + r) + d, total[r] == 0 ? 0.0f : sums[r * pitch + d] / total[r]);
   }
   if (threadIdx.x < rows)
     level[head.line_at(query + threadIdx.x)] =
-        total[threadIdx.x] > 0 ? largest[threadIdx.x] + logf(total[threadIdx.x]) : -INFINITY;
+        total[threadIdx.x] == 0 ? -INFINITY : largest[threadIdx.x] + logf(total[threadIdx.x]);
 }
 
 // The online softmax of a warp's sixteen rows; a lane holds parts of two of them.
@@ -204,10 +204,10 @@ __global__ void __launch_bounds__(kMmaThreads, kBlocks<kWidth>)
   float inverse[2];
   for (int half = 0; half < 2; ++half) {
     const float total = softmax.total[half];
-    inverse[half] = total > 0 ? 1 / total : 0;
+    inverse[half] = total == 0 ? 0 : 1 / total;
     const int64_t row = query + first_row + row_of(half * 2);
     if (threadIdx.x % 4 == 0 && row < a.queries)
-      level[head.line_at(row)] = total > 0 ? (softmax.top[half] + log2f(total)) * kLn2 : -INFINITY;
+      level[head.line_at(row)] = total == 0 ? -INFINITY : (softmax.top[half] + log2f(total)) * kLn2;
   }
   store_rows<kWidth>(sums, inverse, query + first_row, a.queries, a.width, out, q_rows);
 }

@@ -117,7 +117,7 @@ __global__ void softmax_rows(int64_t count, int64_t heads, const int32_t* starts
     w[i] = exp(a[i] - top);
     sum += w[i];
   }
-  const A share = sum > 0 ? 1 / sum : A(0);
+  const A share = sum == 0 ? A(0) : 1 / sum;
   for (int64_t i = first; i < last; i += heads) w[i] *= share;
 }
 

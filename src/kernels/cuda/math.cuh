@@ -37,7 +37,7 @@ struct Activate {
     switch (kind) {
       case Activation::gelu_tanh: return x * gelu_tanh_gate(x);
       case Activation::gelu_erf: return x * normal_cdf(x);
-      case Activation::relu: return x > A(0) ? x : A(0);
+      case Activation::relu: return x <= A(0) ? A(0) : x;
       case Activation::tanh: return tanh(x);
       case Activation::silu: return x * logistic(x);
       case Activation::elu: return x > A(0) ? x : expm1(x);
