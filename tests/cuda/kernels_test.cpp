@@ -97,6 +97,19 @@ TEST_P(OnCuda, DropoutDrawsTheSameMask) {
                             kernels::dropout(device, at(x), at(part), Out(out[0])));
 }
 
+// A grid's second and third dim end at 65,535.
+TEST_P(OnCuda, DropoutOfMoreSamplesThanAGridIsHigh) {
+  const int64_t samples = 70'000;
+  const Tensor x = random_tensor({samples, 2, 1}, 1, dtype());
+  kernels::DropoutMask mask{0.3, 77, Tensor::zeros({samples}, DType::i64), 0};
+  for (int64_t i = 0; i < samples; ++i) mask.sample_ids.data<int64_t>()[i] = i;
+  for (bool whole : {false, true}) {
+    mask.whole_samples = whole;
+    EXPECT_EQUAL_ON_DEVICES(Tensors{zeros_like(x)}, tolerance(),
+                            kernels::dropout(device, at(x), at(mask), Out(out[0])));
+  }
+}
+
 TEST_P(OnCuda, Norms) {
   for (auto kind : {kernels::Norm::layer, kernels::Norm::rms, kernels::Norm::rms_zero_centered})
     for (int64_t columns : {8, 100, 768}) {

@@ -180,6 +180,13 @@ namespace {
 
 void run_now(const char* name, dim3 grid, int threads, size_t shared,
              const std::function<void()>& body) {
+  // No GPU takes more in its second and third dim.
+  constexpr unsigned kMost = 65535;
+  if (grid.y > kMost || grid.z > kMost) {
+    std::fprintf(stderr, "kernel %s: a grid of %u x %u x %u blocks\n", name, grid.x, grid.y,
+                 grid.z);
+    std::abort();
+  }
   const Access access;
   const auto count = static_cast<size_t>(threads);
   while (block.fibers.size() < count) block.fibers.emplace_back();

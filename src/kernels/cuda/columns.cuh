@@ -11,14 +11,15 @@ constexpr int kColumnThreads = 256, kColumnWarps = kColumnThreads / kWarp;
 constexpr int64_t kRowsOfPart = 64;
 constexpr int kAddingWarps = 16;
 
-// A block: kWidth columns a lane, kRowsOfPart rows, its warps in turn; their sums are added in
-// order. f(row, column, sums) adds what kWidth elements give, to each of kSums vectors.
+// A block: a piece of the columns, kWidth a lane, and kRowsOfPart rows, its warps in turn; their
+// sums are added in order. Blocks that follow one another have the same rows. f(row, column, sums)
+// adds what kWidth elements give, to each of kSums vectors.
 template <int kSums, int kWidth, class A, class F>
-__global__ void column_parts(int64_t rows, int64_t columns, F f, A* parts) {
+__global__ void column_parts(int64_t rows, int64_t columns, unsigned pieces, F f, A* parts) {
   __shared__ A shared[kColumnWarps][kWarp * kWidth];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int64_t column = (static_cast<int64_t>(blockIdx.x) * kWarp + lane) * kWidth,
-                first = blockIdx.y * kRowsOfPart;
+  const int64_t piece = blockIdx.x % pieces, part = blockIdx.x / pieces,
+                column = (piece * kWarp + lane) * kWidth, first = part * kRowsOfPart;
   const int64_t end = first + kRowsOfPart < rows ? first + kRowsOfPart : rows;
   A sums[kSums][kWidth] = {};
   if (column < columns)
@@ -31,11 +32,11 @@ __global__ void column_parts(int64_t rows, int64_t columns, F f, A* parts) {
     for (int k = 0; k < kWidth; ++k) shared[warp][lane * kWidth + k] = sums[s][k];
     __syncthreads();
     for (int c = threadIdx.x; c < kWarp * kWidth; c += blockDim.x) {
-      const int64_t at = static_cast<int64_t>(blockIdx.x) * kWarp * kWidth + c;
+      const int64_t at = piece * kWarp * kWidth + c;
       if (at >= columns) continue;
       A sum = shared[0][c];
       for (int w = 1; w < kColumnWarps; ++w) sum += shared[w][c];
-      parts[(static_cast<int64_t>(s) * gridDim.y + blockIdx.y) * columns + at] = sum;
+      parts[(s * int64_t{gridDim.x / pieces} + part) * columns + at] = sum;
     }
   }
 }
@@ -76,9 +77,9 @@ void column_sums(const char* name, Cuda on, Device device, int64_t rows, int64_t
                  const F& f, A* const (&outs)[kSums]) {
   const int64_t count = pieces_of(rows, kRowsOfPart);
   const Tensor parts = Tensor::empty({kSums, count, columns}, DTypeOf<A>::value, device);
-  const dim3 grid = grid_of(pieces_of(columns, kWarp * kWidth), count);
-  launch(name, on, column_parts<kSums, kWidth, A, F>, grid, kColumnThreads, 0, rows, columns, f,
-         parts.template data<A>());
+  const int64_t pieces = pieces_of(columns, kWarp * kWidth);
+  launch(name, on, column_parts<kSums, kWidth, A, F>, grid_of(pieces * count), kColumnThreads, 0,
+         rows, columns, static_cast<unsigned>(pieces), f, parts.template data<A>());
   ColumnOuts<kSums, A> to;
   std::copy_n(outs, kSums, to.at);
   launch(name, on, add_parts<kSums, A>, grid_of(pieces_of(columns, kWarp), kSums),

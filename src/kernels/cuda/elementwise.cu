@@ -111,17 +111,18 @@ struct DropoutStreams {
   A keep;
 };
 
-// Rows of `width` numbers of a sample; each begins `apart` numbers of the stream behind the one
-// before it. blocks: of the grid, for a row.
+// The `count` rows of `width` numbers of a sample; each begins `apart` numbers of the stream behind
+// the one before it. blocks: of the grid, for a row.
 struct DroppedRows {
   int64_t width, first, apart;
-  unsigned blocks;
+  unsigned count, blocks;
 };
 
 template <class T>
 __global__ void drop(int64_t per_sample, DroppedRows rows, DropoutStreams<Accumulator<T>> dropping,
                      const T* x, T* out) {
-  const int64_t sample = blockIdx.y, row = blockIdx.x / rows.blocks,
+  const unsigned line = blockIdx.x / rows.blocks;
+  const int64_t sample = line / rows.count, row = line % rows.count,
                 first = rows.first + row * rows.apart,
                 block = first / 4 + static_cast<int64_t>(blockIdx.x % rows.blocks) * blockDim.x +
                         threadIdx.x;
@@ -142,7 +143,8 @@ __global__ void drop(int64_t per_sample, DroppedRows rows, DropoutStreams<Accumu
 template <class T>
 __global__ void drop_samples(int64_t size, DropoutStreams<Accumulator<T>> dropping, const T* x,
                              T* out) {
-  const int64_t sample = blockIdx.y, i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  const int64_t pieces = pieces_of(size, blockDim.x), sample = blockIdx.x / pieces,
+                i = blockIdx.x % pieces * blockDim.x + threadIdx.x;
   if (i >= size) return;
   const DeviceBlock bits = philox_on_device(
       dropping.key, static_cast<uint64_t>(dropping.sample_ids[sample]), uint64_t{0});
@@ -256,22 +258,19 @@ void dropout(Cuda on, const Tensor& x, const DropoutMask& mask, Out out) {
   const int64_t run = whole == width ? per_sample : width;
   visit_float(x.dtype(), [&]<class T>(TypeTag<T>) {
     using A = Accumulator<T>;
-    const dim3 of_row = blocks_of(run / 4 + 2);
-    const DroppedRows rows{run, mask.first_position * whole + mask.first_column, whole, of_row.x};
-    const dim3 grid(of_row.x * static_cast<unsigned>(per_sample / run),
-                    static_cast<unsigned>(batch));
+    const int64_t of_row = pieces_of(run / 4 + 2, kThreads);
+    const DroppedRows rows{run, mask.first_position * whole + mask.first_column, whole,
+                           static_cast<unsigned>(per_sample / run), static_cast<unsigned>(of_row)};
     const DropoutStreams<A> dropping{mask.key, mask.sample_ids.data<int64_t>(),
                                      static_cast<uint32_t>(mask.probability * 4294967296.0),
                                      A(1) / A(1 - mask.probability)};
     if (mask.whole_samples) {
-      dim3 of_samples = blocks_of(per_sample);
-      of_samples.y = static_cast<unsigned>(batch);
-      launch("dropout", on, drop_samples<T>, of_samples, kThreads, 0, per_sample, dropping,
-             x.data<T>(), out->data<T>());
+      launch("dropout", on, drop_samples<T>, grid_of(pieces_of(per_sample, kThreads) * batch),
+             kThreads, 0, per_sample, dropping, x.data<T>(), out->data<T>());
       return;
     }
-    launch("dropout", on, drop<T>, grid, kThreads, 0, per_sample, rows, dropping, x.data<T>(),
-           out->data<T>());
+    launch("dropout", on, drop<T>, grid_of(of_row * rows.count * batch), kThreads, 0, per_sample,
+           rows, dropping, x.data<T>(), out->data<T>());
   });
 }
 
