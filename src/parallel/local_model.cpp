@@ -34,8 +34,10 @@ void check_frozen(const ModelConfig& config, int64_t layers) {
           layers);
 }
 
-// Number of the first piece that holds more than frozen blocks.
+// Number of the first piece that holds more than frozen blocks. What all blocks share learns with
+// the first of them, and is in the first piece even where that has no block.
 int first_beyond(const std::vector<int>& split, int64_t frozen_layers) {
+  if (frozen_layers == 0) return 0;
   int64_t last = 0;
   for (size_t piece = 0; piece < split.size(); ++piece)
     if ((last += split[piece]) > frozen_layers) return static_cast<int>(piece);

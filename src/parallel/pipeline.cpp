@@ -295,7 +295,9 @@ void Pipeline::pass_back(const Action& action, Flight& flight, const PipelineSte
     wait(flight.sent);
     const auto gradients = receive(*message, parts_of(flight.output));
     drop_sent(flight);
-    skein::backward({flight.output.begin(), flight.output.end()}, gradients);
+    // A first piece of a frozen embedding alone has nothing that learns.
+    if (std::ranges::any_of(flight.output, &Var::needs_gradient))
+      skein::backward({flight.output.begin(), flight.output.end()}, gradients);
   } else {
     const Losses losses = losses_of(action.micro_batch, flight.output, step, pass);
     skein::backward(losses.rows, losses.row_weights);

@@ -83,6 +83,16 @@ TEST_F(Frozen, InterleavedPiecesAreFrozenByNumber) {
   EXPECT_EQ(first_difference(found.state, expected.state), "");
 }
 
+TEST_F(Frozen, AStageMayHoldTheFrozenEmbeddingAlone) {
+  PretrainConfig c = config(0);
+  const Finished expected = train(c, 1, folder_, "expected");
+  c.parallel.pipeline = 2;
+  c.parallel.layers = {0, c.model.n_layers};
+  const Finished found = train(c, 2, folder_, "empty");
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(first_difference(found.state, expected.state), "");
+}
+
 TEST_F(Frozen, RunsGoOnWithEqualBits) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     PretrainConfig c = config(2);

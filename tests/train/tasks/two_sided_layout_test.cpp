@@ -210,7 +210,7 @@ TEST_P(TwoSided, GivesEqualBitsFrozen) {
     c.train.steps = 4;
     c.train.frozen_layers = frozen;
     const Finished expected = run_of(c, 1, folder_, "frozen");
-    for (const std::vector<int64_t>& layers : {std::vector<int64_t>{3, 3}, {1, 1, 2, 2}}) {
+    for (const std::vector<int64_t>& layers : {std::vector<int64_t>{0, 3, 3}, {1, 1, 2, 2}}) {
       c.parallel.layers = layers;
       c.parallel.pipeline = static_cast<int>(layers.size());
       expect_equal(c, c.parallel.pipeline, folder_, expected, fmt::format("frozen {}", frozen));
