@@ -108,6 +108,7 @@ Buckets::Tie Buckets::tie_of(const std::string& tensor, std::vector<Use> uses) {
   }
   made.uses = std::move(uses);
   made.peers.assign(peers.begin(), peers.end());
+  buckets_[static_cast<size_t>(made.home)].shared = !peers.empty();
   return made;
 }
 

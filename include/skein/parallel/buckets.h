@@ -42,6 +42,7 @@ class Buckets {
     Tensor values;        // [size], undefined when `alias`
     Tensor gradients;     // [size], accumulator type; undefined when `frozen`
     bool frozen = false;  // its parameters do not learn
+    bool shared = false;  // other stages hold the same tensor
     // of a tensor of which an earlier use is on this rank, and has the values: gradients only
     bool alias = false;
     int home = -1;  // alias: the bucket of the first use here

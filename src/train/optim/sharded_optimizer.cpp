@@ -216,8 +216,8 @@ std::vector<Replicated> ShardedOptimizer::replicated() const {
       each_slice(bucket, first, first + of_bucket.size(),
                  [&](const Buckets::Member& member, int64_t begin, int64_t count) {
                    const Parameter& p = *member.parameter;
-                   all.push_back({kind + "/" + p.name, of_bucket.flat(begin - first, count), data,
-                                  p.split == Split::none});
+                   all.push_back({kind + "/" + p.tensor(), of_bucket.flat(begin - first, count),
+                                  data, p.split == Split::none, bucket.shared});
                  });
     };
     add("param", bucket.values, 0, true);

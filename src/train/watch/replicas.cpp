@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 #include "skein/core/error.h"
 #include "skein/core/host.h"
@@ -91,9 +92,13 @@ std::string finding_text(const std::vector<size_t>& odd, const std::vector<std::
       ranks.size(), tensor, some ? "test that host, or leave it out" : "test these hosts");
 }
 
+std::string own_name(const Mesh& mesh) {
+  return fmt::format("rank {} (host {})", mesh.world().rank(), host_name());
+}
+
 // Collective over the group: what differs first; "" for nothing.
-std::string first_difference(const Alike& own, Group& group, int rank) {
-  const auto ranks = group.all_gather(fmt::format("rank {} (host {})", rank, host_name()));
+std::string first_difference(const Alike& own, Group& group, const std::string& rank) {
+  const auto ranks = group.all_gather(rank);
   const auto count = std::ssize(own.digests);
   const Tensor gathered = Tensor::empty({group.size() * count}, DType::i64);
   group.all_gather(Tensor::from(own.digests, {count}), gathered).wait();
@@ -107,22 +112,48 @@ std::string first_difference(const Alike& own, Group& group, int rank) {
   return "";
 }
 
+// The same of the stages. Few of them hold a tensor of others, so each tells what it holds.
+std::string stage_difference(const Alike& own, Group& stages, const std::string& rank) {
+  std::string told = rank;
+  for (size_t i = 0; i < own.names.size(); ++i)
+    told += fmt::format("\n{} {}", own.digests[i], own.names[i]);
+  struct Holders {
+    std::vector<std::string> ranks;
+    std::vector<int64_t> digests;
+  };
+  std::map<std::string, Holders> of_names;
+  for (const std::string& text : stages.all_gather(told)) {
+    std::istringstream lines(text);
+    std::string holder, name;
+    getline(lines, holder);
+    for (int64_t digest = 0; lines >> digest && lines.get() && getline(lines, name);) {
+      of_names[name].ranks.push_back(holder);
+      of_names[name].digests.push_back(digest);
+    }
+  }
+  for (const auto& [name, all] : of_names)
+    if (std::ranges::count(all.digests, all.digests.front()) < std::ssize(all.digests))
+      return finding_text(odd_ones(all.digests), all.ranks, name);
+  return "";
+}
+
 }  // namespace
 
 void check_replicas(const std::vector<Replicated>& all, const Mesh& mesh) {
   const Peers both[] = {{mesh.dp(), &Replicated::over_data}, {mesh.tp(), &Replicated::over_shards}};
-  if (mesh.dp().size() == 1 && mesh.tp().size() == 1) return;
+  if (mesh.world().size() == 1) return;
   const std::vector<int64_t> digests = digests_of(all);
-  bool differs = false;
+  const std::string rank = own_name(mesh);
+  std::string found =
+      stage_difference(Alike(all, digests, {mesh.pp(), &Replicated::over_stages}), mesh.pp(), rank);
+  bool differs = !found.empty();
   for (const Peers& peers : both) {
     const int64_t own = Alike(all, digests, peers).digest();
     differs = peers.group.any(peers.group.max(own) != own) || differs;
   }
   if (!mesh.world().any(differs)) return;
-  std::string found;
   for (const Peers& peers : both) {
-    const std::string text =
-        first_difference(Alike(all, digests, peers), peers.group, mesh.world().rank());
+    const std::string text = first_difference(Alike(all, digests, peers), peers.group, rank);
     if (found.empty()) found = text;
   }
   for (const std::string& text : mesh.world().all_gather(found))

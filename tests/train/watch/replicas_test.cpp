@@ -119,7 +119,8 @@ std::string error_of_a_replica(const Flip& given, std::string& flipped) {
     const auto odd = static_cast<int>(random() % static_cast<uint64_t>(given.shape.ranks()));
     std::vector<Replicated> shared;
     for (const Replicated& one : all)
-      if ((one.over_data && given.shape.dp > 1) || (one.over_shards && given.shape.tp > 1))
+      if ((one.over_data && given.shape.dp > 1) || (one.over_shards && given.shape.tp > 1) ||
+          (one.over_stages && given.shape.pp > 1))
         shared.push_back(one);
     const Replicated& one = shared[random() % shared.size()];
     if (mesh.world().rank() == odd) {
@@ -132,7 +133,8 @@ std::string error_of_a_replica(const Flip& given, std::string& flipped) {
 
 TEST(Replicas, ABitOfATrainedReplicaIsFound) {
   uint64_t seed = 0;
-  for (const MeshShape shape : {MeshShape{1, 2, 1}, MeshShape{1, 1, 2}, MeshShape{1, 3, 1}})
+  for (const MeshShape shape :
+       {MeshShape{1, 2, 1}, MeshShape{1, 1, 2}, MeshShape{1, 3, 1}, MeshShape{2, 1, 1}})
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const bool zero : {true, false})
         for (int time = 0; time < test::damages(4); ++time) {

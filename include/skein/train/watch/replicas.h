@@ -15,9 +15,10 @@ struct Replicated {
   Tensor held;
   bool over_data = false;    // data-parallel ranks hold the same
   bool over_shards = false;  // tensor-parallel ranks do
+  bool over_stages = false;  // the pipeline stages that list this name do
 };
 
-// Collective; ranks that hold the same list it in one order. Error(failure) on every rank
+// Collective; the ranks of a stage list the same names in one order. Error(failure) on every rank
 // where any bit differs: it names the ranks, their hosts and the first tensor, of two ranks both.
 void check_replicas(const std::vector<Replicated>& all, const Mesh& mesh);
 
