@@ -35,7 +35,8 @@ nlohmann::ordered_json json_of(const SpikeRecord& record) {
                          {"value", spike.value},
                          {"mean", spike.mean},
                          {"deviation", spike.deviation},
-                         {"action", spike.action}});
+                         {"action", spike.action},
+                         {"back_to", spike.back_to}});
   return {{"losses", record.losses}, {"grad_norms", record.grad_norms}, {"decisions", decisions}};
 }
 
@@ -43,7 +44,7 @@ SpikeRecord spike_record(const nlohmann::json& json) {
   SpikeRecord record{json.at("losses"), json.at("grad_norms"), {}};
   for (const auto& one : json.at("decisions"))
     record.add({one.at("step"), one.at("quantity"), one.at("value"), one.at("mean"),
-                one.at("deviation"), one.at("action")});
+                one.at("deviation"), one.at("action"), one.value("back_to", int64_t{-1})});
   return record;
 }
 

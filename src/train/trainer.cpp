@@ -74,7 +74,6 @@ class Trainer : private Learner {
   std::vector<int64_t> points_;
   LossScale loss_scale_;
   SpikeDetector spikes_;
-  int64_t rolled_back_ = 0, rolled_back_to_ = -1;  // so many times to the commit of that step
   bool told_memory_ = false;
   RepeatedWarnings warnings_;
   TrainResult result_;
@@ -216,14 +215,19 @@ void Trainer::roll_back(Spike spike) {
     return warnings_.tell("spikes of loss or gradient norm",
                           fmt::format("step {}: {}; there is no checkpoint yet to go back to",
                                       spike.step, spike.str()));
-  if (std::exchange(rolled_back_to_, own->step) != own->step) rolled_back_ = 0;
-  if (++rolled_back_ > kMost)
+  const std::vector<Spike> decided = run_.state().spikes.decisions;
+  const auto latest = std::find_if(decided.rbegin(), decided.rend(), [&](const Spike& before) {
+    return before.back_to != own->step;
+  });
+  if (latest - decided.rbegin() >= kMost)
     fail(
         "step {}: {}, also after {} ways around the data that have led to one; begin again from "
         "an earlier checkpoint, with a lower lr.lr than {}, or look at the data",
         spike.step, spike.str(), kMost, config_.lr.lr);
   RunState stored = run_state(own->metadata, own->path);
   spike.action = "rolled back";
+  spike.back_to = own->step;
+  stored.spikes.decisions = decided;  // of the steps that are left behind, too
   stored.spikes.add(spike);
   load_checkpoint(*own, replica_->optimizer().pieces(false), true, run_.world());
   replica_->optimizer().loaded(stored.optimizer_steps);

@@ -70,13 +70,16 @@ class Spikes : public testing::Test {
  protected:
   static constexpr int64_t kTokens = 16 * 16;  // of a step
 
-  void write_store(const std::string& name, int64_t steps, int64_t first_bad, int64_t bad) const {
+  // Of the steps from first_bad on, every so manieth is bad.
+  void write_store(const std::string& name, int64_t steps, int64_t first_bad, int64_t bad,
+                   int64_t every = 1) const {
     data::TokenStoreWriter writer(folder_.file(name), 64, -1, R"({"type":"bytes","version":1})");
     std::mt19937 random(7);
     std::vector<int32_t> tokens;
     for (int64_t i = 0; i <= steps * kTokens; ++i) {
       const int64_t step = i / kTokens;
-      const bool noise = i % kTokens > 0 && step >= first_bad && step < first_bad + bad;
+      const bool noise = i % kTokens > 0 && step >= first_bad && step < first_bad + bad &&
+                         (step - first_bad) % every == 0;
       tokens.push_back(static_cast<int32_t>(noise ? random() % 64 : i % 64));
     }
     writer.add_document(tokens, std::ssize(tokens));
@@ -231,6 +234,26 @@ TEST_F(Spikes, ARunThatFindsNoWayAroundThemEnds) {
   const std::string error =
       training_error(config("bad.h5", Action::rollback), 2, folder_, "run", ExitCode::failure);
   EXPECT_NE(error.find("also after 3 ways around"), std::string::npos) << error;
+}
+
+// Spikes at steps 43, 42, 42 and 42, each after one more way around.
+TEST_F(Spikes, AStopForgetsNoWayAroundThem) {
+  write_store("bad.h5", 80, 42, 30, 2);
+  PretrainConfig c = config("bad.h5", Action::rollback);
+  const auto end = [&](const std::string& run) {
+    return training_error(c, 1, folder_, run, ExitCode::failure);
+  };
+  const std::string expected = end("expected");
+  EXPECT_NE(expected.find("also after 3 ways around"), std::string::npos) << expected;
+  c.run.stop_at = 42;
+  train(c, 1, folder_, "run");
+  for (const size_t ways : {1, 2, 3}) {
+    c.run.stop_at = 41;
+    train(c, 1, folder_, "run");
+    EXPECT_EQ(decisions("run").size(), ways);
+  }
+  c.run.stop_at = 0;
+  EXPECT_EQ(end("run"), expected);
 }
 
 TEST_F(Spikes, WhatCannotBeIsRefused) {

@@ -36,7 +36,8 @@ struct Spike {
   int64_t step = 0;      // the first is 1
   std::string quantity;  // "loss", "gradient norm"
   double value = 0, mean = 0, deviation = 0;
-  std::string action;  // what was made of it: "warned", "skipped", "rolled back"
+  std::string action;    // what was made of it: "warned", "skipped", "rolled back"
+  int64_t back_to = -1;  // rolled back: the step of the checkpoint
 
   // "the loss 8.31 is 7.4 deviations above 3.12, the mean of the latest steps"
   std::string str() const;
