@@ -234,6 +234,8 @@ PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool v
   PretrainConfig config = given;
   config.lr = resolved(given.lr, given.model.d_model);
   check_run(config, length);
+  warn_of_no_rate(config.lr, {0, 0, config.train.steps, config.train.global_batch * length},
+                  "train.steps");
   require(config.validation.patience == 0 || validates,
           "validation.patience={} needs validation data", config.validation.patience);
   if (given.lr.decay == LrConfig::Decay::noam)

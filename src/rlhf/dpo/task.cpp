@@ -108,7 +108,7 @@ std::vector<rewards::AnswerSequence> sequences_of(const text::ChatTemplate& form
 void complete(train::PretrainConfig& c, double epochs, int64_t samples) {
   c.model.architecture->give_values(c.model, false);
   fill_in(c, {"dpo.epochs", epochs, samples, 4});
-  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  train::fill_in_warmup(c, 10);
 }
 
 // Over all samples, of each term of the objective.

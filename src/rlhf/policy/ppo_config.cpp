@@ -253,6 +253,8 @@ void settle(TuneConfig& c) {
   if (c.run.lr.decay == train::LrConfig::Decay::automatic)
     c.run.lr.decay = train::LrConfig::Decay::linear;
   check(c.run.lr, c.run.train.steps, 1);
+  const int64_t frozen = c.critic.warmup * (c.run.train.steps / c.ppo.iterations);
+  warn_of_no_rate(c.run.lr, {frozen, frozen, c.run.train.steps, 1}, "ppo.iterations");
   // The KL of answers that are compared with each other is a loss; in the reward it would be
   // divided by their deviation (Shao et al. 2024).
   if (!c.kl_in_reward() && c.ppo.kl_loss == 0) c.ppo.kl_loss = c.kl.beta;

@@ -209,7 +209,7 @@ void RewardTask::complete(train::PretrainConfig& c, double epochs) const {
   architecture.begin_labels(c.model, architecture.sees_ahead() ? Head::token : Head::sequence, 1);
   if (c.model.head_std < 0) c.model.head_std = 1 / std::sqrt(c.model.d_model + 1);
   fill_in(c, {"reward.epochs", epochs, training_->samples_per_epoch(), 4});
-  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps * 3 / 100;
+  train::fill_in_warmup(c, 3);
 }
 
 }  // namespace skein::rlhf::rewards

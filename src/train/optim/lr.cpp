@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "skein/core/error.h"
+#include "skein/core/log.h"
 
 namespace skein::train {
 
@@ -118,6 +119,14 @@ double learning_rate(const LrConfig& c, const LrPosition& at) {
   if (c.decay == LrConfig::Decay::wsd && x > end - cooldown)
     share = cooldown_share(c.cooldown_shape, (x - end + cooldown) / cooldown);
   return c.min_lr + share * (c.lr - c.min_lr);
+}
+
+void warn_of_no_rate(const LrConfig& c, const LrPosition& first, const char* steps) {
+  if (learning_rate(c, first) > 0) return;
+  log::warn(
+      "nothing will be learnt: the decay ends at lr.min_lr=0 with step {}, the first that learns; "
+      "give an lr.warmup of {}, an lr.min_lr above 0, lr.decay=constant, or more {}",
+      first.step + 1, by_tokens(c) ? first.tokens + first.tokens_per_step : first.step + 1, steps);
 }
 
 }  // namespace skein::train

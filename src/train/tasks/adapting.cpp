@@ -33,9 +33,13 @@ void fill_in(PretrainConfig& c, const Passes& passes) {
   if (c.validation.every < 0) c.validation.every = whole_steps(steps_a_pass / passes.evaluations);
 }
 
+void fill_in_warmup(PretrainConfig& c, int64_t percent) {
+  if (c.lr.warmup < 0) c.lr.warmup = std::max<int64_t>(1, c.train.steps * percent / 100);
+}
+
 void fill_in_finetuning(PretrainConfig& c, double epochs, int64_t samples) {
   fill_in(c, {"task.epochs", epochs, samples});
-  if (c.lr.warmup < 0) c.lr.warmup = c.train.steps / 10;
+  fill_in_warmup(c, 10);
   if (c.lr.decay == LrConfig::Decay::automatic) c.lr.decay = LrConfig::Decay::linear;
 }
 

@@ -206,6 +206,19 @@ TEST_F(TuneConfigs, SayOnceThatDropoutIsLeftOut) {
   EXPECT_EQ(said([this] { settle(config_); }), "");
 }
 
+TEST_F(TuneConfigs, WarnWhereTheOnlyUpdateHasNoRate) {
+  config_.ppo.algorithm = PpoConfig::Algorithm::rloo;
+  config_.ppo.iterations = 1;
+  expect_words(said([this] { settle(config_); }),
+               {"nothing will be learnt", "with step 1", "or more ppo.iterations"});
+  config_.ppo.iterations = 2;
+  EXPECT_EQ(said([this] { settle(config_); }), "");
+  config_ = tune_defaults();
+  config_.ppo.epochs = 1;
+  config_.critic.warmup = 99;
+  expect_words(said([this] { settle(config_); }), {"with step 100, the first that learns"});
+}
+
 TEST_F(TuneConfigs, RefuseCountsThatDoNotDivide) {
   config_.ppo.rollout_batch = 96;
   expect_refused({"ppo.rollout_batch=96", "train.global_batch=64"});

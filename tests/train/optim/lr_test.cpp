@@ -117,6 +117,34 @@ TEST(LearningRate, InTokensKeepsItsCurveWhenTheBatchChanges) {
         << step;
 }
 
+TEST(LearningRate, WarnsWhereItIsNothingAtEveryStep) {
+  const auto said = [](const LrConfig& c, const LrPosition& first) {
+    testing::internal::CaptureStderr();
+    warn_of_no_rate(c, first, "train.steps");
+    return testing::internal::GetCapturedStderr();
+  };
+  LrConfig c = made(Decay::linear);
+  c.min_lr = 0;
+  c.warmup = 0;
+  EXPECT_NE(said(c, {0, 0, 1, 7})
+                .find("nothing will be learnt: the decay ends at lr.min_lr=0 with "
+                      "step 1, the first that learns; give an lr.warmup of 1, "),
+            std::string::npos);
+  EXPECT_NE(said(c, {4, 28, 5, 7}).find("with step 5"), std::string::npos);
+  EXPECT_EQ(said(c, {0, 0, 2, 7}), "") << "the first of two steps learns";
+  c.warmup = 1;
+  EXPECT_EQ(said(c, {0, 0, 1, 7}), "");
+  c.warmup = 0;
+  c.unit = LrConfig::Unit::tokens;
+  EXPECT_NE(said(c, {0, 0, 1, 7}).find("an lr.warmup of 7, an lr.min_lr above 0"),
+            std::string::npos);
+  c.min_lr = 0.1;
+  EXPECT_EQ(said(c, {0, 0, 1, 7}), "");
+  c.min_lr = 0;
+  c.decay = Decay::constant;
+  EXPECT_EQ(said(c, {0, 0, 1, 7}), "");
+}
+
 void expect_refused(const LrConfig& c, const std::string& words) {
   try {
     check(resolved(c, 64), 110, 7);

@@ -49,6 +49,25 @@ TEST(Adapting, LeavesWhatWasGiven) {
   EXPECT_EQ(c.validation.every, 0);
 }
 
+// The last step of a decay to 0 has the rate 0; it must not be the only one.
+TEST(Adapting, WarmsUpForAStepAtLeast) {
+  PretrainConfig c = left_open();
+  fill_in_finetuning(c, 1, 8);
+  EXPECT_EQ(c.train.steps, 1);
+  EXPECT_EQ(c.lr.warmup, 1);
+  EXPECT_EQ(learning_rate(c.lr, {0, 0, 1, 8}), 1e-3);
+  c = left_open();
+  fill_in_finetuning(c, 1, 8 * 39);
+  EXPECT_EQ(c.lr.warmup, 3) << "3.9";
+  c = left_open();
+  c.train.steps = 99;
+  fill_in_warmup(c, 3);
+  EXPECT_EQ(c.lr.warmup, 2) << "2.97";
+  c.lr.warmup = 0;
+  fill_in_warmup(c, 3);
+  EXPECT_EQ(c.lr.warmup, 0) << "as it was given";
+}
+
 TEST(Adapting, RefusesPassesThatCannotBeMade) {
   const auto with = [](double passes) {
     return refused([&] {

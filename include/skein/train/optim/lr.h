@@ -59,4 +59,8 @@ struct LrPosition {
 // noam is none of them: see `resolved`. (Megatron-LM's schedules; wsd: Hu et al., "MiniCPM", 2024.)
 double learning_rate(const LrConfig& config, const LrPosition& position);
 
+// Warns where the rate is 0 at the first step that learns, and so at all of them: where a decay to
+// 0 ends with that step. steps: what gives a run more of them, such as "train.steps".
+void warn_of_no_rate(const LrConfig& config, const LrPosition& first, const char* steps);
+
 }  // namespace skein::train

@@ -22,8 +22,11 @@ struct Passes {
 // rounded up, and validation.every, both at least 1. Usage errors for passes that are not above 0,
 // and for more than 1e12 steps.
 void fill_in(PretrainConfig& config, const Passes& passes);
-// The same for `skein finetune`, by task.epochs; and where lr.* is left open, a tenth of the steps
-// of warm-up and a linear decay. samples: of an epoch.
+// After that the warm-up, where it is left open: so many percent of the steps, but at least one
+// step. Without it the only step of a run would be the last of its decay, whose rate is 0.
+void fill_in_warmup(PretrainConfig& config, int64_t percent);
+// Both for `skein finetune`, by task.epochs; and where lr.* is left open, a tenth of the steps of
+// warm-up and a linear decay. samples: of an epoch.
 void fill_in_finetuning(PretrainConfig& config, double epochs, int64_t samples);
 
 // A usage error, the key and `why`, for an option that `own` has too and that was given.

@@ -39,7 +39,7 @@ struct FinetuneConfig {
 };
 
 // Defaults, which differ from those of pretraining. What follows from the data or the model is left
-// open: train.steps 0 (by task.epochs), lr.warmup -1 (a tenth of the steps), validation.every -1
+// open: train.steps 0 (by task.epochs), lr.warmup -1 (a tenth of the steps, at least 1), validation.every -1
 // (once an epoch).
 FinetuneConfig finetune_defaults();
 void bind(Options& options, FinetuneConfig& config);
