@@ -12,6 +12,7 @@ std::string why_texts(const RewardModel& model, const PolicyText& policy) {
   if (chat_template.empty()) return "it is an encoder";
   if (!same_tokenizer(policy.tokenizer, model.tokenizer()))
     return "its tokenizer is not the policy's";
+  if (policy.chat_template.empty()) return "the policy's prompts are of no chat template";
   return same_template(policy.chat_template, chat_template)
              ? ""
              : "its chat template is not the policy's";

@@ -111,8 +111,9 @@ int32_t PromptForm::end() const {
 }
 
 text::StoredTemplate PromptForm::chat_template() const {
-  if (sides_) return {};
-  return form_ ? form_->stored() : text::ChatTemplate("none", tokenizer()).stored();
+  if (form_) return form_->stored();
+  if (sides_ || tokenizer().roles().bos >= 0 || tokenizer().end_of_text() < 0) return {};
+  return text::ChatTemplate("none", tokenizer()).stored();
 }
 
 }  // namespace skein::train

@@ -7,6 +7,7 @@
 #include "skein/train/tasks/pair_notes.h"
 
 #include "generate/scripted_mapper.h"
+#include "text/marked_tokenizer.h"
 
 namespace skein::train {
 namespace {
@@ -62,6 +63,16 @@ TEST(PromptForms, OfTextsAreThoseTexts) {
   EXPECT_EQ(form.end(), 256);
   EXPECT_TRUE(same_template(form.chat_template(),
                             text::ChatTemplate("none", *text::byte_tokenizer()).stored()));
+}
+
+// By the template "none" a text begins with the tokenizer's token for that.
+TEST(PromptForms, OfTextsAreOfNoTemplateWhereTextsBeginWithAToken) {
+  const PromptFormConfig config;
+  TrainedModel source = trained();
+  source.state.tokenizer = text::StoredTokenizer(test::marked_tokenizer().to_json());
+  ASSERT_GE(source.state.tokenizer->roles().bos, 0);
+  ASSERT_GE(source.state.tokenizer->end_of_text(), 0);
+  EXPECT_TRUE(PromptForm(config, source).chat_template().empty());
 }
 
 TEST(PromptForms, OfConversationsAreTheCheckpointsTemplate) {

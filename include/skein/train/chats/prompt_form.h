@@ -59,7 +59,8 @@ class PromptForm {
   bool continues() const { return !form_ && !sides_; }
   // Of answers.
   const text::Tokenizer& tokenizer() const { return *source_.state.tokenizer; }
-  // A text that is continued is a prompt of no template. There is none where sources are mapped.
+  // Of a text that is continued: "none", unless a text begins with a token of its own by that,
+  // which prompts lack here. There is none then, nor where sources are mapped.
   text::StoredTemplate chat_template() const;
 
  private:
