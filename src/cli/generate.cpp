@@ -155,7 +155,8 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
     if (one.stopped) all.texts.back() = stops.cut(all.texts.back()).value_or(all.texts.back());
     tokens += one.tokens.size();
   }
-  if (rewards) all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end()));
+  if (rewards)
+    all.scores = scores_of(*rewards, answers_to_score(all, prompts, form.end(), text_of));
   const std::string text = kept_text(all, command.answers.kept, command.format, form.continues());
   checkpoint::agree(world, [&] {
     if (world.rank() == 0) write_result("generate.output", command.output, text);

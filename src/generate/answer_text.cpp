@@ -97,6 +97,15 @@ size_t StopTexts::beginning_of_one(const std::string& text) const {
   return 0;
 }
 
+Tokens tokens_saying(const std::string& text, Tokens answer, const TextOf& text_of) {
+  const size_t bytes = text.find_last_not_of(" \t\r\n") + 1;
+  for (Tokens fewer = answer; !fewer.empty(); answer = fewer) {
+    fewer.pop_back();
+    if (text_of(fewer).size() < bytes) break;
+  }
+  return answer;
+}
+
 std::string AnswerStream::next(const std::string& text) {
   size_t end = text.size() - stops_->beginning_of_one(text);
   const size_t valid = text::valid_bytes(std::string_view(text).substr(0, end));

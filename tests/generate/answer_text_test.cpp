@@ -32,6 +32,20 @@ TEST(StopTexts, CutBeforeTheFirstOne) {
   EXPECT_EQ(StopTexts({}).cut("x"), std::nullopt);
 }
 
+TEST(StopTexts, LeaveTheTokensBeforeThem) {
+  EXPECT_EQ(tokens_saying("one", tokens_of("one\n\ntwo"), said), tokens_of("one"));
+  EXPECT_EQ(tokens_saying("one \n", tokens_of("one \nEND"), said), tokens_of("one"));
+  EXPECT_EQ(tokens_saying("", tokens_of("END"), said), Tokens{});
+  EXPECT_EQ(tokens_saying("one", {}, said), Tokens{});
+  const auto in_pairs = [](const Tokens& tokens) {
+    std::string text;
+    for (int32_t token : tokens) text += std::string(2, static_cast<char>(token));
+    return text;
+  };
+  EXPECT_EQ(tokens_saying("aab", {'a', 'b', 'c'}, in_pairs), (Tokens{'a', 'b'}))
+      << "a token says the end of the text and the beginning of what stops it";
+}
+
 TEST(StopTexts, AreFoundWithTheTokenThatEndsThem) {
   const StopTexts stops({"END"});
   EXPECT_FALSE(stops.ends({}, said));

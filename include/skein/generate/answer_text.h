@@ -42,6 +42,10 @@ class StopTexts {
   size_t longest_ = 0;  // bytes
 };
 
+// The first tokens of an answer, as many as it takes to say `text`, its beginning, without the
+// white space at its end.
+Tokens tokens_saying(const std::string& text, Tokens answer, const TextOf& text_of);
+
 // Shows an answer piece by piece, no part of a character nor of a stop text.
 class AnswerStream {
  public:

@@ -113,16 +113,20 @@ size_t Completions::question_of(size_t answer) const {
 }
 
 std::vector<Answer> answers_to_score(const Completions& all,
-                                     const std::vector<generate::Tokens>& prompts, int32_t end) {
+                                     const std::vector<generate::Tokens>& prompts, int32_t end,
+                                     const generate::TextOf& text_of) {
   std::vector<Answer> made;
   for (size_t i = 0; i < all.answers.size(); ++i) {
     const size_t question = all.question_of(i);
-    made.push_back({{prompts[i], all.given[question], all.questions[question].record,
-                     static_cast<int64_t>(question)},
-                    all.texts[i],
-                    all.answers[i].tokens,
-                    all.answers[i].ended});
-    if (all.answers[i].ended) made.back().tokens.push_back(end);
+    const generate::Continuation& one = all.answers[i];
+    made.push_back(
+        {{prompts[i], all.given[question], all.questions[question].record,
+          static_cast<int64_t>(question)},
+         all.texts[i],
+         one.stopped ? generate::tokens_saying(all.texts[i], one.tokens, text_of) : one.tokens,
+         one.ended,
+         one.stopped});
+    if (one.ended) made.back().tokens.push_back(end);
   }
   return made;
 }

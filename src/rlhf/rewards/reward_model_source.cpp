@@ -44,8 +44,9 @@ std::vector<data::FormedSample> RewardModelSource::sampled(const Answer& answer)
 
 data::FormedSample RewardModelSource::formed(const Answer& answer) const {
   std::vector<data::FormedSample> one =
-      tokens_ ? sampled(answer)
-              : model_.form().sequences(answer.prompt.messages, std::span(&answer.text, 1));
+      tokens_ && !answer.cut
+          ? sampled(answer)
+          : model_.form().sequences(answer.prompt.messages, std::span(&answer.text, 1));
   require(!one.empty(),
           "the answer to prompt {} is longer than the {} tokens that {} can judge; sample shorter "
           "answers",

@@ -125,15 +125,23 @@ TEST(Completions, MayStopInsideOfACharacter) {
 }
 
 TEST(Completions, AreScoredWithTheirPromptsAndEnds) {
-  const Completions all = completions(false);
+  Completions all = completions(false);
+  all.answers[2] = {{5, 6, 7, 8, 9}, false};
+  all.answers[2].stopped = true;
   const std::vector<generate::Tokens> prompts{{10}, {10}, {11, 12}, {11, 12}};
-  const std::vector<Answer> answers = answers_to_score(all, prompts, 99);
+  const auto text_of = [](const generate::Tokens& tokens) {
+    return std::string(tokens.size(), 'x');
+  };
+  const std::vector<Answer> answers = answers_to_score(all, prompts, 99, text_of);
   ASSERT_EQ(answers.size(), 4u);
   EXPECT_EQ(answers[0].prompt.number, 0);
   EXPECT_EQ(answers[0].prompt.messages.size(), 2u);
   EXPECT_EQ(answers[0].prompt.record, "{\"prompt\":\"one?\"}");
   EXPECT_EQ(answers[0].tokens, (generate::Tokens{1, 2, 99}));
   EXPECT_EQ(answers[1].tokens, (generate::Tokens{3})) << "it has not ended";
+  EXPECT_EQ(answers[2].tokens, (generate::Tokens{5, 6, 7, 8})) << "of those that say \"same\"";
+  EXPECT_TRUE(answers[2].cut);
+  EXPECT_FALSE(answers[3].cut);
   EXPECT_EQ(answers[3].prompt.number, 1);
   EXPECT_EQ(answers[3].prompt.tokens, (generate::Tokens{11, 12}));
   EXPECT_EQ(answers[3].text, " same\n");

@@ -195,6 +195,9 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   untrimmed["trim"] = false;
   expect({own, text::StoredTemplate(untrimmed.dump())}, of_text,
          "its chat template is not the policy's");
+  answer.cut = true;
+  expect({own, form.stored()}, of_text, "is fed the tokens as they were sampled");
+  answer.cut = false;
   expect({own, {}}, of_text, "the policy's prompts are of no chat template");
   answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
   test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "skein/generate/answer_text.h"
 #include "skein/generate/generator.h"
 #include "skein/generate/prompts.h"
 #include "skein/rlhf/rewards/answers.h"
@@ -25,10 +26,11 @@ struct Completions {
   size_t question_of(size_t answer) const;
 };
 
-// The answers as rewards are given them. prompts: the tokens before each answer; end: the token
-// that ends one.
+// The answers as rewards are given them: of those that were stopped what is before that text.
+// prompts: the tokens before each answer; end: the token that ends one.
 std::vector<Answer> answers_to_score(const Completions& all,
-                                     const std::vector<generate::Tokens>& prompts, int32_t end);
+                                     const std::vector<generate::Tokens>& prompts, int32_t end,
+                                     const generate::TextOf& text_of);
 
 // The answers that are kept (ranked: all in one record of preferences, docs/reward.md), in the
 // order of their questions. text: each followed by a line of "---", in which the score of one

@@ -17,8 +17,8 @@ struct PolicyText {
 
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference
 // answers. Where it is a decoder with the policy's tokenizer and chat template (same_tokenizer,
-// same_template) it is fed the tokens as they were sampled; else the texts of all turns and the
-// answer. The log says which, and why.
+// same_template) it is fed the tokens as they were sampled, but for answers that were cut; else the
+// texts of all turns and the answer. The log says which, and why.
 class RewardModelSource : public RewardSource {
  public:
   // Collective over mesh, which outlives it; the rest and errors as RewardModel.

@@ -66,6 +66,7 @@ struct Answer {
   std::string text;
   std::vector<int32_t> tokens;  // its end token included where it ended
   bool ended = false;
+  bool cut = false;  // before a text that stopped it, with which its last token may begin
 };
 
 class RewardSource {
