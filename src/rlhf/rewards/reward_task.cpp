@@ -84,6 +84,20 @@ std::vector<data::PreferenceSample> formed(const RewardForm& form,
   return samples;
 }
 
+// Those that have a better answer: of several it is the best one, and one that stands alone is
+// compared with the mean of all that do.
+std::vector<const data::PreferenceSample*> with_better_answers(
+    const std::vector<data::PreferenceSample>& samples) {
+  const auto alone = [](const data::PreferenceSample& one) { return one.sequences.size() == 1; };
+  double sum = 0, count = 0;
+  for (const data::PreferenceSample& one : samples)
+    if (alone(one)) sum += one.values.front(), ++count;
+  std::vector<const data::PreferenceSample*> better;
+  for (const data::PreferenceSample& one : samples)
+    if (!alone(one) || one.values.front() * count >= sum) better.push_back(&one);
+  return better;
+}
+
 // Of the data in which they are named, else of what is learnt.
 std::vector<data::PreferenceSample> reference_samples(
     const RewardTaskConfig& c, const RewardForm& form,
@@ -95,11 +109,11 @@ std::vector<data::PreferenceSample> reference_samples(
     files.bad_records -= good.bad;
     read = formed(form, good.records, files, c.long_prompts, "reference");
   }
-  const std::vector<data::PreferenceSample>& from = c.reference.empty() ? learnt : read;
+  const auto from = with_better_answers(c.reference.empty() ? learnt : read);
   const size_t count = std::min<size_t>(from.size(), c.reference_samples);
   std::vector<data::PreferenceSample> made;
   for (size_t i = 0; i < count; ++i) {
-    const data::PreferenceSample& sample = from[i * from.size() / count];
+    const data::PreferenceSample& sample = *from[i * from.size() / count];
     const size_t best =
         std::max_element(sample.values.begin(), sample.values.end()) - sample.values.begin();
     made.push_back({data::PreferenceKind::none, {sample.sequences[best]}, {0}, {0}});

@@ -128,6 +128,34 @@ TEST_F(RewardTasks, GiveReferenceAnswersMeanZeroAndDeviationOne) {
   EXPECT_NEAR(alone[0] * alone[0] + alone[1] * alone[1] + alone[2] * alone[2], 3, 1e-3);
 }
 
+TEST_F(RewardTasks, TakeTheBetterOfSingleAnswersAsReference) {
+  const std::string good[] = {"a c", "d", "a"}, bad[] = {"b", "b b", "f", "e b", "b f"};
+  for (const bool labels : {true, false}) {
+    std::ofstream file(folder_.file("single.jsonl"));
+    const auto write = [&](std::span<const std::string> answers, const Json& value) {
+      for (const std::string& answer : answers)
+        file << Json{{"prompt", "ask"}, {"answer", answer}, {labels ? "label" : "score", value}}
+             << '\n';
+    };
+    write(good, labels ? Json(true) : Json(0.5));
+    write(bad, labels ? Json(false) : Json(-3.25));
+    file.close();
+    RewardConfig c = small_reward();
+    c.run.data.train = {folder_.file("single.jsonl")};
+    c.run.train.steps = 8;
+    const std::string run = labels ? "labelled" : "scored";
+    train_reward(c, folder_, 1, run);
+    run_ranks(1, [&](Group& world) {
+      Mesh mesh(world, {1, 1, 1});
+      RewardModel model(folder_.file(run), {}, DType::f32, 2, mesh);
+      const std::vector<text::Message> prompt{{"user", "ask"}};
+      const std::vector<double> scores = model.scores(model.form().sequences(prompt, good));
+      EXPECT_NEAR(scores[0] + scores[1] + scores[2], 0, 1e-4) << run;
+      EXPECT_NEAR(scores[0] * scores[0] + scores[1] * scores[1] + scores[2] * scores[2], 3, 1e-3);
+    });
+  }
+}
+
 // An answer "ab" that was sampled as "a" and "b", which no encoding of a text with a merge of both
 // gives.
 Answer sampled_answer(const text::Tokenizer& tokenizer, const text::ChatTemplate& form) {
