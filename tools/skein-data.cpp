@@ -20,6 +20,7 @@
 #include "skein/data/scores/score_files.h"
 #include "skein/data/stores/convert.h"
 #include "skein/data/stores/store.h"
+#include "skein/text/split/utf8.h"
 
 #include "data_graphs.h"
 #include "data_images.h"
@@ -224,12 +225,14 @@ void write_text(const data::TokenStore& store, int64_t begin, int64_t count,
   const auto tokenizer = tokenizer_of(store);
   const auto& starts = store.documents();
   auto next = std::lower_bound(starts.begin(), starts.end(), static_cast<uint64_t>(begin));
-  // The first token of a document may begin with a space that its text does not have.
+  // The first token of a document may begin with a space that its text does not have. A part of a
+  // character says nothing alone.
   const auto text_of = [&](int32_t id, uint64_t at) -> std::string {
     const bool first = next != starts.end() && *next == at;
     while (next != starts.end() && *next == at) ++next;
     if (id == tokenizer->end_of_text()) return separator;
-    return first ? tokenizer->decode({id}) : std::string(tokenizer->bytes_of(id));
+    const std::string_view bytes = tokenizer->bytes_of(id);
+    return first && text::valid_utf8(bytes) ? tokenizer->decode({id}) : std::string(bytes);
   };
   std::vector<int32_t> ids;
   std::string text;

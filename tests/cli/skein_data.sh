@@ -43,6 +43,22 @@ done
 "$data" encode --tokenizer.path=sp.model --output.path=direct.h5 --output.replace --run.quiet=true text.txt
 "$data" decode direct.h5 | cmp - text.txt || die "text decoded by a SentencePiece model differs"
 expect 0 "SentencePiece" "$data" inspect direct.h5
+python3 - <<'END' >byte-pieces.json || exit 1
+import json
+pieces = ["<unk>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)] + list("abc\u2581")
+print(json.dumps({
+    "version": "1.0", "added_tokens": [{"id": i, "content": pieces[i], "single_word": False, "lstrip": False,
+                                        "rstrip": False, "normalized": False, "special": True} for i in (0, 1)],
+    "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+    "pre_tokenizer": None, "post_processor": None,
+    "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+                                                 {"type": "ByteFallback"}, {"type": "Fuse"}]},
+    "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "fuse_unk": True, "merges": [],
+              "vocab": {piece: i for i, piece in enumerate(pieces)}}}))
+END
+printf '日本 a\n' >odd.txt
+"$data" encode --tokenizer.path=byte-pieces.json --output.path=odd.h5 --run.quiet=true odd.txt
+"$data" decode odd.h5 | cmp - odd.txt || die "a text that begins with byte pieces differs"
 head -c 100 sp.model >cut.model
 expect 2 "cut.model" "$data" encode --tokenizer.path=cut.model --output.path=a.h5 text.txt
 expect 2 "unigram" "$data" train-tokenizer --tokenizer.kind=other text.txt
