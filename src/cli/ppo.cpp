@@ -107,7 +107,8 @@ train::TrainedModel open_policy(const PpoCommand& c, Group& world) {
 rlhf::policy::TuneOrigin origin_of(const PpoCommand& c, const train::TrainedModel& source,
                                    const text::ChatTemplate& form,
                                    const rlhf::policy::FilePrompts& prompts,
-                                   const std::optional<rlhf::policy::FilePrompts>& held_out) {
+                                   const std::optional<rlhf::policy::FilePrompts>& held_out,
+                                   const Options& options) {
   const auto about = [](const std::vector<std::string>& files, const auto& all) {
     return fmt::format("{} ({} prompts)", fmt::join(files, ","), all.size());
   };
@@ -116,6 +117,10 @@ rlhf::policy::TuneOrigin origin_of(const PpoCommand& c, const train::TrainedMode
                    {"data.prompts", about(c.prompts, prompts.all())}};
   if (held_out)
     made.settings["data.validation_prompts"] = about(c.validation_prompts, held_out->all());
+  // The template has a comparison of its own.
+  for (const auto& [key, value] : options.values())
+    if (key == "sample.ban_special" || (key.starts_with("chat.") && key != "chat.template"))
+      made.settings[key] = value;
   return made;
 }
 
@@ -138,7 +143,7 @@ int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
   std::optional<rlhf::policy::FilePrompts> held_out;
   if (!c.validation_prompts.empty())
     held_out = read("data.validation_prompts", c.validation_prompts);
-  const rlhf::policy::TuneOrigin origin = origin_of(c, source, form, prompts, held_out);
+  const rlhf::policy::TuneOrigin origin = origin_of(c, source, form, prompts, held_out, options);
   if (config.run.run.dry_run) {
     const auto foreseen = rlhf::rewards::foresee_rewards(c.rewards, world);
     prompts.check(foreseen.rewards);

@@ -101,7 +101,8 @@ cmp rules/rollouts.jsonl killed/rollouts.jsonl || die "a killed run lost answers
 # What else scores than before is told.
 cp -r killed rescored
 rm -r rescored/checkpoints/step-00000004*
-expect 0 "reward.sources: $sources -> ended" $ppo --run.dir=rescored --reward.sources=ended
+expect 0 "reward.sources: $sources -> ended" $ppo --run.dir=rescored --reward.sources=ended --sample.ban_special=false --chat.kind=prompt
+grep -q "sample.ban_special: true -> false" output && grep -q "chat.kind: auto -> prompt" output || die "other samples or prompts are not told"
 expect 0 "is done already" $ppo --run.dir=killed "--reward.sources=$sources"
 expect 0 "prompts, " "$skein" generate --checkpoint.path=rules --generate.max_tokens=4 "say"
 

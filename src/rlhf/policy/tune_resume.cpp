@@ -56,7 +56,7 @@ std::string compare_with_own(const checkpoint::CheckpointInfo& own, const train:
 
 bool judged_as_before(const TuneState& tuned, const TuneConfig& config, const TuneOrigin& origin) {
   for (const auto& [key, value] : tune_settings(config, origin.settings))
-    for (const char* section : {"reward.", "kl.beta", "sample.", "generate.max_tokens",
+    for (const char* section : {"reward.", "kl.beta", "sample.", "chat.", "generate.max_tokens",
                                 "train.seed", "data.validation_prompts"}) {
       const auto before = tuned.settings.find(key);
       if (key.starts_with(section) && before != tuned.settings.end() && before->second != value)
