@@ -72,6 +72,28 @@ void refuse_of_critic(const Options& options, const rlhf::policy::TuneConfig& c)
                   c.ppo.algorithm == rlhf::policy::PpoConfig::Algorithm::rloo ? "rloo" : "grpo"));
 }
 
+// What only another choice of an option beside it would read.
+void refuse_of_choices(const Options& options, const rlhf::policy::TuneConfig& c) {
+  using MissingEnd = rlhf::policy::ShapingConfig::MissingEnd;
+  const auto refuse = [&](const std::string& unread, const std::string& why) {
+    refuse_given(
+        options, [&](const std::string& key) { return key.starts_with(unread); },
+        why + "; leave it out");
+  };
+  if (c.kl.control == rlhf::policy::KlConfig::Control::fixed)
+    for (const char* key : {"kl.target", "kl.horizon"})
+      refuse(key, "kl.control=fixed keeps kl.beta as it is, and only adaptive reads it");
+  const MissingEnd missing_end = c.shaping.missing_end;
+  if (missing_end == MissingEnd::none || missing_end == MissingEnd::mask)
+    refuse("reward.missing_end_value",
+           fmt::format("reward.missing_end={} charges nothing, and only replace and subtract read "
+                       "it",
+                       missing_end == MissingEnd::none ? "none" : "mask"));
+  if (c.ptx.data.empty()) refuse("ptx.", "ptx.data names no texts that are learnt beside answers");
+  if (c.ppo.kl_loss == 0 && (c.kl_in_reward() || c.kl.beta == 0))
+    refuse("ppo.kl_loss_estimator", "there is no KL as a loss that it would be of (ppo.kl_loss=0)");
+}
+
 // What the language says in a proof.
 void refuse_of_files(const Options& options) {
   const auto of_files = [](const std::string& key) {
@@ -200,6 +222,7 @@ void settle_options(Options& options, PpoCommand& c) {
     for (const auto& [key, value] : rlhf::oracle::oracle_defaults())
       if (!options.given(key)) options.set(key, value, "--oracle");
   }
+  refuse_of_choices(options, c.tune);
   if (!minibatch_given) fit_minibatch(options, c.tune);
   settle_precision(options, "train.precision", c.tune.run.train.precision,
                    c.tune.run.parallel.device);

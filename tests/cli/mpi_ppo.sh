@@ -148,6 +148,14 @@ expect 2 "lr.factor=2 is for lr.decay=noam" $ppo --run.dir=bad --reward.sources=
 expect 2 "critic.clip=0.1 was given, but rloo has no critic" $ppo --run.dir=bad --ppo.algorithm=rloo --reward.sources=ended --critic.clip=0.1
 expect 2 "ppo.whiten=false was given, but grpo has no critic" $ppo --run.dir=bad --ppo.algorithm=grpo --ppo.answers=4 --reward.sources=ended --ppo.whiten=false
 expect 0 "done already" "$skein" ppo --config group/config.ini
+# What another choice alone would read.
+expect 2 "kl.target=3 was given, but kl.control=fixed keeps kl.beta" $ppo --run.dir=bad --reward.sources=ended --kl.target=3
+expect 2 "kl.horizon=500 was given, but kl.control=fixed keeps kl.beta" $ppo --run.dir=bad --reward.sources=ended --kl.horizon=500
+expect 2 "reward.missing_end_value=2 was given, but reward.missing_end=mask charges nothing" $ppo --run.dir=bad --reward.sources=ended \
+  --reward.missing_end=mask --reward.missing_end_value=2
+expect 2 "ptx.coefficient=27.8 was given, but ptx.data names no texts" $ppo --run.dir=bad --reward.sources=ended --ptx.coefficient=27.8
+expect 2 "ppo.kl_loss_estimator=k3 was given, but there is no KL as a loss" $ppo --run.dir=bad --reward.sources=ended --ppo.kl_loss_estimator=k3
+expect 0 "model     gpt" $ppo --run.dir=bad --run.dry_run --ppo.algorithm=grpo --reward.sources=ended --ppo.kl_loss_estimator=k3
 
 # Best of N: the best answer is kept, or all with their scores as data to tune on; the same bits whatever is decoded together.
 draw="$skein generate --checkpoint.path=policy --generate.max_tokens=10 --sample.seed=7"
