@@ -97,6 +97,16 @@ void tell_full(const std::vector<generate::Continuation>& made, int64_t asked, i
         full, made.size(), asked, continued ? "with its prompt each" : "each", context);
 }
 
+void tell_dry(const std::vector<generate::Continuation>& made, const generate::BeamConfig& beam) {
+  const auto dry =
+      std::ranges::count_if(made, [](const generate::Continuation& one) { return one.stopped; });
+  if (beam.size > 0 && dry > 0)
+    log::warn(
+        "{} of {} answers stop where no token may follow; a larger beam.no_repeat_ngram than {} or "
+        "a smaller beam.min_tokens than {} leaves some",
+        dry, made.size(), beam.no_repeat_ngram, beam.min_tokens);
+}
+
 // Answers to all questions, whose prompts stand there as often as answers are sampled.
 void make_answers(const GenerateCommand& command, const std::vector<generate::Tokens>& prompts,
                   generate::Generator& generator, rlhf::rewards::Completions& all) {
@@ -162,6 +172,7 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
     if (world.rank() == 0) write_result("generate.output", command.output, text);
   });
   tell_full(all.answers, command.generate.max_tokens, source.model.context, form.continues());
+  tell_dry(all.answers, command.generate.beam);
   log::info(
       "{} prompts{}, {} new tokens in {:.1f} s, {:.0f} tokens/s, from {}", all.questions.size(),
       all.answers.size() == all.questions.size() ? ""

@@ -76,6 +76,18 @@ double BeamSearch::score(float sum, int64_t length) const {
 void BeamSearch::keep(const Continued& ended) {
   Continuation made{beams_[ended.by.beam].tokens, ended.by.id == end_, score(ended.sum, length_)};
   if (!made.ended) made.tokens.push_back(ended.by.id);
+  insert(std::move(made));
+}
+
+void BeamSearch::keep_beams() {
+  for (const Beam& beam : beams_) {
+    Continuation made{beam.tokens, false, score(beam.sum, std::max<int64_t>(length_, 1))};
+    made.stopped = true;
+    insert(std::move(made));
+  }
+}
+
+void BeamSearch::insert(Continuation made) {
   const auto place = std::find_if(hypotheses_.begin(), hypotheses_.end(),
                                   [&](const Continuation& one) { return one.score < made.score; });
   hypotheses_.insert(place, std::move(made));
@@ -92,6 +104,7 @@ bool BeamSearch::can_improve() const {
 void BeamSearch::advance(const std::vector<Candidate>& candidates) {
   SKEIN_CHECK(!finished_);
   const std::vector<Continued> found = likeliest(candidates);
+  if (found.empty() && hypotheses_.empty()) keep_beams();
   ++length_;
   std::vector<Beam> next;
   for (int64_t rank = 0; rank < std::ssize(found); ++rank) {

@@ -276,6 +276,27 @@ TEST(BeamSearch, EndsWhereNothingMayFollow) {
   EXPECT_EQ(search.best(), (std::vector<Continuation>{{{}, true, -1}}));
 }
 
+TEST(BeamSearch, GivesTheBeamsWhereNothingMayFollowAndNoneHasEnded) {
+  BeamConfig config;
+  config.size = config.best = 2;
+  const Tokens prompt;
+  const auto stopped = [](const Tokens& tokens, double score) {
+    Continuation made{tokens, false, score};
+    made.stopped = true;
+    return made;
+  };
+  BeamSearch search(config, prompt, 9, 0);
+  search.advance({{0, 1, -1}, {0, 2, -2}, {0, 3, -3}});
+  search.advance({{0, 4, -3}, {1, 5, -1}});
+  search.advance({});
+  EXPECT_TRUE(search.finished());
+  EXPECT_EQ(search.best(), (std::vector<Continuation>{stopped({2, 5}, -1.5), stopped({1, 4}, -2)}));
+  BeamSearch never(config, prompt, 9, 0);
+  never.advance({});
+  EXPECT_TRUE(never.finished());
+  EXPECT_EQ(never.best(), (std::vector<Continuation>{stopped({}, 0)}));
+}
+
 std::string refusal(const BeamConfig& config, const AnswerBounds& bounds = {12, 0, 61, {}}) {
   try {
     check(config);

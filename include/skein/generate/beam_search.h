@@ -3,7 +3,8 @@
 // It follows transformers (5.23), whose tokens it finds. A step looks at the 2 * size likeliest of
 // all continuations of the running beams. One that ends, by the end-of-text token or because it is
 // as long as may be, becomes a hypothesis if it is among the first `size`; the first `size` that do
-// not end are the next beams. The best `size` hypotheses are kept.
+// not end are the next beams. The best `size` hypotheses are kept. Where nothing may follow any
+// beam and there is no hypothesis, the beams become those, as stopped ones.
 //
 // The sum of a beam's log-probabilities is f32, added from its first token to its last. A
 // hypothesis of l ids, the end among them, has the score sum / l^length_penalty, or
@@ -107,6 +108,8 @@ class BeamSearch {
   int32_t forced() const;  // the next token of every beam; -1: none is
   std::vector<Continued> likeliest(const std::vector<Candidate>& candidates) const;
   void keep(const Continued& ended);
+  void keep_beams();
+  void insert(Continuation made);
   bool can_improve() const;
   double score(float sum, int64_t length) const;
 
