@@ -48,7 +48,9 @@ RecordOutcome compare_dialogues(const std::vector<text::Message>& chosen,
     size_t first = 0;
     while (first < last && same_turns(chosen, rejected, first + 1)) ++first;
     last = first;
-    if (chosen[last].role != "assistant" || rejected[last].role != "assistant")
+    // Nothing differs where one is the beginning of the other.
+    if (chosen[last].role != "assistant" || rejected[last].role != "assistant" ||
+        skein::trimmed(chosen[last].content) == skein::trimmed(rejected[last].content))
       return RecordOutcome::diverging;
   }
   record.prompt.assign(chosen.begin(), chosen.begin() + last);

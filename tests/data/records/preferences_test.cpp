@@ -69,15 +69,17 @@ TEST(Preferences, DialoguesShareAllTurnsButTheLast) {
                                      R"(x\n\nHuman: b\n\nAssistant: e)"),
                     shorter = line("a", R"(x\n\nHuman: b\n\nAssistant: e)"),
                     asked = line(R"(a\n\nHuman: b\n\nAssistant: c)",
-                                 R"(a\n\nHuman: z\n\nAssistant: e)");
-  const std::string all =
-      diverging + "\n" + shorter + "\n" + asked + "\n" + line("yes", "no") + "\n";
+                                 R"(a\n\nHuman: z\n\nAssistant: e)"),
+                    beginning = line(R"(a\n\nHuman: b\n\nAssistant: c)", "a");
+  const std::string all = diverging + "\n" + shorter + "\n" + asked + "\n" + line("yes", "no") +
+                          "\n" + beginning + "\n";
   const Preferences dropped = preferences_in(all),
                     kept = preferences_in(all, {.diverging = DivergingDialogues::keep});
-  EXPECT_EQ(dropped.diverging, 3);
+  EXPECT_EQ(dropped.diverging, 4);
   EXPECT_EQ(dropped.records.size(), 1u);
-  EXPECT_EQ(kept.diverging, 3);
-  ASSERT_EQ(kept.records.size(), 3u) << "turns of the user are nothing to compare";
+  EXPECT_EQ(kept.diverging, 4);
+  ASSERT_EQ(kept.records.size(), 3u)
+      << "turns of the user are nothing to compare, nor is the beginning of a dialogue with all";
   EXPECT_EQ(told(kept.records[0]), "user: hi => a [1, 0] | x [0, 0]");
   EXPECT_EQ(told(kept.records[1]), "user: hi => a [1, 0] | x [0, 0]");
   EXPECT_TRUE(kept.records[0].dialogue);
