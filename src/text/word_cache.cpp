@@ -5,7 +5,12 @@
 namespace skein::text {
 
 WordCache& WordCache::of(uint64_t tokenizer) {
-  thread_local WordCache cache;
+  // Two, since pairs of texts may have a tokenizer each.
+  thread_local WordCache caches[2];
+  thread_local size_t last = 0;
+  if (caches[last].owner_ == tokenizer) return caches[last];
+  last = 1 - last;
+  WordCache& cache = caches[last];
   if (cache.owner_ != tokenizer) cache.clear();
   cache.owner_ = tokenizer;
   return cache;

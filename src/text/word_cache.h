@@ -1,4 +1,4 @@
-// The ids of the words one thread met lately, under the tokenizer it used last.
+// The ids of the words one thread met lately, under the two tokenizers it used last.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class WordCache {
  public:
   static constexpr size_t kLongest = 48;
 
-  // This thread's cache, emptied when another tokenizer (known by its serial number, from 1 on)
-  // used it before.
+  // This thread's cache of a tokenizer (known by its serial number, from 1 on), empty unless it is
+  // one of the two that were asked for last.
   static WordCache& of(uint64_t tokenizer);
   // A serial number that no tokenizer has had.
   static uint64_t next_serial();
