@@ -71,17 +71,18 @@ std::vector<generate::Question> asked(const GenerateCommand& command, const trai
 }
 
 // What scores answers, if anything does; it can score those to all questions.
-std::optional<rlhf::rewards::RewardMixture> rewards_for(const GenerateCommand& command,
-                                                        const rlhf::rewards::PolicyText& policy,
-                                                        const rlhf::rewards::Completions& asked,
-                                                        Mesh& mesh) {
+std::optional<rlhf::rewards::RewardMixture> rewards_for(
+    const GenerateCommand& command, const rlhf::rewards::PolicyText& policy,
+    const rlhf::rewards::Completions& asked, const std::vector<generate::Tokens>& prompts,
+    Mesh& mesh) {
   if (!command.answers.scored()) return std::nullopt;
   std::optional<rlhf::rewards::RewardMixture> rewards(
       make_rewards(command.answers.rewards, policy, command.parallel,
                    precision_on(command.parallel.device, command.generate.precision),
                    command.generate.batch, mesh));
   for (size_t i = 0; i < asked.questions.size(); ++i)
-    rewards->check_prompt({{}, asked.given[i], asked.questions[i].record, static_cast<int64_t>(i)});
+    rewards->check_prompt({prompts[i * command.answers.each], asked.given[i],
+                           asked.questions[i].record, static_cast<int64_t>(i)});
   return rewards;
 }
 
@@ -153,8 +154,10 @@ void generate(const GenerateCommand& command, const std::vector<std::string>& wo
   generate::Generator generator(source.model, local, mesh, config, form.end(),
                                 form.tokenizer().vocab_size());
   load_weights(source.info, local.parameters(), mesh.world());
-  std::optional<rlhf::rewards::RewardMixture> rewards =
-      rewards_for(command, {source.state.tokenizer, form.chat_template()}, all, mesh);
+  std::optional<rlhf::rewards::RewardMixture> rewards = rewards_for(
+      command,
+      {source.state.tokenizer, form.chat_template(), config.max_tokens, source.model.context}, all,
+      prompts, mesh);
   const auto start = std::chrono::steady_clock::now();
   make_answers(command, prompts, generator, all);
   const double seconds =

@@ -175,7 +175,9 @@ int tune_by_rewards(PpoCommand& c, Group& world, const Options& options) {
   }
   Mesh mesh(world, mesh_shape(config.run.parallel, world.size()));
   rlhf::rewards::RewardMixture rewards =
-      make_rewards(c.rewards, rlhf::rewards::PolicyText{tokenizer, form.stored()},
+      make_rewards(c.rewards,
+                   rlhf::rewards::PolicyText{tokenizer, form.stored(), config.generate.max_tokens,
+                                             source.model.context},
                    config.run.parallel, config.run.precision(), config.generate.batch, mesh);
   prompts.check(rewards);
   if (held_out) held_out->check(rewards);

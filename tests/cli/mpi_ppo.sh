@@ -141,6 +141,10 @@ expect 2 "validation.patience=2 needs prompts to evaluate on" $ppo --run.dir=bad
 expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --run.log_every=1 --chat.template=none --train.global_batch=8 --train.micro_batch=2 \
   --lr.lr=3e-3 --reward.epochs=4 --run.dir=reward
 expect 0 "the critic begins with the weights of" $mpi2 $ppo --run.dir=modelled --reward.sources=model:reward --critic.load=reward
+expect 0 "accuracy" "$skein" reward --checkpoint.load=policy --data.train=pairs.jsonl --data.validation=pairs.jsonl --chat.template=none --train.global_batch=8 --train.micro_batch=2 \
+  --train.steps=2 --reward.length=13 --run.dir=short
+expect 2 "give generate.max_tokens=11 at most, not 12" $ppo --run.dir=bad --reward.sources=model:short
+expect 2 "give generate.max_tokens=11 at most, not 20" "$skein" generate --checkpoint.path=policy --reward.sources=model:short --generate.max_tokens=20 say
 expect 0 "iteration 4/4" $ppo --run.dir=group --ppo.algorithm=rloo --reward.sources=exact:field=answer
 grep -q flat_groups group/metrics.jsonl || die "flat groups are not told"
 

@@ -1,5 +1,7 @@
 #include "skein/rlhf/rewards/reward_model_source.h"
 
+#include <algorithm>
+
 #include "skein/core/error.h"
 #include "skein/core/log.h"
 
@@ -23,7 +25,9 @@ std::string why_texts(const RewardModel& model, const PolicyText& policy) {
 RewardModelSource::RewardModelSource(const std::string& path, const PolicyText& policy,
                                      const ParallelConfig& parallel, DType dtype, int64_t batch,
                                      Mesh& mesh)
-    : model_(path, parallel, dtype, batch, mesh) {
+    : model_(path, parallel, dtype, batch, mesh),
+      max_tokens_(policy.max_tokens),
+      context_(policy.context) {
   const std::string reason = why_texts(model_, policy);
   tokens_ = reason.empty();
   log::info(
@@ -54,8 +58,18 @@ data::FormedSample RewardModelSource::formed(const Answer& answer) const {
   return std::move(one.front());
 }
 
+// An answer that is cut has the end token beside its own.
+void RewardModelSource::check_room(const Prompt& prompt) const {
+  const int64_t asked = std::ssize(prompt.tokens), most = model_.head().length,
+                answered = std::min(max_tokens_, context_ - asked) + 1;
+  require(answered < most || asked + answered <= most,
+          "{} can judge {} tokens, of which one at least is of the prompt, but an answer to prompt "
+          "{} may have {} with its end; give generate.max_tokens={} at most, not {}",
+          model_.origin(), most, prompt.number, answered, most - 2, max_tokens_);
+}
+
 void RewardModelSource::check_prompt(const Prompt& prompt) const {
-  if (tokens_) return;
+  if (tokens_) return max_tokens_ > 0 ? check_room(prompt) : void();
   try {
     const std::string answer = "?";
     model_.form().sequences(prompt.messages, std::span(&answer, 1));

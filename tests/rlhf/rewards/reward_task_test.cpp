@@ -227,6 +227,20 @@ TEST_F(RewardTasks, JudgeTheTokensThatWereSampled) {
   expect({own, form.stored()}, of_text, "is fed the tokens as they were sampled");
   answer.cut = false;
   expect({own, {}}, of_text, "the policy's prompts are of no chat template");
+  const auto check = [&](int64_t max_tokens, int64_t context) {
+    run_ranks(1, [&](Group& world) {
+      Mesh mesh(world, {1, 1, 1});
+      RewardModelSource(folder_.file("run"), {own, form.stored(), max_tokens, context}, {},
+                        DType::f32, 2, mesh)
+          .check_prompt(answer.prompt);
+    });
+  };
+  check(38, 80);
+  check(39, 40);
+  test::expect_error(ExitCode::usage,
+                     {"can judge 40 tokens", "an answer to prompt 0 may have 40 with its end",
+                      "generate.max_tokens=38 at most, not 39"},
+                     [&] { check(39, 80); });
   answer.tokens.insert(answer.tokens.begin(), 36, answer.tokens.front());
   test::expect_error(ExitCode::usage, {"the answer to prompt 0", "40 tokens"}, [&] {
     judged({own, form.stored()});

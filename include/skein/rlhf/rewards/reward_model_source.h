@@ -13,6 +13,7 @@ namespace skein::rlhf::rewards {
 struct PolicyText {
   text::StoredTokenizer tokenizer;
   text::StoredTemplate chat_template;
+  int64_t max_tokens = 0, context = 0;  // of an answer, and of it with its prompt; 0: not known
 };
 
 // The scores of a reward model, whose answers have the mean 0 and deviation 1 of its reference
@@ -31,15 +32,17 @@ class RewardModelSource : public RewardSource {
   std::vector<double> scores(std::span<const Answer> answers) override;
   void set_meeting(Meeting* meeting) override { model_.set_meeting(meeting); }
   // A usage error for turns that the reward model's chat template has no form for, where it is fed
-  // texts.
+  // texts; else for a prompt to which an answer may be longer than can be judged.
   void check_prompt(const Prompt& prompt) const override;
 
  private:
   data::FormedSample formed(const Answer& answer) const;
   // Nothing where the answer leaves no room for any of its prompt.
   std::vector<data::FormedSample> sampled(const Answer& answer) const;
+  void check_room(const Prompt& prompt) const;
 
   RewardModel model_;
+  int64_t max_tokens_, context_;  // of the policy
   bool tokens_ = false;
 };
 
