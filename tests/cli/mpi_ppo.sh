@@ -40,6 +40,8 @@ assert [line["step"] for line in lines] == [1, 2, 3, 4]
 wanted = {"score_regex", "score_process", "kl", "kl_beta", "entropy", "policy_loss", "critic_value_loss", "approx_kl", "ratio", "seconds",
           "generation_share", "scoring_share", "training_share", "generated_tokens_per_second", "answer_tokens", "ended"}
 assert wanted <= set(lines[0]), wanted - set(lines[0])
+# The mean over the four updates of an iteration.
+assert all(abs(line["lr"] - 1e-3 * (1 - (4 * i + 2.5) / 16)) < 1e-12 for i, line in enumerate(lines)), [line["lr"] for line in lines]
 assert lines[0]["ratio_off"] < 1 and abs(lines[0]["score"] - lines[0]["score_regex"] - 0.5 * lines[0]["score_process"]) < 1e-6
 PY
 python3 - <<'PY' || die "rollouts.jsonl is not all answers with their scores"

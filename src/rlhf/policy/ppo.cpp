@@ -236,6 +236,7 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   const Actors::Step step = actors_->learn(
       samples, minibatch * config_.run.train.global_batch,
       {tuned_.updates, rate(0), rate(config_.critic.lr), loss_scale_.value(), policy_learns});
+  const double used = rate(0);
   ++tuned_.updates;
   cost.flops += step.policy.flops + step.critic.flops;
   const NamedValues own = step_values(actors_->policy_terms(), step.policy);
@@ -244,6 +245,7 @@ bool Tuner::learn_minibatch(EpisodeSamples& samples, int64_t epoch, int64_t mini
   means.add(own);
   if (policy_learns && !config_.ptx.data.empty()) means.add({{"ptx_loss", step.policy.auxiliary}});
   means.add(step_values(ValueObjective::terms(), step.critic, "critic_"));
+  means.add({{"lr", used}});
   const bool applied =
       (!policy_learns || step.policy.applied) && (!actors_->critic() || step.critic.applied);
   count_update(applied);
@@ -322,7 +324,6 @@ NamedValues Tuner::values(const Rollout& rollout, const StepMeans& means, const 
   if (config_.ppo.algorithm == PpoConfig::Algorithm::ppo)
     made.emplace_back("explained_variance", rollout.explained_variance);
   add(means.values());
-  made.emplace_back("lr", rate(0));
   if (config_.run.precision() == DType::f16) made.emplace_back("loss_scale", loss_scale_.value());
   add(cost_values(cost, value_named(made, "answer_tokens") * rollout.episodes.size(),
                   config_.run.run.peak_flops));
