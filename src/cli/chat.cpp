@@ -57,8 +57,9 @@ std::string next_line(Group& world, bool shows) {
   if (world.rank() == 0) {
     if (shows) show("> ", world);
     if (!std::getline(std::cin, line)) line = "/exit";
+    if (line.ends_with('\r')) line.pop_back();
   }
-  return trimmed(world.broadcast(line, 0));
+  return world.broadcast(line, 0);
 }
 
 // What it is about where it is no turn: shown, or done. True where it is one.
@@ -79,8 +80,9 @@ void converse(const train::PromptForm& form, const AnswerTo& answer_to, int64_t 
   const bool terminal = world.rank() == 0 && ::isatty(STDIN_FILENO) != 0;
   if (terminal) show(kHelp, world);
   train::Conversation conversation(form, most);
-  for (std::string line; (line = next_line(world, terminal)) != "/exit";) {
-    if (!is_turn(line, conversation, world)) continue;
+  // What is a turn is the chat template's to trim.
+  for (std::string line; trimmed(line = next_line(world, terminal)) != "/exit";) {
+    if (!is_turn(trimmed(line), conversation, world)) continue;
     std::vector<int32_t> prompt;
     const std::string lack = refusal_of([&] { prompt = conversation.ask(line); });
     if (!lack.empty()) {

@@ -72,6 +72,9 @@ printf 'blue\n\n/new\n/huh\nred\ngreen\n/exit\nwhite\n' | $talk 2>talk.log >talk
 printf 'the sea\na rose\ngrass\n' | cmp - talk.txt || { cat talk.txt talk.log; die "the conversation is not right"; }
 grep -qF "/huh is no command here" talk.log || die "a wrong command is not named"
 printf 'blue\n' | $mpi2 $talk --parallel.pipeline=2 2>/dev/null | cmp - <(echo "the sea") || die "two ranks talk otherwise"
+spaced="--sample.temperature=0 --generate.max_tokens=12 --checkpoint.path=none"
+printf ' blue \n' | $skein chat $spaced 2>/dev/null >spaced.txt
+$skein generate --generate.chat $spaced ' blue ' 2>/dev/null | grep -v '^---$' | cmp - spaced.txt || die "a turn of conversation loses its spaces"
 printf 'blue\n' | $talk --generate.stop='\x20s' 2>/dev/null | cmp - <(echo "the") || die "a stop text does not end an answer"
 printf 'red %.0s' {1..100} | $talk 2>talk.log >talk.txt || die "a turn that is too long ends the conversation"
 grep -qF "are more than the 52 that the model's context has beside an answer" talk.log || { cat talk.log; die "a turn that is too long is not told"; }
