@@ -149,6 +149,8 @@ expect 2 "open.jsonl:1: the conversation has no answer" $judge,open.jsonl --chec
 expect 0 "done: 3 steps" $tune --data.train=chats.jsonl --run.dir=short --sft.length=40 --sft.longer=cut --train.steps=3
 expect 0 "was trained: sft.length=40, sft.longer=cut, sft.pack=true" $judge --checkpoint.path=short --eval.output=short.json
 expect 0 "sft.length=64 is given; short/" $judge --checkpoint.path=short --sft.length=64 --eval.output=long.json
+echo '{"prompt": "", "completion": ""}' >blank.jsonl
+expect 2 'the 1 conversations of data.train are empty: by the chat template "none" no token stands before' $tune --run.dir=bad --data.train=blank.jsonl --chat.template=none
 expect 2 "sft.length=65 must be from 1 to model.context=64" $judge --checkpoint.path=short --sft.length=65
 python3 - <<'PY' || die "an evaluation is not of the rows of its training"
 import json

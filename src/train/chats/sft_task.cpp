@@ -72,15 +72,23 @@ std::unique_ptr<data::ChatSamples> SftTask::read(const SftConfig& c,
   const int64_t context = c.run.model.context, length = c.task.length > 0 ? c.task.length : context;
   auto [chats, instructions] = read_chats(c.chat, form_, files, notes);
   if (training) instructions_ = instructions;
+  const auto bare = std::ranges::count_if(
+      chats, [](const text::TemplatedChat& chat) { return chat.tokens.size() < 2; });
   data::ChatSamplesConfig config = rows_of(c.task, chats, context, row_multiple(c.run.parallel));
   config.pad = std::max(0, tokenizer_->roles().pad);
   config.seed = c.run.train.seed;
   config.shuffle = training;
   auto made = std::make_unique<data::ChatSamples>(std::move(chats), config);
+  const char* option = training ? "data.train" : "data.validation";
+  require(
+      bare == 0 || bare < made->counts().chats,
+      "the {} conversations of {} are empty: by the chat template \"{}\" no token stands before "
+      "the end of an answer; give prompts or answers with text",
+      made->counts().chats, option, form_.name());
   require(made->samples_per_epoch() > 0,
           "none of the {} conversations of {} has an answer that fits into {} tokens; give a "
           "longer sft.length (at most model.context={}), or sft.longer=cut",
-          made->counts().chats, training ? "data.train" : "data.validation", length, context);
+          made->counts().chats, option, length, context);
   return made;
 }
 
