@@ -9,6 +9,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/numbers.h"
+#include "skein/core/strings.h"
 #include "skein/data/records/table.h"
 
 #include "result_columns.h"
@@ -167,10 +168,12 @@ struct CurveColumns {
 };
 
 CurveColumns curve_columns(const data::TableRow& header, const std::string& path) {
+  std::vector<std::string> found;
+  for (const std::string& field : header.fields) found.push_back(trimmed(field));
   const auto find = [&](std::initializer_list<const char*> names) {
-    for (size_t i = 0; i < header.fields.size(); ++i)
+    for (size_t i = 0; i < found.size(); ++i)
       for (const char* name : names)
-        if (header.fields[i] == name) return narrow<int>(i);
+        if (found[i] == name) return narrow<int>(i);
     return -1;
   };
   const CurveColumns columns{find({"run", "run_id"}), find({"tokens", "n_tokens"}),
@@ -180,8 +183,10 @@ CurveColumns curve_columns(const data::TableRow& header, const std::string& path
   if (columns.tokens < 0 && columns.step < 0) missing.emplace_back("tokens (or step)");
   if (columns.loss < 0) missing.emplace_back("loss");
   require(missing.empty(),
-          "{}: there {} {}; curves are CSV with the columns run, tokens, loss, or run, step, loss",
-          path, missing.size() == 1 ? "is no column" : "are no columns", fmt::join(missing, ", "));
+          "{}: there {} {}; curves are CSV with the columns run, tokens, loss, or run, step, loss; "
+          "the file has: {}",
+          path, missing.size() == 1 ? "is no column" : "are no columns", fmt::join(missing, ", "),
+          listed(found));
   return columns;
 }
 
@@ -241,7 +246,7 @@ void read_curves(ScalingTable& table, const std::string& path, const TableOption
   size_t points = 0;
   while (next_row(reader, row, columns.count, path)) {
     require(++points <= most_points, "{}: more than {} points; log fewer", path, most_points);
-    const std::string& name = row.fields[columns.run];
+    const std::string name = trimmed(row.fields[columns.run]);
     const auto run = runs.find(name);
     if (run == runs.end()) {
       strangers.insert(name);

@@ -24,7 +24,7 @@ class ListedCells {
     data::TableRow header;
     require(reader_.next(header), "sweep.list={} is empty; its first line names the columns: {}",
             config_.list, fmt::join(kColumns, ","));
-    for (const std::string& name : header.fields) check_column(name);
+    for (std::string& name : header.fields) check_column(name = trimmed(name));
     columns_ = header.fields;
     std::vector<CellSpec> made;
     while (reader_.next(row_)) made.push_back(spec());
@@ -50,7 +50,7 @@ class ListedCells {
   // "" where the row has none.
   std::string text(const std::string& column) const {
     const auto found = std::find(columns_.begin(), columns_.end(), column);
-    return found == columns_.end() ? "" : row_.fields[found - columns_.begin()];
+    return found == columns_.end() ? "" : trimmed(row_.fields[found - columns_.begin()]);
   }
   double number(const std::string& column) const {
     const std::string value = text(column);

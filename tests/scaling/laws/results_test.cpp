@@ -179,14 +179,15 @@ TEST(Results, WhereTakesRowsByWhatTheySay) {
 
 TEST(Results, CurvesFindTheirRuns) {
   const TableFile runs(std::string(kHeader) + "a,10,100,6000,3\nb,20,100,12000,2.9\n");
-  const TableFile curves("run,tokens,loss\na,100,3\na,50,3.5\nz,1,1\nb,60,nan\n");
+  const TableFile curves("run, tokens , loss\na,100,3\n a , 50, 3.5\nz,1,1\nb,60,nan\n");
   const auto table = read_table(runs.path(), {}, curves.path());
   ASSERT_EQ(table.runs[0].curve.size(), 2u);
   EXPECT_EQ(table.runs[0].curve[0].tokens, 50);
   EXPECT_TRUE(table.runs[1].curve.empty());
   expect_warning(table, {"1 runs that", "such as z"});
   expect_warning(table, {"without a loss", "line 5"});
-  expect_error(ExitCode::usage, {"no column loss", "run, tokens, loss"},
+  expect_error(ExitCode::usage,
+               {"no column loss", "run, tokens, loss", "the file has: run, tokens, los"},
                [&] { read_table(runs.path(), {}, TableFile("run,tokens,los\n").path()); });
 }
 

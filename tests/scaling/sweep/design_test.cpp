@@ -235,7 +235,7 @@ TEST(Design, FallsOfWsdFitTheRun) {
 TEST(Design, ListsAreReadByTheirColumns) {
   test::Scratch folder;
   const std::string path = folder.file("cells.csv");
-  std::ofstream(path) << "shape,tokens,lr,seed\n1x8,2048,0.02,0\n2x16,1e4,,7\n";
+  std::ofstream(path) << "shape, tokens, lr, seed\n1x8,2048,0.02,0\n2x16 , 1e4, , 7\n";
   SweepConfig c = config();
   c.kind = SweepConfig::Kind::list;
   c.shapes.clear();
