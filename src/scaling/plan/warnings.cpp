@@ -37,6 +37,14 @@ void warn_of_law(Plan& plan) {
         "token of theirs, and so are E, A, B and what is best; it says nothing of another "
         "tokenizer. Give model.vocab_size={}, or sweep with the new one",
         own, wanted, own);
+  const auto ids = static_cast<double>(own > 0 ? own : wanted);
+  if (const double loss = plan.proposal.loss.value; loss >= std::log(ids))
+    plan_warning(
+        plan,
+        "a loss of {:.4g} nats is no better than guessing among {} ids ({:.4g}): the budget "
+        "is far below the runs that the law was fitted to, and it says nothing of so small "
+        "ones",
+        loss, ids, std::log(ids));
   if (law.fit.draws.empty())
     plan_warning(plan,
                  "the law is one point without intervals; `skein fit` of your own runs gives them");

@@ -196,6 +196,14 @@ TEST(Plan, SaysHowFarTheBudgetIsFromTheLaw) {
   EXPECT_NEAR(near.beyond, 1e21 / 1.2956e22, 1e-6);
 }
 
+TEST(Plan, SaysWhereItsLossIsNoBetterThanGuessing) {
+  PlanOptions o = plan_defaults();
+  o.budget = 1e9;
+  o.model.vocab_size = 257;
+  EXPECT_TRUE(has_warning(make_plan(o), "no better than guessing among 257 ids (5.549)"));
+  EXPECT_FALSE(has_warning(make_plan(large_plan()), "guessing"));
+}
+
 TEST(PlanConfig, IsReadBackAsItWasMeant) {
   const Plan plan = make_plan(large_plan());
   train::PretrainConfig run;
