@@ -29,9 +29,14 @@ class ImportedTokenizer final : public Tokenizer {
   int64_t vocab_size() const override { return std::ssize(pieces_); }
   int32_t end_of_text() const override { return end_of_text_; }
   TokenRoles roles() const override { return roles_; }
-  std::vector<int32_t> encode(std::string_view text) const override { return encoded(text, false); }
+  std::vector<int32_t> encode(std::string_view text) const override {
+    return encoded(text, TextPlace::begins, false);
+  }
+  std::vector<int32_t> encode_within(std::string_view text) const override {
+    return encoded(text, TextPlace::goes_on, false);
+  }
   std::vector<int32_t> encode_specials(std::string_view text) const override {
-    return encoded(text, true);
+    return encoded(text, TextPlace::begins, true);
   }
   TemplatedIds with_template(const std::vector<int32_t>& first,
                              const std::vector<int32_t>* second) const override;
@@ -48,9 +53,9 @@ class ImportedTokenizer final : public Tokenizer {
  private:
   using Ids = std::vector<int32_t>;
 
-  Ids encoded(std::string_view text, bool specials) const;
-  void encode_part(std::string_view text, bool at_start, bool specials, Ids& ids) const;
-  void encode_words(std::string_view text, bool at_start, Ids& ids) const;
+  Ids encoded(std::string_view text, TextPlace place, bool specials) const;
+  void encode_part(std::string_view text, TextPlace place, bool specials, Ids& ids) const;
+  void encode_words(std::string_view text, TextPlace place, Ids& ids) const;
   void encode_bert(std::string_view text, Ids& ids) const;
   void encode_chunk(std::string_view chunk, WordCache& cache, Ids& ids) const;
   void encode_afresh(std::string_view text, Ids& ids) const;
@@ -143,35 +148,36 @@ void ImportedTokenizer::find_roles() {
   roles_.eos = end_of_text_;
 }
 
-std::vector<int32_t> ImportedTokenizer::encoded(std::string_view text, bool specials) const {
+std::vector<int32_t> ImportedTokenizer::encoded(std::string_view text, TextPlace place,
+                                                bool specials) const {
   Ids ids;
   ids.reserve(text.size() / 3);
   raw_.divide(text, specials, [&](std::string_view part, int32_t id) {
     if (id >= 0)
       ids.push_back(id);
     else
-      encode_part(part, part.data() == text.data(), specials, ids);
+      encode_part(part, part.data() == text.data() ? place : TextPlace::elsewhere, specials, ids);
   });
   return ids;
 }
 
-void ImportedTokenizer::encode_part(std::string_view text, bool at_start, bool specials,
+void ImportedTokenizer::encode_part(std::string_view text, TextPlace place, bool specials,
                                     Ids& ids) const {
   if (bert_ && !normal_.any(specials)) return encode_bert(text, ids);
   std::string made;
   if (!surely_normal(text, parts_.normalizer)) {
-    made = normalized(text, parts_.normalizer, &at_start);
+    made = normalized(text, parts_.normalizer, &place);
     text = made;
   }
   normal_.divide(text, specials, [&](std::string_view part, int32_t id) {
     if (id >= 0)
       ids.push_back(id);
     else
-      encode_words(part, at_start && part.data() == text.data(), ids);
+      encode_words(part, part.data() == text.data() ? place : TextPlace::elsewhere, ids);
   });
 }
 
-void ImportedTokenizer::encode_words(std::string_view text, bool at_start, Ids& ids) const {
+void ImportedTokenizer::encode_words(std::string_view text, TextPlace place, Ids& ids) const {
   WordCache* cache = bert_ ? nullptr : &WordCache::of(serial_);
   const auto model = [this](std::string_view word, Ids& made) { parts_.model->encode(word, made); };
   auto encode_word = [&](std::string_view word) {
@@ -180,7 +186,7 @@ void ImportedTokenizer::encode_words(std::string_view text, bool at_start, Ids& 
     else
       cache->append(word, ids, model);
   };
-  split_by(parts_.splits, 0, text, at_start ? text.data() : nullptr, encode_word);
+  split_by(parts_.splits, 0, text, {text.data(), place}, encode_word);
 }
 
 void ImportedTokenizer::encode_afresh(std::string_view text, Ids& ids) const {

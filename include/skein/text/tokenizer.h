@@ -39,6 +39,11 @@ class Tokenizer {
   // Plain text only: no special token is ever produced from it, except for unknown words. Added
   // tokens that are not special are recognised. Thread-safe.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  // Plain text that goes on with other text, such as the second sentence of a document: no space is
+  // put before it where the tokenizer puts one before any text. So what is cut before white space
+  // has the ids of the whole, as far as no word nor what the tokenizer makes of characters lies
+  // across the cut. Thread-safe.
+  virtual std::vector<int32_t> encode_within(std::string_view text) const { return encode(text); }
   // The same, with special tokens recognised where their text occurs, the leftmost first and the
   // longest there. For text that is trusted. Thread-safe.
   virtual std::vector<int32_t> encode_specials(std::string_view text) const;

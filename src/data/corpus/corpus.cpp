@@ -196,6 +196,7 @@ struct CorpusReader::Impl {
 
 CorpusReader::CorpusReader(const std::vector<std::string>& inputs, CorpusOptions options)
     : impl_(std::make_unique<Impl>(inputs, std::move(options))) {}
+  bool between = true;  // documents, rather than in one
 
 CorpusReader::~CorpusReader() = default;
 
@@ -207,6 +208,7 @@ bool CorpusReader::next(CorpusPiece& piece) {
       return true;
     }
     impl_->documents.reset();
+      piece.begins = std::exchange(impl_->between, !piece.continues);
   }
   return false;
 }

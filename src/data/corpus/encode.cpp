@@ -39,13 +39,17 @@ using EncodedPieces = std::vector<EncodedPiece>;
 EncodedPiece encode_piece(const text::Tokenizer& tokenizer, const CorpusPiece& piece,
                           text::SentenceRule rule) {
   EncodedPiece encoded{{}, {}, std::ssize(piece.text), piece.document, piece.continues};
+  const auto ids_of_part = [&](std::string_view part, bool first) {
+    return first ? tokenizer.encode(part) : tokenizer.encode_within(part);
+  };
   if (rule == text::SentenceRule::none) {
-    encoded.tokens = tokenizer.encode(piece.text);
+    encoded.tokens = ids_of_part(piece.text, piece.begins);
     return encoded;
   }
   size_t begin = 0;
   for (const size_t end : sentence_ends(piece.text, rule)) {
-    const auto ids = tokenizer.encode(std::string_view(piece.text).substr(begin, end - begin));
+    const auto ids = ids_of_part(std::string_view(piece.text).substr(begin, end - begin),
+                                 piece.begins && begin == 0);
     encoded.tokens.insert(encoded.tokens.end(), ids.begin(), ids.end());
     encoded.sentence_ends.push_back(encoded.tokens.size());
     begin = end;

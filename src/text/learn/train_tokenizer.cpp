@@ -278,7 +278,7 @@ void TokenizerTrainer::count(std::string_view text) {
   if (settings_.kind == LearntKind::wordpiece)
     return split_bert(normalized(text, bert_step(settings_.lowercase)), count_word);
   const std::string made = normalized(text, form_->normalizer);
-  split_by(form_->splits, 0, made, nullptr, count_word);
+  split_by(form_->splits, 0, made, {}, count_word);
 }
 
 std::unique_ptr<Tokenizer> TokenizerTrainer::train(int threads) const {

@@ -17,18 +17,41 @@ class SentencePieceRewriter final : public Rewriter {
   }
 
   std::string rewritten(std::string_view text) const override {
-    const bool tidy = model_->remove_extra_whitespaces;
-    const std::string_view space = model_->escape_whitespaces ? kSpaceMark : " ";
-    while (tidy && !text.empty()) {
+    return written(past_spaces(text), model_->add_dummy_prefix, model_->remove_extra_whitespaces);
+  }
+  std::string rewritten_within(std::string_view text, bool /*space_gone*/) const override {
+    const std::string_view rest = past_spaces(text);
+    const bool spaced = rest.size() < text.size();
+    return written(rest, spaced, spaced);
+  }
+
+  bool keeps_start(std::string_view) const override { return true; }
+
+ private:
+  struct Prefix {
+    size_t bytes;
+    std::string_view made;
+  };
+
+  // Without the spaces that are removed at the beginning.
+  std::string_view past_spaces(std::string_view text) const {
+    while (model_->remove_extra_whitespaces && !text.empty()) {
       const Prefix prefix = next(text);
       if (prefix.made != " ") break;
       text.remove_prefix(prefix.bytes);
     }
+    return text;
+  }
+
+  // after_space: whether further spaces at the beginning of `text` are removed.
+  std::string written(std::string_view text, bool space_before, bool after_space) const {
+    const bool tidy = model_->remove_extra_whitespaces;
+    const std::string_view space = model_->escape_whitespaces ? kSpaceMark : " ";
     std::string out;
     if (text.empty()) return out;
     out.reserve(text.size() + text.size() / 2);
-    if (model_->add_dummy_prefix) out = space;
-    for (bool after_space = tidy; !text.empty();) {
+    if (space_before) out = space;
+    while (!text.empty()) {
       const Prefix prefix = next(text);
       std::string_view made = prefix.made;
       while (after_space && made.starts_with(' ')) made.remove_prefix(1);
@@ -43,14 +66,6 @@ class SentencePieceRewriter final : public Rewriter {
     while (tidy && out.ends_with(space)) out.resize(out.size() - space.size());
     return out;
   }
-
-  bool keeps_start(std::string_view) const override { return true; }
-
- private:
-  struct Prefix {
-    size_t bytes;
-    std::string_view made;
-  };
 
   Prefix next(std::string_view text) const {
     if (const ByteTrie::Match match = kept_.longest(text); match.value >= 0)

@@ -162,6 +162,10 @@ bool keeps_start(std::string_view text, const NormalizerStep& step) {
   return !(step.clean_text && dropped(first)) && !(step.strip_accents && nonspacing_mark(first));
 }
 
+bool begins_with_space(std::string_view text) {
+  return !text.empty() && white_space(character_at(text, 0).point);
+}
+
 }  // namespace
 
 std::string normalized(std::string_view text, const NormalizerStep& step) {
@@ -178,12 +182,18 @@ std::string normalized(std::string_view text, const NormalizerStep& step) {
 }
 
 std::string normalized(std::string_view text, const std::vector<NormalizerStep>& steps,
-                       bool* at_start) {
+                       TextPlace* place) {
   std::string out(text);
+  const bool within = place != nullptr && *place == TextPlace::goes_on,
+             spaced = within && begins_with_space(text);
   for (const NormalizerStep& step : steps) {
-    if (at_start != nullptr) *at_start = *at_start && keeps_start(out, step);
-    out = normalized(std::string_view(out), step);
+    if (place != nullptr && *place == TextPlace::begins && !keeps_start(out, step))
+      *place = TextPlace::elsewhere;
+    out = within && step.kind == StepKind::rewrite
+              ? step.rewriter->rewritten_within(out, spaced && !begins_with_space(out))
+              : normalized(std::string_view(out), step);
   }
+  if (spaced && !begins_with_space(out)) *place = TextPlace::after_space;
   return out;
 }
 

@@ -16,6 +16,12 @@ class Rewriter {
   virtual ~Rewriter() = default;
   // Thread-safe.
   virtual std::string rewritten(std::string_view text) const = 0;
+  // The same of text that goes on with other text: what stands for a space before any text is put
+  // there only for white space that is gone, taken away by this step or, `space_gone`, by one
+  // before it.
+  virtual std::string rewritten_within(std::string_view text, bool /*space_gone*/) const {
+    return rewritten(text);
+  }
   // Whether the result's first character stands where that of `text` stood.
   virtual bool keeps_start(std::string_view text) const = 0;
 };
@@ -33,11 +39,18 @@ struct NormalizerStep {
   bool operator==(const NormalizerStep&) const = default;
 };
 
+// Where a text stands that is turned into tokens.
+enum class TextPlace {
+  begins,      // at the beginning of all text
+  elsewhere,   // behind an added token, or what stood at the beginning was taken away
+  goes_on,     // behind other text, with which it goes on
+  after_space  // so, too, and the white space that it began with was taken away
+};
+
 std::string normalized(std::string_view text, const NormalizerStep& step);
-// By all steps in turn. `at_start`, where one is given, becomes false when a step takes away what
-// stood at the beginning of the text.
+// By all steps in turn. `place`, where one is given, follows what they take away.
 std::string normalized(std::string_view text, const std::vector<NormalizerStep>& steps,
-                       bool* at_start = nullptr);
+                       TextPlace* place = nullptr);
 inline NormalizerStep rewrite_step(std::shared_ptr<const Rewriter> rewriter) {
   NormalizerStep step{NormalizerStep::Kind::rewrite};
   step.rewriter = std::move(rewriter);

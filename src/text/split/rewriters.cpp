@@ -136,6 +136,9 @@ class PrependRewriter final : public Rewriter {
   std::string rewritten(std::string_view text) const override {
     return text.empty() ? std::string() : mark_ + std::string(text);
   }
+  std::string rewritten_within(std::string_view text, bool space_gone) const override {
+    return space_gone && !text.starts_with(mark_) ? rewritten(text) : std::string(text);
+  }
 
   bool keeps_start(std::string_view) const override { return true; }
 

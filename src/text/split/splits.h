@@ -10,6 +10,7 @@
 #include "skein/text/split/split_pattern.h"
 
 #include "kinds.h"
+#include "normalize.h"
 #include "unicode.h"
 
 namespace skein::text {
@@ -40,7 +41,7 @@ struct SplitStep {
   // metaspace: what stands for a space, where it goes before text that does not begin with it, and
   // whether a word begins with each; marks: what words begin with, any number of them
   std::string mark{};
-  Prepend prepend = Prepend::always;
+  Prepend prepend = Prepend::always;  // prefix_space: always
   bool divides = true;
 };
 
@@ -100,13 +101,27 @@ void split_marks(std::string_view text, std::string_view mark, bool apart, Piece
   piece(text.substr(begin));
 }
 
-// `text` with marks for spaces; `at_start` says whether it stands at the beginning.
+// The first byte of a text that is divided, and where that text stands.
+struct TextStart {
+  const char* at = nullptr;
+  TextPlace place = TextPlace::elsewhere;
+};
+
+// Whether `step` puts a space before a part of a text.
+inline bool adds_space(const SplitStep& step, std::string_view part, const TextStart& start) {
+  using Prepend = SplitStep::Prepend;
+  const bool first = part.data() == start.at;
+  if (first && start.place == TextPlace::goes_on) return false;
+  if (first && start.place == TextPlace::after_space) return step.prepend != Prepend::never;
+  return step.prepend == Prepend::always ||
+         (step.prepend == Prepend::first && first && start.place == TextPlace::begins);
+}
+
+// `text` with marks for spaces; `adds`: with one before it, unless it begins with one.
 template <class Piece>
-void split_metaspace(std::string_view text, const SplitStep& step, bool at_start, Piece&& piece) {
+void split_metaspace(std::string_view text, const SplitStep& step, bool adds, Piece&& piece) {
   std::string marked;
   marked.reserve(text.size() + text.size() / 2);
-  const bool adds = step.prepend == SplitStep::Prepend::always ||
-                    (step.prepend == SplitStep::Prepend::first && at_start);
   if (adds && text.front() != ' ' && !text.starts_with(step.mark)) marked = step.mark;
   for (const char byte : text)
     if (byte == ' ')
@@ -118,10 +133,10 @@ void split_metaspace(std::string_view text, const SplitStep& step, bool at_start
 }
 
 // Applies steps[from], then the following ones to each of its pieces; calls piece(std::string_view)
-// with what the last one makes. `start`: the first byte of what stands at the beginning of a text.
+// with what the last one makes.
 template <class Piece>
 void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view text,
-              const char* start, Piece& piece) {
+              const TextStart& start, Piece& piece) {
   if (text.empty()) return;
   if (from == steps.size()) return piece(text);
   const SplitStep& step = steps[from];
@@ -142,8 +157,10 @@ void split_by(const std::vector<SplitStep>& steps, size_t from, std::string_view
     case SplitStep::Kind::white_space: return split_classes(text, kWhiteSpaceDivides, next);
     case SplitStep::Kind::punctuation: return split_classes(text, kPunctuationAlone, next);
     case SplitStep::Kind::prefix_space:
-      return text.front() == ' ' ? next(text) : next(" " + std::string(text));
-    case SplitStep::Kind::metaspace: return split_metaspace(text, step, text.data() == start, next);
+      if (text.front() == ' ' || !adds_space(step, text, start)) return next(text);
+      return next(" " + std::string(text));
+    case SplitStep::Kind::metaspace:
+      return split_metaspace(text, step, adds_space(step, text, start), next);
     case SplitStep::Kind::marks: return split_marks(text, step.mark, false, next);
     case SplitStep::Kind::pattern:
       return step.pattern->divide(text, [&](std::string_view part, bool matched) {

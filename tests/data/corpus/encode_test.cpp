@@ -104,6 +104,42 @@ TEST(Encode, SentencesAreKnownWhereWanted) {
             (std::vector<std::string>{"It came. Mr. X left.", "\nAll is well|", "End.|"}));
 }
 
+std::unique_ptr<text::Tokenizer> learnt(text::LearntKind kind, text::LearntForm form,
+                                        const std::string& text) {
+  text::TokenizerTrainer trainer({.kind = kind, .vocab_size = 400, .normal_form = form});
+  trainer.count(text);
+  return trainer.train();
+}
+
+// Sentences and pieces of documents get nothing that the whole text has not.
+TEST(Encode, SentencesAndPiecesLeaveTheTokensOfTheWhole) {
+  using text::LearntKind, text::LearntForm, text::SentenceRule;
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += fmt::format("Sentence {} came.  It left!\nAll well", i);
+  write_file(scratch.file("in.txt"), text);
+  EncodeConfig config = config_for(scratch);
+  for (const LearntKind kind : {LearntKind::bpe, LearntKind::wordpiece, LearntKind::unigram})
+    for (const LearntForm form : {LearntForm::none, LearntForm::nfkc}) {
+      const auto tokenizer = learnt(kind, form, text);
+      auto whole = tokenizer->encode(text);
+      if (const int32_t end = tokenizer->end_of_text(); end >= 0) whole.push_back(end);
+      for (const SentenceRule rule :
+           {SentenceRule::none, SentenceRule::automatic, SentenceRule::lines})
+        for (const int64_t bytes : {1000, 1 << 20}) {
+          config.corpus.sentences = rule;
+          config.corpus.piece_bytes = bytes;
+          encode_corpus({scratch.file("in.txt")}, *tokenizer, config);
+          EXPECT_EQ(all_tokens(TokenStore(config.output, true)), whole)
+              << static_cast<int>(kind) << static_cast<int>(form) << static_cast<int>(rule)
+              << bytes;
+        }
+      if (kind != LearntKind::wordpiece && form == LearntForm::none) {
+        EXPECT_EQ(decoded(config.output, *tokenizer), text);
+      }
+    }
+}
+
 TEST(Encode, SentencesDependNeitherOnPiecesNorOnThreads) {
   const Scratch scratch;
   const auto tokenizer = small_tokenizer(scratch);

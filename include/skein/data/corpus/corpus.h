@@ -41,6 +41,7 @@ struct CorpusOptions {
 struct CorpusPiece {
   std::string text;
   int64_t document = 0;    // number of the document in the whole corpus, from 0
+  bool begins = true;      // it is the first piece of its document
   bool continues = false;  // the next piece goes on with the same document
 };
 
