@@ -8,9 +8,8 @@
 namespace skein::data {
 namespace {
 
-std::vector<int32_t> ids_of(const text::Tokenizer& tokenizer, const std::string& word,
-                            bool spaced) {
-  std::vector<int32_t> ids = tokenizer.encode(spaced ? " " + word : word);
+std::vector<int32_t> ids_of(const text::Tokenizer& tokenizer, const std::string& word) {
+  std::vector<int32_t> ids = tokenizer.encode_within(" " + word);
   if (!ids.empty()) return ids;
   const int32_t unknown = tokenizer.roles().unk;
   require(unknown >= 0,
@@ -24,12 +23,11 @@ std::vector<int32_t> ids_of(const text::Tokenizer& tokenizer, const std::string&
 Subwords encode_words(const text::Tokenizer& tokenizer, std::span<const std::string> words,
                       int64_t most) {
   SKEIN_CHECK(most >= 1);
-  const bool spaced = !tokenizer.encode(" ").empty();
   Subwords subwords;
   for (const std::string& word : words) {
     const int64_t room = most - subwords.begin.back();
     if (room == 0) break;
-    const std::vector<int32_t> ids = ids_of(tokenizer, word, spaced);
+    const std::vector<int32_t> ids = ids_of(tokenizer, word);
     const int64_t taken = std::min(room, std::ssize(ids));
     subwords.ids.insert(subwords.ids.end(), ids.begin(), ids.begin() + taken);
     subwords.begin.push_back(subwords.begin.back() + taken);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "skein/text/sentencepiece/model_file.h"
+#include "skein/text/train_tokenizer.h"
+
 #include "data/data_fixtures.h"
 
 namespace skein::data {
@@ -47,6 +50,30 @@ TEST(Subwords, ByteLevelWordsFollowASpace) {
   EXPECT_EQ(subwords.ids[0], 256);
   EXPECT_EQ(tokenizer->decode(subwords.ids), " a ba \xFF");
   EXPECT_EQ(subwords.ids, tokenizer->encode(" a ba \xFF"));
+}
+
+// These put a space before any text themselves.
+TEST(Subwords, WordsOfUnigramAndSentencePieceBeginWithTheirSpace) {
+  const std::vector<std::string> words{"ab", "a"};
+  text::TokenizerTrainer trainer({.kind = text::LearntKind::unigram, .vocab_size = 300});
+  for (int i = 0; i < 20; ++i) trainer.count("ab a ab b");
+  const auto unigram = trainer.train();
+  const Scratch scratch;
+  text::SentencePieceModel model;
+  model.pieces = {{"<unk>", 0, text::SentencePieceModel::Type::unknown},
+                  {"\u2581a", -1},
+                  {"\u2581", -3},
+                  {"b", -2}};
+  model.unknown = 0;
+  for (const bool tidy : {false, true}) {
+    model.remove_extra_whitespaces = tidy;
+    write_file(scratch.file("small.model"), text::written_sentencepiece(model));
+    const auto pieces = text::load_tokenizer(scratch.file("small.model"));
+    EXPECT_EQ(encode_words(*pieces, words, 100).ids, (Ids{1, 3, 1})) << tidy;
+  }
+  const Subwords subwords = encode_words(*unigram, words, 100);
+  EXPECT_EQ(subwords.ids, unigram->encode("ab a"));
+  EXPECT_EQ(unigram->bytes_of(subwords.ids[subwords.begin[1]]), " a");
 }
 
 TEST(Subwords, CutOffWordsAreLeftOut) {

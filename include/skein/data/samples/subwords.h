@@ -18,11 +18,10 @@ struct Subwords {
   int64_t words() const { return std::ssize(begin) - 1; }
 };
 
-// Each word encoded by itself: after a space where the tokenizer keeps white space, as byte-level
-// ones do, so that it gets the ids of a word within a text; else as it is. A word that encodes to
-// nothing gets the tokenizer's unknown token, a usage error when there is none. At most `most` ids,
-// most >= 1: the last word that begins within them may lose its end, those after it are left out,
-// so words() says which words of the input were cut off.
+// Each word encoded by itself, after a space, as one that stands within a text. A word that encodes
+// to nothing gets the tokenizer's unknown token, a usage error when there is none. At most `most`
+// ids, most >= 1: the last word that begins within them may lose its end, those after it are left
+// out, so words() says which words of the input were cut off.
 Subwords encode_words(const text::Tokenizer& tokenizer, std::span<const std::string> words,
                       int64_t most);
 
