@@ -87,6 +87,8 @@ void run_encode(const Words& arguments) {
   if (run.quiet) return;
   tell_store(config.output, summary.training);
   if (!config.validation.empty()) tell_store(config.validation, summary.validation);
+  if (summary.without_tokens > 0)
+    log::info("documents without any token, left out: {}", summary.without_tokens);
   log::info("{} bad lines, {:.1f} s", summary.bad_lines, summary.seconds);
 }
 

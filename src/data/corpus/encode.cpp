@@ -149,13 +149,22 @@ struct Part {
       writer.end_sentence();
       rest = rest.subspan(taken);
     }
+    held_ += std::ssize(piece.tokens);
     if (piece.continues) return writer.append(rest, piece.text_bytes);
+    // The token that ends a document is none without others.
+    if (std::exchange(held_, 0) == 0) {
+      ++left_out;
+      return;
+    }
     writer.add_document(rest, piece.text_bytes);
     ++documents;
   }
 
   TokenStoreWriter writer;
-  int64_t documents = 0;
+  int64_t documents = 0, left_out = 0;
+
+ private:
+  int64_t held_ = 0;  // tokens of the document that is not yet complete
 };
 
 class Encoding {
@@ -193,6 +202,7 @@ class Encoding {
     summary.training = training_->writer.finish();
     if (validation_) summary.validation = validation_->writer.finish();
     summary.bad_lines = reader_->bad_lines();
+    summary.without_tokens = training_->left_out + (validation_ ? validation_->left_out : 0);
     summary.seconds = report.seconds();
     return summary;
   }

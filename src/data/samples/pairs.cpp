@@ -77,13 +77,27 @@ void shorten(std::vector<int32_t>& first, std::vector<int32_t>& second, int64_t 
   second.assign(second.begin() + begins[1], second.begin() + ends[1]);
 }
 
+// Whether a document holds more than the token that ends it.
+bool holds_text(const TokenStore& store, int64_t document) {
+  const auto starts = store.documents();
+  const uint64_t tokens = starts[document + 1] - starts[document];
+  return tokens > (store.info().end_of_text >= 0 ? 1U : 0U);
+}
+
+// A document with text, other than `own`; check_pairs says that there is one.
+int64_t drawn_document(const TokenStore& store, int64_t own, Draws& draws) {
+  while (true) {
+    const int64_t drawn = draws.below(store.info().documents - 1),
+                  other = drawn + (drawn >= own ? 1 : 0);
+    if (holds_text(store, other)) return other;
+  }
+}
+
 // Sentences of any other document, about `wanted` tokens of them.
 std::vector<int32_t> from_elsewhere(const TokenStore& store, const Sentences& sentences,
                                     int64_t not_in, int64_t wanted, Draws& draws) {
-  const int64_t documents = store.info().documents,
-                own = store.document_at(sentences.begin(not_in));
-  const int64_t drawn = draws.below(documents - 1), other = drawn + (drawn >= own ? 1 : 0);
-  const auto [begins, ends] = sentences.of_document(other);
+  const int64_t own = store.document_at(sentences.begin(not_in));
+  const auto [begins, ends] = sentences.of_document(drawn_document(store, own, draws));
   const int64_t first = begins + draws.below(ends - begins);
   int64_t end = first + 1;
   while (end < ends && sentences.begin(end) - sentences.begin(first) < wanted) ++end;
@@ -93,7 +107,11 @@ std::vector<int32_t> from_elsewhere(const TokenStore& store, const Sentences& se
 }  // namespace
 
 void check_pairs(const TokenStore& store, PairTask task) {
-  require(task != PairTask::next || store.info().documents > 1,
+  if (task != PairTask::next) return;
+  int64_t found = 0;
+  for (int64_t document = 0; document < store.info().documents && found < 2; ++document)
+    found += holds_text(store, document) ? 1 : 0;
+  require(found > 1,
           "{} holds one document, but mlm.pairs=next draws second parts from others; use text of "
           "several documents (JSONL, or plain text encoded with --data.blank_lines or "
           "--data.document_separator), or train with mlm.pairs=order or none",

@@ -140,6 +140,24 @@ TEST(Encode, SentencesAndPiecesLeaveTheTokensOfTheWhole) {
     }
 }
 
+TEST(Encode, DocumentsWithoutTokensAreLeftOut) {
+  const Scratch scratch;
+  const auto tokenizer = learnt(text::LearntKind::wordpiece, text::LearntForm::none, "a b a b");
+  write_file(scratch.file("in.jsonl"),
+             "{\"text\":\"            \\n \"}\n{\"text\":\"a\"}\n{\"text\":\"\\t\"}\n{\"text\":\"b "
+             "a\"}\n");
+  EncodeConfig config = config_for(scratch);
+  for (const int64_t bytes : {8, 1000}) {
+    config.corpus.piece_bytes = bytes;
+    const EncodeSummary summary = encode_corpus({scratch.file("in.jsonl")}, *tokenizer, config);
+    EXPECT_EQ(summary.training.documents, 2);
+    EXPECT_EQ(summary.without_tokens, 2);
+  }
+  write_file(scratch.file("blank.txt"), " \n");
+  expect_error(ExitCode::usage, {"hold no text"},
+               [&] { encode_corpus({scratch.file("blank.txt")}, *tokenizer, config); });
+}
+
 TEST(Encode, SentencesDependNeitherOnPiecesNorOnThreads) {
   const Scratch scratch;
   const auto tokenizer = small_tokenizer(scratch);

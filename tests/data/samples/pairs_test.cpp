@@ -103,6 +103,27 @@ TEST(PairSamples, HalfOfTheSecondPartsComeFromElsewhere) {
   EXPECT_EQ(documents.size(), 4u);
 }
 
+// Of nothing but the token that ends a document, as stores of before may hold many.
+TEST(PairSamples, EmptyDocumentsGiveNoSecondPart) {
+  const Scratch scratch;
+  const TokenStore store = write_sentences(scratch.file("a.h5"), {20, 0, 0, 25, 0, 0});
+  EXPECT_EQ(store.info().documents, 6);
+  EXPECT_NO_THROW(check_pairs(store, PairTask::next));
+  const auto runs = sentence_runs(store, 29, 0, 1);
+  int64_t apart = 0;
+  for (uint64_t stream = 0; stream < 200; ++stream) {
+    const PairSample made =
+        make_pair_sample(store, runs[stream % runs.size()], PairTask::next, Draws(4, stream));
+    ASSERT_FALSE(made.second.empty());
+    EXPECT_EQ(made.apart, document_of(made.first.front()) != document_of(made.second.front()));
+    apart += made.apart;
+  }
+  EXPECT_GT(apart, 50);
+  const TokenStore one = write_sentences(scratch.file("one.h5"), {40, 0, 0});
+  expect_error(ExitCode::usage, {"one.h5 holds one document", "mlm.pairs=order"},
+               [&] { check_pairs(one, PairTask::next); });
+}
+
 TEST(PairSamples, OrderChangesThePartsHalfOfTheTime) {
   const Scratch scratch;
   const TokenStore store = write_sentences(scratch.file("a.h5"), {40});

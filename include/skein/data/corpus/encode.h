@@ -28,6 +28,7 @@ struct EncodeSummary {
   StoreInfo training;
   StoreInfo validation;  // no documents where none were asked for
   int64_t bad_lines = 0;
+  int64_t without_tokens = 0;  // documents of which the tokenizer makes none; left out
   double seconds = 0;
 };
 
