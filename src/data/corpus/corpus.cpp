@@ -37,13 +37,17 @@ void add_files_below(const std::string& directory, std::vector<InputFile>& files
       if (at->is_directory(ignored)) at.disable_recursion_pending();
     } else if (at->is_regular_file(ignored)) {
       found.push_back(at->path().native());
+    } else if (at->is_symlink(ignored) && at->is_directory(ignored)) {
+      left_out[at->path().native()] = "a link to a folder";
     } else if (!at->is_directory(ignored)) {
       left_out[at->path().native()] = "no regular file";
     }
   }
   if (error) fail("cannot read the directory {}: {}", directory, error.message());
   require(!found.empty(),
-          "the directory {} holds no files (names that begin with a dot are left out)", directory);
+          "the directory {} holds no files (names that begin with a dot and links to folders are "
+          "left out)",
+          directory);
   std::sort(found.begin(), found.end());
   for (std::string& path : found) files.push_back({std::move(path), true});
   for (const auto& [path, reason] : left_out) skipped.add(path, reason);
@@ -192,11 +196,11 @@ struct CorpusReader::Impl {
   std::unique_ptr<Documents> documents;
   int64_t finished = 0;
   int64_t document = 0;
+  bool between = true;  // documents, rather than in one
 };
 
 CorpusReader::CorpusReader(const std::vector<std::string>& inputs, CorpusOptions options)
     : impl_(std::make_unique<Impl>(inputs, std::move(options))) {}
-  bool between = true;  // documents, rather than in one
 
 CorpusReader::~CorpusReader() = default;
 
@@ -204,11 +208,11 @@ bool CorpusReader::next(CorpusPiece& piece) {
   while (impl_->documents != nullptr || impl_->open_next()) {
     if (impl_->documents->next(piece)) {
       piece.document = impl_->document;
+      piece.begins = std::exchange(impl_->between, !piece.continues);
       if (!piece.continues) ++impl_->document;
       return true;
     }
     impl_->documents.reset();
-      piece.begins = std::exchange(impl_->between, !piece.continues);
   }
   return false;
 }

@@ -124,17 +124,21 @@ TEST(Archives, FoldersTellWhatTheyLeaveOut) {
   const Scratch scratch;
   std::filesystem::create_directories(scratch.file("d/.git"));
   write_file(scratch.file("d/a.txt"), "text");
+  std::filesystem::create_directories(scratch.file("elsewhere"));
+  write_file(scratch.file("elsewhere/b.txt"), "linked");
+  std::filesystem::create_directory_symlink(scratch.file("elsewhere"), scratch.file("d/link"));
   write_file(scratch.file("d/.git/config"), "hidden");
   write_file(scratch.file("d/no_ending"), "words");
   for (int i = 0; i < 12; ++i)
     write_file(scratch.file(fmt::format("d/p{:02}.png", i)), "\x89PNG\r\n\x1a\n");
   const std::string said = said_reading(scratch.file("d"), {"text", "words"});
-  EXPECT_NE(said.find("13 files are left out: " + scratch.file("d/.git") + " (hidden), " +
+  EXPECT_NE(said.find("14 files are left out: " + scratch.file("d/.git") + " (hidden), " +
+                      scratch.file("d/link") + " (a link to a folder), " +
                       scratch.file("d/p00.png") + " (a PNG image), "),
             said.npos)
       << said;
-  EXPECT_NE(said.find("p08.png (a PNG image), ...\n"), said.npos) << said;
-  EXPECT_EQ(said.find("p09.png"), said.npos) << said;
+  EXPECT_NE(said.find("p07.png (a PNG image), ...\n"), said.npos) << said;
+  EXPECT_EQ(said.find("p08.png"), said.npos) << said;
   EXPECT_EQ(said_reading(scratch.file("d/a.txt"), {"text"}), "");
 }
 

@@ -46,8 +46,8 @@ struct CorpusPiece {
 };
 
 // The files that inputs name, in order: files, "-" for stdin, and directories, which stand for all
-// files below them sorted by path, those beginning with a dot left out. A usage error for what does
-// not exist or names nothing.
+// files below them sorted by path; names that begin with a dot and links to folders are left out. A
+// usage error for what does not exist or names nothing.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
 
 // Bytes of files, -1 where one of them is no regular file, such as "-" for stdin.
