@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "skein/comm/local.h"
@@ -129,6 +130,39 @@ convert::Form target_form(std::optional<convert::Form> asked, convert::Form sour
   return form;
 }
 
+// What becomes of a source.
+constexpr unsigned kImport = 1, kRefit = 2, kFolder = 4, kFile = 8;
+
+// An option, or those that begin so, and where it has a use.
+struct Use {
+  std::string_view key;
+  unsigned of;
+  const char* where;
+};
+
+constexpr Use kUses[] = {
+    {"convert.tokenizer", kImport, "imports"},
+    {"convert.allow_missing", kImport, "imports"},
+    {"convert.allow_unexpected", kImport, "imports"},
+    {"convert.seed", kImport, "imports"},
+    {"attention.", kImport | kRefit, "--to-context"},
+    {"convert.dry_run", kImport | kFolder | kFile, "models of other programs"},
+    {"convert.file_bytes", kFolder, "exports to a folder of Hugging Face's"},
+};
+
+// An option that would change nothing is a mistake.
+void check_uses(const Options& options, unsigned way) {
+  const char* here = way == kImport   ? "an import"
+                     : way == kRefit  ? "a longer context of a checkpoint"
+                     : way == kFolder ? "an export to such a folder"
+                                      : "an export to one file";
+  for (const auto& [key, value] : options.values())
+    for (const Use& use : kUses)
+      require(!key.starts_with(use.key) || (use.of & way) != 0 || !options.given(key),
+              "{}={} is for {}, but what is asked for is {}; leave it out", key, value, use.where,
+              here);
+}
+
 // For what is done, of how much.
 auto shown_on(ProgressLine& line) {
   return [&line](int64_t done, int64_t total) {
@@ -177,8 +211,6 @@ void run_export(const std::string& source, convert::Form form, const std::string
 }
 
 void run_refit(const std::string& source, const std::string& destination, const Command& command) {
-  require(!command.dry_run && command.convert.tokenizer.empty(),
-          "--dry-run and --tokenizer are for models of other programs; leave them out");
   ProgressLine line;
   refit_checkpoint(source, destination, command.convert, shown_on(line));
 }
@@ -234,6 +266,10 @@ int run(const Words& arguments) {
                       form = target_form(command.to, source, command.convert);
   require(!command.convert.q8_0 || form == convert::Form::gguf,
           "--dtype=q8_0 is for files of GGUF; give --to=gguf with it, or another type");
+  check_uses(options, form == source                       ? kRefit
+                      : form == convert::Form::skein       ? kImport
+                      : form == convert::Form::huggingface ? kFolder
+                                                           : kFile);
   const std::string destination = words.size() == 2 ? words[1] : "";
   if (form == source)
     run_refit(words[0], destination, command);

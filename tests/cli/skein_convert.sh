@@ -40,6 +40,17 @@ expect 2 "leave out --to-context" "$convert" --verify --to-context=64 "$golden/r
 expect 2 "attention.kind is for --to-context" "$convert" --attention.kind=window "$golden/roberta" refused
 expect 0 "from a grid of 2 x 3 patches to one of 4 x 5" "$convert" --model.image_height=16 --model.image_width=20 "$golden/vit" run-vit-large
 expect 2 "are for imports" "$convert" --model.image_height=8 run-vit-large refused
+# An option that another way has a use for changes nothing here.
+for option in --convert.tokenizer=bytes --convert.allow_missing=true --convert.allow_unexpected=true --convert.seed=3; do
+  expect 2 "${option#--} is for imports, but what is asked for is an export to such a folder; leave it out" "$convert" $option run-gpt2 refused
+  expect 2 "${option#--} is for imports, but what is asked for is an export to one file; leave it out" "$convert" --to=llmc $option run-gpt2 refused
+  expect 2 "${option#--} is for imports, but what is asked for is a longer context" "$convert" --to-context=64 $option run-roberta refused
+done
+expect 2 "attention.kind=window is for --to-context" "$convert" --attention.kind=window run-roberta refused
+expect 2 "convert.dry_run=true is for models of other programs" "$convert" --to-context=64 --dry-run run-roberta refused
+for what in "$golden/gpt2" "--to=llmc run-gpt2" "--to-context=64 run-roberta"; do
+  expect 2 "convert.file_bytes=10 is for exports to a folder of Hugging Face's" "$convert" --convert.file_bytes=10 $what refused
+done
 [ ! -e refused ] || die "a mistake left something"
 
 # Values that are not finite are kept, and told.
