@@ -263,6 +263,7 @@ void Export::read(const OurTensor& tensor, int64_t begin, int64_t end, DType dty
 
 ConfigExtras Export::extras() const {
   ConfigExtras made{ids_of(state_.tokenizer), {}, "", !notes_.config.empty() && !files_.whole};
+  made.dtypes = {dtypes_.begin(), dtypes_.end()};
   if (trained_here()) made.ids.start = start_of(model_, state_, info_.path);
   if (has_chat()) made.ids.turn_end = text::ChatTemplate(chat_, *state_.tokenizer).end();
   if (!head_) return made;

@@ -91,13 +91,17 @@ Json fresh_config(const ModelConfig& c, DType dtype, const ConfigExtras& extras,
 
 std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
 
-// The same model in another precision.
-std::string with_dtype(const std::string& before, DType dtype) {
+// The same model in another precision. Where tensors differ, whoever wrote `before` may have gone
+// by other ones than most.
+std::string with_dtype(const std::string& before, DType dtype, const std::set<DType>& held) {
   Json json = Json::parse(before);
+  const auto is_held = [&](const Json& name) {
+    return std::ranges::any_of(held, [&](DType type) { return name == dtype_name(type); });
+  };
   bool changed = false;
   for (const char* key : {"dtype", "torch_dtype"}) {
     const auto found = json.find(key);
-    if (found == json.end() || *found == dtype_name(dtype)) continue;
+    if (found == json.end() || *found == dtype_name(dtype) || is_held(*found)) continue;
     *found = dtype_name(dtype);
     changed = true;
   }
@@ -166,7 +170,7 @@ std::string huggingface_config(const ModelConfig& model, DType dtype, const Conf
   Json json = fresh_config(model, dtype, extras, model_type(before));
   if (!before.empty()) {
     Json had = parse_strictly<Json>(before, kOrigin, kMostConfigDepth);
-    if (says_the_same(had, before, model, extras)) return with_dtype(before, dtype);
+    if (says_the_same(had, before, model, extras)) return with_dtype(before, dtype, extras.dtypes);
     json = updated(std::move(had), std::move(json), model, extras);
   }
   // Where the key is missing, the class has an id of its own, which texts may hold.

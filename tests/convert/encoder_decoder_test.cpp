@@ -224,6 +224,27 @@ TEST(Tables, ThatStandSeveralTimesComeBackAsOften) {
   }
 }
 
+// transformers names the type of the first tensor, keeps some matrices of T5 whole, and counts
+// neither the bias of BART's head nor leaves out Marian's tables of waves, which files lack.
+TEST(Mappers, KeepTheTypeThatTheirConfigNames) {
+  const Scratch scratch;
+  const std::string folder = test::copy_of(scratch, "t5");
+  edit_config(folder, [](Json& json) { json["dtype"] = "float16"; });
+  edit_tensors(folder, [](TensorsByName& all) {
+    test::TensorBytes& first = all.at("shared.weight");
+    first.type = "F16";
+    first.bytes.assign(first.bytes.size() / 2, std::byte{});
+  });
+  test::import_folder(folder, scratch.file("run"));
+  test::export_folder(scratch.file("run"), scratch.file("back"));
+  EXPECT_EQ(test::files_of(scratch.file("back")), test::files_of(folder));
+  ConvertConfig wide;
+  wide.dtype = DType::f32;
+  test::export_folder(scratch.file("run"), scratch.file("wide"), wide);
+  EXPECT_EQ(Json::parse(test::bytes_of_file(scratch.file("wide") + "/config.json"))["dtype"],
+            "float32");
+}
+
 TEST(Tables, UnderAnotherNameAreFound) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "t5");

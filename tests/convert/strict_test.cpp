@@ -322,6 +322,11 @@ TEST(Config, KeepsKeysThatItDoesNotKnow) {
       model, DType::bf16, {}, before.substr(0, before.size() - 1) + R"(, "dtype": "float32"})"));
   EXPECT_EQ(both["torch_dtype"], "bfloat16");
   EXPECT_EQ(both["dtype"], "bfloat16");
+  // As of a T5 in half precision, of which some matrices stay whole.
+  const ConfigExtras mixed{.dtypes = {DType::bf16, DType::f32}};
+  EXPECT_EQ(huggingface_config(model, DType::bf16, mixed, before), before);
+  const Json half = Json::parse(huggingface_config(model, DType::f16, mixed, narrow.dump()));
+  EXPECT_EQ(half["torch_dtype"], "bfloat16");
   model.context = 8;
   const Json changed = Json::parse(huggingface_config(model, DType::f32, {}, before));
   EXPECT_EQ(changed["n_positions"], 8);

@@ -61,13 +61,14 @@ struct ConfigExtras {
       labels;           // of a classifier's numbers; none: those that it had, or LABEL_0 and so on
   std::string problem;  // "regression": how it was trained here; "": it was not
   bool other_architecture = false;  // the model has tensors that the import lacked
+  std::set<DType> dtypes = {};      // of its tensors; that of most of them is told apart
 };
 
 // config.json of a model. With `before`, the text that it was once imported with: that text where
 // it still says the same, and else that text with what changed, so that keys unknown here stay.
-// `dtype` of most of its tensors. A usage error as huggingface_names. A decoder's classifier gets
-// no padding id that also ends texts, with a warning: transformers reads the last token that is no
-// padding.
+// `dtype` of most of its tensors; one that `before` says stays where some tensors have it. A usage
+// error as huggingface_names. A decoder's classifier gets no padding id that also ends texts, with
+// a warning: transformers reads the last token that is no padding.
 std::string huggingface_config(const ModelConfig& model, DType dtype, const ConfigExtras& extras,
                                const std::string& before);
 
