@@ -144,7 +144,7 @@ void Export::write_folder(const std::string& folder) {
   for (const ExportFile& file : files_.files) write_file(folder, file);
   if (files_.files.size() > 1 || files_.files.front().name != "model.safetensors") {
     std::map<std::string, std::string> index;
-    int64_t parameters = 0;
+    int64_t parameters = names_.other_parameters;
     for (const ExportFile& file : files_.files)
       for (const size_t i : file.tensors) {
         index[files_.names[i]] = file.name;

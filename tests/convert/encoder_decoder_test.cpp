@@ -245,6 +245,23 @@ TEST(Mappers, KeepTheTypeThatTheirConfigNames) {
             "float32");
 }
 
+TEST(Mappers, InSeveralFilesSayHowManyParametersThereAre) {
+  for (const std::string name : {"t5", "bart", "mbart", "marian"}) {
+    const Scratch scratch;
+    const std::string path = test::import_folder(test::golden(name), scratch.file("run"));
+    ConvertConfig config;
+    config.shard_bytes = 4000;
+    test::export_folder(path, scratch.file("out"), config);
+    const ModelConfig model = model_of(path);
+    const int64_t waves = name == "marian" ? 2 * model.context * model.d_model : 0;
+    EXPECT_EQ(
+        Json::parse(test::bytes_of_file(
+            scratch.file("out") + "/model.safetensors.index.json"))["metadata"]["total_parameters"],
+        model.parameters() + waves)
+        << name;
+  }
+}
+
 TEST(Tables, UnderAnotherNameAreFound) {
   const Scratch scratch;
   const std::string folder = test::copy_of(scratch, "t5");

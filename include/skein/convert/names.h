@@ -56,6 +56,9 @@ struct NameMap {
   std::vector<SecondUse> copies;
   std::vector<std::string>
       buffers;  // what some files hold besides and nobody reads; "*" stands for a block's number
+  // What transformers counts as parameters of the model beside these tensors' elements, less those
+  // that are none there.
+  int64_t other_parameters = 0;
 
   bool is_buffer(const std::string& name) const;
   // Every name under which a file may hold what is `name` here.

@@ -144,6 +144,9 @@ void add_head(NameCollector& names) {
   if (transformer_options(c).head_bias != HeadBias::none)
     bias.parts = {{"head.bias", {c.vocab_size}}};
   names.map.tensors.push_back(bias);
+  // A buffer there, while tables of waves, which no file holds, are parameters.
+  names.map.other_parameters -= c.vocab_size;
+  if (c.positions == Positions::sinusoidal) names.map.other_parameters += 2 * c.context * c.d_model;
 }
 
 NameMap bart_names(const ModelConfig& c) {
