@@ -156,7 +156,12 @@ void Export::write_folder(const std::string& folder) {
   const ConfigExtras said = extras();
   write_new_file(join_path(folder, "config.json"),
                  huggingface_config(model_, dtype(), said, notes_.config));
-  for (const auto& [name, text] : texts(said)) write_new_file(join_path(folder, name), text);
+  for (const auto& [name, text] : texts(said)) {
+    const std::string path = join_path(folder, name);
+    make_directories(fs::path(path).parent_path().string());
+    write_new_file(path, text);
+    sync_parent(path);
+  }
 }
 
 void Export::write_llmc(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <xxhash.h>
 
 #include "skein/convert/generation_config.h"
@@ -45,6 +46,8 @@ constexpr size_t kNoTokenizer = 3;  // the first of a tokenizer's
 // Any of them is a tokenizer.
 constexpr const char* kTokenizers[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
+constexpr std::string_view kOtherTemplates = "additional_chat_templates/";
+constexpr const char* kTemplateEnding = ".jinja";
 
 // Of SentencePiece, whose files are no text.
 bool holds_pieces(const std::string& name) {
@@ -66,8 +69,26 @@ std::string small_file(const std::string& path, bool is_text) {
   return text;
 }
 
+// Templates that a tokenizer has beside its first.
+bool is_other_template(const std::string& name) {
+  return name.starts_with(kOtherTemplates) && name.ends_with(kTemplateEnding) &&
+         formats::is_plain_name(name.substr(kOtherTemplates.size()));
+}
+
 bool is_kept(const std::string& name) {
-  return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept);
+  return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept) ||
+         is_other_template(name);
+}
+
+std::vector<std::string> other_templates(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::string path = join_path(folder, std::string(kOtherTemplates));
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path, ignored))
+    if (std::string name = std::string(kOtherTemplates) + entry.path().filename().string();
+        is_other_template(name))
+      names.push_back(std::move(name));
+  return names;
 }
 
 // An export writes files of these names, and a checkpoint may come from anywhere.
@@ -162,6 +183,8 @@ ImportNotes read_notes(const std::string& folder) {
   for (const char* name : kKept)
     if (const std::string path = join_path(folder, name); exists(path))
       notes.texts[name] = small_file(path, !holds_pieces(name));
+  for (const std::string& name : other_templates(folder))
+    notes.texts[name] = small_file(join_path(folder, name), true);
   return notes;
 }
 

@@ -93,6 +93,8 @@ std::map<std::string, std::string> tokenizer_files(const text::StoredTokenizer& 
 }
 
 void put_chat_template(const std::string& jinja, std::map<std::string, std::string>& files) {
+  std::erase_if(
+      files, [](const auto& file) { return file.first.starts_with("additional_chat_templates/"); });
   files["chat_template.jinja"] = jinja;
   const auto config = files.find("tokenizer_config.json");
   if (config == files.end()) return;

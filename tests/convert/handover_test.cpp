@@ -126,5 +126,12 @@ TEST(Handover, RefusesATokenizersSettingsThatAreNone) {
                      [&] { put_chat_template("x", files); });
 }
 
+TEST(Handover, ATemplateTakesThePlaceOfAllThatAnImportHad) {
+  std::map<std::string, std::string> files{{"additional_chat_templates/rag.jinja", "old"},
+                                           {"chat_template.jinja", "old"}};
+  put_chat_template("x", files);
+  EXPECT_EQ(files, (std::map<std::string, std::string>{{"chat_template.jinja", "x"}}));
+}
+
 }  // namespace
 }  // namespace skein::convert

@@ -34,8 +34,10 @@ TEST(Notes, NameNoFilesElsewhere) {
     expect_error(ExitCode::usage, {"here", name.substr(0, name.find('\0')), reason},
                  [&] { import_notes(state, "here"); });
   };
-  for (const std::string name : {"../escaped", "/etc/escaped", "a/b", "", ".", "..",
-                                 "tokenizer.json/x", ".bashrc", "config.json", "model.safetensors"})
+  for (const std::string name :
+       {"../escaped", "/etc/escaped", "a/b", "", ".", "..", "tokenizer.json/x", ".bashrc",
+        "config.json", "model.safetensors", "additional_chat_templates/../x.jinja",
+        "additional_chat_templates/x", "additional_chat_templates/"})
     refused("texts", name, "which is none of generation_config.json");
   for (const std::string name : {"../escaped", "/etc/escaped", "a/b", "", ".", "..", "config.json",
                                  "vocab.txt", "model.safetensors.index.json"})

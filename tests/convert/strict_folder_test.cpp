@@ -125,6 +125,9 @@ TEST(Texts, TravelThereAndBack) {
   const std::string tokenizer = R"({"type": "bytes", "version": 1})", chat = "{{ messages }}\n";
   test::write_file(folder + "/tokenizer.json", tokenizer);
   test::write_file(folder + "/chat_template.jinja", chat);
+  std::filesystem::create_directory(folder + "/additional_chat_templates");
+  for (const char* name : {"tool_use.jinja", "rag.jinja", "notes.txt"})
+    test::write_file(folder + "/additional_chat_templates/" + name, name);
   const std::string path = test::import_folder(folder, scratch.file("run"));
   const auto alone = single_rank();
   const auto info = checkpoint::find_checkpoint(path, *alone);
@@ -132,6 +135,10 @@ TEST(Texts, TravelThereAndBack) {
   test::export_folder(path, scratch.file("back"));
   EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/tokenizer.json"), tokenizer);
   EXPECT_EQ(test::bytes_of_file(scratch.file("back") + "/chat_template.jinja"), chat);
+  const std::string others = scratch.file("back") + "/additional_chat_templates";
+  EXPECT_EQ(test::files_of(others),
+            (std::map<std::string, std::string>{{"rag.jinja", "rag.jinja"},
+                                                {"tool_use.jinja", "tool_use.jinja"}}));
 }
 
 }  // namespace
