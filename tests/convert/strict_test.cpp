@@ -225,7 +225,7 @@ TEST(Config, RefusesWhatNoModelHereDoes) {
       {"opt", "word_embed_proj_dim", "8", "embeddings here are as wide as the model, 16"},
       {"gpt_neox", "attention_bias", "false", "attention of this family has biases here"},
       {"gpt_neox", "rope_parameters", "{\"partial_rotary_factor\": 0.4}",
-       "model.rope_width=3 must be an even number"},
+       "\"partial_rotary_factor\" is 0.4, which turns 3 numbers of a head of 8"},
       {"gpt_neox", "rope_parameters", "{\"partial_rotary_factor\": 0.1}",
        "turns no pair of a head of 8"},
       {"gpt_neox", "rope_parameters", "{\"partial_rotary_factor\": 1.5}",

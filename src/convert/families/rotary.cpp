@@ -94,6 +94,10 @@ void read_share(const ForeignConfig& config, const std::string& key, double othe
     config.refuse(
         key, fmt::format("which turns no pair of a head of {}, or more than it", c.head_width()));
   c.rope_width = static_cast<int64_t>(turned);
+  if (c.rope_width % 2 != 0)
+    config.refuse(key,
+                  fmt::format("which turns {} numbers of a head of {}; they turn in pairs here",
+                              c.rope_width, c.head_width()));
 }
 
 // One of rope_parameters and rope_scaling, the newer and the older name of the same.
