@@ -68,6 +68,22 @@ TEST(Options, WholeNumbersMayHaveAnExponent) {
   EXPECT_EQ(list.config.layers, (std::vector<int64_t>{10, 2}));
 }
 
+TEST(Options, WholeNumbersMayHaveASuffix) {
+  for (const auto& [text, value] :
+       std::vector<std::pair<std::string, int64_t>>{{"2k", 2000},
+                                                    {"2K", 2000},
+                                                    {"3M", 3'000'000},
+                                                    {"-1G", -1'000'000'000},
+                                                    {"2g", 2'000'000'000}}) {
+    Bound bound;
+    bound.options.parse({"--train.steps=" + text});
+    EXPECT_EQ(bound.config.steps, value) << text;
+  }
+  for (const char* text : {"2m", "2T", "2kb", "k", "2 k", "10000000000G"})
+    expect_words(parse_error({"--train.steps=" + std::string(text)}),
+                 {fmt::format("train.steps = '{}'", text), "k, M or G for thousands"});
+}
+
 TEST(Options, WithoutArgumentsKeepsDefaults) {
   Bound bound;
   EXPECT_EQ(bound.options.parse({}), Options::Outcome::run);

@@ -26,10 +26,13 @@ std::optional<std::string> without_separators(std::string_view text) {
   return digits;
 }
 
+// A small m is left out: it stands for minutes elsewhere.
 int64_t factor_of(char suffix) {
   switch (suffix) {
-    case 'k': return 1'000;
+    case 'k':
+    case 'K': return 1'000;
     case 'M': return 1'000'000;
+    case 'g':
     case 'G': return 1'000'000'000;
     default: return 1;
   }

@@ -37,8 +37,10 @@ std::string text_of(const std::vector<T>& value) {
 std::string wanted(bool) { return "true or false"; }
 template <std::integral T>
 std::string wanted(T) {
-  return fmt::format("a whole number from {} to {}, like 1000, 1_000, 1k or 1e3",
-                     std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  return fmt::format(
+      "a whole number from {} to {}, like 1000, 1_000, 1k or 1e3, with k, M or G for "
+      "thousands, millions or billions",
+      std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
 }
 std::string wanted(double) { return "a number like 0.1 or 3e-4"; }
 std::string wanted(const std::string&) { return "text"; }
