@@ -3,7 +3,7 @@
 
     python3 tools/make_image_golden.py tests/data/golden/images
 
-Needs Pillow and numpy of PyPI, and jpegtran (libjpeg-turbo-progs). NAME.ppm or NAME.pgm beside NAME.png or NAME.jpg holds the decoded
+Needs Pillow (11 or 12, which resize the width first) and numpy of PyPI, and jpegtran (libjpeg-turbo-progs). NAME.ppm or NAME.pgm beside NAME.png or NAME.jpg holds the decoded
 pixels; resized.json says what was resized how, and the pixels that came out.
 """
 
@@ -15,7 +15,11 @@ import tempfile
 import zlib
 
 import numpy
+import PIL
 from PIL import Image
+
+if int(PIL.__version__.split(".")[0]) not in (11, 12):
+    sys.exit(f"Pillow {PIL.__version__} may resize to other bits; install \"pillow>=11,<13\"")
 
 HEIGHT, WIDTH = 11, 14
 
