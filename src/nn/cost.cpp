@@ -78,6 +78,7 @@ double kept_bytes(const Parameters& parameters, const KeptShape& shape) {
       case Recompute::full: sum += kept.input; break;
     }
   }
+  sum *= shape.in_flight;
   if (shape.recompute != Recompute::none) sum += largest;
   return sum * number(shape.tokens) * number(size_of(parameters.dtype()));
 }

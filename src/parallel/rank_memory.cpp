@@ -7,6 +7,7 @@
 
 #include "skein/core/error.h"
 #include "skein/core/host.h"
+#include "skein/core/numbers.h"
 #include "skein/core/strings.h"
 #include "skein/kernels/memory_rules.h"
 #include "skein/models/architecture.h"
@@ -33,6 +34,7 @@ class Changes {
  public:
   Changes(const ModelConfig& model, const MemoryShape& now) : now_(now) {
     spread_state();
+    turn_back_sooner();
     recompute();
     cut_rows();
     take_ranks(model);
@@ -56,6 +58,16 @@ class Changes {
     if (now_.sums_per_rank > 1)
       add(fmt::format("parallel.reduction_groups={}", data),
           [](MemoryShape& s) { s.sums_per_rank = s.groups_per_micro_batch = 1; });
+  }
+
+  void turn_back_sooner() {
+    const ParallelConfig& p = now_.parallel;
+    if (p.pipeline == 1 || p.schedule == ScheduleKind::one_f_one_b) return;
+    add(fmt::format("parallel.schedule=1f1b{}", p.chunks > 1 ? " and parallel.chunks=1" : ""),
+        [](MemoryShape& s) {
+          s.parallel.schedule = ScheduleKind::one_f_one_b;
+          s.parallel.chunks = 1;
+        });
   }
 
   void recompute() {
@@ -91,9 +103,11 @@ class Changes {
     if (divides)
       add(fmt::format("parallel.tensor={} on twice the ranks", tensor),
           [&](MemoryShape& s) { halve(s, s.parallel.tensor); });
-    if (pipeline <= model.n_layers)
-      add(fmt::format("parallel.pipeline={} on twice the ranks", pipeline),
-          [&](MemoryShape& s) { halve(s, s.parallel.pipeline); });
+    if (pipeline * now_.parallel.chunks <= model.n_layers)
+      add(fmt::format("parallel.pipeline={} on twice the ranks", pipeline), [&](MemoryShape& s) {
+        halve(s, s.parallel.pipeline);
+        s.stage *= 2;
+      });
   }
 
   const MemoryShape& now_;
@@ -170,6 +184,7 @@ MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parall
   made.parallel.pipeline = mesh.shape().pp;
   made.parallel.data = mesh.shape().dp;
   made.parallel.tensor = mesh.shape().tp;
+  made.stage = mesh.stage();
   std::set<std::string> counted;  // uses of a tensor share its values
   for (const Parameter& p : parameters.all()) {
     if (is_head(p))
@@ -189,8 +204,7 @@ MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parall
 
 RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) {
   const ParallelConfig& p = shape.parallel;
-  const int64_t sums = size_of(gradient_dtype(shape.dtype)),
-                in_flight = std::min<int64_t>(p.pipeline, shape.micro_batches);
+  const int64_t sums = size_of(gradient_dtype(shape.dtype));
   const int levels = std::bit_width(static_cast<unsigned>(shape.sums_per_rank - 1));
   RankMemory made;
   made.values = shape.parameters * number(size_of(shape.dtype));
@@ -199,8 +213,9 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
   made.waiting = learnt * number(sums * levels) / (shape.strided ? p.data : 1);
   made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
   made.others = shape.others;
-  made.activations = kept_bytes(blocks, {in_flight * shape.micro_batch * shape.tokens,
-                                         shape.source_tokens, p.sequence, p.recompute});
+  made.activations = kept_bytes(
+      blocks, {tokens_at_once(shape), shape.source_tokens, p.sequence, p.recompute,
+               most_in_flight(p.schedule, shape.stage, p.pipeline, shape.micro_batches, p.chunks)});
   made.packed = packed_bytes(shape, blocks);
   made.work = std::max(work_of_head(shape), work_of_block(shape, blocks));
   return made;
@@ -226,7 +241,12 @@ std::string memory_advice(const ModelConfig& model, const MemoryShape& shape) {
   const Changes changes(model, shape);
   for (const Change& change : changes.all()) {
     double total = now.total();
-    refusal_of([&] { total = memory_of(model, change.shape).total(); });  // some models divide less
+    refusal_of([&] {  // some models divide less, and some schedules take other micro-batches
+      const ParallelConfig& p = change.shape.parallel;
+      check_schedule_fits(p.schedule, p.pipeline, narrow<int>(change.shape.micro_batches),
+                          p.chunks);
+      total = memory_of(model, change.shape).total();
+    });
     if (total >= now.total()) continue;
     text += fmt::format("{}{} with {}", between, size_text(total), change.text);
     between = ", ";

@@ -9,6 +9,12 @@
 namespace skein {
 namespace {
 
+// Forwards before the first backward, where there are as many.
+int64_t warm_up_of(int stage, int stages, int chunks) {
+  const int64_t behind = stages - stage - 1;
+  return chunks == 1 ? behind : 2 * behind + int64_t{chunks - 1} * stages;
+}
+
 // The k-th forward (or backward) of a rank that visits its chunks in groups of `stages`
 // micro-batches.
 Action grouped(Action::Kind kind, int k, int stages, int chunks) {
@@ -95,14 +101,17 @@ class EvenSplit {
 std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches,
                                   int chunks) {
   if (kind == ScheduleKind::gpipe) return all_forward_then_backward(micro_batches, chunks);
-  const int total = micro_batches * chunks, behind = stages - stage - 1;
-  const int warm_up = chunks == 1 ? behind : 2 * behind + (chunks - 1) * stages;
-  return warm_up_then_pairs(std::min(warm_up, total), total, stages, chunks);
+  const int total = micro_batches * chunks;
+  const int64_t warm_up = std::min<int64_t>(warm_up_of(stage, stages, chunks), total);
+  return warm_up_then_pairs(static_cast<int>(warm_up), total, stages, chunks);
 }
 
-int64_t most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches) {
-  if (kind == ScheduleKind::gpipe) return micro_batches;
-  return std::min<int64_t>(micro_batches, stages - stage);
+double most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches, int chunks) {
+  const int64_t total = micro_batches * chunks,
+                most = kind == ScheduleKind::gpipe
+                           ? total
+                           : std::min(total, warm_up_of(stage, stages, chunks) + 1);
+  return static_cast<double>(most) / chunks;
 }
 
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks) {

@@ -290,12 +290,13 @@ ReplicaMemory Replica::memory() const {
   made.work = memory_use(model_.parameters().device().kind).peak - made.parameters -
               made.gradients - made.optimizer - made.packed;
   made.longest = longest_;
-  const int64_t in_flight = most_in_flight(config_.parallel.schedule, mesh_.stage(),
-                                           mesh_.pp().size(), plan_.micro_batches());
+  const ParallelConfig& p = config_.parallel;
   made.activations = kept_bytes(
-      model_.parameters(), {in_flight * plan_.micro_batch * longest_,
+      model_.parameters(), {plan_.micro_batch * longest_,
                             static_cast<double>(longest_source_) / std::max(1.0, 1.0 * longest_),
-                            config_.parallel.sequence, config_.parallel.recompute});
+                            p.sequence, p.recompute,
+                            most_in_flight(p.schedule, mesh_.stage(), mesh_.pp().size(),
+                                           plan_.micro_batches(), p.chunks)});
   return made;
 }
 

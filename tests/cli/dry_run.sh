@@ -57,6 +57,8 @@ foresees --parallel.data=2
 foresees --parallel.data=2 --parallel.zero=false
 foresees --parallel.tensor=2
 foresees --parallel.pipeline=2
+foresees --parallel.pipeline=2 --train.micro_batch=1 --parallel.schedule=gpipe
+foresees --parallel.pipeline=2 --train.micro_batch=1 --parallel.schedule=interleaved --parallel.chunks=2
 
 # Of runs that begin from another model.
 python3 - <<'PY'

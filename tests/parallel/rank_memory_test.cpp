@@ -96,6 +96,31 @@ TEST(RankMemory, AdviceNamesWhatWouldNeedLess) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 
+// gpipe keeps all 32 micro-batches of the step, 1f1b as many as there are stages.
+TEST(RankMemory, CountsTheMicroBatchesThatAScheduleKeeps) {
+  MemoryShape shape = four_ranks();
+  shape.parallel.pipeline = 2;
+  shape.micro_batches = 32;
+  const double few = memory_of(shape).activations;
+  shape.parallel.schedule = ScheduleKind::gpipe;
+  EXPECT_EQ(memory_of(shape).activations, 16 * few);
+  EXPECT_NE(memory_advice(small_model(), shape).find("with parallel.schedule=1f1b,"),
+            std::string::npos);
+  shape.parallel.schedule = ScheduleKind::interleaved;
+  shape.parallel.chunks = 2;
+  EXPECT_EQ(memory_of(shape).activations, 2.5 * few / 2) << "five halves";
+  EXPECT_NE(memory_advice(small_model(), shape).find("1f1b and parallel.chunks=1"),
+            std::string::npos);
+  shape.stage = 1;
+  EXPECT_EQ(memory_of(shape).activations, 1.5 * few / 2);
+  shape.parallel.chunks = 1;
+  shape.parallel.recompute = Recompute::full;
+  shape.stage = 0;
+  const double two = memory_of(shape).activations;
+  shape.micro_batches = 1;
+  EXPECT_GT(2 * memory_of(shape).activations, two) << "one block at a time is made again";
+}
+
 // Their sums wait for each other then, which may take more than the activations give back.
 TEST(RankMemory, HalfOfAMicroBatchOfSeveralGroupsKeepsMoreSums) {
   MemoryShape shape = four_ranks();

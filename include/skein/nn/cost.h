@@ -73,10 +73,11 @@ double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& ro
                    double causal = 0.5);
 
 struct KeptShape {
-  int64_t tokens = 0;        // of the micro-batches in flight together
+  int64_t tokens = 0;        // of a micro-batch
   double source_tokens = 0;  // for each token
   bool sequence = false;     // parallel
   Recompute recompute = Recompute::none;
+  double in_flight = 1;  // micro-batches whose backward is to come
 };
 
 // Bytes that the described blocks keep on a rank, for the number of tensor-parallel ranks and the

@@ -25,6 +25,7 @@ struct MemoryShape {
   DType dtype = DType::f32;
   int64_t optimizer_bytes = 8;   // a parameter: moments, and masters where they stand apart
   ParallelConfig parallel = {};  // with the sizes of the mesh
+  int stage = 0;                 // of the rank in the pipeline
   int64_t micro_batch = 1, micro_batches = 1;         // of a step
   int sums_per_rank = 1, groups_per_micro_batch = 1;  // as in BatchPlan
   bool strided = false;                               // as there

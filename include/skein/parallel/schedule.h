@@ -26,9 +26,9 @@ struct Action {
 std::vector<Action> make_schedule(ScheduleKind kind, int stage, int stages, int micro_batches,
                                   int chunks);
 
-// Micro-batches whose forward a stage has made and whose backward it has not, at most, counted as
-// those of a stage with one piece.
-int64_t most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches);
+// Micro-batches whose forward a stage has made and whose backward it has not, at most. A piece of
+// `chunks` counts as that share of one.
+double most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_batches, int chunks);
 
 // Usage errors with the numbers: chunks > 1 needs interleaved; interleaved over several stages
 // needs micro_batches to be a multiple of stages.
