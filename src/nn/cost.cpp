@@ -1,6 +1,7 @@
 #include "skein/nn/cost.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "skein/nn/parameter.h"
 
@@ -63,12 +64,32 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
   return made;
 }
 
+BackwardReach::BackwardReach(const Parameters& parameters)
+    : first_(std::numeric_limits<int>::max()) {
+  for (const Parameter& p : parameters.all()) {
+    if (!p.learns) continue;
+    switch (p.part.kind) {
+      case Part::head:
+      case Part::label_head:
+      case Part::value_head:
+      case Part::pooler: break;
+      case Part::other:
+      case Part::embedding:
+      case Part::block: first_ = std::min(first_, p.part.block_number); [[fallthrough]];
+      case Part::final_norm: any_ = true;
+    }
+  }
+}
+
 double kept_bytes(const Parameters& parameters, const KeptShape& shape) {
   const RowsPerToken rows{0, 0, shape.source_tokens};
   const double ranks = parameters.shards(), stream_ranks = shape.sequence ? ranks : 1;
   std::map<int, BlockMemory> blocks;
+  const BackwardReach reach(parameters);
   for (const KeptCost& cost : parameters.costs().kept)
-    blocks[cost.block].add(cost, rows_per_token(cost.rows, cost.share, rows), stream_ranks, ranks);
+    if (cost.block < 0 || reach.reaches(cost.block))
+      blocks[cost.block].add(cost, rows_per_token(cost.rows, cost.share, rows), stream_ranks,
+                             ranks);
   double sum = 0, largest = 0;
   for (const auto& [block, kept] : blocks) {
     largest = std::max(largest, kept.all);

@@ -10,11 +10,6 @@
 namespace skein {
 namespace {
 
-bool is_frozen(const Part& part, int64_t layers, int64_t of) {
-  if (part.kind == Part::block) return part.block_number < layers;
-  return part.kind == Part::embedding || (layers == of && part.kind == Part::final_norm);
-}
-
 // Whether more than the frozen tensors, and second uses of them, is left.
 bool learns_beside(const ModelConfig& config, int64_t layers) {
   Parameters all(DType::f32, 0, 1);

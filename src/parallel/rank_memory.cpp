@@ -99,6 +99,7 @@ class Changes {
     const auto halve = [](MemoryShape& s, int& ranks) {
       ranks *= 2;
       s.parameters /= 2;
+      s.frozen /= 2;
     };
     if (divides)
       add(fmt::format("parallel.tensor={} on twice the ranks", tensor),
@@ -107,6 +108,7 @@ class Changes {
       add(fmt::format("parallel.pipeline={} on twice the ranks", pipeline), [&](MemoryShape& s) {
         halve(s, s.parallel.pipeline);
         s.stage *= 2;
+        s.frozen_blocks /= 2;
       });
   }
 
@@ -117,6 +119,9 @@ class Changes {
 RankMemory memory_of(const ModelConfig& model, const MemoryShape& shape) {
   Parameters blocks(shape.dtype, 0, shape.parallel.tensor);
   describe_fullest_rank(model, shape.parallel, blocks);
+  blocks.freeze([&](const Parameter& p) {
+    return p.part.kind == Part::block && p.part.block_number < shape.frozen_blocks;
+  });
   return estimated_memory(shape, blocks);
 }
 
@@ -144,8 +149,12 @@ double packed_bytes(const MemoryShape& shape, const Parameters& blocks) {
   };
   double bytes =
       shape.head.ids == 0 ? 0 : copies(head_rows(shape), shape.head.ids * shape.head.width);
+  const BackwardReach reach(blocks);
   for (const Parameter& p : blocks.all())
-    if (is_matrix(p) && !is_head(p)) bytes += copies(tokens_at_once(shape), p.local.size());
+    if (is_matrix(p) && !is_head(p)) {
+      const double both = copies(tokens_at_once(shape), p.local.size());
+      bytes += reach.reaches(p.part.block_number) ? both : both / 2;  // nothing reads it transposed
+    }
   return bytes;
 }
 
@@ -186,13 +195,19 @@ MemoryShape memory_shape(const ModelConfig& config, const ParallelConfig& parall
   made.parallel.tensor = mesh.shape().tp;
   made.stage = mesh.stage();
   std::set<std::string> counted;  // uses of a tensor share its values
+  std::set<int> frozen_blocks;
   for (const Parameter& p : parameters.all()) {
     if (is_head(p))
       made.head = {p.local[0], p.local[1], config.architecture->rows_per_token(config).places};
-    if (!p.learns) continue;
     const bool first = counted.insert(p.tensor()).second;
-    (first ? made.parameters : made.reused) += number(p.valid_size());
+    if (p.learns)
+      (first ? made.parameters : made.reused) += number(p.valid_size());
+    else if (first)
+      made.frozen += number(p.valid_size());
+    if (!p.learns && !p.constant && p.part.kind == Part::block)
+      frozen_blocks.insert(p.part.block_number);
   }
+  made.frozen_blocks = static_cast<int>(frozen_blocks.size());
   made.micro_batch = plan.micro_batch;
   made.micro_batches = plan.micro_batches();
   made.sums_per_rank = plan.sums_per_rank();
@@ -207,11 +222,13 @@ RankMemory estimated_memory(const MemoryShape& shape, const Parameters& blocks) 
   const int64_t sums = size_of(gradient_dtype(shape.dtype));
   const int levels = std::bit_width(static_cast<unsigned>(shape.sums_per_rank - 1));
   RankMemory made;
-  made.values = shape.parameters * number(size_of(shape.dtype));
+  made.values = (shape.parameters + shape.frozen) * number(size_of(shape.dtype));
   const double learnt = shape.parameters + shape.reused;
   made.gradients = learnt * number(sums);
   made.waiting = learnt * number(sums * levels) / (shape.strided ? p.data : 1);
-  made.optimizer = shape.parameters * number(shape.optimizer_bytes) / (p.zero ? p.data : 1);
+  made.optimizer = (shape.parameters * number(shape.optimizer_bytes) +
+                    shape.frozen * number(shape.frozen_bytes)) /
+                   (p.zero ? p.data : 1);
   made.others = shape.others;
   made.activations = kept_bytes(
       blocks, {tokens_at_once(shape), shape.source_tokens, p.sequence, p.recompute,

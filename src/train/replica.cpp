@@ -90,7 +90,9 @@ bool records_attention(const AttentionOptions& c) {
 MemoryShape learning_shape(const PretrainConfig& config, const BatchPlan& plan, const Mesh& mesh,
                            const LocalModel& model) {
   MemoryShape made = memory_shape(config.model, config.parallel, plan, mesh, model);
-  made.optimizer_bytes = make_optimizer(config.optimizer)->bytes_per_parameter(made.dtype);
+  const auto optimizer = make_optimizer(config.optimizer);
+  made.optimizer_bytes = optimizer->bytes_per_parameter(made.dtype);
+  made.frozen_bytes = optimizer->bytes_per_parameter(made.dtype, false);
   return made;
 }
 

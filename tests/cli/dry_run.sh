@@ -46,17 +46,23 @@ foresees() {
   cp output outlook
   expect 0 "done: 1 steps" mpirun -np 2 $run
   python3 - "$*" <<'PY'
-import json, re, sys
+import json, pathlib, re, sys
 foreseen = float(re.search(r"^memory .*?ranks? 0.*?: ([\d.]+) MiB", open("outlook").read(), re.M)[1])
 found = json.loads(open("taken/metrics.jsonl").readlines()[-1])["peak_tensor_bytes"] / 2**20
 if not 0.9 < foreseen / found < 1.1:
     sys.exit(f"FAILED: {sys.argv[1]} was to take {foreseen} MiB and takes {found:.1f}")
+foreseen = float(re.search(r"^disk +([\d.]+) MiB a checkpoint", open("outlook").read(), re.M)[1])
+found = sum(one.stat().st_size for one in pathlib.Path("taken/checkpoints").glob("step-*/*")) / 2**20
+if not 0.9 < foreseen / found < 1.1:
+    sys.exit(f"FAILED: a checkpoint of {sys.argv[1]} was to take {foreseen} MiB and takes {found:.1f}")
 PY
 }
 foresees --parallel.data=2
 foresees --parallel.data=2 --parallel.zero=false
 foresees --parallel.tensor=2
 foresees --parallel.pipeline=2
+foresees --parallel.data=2 --train.frozen_layers=3
+foresees --parallel.data=2 --train.frozen_layers=3 --train.precision=bf16
 foresees --parallel.pipeline=2 --train.micro_batch=1 --parallel.schedule=gpipe
 foresees --parallel.pipeline=2 --train.micro_batch=1 --parallel.schedule=interleaved --parallel.chunks=2
 

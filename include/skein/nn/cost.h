@@ -72,6 +72,18 @@ std::map<int, double> flops_per_token(const Parameters& parameters, int64_t leng
 double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& rows = {},
                    double causal = 0.5);
 
+// How far backward goes: through all but the frozen blocks before the first part that learns.
+class BackwardReach {
+ public:
+  explicit BackwardReach(const Parameters& parameters);
+  // block: its number; -1: what no block holds, with the input of a head.
+  bool reaches(int block) const { return block < 0 ? any_ : block >= first_; }
+
+ private:
+  bool any_ = false;
+  int first_;
+};
+
 struct KeptShape {
   int64_t tokens = 0;        // of a micro-batch
   double source_tokens = 0;  // for each token
@@ -81,8 +93,9 @@ struct KeptShape {
 };
 
 // Bytes that the described blocks keep on a rank, for the number of tensor-parallel ranks and the
-// type that `parameters` has. Of blocks that are recomputed these are their inputs, or those of
-// their sublayers, and all that the largest block keeps, since one block is at work at a time.
+// type that `parameters` has; those that backward does not reach keep nothing. Of blocks that are
+// recomputed these are their inputs, or those of their sublayers, and all that the largest block
+// keeps, since one block is at work at a time.
 double kept_bytes(const Parameters& parameters, const KeptShape& shape);
 
 }  // namespace skein

@@ -22,8 +22,11 @@ struct HeadShape {
 struct MemoryShape {
   double parameters = 0;  // of the rank that learn, padding left out
   double reused = 0;      // those of them that have gradients a second time, for another use
+  double frozen = 0;      // of the rank that do not learn
+  int frozen_blocks = 0;  // that keep nothing for backward
   DType dtype = DType::f32;
   int64_t optimizer_bytes = 8;   // a parameter: moments, and masters where they stand apart
+  int64_t frozen_bytes = 0;      // a frozen one: such a master
   ParallelConfig parallel = {};  // with the sizes of the mesh
   int stage = 0;                 // of the rank in the pipeline
   int64_t micro_batch = 1, micro_batches = 1;         // of a step

@@ -84,7 +84,8 @@ class Foresight {
   // Of a model that only answers: its values, and their copies for decoding.
   double values_of(const ModelConfig& model) {
     std::unique_ptr<LocalModel> local;
-    return shape_of(model, local).parameters * number(size_of(config_.run.precision()));
+    const MemoryShape shape = shape_of(model, local);
+    return (shape.parameters + shape.frozen) * number(size_of(config_.run.precision()));
   }
 
   // Keys and values of the answers that are decoded together.

@@ -26,9 +26,9 @@ void check(const OptimizerConfig& c) {
   from_zero("clip", c.clip);
 }
 
-int64_t Optimizer::bytes_per_parameter(DType dtype) const {
+int64_t Optimizer::bytes_per_parameter(DType dtype, bool learns) const {
   const DType sums = gradient_dtype(dtype);
-  const auto kept = static_cast<int64_t>(state_names().size()) + (dtype == sums ? 0 : 1);
+  const int64_t kept = (learns ? std::ssize(state_names()) : 0) + (dtype == sums ? 0 : 1);
   return kept * size_of(sums);
 }
 

@@ -5,6 +5,7 @@
 
 #include "skein/core/log.h"
 #include "skein/core/strings.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/parallel/rank_memory.h"
 #include "skein/train/preflight/outlook_lines.h"
@@ -97,9 +98,13 @@ class Foresight {
   }
 
   std::string about_disk() const {
-    const int64_t values = config_.precision() == DType::f32 ? 4 : 0;
-    return disk_line(config_, static_cast<double>(config_.model.parameters()) *
-                                  static_cast<double>(values + shape_.optimizer_bytes));
+    const int64_t values = config_.precision() == DType::f32 ? 4 : 0,
+                  all = config_.model.parameters(),
+                  frozen = frozen_numbers(config_.model, config_.train.frozen_layers);
+    return disk_line(
+        config_,
+        static_cast<double>(all - frozen) * static_cast<double>(values + shape_.optimizer_bytes) +
+            static_cast<double>(frozen) * static_cast<double>(values + shape_.frozen_bytes));
   }
 
   std::string about_time() {

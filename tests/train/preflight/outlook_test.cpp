@@ -54,6 +54,19 @@ const std::vector<Case> kCases{
     {"one group", [](PretrainConfig& c) { c.parallel.reduction_groups = 1; }},
     {"eight groups", [](PretrainConfig& c) { c.parallel.reduction_groups = 8; }},
     {"dropout", [](PretrainConfig& c) { c.model.dropout = 0.1; }},
+    {"frozen blocks", [](PretrainConfig& c) { c.train.frozen_layers = 1; }},
+    {"all frozen but the head",
+     [](PretrainConfig& c) {
+       c.model.d_model = 256;
+       c.model.n_layers = c.train.frozen_layers = 4;
+       c.model.tie_embeddings = false;
+     }},
+    {"frozen blocks, bf16",
+     [](PretrainConfig& c) {
+       c.model.n_layers = 4;
+       c.train.frozen_layers = 3;
+       c.train.precision = DType::bf16;
+     }},
     {"wide and flat",
      [](PretrainConfig& c) {
        c.model.d_model = 512;
@@ -74,7 +87,7 @@ Bytes bytes_of(const PretrainConfig& c, const std::function<data::Batch(int64_t 
     const MeshShape shape = mesh_shape(c.parallel, 1);
     Mesh mesh(world, shape);
     const BatchPlan plan = plan_batch(c.parallel, shape, c.train.global_batch, c.train.micro_batch);
-    const LocalModel described(c.model, c.parallel, mesh, c.precision());
+    const LocalModel described(c.model, c.parallel, mesh, c.precision(), c.train.frozen_layers);
     const MemoryShape needed = learning_shape(c, plan, mesh, described);
     const data::Batch samples = batch(c.train.global_batch);
     const int64_t before = memory_use().live;

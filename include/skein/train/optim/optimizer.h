@@ -61,9 +61,9 @@ class Optimizer {
   // shards begin. No device is waited for.
   virtual void update(const std::vector<Shard>& shards, const Update& update) const = 0;
 
-  // Of an element that learns, beside value and gradient: its state and, where its type is not the
+  // Of an element beside value and gradient: its state, if it learns, and where its type is not the
   // accumulator's, its value in that.
-  int64_t bytes_per_parameter(DType dtype) const;
+  int64_t bytes_per_parameter(DType dtype, bool learns = true) const;
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
