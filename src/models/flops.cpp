@@ -28,12 +28,15 @@ std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
 
 // With r tokens of a source for each of T tokens they are a + b T + r (c + d r T + e T), but for
 // attention that has a structure.
-TokenFlops::TokenFlops(const ModelConfig& model, AttentionCount count) {
+TokenFlops::TokenFlops(const ModelConfig& model, AttentionCount count, int64_t frozen) {
   RowsPerToken rows = model.architecture->rows_per_token(model);
   const bool reads_source = rows.source_tokens > 0;
-  const Described described(model);
+  Described described(model);
+  described.all.freeze(
+      [&](const Parameter& p) { return is_frozen(p.part, frozen, model.n_layers); });
+  const BackwardReach reach(described.all);
   for (const ScoreCost& cost : described.all.costs().scores)
-    if (cost.structure) structures_.push_back(cost);
+    if (cost.structure) structures_.push_back({cost, reach.share_of_scores(cost.block)});
   const auto of = [&](int64_t length, double source_tokens) {
     rows.source_tokens = source_tokens;
     double sum = -structured(length);
@@ -55,7 +58,8 @@ double TokenFlops::structured(int64_t length) const {
   if (structures_.empty()) return 0;
   const auto [known, is_new] = known_.try_emplace(length, 0.0);
   if (is_new)
-    for (const ScoreCost& cost : structures_) known->second += score_flops(cost, length);
+    for (const auto& [cost, share] : structures_)
+      known->second += share * score_flops(cost, length);
   return known->second;
 }
 
@@ -67,9 +71,10 @@ double TokenFlops::operator()(int64_t length, int64_t source_length) const {
          cross_scores_ * source;
 }
 
-double model_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count) {
+double model_flops_per_token(const ModelConfig& model, int64_t length, AttentionCount count,
+                             int64_t frozen) {
   const double rows = model.architecture->rows_per_token(model).source_tokens;
-  return TokenFlops(model, count)(
+  return TokenFlops(model, count, frozen)(
       length, static_cast<int64_t>(std::llround(rows * static_cast<double>(length))));
 }
 

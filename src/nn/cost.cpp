@@ -53,17 +53,6 @@ double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& ro
   return (cost.causal ? causal : 1) * width * rows_per_token(cost.queries, cost.share, rows) * keys;
 }
 
-std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
-                                      const RowsPerToken& rows, double causal) {
-  std::map<int, double> made;
-  for (const Parameter& p : parameters.all())
-    made[p.part.block_number] +=
-        6 * rows_per_token(p.meets, p.part.rows, rows) * number(p.shape.size());
-  for (const ScoreCost& cost : parameters.costs().scores)
-    made[cost.block] += score_flops(cost, length, rows, causal);
-  return made;
-}
-
 BackwardReach::BackwardReach(const Parameters& parameters)
     : first_(std::numeric_limits<int>::max()) {
   for (const Parameter& p : parameters.all()) {
@@ -79,6 +68,20 @@ BackwardReach::BackwardReach(const Parameters& parameters)
       case Part::final_norm: any_ = true;
     }
   }
+}
+
+std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
+                                      const RowsPerToken& rows, double causal) {
+  std::map<int, double> made;
+  const BackwardReach reach(parameters);
+  for (const Parameter& p : parameters.all()) {
+    const int products = 1 + (p.learns ? 1 : 0) + (reach.reaches(p.part.block_number) ? 1 : 0);
+    made[p.part.block_number] +=
+        2 * products * rows_per_token(p.meets, p.part.rows, rows) * number(p.shape.size());
+  }
+  for (const ScoreCost& cost : parameters.costs().scores)
+    made[cost.block] += reach.share_of_scores(cost.block) * score_flops(cost, length, rows, causal);
+  return made;
 }
 
 double kept_bytes(const Parameters& parameters, const KeptShape& shape) {

@@ -108,7 +108,7 @@ Replica::Replica(const PretrainConfig& config, const BatchPlan& plan, Mesh& mesh
       optimizer_(made_optimizer(config, plan, learning, mesh, model_, buckets_)),
       pipeline_(mesh, learning_model(model_, mesh, learning), config.parallel.schedule,
                 config.parallel.cuda_graph),
-      flops_(config.model) {
+      flops_(config.model, AttentionCount::half, config.train.frozen_layers) {
   require(!config.parallel.cuda_graph || config.model.architecture->continues_text(config.model),
           "parallel.cuda_graph records decoders that predict tokens only (model.architecture=gpt, "
           "model.head=vocabulary); leave it out");

@@ -5,6 +5,7 @@
 #include "skein/comm/local.h"
 #include "skein/core/profile.h"
 #include "skein/models/architecture.h"
+#include "skein/models/description.h"
 #include "skein/models/flops.h"
 #include "skein/models/transformer/transformer.h"
 
@@ -45,11 +46,12 @@ data::Batch batch_of(const ModelConfig& config) {
 
 // Of one forward and backward of two sequences. Attention's backward makes its scores again, one
 // product of five, which is no work of the model.
-double counted(const ModelConfig& config, const data::Batch& batch) {
+double counted(const ModelConfig& config, const data::Batch& batch, int64_t frozen = -1) {
   const auto alone = single_rank();
   Parameters parameters(DType::f32, 0, 1);
   const auto model = config.architecture->piece(
       config, {0, static_cast<int>(config.n_layers), true, true, 0}, false, parameters);
+  parameters.freeze([&](const Parameter& p) { return is_frozen(p.part, frozen, config.n_layers); });
   parameters.allocate(true);
   parameters.initialize(1);
   const auto objective = model->objective();
@@ -112,6 +114,22 @@ TEST(CountedFlops, OfEncoderDecodersAreThoseOfTheFormula) {
   const double a = flops(64), b = flops(64, 64);
   EXPECT_GT(b, a);
   EXPECT_NEAR(flops(64, 128) - b, b - a + 64 * 2 * (12.0 * 96 * 2 * 64 / 64), 1e-3);
+}
+
+TEST(CountedFlops, OfFrozenLayersAreThoseOfForward) {
+  ModelConfig c = short_gpt2();
+  const auto expect = [&](int64_t frozen) {
+    const double per_token =
+        counted(c, batch_of(c), frozen) / static_cast<double>(kRows * c.context);
+    EXPECT_NEAR(per_token / model_flops_per_token(c, c.context, AttentionCount::half, frozen), 1,
+                0.01)
+        << frozen << " frozen";
+  };
+  for (const int64_t frozen : {0, 1, 2}) expect(frozen);
+  c.tie_embeddings = false;
+  for (const int64_t frozen : {0, 2, 3}) expect(frozen);
+  const double blocks = c.n_layers * (12 * 64 * 64 + 64 * 128), head = 300 * 64;
+  EXPECT_DOUBLE_EQ(model_flops_per_token(c, 128, AttentionCount::half, 3), 2 * blocks + 4 * head);
 }
 
 TEST(CountedFlops, HalfTheScoresAreCounted) {

@@ -22,10 +22,11 @@ enum class AttentionCount { half, full };
 std::map<int, double> flops_by_block(const ModelConfig& model, int64_t length,
                                      AttentionCount count = AttentionCount::half);
 // Of all blocks and the head, for any length, and any length of the source where the model reads
-// one: describes the model once.
+// one: describes the model once. frozen: train.frozen_layers, which have no backward.
 class TokenFlops {
  public:
-  explicit TokenFlops(const ModelConfig& model, AttentionCount count = AttentionCount::half);
+  explicit TokenFlops(const ModelConfig& model, AttentionCount count = AttentionCount::half,
+                      int64_t frozen = -1);
   double operator()(int64_t length, int64_t source_length = 0) const;
   // Of causal attention's pairs of a query and a key beyond the half, as a prefix has them.
   double further_pairs(double pairs) const { return 2 * scores_ * pairs; }
@@ -37,11 +38,15 @@ class TokenFlops {
   // for each token of the source that comes with a token: its products, its scores for each token
   // of the source, and what both sides' tokens are to each other
   double source_products_ = 0, source_scores_ = 0, cross_scores_ = 0;
-  std::vector<ScoreCost> structures_;
+  struct Structure {
+    ScoreCost cost;
+    double share;  // as BackwardReach says
+  };
+  std::vector<Structure> structures_;
   mutable std::map<int64_t, double> known_;  // of the structures, by length
 };
 // Of one length, with as long a source as comes with it (Architecture::rows_per_token).
 double model_flops_per_token(const ModelConfig& model, int64_t length,
-                             AttentionCount count = AttentionCount::half);
+                             AttentionCount count = AttentionCount::half, int64_t frozen = -1);
 
 }  // namespace skein

@@ -60,29 +60,33 @@ struct RowsPerToken {
   double source_tokens = 0;
 };
 
-// Floating-point operations of forward and backward for one token of a sample of `length`, by
-// number of block, -1 for what is outside of blocks; recomputation not counted:
-//   6 · weights · rows a token + 12 · width · queries a token · keys a query
-// A query of causal attention counts `causal` of all keys: half are needed (Megatron-LM, llm.c),
-// all are counted by PaLM's appendix B and torchtitan. Where attention has a structure
-// (SightSpec), what is seen counts.
-std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
-                                      const RowsPerToken& rows = {}, double causal = 0.5);
-// What one entry of attention adds to that.
-double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& rows = {},
-                   double causal = 0.5);
-
 // How far backward goes: through all but the frozen blocks before the first part that learns.
 class BackwardReach {
  public:
   explicit BackwardReach(const Parameters& parameters);
   // block: its number; -1: what no block holds, with the input of a head.
   bool reaches(int block) const { return block < 0 ? any_ : block >= first_; }
+  // How much of attention's forward and backward is done in the block.
+  double share_of_scores(int block) const { return reaches(block) ? 1 : 1.0 / 3; }
 
  private:
   bool any_ = false;
   int first_;
 };
+
+// Floating-point operations of forward and backward for one token of a sample of `length`, by
+// number of block, -1 for what is outside of blocks; recomputation not counted:
+//   6 · weights · rows a token + 12 · width · queries a token · keys a query
+// A third of that is forward, and of weights another one their gradients, which frozen ones have
+// not; the rest is left out where backward does not come (BackwardReach).
+// A query of causal attention counts `causal` of all keys: half are needed (Megatron-LM, llm.c),
+// all are counted by PaLM's appendix B and torchtitan. Where attention has a structure
+// (SightSpec), what is seen counts.
+std::map<int, double> flops_per_token(const Parameters& parameters, int64_t length,
+                                      const RowsPerToken& rows = {}, double causal = 0.5);
+// What one entry of attention adds to that, where backward comes.
+double score_flops(const ScoreCost& cost, int64_t length, const RowsPerToken& rows = {},
+                   double causal = 0.5);
 
 struct KeptShape {
   int64_t tokens = 0;        // of a micro-batch

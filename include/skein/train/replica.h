@@ -43,7 +43,7 @@ struct StepResult {
   double auxiliary = 0;            // mean loss of the auxiliary batch, without its coefficient
   double grad_norm = 0;            // before clipping
   double tokens = 0;    // of the batch that went through the model on all ranks, padding included
-  double flops = 0;     // model FLOPs by model_flops_per_token, the auxiliary batch included
+  double flops = 0;     // model FLOPs by TokenFlops, the auxiliary batch included
   bool applied = true;  // false: the norm was not finite, or a spike, and nothing was changed
 };
 

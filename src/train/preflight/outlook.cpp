@@ -72,7 +72,9 @@ class Foresight {
     return static_cast<double>(config_.train.global_batch * task_.length());
   }
   double flops_per_step() const {
-    return tokens_per_step() * model_flops_per_token(config_.model, task_.length());
+    return tokens_per_step() * model_flops_per_token(config_.model, task_.length(),
+                                                     AttentionCount::half,
+                                                     config_.train.frozen_layers);
   }
   int64_t steps_left() const { return std::max<int64_t>(0, config_.train.steps - first_); }
 
