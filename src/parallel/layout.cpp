@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 
 #include "skein/core/error.h"
@@ -103,7 +104,9 @@ MeshShape mesh_shape(const ParallelConfig& p, int ranks) {
       "parallel.timeout={} must be at least 0 seconds, where 0 waits for ever, or -1 for limits "
       "that follow from how long steps take",
       p.timeout);
-  return {p.pipeline, p.data ? p.data : std::max(1, ranks / (p.pipeline * p.tensor)), p.tensor};
+  const int64_t replica = int64_t{p.pipeline} * p.tensor;
+  return {p.pipeline, p.data ? p.data : static_cast<int>(std::max<int64_t>(1, ranks / replica)),
+          p.tensor};
 }
 
 namespace {
@@ -181,8 +184,10 @@ int64_t fitting_micro_batch(const ParallelConfig& p, const MeshShape& mesh, int6
 }
 
 BatchPlan plan_batch(const ParallelConfig& p, const MeshShape& mesh, int64_t batch, int64_t micro) {
-  require(batch > 0 && micro > 0,
-          "train.global_batch={} and train.micro_batch={} must be at least 1", batch, micro);
+  constexpr int64_t kMostSamples = std::numeric_limits<int>::max();
+  require(batch > 0 && batch <= kMostSamples && micro > 0,
+          "train.global_batch={} must be 1 to {}, train.micro_batch={} at least 1", batch,
+          kMostSamples, micro);
   require(batch % mesh.dp == 0,
           "train.global_batch={} does not divide by the {} data-parallel ranks; the nearest that "
           "does is {}",

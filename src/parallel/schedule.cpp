@@ -115,7 +115,10 @@ double most_in_flight(ScheduleKind kind, int stage, int stages, int64_t micro_ba
 }
 
 void check_schedule_fits(ScheduleKind kind, int stages, int micro_batches, int chunks) {
-  require(chunks >= 1, "parallel.chunks is {}; it must be at least 1", chunks);
+  const int most = std::numeric_limits<int>::max() / stages;
+  require(chunks >= 1 && chunks <= most,
+          "parallel.chunks is {}; it must be 1 to {} with parallel.pipeline={}", chunks, most,
+          stages);
   require(chunks == 1 || kind == ScheduleKind::interleaved,
           "parallel.chunks={} needs parallel.schedule=interleaved", chunks);
   require(kind != ScheduleKind::interleaved || stages == 1 || micro_batches % stages == 0,

@@ -56,6 +56,18 @@ void check_layout(const PretrainConfig& c, int ranks) {
   plan_batch(layout, shape, batch, micro);
 }
 
+// What is counted of tokens, and so of samples, stays below that of which a checkpoint is read.
+void check_counts(const PretrainConfig& c, int64_t length) {
+  constexpr double kMost = int64_t{1} << 53;
+  const double steps = 1.0 * c.train.steps + c.spikes.leave_out,
+               tokens = steps * c.train.global_batch * std::max<int64_t>(1, length);
+  require(
+      tokens <= kMost,
+      "train.steps={} and spikes.leave_out={}, of train.global_batch={} sequences of {} tokens, "
+      "are {:.3g} tokens, but a run counts {:.3g} at most; take fewer steps",
+      c.train.steps, c.spikes.leave_out, c.train.global_batch, length, tokens, kMost);
+}
+
 }  // namespace
 
 std::vector<int64_t> evaluation_steps(int64_t points, int64_t steps) {
@@ -223,9 +235,10 @@ void check_start(const PretrainConfig& c, int ranks) {
 
 void check_run(const PretrainConfig& c, int64_t length) {
   require(c.train.steps > 0, "train.steps={} must be at least 1", c.train.steps);
+  check(c.spikes);
+  check_counts(c, length);
   check(c.lr, c.train.steps, c.train.global_batch * length);
   check(c.loss);
-  check(c.spikes);
 }
 
 PretrainConfig checked_start(const PretrainConfig& given, int64_t length, bool validates,

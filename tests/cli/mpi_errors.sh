@@ -22,6 +22,7 @@ expect 2 "n_heads" $train --model.d_model=30
 expect 2 "3" $train --model.n_heads=4 --model.n_kv_heads=3
 expect 2 "train.global_batch=9" $mpi2 $train --train.global_batch=9
 expect 2 "train.micro_batch=3" $train --train.micro_batch=3
+expect 2 "train.steps=9000000000000000000 and spikes.leave_out=0" $train --train.steps=9000000000000000000 --dry-run
 expect 2 "parallel.reduction_groups=3" $train --parallel.reduction_groups=3
 expect 2 "model.n_layers=1 is fewer than the 2" $mpi2 $train --model.n_layers=1 --parallel.pipeline=2
 expect 2 "parallel.layers sums to 3, but model.n_layers is 2" $mpi2 $train --parallel.pipeline=2 --parallel.layers=2,1

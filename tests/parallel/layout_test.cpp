@@ -30,6 +30,23 @@ TEST(Layout, TheTimeoutIsAnOptionOfAtLeastZeroSeconds) {
   }
 }
 
+TEST(Layout, WhatNoJobCanHoldIsRefusedByItsNumbers) {
+  const auto refused = [](const std::function<void()>& call, const std::string& words) {
+    const std::string found = refusal_of(call);
+    EXPECT_NE(found.find(words), std::string::npos) << found;
+  };
+  ParallelConfig config;
+  config.pipeline = config.tensor = 65536;
+  refused([&] { check_shape(1, mesh_shape(config, 1)); }, "needs 4294967296 ranks");
+  refused(
+      [] {
+        plan_batch({}, {1, 1, 1}, int64_t{1} << 31, 1);
+      },
+      "train.global_batch=2147483648 must be 1 to 2147483647");
+  refused([] { check_schedule_fits(ScheduleKind::interleaved, 2, 2, 1 << 30); },
+          "parallel.chunks is 1073741824; it must be 1 to 1073741823 with parallel.pipeline=2");
+}
+
 // Each sample of a pass, and of a step, is one rank's.
 TEST(Layout, DataParallelRanksShareOutSamples) {
   std::vector<std::atomic<int>> passed(23), stepped(24), strided(24);

@@ -151,6 +151,12 @@ void check_counts(const TuneConfig& c) {
           "ppo.iterations={} and ppo.rollout_batch={} must be at least 1, ppo.answers={} and "
           "ppo.epochs={} at least 0",
           p.iterations, p.rollout_batch, p.answers, p.epochs);
+  constexpr double kMost = int64_t{1} << 53;
+  const double answers = 1.0 * p.iterations * p.rollout_batch * std::max<int64_t>(1, p.epochs);
+  require(answers <= kMost,
+          "ppo.iterations={} of ppo.rollout_batch={} answers and ppo.epochs={} are {:.3g} answers, "
+          "but a run counts {:.3g} at most; take fewer",
+          p.iterations, p.rollout_batch, p.epochs, answers, kMost);
   require(c.run.train.global_batch > 0 && c.run.train.micro_batch > 0 && c.run.run.log_every > 0 &&
               c.run.checkpoint.every >= 0 && c.run.checkpoint.keep > 0,
           "train.global_batch={}, train.micro_batch={}, run.log_every={} and checkpoint.keep={} "

@@ -94,7 +94,7 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
   const char* unit = by_tokens(c) ? "tokens" : "steps";
   require(c.decay_end == 0 || c.decay_end > c.warmup,
           "lr.decay_end={} {} must lie after lr.warmup={}", c.decay_end, unit, c.warmup);
-  require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.warmup + c.cooldown <= end),
+  require(c.decay != LrConfig::Decay::wsd || (c.cooldown > 0 && c.cooldown <= end - c.warmup),
           "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and "
           "lr.cooldown={} {} against {} in all",
           c.warmup, c.cooldown, unit, end);

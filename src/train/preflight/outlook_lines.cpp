@@ -113,7 +113,7 @@ std::string disk_line(const PretrainConfig& config, double checkpoint) {
   return fmt::format(
       "disk      {} a checkpoint, {} at most while one is written; {} are free in {}\n",
       size_text(checkpoint),
-      size_text(checkpoint * static_cast<double>(config.checkpoint.keep + 1)),
+      size_text(checkpoint * (1 + static_cast<double>(config.checkpoint.keep))),
       readable_size(free_space(there)), there);
 }
 

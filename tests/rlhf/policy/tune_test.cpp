@@ -206,6 +206,7 @@ TEST_F(TunedPolicy, RefusesWhatCannotBe) {
   refused({{"oracle.pretraining", "0"}}, "oracle.pretraining=0 must be at least 1");
   refused({{"ppo.algorithm", "rloo"}, {"ppo.answers", "1"}}, "several answers");
   refused({{"ppo.answers", "3"}}, "ppo.answers");
+  refused({{"ppo.iterations", "9000000000000000000"}}, "ppo.iterations=9000000000000000000 of ppo");
   refused({{"sample.temperature", "0"}}, "sample.temperature=0");
   refused({{"ppo.gamma", "1.5"}}, "ppo.gamma=1.5");
   refused({{"critic.warmup", "3"}}, "critic.warmup=3");

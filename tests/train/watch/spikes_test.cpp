@@ -262,6 +262,11 @@ TEST_F(Spikes, WhatCannotBeIsRefused) {
   c.spikes.deviations = 0;
   EXPECT_NE(training_error(c, 1, folder_, "run", ExitCode::usage).find("spikes.deviations=0"),
             std::string::npos);
+  c.spikes = {.leave_out = 100000000000000000};
+  EXPECT_NE(training_error(c, 1, folder_, "run", ExitCode::usage)
+                .find("train.steps=60 and spikes.leave_out=100000000000000000, of "
+                      "train.global_batch=16 sequences of 16 tokens, are 2.56e+19 tokens"),
+            std::string::npos);
   c.spikes = {.window = 1};
   EXPECT_NE(training_error(c, 1, folder_, "run", ExitCode::usage).find("spikes.window=1"),
             std::string::npos);
