@@ -38,6 +38,17 @@ text_stamp() { # TEXT, empty for the default
   if [[ -n $1 ]]; then printf '%s %s\n' "$(readlink -f "$1")" "$(sha256sum <"$1" | cut -d' ' -f1)"; else echo bible-kjv; fi
 }
 
+# The folder of the run of a skein with these arguments: the last --run.dir, else that of the environment.
+run_of() { # [ARGUMENT...]
+  local run=${SKEIN_RUN_DIR:-} before="" argument
+  for argument in "$@"; do
+    case $argument in --run.dir=*) run=${argument#--run.dir=} ;; esac
+    [[ $before != --run.dir ]] || run=$argument
+    before=$argument
+  done
+  echo "$run"
+}
+
 # Checkpoints of a run, or of a sweep's cells checkpoints and results, the newest one last.
 commits() { # RUN
   find "$1/checkpoints" "$1/cells" -maxdepth 3 \( -name 'step-*' -o -name result.json \) -printf '%T@ %P\n' 2>/dev/null |

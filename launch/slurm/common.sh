@@ -59,11 +59,8 @@ launch_words() {
 
 # train COMMAND [OPTION...]: `skein COMMAND` on all tasks of the job until it has ended for good; its code is in $code.
 train() {
-  local argument words
-  run=${SKEIN_RUN_DIR:-}
-  for argument in "$@"; do
-    case $argument in --run.dir=*) run=${argument#--run.dir=} ;; esac
-  done
+  local words
+  run=$(run_of "$@")
   [[ -n $run ]] || complain "which folder is the run's? Give --run.dir=DIR"
   launch_words
   begin_start

@@ -27,6 +27,22 @@ codes 0 3 137+ 75+ 0
 codes 1 3 1 1 1 0
 codes 205 5 1 137+ 1 1 205 0
 grep -q "3 starts in a row without a new checkpoint (newest: step-00000002.g000001); given up" output || die "it does not say why it gives up"
+# Whose checkpoints count: those of --run, else of the last --run.dir, else of the environment.
+printf '#!/bin/bash\nexec ./fake fakes 1+ 1+ 1+ 1+ 85\n' >elsewhere
+chmod +x elsewhere
+follows() { # FOLDER CODE [ARGUMENT...]: of five starts, the first four with a checkpoint in fakes
+  local folder=$1 want=$2 got=0
+  shift 2
+  rm -rf fakes && mkdir fakes
+  SKEIN_RUN_DIR=$folder "$supervise" --wait 0 "$@" >output 2>&1 || got=$?
+  [ "$got" = "$want" ] || { cat output >&2; die "code $got instead of $want with SKEIN_RUN_DIR=$folder and $*"; }
+}
+follows other 85 ./elsewhere --run.dir=fakes
+follows other 85 ./elsewhere --run.dir=other --run.dir=fakes
+follows other 85 ./elsewhere --run.dir fakes
+follows other 85 --run fakes ./elsewhere --run.dir=other
+follows fakes 85 ./elsewhere
+follows fakes 1 ./elsewhere --run.dir=fakes --run.dir=other
 # A clock that was set back: each start's checkpoint is older than the one before.
 cat >older <<'SH'
 #!/bin/bash
