@@ -70,19 +70,25 @@ grep -q "stopped as asked (TERM) before start 1, newest checkpoint none" output 
 expect 2 "which folder is the run's?" "$supervise" true
 expect 2 "unknown option '--often'" "$supervise" --often true
 
-# An mpirun that waits for a lock for ever once its processes have ended, the first time; else it is left alone.
+# An mpirun that waits for a lock for ever once its processes have ended, the first time; else it is left alone. So, too, where a job of Slurm starts it.
 cat >hang.py <<'PY'
-import os, threading, time
+import os, sys, threading, time
 open("/proc/self/comm", "w").write("mpirun")
-if os.path.exists("hung"):
+open(sys.argv[1] + "/config.ini", "w").close()
+if os.path.exists(sys.argv[1] + "/hung"):
     time.sleep(12)
 else:
-    open("hung", "w").close()
+    open(sys.argv[1] + "/hung", "w").close()
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
 PY
-expect 0 "mpirun has had no process for 10 s and does not end: killed" "$supervise" --run fakes --wait 0 python3 hang.py
+mkdir job
+SKEIN_STARTS=$PWD/job/starts timeout 60 "$supervise" --run job --wait 0 "$SKEIN_TEST_SOURCE_DIR/launch/slurm/start" python3 hang.py job >job/output 2>&1 &
+job=$!
+expect 0 "mpirun has had no process for 10 s and does not end: killed" "$supervise" --run fakes --wait 0 python3 hang.py fakes
+wait $job || { cat job/output >&2; die "a job's mpirun that hangs was not ended"; }
+[ "$(grep -c "does not end: killed" job/output)" = 1 ] || { cat job/output >&2; die "not one mpirun of a job was killed"; }
 [ "$(grep -c "does not end: killed" output)" = 1 ] || { cat output >&2; die "an mpirun that only sleeps was killed"; }
 
 make_stores
