@@ -14,12 +14,7 @@ std::string speed_text(double flops, double peak_flops) {
 }
 
 Progress::Progress(int64_t first, int64_t total, double peak_flops)
-    : first_(first),
-      done_(first),
-      total_(total),
-      peak_flops_(peak_flops),
-      start_(Clock::now()),
-      last_(start_) {}
+    : done_(first), total_(total), peak_flops_(peak_flops), start_(Clock::now()), last_(start_) {}
 
 void Progress::step_done(int64_t done, const StepResult& result) {
   const auto now = Clock::now();
@@ -30,7 +25,7 @@ void Progress::step_done(int64_t done, const StepResult& result) {
   done_ = done;
   // The mean over the first steps, later one that forgets: evaluations and other jobs on the
   // machine come and go.
-  const double weight = std::max(1.0 / (done_ - first_), 0.02);
+  const double weight = std::max(ratio(1, ++made_), 0.02);
   for (double Work::*part : {&Work::seconds, &Work::tokens, &Work::flops})
     average_.*part += weight * (step_.*part - average_.*part);
 }
@@ -62,9 +57,8 @@ NamedValues Progress::values(const StepResult& result, double lr) const {
 
 std::string Progress::summary() const {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
-  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", done_ - first_,
-                     readable_count(tokens_), readable_seconds(seconds),
-                     readable_count(tokens_ / std::max(seconds, 1e-9)));
+  return fmt::format("{} steps, {} tokens in {}, {} tokens/s", made_, readable_count(tokens_),
+                     readable_seconds(seconds), readable_count(tokens_ / std::max(seconds, 1e-9)));
 }
 
 }  // namespace skein::train

@@ -362,6 +362,19 @@ TEST_F(Resume, GivesUpAfterThreeStepsWithoutAFiniteGradient) {
       << saved;
 }
 
+// A rollback goes back to the steps before this start.
+TEST(Progress, CountsTheStepsThatItSaw) {
+  StepResult result;
+  result.tokens = 100;
+  Progress progress(10, 20, 0);
+  for (const int64_t done : {11, 9, 10, 11}) progress.step_done(done, result);
+  const std::string line = progress.line(result, 1e-3);
+  EXPECT_NE(line.find("step 11/20"), std::string::npos) << line;
+  for (const char* wrong : {"nan", "inf", "-"})
+    EXPECT_EQ(line.find(wrong, line.find("lr 1.00e-03") + 11), std::string::npos) << line;
+  EXPECT_TRUE(progress.summary().starts_with("4 steps, 400 tokens in ")) << progress.summary();
+}
+
 TEST(Progress, SaysThatThereIsNoNumberWithoutASign) {
   StepResult result;
   result.loss = -std::nan("");

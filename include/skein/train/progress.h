@@ -33,7 +33,8 @@ class Progress {
     double seconds = 0, tokens = 0, flops = 0;
   };
 
-  int64_t first_, done_, total_;
+  int64_t made_ = 0;  // steps, those that a rollback has made once more included
+  int64_t done_, total_;
   double peak_flops_;
   Clock::time_point start_, last_;
   Work step_, average_;  // the last step, and the mean of recent ones
