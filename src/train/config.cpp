@@ -56,6 +56,18 @@ void check_layout(const PretrainConfig& c, int ranks) {
   plan_batch(layout, shape, batch, micro);
 }
 
+void check_rollback(const PretrainConfig& c) {
+  const CheckpointConfig& made = c.checkpoint;
+  const bool commits = made.every > 0 || made.minutes > 0 || made.mean_time_between_failures > 0;
+  require(
+      c.spikes.action != SpikeConfig::Action::rollback || (!c.run.dir.empty() && commits),
+      "spikes.action=rollback goes back to a checkpoint, but before its end this run makes none: "
+      "run.dir={}, checkpoint.every={}, checkpoint.minutes={} and "
+      "checkpoint.mean_time_between_failures={}; give run.dir and one of the others, or "
+      "another spikes.action",
+      c.run.dir, made.every, made.minutes, made.mean_time_between_failures);
+}
+
 // What is counted of tokens, and so of samples, stays below that of which a checkpoint is read.
 void check_counts(const PretrainConfig& c, int64_t length) {
   constexpr double kMost = int64_t{1} << 53;
@@ -229,6 +241,7 @@ void check_start(const PretrainConfig& c, int ranks) {
           c.run.check_replicas);
   require(c.train.max_skipped > 0, "train.max_skipped={} must be at least 1", c.train.max_skipped);
   require(c.run.peak_flops >= 0, "run.peak_flops={} must be at least 0", c.run.peak_flops);
+  check_rollback(c);
   check(c.optimizer);
   check_layout(c, ranks);
 }

@@ -267,6 +267,17 @@ TEST_F(Spikes, WhatCannotBeIsRefused) {
                 .find("train.steps=60 and spikes.leave_out=100000000000000000, of "
                       "train.global_batch=16 sequences of 16 tokens, are 2.56e+19 tokens"),
             std::string::npos);
+  c = config("good.h5", Action::rollback);
+  EXPECT_NE(refusal_of([&] { check_start(c, 1); }).find("run.dir=, checkpoint.every=8"),
+            std::string::npos);
+  c.checkpoint.every = 0;
+  EXPECT_NE(training_error(c, 1, folder_, "run", ExitCode::usage)
+                .find("checkpoint.every=0, checkpoint.minutes=0 and "
+                      "checkpoint.mean_time_between_failures=0; give run.dir"),
+            std::string::npos);
+  c.checkpoint.minutes = 1;
+  c.run.dir = "run";
+  EXPECT_EQ(refusal_of([&] { check_start(c, 1); }), "");
   c.spikes = {.window = 1};
   EXPECT_NE(training_error(c, 1, folder_, "run", ExitCode::usage).find("spikes.window=1"),
             std::string::npos);
