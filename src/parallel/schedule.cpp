@@ -135,11 +135,14 @@ std::vector<int> split_layers(const std::vector<double>& work, int parts,
           "stages or more layers",
           layers, parts);
   if (!given.empty()) {
-    const int64_t sum = std::accumulate(given.begin(), given.end(), int64_t{0});
     require(static_cast<int>(given.size()) == parts,
             "parallel.layers names {} pieces, but there are {}", given.size(), parts);
-    require(sum == layers && *std::min_element(given.begin(), given.end()) >= 0,
-            "parallel.layers sums to {}, but model.n_layers is {}", sum, layers);
+    for (const int64_t blocks : given)
+      require(blocks >= 0 && blocks <= layers,
+              "parallel.layers gives a piece {} blocks; it must be 0 to model.n_layers={}", blocks,
+              layers);
+    const int64_t sum = std::accumulate(given.begin(), given.end(), int64_t{0});
+    require(sum == layers, "parallel.layers sums to {}, but model.n_layers is {}", sum, layers);
     return {given.begin(), given.end()};
   }
   const EvenSplit split(work, parts);

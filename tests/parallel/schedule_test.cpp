@@ -156,6 +156,16 @@ TEST(Schedule, WhatDoesNotFitIsSaidWithTheNumbers) {
   expect_refused([] { split_layers(equal(2), 3, {}); }, "model.n_layers=2 is fewer than the 3");
   expect_refused(
       [] {
+        split_layers(equal(3), 2, {4, -1});
+      },
+      "parallel.layers gives a piece 4 blocks; it must be 0 to model.n_layers=3");
+  expect_refused(
+      [] {
+        split_layers(equal(3), 3, {2, -1, 2});
+      },
+      "parallel.layers gives a piece -1 blocks; it must be 0 to model.n_layers=3");
+  expect_refused(
+      [] {
         split_layers(equal(30), 4, {7, 7, 7, 7});
       },
       "parallel.layers sums to 28, but model.n_layers is 30");
