@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "skein/checkpoint/agree.h"
 #include "skein/checkpoint/checkpoint.h"
+#include "skein/checkpoint/parameters.h"
 #include "skein/checkpoint/reshard.h"
 #include "skein/core/error.h"
 #include "skein/core/json.h"
@@ -44,6 +47,20 @@ void compare(const Piece& target, const Manifest& manifest, Mismatches& found) {
                                    name_of(target.dtype)));
 }
 
+bool is_weight(const std::string& name) { return name.starts_with(weight_name("")); }
+
+// Of the best of a run, for one: asked for more by who would go on from there.
+void refuse_weights_alone(const std::string& path, const Manifest& manifest,
+                          const std::set<std::string>& missing) {
+  const auto names = std::views::keys(manifest.tensors);
+  require(missing.empty() || std::ranges::any_of(missing, is_weight) ||
+              !std::ranges::all_of(names, is_weight),
+          "checkpoint {} holds weights alone, without what an optimizer keeps of them ({} tensors, "
+          "{} the first); to begin with the weights give checkpoint.weights_only=true, to go on "
+          "give a checkpoint of a run",
+          path, missing.size(), missing.empty() ? "" : *missing.begin());
+}
+
 void check_targets(const std::string& path, const Manifest& manifest,
                    const std::vector<Piece>& targets, const std::set<std::string>& extra) {
   Mismatches found;
@@ -54,6 +71,8 @@ void check_targets(const std::string& path, const Manifest& manifest,
     SKEIN_CHECK(target.begin == target.end || target.data != nullptr);
     compare(target, manifest, found);
   }
+  if (found.extra.empty() && found.shapes.empty() && found.types.empty())
+    refuse_weights_alone(path, manifest, found.missing);
   const std::string text = listed("not in the checkpoint", found.missing) +
                            listed("only in the checkpoint", found.extra) +
                            listed("of another shape", found.shapes) +

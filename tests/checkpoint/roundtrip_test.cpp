@@ -98,6 +98,23 @@ TEST(Load, ListsMissingExtraAndMisshapenTensors) {
   EXPECT_EQ(part.memory[0], filled_state(rows(), 1, 0, 1).memory[0]);
 }
 
+TEST(Load, SaysThatACheckpointHoldsWeightsAlone) {
+  const test::Scratch directory;
+  const auto alone = single_rank();
+  State state;
+  state.add({"param/x", DType::f32, {4}}, whole({4}));
+  CheckpointStore(directory.path(), 1, *alone).save(1, state.pieces, "{}");
+  const auto info = find_checkpoint(directory.path(), *alone);
+  const auto strictly = [&] { load_checkpoint(*info, state.pieces, true, *alone); };
+  EXPECT_NO_THROW(strictly());
+  for (const char* name : {"adam_m/x", "adam_v/x"}) state.add({name, DType::f32, {4}}, whole({4}));
+  expect_error(
+      ExitCode::usage, strictly,
+      {"holds weights alone", "(2 tensors, adam_m/x the first)", "checkpoint.weights_only=true"});
+  state.add({"param/y", DType::f32, {4}}, whole({4}));
+  expect_error(ExitCode::usage, strictly, {"not in the checkpoint (3): adam_m/x"});
+}
+
 TEST(Load, OneRanksMismatchFailsOnAll) {
   const test::Scratch directory;
   save(directory.path(), cases()[0], 1, 1);
