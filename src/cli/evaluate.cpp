@@ -13,6 +13,7 @@
 #include "skein/core/values.h"
 #include "skein/models/architecture.h"
 #include "skein/rlhf/rewards/evaluate_reward.h"
+#include "skein/rlhf/rewards/preference_files.h"
 #include "skein/rlhf/rewards/reward_form.h"
 #include "skein/train/chats/evaluate_chats.h"
 #include "skein/train/evaluate_denoised.h"
@@ -45,6 +46,7 @@ struct EvaluateConfig {
   train::LabelEvalConfig labels;
   train::ChatEvalConfig chats;
   train::PairEvalConfig pairs;
+  rlhf::rewards::PreferenceTaskConfig preferences;
   train::GraphPartConfig graphs;
   bool smoothing = false;
   int64_t batch = 4;
@@ -80,6 +82,7 @@ void bind(Options& options, EvaluateConfig& c) {
   bind(options, c.labels);
   bind(options, c.chats);
   bind(options, c.pairs);
+  bind_reading(options, c.preferences, "reward");
   bind(options, c.graphs);
   bind_neighbours(options, c.graphs);
   bind(options, c.parallel);
@@ -166,10 +169,61 @@ void check(const EvaluateConfig& c) {
   require(c.batch > 0, "eval.batch={} must be at least 1", c.batch);
 }
 
+// What a model that reads texts is evaluated on.
+enum class On { text, labels, pairs, chats, preferences };
+
+const char* name_of(On on) {
+  switch (on) {
+    case On::text: return "text";
+    case On::labels: return "labels";
+    case On::pairs: return "pairs of texts";
+    case On::chats: return "conversations";
+    case On::preferences: return "preferences";
+  }
+  return "";
+}
+
+void bind_chats(Options& options, train::ChatEvalConfig& c) {
+  options.add("chat.template", c.chat.form, "");
+  bind_records(options, c.chat);
+  bind_rows(options, c.rows);
+}
+
+void bind_columns_of_labels(Options& options, train::LabelColumns& c) {
+  options.add("task.pair", c.pair, "");
+  options.add("task.word_column", c.word, "");
+  options.add("task.tag_column", c.tag, "");
+}
+
+// Options that only evaluations on something else read.
+void refuse_others(const Options& options, On on, const std::string& origin) {
+  EvaluateConfig none;
+  const auto refuse = [&](std::initializer_list<On> readers, const char* what, auto bind_own) {
+    if (std::ranges::find(readers, on) != readers.end()) return;
+    Options own("", "");
+    bind_own(own);
+    train::refuse_changed(options, own,
+                          fmt::format("is for {}, but {} is evaluated on {}; leave it out", what,
+                                      origin, name_of(on)));
+  };
+  refuse({On::text}, "token stores and data.text", [&](auto& own) { bind_windows(own, none); });
+  refuse({On::labels}, "labels",
+         [&](auto& own) { bind_columns_of_labels(own, none.labels.columns); });
+  refuse({On::labels, On::pairs}, "labels and pairs of texts",
+         [&](auto& own) { bind(own, none.labels.columns); });
+  refuse({On::chats}, "conversations", [&](auto& own) { bind_chats(own, none.chats); });
+  refuse({On::pairs}, "pairs of texts", [&](auto& own) { bind(own, none.pairs); });
+  refuse({On::preferences}, "preferences",
+         [&](auto& own) { bind_reading(own, none.preferences, "reward"); });
+  refuse({On::pairs, On::chats, On::preferences}, "pairs of texts, conversations and preferences",
+         [&](auto& own) { own.add("data.bad_records", none.preferences.bad_records, ""); });
+}
+
 MeasuredValues evaluate_text(EvaluateConfig& config, Options& options,
                              const train::TrainedModel& source, Group& world) {
   require(source.model.head == Head::vocabulary,
           "{} gives labels; evaluate it on examples with labels, data.test", source.info.path);
+  refuse_others(options, On::text, source.info.path);
   take_over_text(options, source);
   std::unique_ptr<train::TextStore> encoded;
   if (!config.text.empty()) require_tokenizer(source);
@@ -217,32 +271,52 @@ void refuse_texts(const Options& options, Reads reads) {
   bind(own, none.labels.columns);
   bind(own, none.chats);
   bind(own, none.pairs);
+  bind_reading(own, none.preferences, "reward");
   train::refuse_changed(
       options, own,
       fmt::format("is for texts, but the model reads {}; leave it out", name_of(reads)));
+}
+
+Result preferences_of(EvaluateConfig& config, Options& options, const train::TrainedModel& source,
+                      Group& world) {
+  config.preferences.bad_records = config.chats.chat.records.bad_records;
+  const auto report =
+      rlhf::rewards::evaluate_reward({source.info.path, config.labels.files, config.preferences,
+                                      options, config.parallel, config.batch},
+                                     world);
+  return {known(report.values())};
+}
+
+// By what the model has learnt.
+Result records_of_texts(EvaluateConfig& config, Options& options, const train::TrainedModel& source,
+                        Group& world) {
+  const Architecture& architecture = *source.model.architecture;
+  const On on = rlhf::rewards::reward_head(source.state.notes, source.info.path) ? On::preferences
+                : architecture.maps_source(source.model)                         ? On::pairs
+                : architecture.continues_text(source.model)                      ? On::chats
+                                                                                 : On::labels;
+  refuse_others(options, on, source.info.path);
+  if (on == On::preferences) return preferences_of(config, options, source, world);
+  if (on == On::pairs) return pairs_of_texts(config, options, source, world);
+  const auto& files = config.labels.files;
+  const ParallelConfig& parallel = config.parallel;
+  if (on == On::chats)
+    return {known(train::evaluate_chats(
+        {config.chats, options, files, source, parallel, config.batch}, world))};
+  return {known(evaluate_labels(config.labels, options, source, parallel, config.batch, world))};
 }
 
 Result evaluate_examples(EvaluateConfig& config, Options& options,
                          const train::TrainedModel& source, Group& world) {
   const auto& files = config.labels.files;
   const ParallelConfig& parallel = config.parallel;
-  const Architecture& architecture = *source.model.architecture;
-  if (architecture.reads() != Reads::texts) refuse_texts(options, architecture.reads());
-  if (rlhf::rewards::reward_head(source.state.notes, source.info.path))
-    return {
-        known(rlhf::rewards::evaluate_reward(source.info.path, files, parallel, config.batch, world)
-                  .values())};
-  if (architecture.reads() == Reads::graphs) return graphs_of(config, source, world);
-  train::refuse_graph_part(options, architecture.reads());
-  if (architecture.reads() == Reads::pictures)
+  const Reads reads = source.model.architecture->reads();
+  if (reads == Reads::texts) return records_of_texts(config, options, source, world);
+  refuse_texts(options, reads);
+  if (reads == Reads::graphs) return graphs_of(config, source, world);
+  if (reads == Reads::pictures)
     return {known(train::evaluate_images(files, source, parallel, config.batch, world))};
-  if (architecture.reads() == Reads::stories)
-    return {known(train::evaluate_stories(files, source, parallel, config.batch, world))};
-  if (architecture.maps_source(source.model)) return pairs_of_texts(config, options, source, world);
-  if (architecture.continues_text(source.model))
-    return {known(train::evaluate_chats(
-        {config.chats, options, files, source, parallel, config.batch}, world))};
-  return {known(evaluate_labels(config.labels, options, source, parallel, config.batch, world))};
+  return {known(train::evaluate_stories(files, source, parallel, config.batch, world))};
 }
 
 // Collective.
@@ -291,6 +365,8 @@ int evaluate_command(const std::vector<std::string>& args, std::unique_ptr<Group
   const train::TrainedModel source = train::open_trained_model(config.checkpoint, *world);
   require(!config.smoothing || source.model.architecture->reads() == Reads::graphs,
           "eval.smoothing is for models of graphs, but {} is none; leave it out", source.info.path);
+  if (const Reads reads = source.model.architecture->reads(); reads != Reads::graphs)
+    train::refuse_graph_part(options, reads);
   const bool examples = !config.labels.files.empty();
   const Result result = examples ? evaluate_examples(config, options, source, *world)
                                  : Result{evaluate_text(config, options, source, *world)};

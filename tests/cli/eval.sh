@@ -63,6 +63,12 @@ assert ends["tokens"] > taken["tokens"] and ends["loss"] > taken["loss"], (taken
 assert len({each["loss"] for each in (taken, across, windows)}) == 3, (taken, across, windows)
 PY
 
+# What only evaluations on something else read is refused.
+for option in chat.template=none task.text=one task.prefix=x beam.size=2 eval.texts=said.jsonl data.bad_records=3 data.layout=pairs; do
+  expect 2 "is evaluated on text; leave it out" $judge --data.validation=valid.h5 --$option
+done
+expect 2 "graph.fold is for graphs, but the model reads texts" $judge --data.validation=valid.h5 --graph.fold=2
+
 # Its weights in another program, one of them no number.
 convert="$bin/skein-convert"
 expect 0 "parameters" "$convert" trained exported
@@ -76,6 +82,9 @@ expect 1 "$nan" "$skein" eval --checkpoint.path=broken --data.text=held.jsonl --
 grep -q "loss is NaN, perplexity is NaN" output || die "it is not said what is not finite"
 echo '{"messages": [{"role": "user", "content": "red"}, {"role": "assistant", "content": "a rose"}]}' >chats.jsonl
 expect 1 "$nan" "$skein" eval --checkpoint.path=broken --data.test=chats.jsonl --chat.template=plain --eval.output=none.json
+for option in eval.windows=3 task.text=one beam.size=2 eval.texts=said.jsonl reward.long_prompts=drop; do
+  expect 2 "is evaluated on conversations; leave it out" "$skein" eval --checkpoint.path=broken --data.test=chats.jsonl --$option
+done
 [ ! -e none.json ] || die "a result that is none was written"
 
 # An encoder.

@@ -181,6 +181,9 @@ expect 2 "was not fine-tuned on labels" "$skein" eval --checkpoint.path=encoder 
 expect 2 "gives labels; evaluate it on examples" "$skein" eval --checkpoint.path=classes --data.text=corpus.txt
 sed 's/good$/great/' test.csv >other.csv
 expect 2 'the label "great" is none of the 2 known ones' "$skein" eval --checkpoint.path=classes --data.test=other.csv
+for option in eval.windows=3 data.bad_records=9 chat.template=none task.prefix=x eval.texts=said.jsonl; do
+  expect 2 "is evaluated on labels; leave it out" "$skein" eval --checkpoint.path=classes --data.test=test.csv --$option
+done
 expect 2 "was not fine-tuned" "$skein" predict --checkpoint.path=decoder --data.input=texts.txt
 expect 2 "the model judges pairs" $mpi2 "$skein" predict --checkpoint.path=pairs --data.input=texts.txt
 expect 2 "none.txt" "$skein" predict --checkpoint.path=classes --data.input=none.txt

@@ -69,6 +69,20 @@ assert abs(report["loss"] - evaluated["loss"]) < 1e-9, (report["loss"], evaluate
 assert report["loss"] - report["pair_loss"] > 1e-6, report
 PY
 
+# Which records count is as in the training, unless it is said; what the training has settled, or others read, is refused.
+judge="$skein eval --checkpoint.path=pairs --data.test=test.jsonl"
+expect 0 "was trained: data.layout=auto, data.diverging=drop, reward.long_prompts=cut" $judge
+expect 0 "48 pairs" $judge --data.layout=pairs --reward.long_prompts=drop
+for option in chat.template=none sft.pack=false task.text=one task.prefix=x task.pair=x beam.size=2 score.metrics=bleu eval.texts=said.jsonl; do
+  expect 2 "is evaluated on preferences; leave it out" $judge --$option
+done
+expect 2 "eval.windows is for token stores and data.text, but pairs/" $judge --eval.windows=3
+expect 2 "graph.part is for graphs, but the model reads texts" $judge --graph.part=train
+[ ! -e said.jsonl ] || die "a refused evaluation has left a file"
+(cat test.jsonl; echo '{"prompt":"a","chosen":"b"}') >holes.jsonl
+expect 2 "data.bad_records=N leaves out up to N such records" "$skein" eval --checkpoint.path=pairs --data.test=holes.jsonl
+expect 0 "48 pairs" "$skein" eval --checkpoint.path=pairs --data.test=holes.jsonl --data.bad_records=1
+
 # What is told of bad input.
 expect 2 "checkpoint.load names no pretrained model" "$skein" reward --data.train=train.jsonl --run.dir=none
 expect 2 "data.train names no file" "$skein" reward --checkpoint.load=decoder --run.dir=none

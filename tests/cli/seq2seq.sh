@@ -89,5 +89,8 @@ expect 2 "task.prefix=" $learn --tokenizer.path=words.json --data.train=train.ts
 printf 'en\tde\nthe dog\t\n' >holes.tsv
 expect 2 "evaluate it on pairs, data.test" $skein eval --checkpoint.path=file --data.validation=tokens.h5
 expect 2 "the target is empty" $judge --data.test=holes.tsv
+for option in eval.stride=7 task.pair=x chat.kind=prompt data.diverging=keep; do
+  expect 2 "is evaluated on pairs of texts; leave it out" $judge --$option
+done
 [ ! -e none ] || die "a run that was refused left a folder"
 echo "ok"

@@ -10,7 +10,7 @@
 
 namespace skein::rlhf::rewards {
 
-void bind(Options& options, PreferenceTaskConfig& c, const std::string& section) {
+void bind_reading(Options& options, PreferenceTaskConfig& c, const std::string& section) {
   options.add_choice("data.layout", c.layout,
                      {{"auto", data::PreferenceLayout::automatic},
                       {"pairs", data::PreferenceLayout::pairs},
@@ -21,12 +21,20 @@ void bind(Options& options, PreferenceTaskConfig& c, const std::string& section)
                       {"ranked", data::PreferenceLayout::ranked},
                       {"scored", data::PreferenceLayout::scored},
                       {"labelled", data::PreferenceLayout::labelled}},
-                     "of the files; auto: of each file by its first record");
+                     "of files of preferences; auto: of each file by its first record");
   options.add_choice(
       "data.diverging", c.diverging,
       {{"drop", data::DivergingDialogues::drop}, {"keep", data::DivergingDialogues::keep}},
       "dialogues that differ before their last turns: left out, or their first "
       "answers that differ are compared");
+  options.add_choice(section + ".long_prompts", c.long_prompts,
+                     {{"cut", LongPrompts::cut}, {"drop", LongPrompts::drop}},
+                     "prompts that are too long with their answers lose their beginning, or are "
+                     "left out");
+}
+
+void bind(Options& options, PreferenceTaskConfig& c, const std::string& section) {
+  bind_reading(options, c, section);
   options.add("data.bad_records", c.bad_records,
               "records that cannot be used and are left out, before one is an error");
   options.add("chat.template", c.chat_template,
@@ -34,9 +42,6 @@ void bind(Options& options, PreferenceTaskConfig& c, const std::string& section)
               "checkpoint's, else plain for dialogues and none for single texts");
   options.add(section + ".length", c.length, "longest prompt with an answer; 0: model.context",
               "tokens");
-  options.add_choice(section + ".long_prompts", c.long_prompts,
-                     {{"cut", LongPrompts::cut}, {"drop", LongPrompts::drop}},
-                     "longer prompts lose their beginning, or are left out");
 }
 
 int64_t sequence_length(const PreferenceTaskConfig& c, const std::string& section,

@@ -37,6 +37,7 @@ train::TaskNotes to_notes(const RewardHead& head, uint32_t checksum) {
             {"margin", head.loss.margin},
             {"centring", head.loss.centring},
             {"checksum", checksum}};
+  if (!head.reading.empty()) json["reading"] = head.reading;
   if (!head.chat_template.empty()) json["template"] = Json::parse(head.chat_template.text());
   return train::TaskNotes(json.dump());
 }
@@ -51,6 +52,8 @@ std::unique_ptr<RewardHead> reward_head(const train::TaskNotes& notes, const std
     head->deviation = json.at("deviation").get<double>();
     head->loss = {json.at("margin").get<double>(), json.at("centring").get<double>()};
     head->chat_template = chat_template_in(notes);
+    if (json.contains("reading"))
+      head->reading = json.at("reading").get<std::map<std::string, std::string>>();
   } catch (const Json::exception& error) {
     fail_usage("the notes of {} are damaged: {}", origin, json_fault(error.what()));
   }

@@ -35,6 +35,14 @@ void check(const RewardTaskConfig& c) {
           fmt::join(c.reference, ","));
 }
 
+std::map<std::string, std::string> reading_of(const RewardTaskConfig& task) {
+  RewardTaskConfig copy = task;
+  Options options("", "");
+  bind_reading(options, copy, "reward");
+  const auto values = options.values();
+  return {values.begin(), values.end()};
+}
+
 void check_grades(const RewardTaskConfig& c, const std::vector<data::PreferenceRecord>& records) {
   const auto graded = [](const data::PreferenceRecord& record) {
     return record.kind == data::PreferenceKind::ranked &&
@@ -148,6 +156,7 @@ void RewardTask::read(const RewardConfig& c, const train::TaskNotes& notes) {
   const data::Preferences learnt = read_told(files, "training");
   head_.length = sequence_length(c.task, "reward", c.run.model.context);
   head_.loss = c.task.loss;
+  head_.reading = reading_of(c.task);
   if (!c.run.model.architecture->sees_ahead())
     head_.chat_template =
         preference_template(c.task.chat_template, *tokenizer_, notes, learnt.records);

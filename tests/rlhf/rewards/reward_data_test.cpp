@@ -88,7 +88,8 @@ TEST_F(RewardTasks, ReadEmptyAnswersAtTheirEnd) {
 }
 
 TEST(RewardNotes, KeepAllOfThem) {
-  const RewardHead head{text::StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25}};
+  const RewardHead head{text::StoredTemplate(R"({"name":"mine"})"), 77, -3.25, 0.1, {0.5, 0.25},
+                        {{"reward.long_prompts", "drop"}}};
   const train::TaskNotes notes = to_notes(head, 4'000'000'000u);
   const auto back = reward_head(notes, "here");
   ASSERT_NE(back, nullptr);

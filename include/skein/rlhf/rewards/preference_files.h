@@ -29,6 +29,9 @@ struct PreferenceTaskConfig {
 // Binds data.layout, data.diverging, data.bad_records, chat.template, SECTION.length and
 // SECTION.long_prompts.
 void bind(Options& options, PreferenceTaskConfig& config, const std::string& section);
+// Binds those of them that say which records of files count: data.layout, data.diverging and
+// SECTION.long_prompts.
+void bind_reading(Options& options, PreferenceTaskConfig& config, const std::string& section);
 // Tokens of the longest prompt with an answer. A usage error for more than the context.
 int64_t sequence_length(const PreferenceTaskConfig& config, const std::string& section,
                         int64_t context);

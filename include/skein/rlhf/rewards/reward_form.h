@@ -6,6 +6,7 @@
 // at the first token.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct RewardHead {
   // of the raw scores of reference answers; a score is told as (raw - mean) / deviation
   double mean = 0, deviation = 1;
   ops::PreferenceLossConfig loss = {};  // that it learnt by
+  // Which records counted, by the options of bind_reading; empty in checkpoints of before.
+  std::map<std::string, std::string> reading = {};
 };
 
 // checksum: of the training samples.
