@@ -38,6 +38,14 @@ void bind_texts(Options& options, AttendConfig& c) {
   bind(options, c.pairs);
 }
 
+// Those of texts that only pairs have.
+void bind_sides(Options& options, AttendConfig& c) {
+  options.add("attend.start", c.start, "");
+  options.add("task.label", c.pairs.label, "");
+  bind_beside_columns(options, c.pairs);
+  bind_bad_records(options, c.pairs);
+}
+
 void bind(Options& options, AttendConfig& c) {
   options.add("checkpoint.path", c.checkpoint,
               "run folder (its best weights, else its newest good checkpoint) or checkpoint");
@@ -191,6 +199,17 @@ void refuse_others(const Options& options, Reads reads) {
   if (reads != Reads::graphs) refuse(Reads::graphs);
 }
 
+void refuse_sides(const Options& options, const train::TrainedModel& model) {
+  if (model.model.architecture->maps_source(model.model)) return;
+  AttendConfig none;
+  Options own("", "");
+  bind_sides(own, none);
+  train::refuse_changed(
+      options, own,
+      fmt::format("is for models that map sources, but {} is {}; leave it out", model.info.path,
+                  model.model.architecture->otherwise(model.model)));
+}
+
 }  // namespace
 
 int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>& world) {
@@ -218,6 +237,7 @@ int attend_command(const std::vector<std::string>& args, std::unique_ptr<Group>&
     return 0;
   }
   require_tokenizer(model);
+  refuse_sides(options, model);
   attend(config, options.words(), model, *world);
   return 0;
 }

@@ -38,6 +38,9 @@ expect 2 "there are both" "$skein" attend --checkpoint.path=plain --attend.input
 expect 2 "attend.texts=0 must be at least 1" "$skein" attend --checkpoint.path=plain --attend.texts=0 text
 expect 2 "but the model sees at most 32 of one" "$skein" attend --checkpoint.path=plain "$(head -c 400 corpus.txt)"
 expect 2 "attend.node is for graphs, but the model reads texts" "$skein" attend --checkpoint.path=plain --attend.node=3 text
+for option in attend.start=zzz task.prefix=x task.label=2 data.bad_records=3; do
+  expect 2 "is for models that map sources, but plain/" "$skein" attend --checkpoint.path=plain --$option text
+done
 expect 2 "the folder attend.output=corpus.txt/x cannot be made: Not a directory" "$skein" attend --checkpoint.path=plain --attend.output=corpus.txt/x text
 
 # The model remembers how it reads prompts, and who would have it read otherwise is told.

@@ -184,6 +184,9 @@ expect 2 'the label "great" is none of the 2 known ones' "$skein" eval --checkpo
 for option in eval.windows=3 data.bad_records=9 chat.template=none task.prefix=x eval.texts=said.jsonl; do
   expect 2 "is evaluated on labels; leave it out" "$skein" eval --checkpoint.path=classes --data.test=test.csv --$option
 done
+expect 2 "task.pair is for pairs, but classes/" $predict --checkpoint.path=classes --data.input=test.csv --task.pair=text
+expect 2 "task.word_column is for tags of words, but classes/" $predict --checkpoint.path=classes --data.input=test.csv --task.word_column=2
+expect 2 "task.text is for texts and pairs, but tags/" $predict --checkpoint.path=tags --data.input=words.conll --task.text=2
 expect 2 "was not fine-tuned" "$skein" predict --checkpoint.path=decoder --data.input=texts.txt
 expect 2 "the model judges pairs" $mpi2 "$skein" predict --checkpoint.path=pairs --data.input=texts.txt
 expect 2 "none.txt" "$skein" predict --checkpoint.path=classes --data.input=none.txt

@@ -15,6 +15,22 @@ LabelHead label_head_in(const TrainedModel& source) {
   return *head;
 }
 
+// Columns that the model's samples do not have.
+void refuse_other_columns(const Options& options, const LabelHead& head,
+                          const std::string& origin) {
+  const auto refuse = [&](std::initializer_list<const char*> keys, const char* of,
+                          const char* but) {
+    for (const char* key : keys)
+      require(!options.changed(key), "{} is for {}, but {} {}; leave it out", key, of, origin, but);
+  };
+  if (head.kind == LabelKind::tag)
+    return refuse({"task.text", "task.pair", "task.label", "task.format", "task.header"},
+                  "texts and pairs", "tags the words of CoNLL columns");
+  refuse({"task.word_column", "task.tag_column"}, "tags of words", "labels texts or pairs");
+  if (!head.imported() && !head.pairs)
+    refuse({"task.pair"}, "pairs", "has learnt from single texts");
+}
+
 }  // namespace
 
 LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& parallel, DType dtype,
@@ -29,6 +45,7 @@ LabelModel::LabelModel(const TrainedModel& source, const ParallelConfig& paralle
 
 void LabelModel::settle_columns(Options& options, const LabelColumns& columns,
                                 const std::string& origin) {
+  refuse_other_columns(options, head_, origin);
   for (const auto& [key, value] : head_.columns)
     if (!options.given(key)) options.set(key, value, origin);
   if (head_.imported() && head_.kind != LabelKind::tag) head_.pairs = !columns.pair.empty();

@@ -18,7 +18,8 @@ class LabelModel {
   const LabelHead& head() const { return head_; }
   const data::LabelForm& form() const { return form_; }
   // Options of `columns` that were not given take the values that they had in training. An imported
-  // model judges pairs where the columns name a second text.
+  // model judges pairs where the columns name a second text. A usage error for one that samples of
+  // this model do not have.
   void settle_columns(Options& options, const LabelColumns& columns, const std::string& origin);
   // Collective. A usage error for a token that the model does not know.
   LabelAnswers answers(const LabelData& data);
