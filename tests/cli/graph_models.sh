@@ -149,6 +149,19 @@ expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --model.graph_form=plain -
 expect 0 "(10 nodes)" "$skein" eval --checkpoint.path=path --data.test=path.h5
 expect 0 "30 nodes labelled" "$skein" predict --checkpoint.path=path --data.input=path.h5 --output.path=said.jsonl
 grep -q '"node":29,"label":"b"' said.jsonl || die "the last node is not said to be of the second half"
+# What changes nothing in a model is refused.
+for option in d_ff=64 norm=rms norm_placement=post norm_epsilon=1e-3 activation=relu; do
+  expect 2 "model.$option is for model.graph_form=blocks and graphormer; leave it out" "$skein" pretrain "${small[@]}" --model.graph_form=plain \
+    --model.link_score=gat --data.train=path.h5 --model.$option --run.dir=none
+done
+while IFS=: read -r option use; do
+  expect 2 "model.$option is for $use; leave it out" "$skein" pretrain "${small[@]}" --data.train=path.h5 --model.$option --run.dir=none
+done <<'END'
+teleport=0.3:model.hops above 0
+graph_pool=sum:labels of whole graphs
+link_numbers_are=multiplied:links with categories or numbers
+tie_embeddings=false:models with a vocabulary, but model.architecture=graph reads graphs
+END
 # The same by neighbours that are drawn.
 expect 0 "(10 nodes)" "$skein" pretrain "${small[@]}" --graph.neighbours=1,1 --data.train=path.h5 --train.steps=60 --train.global_batch=10 \
   --train.micro_batch=5 --run.dir=drawn

@@ -76,6 +76,12 @@ expect 2 "mlm.rate is for encoders that fill in masked tokens, but this model is
   --mlm.rate=0.3 --run.dir=none
 expect 2 "noise.span is for encoder-decoders that restore noised token stores, but task.kind is seq2seq" $learn --data.train=train.h5 --noise.span=5 \
   --run.dir=none
+for option in validation.windows=3 validation.stride=7 data.tokenizer=nothere data.cross_document_attention=false data.mask_document_ends=true data.stride=3 lm.prefix=0.5; do
+  expect 2 "${option%%=*} is for token stores, but task.kind is seq2seq; leave it out" $learn --data.train=train.h5 --$option --run.dir=none
+done
+expect 2 "model.head_std=0.1 is for heads of labels or values" $learn --data.train=train.h5 --model.head_std=0.1 --run.dir=none
+expect 2 "attention.kind has 3 values, but there are model.n_layers=2 blocks" $skein pretrain --data.train=tokens.h5 --model.n_layers=2 \
+  --attention.kind=window,full,window --attention.window=8 --run.dir=none
 expect 2 "but this model continues text" $skein pretrain --data.train=tokens.h5 --noise.span=5 --run.dir=none
 expect 2 "model.rope_theta=5000 is for model.positions=rotary" $skein pretrain --data.train=tokens.h5 --model.rope_theta=5000 --run.dir=none
 expect 2 "model.labels=3 is for model.head=sequence and token" $skein pretrain --data.train=tokens.h5 --model.labels=3 --run.dir=none

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "skein/core/error.h"
@@ -91,6 +92,10 @@ class Architecture {
   // What messages call such a model where it does not continue text: "an encoder".
   virtual std::string_view otherwise(const ModelConfig& config) const = 0;
 
+  // Options that change nothing in such a model, each with what has a use for it: "model.hops above
+  // 0". Asked for a model whose data have said what they say of it.
+  using IdleOption = std::pair<std::string, std::string>;
+  virtual std::vector<IdleOption> idle_options(const ModelConfig&) const { return {}; }
   // Options of its own that a run may give anew though its model is another run's: they say how a
   // head reads and begins, not what has been pretrained.
   virtual std::vector<std::string> options_of_heads() const { return {}; }

@@ -39,12 +39,27 @@ class GraphArchitecture : public Architecture {
   bool sees_ahead() const override { return true; }
   std::string_view otherwise(const ModelConfig&) const override { return "one that reads graphs"; }
   std::vector<std::string> options_of_heads() const override { return {"model.graph_pool"}; }
+  std::vector<IdleOption> idle_options(const ModelConfig& config) const override;
 
  private:
   void check_own(const ModelConfig& config) const;
   void check_plain(const ModelConfig& config) const;
   void check_graphormer(const ModelConfig& config) const;
 };
+
+std::vector<Architecture::IdleOption> GraphArchitecture::idle_options(const ModelConfig& c) const {
+  const GraphOptions& own = graph_options(c);
+  std::vector<IdleOption> idle;
+  if (own.form == GraphFormKind::plain)
+    for (const char* key : {"model.d_ff", "model.norm", "model.norm_placement",
+                            "model.norm_epsilon", "model.activation"})
+      idle.emplace_back(key, "model.graph_form=blocks and graphormer");
+  if (own.hops == 0) idle.emplace_back("model.teleport", "model.hops above 0");
+  if (c.head != Head::sequence) idle.emplace_back("model.graph_pool", "labels of whole graphs");
+  if (own.link_kinds == 0 && own.link_numbers == 0)
+    idle.emplace_back("model.link_numbers_are", "links with categories or numbers");
+  return idle;
+}
 
 void bind_graphormer(Options& options, GraphOptions& c) {
   options.add("model.farthest", c.farthest,

@@ -1,6 +1,8 @@
 #include "skein/train/pretraining/pretraining_task.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "skein/core/error.h"
 #include "skein/models/architecture.h"
@@ -53,7 +55,7 @@ void bind(Options& options, PretrainTaskConfig& c) {
 
 namespace {
 
-// Options that only texts give a meaning to.
+// Options that only token stores give a meaning to.
 void refuse_text_options(const Options& options, const std::string& why) {
   constexpr std::string_view kSections[] = {"mlm.", "noise.", "lm."};
   constexpr std::string_view kKeys[] = {"data.stride",
@@ -120,17 +122,47 @@ void refuse_other_hiding(const Options& options, const PretrainTaskConfig& c) {
                      "; leave it out");
 }
 
-// What changes nothing in a model without rotary positions or without labels.
+// A list that goes by block.
+void check_blocks(const char* key, size_t values, int64_t blocks) {
+  require(std::cmp_less_equal(values, std::max<int64_t>(1, blocks)),
+          "{} has {} values, but there are model.n_layers={} blocks for them; leave out what no "
+          "block has a use for",
+          key, values, blocks);
+}
+
+// What changes nothing in a model without rotary positions, labels or a vocabulary.
 void refuse_idle_options(const Options& options, const ModelConfig& model) {
   for (const auto& [key, value] : options.values())
     require(!key.starts_with("model.rope_") || model.positions == Positions::rotary ||
                 !options.changed(key),
             "{}={} is for model.positions=rotary; give that with it, or leave it out", key, value);
-  require(model.architecture->reads() != Reads::texts || model.head != Head::vocabulary ||
-              !options.changed("model.labels"),
-          "model.labels={} is for model.head=sequence and token, but pretraining learns tokens; "
-          "leave it out: `skein finetune` trains labels",
-          model.labels);
+  const Architecture& architecture = *model.architecture;
+  if (architecture.reads() == Reads::texts && model.head == Head::vocabulary) {
+    require(!options.changed("model.labels"),
+            "model.labels={} is for model.head=sequence and token, but pretraining learns tokens; "
+            "leave it out: `skein finetune` trains labels",
+            model.labels);
+    require(!options.changed("model.head_std"),
+            "model.head_std={} is for heads of labels or values, but pretraining learns tokens; "
+            "leave it out",
+            model.head_std);
+  }
+  require(architecture.has_vocabulary() || !options.changed("model.tie_embeddings"),
+          "model.tie_embeddings={} is for models with a vocabulary, but model.architecture={} "
+          "reads {}; leave it out",
+          model.tie_embeddings, architecture.name(), name_of(architecture.reads()));
+  check_blocks("attention.kind", model.attention.kinds.size(), model.n_layers);
+  check_blocks("attention.window", model.attention.windows.size(), model.n_layers);
+}
+
+// What changes nothing in a model as its data make it.
+void refuse_idle_in_model(const Options& options, const ModelConfig& model) {
+  const std::map<std::string, std::string> values = [&] {
+    const auto all = options.values();
+    return std::map<std::string, std::string>(all.begin(), all.end());
+  }();
+  for (const auto& [key, use] : model.architecture->idle_options(model))
+    require(!options.changed(key), "{}={} is for {}; leave it out", key, values.at(key), use);
 }
 
 // The task of a model that reads no texts, or texts of a form of their own; null for others.
@@ -150,7 +182,10 @@ std::unique_ptr<Task> special_task(const Options& options, PretrainTaskConfig& c
 
 std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfig& c) {
   refuse_idle_options(options, c.run.model);
-  if (auto task = special_task(options, c)) return task;
+  if (auto task = special_task(options, c)) {
+    refuse_idle_in_model(options, c.run.model);
+    return task;
+  }
   refuse_other_hiding(options, c);
   if (c.kind == PretrainKind::language) {
     refuse_pairs(options,
@@ -158,6 +193,7 @@ std::unique_ptr<Task> pretraining_task(const Options& options, PretrainTaskConfi
                  "task.kind=seq2seq");
     return language_task(c.run);
   }
+  refuse_text_options(options, "is for token stores, but task.kind is seq2seq; leave it out");
   require(!c.run.data.train.empty(), "data.train names no pairs; give a file or a store of them");
   return seq2seq_task(c.run, c.seq2seq, tokenizers_for(c));
 }
