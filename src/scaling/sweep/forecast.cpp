@@ -21,8 +21,10 @@ constexpr double kMostJudging = 0.5;  // of the time
 
 double seconds_of(train::PretrainConfig run, int64_t steps, Group& trainer) {
   run.train.steps = steps;
-  run.lr.warmup = run.lr.decay_end = run.lr.cooldown = 0;
-  run.lr.decay = train::LrConfig::Decay::constant;
+  run.lr = {.lr = run.lr.lr,
+            .min_lr = run.lr.min_lr,
+            .warmup = 0,
+            .decay = train::LrConfig::Decay::constant};
   run.data.validation.clear();
   run.validation.points = run.validation.every = 0;
   const auto begin = std::chrono::steady_clock::now();

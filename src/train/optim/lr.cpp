@@ -98,6 +98,15 @@ void check(const LrConfig& c, int64_t total_steps, int64_t tokens_per_step) {
           "lr.decay=wsd needs an lr.cooldown above 0 that fits the run: lr.warmup={} and "
           "lr.cooldown={} {} against {} in all",
           c.warmup, c.cooldown, unit, end);
+  require(c.decay == LrConfig::Decay::wsd ||
+              (c.cooldown == 0 && c.cooldown_shape == LrConfig{}.cooldown_shape),
+          "lr.cooldown={} and lr.cooldown_shape are for lr.decay=wsd; give that with them, or "
+          "leave them out",
+          c.cooldown);
+  require(c.warmup > 0 || c.start_lr == 0,
+          "lr.start_lr={} is where a warm-up begins, but lr.warmup is 0; give its length, or leave "
+          "lr.start_lr out",
+          c.start_lr);
   require(c.decay != LrConfig::Decay::inverse_sqrt || c.warmup > 0,
           "lr.decay=inverse_sqrt needs lr.warmup above 0, not {}", c.warmup);
 }

@@ -176,6 +176,17 @@ TEST(LearningRate, RefusesWhatCannotBe) {
   c = made(Decay::cosine);
   c.factor = 2;
   expect_refused(c, "lr.factor=2 is for lr.decay=noam");
+  c = made(Decay::cosine);
+  c.cooldown = 20;
+  expect_refused(c, "lr.cooldown=20 and lr.cooldown_shape are for lr.decay=wsd");
+  c.cooldown = 0;
+  c.cooldown_shape = Cooldown::cosine;
+  expect_refused(c, "lr.cooldown=0 and lr.cooldown_shape are for lr.decay=wsd");
+  c = made(Decay::cosine);
+  c.start_lr = 0.5;
+  EXPECT_NO_THROW(check(c, 110, 7));
+  c.warmup = 0;
+  expect_refused(c, "lr.start_lr=0.5 is where a warm-up begins, but lr.warmup is 0");
   c = made(Decay::noam);
   c.unit = LrConfig::Unit::tokens;
   expect_refused(c, "lr.decay=noam counts steps; leave lr.unit=tokens out");
